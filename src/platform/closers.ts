@@ -1,4 +1,4 @@
-/** Collects what has to be undone, last opened first; a failure half-way and a stop take the same road. */
+/** Collects close functions and calls them in reverse order, both after a failed start and at shutdown. */
 export class Closers {
   readonly #closers: (() => unknown)[] = [];
 
@@ -6,7 +6,7 @@ export class Closers {
     this.#closers.push(close);
   }
 
-  /** What was just opened. */
+  /** Adds a part that was just opened, and returns it. */
   keep<Part extends { close(): unknown }>(part: Part): Part {
     this.add(() => part.close());
     return part;

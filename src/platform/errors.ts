@@ -1,65 +1,62 @@
-/**
- * Every deliberate failure has one of these codes: the same code in GraphQL (`extensions.code`) and REST (`code`),
- * and the HTTP status that REST answers with it.
- */
+/** Codes of all deliberate errors, in GraphQL (`extensions.code`) and REST (`code`), with the HTTP status of REST. */
 export const ERROR_STATUS = {
-  /** The input breaks the schema or a rule; `info.issues` lists `{ path, reason }`. */
+  /** The input violates the schema or a rule; `info.issues` lists `{ path, reason }`. */
   INVALID: 400,
-  /** A unique name is taken. */
+  /** A unique name exists already. */
   ALREADY_EXISTS: 400,
-  /** The object cannot be changed or removed while something depends on it. */
+  /** The object cannot be changed or deleted while other objects depend on it. */
   IN_USE: 400,
-  /** No root administrator would be left who can sign in. */
+  /** The last root administrator who can sign in would be removed. */
   LAST_ADMINISTRATOR: 400,
   /** The broker understood the command and refused it. */
   BROKER_REJECTED: 400,
-  /** No credentials, or credentials that are unknown, expired or revoked. */
+  /** Credentials are missing, unknown, expired or revoked. */
   UNAUTHORIZED: 401,
-  /** The password was right, and the account wants a code of its second factor as well. */
+  /** The password is correct, and the account also requires a code of its second factor. */
   SECOND_FACTOR_REQUIRED: 401,
-  /** The caller is known and its role does not allow the operation. */
+  /** The role of the caller does not allow the operation. */
   NOT_ALLOWED: 403,
-  /** Not there, or not in a project that the caller can see. */
+  /** The object does not exist, or is in a project that the caller cannot see. */
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
-  /** The broker has no such feature; `info` says what would help. */
+  /** The broker has no such feature; `info` describes what would help. */
   NOT_SUPPORTED_BY_BROKER: 405,
   TOO_LARGE: 413,
-  /** Too many attempts, or a document that costs too much; `info.retryAfterSeconds` where waiting helps. */
+  /** Too many attempts, or a document is too expensive; `info.retryAfterSeconds` if waiting helps. */
   RATE_LIMITED: 429,
-  /** A bug on our side; the log has it whole under the request id. */
+  /** A bug of this service; the log contains it with the request id. */
   INTERNAL_ERROR: 500,
   /** No connection to the broker. */
   BROKER_UNREACHABLE: 503,
-  /** The broker is connected and did not answer in time. */
+  /** The broker is connected and did not respond in time. */
   BROKER_TIMEOUT: 503,
-  /** The provider or the directory that people sign in at cannot be asked now. */
+  /** The OpenID Connect provider or the LDAP directory is not available. */
   SIGN_IN_UNAVAILABLE: 503,
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
 /**
- * One reason why an input is INVALID: where and why. Callers read whole paths: in the graph from an argument, with dots
- * (`input.changes.3.createAccessRole.acls.0.topic`), or within a document that is given as one value as a JSON pointer; in REST JSON
- * pointers into the body (`/acls/0/topic`), and names of query parameters.
+ * One reason why an input is INVALID. Paths in GraphQL start with an argument and have dots
+ * (`input.changes.3.createAccessRole.acls.0.topic`), or are JSON pointers into a document that is one value. Paths in
+ * REST are JSON pointers into the body (`/acls/0/topic`) or names of query parameters.
  */
 export interface InputIssue {
   readonly path: string;
   readonly reason: string;
 }
 
-export interface ServiceErrorOptions {
+interface ServiceErrorOptions {
   readonly info?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
 
-/** The only error that a caller sees as it is. The message is for people and holds no secret. */
+/** The only error whose message is sent to callers. It contains no secret. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;
   readonly info: Readonly<Record<string, unknown>> | undefined;
-  /** GraphQL executors copy this to the error they send, so no layer has to. */
+  /** GraphQL executors copy this to the errors that they send. */
   readonly extensions: { readonly code: ErrorCode; readonly info?: Readonly<Record<string, unknown>> };
 
   constructor(code: ErrorCode, message: string, { info, cause }: ServiceErrorOptions = {}) {
@@ -74,9 +71,9 @@ export class ServiceError extends Error {
   }
 }
 
-/** Maximum number of issues in a refusal. `info.omitted` counts further ones. */
+/** Maximum number of issues in an error. `info.omitted` counts further ones. */
 export const MAX_ISSUES = 100;
-/** Characters of a path or a reason: keys and values that a caller chose may be in both. The rest is cut off. */
+/** Maximum characters of a path or reason, which may contain keys and values of the caller. The rest is cut off. */
 const MAX_ISSUE_TEXT = 1_000;
 
 export interface IssuesInfo extends Readonly<Record<string, unknown>> {
@@ -84,7 +81,7 @@ export interface IssuesInfo extends Readonly<Record<string, unknown>> {
   readonly omitted?: number;
 }
 
-/** `info` of a refusal. `omitted`: issues that were found and are not in the list. */
+/** Returns `info` of an INVALID error. `omitted`: number of further issues that are not in the list. */
 export function issuesInfo(found: readonly InputIssue[], omitted = 0): IssuesInfo {
   const issues = found.slice(0, MAX_ISSUES).map(shortened);
   const more = omitted + found.length - issues.length;
@@ -99,17 +96,17 @@ const shortened = (issue: InputIssue): InputIssue => {
 
 const cut = (text: string): string => (text.length > MAX_ISSUE_TEXT ? `${text.slice(0, MAX_ISSUE_TEXT)}…` : text);
 
-/** INVALID with at most MAX_ISSUES issues. Default message: all of them. */
+/** Creates an INVALID error with at most MAX_ISSUES issues. Default message: all of them. */
 export function invalid(found: readonly InputIssue[], message?: string, omitted = 0): ServiceError {
   const info = issuesInfo(found, omitted);
   return new ServiceError('INVALID', message ?? listed(info), { info });
 }
 
-/** The error as it is for a caller who finds the input in other places: `place` gives the path there of an issue's path here. */
-export function withPlaces(error: ServiceError, place: (path: string) => string): ServiceError {
+/** Converts the paths of an INVALID error to the paths of the caller's input. Returns other errors unchanged. */
+export function withPlaces(error: ServiceError, convert: (path: string) => string): ServiceError {
   if (error.code !== 'INVALID' || error.info?.issues === undefined) return error;
   const info = error.info as IssuesInfo;
-  const moved = info.issues.map(({ path, reason }) => ({ path: place(path), reason }));
+  const moved = info.issues.map(({ path, reason }) => ({ path: convert(path), reason }));
   return invalid(moved, error.message === listed(info) ? undefined : error.message, info.omitted);
 }
 
@@ -119,7 +116,10 @@ const listed = ({ issues, omitted }: IssuesInfo): string => {
   return texts.join('; ');
 };
 
-/** NOT_FOUND of what is there and out of the caller's sight. Callers read what they read of a thing that nobody has; the audit tells it. */
+/**
+ * NOT_FOUND of an existing object that the caller cannot see. Its message equals that of a missing object; the audit
+ * records it.
+ */
 export class OutOfSight extends ServiceError {
   readonly hidden: { readonly kind: string; readonly id: string };
 
@@ -130,6 +130,6 @@ export class OutOfSight extends ServiceError {
   }
 }
 
-export function notFound(what: string, id: string): ServiceError {
-  return new ServiceError('NOT_FOUND', `There is no ${what} "${id}"`);
+export function notFound(kind: string, id: string): ServiceError {
+  return new ServiceError('NOT_FOUND', `There is no ${kind} "${id}"`);
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** What an id names, by its prefix. */
+/** Prefixes of ids by kind of object. */
 export const ID_PREFIXES = {
   project: 'prj',
   broker: 'brk',
@@ -12,7 +12,7 @@ export const ID_PREFIXES = {
   session: 'ses',
   signInRule: 'rul',
   auditEvent: 'aud',
-  // What brokers know by a name; see named-node-id.ts.
+  // Objects that brokers identify by a name; see named-node-id.ts.
   stream: 'str',
   accessClient: 'acc',
   accessGroup: 'acg',
@@ -23,7 +23,10 @@ export type IdKind = keyof typeof ID_PREFIXES;
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** An opaque id that sorts by time of creation: `<prefix>_` + 10 characters of milliseconds + 16 random ones (Crockford base 32). */
+/**
+ * Creates an id that sorts by time: `<prefix>_`, 10 characters of milliseconds and 16 random characters (Crockford base
+ * 32).
+ */
 export function newId(kind: IdKind, now = Date.now()): string {
   let time = '';
   for (let rest = now, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) time = ALPHABET[rest % 32] + time;
@@ -36,7 +39,7 @@ const KIND_BY_PREFIX = new Map<string, IdKind>(
   Object.entries(ID_PREFIXES).map(([kind, prefix]) => [prefix, kind as IdKind]),
 );
 
-/** The kind that an id claims to be, or null when it has no known prefix. Says nothing about existence. */
+/** Returns the kind of an id by its prefix, or `null` if the prefix is unknown. The object may not exist. */
 export function kindOfId(id: string): IdKind | null {
   const end = id.indexOf('_');
   return end < 0 ? null : (KIND_BY_PREFIX.get(id.slice(0, end)) ?? null);

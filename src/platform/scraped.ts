@@ -1,12 +1,12 @@
-/** Anybody may scrape as often as they like; what takes questions is asked no more often than this. */
-const FRESH_MS = 1_000;
+/** Minimum interval between two reads in milliseconds, however often metrics are scraped. */
+const INTERVAL_MS = 1_000;
 
-/** What is read before a scrape: one reading at a time, for all who wait for it. */
+/** Coalesces and throttles reads before a scrape: concurrent scrapes share one read. */
 export function freshly(read: () => Promise<void>): () => Promise<void> {
   let reading: Promise<void> | null = null;
   let readAt = Number.NEGATIVE_INFINITY;
   return async () => {
-    if (performance.now() - readAt < FRESH_MS) return;
+    if (performance.now() - readAt < INTERVAL_MS) return;
     reading ??= read()
       .then(() => {
         readAt = performance.now();

@@ -1,31 +1,31 @@
-/** Counted at once; beyond that the one that has been quiet for longest is over. */
+/** Maximum number of keys. Beyond it the burst that has been quiet for longest ends. */
 const MAX_BURSTS = 1_000;
 
 interface Counted<Subject> {
   readonly subject: Subject;
   count: number;
-  readonly beganAt: number;
+  readonly startedAt: number;
   lastAt: number;
 }
 
-export interface BurstsOptions<Subject> {
-  /** So many in a row are a burst. */
+interface BurstsOptions<Subject> {
+  /** Number of events that are a burst. */
   readonly from: number;
-  /** It is over when nothing comes for so long. Default one minute. */
+  /** Milliseconds without an event after which a burst ends. Default: 60,000. */
   readonly quietMs?: number;
   readonly onBegin: (subject: Subject, count: number) => void;
-  /** With all that came, and over how long. */
+  /** Called with the number of all events and their duration. */
   readonly onEnd: (subject: Subject, count: number, seconds: number) => void;
 }
 
 /**
- * Tells of what comes in bursts twice: when one begins, and how much it was when it is over. Whoever causes it cannot fill a log
- * with it. Times in milliseconds.
+ * Reports each burst of events twice: when it starts, and with the number of events when it ends. So callers cannot
+ * fill a log with repeated events.
  */
 export class Bursts<Subject> {
   readonly #options: BurstsOptions<Subject>;
   readonly #quietMs: number;
-  /** By who causes it, the one quiet for longest first. */
+  /** By key; the burst that has been quiet for longest is first. */
   readonly #counted = new Map<string, Counted<Subject>>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -34,11 +34,11 @@ export class Bursts<Subject> {
     this.#quietMs = options.quietMs ?? 60_000;
   }
 
-  /** Counts one; answers whether its burst is told. */
+  /** Counts an event. Returns whether it is part of a reported burst. */
   add(key: string, subject: Subject): boolean {
     const now = performance.now();
     const known = this.#counted.get(key);
-    const burst = known ?? { subject, count: 0, beganAt: now, lastAt: now };
+    const burst = known ?? { subject, count: 0, startedAt: now, lastAt: now };
     burst.count += 1;
     burst.lastAt = now;
     this.#counted.delete(key);
@@ -49,21 +49,21 @@ export class Bursts<Subject> {
     return burst.count >= this.#options.from;
   }
 
-  /** What was given with the first of those that are counted together; null: none is. */
+  /** The subject of the first event of the key; `null` if no event is counted. */
   subjectOf(key: string): Subject | null {
     return this.#counted.get(key)?.subject ?? null;
   }
 
-  /** What goes on is over. */
+  /** Ends all bursts. */
   close(): void {
     clearTimeout(this.#timer);
     while (this.#counted.size > 0) this.#endFirst();
   }
 
   #endFirst(): void {
-    for (const [key, { subject, count, beganAt, lastAt }] of this.#counted) {
+    for (const [key, { subject, count, startedAt, lastAt }] of this.#counted) {
       this.#counted.delete(key);
-      const seconds = Math.round((lastAt - beganAt) / 1000);
+      const seconds = Math.round((lastAt - startedAt) / 1000);
       if (count >= this.#options.from) this.#options.onEnd(subject, count, seconds);
       return;
     }

@@ -1,4 +1,4 @@
-export interface ByteBudgetOptions {
+interface ByteBudgetOptions {
   /** Maximum number of bytes of all keys together. */
   readonly maxBytes: number;
   /** Maximum number of bytes of one key. Default: `maxBytes`. */
@@ -12,10 +12,11 @@ interface Share {
 }
 
 /**
- * Budget of bytes in memory, shared by keys such as networks. Each request or connection has a hold, which grows as its bytes arrive.
+ * Budget of bytes in memory, shared by keys such as networks. Each request or connection has a hold, which grows as its
+ * bytes arrive.
  *
- * Beyond a bound, the key with the most bytes loses: its oldest hold that can be evicted is released and called back. A hold that
- * grows loses itself if nothing else of that key can be evicted.
+ * Beyond a bound, the key with the most bytes loses: its oldest hold that can be evicted is released and called back. A
+ * hold that grows loses itself if nothing else of that key can be evicted.
  */
 export class ByteBudget {
   readonly #maxBytes: number;
@@ -112,7 +113,10 @@ export class Hold {
     return this.#isOver;
   }
 
-  /** Returns whether the budget has room for the new number of bytes. If not, the hold keeps its bytes, or was evicted and called back. */
+  /**
+   * Returns whether the budget has room for the new number of bytes. If not, the hold keeps its bytes, or was evicted
+   * and called back.
+   */
   resize(bytes: number): boolean {
     if (this.#isOver || !this.#resize(this, bytes)) return false;
     this.#bytes = bytes;

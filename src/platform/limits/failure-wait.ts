@@ -8,7 +8,7 @@ const FIRST_WAIT_MS = 1_000;
 /** More doublings change nothing. */
 const MAX_DOUBLINGS = 20;
 
-export interface FailureWaitOptions {
+interface FailureWaitOptions {
   /** Number of failures after which a key has to wait. */
   readonly free: number;
   /** Longest wait in milliseconds. */
@@ -25,8 +25,8 @@ interface Failures {
 }
 
 /**
- * Wait that grows with failures per key, such as an account or a network: after `free` failures each further one doubles it, from one
- * second to `longestWaitMs`. An hour without a failure evicts the key.
+ * Wait that grows with failures per key, such as an account or a network: after `free` failures each further one
+ * doubles it, from one second to `longestWaitMs`. An hour without a failure evicts the key.
  */
 export class FailureWait {
   readonly #options: FailureWaitOptions;

@@ -4,7 +4,10 @@ import { networkOf } from './network.ts';
 
 /** Maximum time of the operations of one caller that start in the same event loop iteration, in milliseconds. */
 const SLICE_MS = 10;
-/** Maximum number of waiting callers. A WebSocket or request has at most one waiting operation, so connections are the bound. */
+/**
+ * Maximum number of waiting callers. A WebSocket or request has at most one waiting operation, so connections are the
+ * bound.
+ */
 const MAX_WAITING = 1_000_000;
 
 /** Who starts an operation. */
@@ -24,9 +27,9 @@ interface Operation {
 const keyOf = ({ viewer, address }: StartingCaller): string => viewer?.id ?? networkOf(address);
 
 /**
- * Scheduler that starts operations round robin over callers and yields to the event loop after each slice. A slice is an amount of time,
- * not a number of operations: a caller with many small operations waits for one large operation of each other caller, and not once per
- * operation.
+ * Scheduler that starts operations round robin over callers and yields to the event loop after each slice. A slice is
+ * an amount of time, not a number of operations: a caller with many small operations waits for one large operation of
+ * each other caller, and not once per operation.
  */
 export class OperationStarts {
   readonly #slices = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_WAITING });
@@ -43,7 +46,9 @@ export class OperationStarts {
     return this.#waitingCount;
   }
 
-  /** Calls `start` immediately if no operation waits and this event loop iteration has time left. Otherwise queues it. */
+  /**
+   * Calls `start` immediately if no operation waits and this event loop iteration has time left. Otherwise queues it.
+   */
   soon(caller: StartingCaller, start: () => void, isWanted: () => boolean): void {
     if (!this.#isBusy && this.#hasTime()) {
       start();
@@ -55,8 +60,8 @@ export class OperationStarts {
   }
 
   /**
-   * Queues an operation and resolves when `start` has returned. `start` is not called if `isWanted` returns false by then.
-   * Errors: QueueFull if the operation is not wanted, and what `start` throws.
+   * Queues an operation and resolves when `start` has returned. `start` is not called if `isWanted` returns false by
+   * then. Errors: QueueFull if the operation is not wanted, and what `start` throws.
    */
   run(caller: StartingCaller, start: () => void, isWanted: () => boolean = () => true): Promise<void> {
     const key = keyOf(caller);

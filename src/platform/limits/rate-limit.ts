@@ -3,12 +3,15 @@ import { LRUCache } from 'lru-cache';
 /** Default of `maxKeys`. One entry takes about 200 bytes. */
 const MAX_KEYS = 10_000;
 
-export interface RateLimitOptions {
+interface RateLimitOptions {
   /** Units that one key regains each second. */
   readonly perSecond: number;
   /** Units that one key may take at once after a pause. */
   readonly burst: number;
-  /** Maximum number of keys. Default: 10,000. Beyond it the key unused for longest is evicted, and begins with a full burst. */
+  /**
+   * Maximum number of keys. Default: 10,000. Beyond it the key unused for longest is evicted, and begins with a full
+   * burst.
+   */
   readonly maxKeys?: number;
   /** Monotonic clock in milliseconds. Default: `performance.now`. */
   readonly now?: () => number;
@@ -21,9 +24,11 @@ interface Bucket {
 }
 
 /**
- * Token bucket per key, such as a network or a credential. A unit is whatever the caller counts: requests, bytes, milliseconds.
+ * Token bucket per key, such as a network or a credential. A unit is whatever the caller counts: requests, bytes,
+ * milliseconds.
  *
- * Memory is bounded by `maxKeys`. A key that is idle long enough to be full again needs no entry, so eviction is exact for idle keys.
+ * Memory is bounded by `maxKeys`. A key that is idle long enough to be full again needs no entry, so eviction is exact
+ * for idle keys.
  */
 export class RateLimit {
   readonly #perMs: number;
@@ -39,8 +44,8 @@ export class RateLimit {
   }
 
   /**
-   * Takes `amount` units. Returns 0, or the milliseconds until the key has them, in which case nothing is taken. An amount above the
-   * burst needs a full bucket.
+   * Takes `amount` units. Returns 0, or the milliseconds until the key has them, in which case nothing is taken. An
+   * amount above the burst needs a full bucket.
    */
   take(key: string, amount = 1): number {
     const bucket = this.#refilled(key);

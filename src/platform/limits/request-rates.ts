@@ -6,21 +6,21 @@ import { RateLimit } from './rate-limit.ts';
 const BURST_SECONDS = 10;
 
 /** Who sends a request: a credential, or a network without one. */
-export interface RatedCaller {
+interface RatedCaller {
   readonly viewer: { readonly id: string } | null;
   readonly address: string;
 }
 
 /** Units per second of one person, token, or network without credentials; `null`: no limit. */
-export interface RequestRatesOptions {
+interface RequestRatesOptions {
   readonly requests: number | null;
   readonly requestBytes: number | null;
   readonly subscriptions: number | null;
 }
 
 /**
- * Rates of requests, per person or project token over all its connections; of callers without credentials per network. A burst may
- * use ten seconds' worth at once.
+ * Rates of requests, per person or project token over all its connections; of callers without credentials per network.
+ * A burst may use ten seconds' worth at once.
  *
  * Errors: RATE_LIMITED with `info.retryAfterSeconds`.
  */

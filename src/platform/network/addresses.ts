@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 
 /** Where an address leads: LOCAL: this machine. LINK: its network link, or the metadata service of a cloud. */
-export type AddressReach = 'OUTSIDE' | 'LOCAL' | 'LINK';
+type AddressReach = 'OUTSIDE' | 'LOCAL' | 'LINK';
 
 /** RFC 6890, 2.2.2 and 2.2.3. */
 const LOCAL = blockListOf(['0.0.0.0/8', '127.0.0.0/8', '::/127']);

@@ -6,13 +6,17 @@ export class QueueFull extends Error {
 export interface ConcurrencyLimitOptions {
   /** Maximum number of pieces of work that run at the same time. */
   readonly maxRunning: number;
-  /** Maximum number of pieces of work that wait, over all keys. Default: unlimited. Beyond it see `ConcurrencyLimit`. */
+  /**
+   * Maximum number of pieces of work that wait, over all keys. Default: unlimited. Beyond it see `ConcurrencyLimit`.
+   */
   readonly maxWaiting?: number;
-  /** Maximum number of pieces of work of one key that wait. Default: `maxWaiting`. Further work of the key is refused. */
+  /**
+   * Maximum number of pieces of work of one key that wait. Default: `maxWaiting`. Further work of the key is refused.
+   */
   readonly maxWaitingPerKey?: number;
 }
 
-export interface WorkOptions {
+interface WorkOptions {
   /** Default: all work without a key shares one key. */
   readonly key?: string;
   /** Called before the work starts; the work is skipped if it returns false. Default: always wanted. */
@@ -26,11 +30,12 @@ interface Waiting {
 }
 
 /**
- * Concurrency limit with a queue. Waiting work is started round robin over keys, such as networks, and first come first served within a
- * key: one key with a thousand requests delays another key by one request, not by a thousand.
+ * Concurrency limit with a queue. Waiting work is started round robin over keys, such as networks, and first come first
+ * served within a key: one key with a thousand requests delays another key by one request, not by a thousand.
  *
- * Work that is no longer wanted is skipped. When the queue is full, work that is no longer wanted is dropped first; then the newest
- * work of the key with the most waiting is refused in favour of a key with fewer; otherwise the new work is refused.
+ * Work that is no longer wanted is skipped. When the queue is full, work that is no longer wanted is dropped first;
+ * then the newest work of the key with the most waiting is refused in favour of a key with fewer; otherwise the new
+ * work is refused.
  *
  * Errors: QueueFull, and errors of the work.
  */

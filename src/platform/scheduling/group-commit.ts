@@ -10,9 +10,9 @@ export interface Committer {
 const SLICE_MS = 5;
 
 /**
- * Group commit: commits the changes of one event loop iteration together, one transaction per store, in the order of `add`. A commit
- * costs an fsync, however small it is. Stores take turns, and changes that arrive meanwhile join the store's next commit, so that many
- * stores make larger commits and not a longer queue.
+ * Group commit: commits the changes of one event loop iteration together, one transaction per store, in the order of
+ * `add`. A commit costs an fsync, however small it is. Stores take turns, and changes that arrive meanwhile join the
+ * store's next commit, so that many stores make larger commits and not a longer queue.
  *
  * Bound: one entry per store.
  */

@@ -1,8 +1,9 @@
 /**
- * Batch of callbacks that are called at the end of the current event loop iteration, after its input has been handled, in the order of
- * `add`. Connections that share a batch write together. After each batch `onEnd` is called once.
+ * Batch of callbacks that are called at the end of the current event loop iteration, after its input has been handled,
+ * in the order of `add`. Connections that share a batch write together. After each batch `onEnd` is called once.
  *
- * Bound: none; every user adds at most one callback per iteration. A callback that is added by a callback runs one iteration later.
+ * Bound: none; every user adds at most one callback per iteration. A callback that is added by a callback runs one
+ * iteration later.
  */
 export class IterationBatch {
   readonly #onEnd: () => void;
@@ -33,18 +34,22 @@ export class IterationBatch {
   };
 }
 
-/** Milliseconds. Short compared with the way of a message from its publisher through the sockets of two brokers and a stream. */
+/**
+ * Milliseconds. Short compared with the way of a message from its publisher through the sockets of two brokers and a
+ * stream.
+ */
 const PAUSE_MS = 0.3;
 
 /**
- * Returns an `onEnd` for the IterationBatch of a worker thread that coalesces incoming messages: it blocks the thread for PAUSE_MS if
- * the iteration took less than that. Only for threads without other work.
+ * Returns an `onEnd` for the IterationBatch of a worker thread that coalesces incoming messages: it blocks the thread
+ * for PAUSE_MS if the iteration took less than that. Only for threads without other work.
  *
- * A busy broker sends each message with its own write. A thread that is faster than the broker wakes up for each of them, which costs
- * more than all other work for the message. A thread that has little to do or whose iterations take longer never pauses.
+ * A busy broker sends each message with its own write. A thread that is faster than the broker wakes up for each of
+ * them, which costs more than all other work for the message. A thread that has little to do or whose iterations take
+ * longer never pauses.
  *
- * `skipEnd` avoids the pause while messages wait until the broker acknowledges earlier ones: Mosquitto accepts 20 unacknowledged
- * messages by default, and a pause before each acknowledgement halved the throughput.
+ * `skipEnd` avoids the pause while messages wait until the broker acknowledges earlier ones: Mosquitto accepts 20
+ * unacknowledged messages by default, and a pause before each acknowledgement halved the throughput.
  */
 export function pauseShortIterations(): () => void {
   // Never notified: the wait always ends by its timeout.

@@ -5,7 +5,7 @@ import { ConcurrencyLimit } from './concurrency-limit.ts';
 /** Maximum number of changes of one id that wait in this process. */
 const MAX_WAITING = 50;
 
-export interface LeasedMutexOptions {
+interface LeasedMutexOptions {
   readonly leases: Leases;
   /** What the mutex protects, for error messages: `certificates of a broker`. */
   readonly name: string;
@@ -16,10 +16,11 @@ export interface LeasedMutexOptions {
 }
 
 /**
- * Mutex per id over all processes of the service: one change of an object runs at a time, first come first served within a process.
+ * Mutex per id over all processes of the service: one change of an object runs at a time, first come first served
+ * within a process.
  *
- * Errors: RATE_LIMITED if 50 changes of the id wait already; IN_USE if another process holds the lease for longer than `timeoutMs`;
- * errors of the work.
+ * Errors: RATE_LIMITED if 50 changes of the id wait already; IN_USE if another process holds the lease for longer than
+ * `timeoutMs`; errors of the work.
  */
 export class LeasedMutex {
   readonly #options: LeasedMutexOptions;

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
 
 /**
- * Long synchronous work as a generator that yields after each step of well below a millisecond. `runSync` runs it without a pause,
- * for short work. `runInSlices` runs it in slices between which the event loop handles other work.
+ * Long synchronous work as a generator that yields after each step of well below a millisecond. `runSync` runs it
+ * without a pause, for short work. `runInSlices` runs it in slices between which the event loop handles other work.
  */
 export type SlicedTask<T> = Generator<void, T, void>;
 
@@ -25,9 +25,9 @@ export function runSync<T>(task: SlicedTask<T>): T {
 }
 
 /**
- * Runs a task in slices of `sliceMs` and yields to the event loop after each, so a task of one slice never yields. Starts immediately
- * unless other tasks wait for their next slice; then it queues behind them. The data that the task reads must not change meanwhile.
- * Errors: those of the task; other tasks continue.
+ * Runs a task in slices of `sliceMs` and yields to the event loop after each, so a task of one slice never yields.
+ * Starts immediately unless other tasks wait for their next slice; then it queues behind them. The data that the task
+ * reads must not change meanwhile. Errors: those of the task; other tasks continue.
  */
 export async function runInSlices<T>(task: SlicedTask<T>, sliceMs = SLICE_MS): Promise<T> {
   // The fields of a GraphQL document all start in one iteration: their first slices together would block the loop.
@@ -59,8 +59,8 @@ function startSlice(): void {
 const handledEvents = (): number => performance.nodeTiming.uvMetricsInfo.events;
 
 /**
- * Calls back when the event loop has handled all other work: after an iteration without events, after MAX_ITERATIONS, or after
- * MAX_YIELD_MS, whichever comes first.
+ * Calls back when the event loop has handled all other work: after an iteration without events, after MAX_ITERATIONS,
+ * or after MAX_YIELD_MS, whichever comes first.
  */
 export function yieldToEventLoop(callback: () => void): void {
   const end = performance.now() + MAX_YIELD_MS;
@@ -77,9 +77,9 @@ export function yieldToEventLoop(callback: () => void): void {
 }
 
 /**
- * Queue of callbacks that are called in slices, in the order of `add`: thousands of listeners that each write to a socket would
- * otherwise block the event loop for the sum of their times. The first call happens in the next event loop iteration, so a caller that
- * adds a listener only once until it is called coalesces all changes of one iteration.
+ * Queue of callbacks that are called in slices, in the order of `add`: thousands of listeners that each write to a
+ * socket would otherwise block the event loop for the sum of their times. The first call happens in the next event loop
+ * iteration, so a caller that adds a listener only once until it is called coalesces all changes of one iteration.
  *
  * Bound: none. The queue has one entry per waiting listener if every caller adds its listener only once.
  */

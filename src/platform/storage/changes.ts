@@ -1,11 +1,11 @@
 /**
- * Notifies the parts of this service, in this process and in others on the same database, of writes, so that caches and live state are
- * updated.
+ * Notifies the parts of this service, in this process and in others on the same database, of writes, so that caches and
+ * live state are updated.
  *
- * `announce` is called after the write is committed. Listeners of this process are called before it returns, listeners of other processes
- * soon afterwards, at least once. The id `'*'` means that any object of the kind may have changed.
- * An announcement is a hint, not a log: a process that dies between its write and its announcement sends none. Data that must not become
- * stale therefore needs its own time limit.
+ * `announce` is called after the write is committed. Listeners of this process are called before it returns, listeners
+ * of other processes soon afterwards, at least once. The id `'*'` means that any object of the kind may have changed.
+ * An announcement is a hint, not a log: a process that dies between its write and its announcement sends none. Data
+ * that must not become stale therefore needs its own time limit.
  */
 export type Stop = () => void;
 

@@ -1,16 +1,17 @@
 /**
  * The folder of persistent data. One process owns it at a time, from openDataFolder until close.
  *
- * The owner holds an exclusive lock of the operating system on the file `lock`, an empty SQLite database inside an exclusive transaction,
- * because SQLite can lock on every system. The kernel releases the lock when the process exits, so it is never stale and no process id is
- * trusted. The file `lock.owner` describes the owner for error messages.
+ * The owner holds an exclusive lock of the operating system on the file `lock`, an empty SQLite database inside an
+ * exclusive transaction, because SQLite can lock on every system. The kernel releases the lock when the process exits,
+ * so it is never stale and no process id is trusted. The file `lock.owner` describes the owner for error messages.
  *
- * The folder has mode 0700, and its files 0600: an existing folder with a wider mode is corrected, which is logged. A folder that
- * belongs to another user, such as a mounted volume with a group for the service, retains its mode, which is logged as a warning.
+ * The folder has mode 0700, and its files 0600: an existing folder with a wider mode is corrected, which is logged. A
+ * folder that belongs to another user, such as a mounted volume with a group for the service, retains its mode, which
+ * is logged as a warning.
  *
  * Nothing else in the folder is read or written before the lock is held.
- * Errors: ServiceError IN_USE if another process, or another part of this one, owns the folder; INTERNAL_ERROR if the folder cannot be
- * created or written.
+ * Errors: ServiceError IN_USE if another process, or another part of this one, owns the folder; INTERNAL_ERROR if the
+ * folder cannot be created or written.
  */
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -19,7 +20,7 @@ import Sqlite from 'better-sqlite3';
 import { ServiceError } from '../errors.ts';
 import type { StorageLog } from './storage-log.ts';
 
-export interface DataFolder {
+interface DataFolder {
   /** Absolute path. */
   readonly path: string;
   /** Releases the folder. Safe to call twice. */
@@ -55,7 +56,9 @@ export function openDataFolder(dataDir: string, log: Pick<StorageLog, 'warn'>): 
   return { path, close: () => lock.close() };
 }
 
-/** Creates one folder at a time: `recursive` of Node 20 never returns if a parent accepts no folders, such as `/proc/x`. */
+/**
+ * Creates one folder at a time: `recursive` of Node 20 never returns if a parent accepts no folders, such as `/proc/x`.
+ */
 function makeFolder(path: string): void {
   const parent = dirname(path);
   if (parent !== path && !existsSync(parent)) makeFolder(parent);
@@ -79,7 +82,10 @@ function openLock(path: string): Sqlite.Database {
   }
 }
 
-/** Corrects files of earlier versions with a wider mode. A file of another user retains its mode; the folder protects it. */
+/**
+ * Corrects files of earlier versions with a wider mode. A file of another user retains its mode; the folder protects
+ * it.
+ */
 function makeFilePrivate(file: string): void {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
   if ((mode & SHARED_BITS) === 0) return;

@@ -3,9 +3,9 @@ import { ANYTHING, type Changes } from './changes.ts';
 import { Rereading } from './rereading.ts';
 
 /** Called after a change. `before` is `null` for an added entry, `after` is `null` for a removed one. */
-export type DirectoryListener<Entry> = (after: Entry | null, before: Entry | null) => void;
+type DirectoryListener<Entry> = (after: Entry | null, before: Entry | null) => void;
 
-export interface DirectoryOptions<Row, Entry> {
+interface DirectoryOptions<Row, Entry> {
   readonly changes: Changes;
   readonly log: Logger;
   /** Kinds of announced changes that affect the rows. */
@@ -18,8 +18,8 @@ export interface DirectoryOptions<Row, Entry> {
 }
 
 /**
- * Cache of all rows of one kind, because almost every request reads one. It is updated by the writes of this process and by announced
- * changes of other processes.
+ * Cache of all rows of one kind, because almost every request reads one. It is updated by the writes of this process
+ * and by announced changes of other processes.
  */
 export class Directory<Row extends { readonly id: string }, Entry extends { readonly id: string }> {
   readonly #options: DirectoryOptions<Row, Entry>;

@@ -1,12 +1,12 @@
 /**
  * Selects the migrations that a database still needs.
  *
- * Migrations are the folders `prisma/migrations/<engine>/NNNN_name/migration.sql`, applied in the order of their names and
- * recorded in the table `_prisma_migrations` like Prisma Migrate does:
+ * Migrations are the folders `prisma/migrations/<engine>/NNNN_name/migration.sql`, applied in the order of their names
+ * and recorded in the table `_prisma_migrations` like Prisma Migrate does:
  * https://github.com/prisma/prisma-engines/blob/main/schema-engine/ARCHITECTURE.md
  *
- * Errors: ServiceError INTERNAL_ERROR for a database that must not be migrated: a migration failed earlier, was edited after it was
- * applied, or is unknown to this version.
+ * Errors: ServiceError INTERNAL_ERROR for a database that must not be migrated: a migration failed earlier, was edited
+ * after it was applied, or is unknown to this version.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,10 +1,10 @@
 /**
  * Changes between processes by PostgreSQL's LISTEN and NOTIFY, on a separate connection: CONNECTED <-> LOST -> CLOSED.
  *
- * A lost connection is opened again with a backoff from RECONNECT_MS to RECONNECT_LIMIT_MS. Announcements of other processes are lost
- * meanwhile, so every local listener then receives '*'. Announcements of this process are not queued: after the reconnect the others
- * receive one '*'. A heartbeat query every HEARTBEAT_MS, with a timeout of RESPONSE_TIMEOUT_MS, detects a dead connection. Notifications
- * of this process are ignored.
+ * A lost connection is opened again with a backoff from RECONNECT_MS to RECONNECT_LIMIT_MS. Announcements of other
+ * processes are lost meanwhile, so every local listener then receives '*'. Announcements of this process are not
+ * queued: after the reconnect the others receive one '*'. A heartbeat query every HEARTBEAT_MS, with a timeout of
+ * RESPONSE_TIMEOUT_MS, detects a dead connection. Notifications of this process are ignored.
  */
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';

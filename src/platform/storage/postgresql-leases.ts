@@ -1,10 +1,11 @@
 /**
- * Leases by PostgreSQL's session-level advisory locks, on a separate connection that the first lease opens: NONE -> CONNECTED <-> LOST ->
- * CLOSED.
+ * Leases by PostgreSQL's session-level advisory locks, on a separate connection that the first lease opens: NONE ->
+ * CONNECTED <-> LOST -> CLOSED.
  *
- * The key of a lock is a hash of the lease's name; names with the same hash share a lock, so one process holds both. Missing leases are
- * tried every RETRY_MS, and when another process announces a release. This process detects a dead connection within HEARTBEAT_MS +
- * RESPONSE_TIMEOUT_MS. The TCP keepalive of the server is longer, so the old holder has stopped before another one acquires the lock.
+ * The key of a lock is a hash of the lease's name; names with the same hash share a lock, so one process holds both.
+ * Missing leases are tried every RETRY_MS, and when another process announces a release. This process detects a dead
+ * connection within HEARTBEAT_MS + RESPONSE_TIMEOUT_MS. The TCP keepalive of the server is longer, so the old holder
+ * has stopped before another one acquires the lock.
  */
 import type { Client } from 'pg';
 import { ANYTHING, type Changes } from './changes.ts';

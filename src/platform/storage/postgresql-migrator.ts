@@ -1,6 +1,6 @@
 /**
- * Applies migrations to a PostgreSQL database, each in its own transaction. Processes that start at the same time wait for the advisory
- * lock of Prisma Migrate; later ones find no pending migrations.
+ * Applies migrations to a PostgreSQL database, each in its own transaction. Processes that start at the same time wait
+ * for the advisory lock of Prisma Migrate; later ones find no pending migrations.
  *
  * A migration is sent as one simple query, so that the server separates its statements.
  */

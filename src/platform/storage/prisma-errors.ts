@@ -23,8 +23,8 @@ export function isNotFound(error: unknown): boolean {
 }
 
 /**
- * Whether a serializable transaction was rolled back because of a concurrent one, and may be retried. If PostgreSQL detects it at COMMIT,
- * the error comes from the driver adapter, without a code of Prisma.
+ * Whether a serializable transaction was rolled back because of a concurrent one, and may be retried. If PostgreSQL
+ * detects it at COMMIT, the error comes from the driver adapter, without a code of Prisma.
  */
 export function isTransactionConflict(error: unknown): boolean {
   if (codeOf(error) === TRANSACTION_CONFLICT) return true;
@@ -32,7 +32,9 @@ export function isTransactionConflict(error: unknown): boolean {
   return (error.cause as { readonly kind?: unknown } | undefined)?.kind === 'TransactionWriteConflict';
 }
 
-/** Whether a text contains U+0000, which PostgreSQL cannot store (code 22021), so that no stored value is equal to it. */
+/**
+ * Whether a text contains U+0000, which PostgreSQL cannot store (code 22021), so that no stored value is equal to it.
+ */
 export function isImpossibleText(error: unknown): boolean {
   if (codeOf(error) !== DRIVER_ERROR) return false;
   const { meta } = error as {

@@ -5,13 +5,14 @@ import type { StorageLog } from './storage-log.ts';
 const MAX_WAITING = 1_000;
 
 /** Reads the rows of `id`. After reading, rows for which `isOutdated` returns true must be ignored. */
-export type Read = (id: string, isOutdated: (id: string) => boolean) => Promise<void>;
+type Read = (id: string, isOutdated: (id: string) => boolean) => Promise<void>;
 
 /**
  * Updates a cache: reads announced changes from the database.
  *
- * Reads run one at a time, so that an older result cannot overwrite a newer one. Announcements during a read are coalesced and read
- * afterwards. Rows that this process writes during a read (`written`) are newer than its result; their announcement causes another read.
+ * Reads run one at a time, so that an older result cannot overwrite a newer one. Announcements during a read are
+ * coalesced and read afterwards. Rows that this process writes during a read (`written`) are newer than its result;
+ * their announcement causes another read.
  */
 export class Rereading {
   readonly #log: StorageLog;

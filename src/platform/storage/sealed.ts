@@ -1,13 +1,15 @@
 /**
- * Encrypts ("seals") stored secrets that must be readable again, such as a broker's password or a client key: AES-256-GCM with a random
- * 96-bit nonce.
+ * Encrypts ("seals") stored secrets that must be readable again, such as a broker's password or a client key:
+ * AES-256-GCM with a random 96-bit nonce.
  *
- * Form: `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url. The key id distinguishes a wrong key from damage.
- * The context (`brk_…/password`) is authenticated with the secret, so a value that was moved to another row or column cannot be decrypted.
+ * Form: `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url. The key id distinguishes a wrong key
+ * from damage. The context (`brk_…/password`) is authenticated with the secret, so a value that was moved to another
+ * row or column cannot be decrypted.
  *
  * Text that is public but must not be forged is signed: `v1.<key id>.<HMAC-SHA-256>`, which also covers the context.
  *
- * Errors: ServiceError INTERNAL_ERROR if a value cannot be decrypted. The message contains the likely cause and no secret.
+ * Errors: ServiceError INTERNAL_ERROR if a value cannot be decrypted. The message contains the likely cause and no
+ * secret.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
@@ -34,16 +36,20 @@ export interface Sealer {
   verify(text: string, context: string, signature: string): 'GOOD' | 'BAD' | 'OTHER_KEY';
 }
 
-/** A sealer whose key can be replaced: it opens and verifies with previous keys, and seals and signs with the current one. */
+/**
+ * A sealer whose key can be replaced: it opens and verifies with previous keys, and seals and signs with the current
+ * one.
+ */
 export interface RotatableSealer extends Sealer {
   readonly keys: SealerKeys;
   /**
-   * Generates a new current key if the key is stored in the data folder and no rotation is in progress. Otherwise does nothing.
+   * Generates a new current key if the key is stored in the data folder and no rotation is in progress. Otherwise does
+   * nothing.
    */
   renewKey(): void;
 }
 
-export interface SealerKeys {
+interface SealerKeys {
   /** Prefix of values that are sealed or signed with the current key. */
   readonly currentPrefix: string;
   /** Prefixes of all available keys. */
@@ -52,7 +58,7 @@ export interface SealerKeys {
   readonly previous: string | null;
 }
 
-export interface SealerOptions {
+interface SealerOptions {
   /** Must be owned by this process: open the storage first. */
   readonly dataDir: string;
   /** Default: the key in the data folder; a missing one is generated. */

@@ -1,14 +1,16 @@
 /**
- * The key that encrypts stored secrets: set by the operator (SECRET_KEY), or generated once and stored in the data folder as
- * `secret.key`, mode 0600. Several processes on one database need the same SECRET_KEY.
+ * The key that encrypts stored secrets: set by the operator (SECRET_KEY), or generated once and stored in the data
+ * folder as `secret.key`, mode 0600. Several processes on one database need the same SECRET_KEY.
  *
- * A rotation generates a new `secret.key` and stores the previous one as `secret.key.previous` until the operator deletes it.
+ * A rotation generates a new `secret.key` and stores the previous one as `secret.key.previous` until the operator
+ * deletes it.
  *
- * 32 bytes in hex or base64 are used directly, because they cannot be guessed. Any other text may be a password, so the key is derived
- * with scrypt (about 0.1 s, once at start), which makes guessing with a stolen database expensive. The salt is fixed, because every
- * process must derive the same key and there is one key per installation.
+ * 32 bytes in hex or base64 are used directly, because they cannot be guessed. Any other text may be a password, so the
+ * key is derived with scrypt (about 0.1 s, once at start), which makes guessing with a stolen database expensive. The
+ * salt is fixed, because every process must derive the same key and there is one key per installation.
  *
- * Errors: ServiceError INVALID (SECRET_KEY is too short), INTERNAL_ERROR (the key file cannot be used). No message contains the key.
+ * Errors: ServiceError INVALID (SECRET_KEY is too short), INTERNAL_ERROR (the key file cannot be used). No message
+ * contains the key.
  */
 import { randomBytes, scryptSync } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -48,8 +50,8 @@ export function previousKeyFromFolder(dataDir: string): Buffer | null {
 }
 
 /**
- * Generates a new key for the folder and stores the current one as the previous key. If the process is killed meanwhile, the current key is
- * unchanged, and the previous key may be equal to it; the next call continues.
+ * Generates a new key for the folder and stores the current one as the previous key. If the process is killed
+ * meanwhile, the current key is unchanged, and the previous key may be equal to it; the next call continues.
  */
 export function renewKeyInFolder(dataDir: string): void {
   const file = fileIn(dataDir);

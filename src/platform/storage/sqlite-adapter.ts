@@ -3,10 +3,11 @@
  *
  * Durable: write-ahead log with `synchronous = FULL`, so acknowledged writes are on disk. Foreign keys are on.
  *
- * Mutex: Prisma runs transactions and single statements on the same connection and only serializes transactions. A single statement between
- * BEGIN and the end of another caller's transaction would become part of it, and be lost with its ROLLBACK although its caller received
- * success. Here a statement waits, first come first served, until the open transaction ends (Prisma's timeout is 5 s by default). A
- * transaction must therefore use its own client only: another statement inside it would wait for the transaction itself.
+ * Mutex: Prisma runs transactions and single statements on the same connection and only serializes transactions. A
+ * single statement between BEGIN and the end of another caller's transaction would become part of it, and be lost with
+ * its ROLLBACK although its caller received success. Here a statement waits, first come first served, until the open
+ * transaction ends (Prisma's timeout is 5 s by default). A transaction must therefore use its own client only: another
+ * statement inside it would wait for the transaction itself.
  *
  * At most MAX_WAITING statements wait; further ones are refused with QueueFull.
  */
@@ -86,7 +87,10 @@ class SqliteAdapter implements SqlDriverAdapter {
   }
 }
 
-/** Calls `release` at the end of the transaction. Prisma itself sends COMMIT or ROLLBACK before it calls `commit` or `rollback`. */
+/**
+ * Calls `release` at the end of the transaction. Prisma itself sends COMMIT or ROLLBACK before it calls `commit` or
+ * `rollback`.
+ */
 function releasingTransaction(transaction: Transaction, release: () => void): Transaction {
   return {
     provider: transaction.provider,

@@ -1,6 +1,6 @@
 /**
- * Applies migrations to an SQLite file, each in its own transaction, which takes the write lock before it reads the pending migrations. No
- * other SQLite library may have the file open.
+ * Applies migrations to an SQLite file, each in its own transaction, which takes the write lock before it reads the
+ * pending migrations. No other SQLite library may have the file open.
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
@@ -30,8 +30,9 @@ export function migrateSqlite(file: string, migrations: readonly Migration[], lo
   try {
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
-    // Migrations change a table by creating a new one and dropping the old one. With foreign keys on, the drop would delete all rows
-    // that refer to it. The setting cannot be changed inside a transaction; keys are checked before each commit.
+    // Migrations change a table by creating a new one and dropping the old one. With foreign keys on, the drop would
+    // delete all rows that refer to it. The setting cannot be changed inside a transaction; keys are checked before
+    // each commit.
     db.pragma('foreign_keys = OFF');
     const applied: string[] = [];
     for (let name = applyNext(db, migrations); name !== null; name = applyNext(db, migrations)) {

@@ -1,11 +1,11 @@
 /**
  * All persistent data: the data folder, the database in it or on a PostgreSQL server, and notifications of writes.
  *
- * `openStorage` locks the data folder first (also with PostgreSQL, because keys and embedded brokers use it), then migrates, then connects.
- * `close` runs in the reverse order. Only the client of the used engine is loaded.
+ * `openStorage` locks the data folder first (also with PostgreSQL, because keys and embedded brokers use it), then
+ * migrates, then connects. `close` runs in the reverse order. Only the client of the used engine is loaded.
  *
- * Errors: ServiceError IN_USE (another process owns the folder), INVALID (databaseUrl), INTERNAL_ERROR (no connection, or the database must
- * not be migrated).
+ * Errors: ServiceError IN_USE (another process owns the folder), INVALID (databaseUrl), INTERNAL_ERROR (no connection,
+ * or the database must not be migrated).
  */
 import { join } from 'node:path';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
@@ -16,7 +16,7 @@ import { type Leases, LocalLeases } from './leases.ts';
 import { migrationsFolder, readMigrations } from './migrations.ts';
 import type { StorageLog } from './storage-log.ts';
 
-export interface StorageOptions {
+interface StorageOptions {
   /** Created with mode 0700 if it does not exist; a wider mode is corrected. */
   readonly dataDir: string;
   /** `postgresql://…`. Default: the SQLite file `brokergraph.db` in the data folder. */
@@ -111,8 +111,8 @@ async function connectClient(databaseUrl: string, log: StorageLog): Promise<Data
 }
 
 /**
- * Makes queries after `$disconnect` fail. Prisma's client would reconnect, although another process may own the data folder by then, and
- * the connection would stay open.
+ * Makes queries after `$disconnect` fail. Prisma's client would reconnect, although another process may own the data
+ * folder by then, and the connection would stay open.
  */
 function connectingOnce(factory: AdapterFactory): AdapterFactory {
   let isConnected = false;

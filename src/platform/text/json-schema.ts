@@ -3,8 +3,8 @@ import { type InputIssue, invalid, MAX_ISSUES } from '../errors.ts';
 import { pointerStep } from './json-pointer.ts';
 
 /**
- * Entries of lists and objects up to which all issues of a value are collected. The validator collects every error before the first can
- * be read, so a larger value is checked up to its first error only: 1 MB could have 100,000.
+ * Entries of lists and objects up to which all issues of a value are collected. The validator collects every error
+ * before the first can be read, so a larger value is checked up to its first error only: 1 MB could have 100,000.
  */
 const MAX_ENTRIES = 5_000;
 
@@ -16,19 +16,19 @@ export function createValidator(allErrors = true): Ajv2020 {
     allowUnionTypes: true,
     strictRequired: false,
     allowMatchingProperties: false,
-    // They are all our own, and the tests check them: the program for that took five times as long as a first request takes without it.
+    // Tests validate the schemas. Compiling the meta-schema took five times as long as the first request without it.
     validateSchema: false,
-    // Errors tell of the schema that was broken.
+    // Errors contain the schema.
     verbose: true,
   });
 }
 
-/** `at`: where the value stands in what was sent, as a JSON pointer. */
+/** `at`: JSON pointer of the value in the request. */
 export type CheckValue = (value: unknown, at?: string) => void;
 
 /**
- * The returned function throws INVALID with every issue; paths are JSON pointers. The schema is compiled with the first value: most of
- * all schemas of a service are never needed.
+ * Returns a function that throws INVALID with all issues; paths are JSON pointers. The schema is compiled with the
+ * first value, because most schemas are never used.
  */
 export function compileCheck(ajv: Ajv2020, schema: Readonly<Record<string, unknown>>): CheckValue {
   let validate: ValidateFunction | null = null;
@@ -62,28 +62,33 @@ function hasMoreEntries(value: unknown, limit: number): boolean {
   return false;
 }
 
-/** Why the value that was checked last breaks the schema, and how many errors were left out. */
-export interface SchemaIssues {
+/** Why the last checked value violates the schema. `omitted`: number of further errors. */
+interface SchemaIssues {
   readonly issues: InputIssue[];
   readonly omitted: number;
 }
 
-/** `locate` makes a path of a JSON pointer. Values are not repeated. */
+/**
+ * Converts the errors of a check to issues. `locate` converts a JSON pointer to a path. Reasons do not contain the
+ * values.
+ */
 export function issuesOf({ errors }: ValidateFunction, locate: (pointer: string) => string): SchemaIssues {
   const issues: InputIssue[] = [];
   for (const [index, error] of (errors ?? []).entries()) {
     if (issues.length >= MAX_ISSUES) return { issues, omitted: (errors?.length ?? 0) - index };
-    // What it then asks for has an issue of its own.
+    // The branch that failed has its own issue.
     if (error.keyword === 'if') continue;
     const { pointer, reason } = describe(error);
-    // A value that breaks a union breaks each of its branches: one line for each place and reason is enough.
+    // A value that violates a union violates each branch, so issues may repeat.
     const path = locate(pointer);
     if (!issues.some((known) => known.path === path && known.reason === reason)) issues.push({ path, reason });
   }
   return { issues, omitted: 0 };
 }
 
-/** A pattern that is a list of words. What other ones are for is told by the first sentence of the schema's description. */
+/**
+ * A pattern that is a list of words. Other patterns are described by the first sentence of the schema's description.
+ */
 const CHOICE = /^\^\((\w+(?:\|\w+)*)\)\$$/;
 
 function describe(error: ErrorObject): { pointer: string; reason: string } {
@@ -100,12 +105,12 @@ function describe(error: ErrorObject): { pointer: string; reason: string } {
   if (keyword === 'minLength' && params.limit === 1) return { pointer: instancePath, reason: 'must not be empty' };
   const words = keyword === 'pattern' ? CHOICE.exec(String(params.pattern))?.[1]?.split('|') : undefined;
   if (words) return { pointer: instancePath, reason: `must be ${choice(words, error.parentSchema?.type)}` };
-  const told = keyword === 'pattern' ? /^[^.]+/.exec(String(error.parentSchema?.description ?? ''))?.[0] : undefined;
-  if (told) return { pointer: instancePath, reason: `must be ${told.charAt(0).toLowerCase()}${told.slice(1)}` };
-  return { pointer: instancePath, reason: message?.replace('must NOT', 'must not') ?? `breaks "${keyword}"` };
+  const text = keyword === 'pattern' ? /^[^.]+/.exec(String(error.parentSchema?.description ?? ''))?.[0] : undefined;
+  if (text) return { pointer: instancePath, reason: `must be ${text.charAt(0).toLowerCase()}${text.slice(1)}` };
+  return { pointer: instancePath, reason: message?.replace('must NOT', 'must not') ?? `violates "${keyword}"` };
 }
 
-/** Words, or a value of the other types that a schema allows. */
+/** Lists the words and the other types that a schema allows. */
 function choice(words: readonly string[], type: unknown): string {
   const others = (Array.isArray(type) ? type : [type]).filter((each) => each !== 'string').map((each) => `a ${each}`);
   return [...words.map((word) => JSON.stringify(word)), ...others].join(' or ');

@@ -1,25 +1,25 @@
-/** Longer names are not compared: the work grows with their lengths. */
+/** Longer names are not compared, because the cost grows with the square of the length. */
 const MAX_LENGTH = 50;
 
 /**
- * The known name that a misspelled one was meant to be: the fewest letters apart, whatever their case, and at most a third of its
- * letters; null when none is near.
+ * Returns the known name that is most similar to a misspelled one: at most a third of its letters differ, ignoring
+ * case. `null` if none is similar.
  */
 export function nearestName(sent: string, known: Iterable<string>): string | null {
   if (sent.length > MAX_LENGTH) return null;
   let nearest: string | null = null;
   let least = Math.max(1, Math.floor(sent.length / 3)) + 1;
   for (const name of known) {
-    const apart = lettersApart(sent.toLowerCase(), name.toLowerCase());
-    if (apart >= least) continue;
+    const distance = editDistance(sent.toLowerCase(), name.toLowerCase());
+    if (distance >= least) continue;
     nearest = name;
-    least = apart;
+    least = distance;
   }
   return nearest;
 }
 
-/** Letters to add, drop or replace (Levenshtein). */
-function lettersApart(a: string, b: string): number {
+/** Levenshtein distance: number of letters to insert, delete or replace. */
+function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

@@ -22,7 +22,10 @@ import { withoutNulls } from './without-nulls.ts';
 export interface BrokerControlsOptions {
   /** Longest wait for one response in milliseconds. */
   readonly timeoutMs: number;
-  /** Milliseconds without a response after which an API counts as not served; `null`: the broker always responds. Default: 1,000. */
+  /**
+   * Milliseconds without a response after which an API counts as not served; `null`: the broker always responds.
+   * Default: 1,000.
+   */
   readonly silenceMs?: number | null;
   /** Milliseconds after which a refused probe is repeated. Default: 30,000. */
   readonly doubtMs?: number;
@@ -42,7 +45,9 @@ interface Resolution {
 
 interface Resolving {
   readonly result: Promise<Resolution>;
-  /** `null` while it waits for the connection or a response. A new connection does not invalidate a pending resolution. */
+  /**
+   * `null` while it waits for the connection or a response. A new connection does not invalidate a pending resolution.
+   */
   done: Resolution | null;
 }
 
@@ -50,15 +55,17 @@ interface Resolving {
 const ACCESS_API: ControlApi = 'dynamic-security';
 
 /**
- * The control APIs of one broker. An API is served by the broker if it responds, otherwise by a plugin hosted by this gateway on the same
- * session. If neither is possible, callers receive the reason.
+ * The control APIs of one broker. An API is served by the broker if it responds, otherwise by a plugin hosted by this
+ * gateway on the same session. If neither is possible, callers receive the reason.
  *
- * The provider of an API is resolved when it is first needed, once for concurrent callers, and again after a reconnect. `eager` APIs, APIs
- * with listeners and APIs of plugins with `begin` are resolved when the broker connects. A refusal is valid for `doubtMs`, or until a
- * write to the broker's access control is observed. While the broker is unreachable and was not resolved yet, a plugin with stored data
- * (`isKept`) serves the API. A plugin with `instead` always serves it.
+ * The provider of an API is resolved when it is first needed, once for concurrent callers, and again after a reconnect.
+ * `eager` APIs, APIs with listeners and APIs of plugins with `begin` are resolved when the broker connects. A refusal
+ * is valid for `doubtMs`, or until a write to the broker's access control is observed. While the broker is unreachable
+ * and was not resolved yet, a plugin with stored data (`isKept`) serves the API. A plugin with `instead` always serves
+ * it.
  *
- * A hosted plugin survives reconnects. It is closed when the broker serves the API, when the link's settings change, and by `close`.
+ * A hosted plugin survives reconnects. It is closed when the broker serves the API, when the link's settings change,
+ * and by `close`.
  */
 export class BrokerControls implements ControlCaller {
   readonly #session: BrokerSession;
@@ -70,7 +77,10 @@ export class BrokerControls implements ControlCaller {
   readonly #plugins = new Map<ControlApi, ControlPlugin>();
   /** Plugins that were started with the connection, before it is known whether they are needed. */
   readonly #begun = new Map<ControlApi, BegunPlugin>();
-  /** Why gateway plugins cannot work on this connection, which may take seconds to detect. `since` in epoch milliseconds. */
+  /**
+   * Why gateway plugins cannot work on this connection, which may take seconds to detect. `since` in epoch
+   * milliseconds.
+   */
   readonly #unhosted = new Map<ControlApi, { readonly reason: Unavailable; readonly since: number }>();
   readonly #listeners = new Map<ControlApi, Set<(event: ControlEvent) => void>>();
   readonly #patient = new PatientProbes();
@@ -177,7 +187,10 @@ export class BrokerControls implements ControlCaller {
     await Promise.all([this.#closePlugins(), this.#dropAllBegun()]);
   }
 
-  /** Returns the gateway plugin that serves the API, or `null` if the broker does. Errors: NOT_SUPPORTED_BY_BROKER; see `capability`. */
+  /**
+   * Returns the gateway plugin that serves the API, or `null` if the broker does. Errors: NOT_SUPPORTED_BY_BROKER; see
+   * `capability`.
+   */
   async #provider(api: ControlApi): Promise<ControlPlugin | null> {
     const resolution = await this.#resolution(api);
     const capability = capabilityOf(resolution);
@@ -402,7 +415,7 @@ function refusalBy(
 
 const problemOf = (plugin: ControlPlugin | null): string | null => plugin?.problem ?? null;
 
-/** What is so now: a plugin of ours may have got a problem since. */
+/** The current capability: a gateway plugin may have a problem since it was resolved. */
 function capabilityOf({ capability, plugin }: Resolution): ControlCapability {
   const reason = problemOf(plugin);
   if (reason !== null) return { api: capability.api, provider: 'NONE', since: capability.since, reason };

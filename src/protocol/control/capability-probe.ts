@@ -15,7 +15,10 @@ export const KNOWN_APIS = [
   'cedalo/license',
 ] as const satisfies readonly ControlApi[];
 
-/** One command per API that changes nothing. Some do not exist: the response that they are unknown proves that the API is served. */
+/**
+ * One command per API that changes nothing. Some do not exist: the response that they are unknown proves that the API
+ * is served.
+ */
 const PROBES: Readonly<Record<string, readonly [command: string, fields: Readonly<Record<string, unknown>>]>> = {
   broker: ['listPlugins', {}],
   'dynamic-security': ['getDefaultACLAccess', {}],
@@ -38,7 +41,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'cedalo/ha': 'The broker has no cluster plugin',
 };
 
-export interface ProbeResult {
+interface ProbeResult {
   /** Whether the broker serves the API. */
   readonly served: boolean;
   /** Why the broker does not serve the API, and what the operator can do. */
@@ -48,8 +51,9 @@ export interface ProbeResult {
 }
 
 /**
- * Probes whether a broker serves an API. Mosquitto 2.1 and the embedded broker respond if they do not. 2.0 does not respond, so silence for
- * `silenceMs` counts as not served; so does a refused publish. Errors: BROKER_UNREACHABLE if the connection ends meanwhile.
+ * Probes whether a broker serves an API. Mosquitto 2.1 and the embedded broker respond if they do not. 2.0 does not
+ * respond, so silence for `silenceMs` counts as not served; so does a refused publish. Errors: BROKER_UNREACHABLE if
+ * the connection ends meanwhile.
  */
 export async function probe(client: ControlClient, api: ControlApi, silenceMs: number): Promise<ProbeResult> {
   try {
@@ -70,8 +74,8 @@ function sendProbe(client: ControlClient, api: ControlApi, timeoutMs: number): P
 const MAX_WAIT_MS = 10 * 60_000;
 
 /**
- * Probes of a broker that always responds, but sometimes late, for example because the machine is busy. A caller that stops waiting leaves
- * the probe open, and a later caller receives its result.
+ * Probes of a broker that always responds, but sometimes late, for example because the machine is busy. A caller that
+ * stops waiting leaves the probe open, and a later caller receives its result.
  */
 export class PatientProbes {
   readonly #open = new Map<ControlApi, Promise<ProbeResult>>();

@@ -9,12 +9,12 @@ import { refusalOf } from './refusals.ts';
 import { isStructuralError, parseResponsePayload } from './response-payload.ts';
 import { withoutNulls } from './without-nulls.ts';
 
-export interface ControlClientOptions {
+interface ControlClientOptions {
   /** Longest wait for one response in milliseconds. */
   readonly timeoutMs: number;
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly timeoutMs?: number;
   /** Whether to send with QoS 1, so that an MQTT 5 broker reports a refused publish. Default: false. */
   readonly probe?: boolean;
@@ -38,16 +38,17 @@ interface Pending extends Queued {
 /**
  * Sends commands to the `$CONTROL` topics of a broker and receives the responses.
  *
- * Commands of one event loop iteration to one API are batched in one payload, in order. The broker sends every response to every
- * subscriber, so responses are matched by correlation data that are unique among all processes. Requests have QoS 0, because a broker
- * without TCP_NODELAY takes 40 ms to acknowledge QoS 1. `probe` uses QoS 1, because MQTT 5 reports a refused publish in PUBACK.
+ * Commands of one event loop iteration to one API are batched in one payload, in order. The broker sends every response
+ * to every subscriber, so responses are matched by correlation data that are unique among all processes. Requests have
+ * QoS 0, because a broker without TCP_NODELAY takes 40 ms to acknowledge QoS 1. `probe` uses QoS 1, because MQTT 5
+ * reports a refused publish in PUBACK.
  *
- * Bounds: MAX_PENDING commands without a response (further ones are refused with BROKER_TIMEOUT); payloads as in payloads.ts.
- * A broker that cannot read a request sends an error without correlation data to all clients. It settles no command; it is added to the
- * error of commands that then receive no response.
+ * Bounds: MAX_PENDING commands without a response (further ones are refused with BROKER_TIMEOUT); payloads as in
+ * payloads.ts. A broker that cannot read a request sends an error without correlation data to all clients. It settles
+ * no command; it is added to the error of commands that then receive no response.
  * Responses that no caller waits for are reported to `onForeignAnswers` with their command names.
- * Errors: see ControlCaller. If the connection ends or the timeout expires during a write, `info.outcome` is 'unknown': the broker may
- * have executed it.
+ * Errors: see ControlCaller. If the connection ends or the timeout expires during a write, `info.outcome` is 'unknown':
+ * the broker may have executed it.
  */
 export class ControlClient {
   readonly #session: BrokerSession;
@@ -106,8 +107,8 @@ export class ControlClient {
   }
 
   /**
-   * Reports the commands of responses that no caller waits for: commands of other clients, and own ones with a late response. Starts when
-   * the first call has subscribed the response topic.
+   * Reports the commands of responses that no caller waits for: commands of other clients, and own ones with a late
+   * response. Starts when the first call has subscribed the response topic.
    */
   onForeignAnswers(api: ControlApi, listener: (commands: readonly string[]) => void): Stop {
     const listeners = this.#foreignListeners.get(api) ?? new Set();
@@ -132,7 +133,9 @@ export class ControlClient {
     this.#responses.clear();
   }
 
-  /** Errors, before anything is sent: BROKER_UNREACHABLE; BROKER_TIMEOUT if `count` further commands exceed MAX_PENDING. */
+  /**
+   * Errors, before anything is sent: BROKER_UNREACHABLE; BROKER_TIMEOUT if `count` further commands exceed MAX_PENDING.
+   */
   async #ready(api: ControlApi, count: number, timeoutMs: number): Promise<void> {
     await whenConnected(this.#session, timeoutMs);
     await this.#listen(api);

@@ -8,7 +8,10 @@ export const getClient = (username: string): ControlCall => ({ command: 'getClie
 export const getGroup = (groupname: string): ControlCall => ({ command: 'getGroup', fields: { groupname } });
 export const getRole = (rolename: string): ControlCall => ({ command: 'getRole', fields: { rolename } });
 
-/** The group name in the response `{ group: { groupname } }` of `getAnonymousGroup`. `null` if the name is missing or empty. */
+/**
+ * The group name in the response `{ group: { groupname } }` of `getAnonymousGroup`. `null` if the name is missing or
+ * empty.
+ */
 export function parseAnonymousGroup(data: unknown): string | null {
   const group = isFields(data) ? data.group : null;
   const groupname = isFields(group) ? group.groupname : group;

@@ -1,4 +1,6 @@
-/** The control APIs of the `$CONTROL` protocol that this service speaks or serves. Request topic: `$CONTROL/<api>/v1`. */
+/**
+ * The control APIs of the `$CONTROL` protocol that this service speaks or serves. Request topic: `$CONTROL/<api>/v1`.
+ */
 export type ControlApi =
   | 'broker'
   | 'dynamic-security'

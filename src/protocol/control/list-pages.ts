@@ -2,7 +2,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { ControlApi } from './envelope.ts';
 import type { ControlCaller } from './plugin.ts';
 
-export interface ListPagesOptions<T = unknown> {
+interface ListPagesOptions<T = unknown> {
   /** Further fields of the command, such as `verbose`. */
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Index of the first item. Default: 0. */
@@ -20,8 +20,8 @@ export interface ListPagesOptions<T = unknown> {
   /** Deadline in epoch milliseconds after which no further page is requested. Default: none. */
   readonly endsAt?: number;
   /**
-   * Returns the name of an item, or `null`. If set, each page overlaps with the last item of the previous page; if the item differs, the
-   * list has changed and `isSteady` is false. A list that repeats the same pages is refused.
+   * Returns the name of an item, or `null`. If set, each page overlaps with the last item of the previous page; if the
+   * item differs, the list has changed and `isSteady` is false. A list that repeats the same pages is refused.
    */
   readonly nameOf?: (item: T) => unknown;
 }
@@ -42,8 +42,8 @@ const MAX_PAGES = 10_000;
 const MAX_REPEATED = 5;
 
 /**
- * Executes a `list…` command page by page. The page size adapts to the size of the items. A page without a response is requested again with
- * half the size, down to one item. `key` names the array in `data`; items are not validated.
+ * Executes a `list…` command page by page. The page size adapts to the size of the items. A page without a response is
+ * requested again with half the size, down to one item. `key` names the array in `data`; items are not validated.
  *
  * Errors: those of the caller; TOO_LARGE; BROKER_REJECTED if the list repeats itself; BROKER_TIMEOUT after `endsAt`.
  */

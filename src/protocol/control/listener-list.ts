@@ -1,5 +1,5 @@
 /** A listener as input for `listenerList`. */
-export interface ListedListener {
+interface ListedListener {
   readonly number: number;
   readonly port: number;
   readonly host: string;

@@ -12,7 +12,7 @@ export function runCommandOf(table: CommandTable, command: ControlCommand): unkn
   return run(command);
 }
 
-export interface Page {
+interface Page {
   readonly verbose: boolean;
   /** `Infinity` for all. */
   readonly count: number;

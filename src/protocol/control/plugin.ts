@@ -3,20 +3,26 @@ import type { BrokerSession, Stop } from '../mqtt/broker-session.ts';
 import type { ControlApi, ControlCommand, ControlEvent } from './envelope.ts';
 
 /**
- * One control API served by this service: by the gateway for a remote broker, or by the embedded broker. A plugin depends on its session
- * only, not on GraphQL, REST, the database or the place where it runs.
+ * One control API served by this service: by the gateway for a remote broker, or by the embedded broker. A plugin
+ * depends on its session only, not on GraphQL, REST, the database or the place where it runs.
  */
 export interface ControlPlugin {
   readonly api: ControlApi;
-  /** Why the plugin has stopped working after its creation, like `unavailable`. Until it is `null` again, no commands are sent. */
+  /**
+   * Why the plugin has stopped working after its creation, like `unavailable`. Until it is `null` again, no commands
+   * are sent.
+   */
   readonly problem?: string | null;
-  /** What the plugin cannot do with this broker, and what would help. Reported as the capability's reason. `null`: no limit. */
+  /**
+   * What the plugin cannot do with this broker, and what would help. Reported as the capability's reason. `null`: no
+   * limit.
+   */
   readonly limit?: string | null;
   /** Updates `problem` and `limit`. Called on a new connection, and on demand after `doubtMs`. Never rejects. */
   lookAgain?(): Promise<void>;
   /**
-   * Executes one command and returns its `data`, or `undefined`. To refuse it throws a ControlRefusal whose message becomes `error` in the
-   * response. Any other error is a bug, and the response is "Internal error".
+   * Executes one command and returns its `data`, or `undefined`. To refuse it throws a ControlRefusal whose message
+   * becomes `error` in the response. Any other error is a bug, and the response is "Internal error".
    */
   execute(command: ControlCommand): unknown | Promise<unknown>;
   close(): void | Promise<void>;
@@ -26,14 +32,19 @@ export interface ControlPlugin {
   prepare?(commands: readonly ControlCommand[]): Promise<void>;
   /** Called after the last command of a request, before the response is sent. If it rejects, no response is sent. */
   settle?(): Promise<void>;
-  /** Returns a callback for the time when the response was delivered, or delivery is late. Called before the response is sent. */
+  /**
+   * Returns a callback for the time when the response was delivered, or delivery is late. Called before the response is
+   * sent.
+   */
   afterAnswer?(): (() => void) | null;
 }
 
 /** A command was understood and refused. The message becomes `error` in the response. */
 export class ControlRefusal extends Error {
   override readonly name = 'ControlRefusal';
-  /** Error for callers in this process, instead of the code derived from the text. MQTT clients receive the text only. */
+  /**
+   * Error for callers in this process, instead of the code derived from the text. MQTT clients receive the text only.
+   */
   readonly detail: RefusalDetail | null;
 
   constructor(message: string, detail: RefusalDetail | null = null) {
@@ -42,7 +53,7 @@ export class ControlRefusal extends Error {
   }
 }
 
-export interface RefusalDetail {
+interface RefusalDetail {
   readonly code: ErrorCode;
   readonly info?: Readonly<Record<string, unknown>>;
 }
@@ -71,11 +82,14 @@ export interface PluginFactory {
   readonly api: ControlApi;
   create(host: PluginHost): Promise<ControlPlugin | Unavailable>;
   /**
-   * Starts a plugin that must not miss events while the broker is still being probed for the API. Called before the first probe of a
-   * connection, unless a plugin of an earlier connection is still running.
+   * Starts a plugin that must not miss events while the broker is still being probed for the API. Called before the
+   * first probe of a connection, unless a plugin of an earlier connection is still running.
    */
   begin?(host: PluginHost): BegunPlugin;
-  /** Whether the plugin serves the API even if the broker does, for example because several brokers share one address. Default: false. */
+  /**
+   * Whether the plugin serves the API even if the broker does, for example because several brokers share one address.
+   * Default: false.
+   */
   readonly instead?: boolean;
   /** Whether this service stores data that callers may read and change while the broker is unreachable. */
   isKept?(): boolean;
@@ -85,7 +99,9 @@ export interface PluginFactory {
 export interface BegunPlugin {
   /** Called at most once, if the broker does not serve the API. Like PluginFactory.create. */
   finish(): Promise<ControlPlugin | Unavailable>;
-  /** Called if the broker serves the API or the controls are closed. Also closes the plugin that `finish` has returned. */
+  /**
+   * Called if the broker serves the API or the controls are closed. Also closes the plugin that `finish` has returned.
+   */
   close(): void | Promise<void>;
 }
 
@@ -110,14 +126,14 @@ export interface ControlCall {
 /** The control APIs of one broker, independent of their provider. */
 export interface ControlCaller {
   /**
-   * Errors: NOT_SUPPORTED_BY_BROKER (no provider; see `info.reason`), NOT_ALLOWED, BROKER_UNREACHABLE,
-   * BROKER_TIMEOUT, NOT_FOUND / ALREADY_EXISTS / INVALID / BROKER_REJECTED depending on the text of the refusal (`info.brokerError`).
+   * Errors: NOT_SUPPORTED_BY_BROKER (no provider; see `info.reason`), NOT_ALLOWED, BROKER_UNREACHABLE, BROKER_TIMEOUT,
+   * NOT_FOUND / ALREADY_EXISTS / INVALID / BROKER_REJECTED depending on the text of the refusal (`info.brokerError`).
    */
   call<T = unknown>(api: ControlApi, command: string, fields?: Readonly<Record<string, unknown>>): Promise<T>;
   /**
-   * Sends commands in order, in one payload of at most 500 kB or in several. Each is settled separately, with the errors of `call`. Never
-   * rejects. The commands are neither mixed with others nor split by the limit on writes, and the broker executes nothing else between
-   * them. A gateway plugin executes them one after the other.
+   * Sends commands in order, in one payload of at most 500 kB or in several. Each is settled separately, with the
+   * errors of `call`. Never rejects. The commands are neither mixed with others nor split by the limit on writes, and
+   * the broker executes nothing else between them. A gateway plugin executes them one after the other.
    */
   callAll(
     api: ControlApi,
@@ -125,8 +141,8 @@ export interface ControlCaller {
     options?: { readonly timeoutMs?: number },
   ): Promise<PromiseSettledResult<unknown>[]>;
   /**
-   * Reports commands of responses that no caller waits for: commands of other clients, and own ones with a late response. Starts with the
-   * first call. Reports nothing if a gateway plugin serves the API.
+   * Reports commands of responses that no caller waits for: commands of other clients, and own ones with a late
+   * response. Starts with the first call. Reports nothing if a gateway plugin serves the API.
    */
   onForeignAnswers(api: ControlApi, listener: (commands: readonly string[]) => void): Stop;
   /** Reports events of an API, if its provider has any. */

@@ -1,8 +1,8 @@
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 
 /**
- * Error codes by the texts of Mosquitto and the commercial plugins, because control APIs refuse with English texts only. The first
- * matching row applies. A text without a row is BROKER_REJECTED.
+ * Error codes by the texts of Mosquitto and the commercial plugins, because control APIs refuse with English texts
+ * only. The first matching row applies. A text without a row is BROKER_REJECTED.
  */
 const MEANINGS: readonly (readonly [RegExp, ErrorCode])[] = [
   [/endpoint not available|^unknown command$/i, 'NOT_SUPPORTED_BY_BROKER'],
@@ -23,8 +23,8 @@ const MAX_TEXT = 500;
 const NAMES = ['username', 'groupname', 'rolename', 'clientid', 'streamname', 'clustername', 'file_name'] as const;
 
 /**
- * The fields that a text refers to. A command may have several names, and the first one is not always the one that failed: "Role not found"
- * of `addClientRole` refers to the role.
+ * The fields that a text refers to. A command may have several names, and the first one is not always the one that
+ * failed: "Role not found" of `addClientRole` refers to the role.
  */
 const SUBJECTS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^client id\b/i, ['clientid']],

@@ -1,14 +1,14 @@
 import { type Fields, isFields } from './fields.ts';
 
 /** A parsed payload of a response topic. Invalid parts are left out. */
-export interface ResponsePayload {
+interface ResponsePayload {
   readonly responses: readonly ParsedResponse[];
   readonly events: readonly { readonly type: 'event'; readonly event: string; readonly [field: string]: unknown }[];
   /** Set if the payload is a single error: the API is not served (Mosquitto 2.1). */
   readonly error: string | null;
 }
 
-export interface ParsedResponse {
+interface ParsedResponse {
   readonly command: string;
   readonly correlationData: string | null;
   readonly data: unknown;

@@ -3,12 +3,13 @@ import { fieldOf, isFields } from './fields.ts';
 import { type ControlPlugin, ControlRefusal } from './plugin.ts';
 
 /**
- * Executes the commands of one request payload on a plugin and returns the response payload, like Mosquitto's plugins: commands run in
- * order, with one response each. A refused command does not stop later ones. An entry that is not a command ends the batch; the earlier
- * responses are still sent. Rejects only if `plugin.settle` rejects.
+ * Executes the commands of one request payload on a plugin and returns the response payload, like Mosquitto's plugins:
+ * commands run in order, with one response each. A refused command does not stop later ones. An entry that is not a
+ * command ends the batch; the earlier responses are still sent. Rejects only if `plugin.settle` rejects.
  *
- * Error texts (those of Mosquitto): `Payload not valid JSON`, `Invalid/missing commands`, `Command not an object`, `Missing command`,
- * `Invalid correlationData data type.`, the text of a ControlRefusal, and `Internal error` for a bug, which is reported to `onBug`.
+ * Error texts (those of Mosquitto): `Payload not valid JSON`, `Invalid/missing commands`, `Command not an object`,
+ * `Missing command`, `Invalid correlationData data type.`, the text of a ControlRefusal, and `Internal error` for a
+ * bug, which is reported to `onBug`.
  */
 export async function serveControlRequest(
   payload: Uint8Array,
@@ -46,7 +47,10 @@ function readRequest(payload: Uint8Array): ReadRequest {
 
 const strict = new TextDecoder('utf-8', { fatal: true });
 
-/** Replaces invalid UTF-8 by a lone surrogate, which no valid text contains, so that a plugin can name the invalid field. */
+/**
+ * Replaces invalid UTF-8 by a lone surrogate, which no valid text contains, so that a plugin can name the invalid
+ * field.
+ */
 function decode(payload: Uint8Array): string {
   try {
     return strict.decode(payload);

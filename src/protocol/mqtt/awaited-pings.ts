@@ -1,6 +1,6 @@
 /**
- * Matches PINGRESP to PINGREQ. Neither carries an identifier, so each PINGRESP belongs to the oldest PINGREQ without one, whether MQTT.js
- * or this service sent it.
+ * Matches PINGRESP to PINGREQ. Neither carries an identifier, so each PINGRESP belongs to the oldest PINGREQ without
+ * one, whether MQTT.js or this service sent it.
  */
 export class AwaitedPings {
   #sent = 0;

@@ -36,26 +36,36 @@ export interface BrokerLinkOptions extends BrokerAddress {
   readonly timeoutMs: number;
   /** Client identifier. Default: `brokergraph-<id>-<random>`. */
   readonly clientId?: string;
-  /** Keepalive in seconds. Default: 15. A broker that disappears is noticed within one and a half times the keepalive. */
+  /**
+   * Keepalive in seconds. Default: 15. A broker that disappears is noticed within one and a half times the keepalive.
+   */
   readonly keepaliveSeconds?: number;
   /** Session Expiry Interval in seconds (MQTT 5). Default: 60. 0: the session ends with the connection. */
   readonly sessionExpirySeconds?: number;
   /**
-   * Whether the link resumes the session of an earlier process and acknowledges messages when they are released (`BrokerMessage.hold`).
-   * The broker sends messages without an acknowledgement again, to this link or the next one with its client identifier. With MQTT 3.1.1
-   * the broker decides how long the session lasts. Default: false.
+   * Whether the link resumes the session of an earlier process and acknowledges messages when they are released
+   * (`BrokerMessage.hold`). The broker sends messages without an acknowledgement again, to this link or the next one
+   * with its client identifier. With MQTT 3.1.1 the broker decides how long the session lasts. Default: false.
    */
   readonly isLasting?: boolean;
-  /** Receive Maximum (MQTT 5): maximum number of unacknowledged QoS 1 and 2 messages from the broker. Default: 65,535. */
+  /**
+   * Receive Maximum (MQTT 5): maximum number of unacknowledged QoS 1 and 2 messages from the broker. Default: 65,535.
+   */
   readonly receiveMaximum?: number;
   /**
-   * Whether messages that the session has queued for filters that are no longer subscribed are delivered to matching filters. Only with
-   * `isLasting`. Default: false.
+   * Whether messages that the session has queued for filters that are no longer subscribed are delivered to matching
+   * filters. Only with `isLasting`. Default: false.
    */
   readonly isClaimedByTopic?: boolean;
-  /** Filters that the session of an earlier process may have. They are unsubscribed after the current filters were subscribed. */
+  /**
+   * Filters that the session of an earlier process may have. They are unsubscribed after the current filters were
+   * subscribed.
+   */
   readonly leftOver?: readonly string[];
-  /** Milliseconds that messages for filters of an earlier process wait for these filters to be subscribed again. Default: 10,000. */
+  /**
+   * Milliseconds that messages for filters of an earlier process wait for these filters to be subscribed again.
+   * Default: 10,000.
+   */
   readonly claimMs?: number;
   /** Largest accepted packets; sent as Maximum Packet Size (MQTT 5). Default: CONTROL_LINK_LIMITS. */
   readonly limits?: PacketLimits;
@@ -74,21 +84,26 @@ export interface BrokerLinkOptions extends BrokerAddress {
 const KEEPALIVE_SECONDS = 15;
 const MAX_FILTERS = 10_000;
 const CLAIM_MS = 10_000;
-/** Milliseconds. Shorter connections do not reset the backoff, or a broker that closes each one would be asked 20 times a second. */
+/**
+ * Milliseconds. Shorter connections do not reset the backoff, or a broker that closes each one would be asked 20 times
+ * a second.
+ */
 const BRIEF_MS = 2_000;
 /** Milliseconds between attempts to unsubscribe filters of an earlier process. */
 const UNWANTED_MS = 1_000;
 
 /**
- * One MQTT connection to one broker that reconnects until closed: CONNECTING -> CONNECTED <-> UNREACHABLE / UNAUTHORISED -> CLOSED.
+ * One MQTT connection to one broker that reconnects until closed: CONNECTING -> CONNECTED <-> UNREACHABLE /
+ * UNAUTHORISED -> CLOSED.
  *
- * Every attempt is a new client, so no packet of a lost connection is sent later: a publish that cannot be sent fails immediately, and the
- * caller decides whether to retry. The link stores subscriptions and restores them before it reports CONNECTED. It tries MQTT 5 first,
- * and 3.1.1 after the broker has refused 5. With MQTT 5 the session lasts 60 s without a connection, so that a short interruption loses
- * no message of QoS 1 and 2; `status.resumed` reports whether the session was resumed.
+ * Every attempt is a new client, so no packet of a lost connection is sent later: a publish that cannot be sent fails
+ * immediately, and the caller decides whether to retry. The link stores subscriptions and restores them before it
+ * reports CONNECTED. It tries MQTT 5 first, and 3.1.1 after the broker has refused 5. With MQTT 5 the session lasts 60
+ * s without a connection, so that a short interruption loses no message of QoS 1 and 2; `status.resumed` reports
+ * whether the session was resumed.
  *
- * Bounds: MAX_FILTERS filters; input within `limits` and `intake`; output within OutgoingMessages or the caller's bounds. What exceeds a
- * bound is refused, never dropped silently.
+ * Bounds: MAX_FILTERS filters; input within `limits` and `intake`; output within OutgoingMessages or the caller's
+ * bounds. What exceeds a bound is refused, never dropped silently.
  * Units: milliseconds, bytes. Errors: see BrokerSession; INVALID for invalid topics, filters and settings.
  */
 export class BrokerLink implements BrokerSession {
@@ -113,7 +128,9 @@ export class BrokerLink implements BrokerSession {
   /** Consecutive connections shorter than BRIEF_MS. */
   #briefCount = 0;
   #version: 4 | 5;
-  /** Whether the broker has accepted this MQTT version, so that a closed connection is no reason to try the other one. */
+  /**
+   * Whether the broker has accepted this MQTT version, so that a closed connection is no reason to try the other one.
+   */
   #isVersionProven = false;
   #hasConnected = false;
 
@@ -158,7 +175,10 @@ export class BrokerLink implements BrokerSession {
     this.#attempt();
   }
 
-  /** Reconnects with new settings, and retains listeners and subscriptions. Errors: INVALID settings; then nothing changes. */
+  /**
+   * Reconnects with new settings, and retains listeners and subscriptions. Errors: INVALID settings; then nothing
+   * changes.
+   */
   reconfigure(options: BrokerLinkOptions): void {
     if (this.#status.state === 'CLOSED') return;
     connectOptions(options);
@@ -191,8 +211,9 @@ export class BrokerLink implements BrokerSession {
   }
 
   /**
-   * Closes the link. Safe to call twice. Resolves when the socket is closed, within half a second. With `keepSession` the broker retains
-   * the unacknowledged messages of a lasting session for the next link. Otherwise the link ends the session, with one attempt.
+   * Closes the link. Safe to call twice. Resolves when the socket is closed, within half a second. With `keepSession`
+   * the broker retains the unacknowledged messages of a lasting session for the next link. Otherwise the link ends the
+   * session, with one attempt.
    */
   async close({ keepSession = false } = {}): Promise<void> {
     if (this.#status.state === 'CLOSED') return;
@@ -217,7 +238,10 @@ export class BrokerLink implements BrokerSession {
     });
   }
 
-  /** Publishes like `publish`, at lower cost. `done` is called once, possibly before `send` returns. The payload must not change until then. */
+  /**
+   * Publishes like `publish`, at lower cost. `done` is called once, possibly before `send` returns. The payload must
+   * not change until then.
+   */
   send(topic: string, payload: Uint8Array | string, options: PublishOptions, done: Published): void {
     const { qos = 0, retain = false, properties } = options;
     const connection = this.#connection;
@@ -253,7 +277,10 @@ export class BrokerLink implements BrokerSession {
     return stop;
   }
 
-  /** Stops reading until `resume`, also after a reconnect. The broker queues or drops messages meanwhile. Only with `isLasting`. */
+  /**
+   * Stops reading until `resume`, also after a reconnect. The broker queues or drops messages meanwhile. Only with
+   * `isLasting`.
+   */
   pause(): void {
     this.#isPaused = true;
     this.#connection?.pause();
@@ -366,7 +393,10 @@ export class BrokerLink implements BrokerSession {
   readonly #dispatch = (message: BrokerMessage, identifiers: number | readonly number[] | undefined): boolean =>
     this.#subscriptions.dispatch(message, identifiers);
 
-  /** Unsubscribes filters that an earlier process left in the session. They are only known by the topics that they match. */
+  /**
+   * Unsubscribes filters that an earlier process left in the session. They are only known by the topics that they
+   * match.
+   */
   #unsubscribeUnwanted(topic: string): void {
     const now = Date.now();
     if (!this.#options.isLasting || now < this.#nextUnsubscribe) return;
@@ -402,8 +432,8 @@ export class BrokerLink implements BrokerSession {
   }
 
   /**
-   * Chooses the version of the next attempt. Brokers without MQTT 5 respond with CONNACK 1 or 0x84, or close the connection. The latter
-   * proves nothing, so both versions are tried in turn.
+   * Chooses the version of the next attempt. Brokers without MQTT 5 respond with CONNACK 1 or 0x84, or close the
+   * connection. The latter proves nothing, so both versions are tried in turn.
    */
   #chooseVersion({ text }: LinkFailure, isSilent: boolean): void {
     if (this.#version === 5 && /this version of MQTT/.test(text)) this.#version = 4;

@@ -6,9 +6,14 @@ export interface BrokerMessage {
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
-  /** Encoded MQTT 5 properties for readPublishProperties; `undefined` if there are none. Only on links with `isLasting`. */
+  /**
+   * Encoded MQTT 5 properties for readPublishProperties; `undefined` if there are none. Only on links with `isLasting`.
+   */
   readonly properties?: Buffer | undefined;
-  /** Delays the acknowledgement until the returned function is called; see StreamMessage.hold. Only on links with `isLasting`. */
+  /**
+   * Delays the acknowledgement until the returned function is called; see StreamMessage.hold. Only on links with
+   * `isLasting`.
+   */
   hold?(): () => void;
 }
 
@@ -23,13 +28,19 @@ export interface SubscribeOptions {
   readonly qos?: 0 | 1 | 2;
   /** Whether retained messages are delivered. Default: true. */
   readonly retained?: boolean;
-  /** No Local (MQTT 5, 3.8.3.1): whether own messages are left out. Only for filters with one subscriber. Default: false. */
+  /**
+   * No Local (MQTT 5, 3.8.3.1): whether own messages are left out. Only for filters with one subscriber. Default:
+   * false.
+   */
   readonly noLocal?: boolean;
-  /** Retain As Published (MQTT 5, 3.8.3.1). Live messages then arrive even if `retained` is false. Invalid with 3.1.1. Default: false. */
+  /**
+   * Retain As Published (MQTT 5, 3.8.3.1). Live messages then arrive even if `retained` is false. Invalid with 3.1.1.
+   * Default: false.
+   */
   readonly retainAsPublished?: boolean;
   /**
-   * Whether retained messages are delivered only if the session did not have the filter yet (MQTT 5: Retain Handling 1, 3.8.3.1; with
-   * 3.1.1 as far as the link knows the session). Default: false.
+   * Whether retained messages are delivered only if the session did not have the filter yet (MQTT 5: Retain Handling 1,
+   * 3.8.3.1; with 3.1.1 as far as the link knows the session). Default: false.
    */
   readonly retainedOnce?: boolean;
   /** Called at SUBACK, before the messages that follow it are reported and before `subscribe` resolves. */
@@ -39,8 +50,9 @@ export interface SubscribeOptions {
 }
 
 /**
- * CONNECTING: the first attempt, or the first after a change of settings. UNAUTHORISED: the broker refused the credentials (CONNACK 4 or 5,
- * MQTT 5 0x86 or 0x87). UNREACHABLE: no connection, or the connection was lost. CLOSED: closed by this service.
+ * CONNECTING: the first attempt, or the first after a change of settings. UNAUTHORISED: the broker refused the
+ * credentials (CONNACK 4 or 5, MQTT 5 0x86 or 0x87). UNREACHABLE: no connection, or the connection was lost. CLOSED:
+ * closed by this service.
  */
 export type LinkState = 'CONNECTING' | 'CONNECTED' | 'UNAUTHORISED' | 'UNREACHABLE' | 'CLOSED';
 
@@ -55,8 +67,9 @@ export interface LinkStatus {
 }
 
 /**
- * An action on the session of another client. DISCONNECT only closes the client's connection. The subscription options require MQTT 5;
- * `retainHandling` (3.8.3.1) is 2 by default: the broker sends no retained messages for the new subscription.
+ * An action on the session of another client. DISCONNECT only closes the client's connection. The subscription options
+ * require MQTT 5; `retainHandling` (3.8.3.1) is 2 by default: the broker sends no retained messages for the new
+ * subscription.
  */
 export type SessionAction =
   | { readonly kind: 'DISCONNECT' }
@@ -79,7 +92,9 @@ export interface TakenSession {
 /** Removes a subscription or listener. */
 export type Stop = () => void;
 
-/** The view of a broker that control plugins and the control client use. It is the same for remote and embedded brokers. */
+/**
+ * The view of a broker that control plugins and the control client use. It is the same for remote and embedded brokers.
+ */
 export interface BrokerSession {
   readonly clientId: string;
   /** User name of the connection; `null`: none; `undefined`: unknown. */
@@ -99,13 +114,13 @@ export interface BrokerSession {
    */
   publish(topic: string, payload: Uint8Array | string, options?: PublishOptions): Promise<void>;
   /**
-   * Subscribes to `filter` across reconnects until stopped; several subscribers share one filter. `listener` is called for each matching
-   * message. Errors, after which the subscription does not exist: NOT_ALLOWED, BROKER_UNREACHABLE.
+   * Subscribes to `filter` across reconnects until stopped; several subscribers share one filter. `listener` is called
+   * for each matching message. Errors, after which the subscription does not exist: NOT_ALLOWED, BROKER_UNREACHABLE.
    */
   subscribe(filter: string, listener: (message: BrokerMessage) => void, options?: SubscribeOptions): Promise<Stop>;
   /**
-   * Opens a second connection with the same settings, closes it immediately and returns its client identifier, which the broker's log
-   * must then contain. `undefined` if the broker has no such log.
+   * Opens a second connection with the same settings, closes it immediately and returns its client identifier, which
+   * the broker's log must then contain. `undefined` if the broker has no such log.
    */
   knock?(): Promise<string>;
   /** Takes over the session of another client briefly; see take-over.ts. `undefined` if this is not possible. */

@@ -5,7 +5,9 @@ import { AllowedHosts, type InsideRule } from '../network/allowed-hosts.ts';
 
 /** Address of a broker and the credentials of this service. */
 export interface BrokerAddress {
-  /** `mqtt:`, `mqtts:`, `ws:` or `wss:`. User name and password in the URL are used if the fields below are undefined. */
+  /**
+   * `mqtt:`, `mqtts:`, `ws:` or `wss:`. User name and password in the URL are used if the fields below are undefined.
+   */
   readonly url: string;
   readonly username?: string;
   readonly password?: string;
@@ -28,13 +30,13 @@ export type ConnectOptions = IClientOptions & { readonly lookup?: LookupFunction
 const PORTS: Readonly<Record<string, number>> = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 };
 const TLS_PROTOCOLS = new Set(['mqtts', 'wss']);
 
-export type LinkProtocol = 'mqtt' | 'mqtts' | 'ws' | 'wss';
+type LinkProtocol = 'mqtt' | 'mqtts' | 'ws' | 'wss';
 
 const isProtocol = (text: string): text is LinkProtocol => Object.hasOwn(PORTS, text);
 
 /**
- * Converts an address to options of MQTT.js. The URL is parsed here, because MQTT.js lets its query change the client identifier.
- * Errors: INVALID, without the URL in the message.
+ * Converts an address to options of MQTT.js. The URL is parsed here, because MQTT.js lets its query change the client
+ * identifier. Errors: INVALID, without the URL in the message.
  */
 export function connectOptions(address: BrokerAddress): ConnectOptions {
   const url = URL.canParse(address.url) ? new URL(address.url) : null;

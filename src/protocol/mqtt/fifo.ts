@@ -3,7 +3,8 @@ const MIN_CAPACITY = 32;
 const MAX_IDLE_CAPACITY = 8_192;
 
 /**
- * FIFO queue in a ring buffer. Removed items are released immediately, and no old array retains them until a full garbage collection.
+ * FIFO queue in a ring buffer. Removed items are released immediately, and no old array retains them until a full
+ * garbage collection.
  *
  * Bound: none; callers limit what they add.
  */

@@ -2,11 +2,11 @@ import { ServiceError } from '../../platform/errors.ts';
 import { BrokerLink, type BrokerLinkOptions } from './broker-link.ts';
 import type { LinkStatus, Stop } from './broker-session.ts';
 
-export type FleetListener = (id: string, status: LinkStatus) => void;
+type FleetListener = (id: string, status: LinkStatus) => void;
 
 /**
- * The links of this process, one per broker id. A link opens when it is added (EAGER) or first used (LAZY), and stays open until it is
- * closed. The caller limits their number (LinkShares).
+ * The links of this process, one per broker id. A link opens when it is added (EAGER) or first used (LAZY), and stays
+ * open until it is closed. The caller limits their number (LinkShares).
  */
 export class Fleet {
   readonly #known = new Map<string, BrokerLinkOptions>();
@@ -44,7 +44,10 @@ export class Fleet {
     return this.#links.get(id) ?? null;
   }
 
-  /** Changes the settings. An open link reconnects and retains listeners and subscriptions. Errors: INVALID; then nothing changes. */
+  /**
+   * Changes the settings. An open link reconnects and retains listeners and subscriptions. Errors: INVALID; then
+   * nothing changes.
+   */
   replace(id: string, options: BrokerLinkOptions): void {
     if (!this.#known.has(id)) throw new ServiceError('NOT_FOUND', `Broker link "${id}" does not exist`);
     this.#links.get(id)?.reconfigure(options);

@@ -58,9 +58,9 @@ export class HeldMessage implements BrokerMessage {
 }
 
 /**
- * The unacknowledged incoming messages of one connection. PUBACK and PUBREC are sent in the order of the messages [MQTT-4.6.0-2, 4.6.0-3],
- * each when its message and all earlier ones are released. After the end of the connection nothing is sent: the broker sends the messages
- * again over the session's next connection.
+ * The unacknowledged incoming messages of one connection. PUBACK and PUBREC are sent in the order of the messages
+ * [MQTT-4.6.0-2, 4.6.0-3], each when its message and all earlier ones are released. After the end of the connection
+ * nothing is sent: the broker sends the messages again over the session's next connection.
  *
  * Bound: the Receive Maximum sent to the broker, at most 65,535.
  */
@@ -80,7 +80,10 @@ export class HeldMessages {
     return this.#waiting.size;
   }
 
-  /** Returns the message for dispatching; the caller then calls `release`. Returns `null` for a QoS 2 message that was dispatched before. */
+  /**
+   * Returns the message for dispatching; the caller then calls `release`. Returns `null` for a QoS 2 message that was
+   * dispatched before.
+   */
   received(packet: IncomingPublish): HeldMessage | null {
     const message = new HeldMessage(packet, this.#flush);
     if (message.qos === 0) return message;

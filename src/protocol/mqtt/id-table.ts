@@ -8,10 +8,10 @@ interface Entry<Value> {
 }
 
 /**
- * Hash table from packet identifiers (1 to 65,535) to values. It replaces Map, whose entries would change with each message: V8 (Node 20)
- * rehashes such a Map again and again and links each old table to its successor. One table in the old generation then retains all later
- * ones until a full garbage collection. Identifiers are allocated consecutively, so their lowest bits rarely collide; a collision doubles
- * the capacity.
+ * Hash table from packet identifiers (1 to 65,535) to values. It replaces Map, whose entries would change with each
+ * message: V8 (Node 20) rehashes such a Map again and again and links each old table to its successor. One table in the
+ * old generation then retains all later ones until a full garbage collection. Identifiers are allocated consecutively,
+ * so their lowest bits rarely collide; a collision doubles the capacity.
  *
  * Bound: 65,536 slots.
  */

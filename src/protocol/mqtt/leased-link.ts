@@ -11,9 +11,9 @@ export interface LinkLease {
 /**
  * A link that is open while it has leases: CLOSED -> OPEN with the first lease -> CLOSED `lingerMs` after the last one.
  *
- * Observers of many messages use it, because a broker drops any message for a connection that reads slowly; commands have a separate
- * connection. The session ends with the connection, so messages may be missed. All connections have the same client identifier. Packets
- * are limited by OBSERVER_LIMITS.
+ * Observers of many messages use it, because a broker drops any message for a connection that reads slowly; commands
+ * have a separate connection. The session ends with the connection, so messages may be missed. All connections have the
+ * same client identifier. Packets are limited by OBSERVER_LIMITS.
  */
 export class LeasedLink {
   readonly clientId: string;

@@ -15,10 +15,13 @@ import { subscribeRefusal } from './refused-packet.ts';
 import { openSplitClient, type SplitClient, type SplitClientOptions } from './split-client.ts';
 import type { SharedFilter } from './subscriptions.ts';
 
-export interface ConnectionOptions extends SplitClientOptions {
+interface ConnectionOptions extends SplitClientOptions {
   /** Longest wait for an acknowledgement in milliseconds. */
   readonly timeoutMs: number;
-  /** Packet identifiers of received QoS 2 messages of a session that outlives the connection. `null` if the session ends with it. */
+  /**
+   * Packet identifiers of received QoS 2 messages of a session that outlives the connection. `null` if the session ends
+   * with it.
+   */
   readonly received: Set<number> | null;
   /** See OutgoingLimits. */
   readonly isBoundedByCaller: boolean;
@@ -31,7 +34,7 @@ type WantedFilter = Pick<
   'filter' | 'qos' | 'retained' | 'noLocal' | 'retainAsPublished' | 'retainedOnce'
 >;
 
-export interface ConnectionEvents {
+interface ConnectionEvents {
   onConnected(packet: IConnackPacket): void;
   onMessage(message: BrokerMessage, identifiers: number | readonly number[] | undefined): void;
   /** Called once when the connection ends, but not after `end`. `null` if the broker closed it without a reason. */
@@ -46,8 +49,8 @@ const RETAINED_IF_NEW = 1;
 const NO_RETAINED = 2;
 
 /**
- * One connection attempt and the resulting connection. An MQTT.js client that never reconnects does the handshake, the keepalive, SUBSCRIBE
- * and UNSUBSCRIBE. This service reads and writes the packets of publishing itself.
+ * One connection attempt and the resulting connection. An MQTT.js client that never reconnects does the handshake, the
+ * keepalive, SUBSCRIBE and UNSUBSCRIBE. This service reads and writes the packets of publishing itself.
  *
  * Errors of the constructor: OpenSSL throws if it cannot read a certificate or key.
  */
@@ -94,7 +97,10 @@ export class LinkConnection {
     return this.#outgoing !== null && !this.#isOver;
   }
 
-  /** Reduces the QoS to what the broker supports, and removes RETAIN if the broker does not support it. Errors: see OutgoingMessages. */
+  /**
+   * Reduces the QoS to what the broker supports, and removes RETAIN if the broker does not support it. Errors: see
+   * OutgoingMessages.
+   */
   publish(packet: OutgoingPacket, done: Published): void {
     const isSupported = packet.qos <= this.#maximumQos && (this.#isRetainAvailable || !packet.retain);
     if (this.#outgoing) this.#outgoing.send(isSupported ? packet : this.#reduced(packet), done);

@@ -1,6 +1,6 @@
 /**
- * Everything that this service uses of MQTT.js (5.16) and that its documentation does not promise. An upgrade of MQTT.js that changes
- * one of these fields, methods or texts fails a test of mqttjs-internals.test.ts.
+ * Everything that this service uses of MQTT.js (5.16) and that its documentation does not promise. An upgrade of
+ * MQTT.js that changes one of these fields, methods or texts fails a test of mqttjs-internals.test.ts.
  */
 
 import type { Duplex } from 'node:stream';
@@ -9,8 +9,9 @@ import type { ConnectOptions } from './connect-options.ts';
 import type { PacketIds } from './packet-ids.ts';
 
 /**
- * Creates a client that does not read from `stream`. It reads only what is written to the `Writable` passed to `onPipe`, which is called
- * once, during this call. The client has handled a packet when `write` returns; it emits `connect` later.
+ * Creates a client that does not read from `stream`. It reads only what is written to the `Writable` passed to
+ * `onPipe`, which is called once, during this call. The client has handled a packet when `write` returns; it emits
+ * `connect` later.
  *
  * Uses: MQTT.js calls `stream.pipe(writable)` and has no other way of reading.
  */
@@ -27,8 +28,8 @@ export function createClient(
 }
 
 /**
- * Replaces the handling of a missing PINGRESP, which MQTT.js expects within half a keepalive. `giveUp` is the original handling: it
- * destroys the stream and emits an error that `isKeepaliveTimeout` recognizes.
+ * Replaces the handling of a missing PINGRESP, which MQTT.js expects within half a keepalive. `giveUp` is the original
+ * handling: it destroys the stream and emits an error that `isKeepaliveTimeout` recognizes.
  */
 export function onKeepaliveTimeout(client: MqttClient, handle: (giveUp: () => void) => void): void {
   client.onKeepaliveTimeout = () => handle(() => MqttClient.prototype.onKeepaliveTimeout.call(client));
@@ -38,12 +39,17 @@ export function sendPing(client: MqttClient): void {
   client.sendPing();
 }
 
-/** Restarts the keepalive interval: the next PINGREQ is due in one keepalive, and no PINGRESP is expected until then. */
+/**
+ * Restarts the keepalive interval: the next PINGREQ is due in one keepalive, and no PINGRESP is expected until then.
+ */
 export function restartKeepalive(client: MqttClient): void {
   client.reschedulePing(true);
 }
 
-/** The keepalive in seconds, or the Server Keep Alive of CONNACK (MQTT 5, 3.2.2.3.14). `undefined` or 0 if there is none. */
+/**
+ * The keepalive in seconds, or the Server Keep Alive of CONNACK (MQTT 5, 3.2.2.3.14). `undefined` or 0 if there is
+ * none.
+ */
 export const keepaliveSeconds = (client: MqttClient): number | undefined => client.keepalive;
 
 /** Removes the packets that have no response yet. `client.end(false)` would wait for these responses. */

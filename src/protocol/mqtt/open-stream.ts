@@ -8,9 +8,11 @@ import type { ConnectOptions } from './connect-options.ts';
 const FRAME_SLACK = 65_536;
 
 /**
- * Opens the byte stream to a broker with the options of `connectOptions`. Data that is written before the stream is open is sent later.
+ * Opens the byte stream to a broker with the options of `connectOptions`. Data that is written before the stream is
+ * open is sent later.
  *
- * `maxPacketBytes` limits WebSocket messages. `onFrameBytes` reports the received bytes of an incomplete WebSocket message.
+ * `maxPacketBytes` limits WebSocket messages. `onFrameBytes` reports the received bytes of an incomplete WebSocket
+ * message.
  */
 export function openStream(
   { protocol, hostname = '', port = 0, path = '/', ...options }: ConnectOptions,

@@ -37,12 +37,13 @@ const SWEEPS = 4;
 const LOST = 'The connection to the broker was lost';
 
 /**
- * The outgoing messages of one connection, in order. At most Receive Maximum messages of QoS 1 and 2 are unacknowledged [MQTT-4.9.0-1];
- * further ones are queued. There is no promise or timer per message: a periodic sweep finds missing acknowledgements. Packets above the
- * broker's Maximum Packet Size would end the connection and are refused with BROKER_REJECTED.
+ * The outgoing messages of one connection, in order. At most Receive Maximum messages of QoS 1 and 2 are unacknowledged
+ * [MQTT-4.9.0-1]; further ones are queued. There is no promise or timer per message: a periodic sweep finds missing
+ * acknowledgements. Packets above the broker's Maximum Packet Size would end the connection and are refused with
+ * BROKER_REJECTED.
  *
- * Bounds, unless `isBoundedByCaller`: MAX_WAITING queued or unacknowledged messages, MAX_UNSENT_BYTES that the broker has not read.
- * Further messages are refused with BROKER_TIMEOUT.
+ * Bounds, unless `isBoundedByCaller`: MAX_WAITING queued or unacknowledged messages, MAX_UNSENT_BYTES that the broker
+ * has not read. Further messages are refused with BROKER_TIMEOUT.
  */
 export class OutgoingMessages {
   readonly #writer: PacketWriter;

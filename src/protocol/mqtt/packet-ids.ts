@@ -3,8 +3,8 @@ import { IdTable } from './id-table.ts';
 const LARGEST = 65_535;
 
 /**
- * Allocates the packet identifiers of one connection consecutively; an identifier in use is not allocated again [MQTT-2.2.1-3]. MQTT.js uses
- * it as `messageIdProvider` for SUBSCRIBE and UNSUBSCRIBE.
+ * Allocates the packet identifiers of one connection consecutively; an identifier in use is not allocated again
+ * [MQTT-2.2.1-3]. MQTT.js uses it as `messageIdProvider` for SUBSCRIBE and UNSUBSCRIBE.
  */
 export class PacketIds {
   readonly #used = new IdTable<true>();

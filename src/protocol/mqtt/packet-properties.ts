@@ -1,7 +1,10 @@
 /** A packet is malformed or violates the protocol. The connection is closed. */
 export class MalformedPacket extends Error {}
 
-/** Properties of PUBLISH (MQTT 5, 3.3.2.3). SKIPPED contains the types of the properties that are not read here: bytes, or a string. */
+/**
+ * Properties of PUBLISH (MQTT 5, 3.3.2.3). SKIPPED contains the types of the properties that are not read here: bytes,
+ * or a string.
+ */
 const SUBSCRIPTION_IDENTIFIER = 0x0b;
 const TOPIC_ALIAS = 0x23;
 const USER_PROPERTY = 0x26;

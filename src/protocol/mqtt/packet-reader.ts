@@ -61,11 +61,12 @@ export interface PacketReaderOptions {
 }
 
 /**
- * Parses the bytes that a broker sends. Packets of publishing are parsed in place, without copying their chunk, and each is reported before
- * the next one is parsed. A packet that spans several chunks is copied into a buffer that grows with the received bytes.
+ * Parses the bytes that a broker sends. Packets of publishing are parsed in place, without copying their chunk, and
+ * each is reported before the next one is parsed. A packet that spans several chunks is copied into a buffer that grows
+ * with the received bytes.
  *
- * Bounds: one packet within `limits`, and one chunk while paused. Errors of `read` and `resume`: MalformedPacket, LinkLimitExceeded; the
- * reader must not be used after them.
+ * Bounds: one packet within `limits`, and one chunk while paused. Errors of `read` and `resume`: MalformedPacket,
+ * LinkLimitExceeded; the reader must not be used after them.
  */
 export class PacketReader {
   readonly #isVersion5: boolean;

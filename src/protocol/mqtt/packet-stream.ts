@@ -8,7 +8,7 @@ import { type PacketListener, PacketReader, type PacketReaderOptions } from './p
 import { type ReadingTime, SLICE_MS, type Slice } from './reading-time.ts';
 import type { PacketHolder } from './unfinished-packets.ts';
 
-export interface PacketStreamOptions extends PacketReaderOptions {
+interface PacketStreamOptions extends PacketReaderOptions {
   readonly intake: Intake;
   /** Called after each chunk. */
   readonly onRead?: () => void;
@@ -18,8 +18,8 @@ export interface PacketStreamOptions extends PacketReaderOptions {
 const PACKETS_PER_CLOCK_READ = 32;
 
 /**
- * A connection to a broker whose input is parsed to packets within the limits of `intake`. Malformed input and exceeded limits destroy the
- * stream with an error.
+ * A connection to a broker whose input is parsed to packets within the limits of `intake`. Malformed input and exceeded
+ * limits destroy the stream with an error.
  *
  * Errors of the constructor: OpenSSL throws if it cannot read a certificate or key.
  */

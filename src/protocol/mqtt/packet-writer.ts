@@ -53,8 +53,9 @@ const contentBytes = (
 ): number => 2 + topicBytes + (qos > 0 ? 2 : 0) + (version === 5 ? propertyBytes : 0) + payloadBytes;
 
 /**
- * Writes PUBLISH packets and acknowledgements. All packets of one event loop iteration go into one write, because a write costs more than
- * everything else for a small message. Other packets may be written to the stream between iterations.
+ * Writes PUBLISH packets and acknowledgements. All packets of one event loop iteration go into one write, because a
+ * write costs more than everything else for a small message. Other packets may be written to the stream between
+ * iterations.
  *
  * Bound: none; callers check `pendingBytes`, the bytes that the peer has not read yet.
  */
@@ -85,7 +86,10 @@ export class PacketWriter {
     this.#iterationBatch.skipEnd();
   }
 
-  /** `id`: packet identifier for QoS 1 and 2. `onWritten` is called once, when the bytes were passed to the socket or the stream closed. */
+  /**
+   * `id`: packet identifier for QoS 1 and 2. `onWritten` is called once, when the bytes were passed to the socket or
+   * the stream closed.
+   */
   publish({ topic, payload, qos, retain, properties }: OutgoingPacket, id: number, onWritten?: Written): void {
     if (this.#isClosed) {
       onWritten?.(new Error('closed'));

@@ -1,6 +1,9 @@
 import { MalformedPacket, PropertyReader } from './packet-properties.ts';
 
-/** Properties of PUBLISH that are forwarded to receivers (MQTT 5, 3.3.2.3), without topic alias and subscription identifiers. */
+/**
+ * Properties of PUBLISH that are forwarded to receivers (MQTT 5, 3.3.2.3), without topic alias and subscription
+ * identifiers.
+ */
 export interface PublishProperties {
   readonly contentType?: string;
   readonly responseTopic?: string;

@@ -8,7 +8,10 @@ const ITERATION_MS = 10;
 export const SLICE_MS = 4;
 /** Milliseconds of reading per link: regained per second, and the maximum burst. Beyond them the link is throttled. */
 const UNTHROTTLED = { perSecond: 20, burst: 50 } as const;
-/** Pause after a slice of a throttled link, as a multiple of its duration. Throttled links together use a quarter of the thread. */
+/**
+ * Pause after a slice of a throttled link, as a multiple of its duration. Throttled links together use a quarter of the
+ * thread.
+ */
 const PAUSE_FACTOR = 3;
 /** In every 16th iteration the low-priority callers go first, so that they wait for a bounded number of iterations. */
 const LOW_PRIORITY_FIRST_EVERY = 16;
@@ -20,10 +23,11 @@ export interface Slice {
 }
 
 /**
- * Limits the time that the links of one thread spend on reading, so that a broker that floods its link does not delay other work.
+ * Limits the time that the links of one thread spend on reading, so that a broker that floods its link does not delay
+ * other work.
  *
- * A link reads without throttling while it has time left. A throttled link reads in slices, in turn with other throttled links, until its
- * input is drained. Meanwhile TCP flow control slows down the broker. Nothing is dropped.
+ * A link reads without throttling while it has time left. A throttled link reads in slices, in turn with other
+ * throttled links, until its input is drained. Meanwhile TCP flow control slows down the broker. Nothing is dropped.
  */
 export class ReadingTime {
   readonly #unthrottled = new RateLimit(UNTHROTTLED);
@@ -51,13 +55,19 @@ export class ReadingTime {
     return this.#unthrottled.waitOf(key) === 0;
   }
 
-  /** Calls back in a later iteration that has time left, in the order of the calls. Low priority: after all other callers. */
+  /**
+   * Calls back in a later iteration that has time left, in the order of the calls. Low priority: after all other
+   * callers.
+   */
   nextIteration(read: () => void, hasLowPriority = false): void {
     (hasLowPriority ? this.#lowPriority : this.#waiting).push(read);
     this.#arm();
   }
 
-  /** Runs a slice when it is the link's turn. Resolves when the next one may follow: true if the input is drained or no longer wanted. */
+  /**
+   * Runs a slice when it is the link's turn. Resolves when the next one may follow: true if the input is drained or no
+   * longer wanted.
+   */
   async slice(key: string, read: () => Promise<Slice>, isWanted: () => boolean): Promise<boolean> {
     const work = async () => {
       const { usedMs, isDrained } = await read();

@@ -1,6 +1,8 @@
 /** Milliseconds after the loss of a connection during which attempts are at most EAGER_CAP_MS apart. */
 export const EAGER_PERIOD_MS = 60_000;
-/** Milliseconds during which attempts are at most RESTART_CAP_MS apart while no process listens on the broker's port. */
+/**
+ * Milliseconds during which attempts are at most RESTART_CAP_MS apart while no process listens on the broker's port.
+ */
 export const RESTART_PERIOD_MS = 10_000;
 const FIRST_MS = 50;
 const RESTART_CAP_MS = 100;
@@ -14,11 +16,12 @@ export interface RetryOptions {
 }
 
 /**
- * Backoff before the next attempt in milliseconds. It doubles from 50 ms to one second during the first minute, so that a broker is found
- * within two seconds, and to ten seconds later. A quarter is random, so that many links do not reconnect at the same time.
+ * Backoff before the next attempt in milliseconds. It doubles from 50 ms to one second during the first minute, so that
+ * a broker is found within two seconds, and to ten seconds later. A quarter is random, so that many links do not
+ * reconnect at the same time.
  *
- * While the broker's port is closed, a restart is assumed and the cap is 100 ms: a link that reconnects before the broker's clients
- * observes their connections, and an attempt on a closed port costs half a millisecond.
+ * While the broker's port is closed, a restart is assumed and the cap is 100 ms: a link that reconnects before the
+ * broker's clients observes their connections, and an attempt on a closed port costs half a millisecond.
  */
 export function retryDelay(
   attempt: number,

@@ -26,8 +26,8 @@ export interface SplitClient {
   /** Discards further input without reporting it, so that the end of the connection is still noticed. */
   discard(): void;
   /**
-   * Sends DISCONNECT if connected, and closes the socket within half a second. With MQTT 5 the session ends unless `keepSession` is true;
-   * with 3.1.1 the CONNECT packet has decided about the session.
+   * Sends DISCONNECT if connected, and closes the socket within half a second. With MQTT 5 the session ends unless
+   * `keepSession` is true; with 3.1.1 the CONNECT packet has decided about the session.
    */
   end(options?: { readonly keepSession?: boolean }): Promise<void>;
 }
@@ -38,8 +38,9 @@ const CONNACK = 2;
 const END_TIMEOUT_MS = 500;
 
 /**
- * Opens an MQTT.js client whose input is split: packets of publishing (the bulk of a connection) are reported to `listener`, in their
- * order among all packets; MQTT.js reads the others. Input that is malformed or beyond the limits destroys the socket with an error.
+ * Opens an MQTT.js client whose input is split: packets of publishing (the bulk of a connection) are reported to
+ * `listener`, in their order among all packets; MQTT.js reads the others. Input that is malformed or beyond the limits
+ * destroys the socket with an error.
  *
  * Errors: OpenSSL throws if it cannot read a certificate or key.
  */
@@ -96,7 +97,8 @@ export function openSplitClient(
   // The owner may have removed its listener when a late error arrives.
   client.on('error', () => undefined);
   client.once('connect', () => packets.resume());
-  // PINGRESP follows everything that the broker has sent before, which may take longer than the half keepalive that MQTT.js waits.
+  // PINGRESP follows everything that the broker has sent before, which may take longer than the half keepalive that
+  // MQTT.js waits.
   internals.onKeepaliveTimeout(client, (giveUp) => {
     // Input that has arrived in this event loop iteration is read first.
     setImmediate(() => {

@@ -28,12 +28,12 @@ export interface SharedFilter {
   readonly numbers: number[];
 }
 
-export interface SubscriptionsOptions {
+interface SubscriptionsOptions {
   /** Whether the session outlives this process; see Subscriptions. Default: false. */
   readonly isLasting?: boolean;
   /**
-   * If set, messages that were sent for a filter without a subscriber are delivered to matching filters. Called with the topic of each
-   * such message whose filter this process never subscribed.
+   * If set, messages that were sent for a filter without a subscriber are delivered to matching filters. Called with
+   * the topic of each such message whose filter this process never subscribed.
    */
   readonly onStray?: ((topic: string) => void) | undefined;
 }
@@ -42,19 +42,22 @@ export interface SubscriptionsOptions {
 const MAX_NUMBERS = 16;
 /** Largest subscription identifier that MQTT 5 can carry. */
 const LARGEST_NUMBER = 268_435_455;
-/** Stored numbers of unsubscribed filters. They identify late messages that are not for filters of an earlier process. */
+/**
+ * Stored numbers of unsubscribed filters. They identify late messages that are not for filters of an earlier process.
+ */
 const MAX_UNSUBSCRIBED = 1_000;
 
 /**
  * The subscribed filters of one link and their listeners; dispatches messages to them.
  *
- * Each SUBSCRIBE has a number, which MQTT 5 brokers return with every message (subscription identifier). It has two uses. A message is
- * dispatched to the filters it was sent for, so overlapping filters receive it once each although the broker may send it twice. Retained
- * messages, which a broker sends for every SUBSCRIBE, are only delivered to listeners that joined with that SUBSCRIBE. Without identifiers
- * (MQTT 3.1.1) a message is dispatched to all matching filters.
+ * Each SUBSCRIBE has a number, which MQTT 5 brokers return with every message (subscription identifier). It has two
+ * uses. A message is dispatched to the filters it was sent for, so overlapping filters receive it once each although
+ * the broker may send it twice. Retained messages, which a broker sends for every SUBSCRIBE, are only delivered to
+ * listeners that joined with that SUBSCRIBE. Without identifiers (MQTT 3.1.1) a message is dispatched to all matching
+ * filters.
  *
- * If the session outlives this process (`isLasting`), the number is a hash of the filter: messages that were queued for an earlier process
- * have its numbers and must not be dispatched to other filters.
+ * If the session outlives this process (`isLasting`), the number is a hash of the filter: messages that were queued for
+ * an earlier process have its numbers and must not be dispatched to other filters.
  */
 export class Subscriptions {
   readonly #filters = new Map<string, SharedFilter>();

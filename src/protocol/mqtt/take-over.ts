@@ -26,7 +26,7 @@ export interface TakeOverOptions {
   readonly intake?: Intake;
 }
 
-/** Seconds. A value that nobody else is likely to use, so that a broker's log shows whose connection it was. */
+/** Keepalive in seconds. An unusual value, which identifies the takeover in the log of the broker. */
 export const TAKE_OVER_KEEPALIVE = 29;
 /** Session Expiry Interval of a session that does not expire (MQTT 5, 3.1.2.11.2). */
 const NEVER = 0xffffffff;
@@ -34,16 +34,18 @@ const GRACE_MS = 500;
 const ONLY_PACKET_ID = 1;
 
 /**
- * Session takeover: connects briefly with the client identifier of another client, performs `action` on its session and disconnects. The
- * broker disconnects the other client [MQTT-3.1.4-3], which finds the changed session when it reconnects. There are no retries.
+ * Session takeover: connects briefly with the client identifier of another client, performs `action` on its session and
+ * disconnects. The broker disconnects the other client [MQTT-3.1.4-3], which finds the changed session when it
+ * reconnects. There are no retries.
  *
- * Clean Start is off and the session never expires, because the original Session Expiry Interval is unknown; the client sets its own
- * when it reconnects. Nothing is acknowledged, so the broker sends messages of QoS 1 and 2 to the client again. Lost are messages of QoS 0
- * that arrive meanwhile, and queued messages that this service's user may not receive (Mosquitto checks the user who resumes a session).
- * Without an existing session nothing is done, and the session that the broker has created is deleted.
+ * Clean Start is off and the session never expires, because the original Session Expiry Interval is unknown; the client
+ * sets its own when it reconnects. Nothing is acknowledged, so the broker sends messages of QoS 1 and 2 to the client
+ * again. Lost are messages of QoS 0 that arrive meanwhile, and queued messages that this service's user may not receive
+ * (Mosquitto checks the user who resumes a session). Without an existing session nothing is done, and the session that
+ * the broker has created is deleted.
  *
- * Errors: NOT_ALLOWED or BROKER_REJECTED if the broker refuses the connection or the filter (`info` is { username, topic });
- * BROKER_UNREACHABLE and BROKER_TIMEOUT, with `info.outcome` 'unknown' after the session was resumed.
+ * Errors: NOT_ALLOWED or BROKER_REJECTED if the broker refuses the connection or the filter (`info` is { username,
+ * topic }); BROKER_UNREACHABLE and BROKER_TIMEOUT, with `info.outcome` 'unknown' after the session was resumed.
  */
 export async function takeOver(options: TakeOverOptions, action: SessionAction): Promise<TakenSession> {
   const { address, version, clientId } = options;

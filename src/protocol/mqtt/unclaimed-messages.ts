@@ -11,10 +11,10 @@ interface Unclaimed {
 const MAX_EXTENSION = 6;
 
 /**
- * Queue of messages for filters of an earlier process, which the broker sends after a resumed session connects. They wait without an
- * acknowledgement until a subscriber claims them. The wait ends `claimMs` after the connection was opened; every filter that is subscribed
- * within the first MAX_EXTENSION * `claimMs` restarts it. Then the messages are acknowledged and dropped, and later ones are not queued.
- * If the connection is lost earlier, the next one waits again.
+ * Queue of messages for filters of an earlier process, which the broker sends after a resumed session connects. They
+ * wait without an acknowledgement until a subscriber claims them. The wait ends `claimMs` after the connection was
+ * opened; every filter that is subscribed within the first MAX_EXTENSION * `claimMs` restarts it. Then the messages are
+ * acknowledged and dropped, and later ones are not queued. If the connection is lost earlier, the next one waits again.
  *
  * Bound: the Receive Maximum. Messages of QoS 0 are dropped.
  */
@@ -47,9 +47,12 @@ export class UnclaimedMessages {
     return true;
   }
 
-  /** Dispatches queued messages after a filter was subscribed. `dispatch` returns whether the message has a subscriber. */
+  /**
+   * Dispatches queued messages after a filter was subscribed. `dispatch` returns whether the message has a subscriber.
+   */
   claim(dispatch: (message: BrokerMessage, identifiers: Identifiers) => boolean): void {
-    // Thousands of filters may be subscribed one after the other. The limit is there because acknowledgements are sent in order.
+    // Thousands of filters may be subscribed one after the other. The limit is there because acknowledgements are sent
+    // in order.
     if (performance.now() < this.#openedAt + MAX_EXTENSION * this.#claimMs) this.#timer?.refresh();
     if (this.#waiting.length === 0) return;
     this.#waiting = this.#waiting.filter(({ message, identifiers, release }) => {

@@ -9,8 +9,8 @@ export interface PacketHolder {
 }
 
 /**
- * Memory budget for the incomplete incoming packets of all links. Beyond `maxBytes` the connection with the most bytes is closed; its link
- * reports the reason and reconnects with backoff.
+ * Memory budget for the incomplete incoming packets of all links. Beyond `maxBytes` the connection with the most bytes
+ * is closed; its link reports the reason and reconnects with backoff.
  */
 export class UnfinishedPackets {
   readonly #maxBytes: number;

@@ -8,8 +8,8 @@ export function unreachable({ state, lastError }: LinkStatus): ServiceError {
 }
 
 /**
- * Resolves when the session is connected. Waits at most `timeoutMs` for the first attempt. In every other state it fails immediately with
- * BROKER_UNREACHABLE; callers do not wait for retries.
+ * Resolves when the session is connected. Waits at most `timeoutMs` for the first attempt. In every other state it
+ * fails immediately with BROKER_UNREACHABLE; callers do not wait for retries.
  */
 export async function whenConnected(session: BrokerSession, timeoutMs: number): Promise<void> {
   if (session.status.state === 'CONNECTED') return;

@@ -3,12 +3,15 @@ import { type BlockList, isIP, type LookupFunction } from 'node:net';
 import { blockListOf, familyOf, literalOf, networkOf, reachOf, unbracketed } from '../../platform/network/addresses.ts';
 
 /** A host name that resolves to an address that is not allowed. */
-export class HostNotAllowed extends Error {
+class HostNotAllowed extends Error {
   override readonly name = 'HostNotAllowed';
   readonly code = 'EHOSTNOTALLOWED';
 }
 
-/** Which internal addresses are allowed although the list does not contain them: this machine, its link-local network, metadata services. */
+/**
+ * Which internal addresses are allowed although the list does not contain them: this machine, its link-local network,
+ * metadata services.
+ */
 export type InsideRule = 'NONE' | 'LOCAL' | 'ALL';
 
 const NOT_LISTED = 'is not an allowed host: add it to the setting BROKER_ALLOWED_HOSTS';
@@ -19,11 +22,13 @@ const INSIDE =
 const ANY = '*';
 
 /**
- * Hosts that this service may connect to (BROKER_ALLOWED_HOSTS): names, addresses, networks such as `10.0.0.0/8`, and `*`.
+ * Hosts that this service may connect to (BROKER_ALLOWED_HOSTS): names, addresses, networks such as `10.0.0.0/8`, and
+ * `*`.
  *
- * An empty list, or one with `*`, allows every external host; internal addresses are allowed if the list contains them or by `inside`. Any
- * other list allows its entries only. A name is checked twice: its text, and at each connection the addresses that it resolves to. If a
- * list without `*` contains networks, the addresses must be in the list. Otherwise they must be external, except for a listed `localhost`.
+ * An empty list, or one with `*`, allows every external host; internal addresses are allowed if the list contains them
+ * or by `inside`. Any other list allows its entries only. A name is checked twice: its text, and at each connection the
+ * addresses that it resolves to. If a list without `*` contains networks, the addresses must be in the list. Otherwise
+ * they must be external, except for a listed `localhost`.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;
@@ -55,7 +60,10 @@ export class AllowedHosts {
     return isAllowed ? null : INSIDE;
   }
 
-  /** Resolver for sockets that returns allowed addresses only; `undefined` if all are allowed. Errors: those of DNS, HostNotAllowed. */
+  /**
+   * Resolver for sockets that returns allowed addresses only; `undefined` if all are allowed. Errors: those of DNS,
+   * HostNotAllowed.
+   */
   get lookup(): LookupFunction | undefined {
     if (this.#isOpen && this.#inside === 'ALL') return undefined;
     return (name, options, done) => this.#lookUp(name, options, done);
