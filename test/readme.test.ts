@@ -16,7 +16,9 @@ import { subscribe } from './support/subscription.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-const documents = readdirSync(`${root}docs`).map((name) => `docs/${name}`);
+const documents = readdirSync(`${root}docs`)
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`);
 const texts = new Map(['README.md', ...documents].map((name) => [name, readFileSync(`${root}${name}`, 'utf8')]));
 
 /** The shell blocks below a heading of the README or of a document, in order. */

@@ -15,7 +15,7 @@ describe('a refusal', () => {
     expect(invalid(found(MAX_ISSUES)).info).toEqual({ issues: found(100) });
   });
 
-  test('counts the issues beyond 100, in its message too, also where its paths are moved', () => {
+  test('counts the issues beyond 100, also in its message and after its paths were converted', () => {
     const error = invalid(found(250));
     expect(error.info).toEqual({ issues: found(100), omitted: 150 });
     expect(error.message.endsWith('; and 150 more')).toBe(true);
@@ -40,7 +40,7 @@ describe('a bridge configuration', () => {
     })),
   });
 
-  test('of 500 kB that is wrong everywhere is answered with at most 100 issues', async () => {
+  test('of 500 kB that is invalid everywhere has at most 100 issues', async () => {
     const world = await streamWorld('the embedded broker');
     const wrong: readonly [string, unknown][] = [
       ['conflicts', config(12_000, () => ({ pattern: 'a/b', direction: 'in' }))],
@@ -71,7 +71,7 @@ describe('a bridge configuration', () => {
   });
 });
 
-test('a request reads 8 MiB of configurations of bridges at most, whatever the aliases', async () => {
+test('a request reads at most 8 MiB of bridge configurations, whatever the aliases', async () => {
   const world = await streamWorld('the embedded broker');
   const topics = Array.from({ length: 900 }, (_, index) => ({ pattern: `site/line/${index}`, direction: 'in' }));
   const connections = Array.from({ length: 12 }, (_, index) => ({

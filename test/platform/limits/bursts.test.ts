@@ -27,7 +27,7 @@ const noneKnown = { isKnown: async () => false };
 const guess = (attempts: Attempts, account: string, address: string, userId: string | null = null) =>
   attempts.run({ account, userId, address }, queues, async () => false).catch(() => false);
 
-test('a caller who guesses is one line when it begins, and one with the number when it is over', async () => {
+test('guesses of a caller are logged once at the start, and once with their number at the end', async () => {
   const { log, lines } = logOf();
   const attempts = new Attempts(log, noneKnown);
   for (let i = 0; i < 40; i++) await guess(attempts, i % 2 ? 'ann@example.com' : `p${i}@example.com`, '192.0.2.1');
@@ -38,7 +38,7 @@ test('a caller who guesses is one line when it begins, and one with the number w
   expect(lines.slice(1)).toMatchObject([{ address: '192.0.2.1', count: 40 }]);
 });
 
-test('an account that many callers guess at is one burst, too; what was typed as its name is not logged', async () => {
+test('guesses of many callers at one account are one burst, and the entered name is not logged', async () => {
   const { log, lines } = logOf();
   const attempts = new Attempts(log, noneKnown);
   for (let i = 0; i < 30; i++) await guess(attempts, 'ann@example.com', `192.0.2.${i}`, 'usr_ann');
@@ -53,7 +53,7 @@ test('an account that many callers guess at is one burst, too; what was typed as
   expect(JSON.stringify(lines)).not.toContain('secret');
 });
 
-test('a burst is over once it has been quiet, and the next one is told anew', async () => {
+test('a burst ends after a quiet time, and the next one is reported again', async () => {
   const ends: number[] = [];
   let ended = () => {};
   const bursts = new Bursts<string>({
@@ -75,7 +75,7 @@ test('a burst is over once it has been quiet, and the next one is told anew', as
   expect(ends).toEqual([3, 4]);
 });
 
-test('as many bursts are counted as there is room for; the quietest is over when there is one more', () => {
+test('beyond the maximum number of bursts the quietest one ends', () => {
   const ends: string[] = [];
   const bursts = new Bursts<string>({
     from: 2,
@@ -88,7 +88,7 @@ test('as many bursts are counted as there is room for; the quietest is over when
   bursts.close();
 });
 
-test('a secret that nobody has is looked up once, and a flood of them a few at a time and told once', async () => {
+test('an unknown secret is looked up once, and a flood of them is limited and logged once', async () => {
   const { storage } = await startTestService();
   const counter = { reads: 0, now: 0, most: 0 };
   const count = async ({ args, query }: { args: object; query: (args: object) => Promise<unknown> }) => {

@@ -55,7 +55,7 @@ test('between two large operations all connections that wait are accepted', asyn
   server.close();
 });
 
-test('an operation starts at once while nothing waits, and in its turn otherwise, unless nobody waits for it any more', async () => {
+test('an operation starts immediately while nothing waits, and otherwise in its turn unless it is no longer wanted', async () => {
   const starts = new OperationStarts();
   const started: number[] = [];
   starts.soon(callerOf('a'), () => void started.push(1), wanted);
@@ -78,7 +78,7 @@ test('an operation starts at once while nothing waits, and in its turn otherwise
   expect(started).toEqual([1, 2]);
 });
 
-test('an operation that throws is told its caller, and the next one starts', async () => {
+test('an error of an operation is passed to its caller, and the next operation starts', async () => {
   const starts = new OperationStarts();
   const failed = starts.run(callerOf('a'), () => {
     throw new Error('at fault');

@@ -6,7 +6,7 @@ function limited(options: { readonly perSecond: number; readonly burst: number; 
   return { clock, limit: new RateLimit({ ...options, now: () => clock.ms }) };
 }
 
-test('a key takes its burst at once, and then as much as it regains', () => {
+test('a key takes its burst immediately, and then as much as it regains', () => {
   const { clock, limit } = limited({ perSecond: 10, burst: 2 });
   expect([limit.take('a'), limit.take('a'), limit.take('a')]).toEqual([0, 0, 100]);
   clock.ms = 100;

@@ -31,7 +31,7 @@ describeEngines((engine, postgres) => {
     return { databaseUrl, ...(await openTestStorage({ databaseUrl })) };
   };
 
-  test('listeners of the kind in this process are told before announce returns', async () => {
+  test('listeners of the kind in this process are called before announce returns', async () => {
     const { changes } = await open();
     const project = record(changes, 'project');
     const user = record(changes, 'user');
@@ -40,7 +40,7 @@ describeEngines((engine, postgres) => {
     await announced;
   });
 
-  test('who stopped listening, and everybody after close, is told nothing', async () => {
+  test('stopped listeners, and all listeners after close, are not called', async () => {
     const { changes } = await open();
     const stopped = record(changes, 'project');
     const closed = record(changes, 'project');
@@ -55,7 +55,7 @@ describeEngines((engine, postgres) => {
 
   if (engine !== 'postgresql') return;
 
-  test('other processes on the database are told, and the own announcement does not come back', async () => {
+  test('other processes on the database are notified, and own announcements are ignored', async () => {
     const { databaseUrl, changes: here } = await open();
     const { changes: there } = await openTestStorage({ databaseUrl });
     const own = record(here, 'project');
@@ -71,7 +71,7 @@ describeEngines((engine, postgres) => {
     expect(others.told).toEqual(['prj_1', 'prj_2']);
   });
 
-  test('an id too long to be sent is told as anything', async () => {
+  test("an id that is too long is announced as '*'", async () => {
     const { databaseUrl, changes: here } = await open();
     const { changes: there } = await openTestStorage({ databaseUrl });
     const others = record(there, 'project');
@@ -79,7 +79,7 @@ describeEngines((engine, postgres) => {
     await others.until('*');
   });
 
-  test('after a lost connection everything may have changed, here and for what was announced meanwhile', async () => {
+  test("after a reconnect this process and the others receive '*'", async () => {
     const { databaseUrl, changes: here } = await open();
     const { changes: there } = await openTestStorage({ databaseUrl });
     const own = record(here, 'project');
@@ -93,7 +93,7 @@ describeEngines((engine, postgres) => {
     await others.until('prj_2');
   });
 
-  test('notifications of strangers are left out', async () => {
+  test('notifications of other programs are ignored', async () => {
     const { databaseUrl, changes } = await open();
     const { changes: there } = await openTestStorage({ databaseUrl });
     const project = record(changes, 'project');

@@ -7,11 +7,11 @@ import { startStorageProcess } from '../../support/storage-process.ts';
 import { checkKilledWriters } from './killed-writer.ts';
 
 describeEngines((engine, postgres) => {
-  test('a process killed at any moment has lost nothing that it was told is stored', () =>
+  test('a process that is killed at any time loses no acknowledged write', () =>
     checkKilledWriters(engine, postgres, 3));
 });
 
-test('a second process is refused the data folder, and gets it once the first was killed', async () => {
+test('a second process is refused the data folder until the first one is killed', async () => {
   const dataDir = temporaryFolder();
   const first = await startStorageProcess('hold', dataDir, undefined);
 
@@ -24,7 +24,7 @@ test('a second process is refused the data folder, and gets it once the first wa
   await openTestStorage({ dataDir, databaseUrl: undefined });
 });
 
-test('a second opener in the same process is refused, and the first keeps the folder', async () => {
+test('a second opener in the same process is refused, and the first still owns the folder', async () => {
   const dataDir = temporaryFolder();
   const first = await openTestStorage({ dataDir, databaseUrl: undefined });
   for (let attempt = 0; attempt < 2; attempt++) {
@@ -34,7 +34,7 @@ test('a second opener in the same process is refused, and the first keeps the fo
   await openTestStorage({ dataDir, databaseUrl: undefined });
 });
 
-test('a refused process leaves the folder as it is', async () => {
+test('a refused process does not change the folder', async () => {
   const dataDir = temporaryFolder();
   await openTestStorage({ dataDir, databaseUrl: undefined });
   const owner = readFileSync(join(dataDir, 'lock.owner'), 'utf8');

@@ -38,7 +38,7 @@ test('an existing data folder that others may read gets mode 0700 and its lock f
   expect(lines).toEqual([expect.objectContaining({ level: 40, path, found: '0755', mode: '0700' })]);
 });
 
-test('a folder that is private already, or is created, is not mentioned in the log', () => {
+test('a private or new folder is not logged', () => {
   const { lines, log } = recordedLog();
   for (const path of [existingFolder(0o700), join(temporaryFolder(), 'new')]) {
     openDataFolder(path, log).close();

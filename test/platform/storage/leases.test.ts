@@ -5,7 +5,7 @@ import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
 
 const postgres = usePostgres();
 
-test('a process that owns its database holds what it wants until it releases it', async () => {
+test('a single process holds every lease until it releases it', async () => {
   const { leases } = await openTestStorage({ databaseUrl: undefined });
   const told: boolean[] = [];
   const lease = leases.want('a', (held) => told.push(held));
@@ -22,7 +22,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     return { databaseUrl, first, second: await openTestStorage({ databaseUrl }) };
   };
 
-  test('one of two processes holds a lease, and the other gets it when it is released', async () => {
+  test('one of two processes holds a lease, and the other acquires it after the release', async () => {
     const { first, second } = await two();
     const one = first.leases.want('a', () => undefined);
     expect(await one.attempt()).toBe(true);
@@ -35,7 +35,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(other.held).toBe(true);
   });
 
-  test('the end of a process gives all of its leases back', async () => {
+  test('the exit of a process releases all of its leases', async () => {
     const { first, second } = await two();
     expect(await first.leases.want('a', () => undefined).attempt()).toBe(true);
     const told: boolean[] = [];
@@ -44,7 +44,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await expect.poll(() => told).toEqual([true]);
   });
 
-  test('a lost connection is a lost lease, which is tried for again', async () => {
+  test('a lost connection loses the leases, which are then tried again', async () => {
     const { databaseUrl, first } = await two();
     const told: boolean[] = [];
     const lease = first.leases.want('a', (held) => told.push(held));

@@ -128,7 +128,7 @@ describeEngines((engine, postgres) => {
     expect(await migrate([FIRST, SECOND])).toEqual([]);
   });
 
-  test('undoes a migration that fails as a whole, and applies it once it is corrected', async () => {
+  test('rolls a failed migration back, and applies it after its correction', async () => {
     const { migrate } = await newDatabase(engine, postgres);
     const failing = migrate([FIRST, BROKEN]);
     await expect(failing).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
@@ -160,7 +160,7 @@ describeEngines((engine, postgres) => {
     expect(await migrate([FIRST, SECOND])).toEqual(['0002_second']);
   });
 
-  test('prisma/schema.prisma asks for nothing that the migrations do not make', async () => {
+  test('the migrations create everything in prisma/schema.prisma', async () => {
     const env = { ...process.env };
     if (engine === 'postgresql') env.SHADOW_DATABASE_URL = await postgres.createDatabase();
     // Exit code 2 rejects, with the missing SQL in the error.
@@ -169,14 +169,14 @@ describeEngines((engine, postgres) => {
 
   if (engine !== 'postgresql') return;
 
-  test('a migration may hold semicolons that end no statement', async () => {
+  test('a migration may contain semicolons that end no statement', async () => {
     const { migrate, query } = await newDatabase(engine, postgres);
     const body = `CREATE FUNCTION "one"() RETURNS int AS $$ BEGIN RETURN 1; END; $$ LANGUAGE plpgsql; CREATE TABLE "t" ("x" text DEFAULT ';');`;
     await migrate([migration('0001_function', body)]);
     expect(await query('SELECT "one"()')).toEqual([{ one: 1 }]);
   });
 
-  test('of processes that start together on one database only one applies a migration', async () => {
+  test('only one of several processes that start at the same time applies a migration', async () => {
     const { url, query } = await newDatabase(engine, postgres);
     const started = await Promise.all([1, 2, 3].map(() => startStorageProcess('hold', temporaryFolder(), url)));
     const names = readMigrations(migrationsFolder(engine)).map(({ name }) => name);
@@ -185,7 +185,7 @@ describeEngines((engine, postgres) => {
   });
 });
 
-test('on SQLite a migration that makes a table anew keeps the rows that refer to it', async () => {
+test('on SQLite a migration that recreates a table retains the rows that refer to it', async () => {
   const file = join(temporaryFolder(), 'brokergraph.db');
   const before = migration(
     '0001_before',

@@ -12,7 +12,7 @@ function controlled() {
   return { rereading, readings };
 }
 
-test('what is announced during a reading is read once more after it, so no older reading comes last', async () => {
+test('announcements during a read cause one further read, so that no older result is last', async () => {
   const { rereading, readings } = controlled();
   rereading.listener('a');
   rereading.listener('a');
@@ -26,7 +26,7 @@ test('what is announced during a reading is read once more after it, so no older
   expect(readings.map(({ id }) => id)).toEqual(['a', 'a']);
 });
 
-test('what this process wrote during a reading is newer than what was read', async () => {
+test('a write of this process during a read is newer than its result', async () => {
   const { rereading, readings } = controlled();
   rereading.written('a');
   rereading.listener(ANYTHING);
@@ -37,7 +37,7 @@ test('what this process wrote during a reading is newer than what was read', asy
   await rereading.settled();
 });
 
-test('a flood of announcements becomes one reading of everything', async () => {
+test('a flood of announcements becomes one read of everything', async () => {
   const { rereading, readings } = controlled();
   for (let i = 0; i < 5_000; i++) rereading.listener(`id ${i}`);
   readings[0]?.end();

@@ -13,7 +13,7 @@ function sealerOf(secretKey: string) {
   return openSealer({ dataDir: '/nowhere', secretKey });
 }
 
-test('opens what it sealed, whatever the text and the context', () => {
+test('decrypts what it encrypted, with any text and context', () => {
   const sealer = sealerOf(randomBytes(32).toString('base64'));
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string(), (plain, context) => {
@@ -22,7 +22,7 @@ test('opens what it sealed, whatever the text and the context', () => {
   );
 });
 
-test('seals the same secret differently each time, and never shows it', () => {
+test('encrypts the same secret differently each time, and never shows it', () => {
   const sealer = sealerOf(PASSPHRASE);
   const sealed = [sealer.seal('hunter2', CONTEXT), sealer.seal('hunter2', CONTEXT)];
   expect(sealed[0]).not.toBe(sealed[1]);
@@ -54,7 +54,7 @@ test('refuses a SECRET_KEY that is too short, without repeating it', () => {
   expect(open).not.toThrow('too-short-key');
 });
 
-describe('what does not open is INTERNAL_ERROR with the likely cause and no secret', () => {
+describe('a value that cannot be decrypted is INTERNAL_ERROR with the likely cause and no secret', () => {
   const sealer = sealerOf(PASSPHRASE);
   const sealed = sealer.seal('hunter2', CONTEXT);
 
@@ -84,7 +84,7 @@ describe('what does not open is INTERNAL_ERROR with the likely cause and no secr
 });
 
 describe('without SECRET_KEY', () => {
-  test('the key is made in the data folder for its owner only, and used again', () => {
+  test('the key is generated in the data folder for its owner only, and used again', () => {
     const dataDir = temporaryFolder();
     const sealed = openSealer({ dataDir }).seal('hunter2', CONTEXT);
     expect(openSealer({ dataDir }).open(sealed, CONTEXT)).toBe('hunter2');
@@ -95,14 +95,14 @@ describe('without SECRET_KEY', () => {
     expect(sealerOf(secretKey).open(sealed, CONTEXT)).toBe('hunter2');
   });
 
-  test('a draft left by a crash is no key', () => {
+  test('a draft that a crash left is not used as key', () => {
     const dataDir = temporaryFolder();
     writeFileSync(join(dataDir, 'secret.key.new'), 'half');
     openSealer({ dataDir });
     expect(readdirSync(dataDir)).toEqual(['secret.key']);
   });
 
-  test('a key file that holds no key is refused and kept', () => {
+  test('an invalid key file is refused and not changed', () => {
     const dataDir = temporaryFolder();
     writeFileSync(join(dataDir, 'secret.key'), 'no key');
     expect(() => openSealer({ dataDir })).toThrow(expect.objectContaining({ code: 'INTERNAL_ERROR' }));

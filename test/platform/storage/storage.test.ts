@@ -19,7 +19,7 @@ function user(email = `${newId('user')}@example.org`) {
 describeEngines((engine, postgres) => {
   const open = async () => openTestStorage({ databaseUrl: await newDatabaseUrl(engine, postgres) });
 
-  test('keeps what was written when it is opened again', async () => {
+  test('retains data after it is opened again', async () => {
     const options = { dataDir: temporaryFolder(), databaseUrl: await newDatabaseUrl(engine, postgres) };
     const first = await openTestStorage(options);
     const { id, createdAt } = await first.db.user.create({ data: user() });
@@ -31,7 +31,7 @@ describeEngines((engine, postgres) => {
     expect((await second.db.user.findUnique({ where: { id } }))?.createdAt).toEqual(createdAt);
   });
 
-  test('answers a ping, and fails it once closed', async () => {
+  test('responds to ping until it is closed', async () => {
     const storage = await open();
     await storage.ping();
     await storage.close();
@@ -39,7 +39,7 @@ describeEngines((engine, postgres) => {
     await expect(storage.ping()).rejects.toThrow();
   });
 
-  test('tells a taken name, a dangling reference and a missing row apart', async () => {
+  test('distinguishes a unique violation, a foreign key violation and a missing row', async () => {
     const { db } = await open();
     const ada = await db.user.create({ data: user() });
 
@@ -57,7 +57,7 @@ describeEngines((engine, postgres) => {
     ]);
   });
 
-  test('keeps a write that was acknowledged while a transaction of somebody else was open and then undone', async () => {
+  test('retains an acknowledged write after the rollback of a concurrent transaction', async () => {
     const { db } = await open();
     const opened = deferred();
     const end = deferred();
@@ -82,7 +82,7 @@ describeEngines((engine, postgres) => {
   });
 
   // Many rounds: the conflict shows at a statement or at the COMMIT, as it happens.
-  test('of serializable transactions that decide by the same rows only one is kept', async () => {
+  test('only one of several conflicting serializable transactions commits', async () => {
     const { db } = await open();
     for (let round = 0; round < 30; round += 1) {
       await db.user.deleteMany();
@@ -106,7 +106,7 @@ describeEngines((engine, postgres) => {
     }
   });
 
-  test('keeps every row of many writers and transactions at once', async () => {
+  test('retains every row of many concurrent writers and transactions', async () => {
     const { db } = await open();
     const outcomes = await Promise.allSettled(
       Array.from({ length: 60 }, (_, index) =>
@@ -175,7 +175,7 @@ function deferred() {
   return { promise, resolve };
 }
 
-test('a data folder that cannot be made is an error in words, at once', async () => {
+test('a data folder that cannot be created is an immediate error', async () => {
   const opening = openStorage({ dataDir: '/proc/brokergraph/data', log: silentLog });
   await expect(opening).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
 });

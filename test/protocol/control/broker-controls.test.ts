@@ -34,7 +34,7 @@ const topictree: PluginFactory & { created: number; closed: number } = {
   },
 };
 
-test('what Mosquitto serves it is asked for, what it does not is hosted, and the rest has a reason', async () => {
+test('APIs are served by Mosquitto or by a gateway plugin, and the others have a reason', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const plugin = { ...topictree };
   const refusing: PluginFactory = {
@@ -78,7 +78,7 @@ async function grantingBroker() {
 
 const MISSING = expect.stringContaining('its user needs publishClientSend');
 
-test('a refusal is forgotten with a change of the access control, ours or not, and silence is not', async () => {
+test('a refused probe is repeated after any change of the access control, and a silent one is not', async () => {
   const { link, other, grant } = await grantingBroker();
   const { since } = link.status;
   const controls = controlsOf(link, { silenceMs: 100 });
@@ -98,7 +98,7 @@ test('a refusal is forgotten with a change of the access control, ours or not, a
   expect(link.status.since).toBe(since);
 });
 
-test('a refusal is looked at again after a while, when somebody asks, and silence is not', async () => {
+test('a refused probe is repeated on demand after a while, and a silent one is not', async () => {
   const { link, other, grant } = await grantingBroker();
   const { since } = link.status;
   // It does not see what others do: nothing of dynamic security is asked for here.
@@ -114,7 +114,7 @@ test('a refusal is looked at again after a while, when somebody asks, and silenc
   expect(link.status.since).toBe(since);
 });
 
-test('hosted plugins are called with the semantics of the wire', async () => {
+test('gateway plugins are called with the semantics of the protocol', async () => {
   const broker = await startMosquitto();
   const plugin = { ...topictree };
   const controls = controlsOf(await connectedLink({ url: broker.url }), { plugins: [plugin], silenceMs: 100 });
@@ -134,7 +134,7 @@ test('hosted plugins are called with the semantics of the wire', async () => {
   expect(plugin.closed).toBe(1);
 });
 
-test('a hosted plugin executes a group one after the other, and a group that nobody serves is refused whole', async () => {
+test('a gateway plugin executes a group in order, and a group of an API without a provider is refused', async () => {
   const broker = await startMosquitto();
   const running: number[] = [];
   const order: unknown[] = [];
@@ -191,7 +191,7 @@ test('a silent endpoint counts as not served after about a second, once per conn
   expect((await controls.capability('cedalo/inspect')).since).toBeGreaterThan(both[0].since);
 });
 
-test('calls wait for the first connection, and fail at once when the broker is down', async () => {
+test('calls wait for the first connection, and fail immediately when the broker is down', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const link = openLink({ url: broker.url, ...ADMIN });
   const controls = controlsOf(link, { timeoutMs: 5_000 });
@@ -206,7 +206,7 @@ test('calls wait for the first connection, and fail at once when the broker is d
   expect(Date.now() - from).toBeLessThan(900);
 });
 
-test('a plugin that the broker has without a licence gives way to ours', async () => {
+test('a plugin of the broker without a license is replaced by a gateway plugin', async () => {
   const broker = await startScriptedBroker((_topic, payload) => {
     const { commands } = JSON.parse(payload) as { commands: { command: string; correlationData: string }[] };
     return [JSON.stringify({ responses: commands.map((command) => ({ ...command, error: 'No valid license' })) })];
@@ -217,7 +217,7 @@ test('a plugin that the broker has without a licence gives way to ours', async (
   expect(await controls.capability('cedalo/client-control')).toMatchObject({ provider: 'NONE' });
 });
 
-test('a broker that answers in any case, but late, is asked once: who did not wait so long finds its answer', async () => {
+test('a broker that always responds, but late, is probed once, and a later call receives the result', async () => {
   const questions: string[] = [];
   const broker = await startScriptedBroker((_topic, payload) => {
     const { commands } = JSON.parse(payload) as { commands: { command: string; correlationData: string }[] };
@@ -240,7 +240,7 @@ test('a broker that answers in any case, but late, is asked once: who did not wa
   expect([questions.length, plugin.created]).toEqual([1, 0]);
 });
 
-test('new settings end the hosted plugins and look at the broker again', async () => {
+test('new settings close the gateway plugins and probe the broker again', async () => {
   const first = await startMosquitto();
   const second = await startMosquitto();
   const plugin = { ...topictree };
@@ -252,7 +252,7 @@ test('new settings end the hosted plugins and look at the broker again', async (
   expect(plugin).toMatchObject({ created: 2, closed: 1 });
 });
 
-test('listPages reads a long list whole, in pages that grow with what they hold', async () => {
+test('listPages reads a long list completely, with page sizes that adapt to the items', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const controls = controlsOf(await connectedLink({ url: broker.url, ...ADMIN }));
   const names = [...Array(500).keys()].map((n) => `role-${String(n).padStart(4, '0')}`);
@@ -276,7 +276,7 @@ test('listPages reads a long list whole, in pages that grow with what they hold'
   });
 });
 
-test('listPages tells when the list moved between pages, and asks for less where no answer comes', async () => {
+test('listPages reports a list that changed between pages, and requests smaller pages without a response', async () => {
   let names = Array.from({ length: 30 }, (_, n) => `n${String(n).padStart(2, '0')}`);
   let mostAnswered = Number.POSITIVE_INFINITY;
   let afterFirst = () => undefined as unknown;
@@ -316,7 +316,7 @@ test('listPages tells when the list moved between pages, and asks for less where
   expect(counts.slice(0, 3)).toEqual([8, 4, 2]);
 });
 
-test('a plugin that keeps something serves while the broker has not been asked yet, and ends when the broker serves the API itself', async () => {
+test('a plugin with stored data serves before the broker was probed, and is closed when the broker serves the API', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   await broker.stop();
   const kept: PluginFactory & { closed: number } = {

@@ -20,7 +20,7 @@ function echo(payload: string): string {
   });
 }
 
-test('Mosquitto answers commands, and refusals have a code, the text and the name', async () => {
+test('Mosquitto responds to commands, and refusals have a code, the text and the name', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const client = await clientOf(broker.url);
   await expect(client.call('dynamic-security', 'createRole', { rolename: 'r' })).resolves.toBeUndefined();
@@ -38,7 +38,7 @@ test('Mosquitto answers commands, and refusals have a code, the text and the nam
   });
 });
 
-test('null is left out, so that Mosquitto takes the command', async () => {
+test('null fields are removed, so that Mosquitto accepts the command', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const client = await clientOf(broker.url);
   const fields = { username: 'u', clientid: null, textname: undefined, groups: null };
@@ -48,7 +48,7 @@ test('null is left out, so that Mosquitto takes the command', async () => {
   });
 });
 
-test('commands of one turn ride in one payload, in order', async () => {
+test('commands of one event loop iteration are sent in one payload, in order', async () => {
   const broker = await startScriptedBroker((_topic, payload) => [echo(payload)]);
   const client = await clientOf(broker.url);
   await client.call('dynamic-security', 'listRoles');
@@ -61,7 +61,7 @@ test('commands of one turn ride in one payload, in order', async () => {
   expect(broker.requests.slice(2).map((text) => JSON.parse(text).commands.length)).toEqual([10, 10, 5]);
 });
 
-test('a group of commands is a payload of its own, however many writes it has, and each is settled by itself', async () => {
+test('a group of commands has a separate payload, and each command is settled separately', async () => {
   const broker = await startScriptedBroker((_topic, payload) => [echo(payload)]);
   const client = await clientOf(broker.url);
   await client.call('dynamic-security', 'listRoles');
@@ -82,7 +82,7 @@ test('a group of commands is a payload of its own, however many writes it has, a
   expect(await client.callAll('dynamic-security', [])).toEqual([]);
 });
 
-test('a group that does not fit into one payload rides in several, in its order', async () => {
+test('a group that does not fit into one payload is sent in several, in order', async () => {
   const broker = await startScriptedBroker((_topic, payload) => [echo(payload)]);
   const client = await clientOf(broker.url);
   const text = 'x'.repeat(100_000);
@@ -96,7 +96,7 @@ test('a group that does not fit into one payload rides in several, in its order'
   expect(broker.requests.map((request) => JSON.parse(request).commands.length)).toEqual([4, 4, 4]);
 });
 
-test('of a group on Mosquitto each command is answered by itself, and a refusal names what failed', async () => {
+test('Mosquitto responds to each command of a group, and a refusal names what failed', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const client = await clientOf(broker.url);
   const results = await client.callAll('dynamic-security', [
@@ -113,7 +113,7 @@ test('of a group on Mosquitto each command is answered by itself, and a refusal 
   ]);
 });
 
-test('a group whose answers are lost with the connection is settled whole', async () => {
+test('all commands of a group are settled if the connection is lost', async () => {
   const broker = await startScriptedBroker(() => []);
   const client = await clientOf(broker.url);
   const results = client.callAll('dynamic-security', [{ command: 'deleteRole' }, { command: 'getRole' }]);
@@ -129,7 +129,7 @@ test('a group whose answers are lost with the connection is settled whole', asyn
   ]);
 });
 
-test('answers to other administrators are told by their commands, own ones are not, late ones are', async () => {
+test('responses to other clients and late responses are reported by their commands, own ones are not', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const [one, two] = await Promise.all([clientOf(broker.url), clientOf(broker.url)]);
   const told: string[][] = [];
@@ -159,7 +159,7 @@ test('answers to other administrators are told by their commands, own ones are n
   expect(await lateCommands).toEqual(['deleteRole']);
 });
 
-test('two clients of one broker do not take each other for the one that asked', async () => {
+test('two clients of one broker only receive the responses to their own commands', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const [one, two] = await Promise.all([clientOf(broker.url), clientOf(broker.url)]);
   const calls = [...Array(200).keys()].map((n) => {
@@ -187,7 +187,7 @@ test('a denied publish is NOT_ALLOWED when probed, and silence is BROKER_TIMEOUT
   await expect(client.call('cedalo/inspect', 'listClients')).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
 });
 
-test('a write whose answer is lost with the connection has an unknown outcome', async () => {
+test('a write without a response before the connection was lost has an unknown outcome', async () => {
   const broker = await startScriptedBroker(() => []);
   const client = await clientOf(broker.url);
   const write = client.call('dynamic-security', 'deleteRole', { rolename: 'r' });
@@ -201,7 +201,7 @@ test('a write whose answer is lost with the connection has an unknown outcome', 
   expect((lostRead as PromiseRejectedResult).reason.info).not.toHaveProperty('outcome');
 });
 
-test('"endpoint not available" reaches who asked; a refusal that names nobody is told by what gets no answer', async () => {
+test('"endpoint not available" fails the command; an error without correlation data is added to commands without a response', async () => {
   const answers: string[] = [];
   const broker = await startScriptedBroker(() => answers.splice(0));
   const client = await clientOf(broker.url);
@@ -217,7 +217,7 @@ test('"endpoint not available" reaches who asked; a refusal that names nobody is
   });
 });
 
-test('what another administrator did wrong refuses nothing here', async () => {
+test('an invalid request of another client refuses no command', async () => {
   const refused = '{"responses":[{"command":"Unknown command","error":"Missing command"}]}';
   const broker = await startScriptedBroker((_topic, payload) => [refused, echo(payload)]);
   const client = await clientOf(broker.url);
@@ -235,7 +235,7 @@ test('events reach their listeners', async () => {
   expect(await event).toEqual({ type: 'event', event: 'clientsChanged', sequence: 1 });
 });
 
-test('garbage on the response topic neither breaks the client nor answers a command', async () => {
+test('garbage on the response topic neither breaks the client nor settles a command', async () => {
   const garbage = [
     '',
     '{',
@@ -260,7 +260,7 @@ test('garbage on the response topic neither breaks the client nor answers a comm
   expect(({} as Record<string, unknown>).error).toBeUndefined();
 });
 
-test('any payload is parsed into what it claims or nothing', () => {
+test('any payload is parsed or ignored', () => {
   const hostile = fc.oneof(
     fc.uint8Array(),
     fc.json({ maxDepth: 5 }).map((text) => Buffer.from(text)),

@@ -16,7 +16,7 @@ function listing(items: readonly unknown[]): ControlCaller & { readonly pages: n
 const all = (caller: ControlCaller, options: { readonly maxBytes?: number }) =>
   listPages(caller, 'dynamic-security', 'listRoles', 'roles', { firstPage: 1, pageBytes: 10_000, ...options });
 
-test('a list with more text than is wanted is given up, one with less is read', async () => {
+test('a list above maxBytes is refused, and a smaller one is read', async () => {
   const caller = listing(Array.from({ length: 1_000 }, (_, n) => ({ rolename: `r${n}`, textname: 'x'.repeat(1_000) })));
 
   await expect(all(caller, { maxBytes: 100_000 })).rejects.toMatchObject({ code: 'TOO_LARGE' });
@@ -24,7 +24,7 @@ test('a list with more text than is wanted is given up, one with less is read', 
   expect((await all(caller, { maxBytes: 10_000_000 })).items).toHaveLength(1_000);
 });
 
-test('an item that is nested too deep to be written again is read like any other', async () => {
+test('an item that is nested too deeply for JSON.stringify is read', async () => {
   const nested = JSON.parse(`{"rolename":"deep","x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
   const { items } = await all(listing([nested, { rolename: 'flat' }]), {});
   expect(items).toHaveLength(2);
@@ -55,7 +55,7 @@ test.each([
   expect(pages()).toBeLessThan(20);
 });
 
-test('new entries before the page that is read are no list without end', async () => {
+test('items inserted before the current page do not count as repeated pages', async () => {
   let names = [...Array(100).keys()].map((n) => `r${String(n).padStart(3, '0')}`);
   let pages = 0;
   const call = async (_api: string, _command: string, fields: Readonly<Record<string, unknown>> = {}) => {
@@ -71,7 +71,7 @@ test('new entries before the page that is read are no list without end', async (
   expect(items).toEqual(expect.arrayContaining(['r000', 'r050', 'r099']));
 });
 
-test('no page is asked for after the end that was set', async () => {
+test('no page is requested after the deadline', async () => {
   const options = { ...NAMED, endsAt: Date.now() + 50 };
   const { caller, pages } = endless((offset, count) => {
     // A fast machine reads the whole list in less time.

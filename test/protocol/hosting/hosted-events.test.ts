@@ -60,14 +60,14 @@ test('a follower requests nothing while it does not listen, and everything after
   const hears = { isListening: false };
   const { events, follow } = listener(hears);
   const stop = follower.follow('brk_1', follow);
-  changes.tell('hostedChange', ANYTHING);
+  changes.notify('hostedChange', ANYTHING);
   expect(requested).toEqual([]);
   hears.isListening = true;
-  changes.tell('hostedChange', ANYTHING);
+  changes.notify('hostedChange', ANYTHING);
   await expect.poll(() => events).toEqual([{ type: 'event', event: 'changed', response: 'all' }]);
   expect(requested).toEqual([null]);
   stop();
-  changes.tell('hostedChange', ANYTHING);
+  changes.notify('hostedChange', ANYTHING);
   expect(requested).toEqual([null]);
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Fifo } from '../../../src/protocol/mqtt/fifo.ts';
 
-test('what is put in comes out in its order, whatever the number of them', () => {
+test('items are removed in the order in which they were added', () => {
   const fifo = new Fifo<number>();
   let put = 0;
   let taken = 0;

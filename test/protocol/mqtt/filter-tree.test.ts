@@ -35,7 +35,7 @@ test('the tree finds the filters that match a topic, and only those, also after 
   );
 });
 
-test('a shared subscription matches by its filter without the group', () => {
+test('a shared subscription matches by its filter without the share name', () => {
   const tree = new FilterTree<string>();
   tree.add('$share/workers/a/+', 'shared');
   expect(tree.match('a/b')).toEqual(['shared']);

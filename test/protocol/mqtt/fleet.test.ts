@@ -3,7 +3,7 @@ import { Fleet } from '../../../src/protocol/mqtt/fleet.ts';
 import { reached } from '../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 
-test('lazy links open when asked for, eager ones at once, and both report their status by id', async () => {
+test('lazy links open when they are used, eager ones immediately, and both report their status by id', async () => {
   const broker = await startMosquitto();
   const fleet = new Fleet();
   onTestFinished(() => fleet.closeAll());

@@ -33,7 +33,7 @@ function connection(received = new Set<number>()) {
   return { held, arrive, answers, received };
 }
 
-test('messages are acknowledged in the order in which they came, whichever is released first [MQTT-4.6.0-2]', () => {
+test('messages are acknowledged in the order of arrival, whichever is released first [MQTT-4.6.0-2]', () => {
   const { arrive, answers, held } = connection();
   const releases = [arrive(1, 1), arrive(2, 2), arrive(3, 1), arrive(4, 1)];
   releases[2]?.();
@@ -45,7 +45,7 @@ test('messages are acknowledged in the order in which they came, whichever is re
   expect(answers()).toEqual(['puback 1', 'pubrec 2', 'puback 3']);
 });
 
-test('a message of QoS 2 that is told again before PUBREL is acknowledged again and not delivered, after it it is another one', () => {
+test('a QoS 2 message that is repeated before PUBREL is acknowledged and not delivered; after PUBREL it is a new message', () => {
   const { arrive, answers, held } = connection();
   arrive(7, 2)?.();
   expect(arrive(7, 2, true)).toBeNull();
@@ -55,7 +55,7 @@ test('a message of QoS 2 that is told again before PUBREL is acknowledged again 
   expect(answers()).toEqual(['pubrec 7', 'pubrec 7', 'pubcomp 7']);
 });
 
-test('what is released after the connection is gone is not acknowledged, and comes again on the next one', () => {
+test('a message that is released after the connection ended is not acknowledged, and is sent again on the next connection', () => {
   const first = connection();
   const done = first.arrive(1, 2);
   const waiting = first.arrive(2, 2);
@@ -69,7 +69,7 @@ test('what is released after the connection is gone is not acknowledged, and com
   expect(second.answers()).toEqual(['pubrec 1']);
 });
 
-test('an id that comes for the first time is that of another message, also where PUBREL never came for the one before', () => {
+test('a message without DUP is new, even if PUBREL of the previous message never arrived', () => {
   const { arrive, answers } = connection();
   arrive(7, 2)?.();
   const other = arrive(7, 2);
@@ -80,7 +80,7 @@ test('an id that comes for the first time is that of another message, also where
   expect(answers()).toEqual(['pubrec 7', 'pubrec 7', 'pubrec 7']);
 });
 
-test('what is released and waits for its turn takes no memory for its payload', () => {
+test('a released message that waits for its acknowledgement does not retain its payload', () => {
   const held = new HeldMessages(new PacketWriter(new PassThrough(), 5), new Set());
   const packet = { topic: 't', qos: 1, retain: false, dup: false } as const;
   held.received({ ...packet, messageId: 1, payload: Buffer.from('held') });
@@ -89,7 +89,7 @@ test('what is released and waits for its turn takes no memory for its payload', 
   expect([held.size, behind?.payload.length]).toEqual([2, 0]);
 });
 
-test('what nobody holds is acknowledged at once, and QoS 0 never', () => {
+test('a message without holders is acknowledged immediately, and QoS 0 never', () => {
   const { answers, held } = connection();
   const packet = { topic: 't', payload: Buffer.alloc(0), retain: false, dup: false } as const;
   held.received({ ...packet, qos: 0 })?.release();

@@ -108,7 +108,7 @@ test.each([
   expect(lastError).toMatch(reason);
 });
 
-test('control responses of eight megabytes arrive, and brokers are told what is accepted', async () => {
+test('control responses of eight megabytes arrive, and the Maximum Packet Size is sent', async () => {
   const broker = await startMosquitto();
   const link = openLink({ url: broker.url });
   await reached(link, 'CONNECTED');
@@ -150,7 +150,7 @@ test('control responses of eight megabytes arrive, and brokers are told what is 
   await expect.poll(() => length).toBe(8 * MIB);
 });
 
-test('a WebSocket frame and what comes before CONNACK are bounded, too', async () => {
+test('WebSocket messages and packets before CONNACK are also bounded', async () => {
   const server = createWebServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const sockets = new WebSocketServer({ server, perMessageDeflate: false });
@@ -183,12 +183,12 @@ test('a WebSocket frame and what comes before CONNACK are bounded, too', async (
   expect((await reached(third, 'UNREACHABLE')).lastError).toBe('The broker did not follow the MQTT protocol');
 });
 
-test('unfinished packets of all links share one budget, and the link with the most is cut', async () => {
+test('incomplete packets of all links share one budget, and the link with the most bytes is closed', async () => {
   const intake = newIntake();
   const hostile = await startHostileBroker(endlessPublish('$CONTROL/a/v1/response', 8 * MIB - 1_000));
   const links = Array.from({ length: 12 }, (_, index) => openLink({ id: `link-${index}`, url: hostile.url, intake }));
   await expect
-    .poll(() => links.some(({ status }) => /while all links together had more/.test(status.lastError ?? '')))
+    .poll(() => links.some(({ status }) => /incomplete packets of all links/.test(status.lastError ?? '')))
     .toBe(true);
   expect(intake.unfinished.total).toBeLessThanOrEqual(64 * MIB);
   await Promise.all(links.map((link) => link.close()));
@@ -223,14 +223,16 @@ test('a service with thirty brokers that never end a packet has bounded memory a
   };
   const counted = (pattern: RegExp) => look().filter((reason) => pattern.test(reason)).length;
   await expect.poll(() => counted(/at most/), { timeout: 30_000, interval: 5 }).toBe(15);
-  await expect.poll(() => counted(/while all links together/), { timeout: 30_000, interval: 5 }).toBeGreaterThan(0);
+  await expect
+    .poll(() => counted(/incomplete packets of all links/), { timeout: 30_000, interval: 5 })
+    .toBeGreaterThan(0);
   const { data } = await service.graphql('query ($id: ID!) { broker(id: $id) { connection { state } } }', { id: own });
   expect(data.broker.connection.state).toBe('CONNECTED');
   // It was 60 MB for each of them.
   expect(most).toBeLessThan(500 * MIB);
 });
 
-test('a broker that floods its link is read in slices, and other work goes on', async () => {
+test('a broker that floods its link is read in slices, and other work continues', async () => {
   const time = new ReadingTime();
   const sliced = new Set<string>();
   const slice = time.slice.bind(time);
@@ -259,7 +261,7 @@ test('a broker that floods its link is read in slices, and other work goes on', 
   for (const link of links) expect(link.status.state).toBe('CONNECTED');
 });
 
-test('a burst that a broker sends once is read whole', async () => {
+test('a single burst of a broker is read completely', async () => {
   const intake = newIntake(new ReadingTime());
   const publish = (number: number) =>
     generate(
@@ -286,7 +288,7 @@ test('a burst that a broker sends once is read whole', async () => {
   expect(numbers).toEqual(Array.from({ length: 30_000 }, (_, number) => number));
 });
 
-test('the service answers while a broker floods its log and another one sends a hundred thousand topics', async () => {
+test('the service responds while a broker floods its log and another one sends 100,000 topics', async () => {
   const service = await startTestService();
   const logs = await startHostileBroker(flood(() => '$SYS/broker/log/N'));
   const topics = await startHostileBroker(flood((count) => `$SYS/broker/x/${count % 100_000}`));

@@ -3,7 +3,7 @@ import { IdTable } from '../../../src/protocol/mqtt/id-table.ts';
 
 const LARGEST = 65_535;
 
-test('it holds what a map holds, with ids that are given out in turn and some that stay long', () => {
+test('the table equals a Map, with consecutive ids and some that are used for long', () => {
   const table = new IdTable<string>();
   const map = new Map<number, string>();
   const remove = (id: number) => {
@@ -32,7 +32,7 @@ test('it holds what a map holds, with ids that are given out in turn and some th
   expect(table.entries()).toEqual([]);
 });
 
-test('all ids may be in use, and each is another one', () => {
+test('all identifiers may be in use, and each is unique', () => {
   const table = new IdTable<number>();
   for (let id = 1; id <= LARGEST; id += 1) table.set(id, id);
   for (let id = 1; id <= LARGEST; id += 1) if (table.get(id) !== id) throw new Error(`${id} is ${table.get(id)}`);

@@ -10,7 +10,7 @@ function leasedLink(url: string, lingerMs: number): LeasedLink {
   return link;
 }
 
-test('is up while somebody has a lease, and a little longer', async () => {
+test('the link is open while it has leases, and a little longer', async () => {
   const { url } = await startMosquitto();
   const link = leasedLink(url, 0);
   expect(link.isOpen).toBe(false);
@@ -36,7 +36,7 @@ test('is up while somebody has a lease, and a little longer', async () => {
   await reached(later.session, 'CONNECTED');
 });
 
-test('does not hand out a connection that failed while nobody had it', async () => {
+test('a connection that failed without leases is replaced', async () => {
   const port = await freePort();
   const link = leasedLink(`mqtt://127.0.0.1:${port}`, 60_000);
   const failed = link.acquire();
@@ -50,7 +50,7 @@ test('does not hand out a connection that failed while nobody had it', async () 
   expect(link.acquire().session.status.state).toBe('CONNECTING');
 });
 
-test('a filter that is refused after a reconnect is told to who asked to know', async () => {
+test('a filter that is refused after a reconnect is reported to onRefused', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const admin = await broker.client();
   const command = (commands: object[]) =>

@@ -7,7 +7,7 @@ import { filterProblem } from '../../../src/protocol/mqtt/topics.ts';
 const level = fc.constantFrom('', 'a', 'b', '$c');
 const filterLevel = fc.oneof(level, fc.constantFrom('+', '+', '#'));
 
-test('all filters that match a topic are named, and no other', () => {
+test('exactly the filters that match a topic are returned', () => {
   fc.assert(
     fc.property(
       fc.array(level, { minLength: 1, maxLength: 7 }).map((levels) => levels.join('/')),

@@ -112,7 +112,7 @@ test.each([4, 5] as const)('packets are read as others read them, however they a
   }
 });
 
-test('a reader that is paused stops behind the packet that is told, and loses none', () => {
+test('a paused reader stops after the reported packet, and loses none', () => {
   const packets = Array.from({ length: 50 }, (_, index): Packet => ({ cmd: 'puback', messageId: index + 1 }));
   const bytes = Buffer.concat(packets.map((packet) => generate(packet)));
   const { reader, told } = startReader(4, () => {
@@ -171,7 +171,7 @@ test.each<[string, number[], 4 | 5]>([
   }
 });
 
-test('whatever bytes come, they are read or refused', () => {
+test('any bytes are parsed or refused', () => {
   const numbers = random(7);
   let refused = 0;
   for (let round = 0; round < 4_000; round += 1) {
@@ -232,7 +232,7 @@ test.each([1_000, 65_536, 10_000_000])('in pieces of %i bytes only control respo
   expect(told.slice(2)).toEqual(['b 10 7']);
 });
 
-test('a packet takes memory as it comes, not as it is announced', () => {
+test('memory grows with the received bytes, not with the Remaining Length', () => {
   const listener = {
     onPublish: () => undefined,
     onAcknowledgement: () => undefined,

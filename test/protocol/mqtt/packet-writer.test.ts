@@ -41,7 +41,7 @@ test.each([4, 5] as const)('what is written is read the same by others, whatever
   }
 });
 
-test('each is told once that it is written, or that it never will be', async () => {
+test('each callback is called once, when the packet was written or the writer closed', async () => {
   const stream = new PassThrough();
   const writer = new PacketWriter(stream, 5);
   const packet = { topic: 'a', payload: 'x', qos: 0, retain: false } as const;

@@ -17,7 +17,7 @@ const properties = fc.record(
   { requiredKeys: [] },
 );
 
-test('what is written is read again', () => {
+test('encoded properties are decoded to the same values', () => {
   fc.assert(
     fc.property(properties, (some) => {
       expect(readPublishProperties(writePublishProperties(some))).toEqual(some);
@@ -25,7 +25,7 @@ test('what is written is read again', () => {
   );
 });
 
-test('others read what is written', () => {
+test('mqtt-packet decodes the encoded properties', () => {
   const bytes = writePublishProperties({ contentType: 'ä', userProperties: [['a', 'b']], messageExpiryInterval: 7 });
   const packet = generate(
     { cmd: 'publish', topic: 't', payload: '', qos: 0, dup: false, retain: false },
@@ -41,7 +41,7 @@ test('others read what is written', () => {
   ]);
 });
 
-test('what MQTT cannot say is refused', () => {
+test('values that MQTT cannot encode are refused', () => {
   expect(() => writePublishProperties({ contentType: 'x'.repeat(65_536) })).toThrow(RangeError);
 });
 

@@ -53,7 +53,7 @@ test('with MQTT 3.1.1 too, for a session of either version', async () => {
   }
 });
 
-test('where there is no session nothing is done, and none is left', async () => {
+test('without a session nothing is done, and no session remains', async () => {
   const broker = await startMosquitto();
   const link = await connectedLink({ url: broker.url });
   expect(await link.takeOver('nobody', SUBSCRIBE)).toEqual({ sessionPresent: false });
@@ -67,7 +67,7 @@ test('where there is no session nothing is done, and none is left', async () => 
   }
 });
 
-test('a refused connection and a refused filter are told, and the session stays as it was', async () => {
+test('a refused connection or filter is an error, and the session is unchanged', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const { url } = broker;
   const link = await connectedLink({ url, ...ADMIN });
@@ -91,7 +91,7 @@ test('a refused connection and a refused filter are told, and the session stays 
   expect(await link.takeOver('thing', { kind: 'DISCONNECT' })).toEqual({ sessionPresent: true });
 });
 
-test('a broker that says nothing, ends the connection or is away is told as such, and is asked once', async () => {
+test('a silent broker, a closed connection and an unreachable broker are errors without a retry', async () => {
   let connections = 0;
   const mute = createServer((socket) => {
     connections += 1;
@@ -127,7 +127,7 @@ test('a broker that says nothing, ends the connection or is away is told as such
   await expect(link.takeOver('x', SUBSCRIBE)).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
 });
 
-test('what the broker refuses is not told as done, and answers to something else are passed over', async () => {
+test('a refusal is an error, and responses to other requests are ignored', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const link = await connectedLink({ url: broker.url, ...ADMIN });
   const controls = new BrokerControls(link, { timeoutMs: 5_000, silenceMs: 100 });

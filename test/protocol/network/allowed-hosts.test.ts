@@ -76,7 +76,7 @@ test.each(INSIDE_SPELLINGS)('%s is refused as this machine, unless it is allowed
   expect(refusal(['broker.example'], 'ALL')).toContain('BROKER_ALLOWED_HOSTS');
 });
 
-test('metadata services are refused on a service of this machine, too', () => {
+test('metadata services are also refused if local hosts are allowed', () => {
   const hosts = new AllowedHosts([], 'LOCAL');
   for (const host of ['169.254.169.254', '2852039166', '[fe80::1]', '[fd00:ec2::254]', '[64:ff9b::a9fe:a9fe]']) {
     expect(hosts.refusal(host)).toContain('metadata');
@@ -94,7 +94,7 @@ const found = (hosts: AllowedHosts, name: string): Promise<string> =>
     );
   });
 
-test('names are checked by what they lead to at each connection', async () => {
+test('the addresses of a name are checked at each connection', async () => {
   // To the system's resolver these are 127.0.0.1, whatever they say.
   expect(await found(new AllowedHosts([], 'NONE'), '127.1')).toContain('BROKER_ALLOWED_HOSTS');
   expect(await found(new AllowedHosts([], 'NONE'), 'localhost')).toContain('BROKER_ALLOWED_HOSTS');
@@ -105,7 +105,7 @@ test('names are checked by what they lead to at each connection', async () => {
   expect(await found(new AllowedHosts([], 'ALL'), 'localhost')).toBe('whatever the system finds');
 });
 
-test('a service that listens on loopback only is known as such', () => {
+test('a host that is only reachable from its own machine is recognized', () => {
   for (const host of ['127.0.0.1', '::1', '[::1]', 'localhost', '127.0.0.2']) expect(isLocalHost(host)).toBe(true);
   for (const host of ['0.0.0.0', '::', '10.0.0.1', 'example.com', '']) expect(isLocalHost(host)).toBe(false);
 });

@@ -3,7 +3,7 @@ import type { Stream } from '../../../generated/sqlite/client.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import { ANYTHING, type Changes } from '../../../platform/storage/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
-import { missingAsNotFound, isUniqueViolation } from '../../../platform/storage/prisma-errors.ts';
+import { isUniqueViolation, missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
 import { HostedRows } from '../../../protocol/hosting/hosted-rows.ts';
 import type { StreamDefinition, StreamQos } from '../model/stream-definition.ts';
 import type { StreamQuery } from '../model/stream-query.ts';

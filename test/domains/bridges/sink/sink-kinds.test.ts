@@ -104,7 +104,7 @@ describe('a connection to PostgreSQL', () => {
     expect(problems(postgresqlBridgeKind, database({ url: 'postgresql://u@[::1]/plant' }), rules)).toEqual([]);
     for (const host of ['other.example', 'db.example.evil', '127.0.0.1', '[::2]']) {
       expect(problems(postgresqlBridgeKind, database({ url: `postgresql://u@${host}/plant` }), rules)).toEqual([
-        '/url: names a host that is not allowed here (BROKER_ALLOWED_HOSTS)',
+        '/url: is not an allowed host: add it to the setting BROKER_ALLOWED_HOSTS',
       ]);
     }
   });
@@ -188,7 +188,7 @@ describe('a webhook', () => {
     expect(problems(webhookBridgeKind, hook({ url: 'https://HOOKS.example/x' }), rules)).toEqual([]);
     expect(problems(webhookBridgeKind, hook({ url: 'http://0x0a.1/' }), rules)).toEqual([]);
     expect(problems(webhookBridgeKind, hook({ url: 'http://2130706433/' }), rules)).toEqual([
-      '/url: names a host that is not allowed here (BROKER_ALLOWED_HOSTS)',
+      '/url: is not an allowed host: add it to the setting BROKER_ALLOWED_HOSTS',
     ]);
   });
 
