@@ -116,10 +116,7 @@ const listed = ({ issues, omitted }: IssuesInfo): string => {
   return texts.join('; ');
 };
 
-/**
- * NOT_FOUND of an existing object that the caller cannot see. Its message equals that of a missing object; the audit
- * records it.
- */
+/** NOT_FOUND of an existing object that the caller cannot see. Reads like a missing object, except in the audit. */
 export class OutOfSight extends ServiceError {
   readonly hidden: { readonly kind: string; readonly id: string };
 

@@ -23,10 +23,7 @@ export type IdKind = keyof typeof ID_PREFIXES;
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/**
- * Creates an id that sorts by time: `<prefix>_`, 10 characters of milliseconds and 16 random characters (Crockford base
- * 32).
- */
+/** Creates an id that sorts by time: `<prefix>_`, 10 digits of milliseconds, 16 random ones (Crockford base 32). */
 export function newId(kind: IdKind, now = Date.now()): string {
   let time = '';
   for (let rest = now, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) time = ALPHABET[rest % 32] + time;

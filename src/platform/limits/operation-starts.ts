@@ -46,9 +46,7 @@ export class OperationStarts {
     return this.#waitingCount;
   }
 
-  /**
-   * Calls `start` immediately if no operation waits and this event loop iteration has time left. Otherwise queues it.
-   */
+  /** Calls `start` immediately if no operation waits and this iteration has time left. Otherwise queues it. */
   soon(caller: StartingCaller, start: () => void, isWanted: () => boolean): void {
     if (!this.#isBusy && this.#hasTime()) {
       start();

@@ -8,10 +8,7 @@ interface RateLimitOptions {
   readonly perSecond: number;
   /** Units that one key may take at once after a pause. */
   readonly burst: number;
-  /**
-   * Maximum number of keys. Default: 10,000. Beyond it the key unused for longest is evicted, and begins with a full
-   * burst.
-   */
+  /** Maximum number of keys. Default: 10,000. Beyond it the least recently used key is evicted. */
   readonly maxKeys?: number;
   /** Monotonic clock in milliseconds. Default: `performance.now`. */
   readonly now?: () => number;

@@ -6,13 +6,9 @@ export class QueueFull extends Error {
 export interface ConcurrencyLimitOptions {
   /** Maximum number of pieces of work that run at the same time. */
   readonly maxRunning: number;
-  /**
-   * Maximum number of pieces of work that wait, over all keys. Default: unlimited. Beyond it see `ConcurrencyLimit`.
-   */
+  /** Maximum number of waiting pieces of work. Default: unlimited. Beyond it see `ConcurrencyLimit`. */
   readonly maxWaiting?: number;
-  /**
-   * Maximum number of pieces of work of one key that wait. Default: `maxWaiting`. Further work of the key is refused.
-   */
+  /** Maximum number of waiting pieces of work per key. Default: `maxWaiting`. Further work is refused. */
   readonly maxWaitingPerKey?: number;
 }
 

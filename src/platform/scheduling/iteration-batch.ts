@@ -34,10 +34,7 @@ export class IterationBatch {
   };
 }
 
-/**
- * Milliseconds. Short compared with the way of a message from its publisher through the sockets of two brokers and a
- * stream.
- */
+/** Milliseconds. Short compared with the delivery time of a message through two brokers and a stream. */
 const PAUSE_MS = 0.3;
 
 /**

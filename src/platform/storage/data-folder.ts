@@ -56,9 +56,7 @@ export function openDataFolder(dataDir: string, log: Pick<StorageLog, 'warn'>): 
   return { path, close: () => lock.close() };
 }
 
-/**
- * Creates one folder at a time: `recursive` of Node 20 never returns if a parent accepts no folders, such as `/proc/x`.
- */
+/** Creates one folder at a time: with `recursive`, Node 20 never returns for a parent such as `/proc/x`. */
 function makeFolder(path: string): void {
   const parent = dirname(path);
   if (parent !== path && !existsSync(parent)) makeFolder(parent);
@@ -82,10 +80,7 @@ function openLock(path: string): Sqlite.Database {
   }
 }
 
-/**
- * Corrects files of earlier versions with a wider mode. A file of another user retains its mode; the folder protects
- * it.
- */
+/** Corrects the mode of files of earlier versions. Files of another user are protected by the folder. */
 function makeFilePrivate(file: string): void {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
   if ((mode & SHARED_BITS) === 0) return;

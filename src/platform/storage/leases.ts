@@ -5,10 +5,7 @@
  * lease immediately with its database connection, even if the database still considers the connection open.
  */
 export interface Leases {
-  /**
-   * Tries to acquire the lease until it is released. `listener` is called with each change, after `want` returns. It
-   * must not throw.
-   */
+  /** Tries to acquire a lease until it is released. Later calls `listener` with each change; it must not throw. */
   want(name: string, listener: (isHeld: boolean) => void): Lease;
   /** Releases all leases. Safe to call twice. */
   close(): Promise<void>;
@@ -18,10 +15,7 @@ export interface Lease {
   readonly held: boolean;
   /** Tries immediately to acquire a lease that is not held. Returns whether it is held. Never rejects. */
   attempt(): Promise<boolean>;
-  /**
-   * Releases the lease after its task has ended. The listener is not called again. Others may acquire it when this
-   * resolves.
-   */
+  /** Releases the lease after its task has ended. Others may acquire it when this resolves. */
   release(): Promise<void>;
 }
 

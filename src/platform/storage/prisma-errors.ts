@@ -32,9 +32,7 @@ export function isTransactionConflict(error: unknown): boolean {
   return (error.cause as { readonly kind?: unknown } | undefined)?.kind === 'TransactionWriteConflict';
 }
 
-/**
- * Whether a text contains U+0000, which PostgreSQL cannot store (code 22021), so that no stored value is equal to it.
- */
+/** Whether a text contains U+0000, which PostgreSQL cannot store (code 22021). */
 export function isImpossibleText(error: unknown): boolean {
   if (codeOf(error) !== DRIVER_ERROR) return false;
   const { meta } = error as {

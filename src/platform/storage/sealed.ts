@@ -36,16 +36,10 @@ export interface Sealer {
   verify(text: string, context: string, signature: string): 'GOOD' | 'BAD' | 'OTHER_KEY';
 }
 
-/**
- * A sealer whose key can be replaced: it opens and verifies with previous keys, and seals and signs with the current
- * one.
- */
+/** A sealer with previous keys, which open and verify. The current key also seals and signs. */
 export interface RotatableSealer extends Sealer {
   readonly keys: SealerKeys;
-  /**
-   * Generates a new current key if the key is stored in the data folder and no rotation is in progress. Otherwise does
-   * nothing.
-   */
+  /** Generates a new current key, but only in the data folder and while no rotation is in progress. */
   renewKey(): void;
 }
 

@@ -87,10 +87,7 @@ class SqliteAdapter implements SqlDriverAdapter {
   }
 }
 
-/**
- * Calls `release` at the end of the transaction. Prisma itself sends COMMIT or ROLLBACK before it calls `commit` or
- * `rollback`.
- */
+/** Calls `release` at the end. Prisma itself sends COMMIT or ROLLBACK before it calls these methods. */
 function releasingTransaction(transaction: Transaction, release: () => void): Transaction {
   return {
     provider: transaction.provider,

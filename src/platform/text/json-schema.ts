@@ -68,10 +68,7 @@ interface SchemaIssues {
   readonly omitted: number;
 }
 
-/**
- * Converts the errors of a check to issues. `locate` converts a JSON pointer to a path. Reasons do not contain the
- * values.
- */
+/** Converts errors to issues without the values. `locate` converts a JSON pointer to a path. */
 export function issuesOf({ errors }: ValidateFunction, locate: (pointer: string) => string): SchemaIssues {
   const issues: InputIssue[] = [];
   for (const [index, error] of (errors ?? []).entries()) {
@@ -86,9 +83,7 @@ export function issuesOf({ errors }: ValidateFunction, locate: (pointer: string)
   return { issues, omitted: 0 };
 }
 
-/**
- * A pattern that is a list of words. Other patterns are described by the first sentence of the schema's description.
- */
+/** A pattern that is a list of words. Other patterns are described by the schema's first sentence. */
 const CHOICE = /^\^\((\w+(?:\|\w+)*)\)\$$/;
 
 function describe(error: ErrorObject): { pointer: string; reason: string } {

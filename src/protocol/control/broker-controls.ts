@@ -22,10 +22,7 @@ import { withoutNulls } from './without-nulls.ts';
 export interface BrokerControlsOptions {
   /** Longest wait for one response in milliseconds. */
   readonly timeoutMs: number;
-  /**
-   * Milliseconds without a response after which an API counts as not served; `null`: the broker always responds.
-   * Default: 1,000.
-   */
+  /** Milliseconds of silence that mean "not served"; `null`: the broker always responds. Default: 1,000. */
   readonly silenceMs?: number | null;
   /** Milliseconds after which a refused probe is repeated. Default: 30,000. */
   readonly doubtMs?: number;
@@ -45,9 +42,7 @@ interface Resolution {
 
 interface Resolving {
   readonly result: Promise<Resolution>;
-  /**
-   * `null` while it waits for the connection or a response. A new connection does not invalidate a pending resolution.
-   */
+  /** `null` while it is pending. A new connection does not invalidate a pending resolution. */
   done: Resolution | null;
 }
 
@@ -77,10 +72,7 @@ export class BrokerControls implements ControlCaller {
   readonly #plugins = new Map<ControlApi, ControlPlugin>();
   /** Plugins that were started with the connection, before it is known whether they are needed. */
   readonly #begun = new Map<ControlApi, BegunPlugin>();
-  /**
-   * Why gateway plugins cannot work on this connection, which may take seconds to detect. `since` in epoch
-   * milliseconds.
-   */
+  /** Why gateway plugins cannot work on this connection. `since` in epoch milliseconds. */
   readonly #unhosted = new Map<ControlApi, { readonly reason: Unavailable; readonly since: number }>();
   readonly #listeners = new Map<ControlApi, Set<(event: ControlEvent) => void>>();
   readonly #patient = new PatientProbes();
@@ -187,10 +179,7 @@ export class BrokerControls implements ControlCaller {
     await Promise.all([this.#closePlugins(), this.#dropAllBegun()]);
   }
 
-  /**
-   * Returns the gateway plugin that serves the API, or `null` if the broker does. Errors: NOT_SUPPORTED_BY_BROKER; see
-   * `capability`.
-   */
+  /** Returns the gateway plugin, or `null` if the broker serves the API. Errors: NOT_SUPPORTED_BY_BROKER. */
   async #provider(api: ControlApi): Promise<ControlPlugin | null> {
     const resolution = await this.#resolution(api);
     const capability = capabilityOf(resolution);

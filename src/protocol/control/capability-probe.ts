@@ -15,10 +15,7 @@ export const KNOWN_APIS = [
   'cedalo/license',
 ] as const satisfies readonly ControlApi[];
 
-/**
- * One command per API that changes nothing. Some do not exist: the response that they are unknown proves that the API
- * is served.
- */
+/** One command per API that changes nothing. A response that it is unknown also proves that the API is served. */
 const PROBES: Readonly<Record<string, readonly [command: string, fields: Readonly<Record<string, unknown>>]>> = {
   broker: ['listPlugins', {}],
   'dynamic-security': ['getDefaultACLAccess', {}],

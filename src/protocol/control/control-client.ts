@@ -133,9 +133,7 @@ export class ControlClient {
     this.#responses.clear();
   }
 
-  /**
-   * Errors, before anything is sent: BROKER_UNREACHABLE; BROKER_TIMEOUT if `count` further commands exceed MAX_PENDING.
-   */
+  /** Errors: BROKER_UNREACHABLE; BROKER_TIMEOUT if `count` further commands exceed MAX_PENDING. */
   async #ready(api: ControlApi, count: number, timeoutMs: number): Promise<void> {
     await whenConnected(this.#session, timeoutMs);
     await this.#listen(api);

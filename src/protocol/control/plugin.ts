@@ -8,15 +8,9 @@ import type { ControlApi, ControlCommand, ControlEvent } from './envelope.ts';
  */
 export interface ControlPlugin {
   readonly api: ControlApi;
-  /**
-   * Why the plugin has stopped working after its creation, like `unavailable`. Until it is `null` again, no commands
-   * are sent.
-   */
+  /** Why the plugin has stopped working after its creation. It receives no commands until this is `null`. */
   readonly problem?: string | null;
-  /**
-   * What the plugin cannot do with this broker, and what would help. Reported as the capability's reason. `null`: no
-   * limit.
-   */
+  /** What the plugin cannot do with this broker, and what would help; the capability's reason. */
   readonly limit?: string | null;
   /** Updates `problem` and `limit`. Called on a new connection, and on demand after `doubtMs`. Never rejects. */
   lookAgain?(): Promise<void>;
@@ -32,19 +26,14 @@ export interface ControlPlugin {
   prepare?(commands: readonly ControlCommand[]): Promise<void>;
   /** Called after the last command of a request, before the response is sent. If it rejects, no response is sent. */
   settle?(): Promise<void>;
-  /**
-   * Returns a callback for the time when the response was delivered, or delivery is late. Called before the response is
-   * sent.
-   */
+  /** Called before a response is sent. Returns a callback for when it was delivered, or delivery is late. */
   afterAnswer?(): (() => void) | null;
 }
 
 /** A command was understood and refused. The message becomes `error` in the response. */
 export class ControlRefusal extends Error {
   override readonly name = 'ControlRefusal';
-  /**
-   * Error for callers in this process, instead of the code derived from the text. MQTT clients receive the text only.
-   */
+  /** Error for callers in this process. MQTT clients receive the text only. */
   readonly detail: RefusalDetail | null;
 
   constructor(message: string, detail: RefusalDetail | null = null) {
@@ -86,10 +75,7 @@ export interface PluginFactory {
    * first probe of a connection, unless a plugin of an earlier connection is still running.
    */
   begin?(host: PluginHost): BegunPlugin;
-  /**
-   * Whether the plugin serves the API even if the broker does, for example because several brokers share one address.
-   * Default: false.
-   */
+  /** Whether the plugin also replaces the broker's API, for example of several brokers behind one address. */
   readonly instead?: boolean;
   /** Whether this service stores data that callers may read and change while the broker is unreachable. */
   isKept?(): boolean;
@@ -99,9 +85,7 @@ export interface PluginFactory {
 export interface BegunPlugin {
   /** Called at most once, if the broker does not serve the API. Like PluginFactory.create. */
   finish(): Promise<ControlPlugin | Unavailable>;
-  /**
-   * Called if the broker serves the API or the controls are closed. Also closes the plugin that `finish` has returned.
-   */
+  /** Called if the broker serves the API, or at shutdown. Also closes the plugin of `finish`. */
   close(): void | Promise<void>;
 }
 

@@ -47,10 +47,7 @@ function readRequest(payload: Uint8Array): ReadRequest {
 
 const strict = new TextDecoder('utf-8', { fatal: true });
 
-/**
- * Replaces invalid UTF-8 by a lone surrogate, which no valid text contains, so that a plugin can name the invalid
- * field.
- */
+/** Replaces invalid UTF-8 by a lone surrogate, so that a plugin can name the invalid field. */
 function decode(payload: Uint8Array): string {
   try {
     return strict.decode(payload);

@@ -36,9 +36,7 @@ export interface BrokerLinkOptions extends BrokerAddress {
   readonly timeoutMs: number;
   /** Client identifier. Default: `brokergraph-<id>-<random>`. */
   readonly clientId?: string;
-  /**
-   * Keepalive in seconds. Default: 15. A broker that disappears is noticed within one and a half times the keepalive.
-   */
+  /** Keepalive in seconds. Default: 15. A lost broker is noticed within one and a half times the keepalive. */
   readonly keepaliveSeconds?: number;
   /** Session Expiry Interval in seconds (MQTT 5). Default: 60. 0: the session ends with the connection. */
   readonly sessionExpirySeconds?: number;
@@ -48,24 +46,16 @@ export interface BrokerLinkOptions extends BrokerAddress {
    * with its client identifier. With MQTT 3.1.1 the broker decides how long the session lasts. Default: false.
    */
   readonly isLasting?: boolean;
-  /**
-   * Receive Maximum (MQTT 5): maximum number of unacknowledged QoS 1 and 2 messages from the broker. Default: 65,535.
-   */
+  /** Receive Maximum (MQTT 5): maximum number of unacknowledged incoming messages. Default: 65,535. */
   readonly receiveMaximum?: number;
   /**
    * Whether messages that the session has queued for filters that are no longer subscribed are delivered to matching
    * filters. Only with `isLasting`. Default: false.
    */
   readonly isClaimedByTopic?: boolean;
-  /**
-   * Filters that the session of an earlier process may have. They are unsubscribed after the current filters were
-   * subscribed.
-   */
+  /** Filters of an earlier process. They are unsubscribed after the current filters were subscribed. */
   readonly leftOver?: readonly string[];
-  /**
-   * Milliseconds that messages for filters of an earlier process wait for these filters to be subscribed again.
-   * Default: 10,000.
-   */
+  /** Milliseconds that messages for filters of an earlier process wait for a subscriber. Default: 10,000. */
   readonly claimMs?: number;
   /** Largest accepted packets; sent as Maximum Packet Size (MQTT 5). Default: CONTROL_LINK_LIMITS. */
   readonly limits?: PacketLimits;
@@ -84,10 +74,7 @@ export interface BrokerLinkOptions extends BrokerAddress {
 const KEEPALIVE_SECONDS = 15;
 const MAX_FILTERS = 10_000;
 const CLAIM_MS = 10_000;
-/**
- * Milliseconds. Shorter connections do not reset the backoff, or a broker that closes each one would be asked 20 times
- * a second.
- */
+/** Milliseconds. Shorter connections do not reset the backoff. */
 const BRIEF_MS = 2_000;
 /** Milliseconds between attempts to unsubscribe filters of an earlier process. */
 const UNWANTED_MS = 1_000;
@@ -128,9 +115,7 @@ export class BrokerLink implements BrokerSession {
   /** Consecutive connections shorter than BRIEF_MS. */
   #briefCount = 0;
   #version: 4 | 5;
-  /**
-   * Whether the broker has accepted this MQTT version, so that a closed connection is no reason to try the other one.
-   */
+  /** Whether the broker has accepted this MQTT version. Then the other one is not tried. */
   #isVersionProven = false;
   #hasConnected = false;
 
@@ -175,10 +160,7 @@ export class BrokerLink implements BrokerSession {
     this.#attempt();
   }
 
-  /**
-   * Reconnects with new settings, and retains listeners and subscriptions. Errors: INVALID settings; then nothing
-   * changes.
-   */
+  /** Reconnects with new settings. Listeners and subscriptions are retained. Errors: INVALID; nothing changes. */
   reconfigure(options: BrokerLinkOptions): void {
     if (this.#status.state === 'CLOSED') return;
     connectOptions(options);
@@ -277,10 +259,7 @@ export class BrokerLink implements BrokerSession {
     return stop;
   }
 
-  /**
-   * Stops reading until `resume`, also after a reconnect. The broker queues or drops messages meanwhile. Only with
-   * `isLasting`.
-   */
+  /** Stops reading until `resume`, also after a reconnect. Meanwhile the broker queues messages. */
   pause(): void {
     this.#isPaused = true;
     this.#connection?.pause();
@@ -393,10 +372,7 @@ export class BrokerLink implements BrokerSession {
   readonly #dispatch = (message: BrokerMessage, identifiers: number | readonly number[] | undefined): boolean =>
     this.#subscriptions.dispatch(message, identifiers);
 
-  /**
-   * Unsubscribes filters that an earlier process left in the session. They are only known by the topics that they
-   * match.
-   */
+  /** Unsubscribes filters of an earlier process. They are only known by the topics that they match. */
   #unsubscribeUnwanted(topic: string): void {
     const now = Date.now();
     if (!this.#options.isLasting || now < this.#nextUnsubscribe) return;

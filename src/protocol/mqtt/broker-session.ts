@@ -6,14 +6,9 @@ export interface BrokerMessage {
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
-  /**
-   * Encoded MQTT 5 properties for readPublishProperties; `undefined` if there are none. Only on links with `isLasting`.
-   */
+  /** Encoded properties for readPublishProperties; `undefined`: none. Only on links with `isLasting`. */
   readonly properties?: Buffer | undefined;
-  /**
-   * Delays the acknowledgement until the returned function is called; see StreamMessage.hold. Only on links with
-   * `isLasting`.
-   */
+  /** Delays the acknowledgement; see StreamMessage.hold. Only on links with `isLasting`. */
   hold?(): () => void;
 }
 
@@ -28,15 +23,9 @@ export interface SubscribeOptions {
   readonly qos?: 0 | 1 | 2;
   /** Whether retained messages are delivered. Default: true. */
   readonly retained?: boolean;
-  /**
-   * No Local (MQTT 5, 3.8.3.1): whether own messages are left out. Only for filters with one subscriber. Default:
-   * false.
-   */
+  /** No Local (MQTT 5, 3.8.3.1). Only for filters with one subscriber. Default: false. */
   readonly noLocal?: boolean;
-  /**
-   * Retain As Published (MQTT 5, 3.8.3.1). Live messages then arrive even if `retained` is false. Invalid with 3.1.1.
-   * Default: false.
-   */
+  /** Retain As Published (MQTT 5, 3.8.3.1); independent of `retained`. Invalid with 3.1.1. Default: false. */
   readonly retainAsPublished?: boolean;
   /**
    * Whether retained messages are delivered only if the session did not have the filter yet (MQTT 5: Retain Handling 1,
@@ -92,9 +81,7 @@ export interface TakenSession {
 /** Removes a subscription or listener. */
 export type Stop = () => void;
 
-/**
- * The view of a broker that control plugins and the control client use. It is the same for remote and embedded brokers.
- */
+/** The view of a remote or embedded broker that control plugins and the control client use. */
 export interface BrokerSession {
   readonly clientId: string;
   /** User name of the connection; `null`: none; `undefined`: unknown. */

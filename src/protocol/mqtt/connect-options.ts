@@ -5,9 +5,7 @@ import { AllowedHosts, type InsideRule } from '../network/allowed-hosts.ts';
 
 /** Address of a broker and the credentials of this service. */
 export interface BrokerAddress {
-  /**
-   * `mqtt:`, `mqtts:`, `ws:` or `wss:`. User name and password in the URL are used if the fields below are undefined.
-   */
+  /** `mqtt:`, `mqtts:`, `ws:` or `wss:`. May contain user name and password; the fields below override them. */
   readonly url: string;
   readonly username?: string;
   readonly password?: string;

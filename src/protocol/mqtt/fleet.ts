@@ -44,10 +44,7 @@ export class Fleet {
     return this.#links.get(id) ?? null;
   }
 
-  /**
-   * Changes the settings. An open link reconnects and retains listeners and subscriptions. Errors: INVALID; then
-   * nothing changes.
-   */
+  /** Changes the settings; an open link reconnects. Errors: INVALID; then nothing changes. */
   replace(id: string, options: BrokerLinkOptions): void {
     if (!this.#known.has(id)) throw new ServiceError('NOT_FOUND', `Broker link "${id}" does not exist`);
     this.#links.get(id)?.reconfigure(options);

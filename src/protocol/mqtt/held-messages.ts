@@ -80,10 +80,7 @@ export class HeldMessages {
     return this.#waiting.size;
   }
 
-  /**
-   * Returns the message for dispatching; the caller then calls `release`. Returns `null` for a QoS 2 message that was
-   * dispatched before.
-   */
+  /** Returns the message; the caller dispatches and releases it. `null`: a QoS 2 message that was dispatched before. */
   received(packet: IncomingPublish): HeldMessage | null {
     const message = new HeldMessage(packet, this.#flush);
     if (message.qos === 0) return message;

@@ -18,10 +18,7 @@ import type { SharedFilter } from './subscriptions.ts';
 interface ConnectionOptions extends SplitClientOptions {
   /** Longest wait for an acknowledgement in milliseconds. */
   readonly timeoutMs: number;
-  /**
-   * Packet identifiers of received QoS 2 messages of a session that outlives the connection. `null` if the session ends
-   * with it.
-   */
+  /** Packet identifiers of the session's QoS 2 messages. `null` if the session ends with the connection. */
   readonly received: Set<number> | null;
   /** See OutgoingLimits. */
   readonly isBoundedByCaller: boolean;
@@ -97,10 +94,7 @@ export class LinkConnection {
     return this.#outgoing !== null && !this.#isOver;
   }
 
-  /**
-   * Reduces the QoS to what the broker supports, and removes RETAIN if the broker does not support it. Errors: see
-   * OutgoingMessages.
-   */
+  /** Reduces QoS and RETAIN to what the broker supports. Errors: see OutgoingMessages. */
   publish(packet: OutgoingPacket, done: Published): void {
     const isSupported = packet.qos <= this.#maximumQos && (this.#isRetainAvailable || !packet.retain);
     if (this.#outgoing) this.#outgoing.send(isSupported ? packet : this.#reduced(packet), done);

@@ -6,10 +6,7 @@ import { LinkLimitExceeded } from './packet-limits.ts';
 export interface LinkFailure {
   readonly state: Extract<LinkState, 'UNAUTHORISED' | 'UNREACHABLE'>;
   readonly text: string;
-  /**
-   * Whether the host refused the connection because no process listens on the port, for example while a broker
-   * restarts.
-   */
+  /** Whether no process listens on the port, for example while a broker restarts. */
   readonly isPortClosed?: boolean;
 }
 
@@ -101,10 +98,7 @@ export function disconnected(code: number | undefined): LinkFailure {
   return { state: 'UNREACHABLE', text };
 }
 
-/**
- * Describes a socket, TLS, WebSocket or protocol error. Messages of foreign errors are never shown: they may contain a
- * URL.
- */
+/** Describes a socket, TLS, WebSocket or protocol error without its message, which may contain a URL. */
 export function failureOf(error: unknown): LinkFailure {
   if (error instanceof LinkLimitExceeded) return { state: 'UNREACHABLE', text: error.message };
   const code = codeOf(error);

@@ -1,10 +1,7 @@
 /** Each level doubles the number of filters. */
 const MAX_LEVELS = 7;
 
-/**
- * Returns all filters that match a topic, except shared subscriptions. Empty for a topic with more than MAX_LEVELS
- * levels.
- */
+/** Returns all filters that match a topic, except shared ones. Empty if it has more than MAX_LEVELS levels. */
 export function matchingFilters(topic: string): string[] {
   const levels = topic.split('/');
   if (levels.length > MAX_LEVELS) return [];

@@ -39,17 +39,12 @@ export function sendPing(client: MqttClient): void {
   client.sendPing();
 }
 
-/**
- * Restarts the keepalive interval: the next PINGREQ is due in one keepalive, and no PINGRESP is expected until then.
- */
+/** Restarts the keepalive: the next PINGREQ is due in one interval, and no PINGRESP is expected before. */
 export function restartKeepalive(client: MqttClient): void {
   client.reschedulePing(true);
 }
 
-/**
- * The keepalive in seconds, or the Server Keep Alive of CONNACK (MQTT 5, 3.2.2.3.14). `undefined` or 0 if there is
- * none.
- */
+/** Server Keep Alive of CONNACK (MQTT 5, 3.2.2.3.14), or the keepalive of the options, in seconds. 0: none. */
 export const keepaliveSeconds = (client: MqttClient): number | undefined => client.keepalive;
 
 /** Removes the packets that have no response yet. `client.end(false)` would wait for these responses. */

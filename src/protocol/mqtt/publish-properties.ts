@@ -1,9 +1,6 @@
 import { MalformedPacket, PropertyReader } from './packet-properties.ts';
 
-/**
- * Properties of PUBLISH that are forwarded to receivers (MQTT 5, 3.3.2.3), without topic alias and subscription
- * identifiers.
- */
+/** Properties of PUBLISH that are forwarded (MQTT 5, 3.3.2.3): all but topic alias and identifiers. */
 export interface PublishProperties {
   readonly contentType?: string;
   readonly responseTopic?: string;

@@ -8,10 +8,7 @@ const ITERATION_MS = 10;
 export const SLICE_MS = 4;
 /** Milliseconds of reading per link: regained per second, and the maximum burst. Beyond them the link is throttled. */
 const UNTHROTTLED = { perSecond: 20, burst: 50 } as const;
-/**
- * Pause after a slice of a throttled link, as a multiple of its duration. Throttled links together use a quarter of the
- * thread.
- */
+/** Pause after a slice, as a multiple of its duration. Throttled links use a quarter of the thread. */
 const PAUSE_FACTOR = 3;
 /** In every 16th iteration the low-priority callers go first, so that they wait for a bounded number of iterations. */
 const LOW_PRIORITY_FIRST_EVERY = 16;
@@ -55,10 +52,7 @@ export class ReadingTime {
     return this.#unthrottled.waitOf(key) === 0;
   }
 
-  /**
-   * Calls back in a later iteration that has time left, in the order of the calls. Low priority: after all other
-   * callers.
-   */
+  /** Calls back in a later iteration with time left, in order. Low priority: after all other callers. */
   nextIteration(read: () => void, hasLowPriority = false): void {
     (hasLowPriority ? this.#lowPriority : this.#waiting).push(read);
     this.#arm();

@@ -1,9 +1,6 @@
 import { ServiceError } from '../../platform/errors.ts';
 
-/**
- * The error of a publish whose PUBACK or PUBREC has this reason code. BROKER_TIMEOUT: the broker may accept the message
- * later.
- */
+/** The error for a reason code of PUBACK or PUBREC. BROKER_TIMEOUT: the broker may accept the message later. */
 export function publishRefusal(code: number): ServiceError {
   if (code === 0x87)
     return new ServiceError('NOT_ALLOWED', 'The broker does not allow this user to publish to the topic');

@@ -1,8 +1,6 @@
 /** Milliseconds after the loss of a connection during which attempts are at most EAGER_CAP_MS apart. */
 export const EAGER_PERIOD_MS = 60_000;
-/**
- * Milliseconds during which attempts are at most RESTART_CAP_MS apart while no process listens on the broker's port.
- */
+/** Milliseconds during which attempts on a closed port are at most RESTART_CAP_MS apart. */
 export const RESTART_PERIOD_MS = 10_000;
 const FIRST_MS = 50;
 const RESTART_CAP_MS = 100;

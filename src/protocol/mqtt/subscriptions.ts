@@ -42,9 +42,7 @@ interface SubscriptionsOptions {
 const MAX_NUMBERS = 16;
 /** Largest subscription identifier that MQTT 5 can carry. */
 const LARGEST_NUMBER = 268_435_455;
-/**
- * Stored numbers of unsubscribed filters. They identify late messages that are not for filters of an earlier process.
- */
+/** Stored numbers of unsubscribed filters, which identify late messages for filters of this process. */
 const MAX_UNSUBSCRIBED = 1_000;
 
 /**

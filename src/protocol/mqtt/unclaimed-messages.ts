@@ -47,9 +47,7 @@ export class UnclaimedMessages {
     return true;
   }
 
-  /**
-   * Dispatches queued messages after a filter was subscribed. `dispatch` returns whether the message has a subscriber.
-   */
+  /** Dispatches queued messages to a new subscriber. `dispatch` returns whether there is one. */
   claim(dispatch: (message: BrokerMessage, identifiers: Identifiers) => boolean): void {
     // Thousands of filters may be subscribed one after the other. The limit is there because acknowledgements are sent
     // in order.

@@ -8,10 +8,7 @@ class HostNotAllowed extends Error {
   readonly code = 'EHOSTNOTALLOWED';
 }
 
-/**
- * Which internal addresses are allowed although the list does not contain them: this machine, its link-local network,
- * metadata services.
- */
+/** Internal addresses that need no list entry. LOCAL: this machine; ALL: also link-local and metadata services. */
 export type InsideRule = 'NONE' | 'LOCAL' | 'ALL';
 
 const NOT_LISTED = 'is not an allowed host: add it to the setting BROKER_ALLOWED_HOSTS';
@@ -60,10 +57,7 @@ export class AllowedHosts {
     return isAllowed ? null : INSIDE;
   }
 
-  /**
-   * Resolver for sockets that returns allowed addresses only; `undefined` if all are allowed. Errors: those of DNS,
-   * HostNotAllowed.
-   */
+  /** Resolver that returns allowed addresses only; `undefined` if all are allowed. Errors: DNS, HostNotAllowed. */
   get lookup(): LookupFunction | undefined {
     if (this.#isOpen && this.#inside === 'ALL') return undefined;
     return (name, options, done) => this.#lookUp(name, options, done);
