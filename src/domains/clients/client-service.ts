@@ -6,19 +6,15 @@ import type { FilterMode } from '../../platform/text/text-filter.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { type ClientList, type ClientView, ListedClient } from './client-view.ts';
-import { type ClientPlace, keyOf } from './inspect/client-key.ts';
+import { type ClientRef, keyOf } from './inspect/client-key.ts';
 import {
   type ClientListState,
   type ClientPageQuery,
   ClientRegistry,
   type ClientRegistryEvent,
 } from './inspect/client-registry.ts';
-import {
-  type ClientSource,
-  type ConnectedClientDetail,
-  type ConnectedClientSummary,
-  getClient,
-} from './inspect/inspect-control.ts';
+import { getClient } from './inspect/inspect-control.ts';
+import type { ClientSource, ConnectedClientDetail, ConnectedClientSummary } from './inspect/inspect-data.ts';
 import type { OwnConnections } from './own-connections.ts';
 import { QueueReader } from './queue-reader.ts';
 
@@ -197,7 +193,7 @@ const filterQuery = (filter: ClientNameFilter | null | undefined): ClientPageQue
 
 async function detailOf(
   { controls }: BrokerRuntime,
-  { clientid, node }: ClientPlace,
+  { clientid, node }: ClientRef,
 ): Promise<ConnectedClientDetail | null> {
   try {
     return await getClient(controls, clientid, node);

@@ -1,12 +1,12 @@
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
-import type { ClientPlace } from './inspect/client-key.ts';
+import type { ClientRef } from './inspect/client-key.ts';
 import type { ClientListState } from './inspect/client-registry.ts';
 import type {
   ClientQueues,
   ClientSource,
   ConnectedClientDetail,
   ConnectedClientSummary,
-} from './inspect/inspect-control.ts';
+} from './inspect/inspect-data.ts';
 import type { QueueReader } from './queue-reader.ts';
 
 /** A client as the graph shows it. */
@@ -34,7 +34,7 @@ export interface ClientList {
   readonly state: ClientListState;
   readonly isOneOfMany: boolean;
   readonly isOwn: (clientId: string) => boolean;
-  readonly readDetail: (place: ClientPlace) => Promise<ConnectedClientDetail | null>;
+  readonly readDetail: (place: ClientRef) => Promise<ConnectedClientDetail | null>;
   readonly queues: QueueReader;
 }
 

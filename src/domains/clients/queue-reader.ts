@@ -1,7 +1,8 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
-import { type ClientPlace, keyOf } from './inspect/client-key.ts';
-import { type ClientQueues, getQueues, MAX_QUEUE_IDS } from './inspect/inspect-control.ts';
+import { type ClientRef, keyOf } from './inspect/client-key.ts';
+import { getQueues, MAX_QUEUE_IDS } from './inspect/inspect-control.ts';
+import type { ClientQueues } from './inspect/inspect-data.ts';
 
 /**
  * What waits for the clients of one list, as it is when somebody looks: it changes with every message, so nobody is told of its
@@ -11,7 +12,7 @@ import { type ClientQueues, getQueues, MAX_QUEUE_IDS } from './inspect/inspect-c
 export class QueueReader {
   readonly #ask: Ask;
   /** Whom the next question is about, by key. */
-  #collected = new Map<string, ClientPlace>();
+  #collected = new Map<string, ClientRef>();
   #answer: Promise<ReadonlyMap<string, ClientQueues>> | null = null;
 
   constructor(ask: Ask) {
@@ -19,7 +20,7 @@ export class QueueReader {
   }
 
   /** Null: there is no such client any more, or the broker may not be asked. Errors: of a broker that cannot be asked. */
-  async read(client: ClientPlace, mayAsk: () => Promise<boolean>): Promise<ClientQueues | null> {
+  async read(client: ClientRef, mayAsk: () => Promise<boolean>): Promise<ClientQueues | null> {
     const key = keyOf(client);
     this.#collected.set(key, client);
     this.#answer ??= this.#read(mayAsk);

@@ -6,7 +6,7 @@ import mqtt from 'mqtt';
 import { parser as createParser, generate } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { parseClientDetail } from '../../../src/domains/clients/inspect/inspect-control.ts';
+import { parseClientDetail } from '../../../src/domains/clients/inspect/inspect-parser.ts';
 import {
   ADMINISTRATOR,
   collect,

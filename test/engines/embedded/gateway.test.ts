@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { getClient, listClients, parseClientsChanged } from '../../../src/domains/clients/inspect/inspect-control.ts';
+import { getClient, listClients } from '../../../src/domains/clients/inspect/inspect-control.ts';
+import { parseClientsChanged } from '../../../src/domains/clients/inspect/inspect-parser.ts';
 import {
   createStream,
   getStream,

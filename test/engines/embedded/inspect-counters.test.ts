@@ -7,12 +7,8 @@ import { connect as connectTls, createServer, type TLSSocket } from 'node:tls';
 import fc from 'fast-check';
 import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
-import {
-  type ClientsChangedEvent,
-  type ConnectedClientDetail,
-  parseClientDetail,
-  parseClientList,
-} from '../../../src/domains/clients/inspect/inspect-control.ts';
+import type { ClientsChangedEvent, ConnectedClientDetail } from '../../../src/domains/clients/inspect/inspect-data.ts';
+import { parseClientDetail, parseClientList } from '../../../src/domains/clients/inspect/inspect-parser.ts';
 import { ClientReport } from '../../../src/engines/embedded/control/client-report.ts';
 import { InspectPlugin } from '../../../src/engines/embedded/control/inspect-plugin.ts';
 import { ClientRegistry } from '../../../src/engines/embedded/core/client-registry.ts';

@@ -1,6 +1,6 @@
 import mqtt, { type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
-import { parseClientList, parseClientsChanged } from '../../../src/domains/clients/inspect/inspect-control.ts';
+import { parseClientList, parseClientsChanged } from '../../../src/domains/clients/inspect/inspect-parser.ts';
 import { ADMINISTRATOR, connect, control, startTestBroker } from './embedded.ts';
 
 const API = 'cedalo/inspect';

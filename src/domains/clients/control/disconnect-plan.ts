@@ -1,5 +1,5 @@
 import type { ServiceError } from '../../../platform/errors.ts';
-import type { ConnectedClientSummary } from '../inspect/inspect-control.ts';
+import type { ConnectedClientSummary } from '../inspect/inspect-data.ts';
 import { ownConnection } from '../own-connections.ts';
 import type { DisconnectClient } from './client-control.ts';
 

@@ -4,7 +4,7 @@ import { eventFields, partsLeftField, resumeArgument } from '../../../gateway/gr
 import { pageCost, QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ClientsEvent } from '../client-service.ts';
-import { placeOf } from '../inspect/client-key.ts';
+import { refOf } from '../inspect/client-key.ts';
 import { ConnectedClient } from './client-schema.ts';
 
 export const FilterMode = builder.enumType('FilterMode', {
@@ -96,12 +96,12 @@ const ConnectedClientsEvent = builder.objectRef<ClientsEvent>('ConnectedClientsE
       description:
         'CHANGE: ids of clients that are gone. In a cluster another node may have a client of the same id: see `removedFrom`.',
       type: ['ID'],
-      resolve: ({ event }) => (event.kind === 'CHANGE' ? event.change.removed.map((key) => placeOf(key).clientid) : []),
+      resolve: ({ event }) => (event.kind === 'CHANGE' ? event.change.removed.map((key) => refOf(key).clientid) : []),
     }),
     removedFrom: t.intList({
       description: 'In a cluster whose nodes have clients of their own: the node of each of `removed`; else empty.',
       resolve: ({ event }) =>
-        event.kind === 'CHANGE' ? event.change.removed.flatMap((key) => placeOf(key).node ?? []) : [],
+        event.kind === 'CHANGE' ? event.change.removed.flatMap((key) => refOf(key).node ?? []) : [],
     }),
     isComplete: t.boolean({
       nullable: true,

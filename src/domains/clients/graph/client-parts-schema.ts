@@ -9,7 +9,7 @@ import {
   type ClientWill,
   INFLIGHT_KEYS,
   QUEUE_KEYS,
-} from '../inspect/inspect-control.ts';
+} from '../inspect/inspect-data.ts';
 import type { ClientSubscription } from '../inspect/subscriptions.ts';
 import type { UnknownField } from '../inspect/unknown-fields.ts';
 import { detail } from './client-detail.ts';

@@ -3,7 +3,7 @@ import { QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
 import { mayAskBroker } from '../../../gateway/graphql/walk-limit.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ClientView } from '../client-view.ts';
-import type { ConnectedClientDetail } from '../inspect/inspect-control.ts';
+import type { ConnectedClientDetail } from '../inspect/inspect-data.ts';
 import { subscriptionsOf } from '../inspect/subscriptions.ts';
 import { unknownFields } from '../inspect/unknown-fields.ts';
 import { detail } from './client-detail.ts';

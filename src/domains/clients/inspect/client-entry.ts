@@ -4,7 +4,7 @@ import {
   type ClientProtocolVersion,
   type ConnectedClientDetail,
   type ConnectedClientSummary,
-} from './inspect-control.ts';
+} from './inspect-data.ts';
 
 /** Null: none is used. */
 export type UserName = string | null;

@@ -7,7 +7,7 @@ import type {
   ClientProtocolVersion,
   ConnectedClientDetail,
   ConnectedClientSummary,
-} from './inspect-control.ts';
+} from './inspect-data.ts';
 import {
   BY_ADMINISTRATOR,
   CLOSED_BY_CLIENT,

@@ -6,15 +6,9 @@ import type { FilterMode } from '../../../platform/text/text-filter.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { BrokerSession, LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { keyOf } from './client-key.ts';
-import {
-  type ClientSource,
-  type ClientsChangedEvent,
-  type ConnectedClientSummary,
-  INSPECT_API,
-  type ListClientsData,
-  listClients,
-  parseClientsChanged,
-} from './inspect-control.ts';
+import { INSPECT_API, listClients } from './inspect-control.ts';
+import type { ClientSource, ClientsChangedEvent, ConnectedClientSummary, ListClientsData } from './inspect-data.ts';
+import { parseClientsChanged } from './inspect-parser.ts';
 import { type ClientDifference, indexFrom, SortedClients } from './sorted-clients.ts';
 
 /**

@@ -14,7 +14,7 @@ import { ClientLedger } from './client-ledger.ts';
 import { ConnectionCensus } from './connection-census.ts';
 import { EndWaits } from './end-waits.ts';
 import type { FollowedClient } from './followed-account.ts';
-import type { ClientsChangedEvent, ListClientsData } from './inspect-control.ts';
+import type { ClientsChangedEvent, ListClientsData } from './inspect-data.ts';
 import { parseLogLine } from './log-lines.ts';
 
 /**

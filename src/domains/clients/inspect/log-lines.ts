@@ -1,4 +1,4 @@
-import type { ClientProtocolVersion } from './inspect-control.ts';
+import type { ClientProtocolVersion } from './inspect-data.ts';
 
 /**
  * What Mosquitto's log tells of clients, line by line, in the wording of 2.0.x and of 2.1. Lines that tell nothing of clients

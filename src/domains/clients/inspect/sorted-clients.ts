@@ -1,6 +1,6 @@
 import { FITS, type FilterMode } from '../../../platform/text/text-filter.ts';
 import { keyOf } from './client-key.ts';
-import type { ConnectedClientSummary } from './inspect-control.ts';
+import type { ConnectedClientSummary } from './inspect-data.ts';
 
 /** What a client has to fit, all of it. */
 export interface ClientFilter {

@@ -1,4 +1,4 @@
-import type { ConnectedClientDetail } from './inspect-control.ts';
+import type { ConnectedClientDetail } from './inspect-data.ts';
 
 /** One subscription of a client; what is absent the source does not know. */
 export interface ClientSubscription {

@@ -1,4 +1,4 @@
-import { type ClientSource, type ConnectedClientDetail, INFLIGHT_KEYS, QUEUE_KEYS } from './inspect-control.ts';
+import { type ClientSource, type ConnectedClientDetail, INFLIGHT_KEYS, QUEUE_KEYS } from './inspect-data.ts';
 
 /** A field of a client that is null because nobody could tell it. */
 export interface UnknownField {

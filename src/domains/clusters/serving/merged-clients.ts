@@ -1,7 +1,7 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { ClientService } from '../../clients/client-service.ts';
-import { type ClientPlace, keyOf } from '../../clients/inspect/client-key.ts';
-import type { ClientSource, ConnectedClientSummary } from '../../clients/inspect/inspect-control.ts';
+import { type ClientRef, keyOf } from '../../clients/inspect/client-key.ts';
+import type { ClientSource, ConnectedClientSummary } from '../../clients/inspect/inspect-data.ts';
 import type { ClusterNodes, NodeEntry } from './cluster-nodes.ts';
 import { NodeClients } from './node-clients.ts';
 
@@ -23,7 +23,7 @@ interface MergedState {
 
 interface MergedChanges {
   readonly changed: readonly ConnectedClientSummary[];
-  readonly removed: readonly ClientPlace[];
+  readonly removed: readonly ClientRef[];
 }
 
 /**
@@ -33,7 +33,7 @@ interface MergedChanges {
 export class MergedClients {
   readonly #options: MergedClientsOptions;
   readonly #nodeClients = new Map<number, NodeClients>();
-  #changed = new Map<string, ClientPlace>();
+  #changed = new Map<string, ClientRef>();
   #stop: Stop | null = null;
 
   constructor(options: MergedClientsOptions) {
@@ -81,7 +81,7 @@ export class MergedClients {
   /** Returns the clients that changed since the last call. */
   takeChanges(): MergedChanges {
     const changed: ConnectedClientSummary[] = [];
-    const removed: ClientPlace[] = [];
+    const removed: ClientRef[] = [];
     for (const place of this.#changed.values()) {
       const client = this.#nodeClients.get(place.node ?? 0)?.get(place.clientid);
       if (client) changed.push(client);

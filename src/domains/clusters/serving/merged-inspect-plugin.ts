@@ -7,13 +7,8 @@ import {
 } from '../../../protocol/control/plugin.ts';
 import { pageOf, requiredText, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { ClientService } from '../../clients/client-service.ts';
-import {
-  type ClientQueues,
-  type ClientsChangedEvent,
-  getQueues,
-  INSPECT_API,
-  type ListClientsData,
-} from '../../clients/inspect/inspect-control.ts';
+import { getQueues, INSPECT_API } from '../../clients/inspect/inspect-control.ts';
+import type { ClientQueues, ClientsChangedEvent, ListClientsData } from '../../clients/inspect/inspect-data.ts';
 import { type FoundClient, findClients, latest } from './client-lookup.ts';
 import type { CallNode, ClusterNodes } from './cluster-nodes.ts';
 import { MergedClients } from './merged-clients.ts';

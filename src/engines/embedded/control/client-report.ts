@@ -5,7 +5,7 @@ import {
   type ClientTls,
   type ConnectedClientDetail,
   type ConnectedClientSummary,
-} from '../../../domains/clients/inspect/inspect-control.ts';
+} from '../../../domains/clients/inspect/inspect-data.ts';
 import { type ClientRegistry, droppedOn } from '../core/client-registry.ts';
 import { type Connection, subscriptionsOf, type TlsInfo, type WillInfo } from '../core/connection.ts';
 import type { BrokerLimits, QueueLimits } from '../limits.ts';

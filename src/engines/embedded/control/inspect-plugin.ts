@@ -1,10 +1,10 @@
-import {
-  type ClientQueues,
-  type ClientsChangedEvent,
-  type ConnectedClientSummary,
-  type ListClientsData,
-  MAX_QUEUE_IDS,
-} from '../../../domains/clients/inspect/inspect-control.ts';
+import { MAX_QUEUE_IDS } from '../../../domains/clients/inspect/inspect-control.ts';
+import type {
+  ClientQueues,
+  ClientsChangedEvent,
+  ConnectedClientSummary,
+  ListClientsData,
+} from '../../../domains/clients/inspect/inspect-data.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { fieldOf } from '../../../protocol/control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';

@@ -4,7 +4,7 @@ import {
   type ClientRegistryEvent,
   type ClientRegistryOptions,
 } from '../../../../src/domains/clients/inspect/client-registry.ts';
-import type { ConnectedClientSummary } from '../../../../src/domains/clients/inspect/inspect-control.ts';
+import type { ConnectedClientSummary } from '../../../../src/domains/clients/inspect/inspect-data.ts';
 import { inspectPluginFactory } from '../../../../src/domains/clients/inspect/inspect-plugin.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { type ScriptedBroker, startScriptedBroker } from '../../../support/aedes-broker.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ConnectedClientSummary } from '../../../../src/domains/clients/inspect/inspect-control.ts';
+import type { ConnectedClientSummary } from '../../../../src/domains/clients/inspect/inspect-data.ts';
 import { SortedClients } from '../../../../src/domains/clients/inspect/sorted-clients.ts';
 import { busyMs } from '../../../support/busy-time.ts';
 
