@@ -2,25 +2,27 @@ import type { JsonSchema } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, NULLABLE_STRING, NUMBER, STRING } from '../../gateway/rest/schemas.ts';
 import { CLOUD, ON_PREMISE_SETUP, type Properties, SELF_HOSTED, serviceOfType } from '../projects/service-bodies.ts';
 
-/** Documented spellings of the graph's cluster modes. */
+/** Documented values of the graph's cluster modes. */
 export const CLUSTER_MODES = { FULL: 'full', DYNSEC: 'dynsec', HP: 'hp' } as const;
 
 const text = (description: string): JsonSchema => ({ type: ['string', 'null'], minLength: 1, description });
 
-/** Body of POST and PUT: nothing is required, null clears. */
+const FILE = 'A file in the folder BROKER_FILES_DIR of the service.';
+
+/** Body of POST and PUT. No key is required; null clears. */
 export const BROKER_CONNECTION: JsonSchema = closed(
   {
     name: { type: 'string', minLength: 1 },
     description: NULLABLE_STRING,
     url: { type: 'string', minLength: 1, description: 'mqtt://, mqtts://, ws:// or wss://' },
-    username: text('The user to connect as.'),
-    password: text('Stored sealed, never answered.'),
+    username: text('The user name for the connection.'),
+    password: text('Stored encrypted, never returned.'),
     ca_cert: text('PEM of the authority that signed the certificate of the broker.'),
-    ca_cert_file: text('File below the folder that the operator opened for it.'),
+    ca_cert_file: text(FILE),
     client_cert: text('PEM.'),
-    client_cert_file: text('File below the folder that the operator opened for it.'),
-    client_key: text('PEM. Stored sealed, never answered.'),
-    client_key_file: text('File below the folder that the operator opened for it.'),
+    client_cert_file: text(FILE),
+    client_key: text('PEM. Stored encrypted, never returned.'),
+    client_key_file: text(FILE),
     verify_ca_cert: BOOLEAN,
     metricsEnabled: BOOLEAN,
     ha: BOOLEAN,
@@ -37,7 +39,7 @@ export const BROKER_CONNECTION: JsonSchema = closed(
 
 const LIVE: Properties = { description: NULLABLE_STRING, isConnected: BOOLEAN };
 
-/** A broker as the broker list and the single read tell it. */
+/** A broker in the broker list, or read by its id. */
 export const BROKER: JsonSchema = {
   title: 'Broker',
   oneOf: [
@@ -64,13 +66,13 @@ export const LICENSE: JsonSchema = closed(
 
 const SYS_TOPICS: JsonSchema = closed(
   {
-    topics: { type: 'object', description: 'Nested by topic level; leaves are text.' },
+    topics: { type: 'object', description: 'Nested by topic level; values are text.' },
     date: { ...NUMBER, description: 'Epoch milliseconds.' },
   },
   { title: 'SysTopics' },
 );
 
-/** `licenseInfo` is left out while the broker cannot be asked, `url` for a setup that has none. */
+/** `licenseInfo` is omitted while the broker is unreachable, `url` for a setup without one. */
 export const BROKER_INFO: JsonSchema = closed(
   {
     id: STRING,

@@ -4,20 +4,20 @@ import { ANYTHING, type Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { Directory } from '../../platform/storage/directory.ts';
 
-type Moment = 'createdAt' | 'updatedAt' | 'canceledAt' | 'periodStart' | 'periodEnd' | 'deployedAt' | 'shutdownAt';
+type DateColumn = 'createdAt' | 'updatedAt' | 'canceledAt' | 'periodStart' | 'periodEnd' | 'deployedAt' | 'shutdownAt';
 
-/** What is read with each row. */
+/** The relations that are read with each row. */
 export const BROKER_PARTS = { listeners: { orderBy: { number: 'asc' } } } as const;
 
-/** A broker's row, and where it shall listen when this service runs it. */
+/** A broker's row, and its listeners if this service runs it. */
 export type BrokerRow = Broker & { readonly listeners: readonly BrokerListener[] };
 
-/** A broker as it is held in memory: its row, moments as ISO 8601 text. Sealed secrets stay sealed. */
+/** A cached broker: its row, with dates as ISO 8601 text. Sealed secrets remain sealed. */
 export type BrokerRecord = Readonly<
-  Omit<BrokerRow, Moment> & { [Key in Moment]: null extends Broker[Key] ? string | null : string }
+  Omit<BrokerRow, DateColumn> & { [Key in DateColumn]: null extends Broker[Key] ? string | null : string }
 >;
 
-/** Every broker; a link is kept to each of them anyway. */
+/** Cache of all rows of brokers. */
 export class BrokerCache extends Directory<BrokerRow, BrokerRecord> {
   readonly #byProject = new Map<string, readonly BrokerRecord[]>();
 
@@ -29,11 +29,11 @@ export class BrokerCache extends Directory<BrokerRow, BrokerRecord> {
       rowsOf: (id) => db.broker.findMany({ where: id === ANYTHING ? {} : { id }, include: BROKER_PARTS }),
       toEntry: toRecord,
     });
-    // Before anybody else is told.
-    this.onChange((after, before) => this.#byProject.delete((after ?? before)?.projectId ?? ''));
+    // The first listener, so that others read the new list.
+    this.onChange((row, previous) => this.#byProject.delete((row ?? previous)?.projectId ?? ''));
   }
 
-  /** In order of creation; the same array until one of them changes. */
+  /** In the order of creation. Returns the same array until a broker of the project changes. */
   ofProject(projectId: string): readonly BrokerRecord[] {
     const known = this.#byProject.get(projectId);
     if (known !== undefined) return known;

@@ -5,7 +5,7 @@ import { type InputIssue, invalid, ServiceError } from '../../platform/errors.ts
 import { textIssues } from '../../platform/text/texts.ts';
 import { AllowedHosts, type InsideRule } from '../../protocol/network/allowed-hosts.ts';
 
-/** How to reach a broker, as people enter it. Null clears, absent leaves as it is. */
+/** Connection settings as entered by a user. `null` clears a setting; an absent one does not change. */
 export interface BrokerConnectionInput {
   readonly url?: string | null | undefined;
   readonly username?: string | null | undefined;
@@ -19,14 +19,14 @@ export interface BrokerConnectionInput {
 }
 
 export interface ConnectionRules {
-  /** Folder below which `*File` settings may point; undefined: they are refused. */
+  /** Folder of the files that `*File` settings may name; `undefined`: none are allowed. */
   readonly filesDir: string | undefined;
-  /** Where brokers may be; see AllowedHosts. */
+  /** Hosts of brokers; see AllowedHosts. */
   readonly allowedHosts: readonly string[];
   readonly inside?: InsideRule;
 }
 
-/** Users and passwords: what MQTT can send. PEM: some fifty certificates. */
+/** User names and passwords: the maximum of MQTT. PEM: about fifty certificates. */
 const LONGEST: Readonly<Record<keyof BrokerConnectionInput, number>> = {
   url: 2_048,
   username: 65_535,
@@ -41,7 +41,7 @@ const LONGEST: Readonly<Record<keyof BrokerConnectionInput, number>> = {
 
 const SCHEMES = ['mqtt:', 'mqtts:', 'ws:', 'wss:'];
 
-/** Checks everything that can be known without connecting. Errors: INVALID with all issues at once. */
+/** Checks the settings without connecting. Errors: INVALID with all issues. */
 export async function checkConnection(input: BrokerConnectionInput, rules: ConnectionRules): Promise<void> {
   const issues: InputIssue[] = [];
   const check = (path: string, reason: string | null) => {
@@ -64,7 +64,7 @@ export async function checkConnection(input: BrokerConnectionInput, rules: Conne
   if (issues.length > 0) throw invalid(issues);
 }
 
-/** Reads a file that a setting names. Errors: INVALID when it is outside the configured folder or cannot be read. */
+/** Reads the file of a `*File` setting. Errors: INVALID if it is outside the configured folder or not readable. */
 export async function readConnectionFile(file: string, filesDir: string | undefined): Promise<string> {
   const problem = await fileProblem(file, filesDir);
   if (problem !== null) throw new ServiceError('INVALID', `The file "${file}" ${problem}`);
@@ -79,8 +79,10 @@ function urlProblem(url: string, { allowedHosts, inside }: ConnectionRules): str
     return 'must be a URL such as mqtt://host:1883';
   }
   if (!SCHEMES.includes(parsed.protocol)) return `must begin with ${SCHEMES.map((scheme) => `${scheme}//`).join(', ')}`;
-  if (parsed.hostname === '') return 'must name a host';
-  if (parsed.username !== '' || parsed.password !== '') return 'must not hold credentials; use username and password';
+  if (parsed.hostname === '') return 'must contain a host';
+  if (parsed.username !== '' || parsed.password !== '') {
+    return 'must not contain credentials; use username and password';
+  }
   return new AllowedHosts(allowedHosts, inside).refusal(parsed.hostname);
 }
 
@@ -89,7 +91,7 @@ function certificateProblem(pem: string): string | null {
     new X509Certificate(pem);
     return null;
   } catch {
-    return 'must be a certificate in PEM';
+    return 'must be a PEM certificate';
   }
 }
 
@@ -98,7 +100,7 @@ function keyProblem(pem: string): string | null {
     createPrivateKey(pem);
     return null;
   } catch {
-    return 'must be an unencrypted private key in PEM';
+    return 'must be an unencrypted PEM private key';
   }
 }
 
@@ -108,16 +110,15 @@ function pairProblem(certificate: string, key: string): string | null {
     : 'does not belong to clientCert';
 }
 
-/** Links are resolved before the comparison, so neither `..` nor a symbolic link leads out of the folder. */
+/** Resolves symbolic links before the comparison, so neither `..` nor a link leads out of the folder. */
 async function fileProblem(file: string, filesDir: string | undefined): Promise<string | null> {
-  if (filesDir === undefined)
-    return 'cannot be used: files of this machine are not opened to broker settings (BROKER_FILES_DIR)';
+  if (filesDir === undefined) return 'is not allowed: the operator has not set BROKER_FILES_DIR';
   try {
     const folder = await realpath(filesDir);
     const inside = relative(folder, await realpath(resolve(folder, file)));
     if (inside !== '' && !inside.startsWith('..') && !isAbsolute(inside)) return null;
   } catch {
-    // Whether a file outside exists is nobody's business: the same words as for a missing one.
+    // The error must not reveal whether a file outside the folder exists.
   }
   return 'must be a readable file below the configured folder';
 }

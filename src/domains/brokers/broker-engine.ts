@@ -1,17 +1,18 @@
 import type { ListenerProtocol } from '../../generated/sqlite/client.ts';
 
-/** What brokers can be run on: as `Broker.engine` keeps it. */
-export const ENGINES = ['embedded', 'mosquitto'] as const;
+/** The values of the column `Broker.engine`. */
+const ENGINES = ['embedded', 'mosquitto'] as const;
 export type Engine = (typeof ENGINES)[number];
 
-export const isEngine = (engine: string | null): engine is Engine => ENGINES.some((one) => one === engine);
+export const isEngine = (engine: string | null): engine is Engine => ENGINES.some((known) => known === engine);
 
-/** Where a broker that this service runs shall listen. Port 0: any free one; a taken one: the next free one. */
+/** A listener of a broker that this service runs. */
 export interface ListenerWanted {
-  /** From 1; the same as long as the listener is there. `listener_id` in the control APIs. */
+  /** From 1; never changes. `listener_id` in the control APIs. */
   readonly number: number;
   readonly protocol: ListenerProtocol;
   readonly host: string;
+  /** 0: any free port. If the port is occupied: the next free one. */
   readonly port: number;
   readonly tls: boolean;
   readonly requireCertificate: boolean;
@@ -19,27 +20,27 @@ export interface ListenerWanted {
 
 const isPlain = ({ protocol, tls }: ListenerWanted): boolean => protocol === 'MQTT' && !tls;
 
-/** Whether this service can reach it: over TCP without TLS. */
-export const hasOwnWay = (listeners: readonly ListenerWanted[]): boolean => listeners.some(isPlain);
+/** Whether this service can connect to the broker: over TCP without TLS. */
+export const hasPlainListener = (listeners: readonly ListenerWanted[]): boolean => listeners.some(isPlain);
 
-/** How this machine reaches a broker that listens so, as `mqtt://127.0.0.1:1883`. */
+/** The local address of a broker with these listeners: `mqtt://127.0.0.1:1883`. */
 export function addressOf(listeners: readonly ListenerWanted[]): string {
   const plain = listeners.find(isPlain);
-  if (plain === undefined) throw new Error('the broker has no listener for this service');
+  if (plain === undefined) throw new Error('The broker has no MQTT listener without TLS for this service');
   const { host, port } = plain;
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `mqtt://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }
 
-/** FAILED is followed by STARTING: the engine starts what failed again, with growing pauses. */
+/** FAILED is followed by STARTING: the engine restarts a failed broker with increasing backoff. */
 export type RunningState = 'STARTING' | 'RUNNING' | 'FAILED' | 'STOPPED';
 
-/** A broker that runs, whatever the engine. */
+/** A running broker of any engine. */
 export interface RunningBroker {
-  /** With the ports they got, which stay the same when it starts anew. */
+  /** With their actual ports, which remain the same after a restart. */
   readonly listeners: readonly ListenerWanted[];
-  /** What it runs without, for people; `null` or missing: nothing. */
+  /** Which stored data the broker could not load, for users; `null` or absent if nothing is missing. */
   readonly notice?: string | null;
-  /** Ends within some five seconds, clients connected or not. */
+  /** Takes at most about five seconds, even with connected clients. */
   close(): Promise<void>;
 }

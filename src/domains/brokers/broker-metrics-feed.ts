@@ -4,35 +4,38 @@ import type { BrokerSession, Stop } from '../../protocol/mqtt/broker-session.ts'
 import { type BrokerMetrics, type BrokerNumbers, ratesBetween, readNumbers } from './broker-metrics.ts';
 import type { SysBurst, SysTopics } from './sys-topics.ts';
 
-/** A broker as those who follow its numbers see it. Never changed; another one takes its place. */
-export interface BrokerMetricsState {
+/** Immutable. */
+interface BrokerMetricsState {
   readonly isConnected: boolean;
-  /** The last that was told, also while the broker is away; null: nothing yet, since it has the settings that it has. */
+  /**
+   * The last metrics, also after the connection is lost; `null` before the first ones since the last change of
+   * settings.
+   */
   readonly metrics: BrokerMetrics | null;
 }
 
 export type BrokerMetricsEvent = BroadcastEvent<BrokerMetricsState, BrokerMetricsState>;
 
 export interface BrokerMetricsFeedOptions {
-  /** Samples of the history that are kept, the oldest dropped. Default 60. */
+  /** Maximum number of samples in the history; the oldest is dropped. Default: 60. */
   readonly history?: number;
-  /** A broker is never called silent before so many milliseconds. Default 30,000. */
+  /** Minimum time without values until metrics are stale, in milliseconds. Default: 30,000. */
   readonly silenceMs?: number;
 }
 
-/** A broker that left out so many of its turns is silent. */
-const SILENT_TURNS = 3;
-/** Changes kept for subscribers that come back; there is a feed for each broker, and a change is a kilobyte. */
-const MAX_KEPT = 60;
-/** What comes so soon after the first burst of a turn is a part of it that was late, and no time to count anything over. */
-const TURN_MS = 500;
+/** Metrics are stale if the broker skips this many of its usual intervals. */
+const MISSED_INTERVALS = 3;
+/** Changes stored for subscribers that reconnect. Each broker has a feed, and a change has about 1 kB. */
+const MAX_STORED_CHANGES = 60;
+/** Values that arrive this soon after a burst belong to it, in milliseconds. */
+const BURST_MS = 500;
 
 /**
- * The numbers of one broker, for everybody who follows them: read once after each burst that the broker tells, whoever looks.
+ * The metrics of one broker for all watchers, computed once after each burst of values.
  *
- * Outlives the broker's connections and their settings: `attach` begins with nothing known, since other settings may lead to
- * another broker; `detach` leaves what was told. Rates are counted between two bursts of one connection; what was retained when
- * the connection began was told nobody knows when, and is no beginning for them.
+ * Outlives the connections of the broker. `attach` starts without metrics, because changed settings may lead to another
+ * broker; `detach` leaves the last metrics. Rates are computed between two bursts of one connection. Retained values
+ * are ignored for rates, because their age is unknown.
  */
 export class BrokerMetricsFeed {
   readonly #historySize: number;
@@ -40,11 +43,11 @@ export class BrokerMetricsFeed {
   readonly #broadcast: Broadcast<BrokerMetricsState, BrokerMetricsState>;
   #state: BrokerMetricsState = { isConnected: false, metrics: null };
   #history: BrokerMetrics[] = [];
-  /** What was told in the last turn of this connection: all of it, with the time of its first burst. */
-  #turn: BrokerNumbers | null = null;
-  /** In the turn before. */
-  #before: BrokerNumbers | null = null;
-  /** In the last sample of the history. */
+  /** All numbers after the last burst of this connection, with the time of its beginning. */
+  #last: BrokerNumbers | null = null;
+  /** The numbers after the burst before. */
+  #previous: BrokerNumbers | null = null;
+  /** The numbers of the last sample of the history. */
   #sampled: BrokerNumbers | null = null;
   #silence: NodeJS.Timeout | undefined;
   #stops: Stop[] = [];
@@ -52,82 +55,82 @@ export class BrokerMetricsFeed {
   constructor({ history = 60, silenceMs = 30_000 }: BrokerMetricsFeedOptions = {}) {
     this.#historySize = history;
     this.#silenceMs = silenceMs;
-    this.#broadcast = new Broadcast(() => this.#state, { history: MAX_KEPT });
+    this.#broadcast = new Broadcast(() => this.#state, { history: MAX_STORED_CHANGES });
   }
 
   get state(): BrokerMetricsState {
     return this.#state;
   }
 
-  /** Oldest first; rates are averages since the sample before. */
+  /** Oldest first. Rates are averages since the previous sample. */
   get history(): readonly BrokerMetrics[] {
     return this.#history;
   }
 
-  /** Follows a broker's connection and what comes by it. */
+  /** Follows a broker's connection and the values that arrive over it. */
   attach(session: Pick<BrokerSession, 'status' | 'onStatus'>, sys: Pick<SysTopics, 'onBurst' | 'valueOf'>): void {
-    this.#leave();
+    this.#stop();
     this.#history = [];
     this.#stops = [
-      session.onStatus(({ state }) => this.#connectionIs(state === 'CONNECTED')),
-      sys.onBurst((burst) => this.#told(burst, (topic) => sys.valueOf(topic))),
+      session.onStatus(({ state }) => this.#connectionChanged(state === 'CONNECTED')),
+      sys.onBurst((burst) => this.#burst(burst, (topic) => sys.valueOf(topic))),
     ];
     this.#change({ isConnected: session.status.state === 'CONNECTED', metrics: null });
   }
 
   detach(): void {
-    this.#leave();
-    this.#connectionIs(false);
+    this.#stop();
+    this.#connectionChanged(false);
   }
 
-  /** The state now, then each state that follows. */
+  /** Sends the current state, then each further state. */
   watch(options: SubscriberOptions = {}): LiveSource<BrokerMetricsEvent> {
     return this.#broadcast.subscribe(options);
   }
 
-  /** Ends the streams of all who watch. */
+  /** Ends the streams of all watchers. */
   close(): void {
-    this.#leave();
+    this.#stop();
     this.#broadcast.close();
   }
 
-  #told({ date, isLive, isSample }: SysBurst, told: (topic: string) => string | null): void {
-    const now = readNumbers(told, date);
-    if (isLive) this.#takeTurn(now);
-    const rates = ratesBetween(this.#before, this.#turn ?? now);
+  #burst({ date, isLive, isSample }: SysBurst, textOf: (topic: string) => string | null): void {
+    const now = readNumbers(textOf, date);
+    if (isLive) this.#addBurst(now);
+    const rates = ratesBetween(this.#previous, this.#last ?? now);
     const metrics = { ...now, rates, isStale: !this.#state.isConnected };
     if (isSample) {
       const sample = { ...metrics, rates: ratesBetween(this.#sampled, now) };
       this.#history = [...this.#history.slice(-(this.#historySize - 1)), sample];
       this.#sampled = isLive ? now : null;
     }
-    this.#listenForSilence();
+    this.#restartSilenceTimer();
     this.#change({ ...this.#state, metrics });
   }
 
-  #takeTurn(now: BrokerNumbers): void {
-    if (this.#turn !== null && now.asOf - this.#turn.asOf < TURN_MS) {
-      this.#turn = { ...now, asOf: this.#turn.asOf };
+  #addBurst(now: BrokerNumbers): void {
+    if (this.#last !== null && now.asOf - this.#last.asOf < BURST_MS) {
+      this.#last = { ...now, asOf: this.#last.asOf };
     } else {
-      this.#before = this.#turn;
-      this.#turn = now;
+      this.#previous = this.#last;
+      this.#last = now;
     }
   }
 
-  #listenForSilence(): void {
+  #restartSilenceTimer(): void {
     clearTimeout(this.#silence);
-    const usual = this.#before === null || this.#turn === null ? 0 : this.#turn.asOf - this.#before.asOf;
-    this.#silence = setTimeout(() => this.#silent(), Math.max(this.#silenceMs, usual * SILENT_TURNS));
+    const interval = this.#previous === null || this.#last === null ? 0 : this.#last.asOf - this.#previous.asOf;
+    this.#silence = setTimeout(() => this.#markStale(), Math.max(this.#silenceMs, interval * MISSED_INTERVALS));
     this.#silence.unref();
   }
 
-  #connectionIs(isConnected: boolean): void {
+  #connectionChanged(isConnected: boolean): void {
     if (isConnected === this.#state.isConnected) return;
-    this.#forgetTurns();
+    this.#clearBursts();
     this.#change({ isConnected, metrics: this.#state.metrics && { ...this.#state.metrics, isStale: true } });
   }
 
-  #silent(): void {
+  #markStale(): void {
     const { isConnected, metrics } = this.#state;
     if (metrics !== null && !metrics.isStale) this.#change({ isConnected, metrics: { ...metrics, isStale: true } });
   }
@@ -137,15 +140,15 @@ export class BrokerMetricsFeed {
     this.#broadcast.publish(state);
   }
 
-  #leave(): void {
+  #stop(): void {
     clearTimeout(this.#silence);
     for (const stop of this.#stops.splice(0)) stop();
-    this.#forgetTurns();
+    this.#clearBursts();
   }
 
-  #forgetTurns(): void {
-    this.#turn = null;
-    this.#before = null;
+  #clearBursts(): void {
+    this.#last = null;
+    this.#previous = null;
     this.#sampled = null;
   }
 }

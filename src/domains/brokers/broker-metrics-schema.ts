@@ -14,7 +14,7 @@ import type {
 import type { BrokerMetricsEvent } from './broker-metrics-feed.ts';
 import { Broker } from './broker-schema.ts';
 
-/** One nullable number for each name of `meanings`; Float, because counters pass 2^31. */
+/** An object type with a nullable number per name in `meanings`. Float, because counters exceed 2^31. */
 function numbersType<Name extends string>(name: string, description: string, meanings: Readonly<Record<Name, string>>) {
   return builder.objectRef<{ readonly [Key in Name]: number | null }>(name).implement({
     description,
@@ -28,70 +28,63 @@ function numbersType<Name extends string>(name: string, description: string, mea
   });
 }
 
+const UNKNOWN = 'A field is null if the broker does not publish it.';
+
 type MeaningOf<Group extends CountGroup> = Readonly<Record<(typeof COUNT_NAMES)[Group][number], string>>;
 
 const COUNT_TYPES = {
-  clients: numbersType(
-    'BrokerClientCounts',
-    'Sessions of clients; persistent ones are there while disconnected. Null: this broker does not tell it.',
-    {
-      connected: 'Clients that are connected.',
-      disconnected: 'Persistent sessions whose client is away.',
-      total: 'Sessions of either kind.',
-      maximum: 'Most that were connected at once since the broker started.',
-      expired: 'Persistent sessions that ended because their client stayed away, since the broker started.',
-    } satisfies MeaningOf<'clients'>,
-  ),
+  clients: numbersType('BrokerClientCounts', `Client sessions. ${UNKNOWN}`, {
+    connected: 'Connected clients.',
+    disconnected: 'Persistent sessions whose client is not connected.',
+    total: 'Connected clients and offline persistent sessions.',
+    maximum: 'Maximum number of simultaneously connected clients since the broker started.',
+    expired: 'Persistent sessions that expired since the broker started.',
+  } satisfies MeaningOf<'clients'>),
   messages: numbersType(
     'BrokerMessageCounts',
-    'MQTT packets of all kinds since the broker started, and the messages that it holds now. Null: this broker does not tell it.',
+    `MQTT packets of all types since the broker started, and messages stored now. ${UNKNOWN}`,
     {
       received: 'Packets from clients.',
       sent: 'Packets to clients.',
-      stored: 'Messages held for clients now; Mosquitto counts retained ones, too.',
-      storedBytes: 'Bytes of their payloads.',
+      stored: 'Messages stored for clients now; Mosquitto includes retained messages.',
+      storedBytes: 'Bytes of the payloads of stored messages.',
     } satisfies MeaningOf<'messages'>,
   ),
   publish: numbersType(
     'BrokerPublishCounts',
-    'PUBLISH packets, and bytes of their payloads, since the broker started. Null: this broker does not tell it.',
+    `PUBLISH packets, and bytes of their payloads, since the broker started. ${UNKNOWN}`,
     {
       received: 'Messages that clients published.',
-      sent: 'Messages delivered, once for each client that got one.',
-      dropped: 'Messages that were not delivered: a queue was full, or a right was missing.',
+      sent: 'Messages delivered, counted once per receiving client.',
+      dropped: 'Messages that were not delivered: a queue was full, or a permission was missing.',
       bytesReceived: 'Bytes of payloads that clients published.',
       bytesSent: 'Bytes of payloads delivered.',
     } satisfies MeaningOf<'publish'>,
   ),
-  bytes: numbersType(
-    'BrokerByteCounts',
-    'Bytes on the network since the broker started. Null: this broker does not tell it.',
-    { received: 'Bytes read from clients.', sent: 'Bytes written to clients.' } satisfies MeaningOf<'bytes'>,
-  ),
-  heap: numbersType('BrokerHeap', 'Bytes of memory, told by brokers that were built to count them; else null.', {
-    current: 'In use now.',
-    maximum: 'Most in use at once since the broker started.',
+  bytes: numbersType('BrokerByteCounts', `Network traffic since the broker started. ${UNKNOWN}`, {
+    received: 'Bytes read from clients.',
+    sent: 'Bytes written to clients.',
+  } satisfies MeaningOf<'bytes'>),
+  heap: numbersType('BrokerHeap', 'Memory in bytes; null if the broker was built without memory tracking.', {
+    current: 'Memory in use now.',
+    maximum: 'Maximum memory in use since the broker started.',
   } satisfies MeaningOf<'heap'>),
 } satisfies Record<CountGroup, unknown>;
 
-const LoadAverages = numbersType(
-  'BrokerLoadAverages',
-  'Per minute, averaged by the broker. Null: this broker does not tell it.',
-  {
-    messagesReceived: 'MQTT packets of all kinds from clients.',
-    messagesSent: 'MQTT packets of all kinds to clients.',
-    publishReceived: 'Messages that clients published.',
-    publishSent: 'Messages delivered.',
-    publishDropped: 'Messages that were not delivered.',
-    bytesReceived: 'Bytes read from clients.',
-    bytesSent: 'Bytes written to clients.',
-    sockets: 'Sockets opened.',
-    connections: 'CONNECT packets.',
-  } satisfies Record<(typeof LOAD_NAMES)[number], string>,
-);
+const LoadAverages = numbersType('BrokerLoadAverages', `Averages per minute, computed by the broker. ${UNKNOWN}`, {
+  messagesReceived: 'MQTT packets of all types from clients.',
+  messagesSent: 'MQTT packets of all types to clients.',
+  publishReceived: 'Messages that clients published.',
+  publishSent: 'Messages delivered.',
+  publishDropped: 'Messages that were not delivered.',
+  bytesReceived: 'Bytes read from clients.',
+  bytesSent: 'Bytes written to clients.',
+  sockets: 'Sockets opened.',
+  connections: 'CONNECT packets.',
+} satisfies Record<(typeof LOAD_NAMES)[number], string>);
 
 const Load = builder.objectRef<BrokerNumbers['load']>('BrokerLoad').implement({
-  description: 'Averages over the last minutes.',
+  description: 'Load averages of the broker.',
   fields: (t) => ({
     one: t.expose('one', { description: 'Over the last minute.', type: LoadAverages }),
     five: t.expose('five', { description: 'Over the last five minutes.', type: LoadAverages }),
@@ -101,10 +94,10 @@ const Load = builder.objectRef<BrokerNumbers['load']>('BrokerLoad').implement({
 
 const Rates = numbersType(
   'BrokerRates',
-  'Counted by this service between the last two times that the broker told its counters. Null until there are two of one connection, and where a counter began anew.',
+  'Rates that this service computes from the last two times that the broker published its counters. Null until the broker has published twice on one connection, and after a counter was reset.',
   {
-    messagesReceivedPerSecond: 'MQTT packets of all kinds from clients.',
-    messagesSentPerSecond: 'MQTT packets of all kinds to clients.',
+    messagesReceivedPerSecond: 'MQTT packets of all types from clients.',
+    messagesSentPerSecond: 'MQTT packets of all types to clients.',
     publishReceivedPerSecond: 'Messages that clients published.',
     publishSentPerSecond: 'Messages delivered.',
     publishDroppedPerSecond: 'Messages that were not delivered.',
@@ -116,65 +109,69 @@ const Rates = numbersType(
 );
 
 const BrokerMetricsType = builder.objectRef<BrokerMetrics>('BrokerMetrics').implement({
-  description: 'The numbers that a broker tells of itself below $SYS. Null: this broker does not tell it.',
+  description: `The numbers that a broker publishes below $SYS. ${UNKNOWN}`,
   fields: (t) => ({
     asOf: t.field({
-      description: 'When the last value came.',
+      description: 'The time of the last value.',
       type: 'DateTime',
       resolve: ({ asOf }) => new Date(asOf),
     }),
     ageSeconds: t.float({
-      description: 'Time since `asOf`, when this was written.',
+      description: 'Time from `asOf` until this response.',
       resolve: ({ asOf }) => Math.max(0, Date.now() - asOf) / 1_000,
     }),
     isStale: t.exposeBoolean('isStale', {
       description:
-        'The broker is not connected, or told nothing for three times as long as it usually takes (30 seconds at least).',
+        'Whether the broker is not connected, or has published no value for three of its usual intervals (at least 30 seconds).',
     }),
     brokerVersion: t.exposeString('brokerVersion', { description: 'In the broker’s words.', nullable: true }),
-    uptimeSeconds: t.exposeFloat('uptimeSeconds', { description: 'Since the broker started.', nullable: true }),
-    clients: t.expose('clients', { description: 'How many clients it has.', type: COUNT_TYPES.clients }),
+    uptimeSeconds: t.exposeFloat('uptimeSeconds', { description: 'Time since the broker started.', nullable: true }),
+    clients: t.expose('clients', { description: 'Numbers of clients.', type: COUNT_TYPES.clients }),
     messages: t.expose('messages', {
-      description: 'Packets of all kinds, and messages held.',
+      description: 'Packets of all types, and stored messages.',
       type: COUNT_TYPES.messages,
     }),
     publish: t.expose('publish', { description: 'Messages published and delivered.', type: COUNT_TYPES.publish }),
-    bytes: t.expose('bytes', { description: 'Traffic with its clients.', type: COUNT_TYPES.bytes }),
-    heap: t.expose('heap', { description: 'Memory that it uses.', type: COUNT_TYPES.heap }),
+    bytes: t.expose('bytes', { description: 'Network traffic with clients.', type: COUNT_TYPES.bytes }),
+    heap: t.expose('heap', { description: 'Memory of the broker.', type: COUNT_TYPES.heap }),
     subscriptions: t.exposeFloat('subscriptions', {
       description: 'Subscriptions of all sessions now.',
       nullable: true,
     }),
     sharedSubscriptions: t.exposeFloat('sharedSubscriptions', {
-      description: 'Those of them with `$share/`.',
+      description: 'Shared subscriptions (`$share/`) of all sessions now.',
       nullable: true,
     }),
     retainedMessages: t.exposeFloat('retainedMessages', {
       description: 'Topics with a retained message now.',
       nullable: true,
     }),
-    load: t.expose('load', { description: 'How busy it was, by its own averages.', type: Load }),
-    rates: t.expose('rates', { description: 'How busy it is, counted by this service.', type: Rates }),
+    load: t.expose('load', { description: 'Averages that the broker computes.', type: Load }),
+    rates: t.expose('rates', { description: 'Rates that this service computes.', type: Rates }),
   }),
 });
 
-/** As many as are kept. */
+/** The default size of the history in BrokerMetricsFeed. */
 const MAX_HISTORY = 60;
 
 builder.interfaceFields(Broker, (t) => ({
   metrics: t.field({
     description:
-      'What the broker told last, also while it is away; of the entry that stands for a cluster what the node told by which it is reached (`clusterNode`), from when it is. Null, with an error, when it cannot be asked and told nothing yet.',
+      'The last numbers that the broker published, also while it is unreachable. For the entry of a cluster: the numbers of the node in `clusterNode`. Null, with an error, if the broker is unreachable and has published none yet.',
     type: BrokerMetricsType,
     nullable: true,
     resolve: (broker, _args, { services }) => services.metrics.of(broker),
   }),
   metricsHistory: t.field({
     description:
-      'Samples of the last ten minutes or more, at most one in nine seconds, oldest first; their rates are averages since the sample before.',
+      'Samples of at least the last ten minutes, at most one in ten seconds, oldest first. Their rates are averages since the previous sample.',
     type: [BrokerMetricsType],
     args: {
-      last: t.arg.int({ defaultValue: MAX_HISTORY, required: true, description: 'The newest so many, 60 at most.' }),
+      last: t.arg.int({
+        defaultValue: MAX_HISTORY,
+        required: true,
+        description: 'Maximum number of samples, at most 60.',
+      }),
     },
     complexity: ({ last }) => ({ field: 1, multiplier: Math.max(0, Math.min(last, MAX_HISTORY)) }),
     resolve: (broker, { last }, { services }) => {
@@ -186,7 +183,7 @@ builder.interfaceFields(Broker, (t) => ({
 
 const MetricsEvent = builder.objectRef<BrokerMetricsEvent>('BrokerMetricsEvent').implement({
   description:
-    'First the numbers as they are, then one event each time that the broker tells some, or its connection changes.',
+    'The first event has the current numbers. Further events are sent when the broker publishes numbers or its connection changes.',
   fields: (t) => ({
     ...eventFields(t, (event) => event),
     isConnected: t.boolean({
@@ -196,7 +193,7 @@ const MetricsEvent = builder.objectRef<BrokerMetricsEvent>('BrokerMetricsEvent')
     }),
     metrics: t.field({
       description:
-        'SNAPSHOT, CHANGE: all of them, the last told ones while the broker is away. Null: it told nothing yet.',
+        'SNAPSHOT, CHANGE: the current numbers, or the last ones while the broker is unreachable. Null if it has published none yet.',
       type: BrokerMetricsType,
       nullable: true,
       resolve: (event) => stateIn(event)?.metrics ?? null,
@@ -207,11 +204,11 @@ const MetricsEvent = builder.objectRef<BrokerMetricsEvent>('BrokerMetricsEvent')
 builder.subscriptionFields((t) => ({
   brokerMetrics: t.field({
     description:
-      'The numbers of a broker. Opens also while the broker is away, goes on when its settings change, and ends when it is removed.',
+      'The numbers of a broker, live. Starts even if the broker is unreachable, continues when its settings change, and ends when the broker is removed.',
     type: MetricsEvent,
     ...onBroker('VIEWER'),
     args: {
-      brokerId: t.arg.id({ description: 'Of a broker in a project where the caller has VIEWER.', required: true }),
+      brokerId: t.arg.id({ description: 'A broker in a project where the caller has VIEWER.', required: true }),
       after: t.arg.float(resumeArgument),
     },
     subscribe: (_root, { brokerId, after }, context) => {

@@ -5,12 +5,12 @@ import type { BrokerMetrics } from './broker-metrics.ts';
 import { type BrokerMetricsEvent, BrokerMetricsFeed } from './broker-metrics-feed.ts';
 import type { BrokerRuntimes } from './broker-runtimes.ts';
 
-export interface BrokerMetricsServiceOptions {
+interface BrokerMetricsServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly brokers: BrokerCache;
 }
 
-/** The numbers of every broker: one feed for each, from its first connection, or the first who asks, until it is removed. */
+/** The metrics of all brokers. A feed exists from the first connection or request until the broker is removed. */
 export class BrokerMetricsService {
   readonly #runtimes: BrokerRuntimes;
   readonly #brokers: BrokerCache;
@@ -31,12 +31,12 @@ export class BrokerMetricsService {
   }
 
   /**
-   * What the broker told last, also while it is away; null: it told nothing yet.
-   * Errors: NOT_FOUND; where nothing was told, those of a broker that cannot be asked.
+   * The last metrics, also after the connection is lost; `null` if the broker has published none yet.
+   * Errors: NOT_FOUND; without metrics those of an unreachable broker.
    */
   async of(broker: BrokerRecord): Promise<BrokerMetrics | null> {
     const feed = this.#feed(broker.id);
-    // Nothing is asked of the broker, but whoever asks shall hear why it told nothing.
+    // Sends no request, but fails with the reason if the broker is unreachable.
     return feed.state.metrics ?? this.#runtimes.ask(broker, async () => feed.state.metrics);
   }
 
@@ -45,7 +45,7 @@ export class BrokerMetricsService {
     return this.#feed(id).history;
   }
 
-  /** The numbers now, then each change of them and of the connection, until the broker is removed. Errors: NOT_FOUND. */
+  /** Sends the metrics, then each change of metrics or connection until the broker is removed. Errors: NOT_FOUND. */
   watch({ id }: BrokerRecord, options: SubscriberOptions): LiveSource<BrokerMetricsEvent> {
     return this.#feed(id).watch(options);
   }
@@ -57,7 +57,7 @@ export class BrokerMetricsService {
   }
 
   #feed(id: string): BrokerMetricsFeed {
-    // One that was removed a moment ago would never be closed.
+    // The feed of a broker that was just removed would never be closed.
     if (this.#brokers.get(id) === null) throw notFound('broker', id);
     let feed = this.#feeds.get(id);
     if (feed === undefined) {

@@ -1,10 +1,11 @@
-/**
- * The numbers that brokers tell below `$SYS/broker/`, typed: Mosquitto 2.0 and 2.1 (the commercial brokers are made of it), and
- * the embedded broker under the same names. Null: this broker does not tell it, or told what cannot be (text, a negative or a
- * number beyond 2^53: Mosquitto 2.0 shows underflows of its counters).
+/*
+ * The numbers that brokers publish below `$SYS/broker/`: Mosquitto 2.0 and 2.1, the commercial brokers, which are based
+ * on Mosquitto, and the embedded broker. `null`: the broker does not publish the number, or published an invalid value.
+ * Invalid are text, negative numbers, and numbers above 2^53, which Mosquitto 2.0 publishes when its counters
+ * underflow.
  */
 
-/** Topics of the counts; where a number has two names, the first that is told counts. */
+/** Topics of the counts. If a number has two topics, the first published one is read. */
 const COUNT_TOPICS = {
   clients: {
     connected: ['clients/connected', 'clients/active'],
@@ -56,12 +57,12 @@ const RATES = {
 
 type Numbers<Names> = { readonly [Name in keyof Names]: number | null };
 export type CountGroup = keyof typeof COUNT_TOPICS;
-export type Counts<Group extends CountGroup> = Numbers<(typeof COUNT_TOPICS)[Group]>;
-/** Per minute, averaged by the broker itself. */
-export type LoadAverages = Numbers<typeof LOAD_TOPICS>;
-export type BrokerRates = Numbers<typeof RATES>;
+type Counts<Group extends CountGroup> = Numbers<(typeof COUNT_TOPICS)[Group]>;
+/** Averages per minute that the broker computes. */
+type LoadAverages = Numbers<typeof LOAD_TOPICS>;
+type BrokerRates = Numbers<typeof RATES>;
 
-/** What a broker told, as it was at one moment. */
+/** The numbers of a broker at one time. */
 export interface BrokerNumbers {
   /** Epoch milliseconds of the last value. */
   readonly asOf: number;
@@ -80,7 +81,7 @@ export interface BrokerNumbers {
 
 export interface BrokerMetrics extends BrokerNumbers {
   readonly rates: BrokerRates;
-  /** Not connected, or nothing was told for much longer than this broker is used to. */
+  /** Whether the broker is not connected, or has published no number for much longer than usual. */
   readonly isStale: boolean;
 }
 
@@ -96,12 +97,12 @@ export const COUNT_NAMES = {
 export const LOAD_NAMES = namesOf(LOAD_TOPICS);
 export const RATE_NAMES = namesOf(RATES);
 
-/** `told` gives a value by its whole topic. */
-export function readNumbers(told: (topic: string) => string | null, asOf: number): BrokerNumbers {
-  const read = (name: string) => told(`$SYS/broker/${name}`);
+/** @param textOf returns the value of a topic */
+export function readNumbers(textOf: (topic: string) => string | null, asOf: number): BrokerNumbers {
+  const read = (name: string) => textOf(`$SYS/broker/${name}`);
   const numbers = <Names extends Record<string, readonly string[]>>(topics: Names): Numbers<Names> =>
     mapped(topics, (names) => {
-      const name = names.find((one) => read(one) !== null);
+      const name = names.find((candidate) => read(candidate) !== null);
       return name === undefined ? null : numberIn(read(name));
     });
   const load = (minutes: string): LoadAverages => mapped(LOAD_TOPICS, (topic) => numberIn(read(`${topic}/${minutes}`)));
@@ -122,15 +123,16 @@ export function readNumbers(told: (topic: string) => string | null, asOf: number
 }
 
 /**
- * Counters per second between two moments. Null where one of the two is not known, and where a counter fell: the broker began
- * to count anew (then all are, if its uptime fell, too).
+ * Changes of the counters per second. `null` if a value is unknown, or if the counter decreased because the broker
+ * reset it. If the uptime decreased, the broker restarted, and all rates are `null`.
  */
-export function ratesBetween(before: BrokerNumbers | null, now: BrokerNumbers): BrokerRates {
-  const isRestarted = before !== null && (before.uptimeSeconds ?? 0) > (now.uptimeSeconds ?? Number.POSITIVE_INFINITY);
+export function ratesBetween(previous: BrokerNumbers | null, now: BrokerNumbers): BrokerRates {
+  const isRestarted =
+    previous !== null && (previous.uptimeSeconds ?? 0) > (now.uptimeSeconds ?? Number.POSITIVE_INFINITY);
   return mapped(RATES, (counter) => {
-    if (before === null || isRestarted || now.asOf <= before.asOf) return null;
-    const [from, to] = [counter(before), counter(now)];
-    return from === null || to === null || to < from ? null : ((to - from) * 1_000) / (now.asOf - before.asOf);
+    if (previous === null || isRestarted || now.asOf <= previous.asOf) return null;
+    const [from, to] = [counter(previous), counter(now)];
+    return from === null || to === null || to < from ? null : ((to - from) * 1_000) / (now.asOf - previous.asOf);
   });
 }
 
@@ -142,8 +144,8 @@ function numberIn(text: string | null): number | null {
 
 function mapped<Table extends object, Value>(
   table: Table,
-  make: (entry: Table[keyof Table]) => Value,
+  convert: (entry: Table[keyof Table]) => Value,
 ): { readonly [Name in keyof Table]: Value } {
-  const entries = namesOf(table).map((name) => [name, make(table[name])]);
+  const entries = namesOf(table).map((name) => [name, convert(table[name])]);
   return Object.fromEntries(entries) as { [Name in keyof Table]: Value };
 }

@@ -45,7 +45,7 @@ const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { bro
 const UPDATE = 'mutation ($input: UpdateBrokerInput!) { updateBroker(input: $input) { broker { id } } }';
 const DELETE = 'mutation ($input: DeleteBrokerInput!) { deleteBroker(input: $input) { deletedBrokerId } }';
 
-/** The documented body as the graph's input: snake case and spelling become the graph's, absent keys stay absent. */
+/** Converts the documented body to the graph's input. Absent keys remain absent. */
 function brokerInput({ params, body }: RouteInput): Record<string, unknown> {
   const { ca_cert, ca_cert_file, client_cert, client_cert_file, client_key, client_key_file, ...others } = body;
   const { verify_ca_cert, clustermode, ...same } = others;
@@ -89,7 +89,8 @@ export const brokerRoutes: readonly Route[] = [
     role: 'ADMIN',
     section: '4.2',
     summary: 'Add a broker connection to a project',
-    description: 'The broker is connected to at once, and whenever it is away. Answers its id.',
+    description:
+      'The service connects to the broker immediately, and reconnects after a connection is lost. Returns the id of the broker.',
     body: BROKER_CONNECTION,
     operation: ADD,
     variables: (input) => ({ input: brokerInput(input) }),
@@ -116,7 +117,7 @@ export const brokerRoutes: readonly Route[] = [
     role: 'EDITOR',
     section: '4.2',
     summary: 'Change a broker connection',
-    description: 'Only what is given changes; null clears.',
+    description: 'Only the given keys change; null clears.',
     body: BROKER_CONNECTION,
     operation: UPDATE,
     variables: (input) => ({ input: { ...brokerInput(input), brokerId: input.params.brokerId } }),
@@ -139,8 +140,8 @@ export const brokerRoutes: readonly Route[] = [
     path: `${BROKER_PATH}/info`,
     role: 'VIEWER',
     section: '4.2',
-    summary: 'Read what a broker says of itself',
-    description: 'Tries to connect. While the broker is down: the last that is known, with isConnected false.',
+    summary: 'Read information that a broker publishes about itself',
+    description: 'Tries to connect. While the broker is down: the last known values, with isConnected false.',
     operation: INFO,
     variables: ({ params }) => params,
     pick: 'project.broker.info',

@@ -25,11 +25,11 @@ import { SysTopics, type SysTopicsSample } from './sys-topics.ts';
 export interface BrokerRuntime {
   readonly id: string;
   readonly link: BrokerLink;
-  /** A second connection for what may be much, so that it costs `link` nothing. */
+  /** A second connection for many messages, which would delay others on `link`. */
   readonly observer: LeasedLink;
-  /** Of the connections that this service itself has to the broker, open or not. */
+  /** Client ids of this service's connections to the broker, open or not. */
   readonly clientIds: readonly string[];
-  /** What the ids of further ones begin with, up to their last `-`. */
+  /** Prefixes of further such client ids, up to and including the last `-`. */
   readonly clientIdPrefixes: readonly string[];
   readonly controls: BrokerControls;
   readonly sys: SysTopics;
@@ -40,70 +40,70 @@ export interface BrokerInfoData {
   readonly isConnected: boolean;
   readonly sysTopics: SysTopicsSample;
   readonly sysTopicsHistory: readonly SysTopicsSample[];
-  /** Null while the broker cannot be asked. */
+  /** `null` while the broker is unreachable. */
   readonly license: LicenseInformation | null;
 }
 
-export interface BrokerRuntimesOptions {
+interface BrokerRuntimesOptions {
   readonly brokers: BrokerCache;
   readonly sealer: Sealer;
   readonly rules: ConnectionRules;
-  /** Longest wait for one broker's answer, milliseconds. */
+  /** Longest wait for a response of a broker, in milliseconds. */
   readonly timeoutMs: number;
-  /** Maximum number of links; LinkShares says which brokers have one when there are more. */
+  /** Maximum number of links; if there are more brokers, LinkShares selects those that have one. */
   readonly maxLinks: number;
-  /** The owner of a project, whose projects have one share of the links together. Default: each project has its own. */
+  /** The owner of a project, whose projects share the owner's links. Default: each project has its own share. */
   readonly ownerOf?: (projectId: string) => string;
-  /** What this service runs beside a broker, by what its link is made from. */
+  /** The gateway plugins of a broker. */
   readonly gatewayPlugins: (link: BrokerLinkOptions) => GatewayPlugins;
-  /** By which entry the broker of an entry is reached that stands for several; itself for any other. Null: none of them can be. */
+  /** The node over which the entry of a cluster is reached; any other broker itself. `null`: no node is reachable. */
   readonly standInOf?: (broker: BrokerRecord) => BrokerRecord | null;
   readonly log: Logger;
 }
 
-/** Looked for as soon as a broker is connected. */
+/** Control APIs that are probed as soon as a broker is connected. */
 const EAGER: readonly ControlApi[] = ['dynamic-security', 'cedalo/inspect', 'cedalo/license', 'broker'];
 
 /**
- * The live side of brokers: for each entry with an address a link, its control APIs and what it publishes below $SYS.
+ * The connections to brokers: for each broker with an address a link, its control APIs and its values below $SYS.
  *
- * Follows the cache of brokers: an added broker is connected to, a changed one anew, a removed one closed. Opening and closing of
- * one broker happen in order. A broker that is down costs its own callers an error at once, never a wait. Neither started nor
- * `startOnDemand`, it opens nothing.
+ * Follows the cache of brokers: connects to an added broker, reconnects to a changed one, disconnects from a removed
+ * one. Opening and closing of one broker happen in order. A request to a broker that is down fails immediately. No link
+ * is opened before `start` or `startOnDemand`.
  */
 export class BrokerRuntimes {
   readonly #options: BrokerRuntimesOptions;
   readonly #fleet = new Fleet();
   readonly #shares: LinkShares;
   readonly #runtimes = new Map<string, BrokerRuntime>();
-  /** Why a runtime could not be opened (a file gone, a secret that does not open). */
+  /** Why a runtime could not be opened (a missing file, a secret that cannot be opened). */
   readonly #failures = new Map<string, LinkStatus>();
-  /** The last thing asked of each broker's runtime, so that the next waits for it. */
+  /** The end of each broker's serial queue of openings and closings. */
   readonly #queues = new Map<string, Promise<void>>();
-  /** Of all links of this process, observers among them. */
+  /** Shared by all links of this process, including observers. */
   readonly #intake = newIntake(new ReadingTime());
   readonly #status = new BrokerStatusFeeds((projectId) => this.#snapshot(projectId));
   readonly #listeners = new Set<(runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING') => void>();
   readonly #stop: () => void;
-  #opening: 'NONE' | 'ALL' | 'ASKED' = 'NONE';
+  #opening: 'NONE' | 'ALL' | 'ON_DEMAND' = 'NONE';
 
   constructor(options: BrokerRuntimesOptions) {
     this.#options = options;
     this.#shares = new LinkShares(options.maxLinks, (id) => this.#downMs(id));
     this.#fleet.onStatus((id, status) => this.#linkChanged(id, status));
-    this.#stop = options.brokers.onChange((after, before) => this.#entryChanged(after, before));
+    this.#stop = options.brokers.onChange((broker, previous) => this.#brokerChanged(broker, previous));
   }
 
   /** Opens a link to every cached broker; does not wait for connections. */
   async start(): Promise<void> {
     this.#opening = 'ALL';
-    for (const broker of this.#options.brokers.all()) this.#entryChanged(broker, null);
+    for (const broker of this.#options.brokers.all()) this.#brokerChanged(broker, null);
     await Promise.all(this.#queues.values());
   }
 
-  /** Opens a link to a broker when it is asked something: for a process that does one thing, and runs no brokers itself. */
+  /** Opens the link to a broker with the first request: for a process that runs a single command and no brokers. */
   startOnDemand(): void {
-    this.#opening = 'ASKED';
+    this.#opening = 'ON_DEMAND';
   }
 
   isConnected(id: string): boolean {
@@ -114,7 +114,7 @@ export class BrokerRuntimes {
     return this.#runtimes.get(id)?.link.status ?? this.#failures.get(id) ?? this.#withoutLink(id);
   }
 
-  /** Errors: BROKER_UNREACHABLE (no address, or the entry cannot be used as it stands). */
+  /** Errors: BROKER_UNREACHABLE (the broker has no address, is stopped, or has invalid settings). */
   get({ id, name, url, type, state }: BrokerRecord): BrokerRuntime {
     const runtime = this.#runtimes.get(id);
     if (runtime !== undefined) return runtime;
@@ -125,19 +125,19 @@ export class BrokerRuntimes {
   }
 
   /**
-   * Asks a broker something, within the deadline that every broker has. Waits for a first attempt to connect; of a broker
-   * that is known to be down the error comes at once.
+   * Sends a request to a broker, with the timeout of all brokers. Waits for the first attempt to connect; fails
+   * immediately if the broker is known to be down.
    */
-  async ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
+  async ask<T>(broker: BrokerRecord, request: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
     const { timeoutMs } = this.#options;
     const work = async () => {
-      if (this.#opening === 'ASKED') this.#openAsked(broker);
+      if (this.#opening === 'ON_DEMAND') this.#openOnDemand(broker);
       await this.#queues.get(broker.id);
       const runtime = this.get(broker);
       await whenConnected(runtime.link, timeoutMs);
-      // Closed in this very moment: whoever looks on would begin to follow what has ended.
+      // The runtime was closed meanwhile; a watcher would follow a closed link.
       if (this.#runtimes.get(broker.id) !== runtime) throw unreachable(runtime.link.status);
-      return question(runtime);
+      return request(runtime);
     };
     return withDeadline(work(), timeoutMs, broker.name);
   }
@@ -150,7 +150,7 @@ export class BrokerRuntimes {
     return this.ask(broker, ({ controls }) => controls.capabilities());
   }
 
-  /** Never fails because the broker is down: what is known, and that it is not connected. */
+  /** If the broker is down, returns the last known values. */
   async info(broker: BrokerRecord): Promise<BrokerInfoData> {
     const license = await this.license(broker).catch((error: unknown) => {
       if (error instanceof ServiceError) return null;
@@ -166,7 +166,7 @@ export class BrokerRuntimes {
     };
   }
 
-  /** Of the project, or of those named in `only`: the brokers now, then each change of one. */
+  /** Sends the brokers of the project, or those in `only`, then each change. */
   watchStatus(
     projectId: string,
     only: ReadonlySet<string> | null,
@@ -175,13 +175,13 @@ export class BrokerRuntimes {
     return this.#status.watch(projectId, only, options);
   }
 
-  /** Tells of runtimes that were opened (those open already, too) and that are about to close. */
+  /** Calls the listener for each open runtime, for each that is opened, and before one is closed. */
   onRuntime(listener: (runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING') => void): void {
     this.#listeners.add(listener);
     for (const runtime of this.#runtimes.values()) listener(runtime, 'OPENED');
   }
 
-  /** Another entry stands in for it now. */
+  /** Reconnects over another node of the cluster. */
   reopen(id: string): void {
     const broker = this.#options.brokers.get(id);
     if (broker === null || this.#opening !== 'ALL') return;
@@ -200,29 +200,29 @@ export class BrokerRuntimes {
     await this.#fleet.closeAll();
   }
 
-  #entryChanged(after: BrokerRecord | null, before: BrokerRecord | null): void {
-    const broker = after ?? before;
+  #brokerChanged(current: BrokerRecord | null, previous: BrokerRecord | null): void {
+    const broker = current ?? previous;
     if (broker === null || this.#opening === 'NONE') return;
-    if (this.#opening === 'ASKED' && !this.#runtimes.has(broker.id)) return;
-    // A broker that is connected needs no trust to stay so.
-    const isTrustedNow = after?.trustedUrl !== before?.trustedUrl && !this.isConnected(broker.id);
-    if (after === null || before === null || isTrustedNow || !sameConnection(after, before)) {
+    if (this.#opening === 'ON_DEMAND' && !this.#runtimes.has(broker.id)) return;
+    // Trust matters only for the next connection.
+    const isTrustChanged = current?.trustedUrl !== previous?.trustedUrl && !this.isConnected(broker.id);
+    if (current === null || previous === null || isTrustChanged || !sameConnection(current, previous)) {
       this.#enqueue(broker.id, async () => {
         await this.#closeRuntime(broker.id);
-        if (after !== null && isReachable(after)) await this.#openRuntime(after);
+        if (current !== null && isReachable(current)) await this.#openRuntime(current);
         else this.#releaseLink(broker.id);
       });
     }
-    this.#tell(broker, after);
+    this.#publishStatus(broker, current);
   }
 
-  /** Once: what failed stays so for whoever asks again. Errors: BROKER_UNREACHABLE for a broker that the service runs. */
-  #openAsked(broker: BrokerRecord): void {
+  /** Tries only once per process. Errors: BROKER_UNREACHABLE for a broker that the service runs. */
+  #openOnDemand(broker: BrokerRecord): void {
     const { id, name, type, url } = broker;
     if (type === 'CLOUD') {
       throw new ServiceError(
         'BROKER_UNREACHABLE',
-        `The broker "${name}" runs inside the service, which does not run on this data folder: start the service first`,
+        `The broker "${name}" runs inside the service, which is not running on this data folder: start the service first`,
       );
     }
     if (url === null || this.#runtimes.has(id) || this.#failures.has(id) || this.#queues.has(id)) return;
@@ -233,14 +233,14 @@ export class BrokerRuntimes {
     const broker = this.#options.brokers.get(id);
     if (broker === null) return;
     this.#options.log.info({ brokerId: id, state: status.state, error: status.lastError }, 'broker connection changed');
-    this.#tell(broker, broker);
+    this.#publishStatus(broker, broker);
   }
 
-  #tell(broker: BrokerRecord, after: BrokerRecord | null): void {
-    this.#status.tell(broker.projectId, {
+  #publishStatus(broker: BrokerRecord, current: BrokerRecord | null): void {
+    this.#status.publish(broker.projectId, {
       brokerId: broker.id,
-      broker: after,
-      connection: after === null ? { state: 'CLOSED', since: Date.now() } : this.status(broker.id),
+      broker: current,
+      connection: current === null ? { state: 'CLOSED', since: Date.now() } : this.status(broker.id),
     });
   }
 
@@ -253,9 +253,9 @@ export class BrokerRuntimes {
   #enqueue(id: string, step: () => Promise<void>): void {
     const done = (this.#queues.get(id) ?? Promise.resolve())
       .then(step)
-      // A bug in one step must not keep the next from its turn, nor end the process.
+      // A bug in one step must not block the next one or end the process.
       .catch((error: unknown) =>
-        this.#options.log.error({ err: error, brokerId: id }, 'a broker could not be followed'),
+        this.#options.log.error({ err: error, brokerId: id }, 'cannot open or close the connection to a broker'),
       )
       .finally(() => {
         if (this.#queues.get(id) === done) this.#queues.delete(id);
@@ -263,34 +263,34 @@ export class BrokerRuntimes {
     this.#queues.set(id, done);
   }
 
-  /** Of a broker without an address, and in the moments before its link is opened. */
+  /** The status of a broker without an address, or before its link is opened. */
   #withoutLink(id: string): LinkStatus {
     const broker = this.#options.brokers.get(id);
     const since = broker === null ? Date.now() : Date.parse(broker.updatedAt);
     return { state: broker !== null && isReachable(broker) ? 'CONNECTING' : 'CLOSED', since };
   }
 
-  /** Whether the broker has a link. Another one may lose its link by it. */
+  /** Whether the broker gets a link. Another broker may lose its link. */
   #claimLink({ id, projectId, type }: BrokerRecord): boolean {
     const { ownerOf = (project) => project } = this.#options;
     const claim = { id, projectId, owner: ownerOf(projectId), isOwn: type === 'CLOUD' };
     const { isGranted, evicted } = this.#shares.claim(claim);
     if (evicted !== null) {
       this.#enqueue(evicted, async () => {
-        // It may have got another one meanwhile.
+        // The broker may have got another link meanwhile.
         if (this.#shares.holds(evicted)) return;
         await this.#closeRuntime(evicted);
-        this.#waits(evicted);
+        this.#waitForLink(evicted);
       });
     }
     return isGranted;
   }
 
-  #waits(id: string): void {
+  #waitForLink(id: string): void {
     const broker = this.#options.brokers.get(id);
     if (broker === null) return;
     this.#failures.set(id, { state: 'UNREACHABLE', since: Date.now(), lastError: NO_LINK });
-    this.#tell(broker, broker);
+    this.#publishStatus(broker, broker);
   }
 
   #releaseLink(id: string): void {
@@ -306,7 +306,7 @@ export class BrokerRuntimes {
     });
   }
 
-  /** Of a link that is not connected, how long it has been so; else 0. */
+  /** Milliseconds since the link is down; 0 if it is connected. */
   #downMs(id: string): number {
     const { state, since } = this.#runtimes.get(id)?.link.status ?? {};
     return state === undefined || state === 'CONNECTED' ? 0 : Math.max(1, Date.now() - (since ?? 0));
@@ -315,7 +315,7 @@ export class BrokerRuntimes {
   async #openRuntime(broker: BrokerRecord): Promise<void> {
     const { id } = broker;
     if (!this.#claimLink(broker)) {
-      this.#waits(id);
+      this.#waitForLink(id);
       return;
     }
     try {
@@ -332,8 +332,8 @@ export class BrokerRuntimes {
         observer,
         clientIds: [link.clientId, observer.clientId, ...clientIds],
         clientIdPrefixes,
-        // Found out right after connecting: clients of a plain Mosquitto are known only from when they are followed, and a
-        // Mosquitto 2.0 answers the question for an API that it lacks by a second of silence.
+        // Probed right after connecting: clients of plain Mosquitto are known only since they are followed, and
+        // Mosquitto 2.0 does not respond to a probe for an API that it lacks, which takes a second.
         controls: new BrokerControls(link, { timeoutMs, plugins, eager: EAGER, ...this.#silenceOf(broker), onFault }),
         sys: new SysTopics(link),
       };
@@ -342,14 +342,14 @@ export class BrokerRuntimes {
     } catch (error) {
       const { log } = this.#options;
       if (error instanceof ServiceError)
-        log.warn({ brokerId: id, error: error.message }, 'a broker cannot be connected to as its entry stands');
-      else log.error({ err: error, brokerId: id }, 'a broker could not be opened');
+        log.warn({ brokerId: id, error: error.message }, 'cannot connect to a broker because of its settings');
+      else log.error({ err: error, brokerId: id }, 'cannot open the connection to a broker');
       const lastError =
-        error instanceof ServiceError ? error.message : 'The entry could not be used; the log has the reason';
+        error instanceof ServiceError ? error.message : 'The settings of the broker cannot be used: see the log';
       this.#failures.set(id, { state: 'UNREACHABLE', since: Date.now(), lastError });
       await this.#fleet.close(id);
       this.#releaseLink(id);
-      this.#tell(broker, broker);
+      this.#publishStatus(broker, broker);
     }
   }
 
@@ -358,8 +358,11 @@ export class BrokerRuntimes {
       try {
         listener(runtime, change);
       } catch (error) {
-        // Whose listener it is must not cost the broker its link, or keep an old one open.
-        this.#options.log.error({ err: error, brokerId: runtime.id, change }, 'a follower of brokers failed');
+        // A failing listener must not prevent opening or closing the link.
+        this.#options.log.error(
+          { err: error, brokerId: runtime.id, change },
+          'a listener for broker connections failed',
+        );
       }
     }
   }
@@ -375,7 +378,7 @@ export class BrokerRuntimes {
     await Promise.all([runtime.observer.close(), this.#fleet.close(id)]);
   }
 
-  /** Embedded brokers respond to every request, so silence is no refusal. */
+  /** Embedded brokers respond to every request, so a missing response does not mean that an API is missing. */
   #silenceOf(broker: BrokerRecord): { readonly silenceMs?: null } {
     const { standInOf = (itself) => itself } = this.#options;
     return standInOf(broker)?.engine === 'embedded' ? { silenceMs: null } : {};
@@ -384,7 +387,7 @@ export class BrokerRuntimes {
   async #linkOptions({ id, name, ...entry }: BrokerRecord): Promise<BrokerLinkOptions> {
     const { sealer, rules, timeoutMs, log, standInOf = (itself) => itself } = this.#options;
     const broker = standInOf({ id, name, ...entry });
-    if (broker === null) throw new ServiceError('BROKER_UNREACHABLE', `No node of "${name}" is reached`);
+    if (broker === null) throw new ServiceError('BROKER_UNREACHABLE', `No node of "${name}" is reachable`);
     const { url, username, sealedPassword, sealedClientKey, verifyCaCert } = broker;
     if (url === null) throw withoutAddress(broker.name);
     const inline = {
@@ -405,7 +408,7 @@ export class BrokerRuntimes {
       url,
       timeoutMs,
       verifyCa: verifyCaCert,
-      // Those that this service runs are where it put them.
+      // The address of a broker that this service runs needs no check.
       ...(broker.type === 'CLOUD' ? {} : hostsOf(rules, broker)),
       ...(username === null ? {} : { username }),
       ...(password === null ? {} : { password }),
@@ -417,7 +420,7 @@ export class BrokerRuntimes {
 }
 
 const NO_LINK =
-  'All connections that this service opens to brokers are in use (MAX_BROKER_LINKS), and the share of the project with them: the broker is connected to when one is free';
+  'All connections of this service to brokers are in use (MAX_BROKER_LINKS), and the share of this project, too: the service connects to the broker when a connection becomes free';
 
 const hostsOf = ({ allowedHosts, inside = 'ALL' }: ConnectionRules, { trustedUrl }: BrokerRecord) => ({
   allowedHosts,
@@ -427,7 +430,7 @@ const hostsOf = ({ allowedHosts, inside = 'ALL' }: ConnectionRules, { trustedUrl
 const open = (sealer: Sealer, sealed: string | null, context: string) =>
   sealed === null ? null : sealer.open(sealed, context);
 
-/** What a link is made from; other changes of an entry leave it alone. */
+/** The settings of a link; only changes of these cause a reconnect. */
 const CONNECTION_COLUMNS = [
   'url',
   'username',
@@ -442,12 +445,12 @@ const CONNECTION_COLUMNS = [
 ] as const satisfies (keyof BrokerRecord)[];
 
 /**
- * A broker that this service runs has its address only while it runs: somebody else may listen there otherwise. For other settings it is
- * away for a moment, and what follows it lives on.
+ * The address of a broker that this service runs is valid only while the broker runs: otherwise another process may
+ * listen there. During an update the link remains open.
  */
 const isReachable = ({ type, state, url }: BrokerRecord) =>
   url !== null && (type !== 'CLOUD' || state === 'ACTIVE' || state === 'UPDATING');
 
-/** A link made from one is as good as one made from the other. */
+/** Whether both records need the same link. */
 export const sameConnection = (a: BrokerRecord, b: BrokerRecord) =>
   isReachable(a) === isReachable(b) && CONNECTION_COLUMNS.every((column) => a[column] === b[column]);

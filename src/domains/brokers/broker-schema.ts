@@ -13,11 +13,11 @@ import type { BrokerInfoData } from './broker-runtimes.ts';
 import type { LicenseInformation } from './license-control.ts';
 import type { SysTopicsSample } from './sys-topics.ts';
 
-export const BrokerType = builder.enumType('BrokerType', {
+const BrokerType = builder.enumType('BrokerType', {
   values: {
-    CLOUD: { description: 'Run by this service.' },
-    SELF_HOSTED: { description: 'Run by somebody else, connected to by its URL.' },
-    ON_PREMISE_SETUP: { description: 'An installation on own premises under a product.' },
+    CLOUD: { description: 'A broker that this service runs.' },
+    SELF_HOSTED: { description: 'A broker outside this service, reached by its URL.' },
+    ON_PREMISE_SETUP: { description: 'An on-premise installation that belongs to a product.' },
   } as const,
 });
 
@@ -42,23 +42,23 @@ export const CloudBrokerTargetState = builder.enumType('CloudBrokerTargetState',
 });
 
 export const CloudBrokerEngine = builder.enumType('CloudBrokerEngine', {
-  description: 'What a broker of this service runs on.',
+  description: 'The software of a broker that this service runs.',
   values: {
-    EMBEDDED: { value: 'embedded' as Engine, description: 'Runs within this service, in a thread of its own.' },
+    EMBEDDED: { value: 'embedded' as Engine, description: 'A broker in a worker thread of this service.' },
     MOSQUITTO: {
       value: 'mosquitto' as Engine,
-      description: 'A Mosquitto process of this service, where Mosquitto is installed.',
+      description: 'A Mosquitto process of this service. Requires an installed Mosquitto.',
     },
   },
 });
 
 const ConnectionState = builder.enumType('BrokerConnectionState', {
   values: {
-    CONNECTING: { description: 'The first attempt, or one after a change of settings.' },
+    CONNECTING: { description: 'The first attempt to connect, also after a change of settings.' },
     CONNECTED: {},
     UNAUTHORISED: { description: 'The broker refuses the credentials.' },
-    UNREACHABLE: { description: 'No connection could be made, or the last one was lost; attempts go on.' },
-    CLOSED: { description: 'No connection is wanted.' },
+    UNREACHABLE: { description: 'The connection failed or was lost. The service reconnects.' },
+    CLOSED: { description: 'The service does not connect to the broker.' },
   } as const,
 });
 
@@ -73,17 +73,14 @@ export const BrokerConnectionStatus = builder.objectRef<LinkStatus>('BrokerConne
 
 export const ControlProvider = builder.enumType('ControlProvider', {
   values: {
-    BROKER: { description: 'The broker has the API itself.' },
-    GATEWAY: {
-      description:
-        'This service runs the API beside the broker; a reason says what it cannot do there, and what would help.',
-    },
-    NONE: { description: 'Nobody does; the reason says what would help.' },
+    BROKER: { description: 'The broker itself.' },
+    GATEWAY: { description: 'A plugin of this service. If it is limited, the reason names the limits and the remedy.' },
+    NONE: { description: 'The API is not available. The reason names the remedy.' },
   } as const,
 });
 
 const Capability = builder.objectRef<ControlCapability>('BrokerCapability').implement({
-  description: 'Who serves a control API of a broker.',
+  description: 'The provider of a control API of a broker.',
   fields: (t) => ({
     api: t.exposeString('api'),
     provider: t.expose('provider', { type: ControlProvider }),
@@ -105,11 +102,11 @@ const License = builder.objectRef<LicenseInformation>('License').implement({
 });
 
 const SysTopics = builder.objectRef<SysTopicsSample>('SysTopics').implement({
-  description: 'What the broker published below $SYS.',
+  description: 'The values that a broker published below $SYS.',
   fields: (t) => ({
     topics: t.field({
       type: 'JSON',
-      description: 'Nested by topic level; leaves are text.',
+      description: 'Nested by topic level; values are text.',
       resolve: ({ topics }) => topics,
     }),
     date: t.exposeFloat('date', { description: 'Epoch milliseconds of the last change.' }),
@@ -117,7 +114,7 @@ const SysTopics = builder.objectRef<SysTopicsSample>('SysTopics').implement({
 });
 
 const BrokerInfo = builder.objectRef<BrokerInfoData>('BrokerInfo').implement({
-  description: 'What a broker says of itself, with the last it said while it is down.',
+  description: 'Information that a broker publishes about itself; the last known values while it is down.',
   fields: (t) => ({
     id: t.id({ resolve: ({ broker }) => broker.id }),
     url: t.string({ nullable: true, resolve: ({ broker }) => broker.url }),
@@ -127,7 +124,7 @@ const BrokerInfo = builder.objectRef<BrokerInfoData>('BrokerInfo').implement({
     sysTopics: t.field({ type: SysTopics, resolve: ({ sysTopics }) => sysTopics }),
     sysTopicsHistory: t.field({ type: [SysTopics], resolve: ({ sysTopicsHistory }) => [...sysTopicsHistory] }),
     license: t.field({
-      description: 'Null while the broker cannot be asked.',
+      description: 'Null while the broker is unreachable.',
       type: License,
       nullable: true,
       resolve: ({ license }) => license,
@@ -136,12 +133,12 @@ const BrokerInfo = builder.objectRef<BrokerInfoData>('BrokerInfo').implement({
 });
 
 const CLIENT_TAKEOVER =
-  'To disconnect, subscribe or unsubscribe a single client of a plain Mosquitto, its session may be taken over for a moment. That ends its connection; messages of QoS 0 that come meanwhile are lost, and queued ones that the user of this service may not receive.';
+  'Whether this service may take over the session of a client for a moment, to disconnect, subscribe or unsubscribe a single client of a plain Mosquitto. This ends the connection of the client. QoS 0 messages that arrive meanwhile are lost, and queued messages that the user of this service may not receive.';
 
 export const Broker = builder.interfaceRef<BrokerRecord>('Broker');
 Broker.implement({
   description:
-    'An MQTT broker of a project. What the broker itself serves is null, with an error, while it cannot be asked.',
+    'An MQTT broker of a project. While the broker is unreachable, fields that it serves itself are null, with an error.',
   interfaces: [Node],
   resolveType: ({ type }) => BROKER_TYPE_NAMES[type],
   fields: (t) => ({
@@ -154,10 +151,10 @@ Broker.implement({
       resolve: ({ projectId }, _args, { services, viewer }) => services.projects.visible(projectId, viewer),
     }),
     url: t.exposeString('url', { nullable: true, description: 'Null for an installation without an address.' }),
-    username: t.exposeString('username', { nullable: true, description: 'The user this service connects as.' }),
+    username: t.exposeString('username', { nullable: true, description: 'The user name of this service.' }),
     verifyCaCert: t.exposeBoolean('verifyCaCert'),
     metricsEnabled: t.exposeBoolean('metricsEnabled'),
-    ha: t.exposeBoolean('ha', { description: 'Stands for a cluster.' }),
+    ha: t.exposeBoolean('ha', { description: 'Whether the broker is the entry of a cluster.' }),
     clusterMode: t.expose('clusterMode', { type: ClusterMode, nullable: true }),
     clientTakeover: t.exposeBoolean('clientTakeover', { description: CLIENT_TAKEOVER }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
@@ -168,21 +165,21 @@ Broker.implement({
       resolve: ({ id }, _args, { services }) => services.runtimes.status(id),
     }),
     info: t.field({
-      description: 'Waits for the first attempt to connect, at most the per-broker deadline.',
+      description: 'Waits for the first attempt to connect, at most for the timeout per broker.',
       type: BrokerInfo,
       nullable: true,
       complexity: QUESTION_COST,
       resolve: (broker, _args, { services }) => services.runtimes.info(broker),
     }),
     license: t.field({
-      description: 'Of the entry that stands for a cluster: that of the node by which it is reached (`clusterNode`).',
+      description: 'The licence of the broker. For the entry of a cluster: the licence of the node in `clusterNode`.',
       type: License,
       nullable: true,
       complexity: QUESTION_COST,
       resolve: (broker, _args, { services }) => services.runtimes.license(broker),
     }),
     capabilities: t.field({
-      description: 'Who serves each control API of this broker.',
+      description: 'The provider of each control API of this broker.',
       type: [Capability],
       nullable: true,
       complexity: 10,
@@ -195,7 +192,7 @@ builder.objectRef<BrokerRecord>('SelfHostedBroker').implement({ interfaces: [Bro
 
 type BrokerFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], BrokerRecord>;
 
-/** What brokers under a product have in common. */
+/** The fields of brokers that belong to a product. */
 const productFields = (t: BrokerFields) => ({
   issuedTo: t.string({ resolve: ({ issuedTo }) => issuedTo ?? '' }),
   productId: t.string({ resolve: ({ productId }) => productId ?? '' }),
@@ -207,9 +204,7 @@ const productFields = (t: BrokerFields) => ({
 
 builder.objectRef<BrokerRecord>('OnPremiseSetup').implement({
   interfaces: [Broker, Node],
-  fields: (t) => ({
-    ...productFields(t),
-  }),
+  fields: (t) => productFields(t),
 });
 
 export const CloudBroker = builder.objectRef<BrokerRecord>('CloudBroker');
@@ -230,7 +225,7 @@ CloudBroker.implement({
     state: t.field({ type: CloudBrokerState, resolve: ({ state }) => state ?? 'NEW' }),
     targetState: t.field({ type: CloudBrokerTargetState, resolve: ({ targetState }) => targetState ?? 'ACTIVE' }),
     engine: t.field({
-      description: 'What it runs on.',
+      description: 'The software of the broker.',
       type: CloudBrokerEngine,
       resolve: ({ engine }) => (isEngine(engine) ? engine : 'embedded'),
     }),
@@ -240,17 +235,17 @@ CloudBroker.implement({
 builder.objectFields(Project, (t) => ({
   brokers: t.connection(
     {
-      description: 'In order of creation.',
+      description: 'The brokers of the project in the order of creation.',
       type: Broker,
       complexity: pageCost,
-      args: { offset: t.arg.int({ description: 'Entries left out at the start.' }) },
+      args: { offset: t.arg.int({ description: 'Number of brokers to skip.' }) },
       resolve: ({ id }, args, { services, viewer }) => listConnection(services.brokers.visibleIn(id, viewer), args),
     },
     { name: 'BrokerConnection', fields: (connection) => ({ totalCount: connection.exposeInt('totalCount') }) },
     { name: 'BrokerEdge' },
   ),
   broker: t.field({
-    description: 'One of its brokers; an id of another project is NOT_FOUND.',
+    description: 'A broker of the project. NOT_FOUND for a broker of another project.',
     type: Broker,
     nullable: true,
     args: { id: t.arg.id({ required: true }) },
@@ -260,7 +255,7 @@ builder.objectFields(Project, (t) => ({
 
 builder.objectFields(ProjectSettings, (t) => ({
   brokers: t.field({
-    description: 'All of them, in order of creation.',
+    description: 'All brokers of the project in the order of creation.',
     type: [Broker],
     resolve: ({ id }, _args, { services, viewer }) => [...services.brokers.visibleIn(id, viewer)],
   }),
@@ -268,7 +263,7 @@ builder.objectFields(ProjectSettings, (t) => ({
 
 builder.queryFields((t) => ({
   broker: t.field({
-    description: 'Null, with NOT_FOUND, when there is none that the caller sees.',
+    description: 'Null, with NOT_FOUND, if there is no such broker or the caller may not see it.',
     type: Broker,
     nullable: true,
     args: { id: t.arg.id({ required: true }) },
@@ -279,22 +274,24 @@ builder.queryFields((t) => ({
 
 type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 
-/** What adding and changing a broker have in common. */
+const FILE = 'A file in the folder BROKER_FILES_DIR of the service.';
+
+/** The common fields of adding and changing a broker. */
 const connectionFields = (t: InputFields) => ({
-  name: t.string({ description: 'When adding without it: host and port of the URL.' }),
+  name: t.string({ description: 'Default for a new broker: host and port of the URL.' }),
   description: t.string(),
   url: t.string({ description: 'mqtt://, mqtts://, ws:// or wss://, without credentials.' }),
-  username: t.string({ description: 'The user to connect as.' }),
-  password: t.string({ description: 'Sealed when stored, never answered.' }),
+  username: t.string({ description: 'The user name for the connection.' }),
+  password: t.string({ description: 'Stored encrypted, never returned.' }),
   caCert: t.string({ description: 'PEM of the authority that signed the broker’s certificate.' }),
-  caCertFile: t.string({ description: 'File below the folder that the operator opened for it.' }),
-  clientCert: t.string({ description: 'PEM, for brokers that ask for one.' }),
-  clientCertFile: t.string({ description: 'File below the folder that the operator opened for it.' }),
-  clientKey: t.string({ description: 'PEM. Sealed when stored, never answered.' }),
-  clientKeyFile: t.string({ description: 'File below the folder that the operator opened for it.' }),
-  verifyCaCert: t.boolean({ description: 'False accepts any certificate of the broker.' }),
+  caCertFile: t.string({ description: FILE }),
+  clientCert: t.string({ description: 'PEM, for brokers that require a client certificate.' }),
+  clientCertFile: t.string({ description: FILE }),
+  clientKey: t.string({ description: 'PEM. Stored encrypted, never returned.' }),
+  clientKeyFile: t.string({ description: FILE }),
+  verifyCaCert: t.boolean({ description: 'false accepts any certificate of the broker.' }),
   metricsEnabled: t.boolean(),
-  ha: t.boolean({ description: 'Stands for a cluster.' }),
+  ha: t.boolean({ description: 'Whether the broker is the entry of a cluster.' }),
   clusterMode: t.field({ type: ClusterMode }),
   clientTakeover: t.boolean({ description: CLIENT_TAKEOVER }),
 });
@@ -304,17 +301,17 @@ const AddBrokerInput = builder.inputType('AddBrokerInput', {
     projectId: t.id({ required: true }),
     type: t.field({ type: BrokerType, defaultValue: 'SELF_HOSTED', description: 'SELF_HOSTED or ON_PREMISE_SETUP.' }),
     ...connectionFields(t),
-    issuedTo: t.string({ description: 'ON_PREMISE_SETUP only, needed there.' }),
-    productId: t.string({ description: 'ON_PREMISE_SETUP only, needed there.' }),
-    periodStart: t.field({ type: 'DateTime', description: 'ON_PREMISE_SETUP only. Without it: now.' }),
-    periodEnd: t.field({ type: 'DateTime', description: 'ON_PREMISE_SETUP only.' }),
+    issuedTo: t.string({ description: 'Only for ON_PREMISE_SETUP, where it is required.' }),
+    productId: t.string({ description: 'Only for ON_PREMISE_SETUP, where it is required.' }),
+    periodStart: t.field({ type: 'DateTime', description: 'Only for ON_PREMISE_SETUP. Default: now.' }),
+    periodEnd: t.field({ type: 'DateTime', description: 'Only for ON_PREMISE_SETUP.' }),
   }),
 });
 
-const insideProject = 'When given, the broker must be in this project.';
+const insideProject = 'If set, the broker must be in this project.';
 
 const UpdateBrokerInput = builder.inputType('UpdateBrokerInput', {
-  description: 'Only what is given changes; null clears.',
+  description: 'Only the given fields change; null clears a field.',
   fields: (t) => ({
     brokerId: t.id({ required: true }),
     projectId: t.id({ description: insideProject }),
@@ -335,7 +332,8 @@ const DeleteBrokerPayload = builder
 
 builder.mutationFields((t) => ({
   addBroker: t.field({
-    description: 'Adds a broker that somebody else runs. It is connected to at once, and whenever it is away.',
+    description:
+      'Adds a self-hosted broker. The service connects to it immediately and reconnects after a connection is lost.',
     type: BrokerPayload,
     ...inProject('ADMIN'),
     args: { input: t.arg({ type: AddBrokerInput, required: true }) },
@@ -344,7 +342,10 @@ builder.mutationFields((t) => ({
       const { projectId, type, issuedTo, productId, periodStart, periodEnd, ...broker } = input;
       if (type === 'CLOUD') {
         throw invalid([
-          { path: 'input.type', reason: 'a CLOUD broker is run by this service and cannot be added by its URL' },
+          {
+            path: 'input.type',
+            reason: 'must not be CLOUD: use createCloudBroker for a broker that this service runs',
+          },
         ]);
       }
       if (type !== 'ON_PREMISE_SETUP') return { broker: await services.brokers.addSelfHosted(projectId, broker, by) };
@@ -355,7 +356,7 @@ builder.mutationFields((t) => ({
   }),
   updateBroker: t.field({
     description:
-      'Changes what is given; null clears. The connection is made anew only where its settings became different. The address of a node of a cluster requires `ADMIN` in projects with `clusterPasswords`.',
+      'Changes the given fields; null clears a field. The service reconnects only if settings of the connection change. Changing the address of a cluster node requires `ADMIN` in projects with `clusterPasswords`.',
     type: BrokerPayload,
     ...onBroker('EDITOR'),
     args: { input: t.arg({ type: UpdateBrokerInput, required: true }) },
@@ -368,7 +369,7 @@ builder.mutationFields((t) => ({
   }),
   deleteBroker: t.field({
     description:
-      'Removes the entry and ends the connection; a broker that this service runs is stopped, and all that it kept is erased.',
+      'Removes the broker and closes the connection. A broker that this service runs is stopped, and its data is deleted.',
     type: DeleteBrokerPayload,
     ...onBroker('ADMIN'),
     args: { input: t.arg({ type: DeleteBrokerInput, required: true }) },

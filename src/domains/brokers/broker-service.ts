@@ -24,7 +24,7 @@ import {
   secretsWithoutAddress,
 } from './stored-secrets.ts';
 
-export interface BrokerInput extends BrokerConnectionInput {
+interface BrokerInput extends BrokerConnectionInput {
   readonly name?: string | null | undefined;
   readonly description?: string | null | undefined;
   readonly verifyCaCert?: boolean | null | undefined;
@@ -35,44 +35,44 @@ export interface BrokerInput extends BrokerConnectionInput {
 }
 
 /** The caller of a write. */
-export interface BrokerWriter {
-  /** Whether it is a root administrator, whose addresses may lead to the machine of this service. */
+interface BrokerWriter {
+  /** Whether the caller is a root administrator, who may enter addresses of this service's own machine. */
   readonly isRootAdmin: boolean;
-  /** Whether it may change rights on `$CONTROL/` of the broker. Default: false. */
+  /** Whether the caller may change permissions on `$CONTROL/` of the broker. Default: false. */
   readonly mayControl?: boolean;
 }
 
 const ORDINARY: BrokerWriter = { isRootAdmin: false };
 
-/** What an installation under a product adds to its entry. */
-export interface SetupInput {
+/** The further fields of an on-premise installation. */
+interface SetupInput {
   readonly issuedTo: string;
   readonly productId: string;
   readonly periodStart: Date;
   readonly periodEnd?: Date | null | undefined;
 }
 
-export interface BrokerServiceOptions {
+interface BrokerServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
   readonly brokers: BrokerCache;
   readonly sealer: Sealer;
   readonly rules: ConnectionRules;
-  /** Entries of one project, as people add them; those that are added at the same time may come on top. Default: any number. */
+  /** Maximum number of added brokers per project; simultaneous requests may exceed it. Default: unlimited. */
   readonly maxPerProject?: number;
-  /** The cluster that an entry stands for, or is a node of; null: none. Default: none. */
+  /** The cluster of which a broker is the entry or a node; `null` if there is none. Default: none. */
   readonly clusterOf?: (brokerId: string) => BrokerCluster | null;
 }
 
 export interface BrokerCluster {
   readonly name: string;
-  /** The entry stands for it; else it is a node. */
+  /** Whether the broker is the entry of the cluster, and not a node. */
   readonly isEntry: boolean;
-  /** The node is sent passwords that are stored for the cluster. */
+  /** Whether the node receives passwords that are stored for the cluster. */
   readonly isSentPasswords: boolean;
 }
 
-/** The brokers of projects as entries: who may see them, adding, changing, removing. Their live side is BrokerRuntimes. */
+/** Adds, changes and removes the brokers of projects, and checks which ones a caller may see. */
 export class BrokerService {
   readonly #db: Database;
   readonly #changes: Changes;
@@ -101,7 +101,7 @@ export class BrokerService {
   }
 
   /**
-   * The broker if the viewer sees it, has the role, and it is in `projectId` where one is given.
+   * Returns the broker if the viewer may see it and has the role. With `projectId` it must be in that project.
    * Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED.
    */
   visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER', projectId?: string | null): BrokerRecord {
@@ -114,26 +114,26 @@ export class BrokerService {
     return broker;
   }
 
-  /** Null where the viewer does not see it. */
+  /** `null` if the viewer may not see the broker. */
   seen(id: string, viewer: Viewer | null): BrokerRecord | null {
     const broker = this.#brokers.get(id);
     return broker !== null && seesBroker(requireSignedIn(viewer), broker) ? broker : null;
   }
 
-  /** The brokers of a project that the viewer sees, in order of creation. */
+  /** The brokers of a project that the viewer may see, in the order of creation. */
   visibleIn(projectId: string, viewer: Viewer | null): readonly BrokerRecord[] {
     const brokers = this.#brokers.ofProject(projectId);
     const only = viewer?.brokers;
     return only ? brokers.filter(({ id }) => only.has(id)) : brokers;
   }
 
-  /** Adds a connection to a broker that somebody else runs. Errors: INVALID. */
+  /** Adds a self-hosted broker. Errors: INVALID. */
   async addSelfHosted(projectId: string, input: BrokerInput, by = ORDINARY): Promise<BrokerRecord> {
-    await this.#check(input, by, { path: 'input.url', reason: 'is needed to reach the broker' });
+    await this.#check(input, by, { path: 'input.url', reason: 'is required' });
     return this.#create(projectId, 'SELF_HOSTED', input, by);
   }
 
-  /** Adds an installation under a product; it may be without an address. Errors: INVALID. */
+  /** Adds an on-premise installation, with or without an address. Errors: INVALID. */
   async addOnPremiseSetup(
     projectId: string,
     input: BrokerInput,
@@ -155,48 +155,36 @@ export class BrokerService {
   }
 
   /**
-   * The entry that stands for a cluster, within the transaction that makes the cluster; to be announced after it. It has the address
-   * of one of the nodes to show, and no secret: it is connected to as a node is, by the entry of that one.
+   * Creates the entry of a cluster within the transaction that creates the cluster; call `announce` afterwards. The
+   * entry shows the address of one node, but has no secrets: connections to it use the entry of a node.
    */
   createClusterEntry(
     tx: Prisma.TransactionClient,
     projectId: string,
     { name, mode, like }: { readonly name: string; readonly mode: ClusterMode; readonly like: BrokerRecord },
   ): Promise<BrokerRow> {
-    const id = newId('broker');
-    const { url, trustedUrl, username, caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert } =
-      like;
+    const { url, trustedUrl, username } = like;
+    const { caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert } = like;
     const tls = { caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert };
-    const data = {
-      url,
-      trustedUrl,
-      username,
-      ...tls,
-      id,
-      projectId,
-      type: 'SELF_HOSTED',
-      name,
-      ha: true,
-      clusterMode: mode,
-    } as const;
-    return tx.broker.create({ data, include: BROKER_PARTS });
+    const entry = { id: newId('broker'), projectId, type: 'SELF_HOSTED', name, ha: true, clusterMode: mode } as const;
+    return tx.broker.create({ data: { url, trustedUrl, username, ...tls, ...entry }, include: BROKER_PARTS });
   }
 
-  /** With the cluster that it stands for, within one transaction; to be announced after it. */
+  /** Renames the entry within the transaction that renames the cluster; call `announce` afterwards. */
   renameClusterEntry(tx: Prisma.TransactionClient, id: string, name: string): Promise<BrokerRow> {
     return tx.broker.update({ where: { id }, data: { name }, include: BROKER_PARTS });
   }
 
   /**
-   * Only what is given changes; null clears. Errors: INVALID, NOT_FOUND; NOT_ALLOWED if stored passwords of a cluster would be sent to
-   * another address, and `by.mayControl` is false.
+   * Changes the given fields; `null` clears a field. Errors: INVALID, NOT_FOUND; NOT_ALLOWED if stored passwords of a
+   * cluster would be sent to another address, and `by.mayControl` is false.
    */
   async update(id: string, input: BrokerInput, by = ORDINARY): Promise<BrokerRecord> {
     const broker = this.#brokers.get(id);
     if (broker === null) throw notFound('broker', id);
     if (broker.type === 'CLOUD') refuseConnection(input, 'this service runs the broker itself');
     const cluster = this.#clusterOf(id);
-    if (cluster?.isEntry) refuseConnection(input, 'a cluster is reached by its nodes', CLUSTER_KEYS);
+    if (cluster?.isEntry) refuseConnection(input, 'change the nodes of the cluster instead', CLUSTER_KEYS);
     if (cluster?.isSentPasswords && !by.mayControl && changesReceiver(broker, input))
       throw passwordsNeedAdmin(cluster.name);
     await checkConnection(connectionOf(input), this.#rulesFor(by, isTrustedUrl(input.url, broker)));
@@ -207,8 +195,9 @@ export class BrokerService {
   }
 
   /**
-   * Writes what the input changes, on condition that the connection is still the one its secrets were checked against: another update
-   * may have stored a secret since. Errors: INVALID with `found` and the secrets to give again, NOT_FOUND, IN_USE.
+   * Writes the changes if the stored connection is still the one against which the secrets were checked: another update
+   * may have stored a secret since. Errors: INVALID with `found` and the secrets that must be given again, NOT_FOUND,
+   * IN_USE.
    */
   async #write(id: string, input: BrokerInput, by: BrokerWriter, found: readonly InputIssue[]): Promise<BrokerRow> {
     for (let attempt = 0; attempt < MAX_UPDATE_ATTEMPTS; attempt += 1) {
@@ -221,26 +210,26 @@ export class BrokerService {
       const row = await this.#db.broker.update({ where, data, include: BROKER_PARTS }).catch(missingIsNull);
       if (row !== null) return row;
     }
-    throw new ServiceError('IN_USE', `The broker ${id} is being changed by other requests; try again`);
+    throw new ServiceError('IN_USE', `The broker ${id} is being changed by other requests: retry the request`);
   }
 
   /** Errors: NOT_FOUND, IN_USE (by a cluster). */
   async remove(id: string): Promise<void> {
     const cluster = this.#clusterOf(id);
     if (cluster !== null) throw usedBy(cluster);
-    // Another process may have made it one just now: its node would be gone without a word.
+    // Another process may have added the broker to a cluster just now.
     const { count } = await this.#db.broker.deleteMany({ where: { id, cluster: null, clusterNode: null } });
     if (count === 0) await this.#refuseUsed(id);
     await this.#removed(id, count);
   }
 
-  /** What stands for a cluster goes with it. Errors: NOT_FOUND. */
+  /** Removes the entry of a cluster that is deleted. Errors: NOT_FOUND. */
   async removeClusterEntry(id: string): Promise<void> {
     const { count } = await this.#db.broker.deleteMany({ where: { id } });
     await this.#removed(id, count);
   }
 
-  /** The project was removed, and the rows of its brokers with it. */
+  /** Drops the cached brokers of a removed project, whose rows are deleted with it. */
   async projectRemoved(projectId: string): Promise<void> {
     for (const { id } of this.#brokers.ofProject(projectId)) {
       this.#brokers.drop(id);
@@ -248,7 +237,7 @@ export class BrokerService {
     }
   }
 
-  /** Lets everybody know a row as it was just written. */
+  /** Caches a row that was just written, and announces the change to other processes. */
   async announce(row: BrokerRow): Promise<BrokerRecord> {
     const record = this.#brokers.put(row);
     await this.#changes.announce('broker', row.id);
@@ -266,7 +255,7 @@ export class BrokerService {
     if (cluster !== null) throw usedBy({ name: cluster.name, isEntry: cluster.id === id });
   }
 
-  /** Errors: NOT_FOUND (there was none). */
+  /** Errors: NOT_FOUND if no row was deleted. */
   async #removed(id: string, count: number): Promise<void> {
     this.#brokers.drop(id);
     if (count === 0) throw notFound('broker', id);
@@ -297,8 +286,8 @@ export class BrokerService {
   }
 
   /**
-   * The columns that an input changes; secrets are sealed for this broker alone. One that is given again as it is stored stays
-   * sealed as it is: sealed anew it would look changed, and the broker be connected to anew.
+   * The columns that an input changes. Secrets are sealed for this broker only. A secret that equals the stored one is
+   * not sealed again: a different column would cause a reconnect.
    */
   #columns(id: string, input: BrokerInput, by: BrokerWriter, stored?: Broker): Partial<Broker> {
     const { name, verifyCaCert, metricsEnabled, ha, clientTakeover, password, clientKey } = input;
@@ -310,18 +299,8 @@ export class BrokerService {
         : this.#sealer.seal(secret, context);
     };
     return {
-      ...given(
-        input,
-        'description',
-        'url',
-        'username',
-        'caCert',
-        'caCertFile',
-        'clientCert',
-        'clientCertFile',
-        'clientKeyFile',
-      ),
-      ...given(input, 'clusterMode'),
+      ...given(input, 'description', 'url', 'username', 'clusterMode'),
+      ...given(input, 'caCert', 'caCertFile', 'clientCert', 'clientCertFile', 'clientKeyFile'),
       ...(name == null ? {} : { name: name.trim() }),
       ...(verifyCaCert == null ? {} : { verifyCaCert }),
       ...(metricsEnabled == null ? {} : { metricsEnabled }),
@@ -335,13 +314,13 @@ export class BrokerService {
   }
 }
 
-/** Whether the address is the stored one, and trusted. */
+/** Whether the address equals the stored one, which is trusted. */
 const isTrustedUrl = (
   url: string | null | undefined,
   stored: Pick<Broker, 'url' | 'trustedUrl'> | undefined,
 ): boolean => stored?.trustedUrl === true && url === stored.url;
 
-/** Attempts of one update; each further one means that another update was written in between. */
+/** Attempts of one update; each failure means that another update was written meanwhile. */
 const MAX_UPDATE_ATTEMPTS = 10;
 
 function missingIsNull(error: unknown): null {
@@ -350,11 +329,11 @@ function missingIsNull(error: unknown): null {
 }
 
 function tooMany(limit: number): ServiceError {
-  const reason = `there are ${limit} in the project, as many as MAX_BROKERS_PER_PROJECT allows`;
+  const reason = `the project has ${limit} brokers, the maximum (MAX_BROKERS_PER_PROJECT)`;
   return new ServiceError('INVALID', `input: ${reason}`, { info: { limit, issues: [{ path: 'input', reason }] } });
 }
 
-/** What does not open, sealed with a key that was lost, is no secret any more: it is replaced. */
+/** `false` also for a secret that cannot be opened because its key was lost: it is replaced. */
 function opensTo(sealer: Sealer, sealed: string, context: string, secret: string): boolean {
   let known: Buffer;
   try {
@@ -366,15 +345,10 @@ function opensTo(sealer: Sealer, sealed: string, context: string, secret: string
   return known.length === given.length && timingSafeEqual(known, given);
 }
 
-/** The named entries of `input` that are not undefined. */
-function given<Key extends keyof BrokerInput>(
-  input: BrokerInput,
-  ...keys: Key[]
-): Pick<Partial<Broker>, Key & keyof Broker> {
-  return Object.fromEntries(keys.filter((key) => input[key] !== undefined).map((key) => [key, input[key]])) as Pick<
-    Partial<Broker>,
-    Key & keyof Broker
-  >;
+/** The fields of `input` with these keys that are not `undefined`. */
+function given<Key extends keyof BrokerInput & keyof Broker>(input: BrokerInput, ...keys: Key[]) {
+  const entries = keys.filter((key) => input[key] !== undefined).map((key) => [key, input[key]]);
+  return Object.fromEntries(entries) as Pick<Partial<Broker>, Key>;
 }
 
 const CONNECTION_KEYS = [
@@ -393,7 +367,7 @@ function connectionOf(input: BrokerInput): BrokerConnectionInput {
   return Object.fromEntries(CONNECTION_KEYS.map((key) => [key, input[key]]));
 }
 
-/** What a cluster is, too. */
+/** The fields of a cluster's entry that depend on its nodes. */
 const CLUSTER_KEYS = [...CONNECTION_KEYS, 'verifyCaCert', 'ha', 'clusterMode'] as const satisfies (keyof BrokerInput)[];
 
 function refuseConnection(
@@ -407,13 +381,13 @@ function refuseConnection(
   if (issues.length > 0) throw invalid(issues);
 }
 
-/** Names the cluster to whom it is the entry; who sees a node need not see that there are others. */
+/** Does not name the cluster of a node: a caller that may see the node may not see the other nodes. */
 function usedBy({ name, isEntry }: Pick<BrokerCluster, 'name' | 'isEntry'>): ServiceError {
   return new ServiceError(
     'IN_USE',
     isEntry
-      ? `The entry stands for the cluster "${name}": delete the cluster`
-      : 'The broker is a node of a cluster: let it leave first, or delete the cluster',
+      ? `The broker is the entry of the cluster "${name}": delete the cluster`
+      : 'The broker is a node of a cluster: remove the node from the cluster first, or delete the cluster',
   );
 }
 
@@ -424,6 +398,5 @@ function nameIssues({ name, description }: BrokerInput): InputIssue[] {
   ];
 }
 
-/** The error of a broker that has no address to be reached at. */
 export const withoutAddress = (name: string) =>
-  new ServiceError('BROKER_UNREACHABLE', `${name} has no address: its entry has no url`);
+  new ServiceError('BROKER_UNREACHABLE', `The broker "${name}" has no address: set its url`);

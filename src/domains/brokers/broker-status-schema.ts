@@ -5,11 +5,11 @@ import { Broker, BrokerConnectionStatus, CloudBrokerState } from './broker-schem
 import type { BrokerStatusChange, BrokerStatusEvent } from './broker-status.ts';
 
 const BrokerStatus = builder.objectRef<BrokerStatusChange>('BrokerStatus').implement({
-  description: 'A broker as it is now.',
+  description: 'The current state of a broker.',
   fields: (t) => ({
     brokerId: t.exposeID('brokerId'),
     broker: t.field({
-      description: 'Null once it is removed.',
+      description: 'Null after the broker was removed.',
       type: Broker,
       nullable: true,
       resolve: ({ broker }) => broker,
@@ -17,7 +17,7 @@ const BrokerStatus = builder.objectRef<BrokerStatusChange>('BrokerStatus').imple
     isConnected: t.boolean({ resolve: ({ connection }) => connection.state === 'CONNECTED' }),
     connection: t.field({ type: BrokerConnectionStatus, resolve: ({ connection }) => connection }),
     cloudState: t.field({
-      description: 'What becomes of a broker that this service runs; null for others.',
+      description: 'The state of a broker that this service runs; null for other brokers.',
       type: CloudBrokerState,
       nullable: true,
       resolve: ({ broker }) => (broker?.type === 'CLOUD' ? (broker.state ?? 'NEW') : null),
@@ -27,11 +27,11 @@ const BrokerStatus = builder.objectRef<BrokerStatusChange>('BrokerStatus').imple
 });
 
 const StatusEvent = builder.objectRef<BrokerStatusEvent>('BrokerStatusEvent').implement({
-  description: 'First the state of all brokers of the project, then one event for each change.',
+  description: 'The first event has the state of all brokers of the project, each further event one change.',
   fields: (t) => ({
     ...eventFields(t, (event) => event),
     brokers: t.field({
-      description: 'SNAPSHOT: all of them. CHANGE: the one that changed.',
+      description: 'SNAPSHOT: all brokers. CHANGE: the broker that changed.',
       type: [BrokerStatus],
       resolve: (event) => {
         if (event.kind === 'SNAPSHOT') return [...event.snapshot];
@@ -44,7 +44,7 @@ const StatusEvent = builder.objectRef<BrokerStatusEvent>('BrokerStatusEvent').im
 builder.subscriptionFields((t) => ({
   brokerStatus: t.field({
     description:
-      'Connections of the project’s brokers, additions, changes of settings, and removals; of the brokers that the caller sees.',
+      'Connections, additions, changes of settings and removals of a project’s brokers, for the brokers that the caller may see.',
     type: StatusEvent,
     ...inProject('VIEWER'),
     args: { projectId: t.arg.id({ required: true }), after: t.arg.float(resumeArgument) },

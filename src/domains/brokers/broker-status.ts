@@ -4,16 +4,16 @@ import { type ProjectFeed, ProjectFeeds } from '../../gateway/live/project-feeds
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
 import type { BrokerRecord } from './broker-cache.ts';
 
-/** A broker as a dashboard follows it; `broker` is null once it is removed. */
 export interface BrokerStatusChange {
   readonly brokerId: string;
+  /** `null` after the broker was removed. */
   readonly broker: BrokerRecord | null;
   readonly connection: LinkStatus;
 }
 
 export type BrokerStatusEvent = BroadcastEvent<readonly BrokerStatusChange[], BrokerStatusChange>;
 
-/** The state of projects' brokers for those who follow it. */
+/** Sends the state of a project's brokers to watchers. */
 export class BrokerStatusFeeds {
   readonly #feeds: ProjectFeeds<ProjectFeed<readonly BrokerStatusChange[], BrokerStatusChange>>;
 
@@ -25,7 +25,7 @@ export class BrokerStatusFeeds {
     }));
   }
 
-  /** The brokers now, then each change of one. */
+  /** Sends all brokers, or those in `only`, then each change. */
   watch(
     projectId: string,
     only: ReadonlySet<string> | null,
@@ -34,7 +34,7 @@ export class BrokerStatusFeeds {
     return this.#feeds.of(projectId, only).broadcast.subscribe(options);
   }
 
-  tell(projectId: string, change: BrokerStatusChange): void {
+  publish(projectId: string, change: BrokerStatusChange): void {
     for (const { broadcast } of this.#feeds.containing(projectId, change.brokerId)) broadcast.publish(change);
   }
 

@@ -3,7 +3,7 @@ import type { ListenerProtocol } from '../../generated/sqlite/client.ts';
 import { BrokerPayload, CloudBroker, CloudBrokerEngine, CloudBrokerTargetState } from './broker-schema.ts';
 
 export const ListenerProtocolEnum = builder.enumType('ListenerProtocol', {
-  description: 'What is spoken on a listener.',
+  description: 'The protocol of a listener.',
   values: {
     MQTT: { value: 'MQTT' as ListenerProtocol, description: 'MQTT over TCP.' },
     WEBSOCKET: { value: 'WEBSOCKET' as ListenerProtocol, description: 'MQTT over WebSocket.' },
@@ -11,44 +11,45 @@ export const ListenerProtocolEnum = builder.enumType('ListenerProtocol', {
 });
 
 const CreateListenerInput = builder.inputType('CreateListenerInput', {
-  description: 'Where a broker shall listen.',
+  description: 'A listener of a broker.',
   fields: (t) => ({
     protocol: t.field({
       type: ListenerProtocolEnum,
       required: true,
       defaultValue: 'MQTT',
-      description: 'Over what clients speak MQTT there.',
+      description: 'The protocol for clients.',
     }),
     port: t.int({
       required: true,
       defaultValue: 0,
       description:
-        '0 takes a free one, a taken one moves to the next free one. It stays the same then. Ports below 1024 are for root administrators.',
+        '0 selects a free port. If the port is occupied, the next free one is used. The port does not change afterwards. Ports below 1024 require a root administrator.',
     }),
     tls: t.boolean({
       required: true,
       defaultValue: false,
-      description: 'It lets nobody in before a certificate is deployed on it.',
+      description: 'Whether the listener uses TLS. It accepts no clients before a certificate is deployed on it.',
     }),
     requireCertificate: t.boolean({
       required: true,
       defaultValue: false,
-      description: 'Clients have to show a certificate of an authority that is deployed on it. Needs tls.',
+      description:
+        'Whether clients must present a certificate signed by an authority that is deployed on the listener. Requires `tls`.',
     }),
   }),
 });
 
 const CreateCloudBrokerInput = builder.inputType('CreateCloudBrokerInput', {
-  description: 'A broker that this service shall run.',
+  description: 'A broker that this service runs.',
   fields: (t) => ({
-    projectId: t.id({ required: true, description: 'Where it belongs.' }),
+    projectId: t.id({ required: true, description: 'The project of the broker.' }),
     name: t.string({ required: true, description: 'At most 200 characters.' }),
     description: t.string({ description: 'At most 4,000 characters.' }),
     engine: t.field({
       type: CloudBrokerEngine,
       required: true,
       defaultValue: 'embedded',
-      description: 'INVALID where it is not installed.',
+      description: 'The engine. INVALID if it is not installed.',
     }),
     location: t.string({
       required: true,
@@ -65,10 +66,14 @@ const CreateCloudBrokerInput = builder.inputType('CreateCloudBrokerInput', {
 });
 
 const SetTargetStateInput = builder.inputType('SetTargetStateInput', {
-  description: 'What shall become of a broker.',
+  description: 'The target state of a broker.',
   fields: (t) => ({
-    brokerId: t.id({ required: true, description: 'One that this service runs.' }),
-    targetState: t.field({ type: CloudBrokerTargetState, required: true, description: 'ACTIVE: it shall run.' }),
+    brokerId: t.id({ required: true, description: 'A broker that this service runs.' }),
+    targetState: t.field({
+      type: CloudBrokerTargetState,
+      required: true,
+      description: 'ACTIVE starts the broker, INACTIVE stops it.',
+    }),
   }),
 });
 
@@ -76,7 +81,7 @@ builder.objectFields(CloudBroker, (t) => ({
   problem: t.string({
     nullable: true,
     description:
-      'Why it does not run although it should, or which stored records it runs without; null: nothing is wrong, or another process runs it.',
+      'Why the broker does not run although it should, or which stored records it could not load. Null if there is no problem, or if another process runs the broker.',
     resolve: ({ id }, _args, { services }) => services.cloudBrokers.problemOf(id),
   }),
 }));
@@ -84,7 +89,7 @@ builder.objectFields(CloudBroker, (t) => ({
 builder.mutationFields((t) => ({
   createCloudBroker: t.field({
     description:
-      'Creates a broker that this service runs. It is started at once; brokerStatus reports its states. INVALID beyond MAX_CLOUD_BROKERS_PER_PROJECT (except for root administrators) and MAX_CLOUD_BROKERS.',
+      'Creates a broker that this service runs, and starts it immediately; brokerStatus reports its state. INVALID beyond MAX_CLOUD_BROKERS_PER_PROJECT (except for root administrators) and MAX_CLOUD_BROKERS.',
     type: BrokerPayload,
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'The broker.', type: CreateCloudBrokerInput, required: true }) },
@@ -97,10 +102,12 @@ builder.mutationFields((t) => ({
   }),
   setTargetState: t.field({
     description:
-      'Starts or stops a broker that this service runs; brokerStatus tells its states. One in ERROR is tried again at once.',
+      'Starts or stops a broker that this service runs; brokerStatus reports its state. A broker in ERROR is retried immediately.',
     type: BrokerPayload,
     ...onBroker('EDITOR'),
-    args: { input: t.arg({ description: 'Which, and what.', type: SetTargetStateInput, required: true }) },
+    args: {
+      input: t.arg({ description: 'The broker and its target state.', type: SetTargetStateInput, required: true }),
+    },
     resolve: async (_root, { input: { brokerId, targetState } }, { services }) => ({
       broker: await services.cloudBrokers.setTargetState(brokerId, targetState),
     }),

@@ -1,11 +1,14 @@
 import { ServiceError } from '../../platform/errors.ts';
 
-/** The answer of `work`, or BROKER_TIMEOUT after `timeoutMs`. The work itself is not stopped; its late answer is dropped. */
+/**
+ * Returns the result of `work`, or fails with BROKER_TIMEOUT after `timeoutMs`. Does not stop the work; ignores a late
+ * result.
+ */
 export async function withDeadline<T>(work: Promise<T>, timeoutMs: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      reject(new ServiceError('BROKER_TIMEOUT', `${what}: the broker did not answer in ${timeoutMs} ms`));
+      reject(new ServiceError('BROKER_TIMEOUT', `${what}: the broker did not respond within ${timeoutMs} ms`));
     }, timeoutMs);
   });
   try {

@@ -1,9 +1,9 @@
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 
-/** The `cedalo/license` control API: what a broker may do, and until when. */
+/** The `cedalo/license` control API reports the features of a broker's licence and its validity. */
 export const LICENSE_API = 'cedalo/license';
 
-/** 9999-12-31: `validUntil` of what never ends, the last moment that every date library can show. */
+/** `validUntil` of an unlimited licence: 9999-12-31, the last day that every date library supports. */
 export const NO_END = 253_402_300_799_999;
 
 export interface LicenseInformation {
@@ -13,7 +13,7 @@ export interface LicenseInformation {
   readonly issuedTo: string;
   /** Epoch milliseconds. */
   readonly validSince: number;
-  /** Epoch milliseconds; NO_END: never ends. */
+  /** Epoch milliseconds; NO_END if unlimited. */
   readonly validUntil: number;
   readonly features: readonly string[];
 }
@@ -23,7 +23,7 @@ export async function getLicenseInformation(caller: ControlCaller): Promise<Lice
   return parseLicense(await caller.call(LICENSE_API, 'getLicenseInformation'));
 }
 
-/** Brokers tell features as objects and times in any form a date parser takes. What is absent or of a wrong type is left empty. */
+/** Features may be objects, and times any text that Date.parse accepts. Invalid values become empty. */
 export function parseLicense(data: unknown): LicenseInformation {
   const outer = fieldsOf(data);
   const fields = fieldsOf(outer.license ?? data);
@@ -46,9 +46,9 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 
 const featureName = (value: unknown): string => (typeof value === 'string' ? value : text(fieldsOf(value).name));
 
-/** Below this a time is in seconds: as milliseconds it would be before March 1973. */
+/** Smaller times are in seconds: as milliseconds they would be before March 1973. */
 const SECONDS_END = 100_000_000_000;
-/** The last moment that a Date can hold. */
+/** The last time that a Date supports. */
 const LAST_TIME = 8_640_000_000_000_000;
 
 function time(value: unknown, fallback: number): number {

@@ -2,7 +2,7 @@ import { KNOWN_APIS } from '../../protocol/control/capability-probe.ts';
 import { type ControlCaller, ControlRefusal, type PluginFactory } from '../../protocol/control/plugin.ts';
 import { LICENSE_API, type LicenseInformation, NO_END } from './license-control.ts';
 
-/** `cedalo/license` for brokers without a licence: open source, without end, with the control APIs that somebody serves. */
+/** `cedalo/license` for brokers without a licence: open source, unlimited, with the available control APIs. */
 export const licensePlugin: PluginFactory = {
   api: LICENSE_API,
   create: async ({ controls }) => ({

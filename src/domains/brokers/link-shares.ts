@@ -1,16 +1,16 @@
 /** A broker that needs a link. */
-export interface LinkClaim {
+interface LinkClaim {
   readonly id: string;
   readonly projectId: string;
-  /** The person or organisation that owns the project. */
+  /** The user or organisation that owns the project. */
   readonly owner: string;
-  /** Whether this service runs the broker: it always gets a link, and keeps it. */
+  /** Whether this service runs the broker, which then always has a link. */
   readonly isOwn: boolean;
 }
 
-export interface LinkDecision {
+interface LinkDecision {
   readonly isGranted: boolean;
-  /** The broker whose link is taken for it; null: none. */
+  /** The broker that loses its link for this one; `null` if none does. */
   readonly evicted: string | null;
 }
 
@@ -18,18 +18,18 @@ const GRANTED: LinkDecision = { isGranted: true, evicted: null };
 const WAITING: LinkDecision = { isGranted: false, evicted: null };
 
 /**
- * Decides which brokers have a link when there are more brokers than links.
+ * Decides which brokers have a link if there are more brokers than links.
  *
- * Each owner of projects has an equal share, and of it each project. A broker without a free link gets one of the owner with the most
- * links if its own owner would not have more than that one then; the same holds between projects of one owner. The project gives the
- * link that has been down for longest, else its newest. A link that becomes free goes to the waiting broker whose owner, and then
- * project, has the fewest.
+ * Each owner of projects has an equal share of the links, and each project an equal share of its owner's links. If no
+ * link is free, a broker gets a link of the owner with the most links, unless its own owner would then have more. The
+ * same applies between projects of one owner. The project loses the link that has been down for the longest time, or
+ * else its newest. A free link goes to the waiting broker whose owner, and then project, has the fewest links.
  */
 export class LinkShares {
   readonly #maxLinks: number;
-  /** Milliseconds that the link of a broker has been down; 0: it is connected. */
+  /** Milliseconds since the link of a broker is down; 0 if it is connected. */
   readonly #downMs: (id: string) => number;
-  /** In the order in which they were granted. */
+  /** In the order of grants. */
   readonly #held = new Map<string, LinkClaim>();
   readonly #waiting = new Map<string, LinkClaim>();
 
@@ -61,7 +61,7 @@ export class LinkShares {
     return { isGranted: true, evicted: victim.id };
   }
 
-  /** The broker needs no link any more. Returns the broker that is granted one in its place; null: none waits. */
+  /** Releases the link of a broker. Returns the broker that gets it; `null` if none waits. */
   release(id: string): string | null {
     this.#waiting.delete(id);
     if (!this.#held.delete(id) || this.#held.size >= this.#maxLinks) return null;
@@ -92,7 +92,7 @@ export class LinkShares {
     let mostMs = 0;
     for (const claim of claims) {
       const downMs = this.#downMs(claim.id);
-      // Of those that are connected the newest.
+      // The longest time without a connection; of connected links the newest.
       if (downMs < mostMs || (downMs === mostMs && mostMs > 0)) continue;
       found = claim;
       mostMs = downMs;

@@ -1,17 +1,17 @@
 import type { ListenerWanted } from './broker-engine.ts';
 
-/** How many ports after a taken one are tried before any free one is taken. */
+/** Number of ports after an occupied one that are tried before any free port. */
 const PORTS_TRIED = 20;
 
 type Wanted = Pick<ListenerWanted, 'number' | 'port'>;
 
-/** The listeners of a broker in the order in which they get their ports: whoever takes any must not take one that another wants. */
+/** Sorts listeners that accept any port last, so that they do not take a port that another listener needs. */
 export const inOrderOfPorts = <T extends Wanted>(listeners: readonly T[]): T[] =>
   listeners.toSorted((one, other) => Number(one.port === 0) - Number(other.port === 0));
 
 /**
- * The ports that a listener tries in turn: its own, where that is taken those right after it, since people look there, then 0 for any. Those
- * that other listeners of its broker want are left to them.
+ * The ports that a listener tries, in order: its own, the PORTS_TRIED next ones, which users expect, and 0 for any free
+ * port. Ports of other listeners of its broker are skipped.
  */
 export function* portCandidates({ number, port }: Wanted, listeners: readonly Wanted[]): Generator<number> {
   const others = listeners.filter((one) => one.number !== number).map((one) => one.port);

@@ -1,58 +1,45 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { BrokerMessage, BrokerSession, LinkStatus, Stop } from '../../protocol/mqtt/broker-session.ts';
 
-/**
- * What a broker publishes of itself below `$SYS`, with a bounded history.
- *
- * The last value of each topic is kept while the link lives: Mosquitto 2.0 tells values only when they change and lets retained
- * ones expire after a minute, so silence does not mean that a value is gone. It survives reconnects, and is dropped when the
- * link gets other settings, when the broker turns out to have been restarted (its uptime fell) and did not tell it again since
- * the connection came back, and when the broker tells a number that no counter can reach (2.0 shows underflows).
- *
- * Filters are named one by one instead of `$SYS/#`, which would bring the broker's whole log too.
- * Bounds: MAX_TOPICS topics, later ones are not taken up; MAX_TOPIC_LENGTH characters and MAX_LEVELS levels (what is nested by
- * the thousand can no longer be written as JSON) and MAX_PAYLOAD bytes, what is longer is not taken up; HISTORY samples, at least
- * SAMPLE_MS apart, the oldest dropped.
- */
+/** The values below `$SYS` at one time. */
 export interface SysTopicsSample {
   /** Nested by topic level without `$SYS`: `{ broker: { clients: { total: "3" } } }`. */
   readonly topics: SysTree;
-  /** Epoch milliseconds of the last message; 0: none yet. */
+  /** Epoch milliseconds of the last message; 0 before the first one. */
   readonly date: number;
 }
 
-export interface SysTree {
+interface SysTree {
   readonly [level: string]: string | SysTree;
 }
 
 export interface SysTopicsOptions {
-  /** Samples kept. Default 60. */
+  /** Maximum number of samples in the history; the oldest is dropped. Default: 60. */
   readonly history?: number;
-  /** Least time between samples. Default 9,000: what is told every 10 s comes a little early now and then. */
+  /** Minimum time between samples. Default: 10,000. */
   readonly sampleMs?: number;
-  /** Messages of so long a time are one change. Default 200: a broker tells all its values in one burst. */
+  /** Interval in which messages are one burst. Default: 200. A broker publishes all its values in one burst. */
   readonly burstMs?: number;
 }
 
-/** Told after each burst of values. */
 export interface SysBurst {
   /** Epoch milliseconds of its last message. */
   readonly date: number;
-  /** False: only retained messages, which were told nobody knows when. */
+  /** `false` if all messages were retained, so that their age is unknown. */
   readonly isLive: boolean;
-  /** It became a sample of the history. */
+  /** Whether the burst is a sample of the history. */
   readonly isSample: boolean;
 }
 
-/** One message, as it came. */
+/** One message. */
 export interface SysValue {
   readonly topic: string;
   readonly text: string;
-  /** The broker had kept it: told nobody knows when. */
+  /** Whether the message was retained, so that its age is unknown. */
   readonly isRetained: boolean;
 }
 
-/** What is subscribed to. */
+/** The topic filters to subscribe to. `$SYS/#` would include the broker's whole log. */
 export const SYS_FILTERS: readonly string[] = [
   '$SYS/broker/+',
   ...['clients', 'messages', 'publish', 'bytes', 'store', 'subscriptions', 'shared_subscriptions', 'retained messages'],
@@ -60,19 +47,32 @@ export const SYS_FILTERS: readonly string[] = [
 ].map((name) => (name.startsWith('$') ? name : `$SYS/broker/${name}/#`));
 
 const MAX_TOPICS = 2_000;
+/** Bytes. */
 const MAX_PAYLOAD = 1_024;
+/** Characters. */
 const MAX_TOPIC_LENGTH = 512;
+/** Very deep nesting cannot be written as JSON. */
 const MAX_LEVELS = 20;
 
 const UPTIME = '$SYS/broker/uptime';
 
 interface Value {
-  /** Null: what came cannot be. */
+  /** `null` if the value is invalid. */
   readonly text: string | null;
-  /** Number of the connection that it came by. */
+  /** Number of the connection over which the value arrived. */
   readonly connection: number;
 }
 
+/**
+ * The values that a broker publishes below `$SYS`, with a bounded history.
+ *
+ * The last value of each topic is stored while the link exists: Mosquitto 2.0 publishes values only when they change,
+ * and its retained ones expire after a minute, so a silent topic is still valid. Values survive reconnects. They are
+ * dropped when the settings of the link change; when the broker restarted (its uptime decreased) and has not published
+ * them again; and when a number is out of range (counters of 2.0 underflow).
+ *
+ * Messages beyond MAX_TOPICS topics, or larger than the other limits, are ignored.
+ */
 export class SysTopics {
   readonly #session: BrokerSession;
   readonly #history: number;
@@ -102,7 +102,7 @@ export class SysTopics {
     this.#statusChanged(session.status);
   }
 
-  /** A value by its whole topic, such as `$SYS/broker/version`. */
+  /** @param topic such as `$SYS/broker/version` */
   valueOf(topic: string): string | null {
     return this.#values.get(topic)?.text ?? null;
   }
@@ -117,13 +117,13 @@ export class SysTopics {
     return this.#samples;
   }
 
-  /** Runs after each burst of values. */
+  /** Calls the listener after each burst of values. */
   onBurst(listener: (burst: SysBurst) => void): Stop {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Runs for each message at once; one without payload, which clears what the broker kept, has an empty text. */
+  /** Calls the listener for each message. An empty text means that the broker deleted the retained value. */
   onValue(listener: (value: SysValue) => void): Stop {
     this.#valueListeners.add(listener);
     return () => this.#valueListeners.delete(listener);
@@ -154,7 +154,7 @@ export class SysTopics {
     }
   }
 
-  /** The link keeps subscriptions over reconnects; one that fails because the link went down is made at the next connection. */
+  /** The link renews subscriptions after reconnects. Those that failed because the link was lost are repeated here. */
   async #follow(): Promise<void> {
     const results = await Promise.allSettled(
       SYS_FILTERS.map(async (filter) => {
@@ -176,13 +176,13 @@ export class SysTopics {
     const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString();
     for (const listener of this.#valueListeners) listener({ topic, text, isRetained: retain });
     if (text === '') return;
-    const isAbsurd = /^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text));
-    this.#values.set(topic, { text: isAbsurd ? null : text, connection: this.#connection });
+    const isOutOfRange = /^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text));
+    this.#values.set(topic, { text: isOutOfRange ? null : text, connection: this.#connection });
     this.#isLive ||= !retain;
     this.#date = Date.now();
     this.#current = null;
     this.#timer ??= setTimeout(() => {
-      // Not yet: what waits in the socket, because this process was busy, belongs to the burst, too.
+      // Messages that wait in the socket because this process was busy belong to the burst, too.
       setImmediate(() => this.#burstOver());
     }, this.#burstMs);
   }
@@ -211,13 +211,13 @@ export class SysTopics {
   }
 }
 
-/** A refused filter is left alone; one that got no answer is worth another try. */
+/** A refused filter is not repeated; a filter without a response is. */
 const wasInterrupted = (result: PromiseSettledResult<unknown>): boolean =>
   result.status === 'rejected' &&
   result.reason instanceof ServiceError &&
   (result.reason.code === 'BROKER_UNREACHABLE' || result.reason.code === 'BROKER_TIMEOUT');
 
-/** A level that is both a value and a parent stays a parent. */
+/** The value of a topic that is also a parent of other topics is omitted. */
 function treeOf(values: ReadonlyMap<string, Value>): SysTree {
   const root: Record<string, unknown> = {};
   for (const [topic, { text }] of values) {
@@ -242,7 +242,7 @@ function childOf(node: Record<string, unknown>, level: string): Record<string, u
 const ownValue = (node: Record<string, unknown>, key: string): unknown =>
   Object.hasOwn(node, key) ? node[key] : undefined;
 
-/** Not by assignment: a topic level may be called `__proto__`. */
+/** Assignment would fail for a topic level with the name `__proto__`. */
 function define(node: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(node, key, { value, enumerable: true, writable: true, configurable: true });
 }

@@ -1,12 +1,13 @@
 import type { JsonSchema } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, FILTER_QUERY, INTEGER, PAGE_QUERY, STRING } from '../../gateway/rest/schemas.ts';
+import { CLIENT_PROTOCOL_VERSIONS, CLIENT_PROTOCOLS, INFLIGHT_KEYS, QUEUE_KEYS } from './inspect/inspect-data.ts';
 
 export const CLIENT_INSPECT_QUERY: JsonSchema = {
   type: 'object',
   properties: {
     ...PAGE_QUERY,
     ...FILTER_QUERY,
-    filterValue: { type: 'string', maxLength: 65_535, description: 'Matched against user name or client id.' },
+    filterValue: { type: 'string', maxLength: 65_535, description: 'Compared with user name and client id.' },
   },
 };
 
@@ -21,13 +22,13 @@ type Properties = Readonly<Record<string, JsonSchema>>;
 const integers = (...names: string[]): JsonSchema =>
   closed(Object.fromEntries(names.map((name) => [name, INTEGER])), { required: [] });
 
-/** Everything but the client id may be unknown to the source, and is left out then. */
+/** Fields that the source does not know are omitted, except the client id. */
 const SUMMARY: Properties = {
-  username: { type: 'string', description: '`<anonymous>` when the client gave none.' },
+  username: { type: 'string', description: '`<anonymous>` if the client gave none.' },
   clientid: STRING,
   address: { type: 'string', description: 'IP address.' },
-  protocol: { type: 'string', enum: ['MQTT', 'MQTT-SN', 'MQTT-WS'] },
-  protocolVersion: { type: 'string', enum: ['v3.1', 'v3.1.1', 'v5'] },
+  protocol: { type: 'string', enum: CLIENT_PROTOCOLS },
+  protocolVersion: { type: 'string', enum: CLIENT_PROTOCOL_VERSIONS },
   connected: BOOLEAN,
   lastConnect: { type: 'integer', description: 'Epoch milliseconds.' },
   lastDisconnect: { type: ['integer', 'null'], description: 'Epoch milliseconds; null if never disconnected.' },
@@ -41,7 +42,7 @@ const CONNECTED_CLIENT: JsonSchema = closed(
   { required: ['username', 'clientid'], title: 'ConnectedClient' },
 );
 
-/** Client ids instead of objects with `verbose=false`. */
+/** With `verbose=false` client ids instead of objects. */
 export const CONNECTED_CLIENTS: JsonSchema = {
   oneOf: [
     { type: 'array', items: CONNECTED_CLIENT },
@@ -82,28 +83,8 @@ export const CONNECTED_CLIENT_DETAIL: JsonSchema = closed(
     listener: closed({ port: INTEGER, bind_address: STRING }, { required: ['port'] }),
     will: WILL,
     subscriptions: { type: 'array', items: STRING, description: 'Topic filters.' },
-    queues: integers(
-      'bytesIn',
-      'bytesOut',
-      'bytesMax',
-      'messagesIn',
-      'messagesMax',
-      'messagesInQos12',
-      'messagesOut',
-      'messagesOutQos12',
-      'pagedMessagesOut',
-      'pagedMessagesMax',
-    ),
-    inflight: integers(
-      'bytesIn',
-      'bytesOut',
-      'bytesMax',
-      'messagesIn',
-      'messagesInMax',
-      'messagesOut',
-      'messagesOutMax',
-      'messagesMax',
-    ),
+    queues: integers(...QUEUE_KEYS),
+    inflight: integers(...INFLIGHT_KEYS),
   },
   { required: ['username', 'clientid'], title: 'ConnectedClientDetail' },
 );
@@ -117,7 +98,8 @@ export const CLIENT_DISCONNECT: JsonSchema = closed(
     force: {
       type: 'boolean',
       default: false,
-      description: 'Where only whole accounts can be disconnected: also when others use the account of the client.',
+      description:
+        'Only for brokers that disconnect whole accounts: also disconnect the client if other clients use its account.',
     },
   },
   { required: ['clientid'], title: 'ClientDisconnect', examples: [{ clientid: 'meter-7' }] },
@@ -125,7 +107,7 @@ export const CLIENT_DISCONNECT: JsonSchema = closed(
 
 export const DISCONNECTED: JsonSchema = closed({}, { title: 'Disconnected' });
 
-/** Documented spellings of when retained messages are sent; "null" and null are as if it was not there. */
+/** Documented values of `send_retain`; "null" and null mean that it is absent. */
 export const SEND_RETAIN = { ALWAYS: 'always', NEW: 'new', NEVER: 'never' } as const;
 
 export const CLIENT_SUBSCRIBE: JsonSchema = closed(

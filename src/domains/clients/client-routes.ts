@@ -83,7 +83,7 @@ const CONTROLLED = {
   errors: [400, ...ERRORS],
 } as const;
 
-const LIMITED = '405 NOT_SUPPORTED_BY_BROKER where the broker cannot do it; the message says what would help.';
+const LIMITED = '405 NOT_SUPPORTED_BY_BROKER if the broker does not support it; the message names the remedy.';
 
 const wantsAll = ({ query }: RouteInput) => query.count === undefined || query.count === -1;
 
@@ -106,7 +106,7 @@ export const clientRoutes: readonly Route[] = [
     section: '4.8',
     summary: 'List the clients of a broker',
     description:
-      'Connected clients, and persistent sessions with connected false. What the broker cannot tell is left out.',
+      'Connected clients, and persistent sessions with `connected` false. Fields that the broker does not know are omitted.',
     query: CLIENT_INSPECT_QUERY,
     operation: LIST,
     variables: (input) => ({
@@ -114,7 +114,6 @@ export const clientRoutes: readonly Route[] = [
       first: wantsAll(input) ? 1_000 : input.query.count,
       offset: input.query.offset,
       filter: filterOf(input),
-      // The broker is asked for them.
       verbose: input.query.verbose !== false,
     }),
     pick: 'project.broker.connectedClients.nodes',
@@ -131,7 +130,7 @@ export const clientRoutes: readonly Route[] = [
     path: `${INSPECT}/detail`,
     role: 'VIEWER',
     section: '4.8',
-    summary: 'Read everything that is known of one client',
+    summary: 'Read all known fields of one client',
     query: CLIENT_DETAIL_QUERY,
     operation: DETAIL,
     variables: ({ params, query }) => ({ ...params, clientId: query.clientid }),
@@ -146,7 +145,7 @@ export const clientRoutes: readonly Route[] = [
     ...CONTROLLED,
     path: `${CONTROL}/disconnect`,
     summary: 'Disconnect a client',
-    description: `400 IN_USE where only its whole account could be disconnected, and others use that: \`info.clients\` names them. ${LIMITED}`,
+    description: `400 IN_USE if only the whole account can be disconnected, and other clients use it: \`info.clients\` lists them. ${LIMITED}`,
     body: CLIENT_DISCONNECT,
     operation: mutation('disconnectClient'),
     variables: ({ params, body: { clientid, force } }) => ({ input: { ...params, clientId: clientid, force } }),

@@ -18,16 +18,16 @@ import type { ClientSource, ConnectedClientDetail, ConnectedClientSummary } from
 import type { OwnConnections } from './own-connections.ts';
 import { QueueReader } from './queue-reader.ts';
 
-export interface ClientConnection extends ListConnection<ClientView> {
+interface ClientConnection extends ListConnection<ClientView> {
   readonly isComplete: boolean;
   readonly since: number | null;
   readonly asOf: number;
 }
 
-/** Who is connected to a broker now, without the persistent sessions that are offline. */
+/** The connected clients of a broker, without offline persistent sessions. */
 export interface ConnectedClients {
   readonly clients: readonly ConnectedClientSummary[];
-  /** False: others may be connected that nobody can tell of. */
+  /** `false` if unknown clients may be connected. */
   readonly isComplete: boolean;
   readonly viewOf: (client: ConnectedClientSummary) => ClientView;
 }
@@ -37,28 +37,28 @@ export interface ClientsEvent {
   readonly views: (clients: readonly ConnectedClientSummary[]) => ClientView[];
 }
 
-/** Compared with client id and user name; either may match. */
+/** Compared with client id and user name; one of them must match. */
 export interface ClientNameFilter {
   readonly value: string;
-  /** Default `contains`. */
+  /** Default: `contains`. */
   readonly mode?: FilterMode | null | undefined;
 }
 
-export interface ClientPageArguments extends PageArguments {
+interface ClientPageArguments extends PageArguments {
   readonly filter?: ClientNameFilter | null | undefined;
-  /** Only those that are connected, or only persistent sessions that are not. */
+  /** `true`: only connected clients. `false`: only offline persistent sessions. */
   readonly connected?: boolean | null | undefined;
-  /** Only those of this user name. */
+  /** Only clients of this user name. */
   readonly username?: string | null | undefined;
 }
 
-export interface ClientServiceOptions {
+interface ClientServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly brokers: Pick<BrokerCache, 'onRemove'>;
   readonly own: OwnConnections;
 }
 
-/** Who is connected to brokers: one observation per broker, shared by everybody who looks. */
+/** The clients of all brokers. All callers share one registry per broker. */
 export class ClientService {
   readonly #runtimes: BrokerRuntimes;
   readonly #own: OwnConnections;
@@ -68,7 +68,7 @@ export class ClientService {
   constructor({ runtimes, brokers, own }: ClientServiceOptions) {
     this.#runtimes = runtimes;
     this.#own = own;
-    // Other settings of a broker make another runtime: whoever watches goes on with that.
+    // Changed settings of a broker create another runtime, with which watchers continue.
     runtimes.onRuntime(({ id, controls, link }, change) => {
       const registry = this.#registries.get(id);
       if (change === 'OPENED') registry?.attach(controls, link);
@@ -80,11 +80,11 @@ export class ClientService {
     });
   }
 
-  /** Errors: INVALID, and those of a broker that cannot be asked. */
+  /** Errors: INVALID, and those of an unreachable broker. */
   async page(broker: BrokerRecord, args: ClientPageArguments): Promise<ClientConnection> {
     const { first, last } = checkedPage(args);
     if (last !== null || args.before != null) {
-      throw new ServiceError('INVALID', 'Clients are paged forwards: use first and after');
+      throw new ServiceError('INVALID', 'Clients can only be paged forwards: use `first` and `after`');
     }
     const { after, connected, username } = args;
     const query: ClientPageQuery = {
@@ -114,13 +114,14 @@ export class ClientService {
   }
 
   /**
-   * One client with everything the broker tells of it; null when there is none. In a cluster where several nodes have one of this id:
-   * that of `nodeId`, else the one that is connected, and of those the one that came last. Errors: of a broker that cannot be asked.
+   * Returns one client with all fields that the broker reports; `null` if it does not exist. If several nodes of a
+   * cluster have a client of this id: the client of `nodeId`, else the connected client, and of several the one that
+   * connected last. Errors: those of an unreachable broker.
    */
   async find(broker: BrokerRecord, clientId: string, nodeId?: number | null): Promise<ClientView | null> {
-    const place = { clientid: clientId, ...(nodeId == null ? {} : { node: nodeId }) };
+    const ref = { clientid: clientId, ...(nodeId == null ? {} : { node: nodeId }) };
     return this.#runtimes.ask(broker, async (runtime) => {
-      const known = await detailOf(runtime, place);
+      const known = await detailOf(runtime, ref);
       if (known === null) return null;
       const { source, asOf } = await sourceOf(runtime, known);
       const isGateway = known.gateway === true || this.#own.has(clientId);
@@ -131,7 +132,7 @@ export class ClientService {
     });
   }
 
-  /** All that are connected, or those of them that match, in one piece. Errors: of a broker that cannot be asked. */
+  /** All connected clients that match. Errors: those of an unreachable broker. */
   async connected(broker: BrokerRecord, filter?: ClientNameFilter): Promise<ConnectedClients> {
     const query = { connected: true, ...filterQuery(filter) };
     const page = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).page(query));
@@ -143,17 +144,17 @@ export class ClientService {
     };
   }
 
-  /** Before clients are disconnected: see ClientRegistry. */
+  /** See ClientRegistry. */
   expectEnds(broker: BrokerRecord, clientIds: readonly string[]): (ended: readonly string[]) => Promise<void> {
     return this.#registries.get(broker.id)?.expectEnds(clientIds) ?? (async () => undefined);
   }
 
-  /** All clients now, then each change. Errors: of a broker that cannot be asked. */
+  /** Sends all clients, then each change. Errors: those of an unreachable broker. */
   watch(broker: BrokerRecord, options: SubscriberOptions): Promise<LiveSource<ClientRegistryEvent>> {
     return this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).watch(options));
   }
 
-  /** An event of `watch`, with its clients as the graph shows them. */
+  /** Converts an event of `watch` for the graph. */
   eventOf(broker: BrokerRecord, event: ClientRegistryEvent): ClientsEvent {
     const state = stateIn(event);
     if (state === null) return { event, views: () => [] };
@@ -173,8 +174,8 @@ export class ClientService {
       state,
       isOneOfMany,
       isOwn: (clientId) => this.#own.has(clientId),
-      readDetail: (place) => this.#runtimes.ask(broker, (runtime) => detailOf(runtime, place)),
-      queues: new QueueReader((question) => this.#runtimes.ask(broker, ({ controls }) => question(controls))),
+      readDetail: (client) => this.#runtimes.ask(broker, (runtime) => detailOf(runtime, client)),
+      queues: new QueueReader((request) => this.#runtimes.ask(broker, ({ controls }) => request(controls))),
     };
   }
 

@@ -9,36 +9,39 @@ import type {
 } from './inspect/inspect-data.ts';
 import type { QueueReader } from './queue-reader.ts';
 
-/** A client as the graph shows it. */
+/** A client in the graph. */
 export interface ClientView {
   readonly broker: BrokerRecord;
-  /** The summary; with `isDetailed` everything the broker tells. */
+  /** The summary; with `isDetailed` all fields that the broker reports. */
   readonly known: ConnectedClientDetail;
   readonly isDetailed: boolean;
-  /** A connection of this service itself. */
+  /** Whether the client is a connection of this service itself. */
   readonly isGateway: boolean;
   readonly source: ClientSource;
   /** Epoch milliseconds. */
   readonly asOf: number;
-  /** One of so many that the broker is not asked about each. */
+  /** Whether the list is too long to read the details of each client. */
   readonly isOneOfMany: boolean;
-  /** Asks the broker, once for this view and if it may. Null: the client has gone, or the broker may not be asked. */
+  /** Reads the details from the broker, once per view. `null` if the client is gone, or `mayAsk` returns false. */
   readDetail(mayAsk: () => Promise<boolean>): Promise<ConnectedClientDetail | null>;
-  /** What waits now, asked for where what is known of it is older than `asOf`. Null: not told, or as with `readDetail`. */
+  /**
+   * The current queues; read from the broker if those in `known` are older than `asOf`. `null`: unknown, or as
+   * `readDetail`.
+   */
   readQueues(mayAsk: () => Promise<boolean>): ClientQueues | null | Promise<ClientQueues | null>;
 }
 
-/** What all clients of one list have in common. */
+/** The common data of all clients of one list. */
 export interface ClientList {
   readonly broker: BrokerRecord;
   readonly state: ClientListState;
   readonly isOneOfMany: boolean;
   readonly isOwn: (clientId: string) => boolean;
-  readonly readDetail: (place: ClientRef) => Promise<ConnectedClientDetail | null>;
+  readonly readDetail: (client: ClientRef) => Promise<ConnectedClientDetail | null>;
   readonly queues: QueueReader;
 }
 
-/** A client in a list: its summary is at hand, for more the broker is asked. */
+/** A client in a list: has its summary, and reads further fields from the broker. */
 export class ListedClient implements ClientView {
   readonly known: ConnectedClientSummary;
   readonly isDetailed = false;

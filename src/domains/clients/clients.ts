@@ -5,14 +5,13 @@ import { ClientService } from './client-service.ts';
 import { ClientControlService } from './control/client-control-service.ts';
 import { OwnConnections } from './own-connections.ts';
 
-export interface ClientsOptions {
+interface ClientsOptions {
   readonly runtimes: BrokerRuntimes;
   readonly brokers: BrokerCache;
   readonly closers: Closers;
 }
 
-/** Who is connected to brokers, and what is done to them; both know which connections are those of this service itself. */
-export interface Clients {
+interface Clients {
   readonly clients: ClientService;
   readonly clientControl: ClientControlService;
 }

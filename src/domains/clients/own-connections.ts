@@ -1,10 +1,10 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 
-/** Client ids of the connections that this service itself has to brokers. */
+/** The client ids of this service's own connections to brokers. */
 export class OwnConnections {
   readonly #ids = new Set<string>();
-  /** Up to the last `-` of an id. */
+  /** Parts of client ids up to and including the last `-`. */
   readonly #prefixes = new Set<string>();
 
   constructor(runtimes: Pick<BrokerRuntimes, 'onRuntime'>) {
@@ -21,13 +21,16 @@ export class OwnConnections {
     });
   }
 
-  /** Also of the connection that a link opens and ends at once, to see whether a log tells of it, and of that of a bridge to the other broker. */
+  /**
+   * Includes the short connection that proves that the log is published (`-probe`), and a bridge's remote one
+   * (`-remote`).
+   */
   has(clientId: string): boolean {
     const id = clientId.replace(/-(probe|remote)$/, '');
     return this.#ids.has(id) || this.#prefixes.has(id.slice(0, id.lastIndexOf('-') + 1));
   }
 
-  /** Errors: IN_USE for a connection of this service, which nothing may be done to by way of itself. */
+  /** Errors: IN_USE for a connection of this service. */
   refuse(clientId: string): void {
     if (this.has(clientId)) throw ownConnection(clientId);
   }

@@ -4,43 +4,46 @@ import { type ClientRef, keyOf } from './inspect/client-key.ts';
 import { getQueues, MAX_QUEUE_IDS } from './inspect/inspect-control.ts';
 import type { ClientQueues } from './inspect/inspect-data.ts';
 
+/** Sends a request to the broker over its current connection. */
+type Ask = <T>(request: (caller: ControlCaller) => Promise<T>) => Promise<T>;
+
 /**
- * What waits for the clients of one list, as it is when somebody looks: it changes with every message, so nobody is told of its
- * changes, and what was listed grows old. Clients that are looked at in the same moment, as those of a page are, are asked for
- * together: a question for every MAX_QUEUE_IDS.
+ * Reads the current queues of the clients in one list. Queues change with every message, so events do not contain them.
+ * Clients that are read in the same turn of the event loop, such as those of a page, share one request per
+ * MAX_QUEUE_IDS.
  */
 export class QueueReader {
   readonly #ask: Ask;
-  /** Whom the next question is about, by key. */
+  /** The clients of the next request, by key. */
   #collected = new Map<string, ClientRef>();
-  #answer: Promise<ReadonlyMap<string, ClientQueues>> | null = null;
+  #next: Promise<ReadonlyMap<string, ClientQueues>> | null = null;
 
   constructor(ask: Ask) {
     this.#ask = ask;
   }
 
-  /** Null: there is no such client any more, or the broker may not be asked. Errors: of a broker that cannot be asked. */
+  /** `null` if the client no longer exists, or `mayAsk` returns false. Errors: those of an unreachable broker. */
   async read(client: ClientRef, mayAsk: () => Promise<boolean>): Promise<ClientQueues | null> {
     const key = keyOf(client);
     this.#collected.set(key, client);
-    this.#answer ??= this.#read(mayAsk);
-    return (await this.#answer).get(key) ?? null;
+    this.#next ??= this.#read(mayAsk);
+    return (await this.#next).get(key) ?? null;
   }
 
   async #read(mayAsk: () => Promise<boolean>): Promise<ReadonlyMap<string, ClientQueues>> {
     const may = mayAsk();
-    // What is looked at in this moment has been by then.
+    // By then all reads of this turn are collected.
     await immediate();
     const isAllowed = await may;
     const clients = [...this.#collected];
     this.#collected = new Map();
-    this.#answer = null;
+    this.#next = null;
     const found = new Map<string, ClientQueues>();
     for (let start = 0; isAllowed && start < clients.length; start += MAX_QUEUE_IDS) {
-      const some = clients.slice(start, start + MAX_QUEUE_IDS);
-      const places = some.map(([, place]) => place);
-      const queues = await this.#ask((caller) => getQueues(caller, places));
-      for (const [index, [key]] of some.entries()) {
+      const chunk = clients.slice(start, start + MAX_QUEUE_IDS);
+      const refs = chunk.map(([, ref]) => ref);
+      const queues = await this.#ask((caller) => getQueues(caller, refs));
+      for (const [index, [key]] of chunk.entries()) {
         const entry = queues[index];
         if (entry) found.set(key, entry);
       }
@@ -48,6 +51,3 @@ export class QueueReader {
     return found;
   }
 }
-
-/** Lets the broker be asked, by whatever connection it has then. */
-export type Ask = <T>(question: (caller: ControlCaller) => Promise<T>) => Promise<T>;

@@ -7,36 +7,38 @@ import { MessageTail, type TailLimits } from './message-tail.ts';
 interface OpenTail {
   readonly filter: string;
   readonly tail: MessageTail;
-  /** Settles with the broker's first answer. */
+  /** Settles with the broker's first response. */
   ready: Promise<void>;
   isReady: boolean;
-  isOver: boolean;
-  /** Null: not subscribed at present. */
+  isClosed: boolean;
+  /** `null` while not subscribed. */
   stop: Stop | null;
-  /** Epoch milliseconds since when nobody reads it; null: somebody does. */
+  /** Epoch milliseconds since when the tail has no subscribers; `null` if it has some. */
   idleSince: number | null;
 }
 
-export interface BrokerTailsOptions {
+interface BrokerTailsOptions {
   readonly observer: LeasedLink;
   /** Longest wait for the observing connection. */
   readonly timeoutMs: number;
-  /** A tail that nobody reads goes on so long, so that who comes back finds what was told meanwhile. */
+  /** Time until a tail without subscribers ends. A subscriber that reconnects meanwhile misses no messages. */
   readonly graceMs: number;
   /** Called when the last tail has ended. */
   readonly onEmpty: () => void;
 }
 
-/** Of one broker at once. */
+/** Per broker. */
 export const MAX_FILTERS = 20;
+/** Per broker. */
 export const MAX_TAILS = 100;
 
 /**
- * The tails of one broker: one for each filter and limits whatever the number of subscribers, one MQTT subscription (QoS 0, so
- * that the broker queues nothing) for each filter, all on the broker's observing connection, which is let go with the last tail.
+ * The tails of one broker. All subscribers with the same filter and limits share a tail. Each filter has one MQTT
+ * subscription (QoS 0, so the broker queues no messages) on the broker's observing connection, which closes with the
+ * last tail.
  *
- * Outlives connections: `detach` when the broker's link goes for good or gets other settings, `attach` with the next one.
- * Tails are told what happened and go on; one whose filter the broker refuses from then on ends with the error.
+ * Outlives connections: call `detach` before the broker's link closes, `attach` with the next one. Tails report the
+ * loss of the connection and continue. If the broker later refuses the filter, the tail ends with the error.
  */
 export class BrokerTails {
   readonly #options: BrokerTailsOptions;
@@ -51,7 +53,7 @@ export class BrokerTails {
     this.#observer = options.observer;
   }
 
-  /** The tail of a filter that was checked. Errors: RATE_LIMITED, NOT_ALLOWED (of the broker), and those of a link. */
+  /** Opens the tail of a valid filter. Errors: RATE_LIMITED, NOT_ALLOWED (by the broker), and those of a link. */
   async open(filter: string, limits: TailLimits): Promise<MessageTail> {
     const key = `${limits.maxRate} ${limits.maxPayloadBytes} ${filter}`;
     const known = this.#tails.get(key) ?? this.#create(key, filter, limits);
@@ -62,19 +64,19 @@ export class BrokerTails {
 
   attach(observer: LeasedLink): void {
     this.#observer = observer;
-    if (this.#tails.size > 0) this.#hold();
+    if (this.#tails.size > 0) this.#acquire();
   }
 
   detach(): void {
     this.#observer = null;
-    this.#letGo();
+    this.#release();
     for (const open of this.#tails.values()) {
       open.stop = null;
       open.tail.connectionChanged(false);
     }
   }
 
-  /** Ends all tails, with the error if there is one. */
+  /** Ends all tails, with the error if given. */
   close(error?: ServiceError): void {
     for (const [key, open] of this.#tails) this.#end(key, open, error);
   }
@@ -82,13 +84,18 @@ export class BrokerTails {
   #create(key: string, filter: string, limits: TailLimits): OpenTail {
     if (this.#limitOn(filter) !== null) this.#endIdle(0);
     const limit = this.#limitOn(filter);
-    if (limit !== null) throw new ServiceError('RATE_LIMITED', `At most ${limit} of one broker are followed at once`);
+    if (limit !== null) {
+      throw new ServiceError(
+        'RATE_LIMITED',
+        `At most ${limit} can be followed per broker: end another subscription first`,
+      );
+    }
     const open: OpenTail = {
       filter,
       tail: new MessageTail(limits),
       ready: Promise.resolve(),
       isReady: false,
-      isOver: false,
+      isClosed: false,
       stop: null,
       idleSince: null,
     };
@@ -101,15 +108,15 @@ export class BrokerTails {
     return open;
   }
 
-  /** Null: there is room for one more tail. */
+  /** The limit that one more tail would exceed; `null` if it would exceed none. */
   #limitOn(filter: string): string | null {
-    if (this.#tails.size >= MAX_TAILS) return `${MAX_TAILS} filters with limits`;
+    if (this.#tails.size >= MAX_TAILS) return `${MAX_TAILS} combinations of topic filter and limits`;
     const filters = new Set([...this.#tails.values()].map((open) => open.filter));
     return filters.size >= MAX_FILTERS && !filters.has(filter) ? `${MAX_FILTERS} topic filters` : null;
   }
 
   async #begin(key: string, open: OpenTail): Promise<void> {
-    const { session } = this.#hold();
+    const { session } = this.#acquire();
     await whenConnected(session, this.#options.timeoutMs);
     await this.#subscribe(key, open, session);
     open.isReady = true;
@@ -120,14 +127,14 @@ export class BrokerTails {
     const onRefused = (error: ServiceError) => this.#end(key, open, refusalOf(filter, error));
     try {
       const stop = await session.subscribe(filter, tail.receive, { onRefused });
-      if (open.isOver || this.#lease?.session !== session) stop();
+      if (open.isClosed || this.#lease?.session !== session) stop();
       else open.stop = stop;
     } catch (error) {
       throw refusalOf(filter, error);
     }
   }
 
-  /** On a connection that knows nothing of the tail yet. What fails for want of an answer is tried with the next one. */
+  /** Subscribes again on a new connection. If the broker does not respond, the next connection retries. */
   async #resume(key: string, open: OpenTail, session: BrokerSession): Promise<void> {
     try {
       await this.#subscribe(key, open, session);
@@ -137,14 +144,14 @@ export class BrokerTails {
     }
   }
 
-  #hold(): LinkLease {
+  #acquire(): LinkLease {
     if (this.#lease !== null) return this.#lease;
     if (this.#observer === null) throw new ServiceError('BROKER_UNREACHABLE', 'Not connected yet');
     const lease = this.#observer.acquire();
     this.#lease = lease;
     this.#stopStatus = lease.session.onStatus(({ state }) => {
       for (const [key, open] of this.#tails) {
-        // The link itself subscribes again to what it has been subscribed to.
+        // The link itself renews existing subscriptions.
         if (state !== 'CONNECTED' || open.stop !== null) open.tail.connectionChanged(state === 'CONNECTED');
         else if (open.isReady) void this.#resume(key, open, lease.session);
       }
@@ -152,13 +159,13 @@ export class BrokerTails {
     return lease;
   }
 
-  #letGo(): void {
+  #release(): void {
     this.#stopStatus();
     this.#lease?.release();
     this.#lease = null;
   }
 
-  /** Those that nobody has read for so long; one that nobody was seen to leave yet is about to be read. */
+  /** Ends tails that have had no subscribers for this time. A tail without `idleSince` may have just been opened. */
   #endIdle(forMs: number): void {
     const now = Date.now();
     for (const [key, open] of this.#tails) {
@@ -170,13 +177,13 @@ export class BrokerTails {
   }
 
   #end(key: string, open: OpenTail, error?: unknown): void {
-    if (open.isOver) return;
-    open.isOver = true;
+    if (open.isClosed) return;
+    open.isClosed = true;
     this.#tails.delete(key);
     open.stop?.();
     open.tail.close(error);
     if (this.#tails.size > 0) return;
-    this.#letGo();
+    this.#release();
     if (this.#sweep) clearInterval(this.#sweep);
     this.#sweep = null;
     this.#options.onEmpty();
@@ -190,7 +197,7 @@ function refusalOf(filter: string, error: unknown): unknown {
   if (!(error instanceof ServiceError) || error.code !== 'NOT_ALLOWED') return error;
   return new ServiceError(
     'NOT_ALLOWED',
-    `The broker does not let this service subscribe to "${filter}": the user that it connects with needs the right to subscribe to this filter and the right to receive what is published there (subscribePattern and publishClientReceive in dynamic security)`,
+    `The broker does not allow this service to subscribe to "${filter}": the user of this service needs permission to subscribe to this filter and to receive messages on it (subscribePattern and publishClientReceive in dynamic security)`,
     { info: { filter, missing: ['subscribePattern', 'publishClientReceive'] }, cause: error },
   );
 }

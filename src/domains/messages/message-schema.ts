@@ -10,7 +10,7 @@ function textOf({ payload, payloadBytes }: TopicMessage): string | null {
   if (isUtf8(payload)) return payload.toString();
   if (payload.length === payloadBytes) return null;
   try {
-    // As the beginning of a longer text: bytes of a character that was cut are left out.
+    // The beginning of a longer text: omits the bytes of a truncated character.
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(payload, { stream: true });
   } catch {
     return null;
@@ -18,29 +18,30 @@ function textOf({ payload, payloadBytes }: TopicMessage): string | null {
 }
 
 const TopicMessageType = builder.objectRef<TopicMessage>('TopicMessage').implement({
-  description: 'A message as it came to this service.',
+  description: 'A message that this service received.',
   fields: (t) => ({
-    topic: t.exposeString('topic', { description: 'What it was published to.' }),
+    topic: t.exposeString('topic', { description: 'The topic of the message.' }),
     payload: t.string({
-      description: 'As text, up to the last whole character of what is told. Null: it is no UTF-8.',
+      description:
+        'The first `maxPayloadBytes` bytes as text, without a truncated last character. Null if the payload is not UTF-8.',
       nullable: true,
       resolve: textOf,
     }),
     payloadBase64: t.string({
-      description: 'The first `maxPayloadBytes` bytes, exactly as they came.',
+      description: 'The first `maxPayloadBytes` bytes.',
       resolve: ({ payload }) => payload.toString('base64'),
     }),
-    payloadBytes: t.exposeInt('payloadBytes', { description: 'Of the whole payload.' }),
+    payloadBytes: t.exposeInt('payloadBytes', { description: 'Size of the whole payload.' }),
     isTruncated: t.boolean({
-      description: 'The payload is longer than `maxPayloadBytes`: only its beginning is told.',
+      description: 'Whether the payload is longer than `maxPayloadBytes`.',
       resolve: ({ payload, payloadBytes }) => payload.length < payloadBytes,
     }),
     qos: t.exposeInt('qos', {
       description:
-        'That the message came with. A tail subscribes with 0, so that the broker queues nothing for it, and brokers then send everything with 0.',
+        'The QoS of delivery. A tail subscribes with QoS 0, so that the broker queues no messages, and brokers then send all messages with 0.',
     }),
     retain: t.exposeBoolean('retain', {
-      description: 'The broker had kept the message, and sent it because the filter was subscribed to.',
+      description: 'Whether this is a retained message, sent because of the new subscription.',
     }),
     receivedAt: t.field({
       description: 'By the clock of this service.',
@@ -52,18 +53,18 @@ const TopicMessageType = builder.objectRef<TopicMessage>('TopicMessage').impleme
 
 const MessagesEvent = builder.objectRef<TailEvent>('MessagesEvent').implement({
   description:
-    'First the last messages that are at hand, up to 100, then those that come; of a short time in one event.',
+    'The first event has up to 100 buffered messages, further events new ones. Messages that arrive in quick succession share an event.',
   fields: (t) => ({
     ...eventFields(t, (event) => event),
     messages: t.field({ description: 'Oldest first.', type: [TopicMessageType], resolve: messagesOf }),
     leftOut: t.int({
       description:
-        'Messages that are not told since the event before: more came than `maxRate`, or topics and payloads of more than 1 MiB in a second.',
+        'Number of messages omitted since the previous event, because more than `maxRate` messages or more than 1 MiB arrived in a second.',
       resolve: (event) => (event.kind === 'CHANGE' ? event.change.leftOut : 0),
     }),
     isConnected: t.boolean({
       description:
-        'SNAPSHOT, CHANGE: false when the connection to the broker is lost. What is published until an event says true again is missed, and not counted.',
+        'SNAPSHOT, CHANGE: false if the connection to the broker is lost. Messages until the next event with true are missed, and not counted.',
       nullable: true,
       resolve: (event) => stateIn(event)?.isConnected ?? null,
     }),
@@ -78,21 +79,21 @@ const DEFAULT_PAYLOAD_BYTES = 1_024;
 builder.subscriptionFields((t) => ({
   messages: t.field({
     description:
-      'The messages that match a topic filter, live: those that the user may read with whom this service connects to the broker. Retained ones come first. The stream ends when the broker withdraws the right to the filter.',
+      'The messages that match a topic filter, live, as far as the broker allows this service’s user to read them. Retained messages are sent first. The stream ends when the broker withdraws the permission for the filter.',
     type: MessagesEvent,
     ...onBroker('EDITOR'),
     args: {
-      brokerId: t.arg.id({ description: 'Of a broker in a project where the caller has EDITOR.', required: true }),
+      brokerId: t.arg.id({ description: 'A broker in a project where the caller has EDITOR.', required: true }),
       filter: t.arg.string({
         description: 'MQTT topic filter: `plant/+/state`, `#`, `$SYS/#`. Not `$share/…` or `$CONTROL/…`.',
         required: true,
       }),
       maxRate: t.arg.int({
-        description: `Messages told each second in the long run, 1 to ${MAX_RATE}; as many may come at once.`,
+        description: `Maximum number of messages per second, 1 to ${MAX_RATE}, with bursts of the same size.`,
         defaultValue: DEFAULT_RATE,
       }),
       maxPayloadBytes: t.arg.int({
-        description: `Bytes told of each payload, 0 to ${MAX_PAYLOAD_BYTES}.`,
+        description: `Maximum number of bytes of each payload, 0 to ${MAX_PAYLOAD_BYTES}.`,
         defaultValue: DEFAULT_PAYLOAD_BYTES,
       }),
       after: t.arg.float(resumeArgument),

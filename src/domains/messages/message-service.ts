@@ -7,25 +7,25 @@ import { BrokerTails } from './broker-tails.ts';
 import type { TailEvent, TailLimits } from './message-tail.ts';
 import { tailFilterProblem } from './tail-filter.ts';
 
-export interface MessageServiceOptions {
+interface MessageServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly brokers: BrokerCache;
-  /** Why the messages of a broker cannot be told, since there are several brokers behind it; null: they can. Default: of each. */
+  /** Why messages of a broker cannot be followed (a cluster); `null` if they can. Default: always `null`. */
   readonly refusalOf?: (broker: BrokerRecord) => string | null;
-  /** Longest wait for a broker, milliseconds. */
+  /** Longest wait for a broker, in milliseconds. */
   readonly timeoutMs: number;
-  /** How long a tail goes on that nobody reads. Default 10,000 ms. */
+  /** Time until a tail without subscribers ends, in milliseconds. Default: 10,000. */
   readonly graceMs?: number;
 }
 
-export interface TailArguments extends TailLimits {
+interface TailArguments extends TailLimits {
   readonly filter: string;
 }
 
 export const MAX_RATE = 1_000;
 export const MAX_PAYLOAD_BYTES = 65_536;
 
-/** Live tails of topic filters: what this service's own user may read on the broker, as it comes. */
+/** Live tails of topic filters: the messages that this service's own user may read on a broker. */
 export class MessageService {
   readonly #options: MessageServiceOptions;
   readonly #tails = new Map<string, BrokerTails>();
@@ -41,9 +41,10 @@ export class MessageService {
   }
 
   /**
-   * What is held of the messages, then those that come. Errors: INVALID (nothing is sent then), NOT_SUPPORTED_BY_BROKER, RATE_LIMITED (too many tails), NOT_ALLOWED
-   * (the broker refuses the filter), and those of a broker that cannot be asked. The stream ends with NOT_ALLOWED when the broker
-   * refuses the filter later, and with NOT_FOUND when the broker is removed.
+   * Sends the buffered messages, then new ones. Errors: INVALID (before any request to the broker),
+   * NOT_SUPPORTED_BY_BROKER, RATE_LIMITED (too many tails), NOT_ALLOWED (the broker refuses the filter), and those of
+   * an unreachable broker. The stream ends with NOT_ALLOWED if the broker refuses the filter later, and with NOT_FOUND
+   * when the broker is removed.
    */
   async watch(
     broker: BrokerRecord,

@@ -3,12 +3,12 @@ import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-sour
 import type { BrokerMessage } from '../../protocol/mqtt/broker-session.ts';
 import { TokenBucket } from './token-bucket.ts';
 
-/** A message of a broker as a tail tells it. */
+/** A message in a tail. */
 export interface TopicMessage {
   readonly topic: string;
-  /** At most as many bytes as the tail tells. */
+  /** Truncated to `maxPayloadBytes` of the tail. */
   readonly payload: Buffer;
-  /** Bytes of the whole payload. */
+  /** Size of the whole payload. */
   readonly payloadBytes: number;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
@@ -17,53 +17,54 @@ export interface TopicMessage {
 }
 
 export interface TailLimits {
-  /** Messages told each second; as many may come at once. */
+  /** Maximum number of messages per second, with bursts of the same size. Further messages are counted in `leftOut`. */
   readonly maxRate: number;
-  /** Bytes of a payload that are told. */
+  /** Maximum number of bytes that are sent of a payload. */
   readonly maxPayloadBytes: number;
 }
 
-export interface TailSnapshot {
-  /** The last ones, oldest first. */
+interface TailSnapshot {
+  /** The last messages, oldest first. */
   readonly messages: readonly TopicMessage[];
   readonly isConnected: boolean;
 }
 
-export interface TailChange extends TailSnapshot {
-  /** Messages that are not told, since the change before. */
+interface TailChange extends TailSnapshot {
+  /** Number of messages that were omitted since the previous change. */
   readonly leftOut: number;
 }
 
 export type TailEvent = BroadcastEvent<TailSnapshot, TailChange>;
 
-/** Messages of so long a time ride in one event. */
+/** Interval in which messages are batched into one event. */
 const BATCH_MS = 50;
-/** What is left out while nothing is told waits so long. */
+/** Longest delay of the number of omitted messages if no message is sent. */
 const LEFT_OUT_MS = 500;
-/** Bytes of topics and payloads told each second, whatever `maxRate` allows. */
+/** Bytes of topics and payloads, independent of `maxRate`. */
 const MAX_BYTES_PER_SECOND = 1024 * 1024;
-const MAX_HELD_MESSAGES = 100;
-const MAX_HELD_BYTES = 256 * 1024;
-/** Bytes of the changes that are kept for those who read slowly or come back: seconds of a busy filter, hours of a quiet one. */
-const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+/** For the next snapshot. */
+const MAX_BUFFERED_MESSAGES = 100;
+/** For the next snapshot. */
+const MAX_BUFFERED_BYTES = 256 * 1024;
+/** Changes for slow and reconnecting subscribers: seconds of a busy filter, hours of a quiet one. */
+const MAX_STORED_BYTES = 4 * 1024 * 1024;
 
 /**
- * The messages that come for one topic filter, told with limits to any number of subscribers.
+ * Sends the messages of one topic filter, with limits, to any number of subscribers.
  *
- * A message above `maxRate` costs a look at the clock and a count: nothing of it is copied. Told and left out together are all
- * that came. Bounds: MAX_HELD_MESSAGES and MAX_HELD_BYTES are held for the next snapshot, and changes of MAX_KEPT_BYTES for all
- * subscribers together; the oldest are dropped.
+ * A message above `maxRate` is only counted, not copied. The messages sent plus `leftOut` are all messages that
+ * arrived. The oldest messages and changes beyond the bounds above are dropped.
  */
 export class MessageTail {
   readonly #maxPayloadBytes: number;
   readonly #messages: TokenBucket;
   readonly #bytes: TokenBucket;
   readonly #broadcast = new Broadcast<TailSnapshot, TailChange>(
-    () => ({ messages: [...this.#held], isConnected: this.#isConnected }),
-    { maxWeight: MAX_KEPT_BYTES, weigh: weightOf },
+    () => ({ messages: [...this.#buffer], isConnected: this.#isConnected }),
+    { maxWeight: MAX_STORED_BYTES, weigh: weightOf },
   );
-  readonly #held: TopicMessage[] = [];
-  #heldBytes = 0;
+  readonly #buffer: TopicMessage[] = [];
+  #bufferedBytes = 0;
   #batch: TopicMessage[] = [];
   #leftOut = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -86,8 +87,8 @@ export class MessageTail {
 
   readonly receive = ({ topic, payload, qos, retain }: BrokerMessage): void => {
     const now = performance.now();
-    const told = Math.min(payload.length, this.#maxPayloadBytes);
-    if (!this.#messages.take(1, now) || !this.#bytes.take(topic.length + told, now)) {
+    const length = Math.min(payload.length, this.#maxPayloadBytes);
+    if (!this.#messages.take(1, now) || !this.#bytes.take(topic.length + length, now)) {
       this.#leftOut += 1;
       this.#timer ??= setTimeout(this.#flush, LEFT_OUT_MS);
       return;
@@ -98,8 +99,8 @@ export class MessageTail {
     }
     this.#batch.push({
       topic,
-      // A copy: the payload is a part of what came from the socket at once, which would be kept with it.
-      payload: Buffer.from(payload.subarray(0, told)),
+      // A copy: the payload is a part of the buffer of the socket, which would remain in memory with it.
+      payload: Buffer.from(payload.subarray(0, length)),
       payloadBytes: payload.length,
       qos,
       retain,
@@ -107,7 +108,7 @@ export class MessageTail {
     });
   };
 
-  /** Whether messages come at present; what is published meanwhile is missed. */
+  /** Messages that are published without a connection are missed. */
   connectionChanged(isConnected: boolean): void {
     if (isConnected === this.#isConnected) return;
     if (this.#timer) this.#flush();
@@ -115,7 +116,7 @@ export class MessageTail {
     this.#broadcast.publish({ messages: [], leftOut: 0, isConnected });
   }
 
-  /** Ends all subscribers' streams, with the error if there is one. */
+  /** Ends the streams of all subscribers, with the error if given. */
   close(error?: unknown): void {
     if (this.#timer) this.#flush();
     this.#broadcast.close(error);
@@ -128,21 +129,21 @@ export class MessageTail {
     const leftOut = this.#leftOut;
     this.#batch = [];
     this.#leftOut = 0;
-    for (const message of messages) this.#hold(message);
+    for (const message of messages) this.#store(message);
     this.#broadcast.publish({ messages, leftOut, isConnected: this.#isConnected });
   };
 
-  #hold(message: TopicMessage): void {
-    this.#held.push(message);
-    this.#heldBytes += weight(message);
-    while (this.#held.length > MAX_HELD_MESSAGES || this.#heldBytes > MAX_HELD_BYTES) {
-      const oldest = this.#held.shift();
-      if (oldest) this.#heldBytes -= weight(oldest);
+  #store(message: TopicMessage): void {
+    this.#buffer.push(message);
+    this.#bufferedBytes += weight(message);
+    while (this.#buffer.length > MAX_BUFFERED_MESSAGES || this.#bufferedBytes > MAX_BUFFERED_BYTES) {
+      const oldest = this.#buffer.shift();
+      if (oldest) this.#bufferedBytes -= weight(oldest);
     }
   }
 }
 
-/** What a message or an event takes besides its texts, about. */
+/** Approximate memory of a message or an event without topic and payload. */
 const OVERHEAD = 200;
 
 const weight = ({ topic, payload }: TopicMessage): number => OVERHEAD + topic.length + payload.length;

@@ -1,22 +1,25 @@
 import { filterProblem } from '../../protocol/mqtt/topics.ts';
 
-/** Mosquitto 2.0 closes the connection that subscribes to more (its TOPIC_HIERARCHY_LIMIT), and with it every other tail. */
+/** Beyond this Mosquitto 2.0 closes the connection (its TOPIC_HIERARCHY_LIMIT), and with it all other tails. */
 const MAX_LEVELS = 200;
 
-/** Filters that do something to the broker's other clients, or tell of them what no message does, by their first level. */
+/** First levels of filters that affect other clients of the broker, or reveal their secrets. */
 const REFUSED_ROOTS = new Map([
-  ['$share', 'must not be a shared subscription: it would take messages away from the clients that consume them'],
-  ['$queue', 'must not be a shared subscription: it would take messages away from the clients that consume them'],
-  ['$CONTROL', 'must not be below $CONTROL: commands and their answers hold passwords'],
+  ['$share', 'must not be a shared subscription: it would take messages from the clients that consume them'],
+  ['$queue', 'must not be a shared subscription: it would take messages from the clients that consume them'],
+  ['$CONTROL', 'must not be below $CONTROL: commands and responses contain passwords'],
 ]);
 
-/** Null: a topic filter that a tail may follow (MQTT 5 section 4.7, and what brokers take without closing the connection). */
+/**
+ * Why a tail may not subscribe to the filter; `null` if it may. Refuses also filters for which brokers close the
+ * connection.
+ */
 export function tailFilterProblem(filter: string): string | null {
   const problem = filterProblem(filter);
   if (problem !== null) return problem;
   // Mosquitto 2.0 closes the connection for these.
   if (/[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u.test(filter)) {
-    return 'must not hold control characters or code points that are no characters';
+    return 'must not contain control characters or noncharacter code points';
   }
   const levels = filter.split('/');
   if (levels.length > MAX_LEVELS) return `must not have more than ${MAX_LEVELS} levels`;

@@ -1,4 +1,4 @@
-/** Lets `perSecond` through in the long run, and as much at once after a second of silence. Times in milliseconds of any clock. */
+/** Limits a rate to `perSecond`, with bursts of the same size. Times in milliseconds of any clock. */
 export class TokenBucket {
   readonly #perSecond: number;
   #tokens: number;
@@ -10,7 +10,7 @@ export class TokenBucket {
     this.#filledAt = now;
   }
 
-  /** False, and nothing is taken: there is less left than `amount`. */
+  /** Takes `amount` tokens. Returns `false`, and takes none, if fewer are left. */
   take(amount: number, now: number): boolean {
     this.#tokens = Math.min(this.#perSecond, this.#tokens + ((now - this.#filledAt) * this.#perSecond) / 1_000);
     this.#filledAt = now;

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { BrokerRecord } from '../../domains/brokers/broker-cache.ts';
 import {
   type Engine,
-  hasOwnWay,
+  hasPlainListener,
   type ListenerWanted,
   type RunningBroker,
   type RunningState,
@@ -91,7 +91,7 @@ export class CloudEngines {
     const wanted = listeners.map(({ number, protocol, port, tls, requireCertificate }) => {
       return { number, protocol, host, port, tls, requireCertificate };
     });
-    return hasOwnWay(wanted) ? wanted : [OWN_LISTENER, ...wanted];
+    return hasPlainListener(wanted) ? wanted : [OWN_LISTENER, ...wanted];
   }
 }
 

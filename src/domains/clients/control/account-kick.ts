@@ -2,16 +2,16 @@ import { ServiceError } from '../../../platform/errors.ts';
 import { DYNSEC_API, parseAnonymousGroup } from '../../../protocol/control/dynamic-security.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 
-export interface Account {
-  /** Null: clients without a user name. */
+interface Account {
+  /** `null`: clients without a user name. */
   readonly username: string | null;
-  /** This service uses it, so that it will not be disconnected; null: nobody knows. */
+  /** Whether this service uses the account, which is then never disconnected; `null` if that is unknown. */
   readonly isOwn: boolean | null;
 }
 
 /**
- * What keeps every account of this kind from being disconnected, whatever is forced; null: nothing that could be known before it
- * is tried. Errors: those of the caller, but NOT_SUPPORTED_BY_BROKER.
+ * Why the account can never be disconnected, even with `force`; `null` if no reason is known before trying. Errors:
+ * those of the caller except NOT_SUPPORTED_BY_BROKER, which is returned.
  */
 export async function kickObstacle(caller: ControlCaller, { username, isOwn }: Account): Promise<ServiceError | null> {
   const { provider, reason } = await caller.capability(DYNSEC_API);
@@ -26,16 +26,16 @@ export async function kickObstacle(caller: ControlCaller, { username, isOwn }: A
 }
 
 /**
- * Disconnects every connection of an account and changes nothing: dynamic security ends the connections of an account that is
- * written to, also when what is written is what was there (2.0 and 2.1). Persistent sessions and their queues stay; wills are not
- * sent. `username` null: all clients without a user name.
+ * Disconnects every connection of an account without changing the account. Dynamic security (2.0 and 2.1) ends the
+ * connections of an account when it is written, even with unchanged values. Persistent sessions and their queues
+ * remain; wills are not sent. `username` null: all clients without a user name.
  *
- * A user that dynamic security does not know (of a password file, or the name in a certificate) is made known and forgotten
- * again in one payload, between which the broker does nothing else. Somebody who creates the same user in the moment before
- * loses it.
+ * A user that dynamic security does not know (from a password file, or the name in a certificate) is created and
+ * deleted in one payload. The broker processes a payload without interruption. If another administrator creates the
+ * same user just before, that user is deleted.
  *
- * Errors: NOT_SUPPORTED_BY_BROKER (`info.reason` and message say what would help), those of the caller. After one with
- * `info.outcome` 'unknown' the connections may have been ended.
+ * Errors: NOT_SUPPORTED_BY_BROKER (`info.reason` and the message name the remedy), those of the caller. After an error
+ * with `info.outcome` 'unknown' the connections may have ended.
  */
 export async function kickAccount(caller: ControlCaller, username: string | null): Promise<void> {
   if (username === null) return kickAnonymous(caller);
@@ -74,7 +74,7 @@ const hasCode = (error: unknown, code: string): boolean => error instanceof Serv
 const helpful = (error: unknown): unknown =>
   hasCode(error, 'NOT_SUPPORTED_BY_BROKER') ? withoutDynsec(undefined, error) : error;
 
-/** @param why what the broker lacks */
+/** @param why which feature the broker lacks */
 const withoutDynsec = (
   why = 'The broker has no dynamic security: load it with `plugin …/mosquitto_dynamic_security.so`',
   cause?: unknown,

@@ -5,7 +5,7 @@ import {
   CLIENT_CONTROL_API,
   type DisconnectClient,
   type Disconnected,
-  FORESEE,
+  PREVIEW_DISCONNECT,
   parseDisconnected,
 } from './client-control.ts';
 import type { DisconnectPlan, Kick } from './disconnect-plan.ts';
@@ -13,26 +13,26 @@ import type { DisconnectPlan, Kick } from './disconnect-plan.ts';
 export const DISCONNECT_STATUSES = ['DISCONNECTED', 'WOULD_DISCONNECT', 'REFUSED', 'NOT_FOUND', 'FAILED'] as const;
 export type DisconnectStatus = (typeof DISCONNECT_STATUSES)[number];
 
-/** What became of one selected client. DISCONNECTED only where the broker has answered so; WOULD_DISCONNECT: nothing was sent. */
+/** The result for one selected client. DISCONNECTED: the broker confirmed it. WOULD_DISCONNECT: no command was sent. */
 export interface DisconnectResult {
   readonly clientId: string;
   readonly status: DisconnectStatus;
   readonly error: ServiceError | null;
 }
 
-export interface BulkOutcome {
+interface BulkOutcome {
   /** By client id. */
   readonly results: Map<string, DisconnectResult>;
-  /** Client ids that were not selected, and were disconnected with their account, or would be. */
+  /** Ids of clients that were not selected, and were or would be disconnected with their account. */
   readonly alsoDisconnected: readonly string[];
 }
 
-/** Commands in one payload. What the broker has not answered when it dies is at most as many. */
+/** Commands in one payload. If the connection is lost, the results of at most this many are unknown. */
 const CHUNK = 500;
-/** Bytes of client ids in one payload: brokers end connections that send packets larger than they take. */
+/** Bytes of client ids in one payload: a broker closes the connection if a packet exceeds its maximum size. */
 const CHUNK_BYTES = 100_000;
 
-/** The broker said no, and nothing happened; other codes mean that nobody knows, or that it could not be asked. */
+/** The broker refused the command, which had no effect. After other codes the outcome may be unknown. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'IN_USE',
   'INVALID',
@@ -41,8 +41,8 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'BROKER_REJECTED',
 ]);
 
-/** What would become of the clients, where the broker itself would disconnect each alone; it is asked nothing. */
-export function foreseen(
+/** The dry run for a broker that disconnects single clients; sends nothing. */
+export function previewOf(
   { kicks, refusals }: DisconnectPlan,
   { clients, isComplete }: Pick<ConnectedClients, 'clients' | 'isComplete'>,
 ): BulkOutcome {
@@ -51,35 +51,35 @@ export function foreseen(
   for (const [clientId, error] of refusals) results.set(clientId, { clientId, status: 'REFUSED', error });
   for (const { clientIds } of kicks) {
     for (const clientId of clientIds) {
-      const isGone = isComplete && !connected.has(clientId);
-      results.set(clientId, isGone ? notConnected(clientId) : { clientId, status: 'WOULD_DISCONNECT', error: null });
+      const isAway = isComplete && !connected.has(clientId);
+      results.set(clientId, isAway ? notConnected(clientId) : { clientId, status: 'WOULD_DISCONNECT', error: null });
     }
   }
   return { results, alsoDisconnected: [] };
 }
 
 /**
- * Sends the commands of a plan, CHUNK at a time. One that fails does not stop the others; when a whole chunk got no answer, the
- * broker is away, and the rest is not sent. Never rejects.
+ * Sends the commands of a plan, CHUNK at a time. A failed command does not stop the others. If a whole chunk gets no
+ * response, the broker is unreachable, and the remaining commands are not sent. Never rejects.
  *
- * @param isDryRun where a plugin of ours serves the API: it is asked what it would do, by a command that nobody else knows, so that
- * a broker which begins to serve the API meanwhile disconnects nobody
+ * @param isDryRun only with the gateway plugin: sends PREVIEW_DISCONNECT, which a broker does not know. So a broker
+ * that starts to serve the API meanwhile disconnects no client.
  */
-export async function carriedOut(
+export async function runPlan(
   controls: ControlCaller,
   { kicks, refusals }: DisconnectPlan,
   isDryRun = false,
 ): Promise<BulkOutcome> {
   const run = new Run(controls, isDryRun);
   for (const [clientId, error] of refusals) run.note(clientId, error);
-  // What is left gets less with each turn.
+  // The remaining commands become fewer in each round.
   for (let left = kicks; left.length > 0; left = await run.send(left));
   return { results: run.results, alsoDisconnected: [...run.disconnected].filter((id) => !run.results.has(id)) };
 }
 
 class Run {
   readonly results = new Map<string, DisconnectResult>();
-  /** Client ids that answers have named. */
+  /** Client ids in the responses. */
   readonly disconnected = new Set<string>();
   readonly #controls: ControlCaller;
   readonly #isDryRun: boolean;
@@ -95,9 +95,9 @@ class Run {
   }
 
   /**
-   * Answers what is still to be sent: for those whom the answer to a command for several does not name, because they had gone or
-   * have another account by now; and for the others when the one whom such a command names had gone, or has a session that may not
-   * be taken over.
+   * Returns the commands that remain. The response to a command for several clients may omit some of them. These have
+   * disconnected or use another account, and need commands of their own. So do the others if the client of a command is
+   * not connected, or its session may not be taken over.
    */
   async send(kicks: readonly Kick[]): Promise<Kick[]> {
     const left: Kick[] = [];
@@ -110,59 +110,59 @@ class Run {
 
   async #sendChunk(kicks: readonly Kick[]): Promise<Kick[]> {
     const calls = kicks.map(({ command }) => ({
-      command: this.#isDryRun ? FORESEE : 'disconnectClient',
+      command: this.#isDryRun ? PREVIEW_DISCONNECT : 'disconnectClient',
       fields: { ...command },
     }));
-    const answers = await this.#controls.callAll(CLIENT_CONTROL_API, calls);
+    const responses = await this.#controls.callAll(CLIENT_CONTROL_API, calls);
     const left: Kick[] = [];
     let lost: ServiceError | null = null;
-    let isAnswered = false;
+    let hasResponse = false;
     for (const [index, { command, clientIds }] of kicks.entries()) {
-      const answer = answers[index];
-      if (answer?.status === 'fulfilled') {
-        isAnswered = true;
-        const rest = this.#done(clientIds, parseDisconnected(answer.value, command));
+      const response = responses[index];
+      if (response?.status === 'fulfilled') {
+        hasResponse = true;
+        const rest = this.#done(clientIds, parseDisconnected(response.value, command));
         left.push(...each(rest, command));
         continue;
       }
-      const error = serviceErrorOf(answer?.reason);
-      const [gone, next, ...others] = clientIds;
-      if (error.code === 'NOT_FOUND' && gone !== undefined && next !== undefined) {
-        isAnswered = true;
-        this.note(gone, error);
+      const error = serviceErrorOf(response?.reason);
+      const [first, next, ...others] = clientIds;
+      if (error.code === 'NOT_FOUND' && first !== undefined && next !== undefined) {
+        hasResponse = true;
+        this.note(first, error);
         left.push({ command: { ...command, clientid: next }, clientIds: [next, ...others] });
         continue;
       }
-      if (statusOf(error.code) === 'REFUSED' && command.takeover && gone !== undefined) {
-        isAnswered = true;
-        this.note(gone, error);
+      if (statusOf(error.code) === 'REFUSED' && command.takeover && first !== undefined) {
+        hasResponse = true;
+        this.note(first, error);
         left.push(...each(clientIds.slice(1), command));
         continue;
       }
       if (statusOf(error.code) === 'FAILED') lost = error;
-      else isAnswered = true;
+      else hasResponse = true;
       for (const id of clientIds) this.note(id, error);
     }
-    if (!isAnswered) this.#lost = lost;
+    if (!hasResponse) this.#lost = lost;
     return left;
   }
 
-  /** Those of `clientIds` that the answer does not name. */
+  /** Returns the ids that the response does not contain. */
   #done(clientIds: readonly string[], { clientids }: Disconnected): readonly string[] {
     for (const id of clientids) this.disconnected.add(id);
     const status = this.#isDryRun ? 'WOULD_DISCONNECT' : 'DISCONNECTED';
-    // An answer to the command for one client is about that client, whatever it is called there.
+    // The response to a command for one client is about that client, even if it contains another id.
     const [first] = clientIds;
     if (clientIds.length === 1 && first !== undefined) this.disconnected.add(first);
-    // Those who were refused before may go with the account of another.
-    const before = clientids.filter((id) => this.results.has(id));
-    const named = clientIds.filter((id) => this.disconnected.has(id));
-    for (const clientId of [...before, ...named]) this.results.set(clientId, { clientId, status, error: null });
+    // A client that was refused before may be disconnected with the account of another client.
+    const previous = clientids.filter((id) => this.results.has(id));
+    const confirmed = clientIds.filter((id) => this.disconnected.has(id));
+    for (const clientId of [...previous, ...confirmed]) this.results.set(clientId, { clientId, status, error: null });
     return clientIds.filter((id) => !this.disconnected.has(id));
   }
 }
 
-/** With the consent that was given for all of them. */
+/** One command per client, with the same permissions. */
 const each = (clientIds: readonly string[], command: DisconnectClient): Kick[] =>
   clientIds.map((clientid) => ({ command: { ...command, clientid }, clientIds: [clientid] }));
 
@@ -188,14 +188,14 @@ function statusOf(code: ErrorCode): DisconnectStatus {
   return REFUSALS.has(code) ? 'REFUSED' : 'FAILED';
 }
 
-/** A bug of a plugin costs the clients it concerns, not the others. */
+/** A bug in a plugin affects only the clients of its command. */
 const serviceErrorOf = (reason: unknown): ServiceError =>
   reason instanceof ServiceError
     ? reason
-    : new ServiceError('INTERNAL_ERROR', 'The command failed by a fault of this service', { cause: reason });
+    : new ServiceError('INTERNAL_ERROR', 'The command failed because of an internal error', { cause: reason });
 
 const notSent = (lost: ServiceError): ServiceError =>
-  new ServiceError(lost.code, `Nothing was sent for it, because the broker had ceased to answer: ${lost.message}`);
+  new ServiceError(lost.code, `No command was sent, because the broker had stopped responding: ${lost.message}`);
 
 export const notConnected = (clientId: string): DisconnectResult => ({
   clientId,

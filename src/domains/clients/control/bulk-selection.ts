@@ -2,11 +2,11 @@ import { type InputIssue, ServiceError } from '../../../platform/errors.ts';
 import type { ClientNameFilter, ConnectedClients } from '../client-service.ts';
 import { clientIdIssues } from './client-input.ts';
 
-/** Which clients are meant: those of `clientIds`, those that are connected and match the filter, or with both those of the ids that match. */
+/** Selects the clients in `clientIds`, the connected clients that match `filter`, or with both the ids that match. */
 export interface BulkSelection {
   readonly clientIds?: readonly string[] | null | undefined;
   readonly filter?: ClientNameFilter | null | undefined;
-  /** More clients than this are an accident. Default DEFAULT_LIMIT. */
+  /** Maximum number of selected clients, as a guard against mistakes. Default: DEFAULT_LIMIT. */
   readonly limit?: number | null | undefined;
 }
 
@@ -16,7 +16,7 @@ export const MAX_LIMIT = 100_000;
 export function selectionIssues({ clientIds, filter, limit }: BulkSelection): InputIssue[] {
   const issues: InputIssue[] = [];
   if (clientIds == null && filter == null) {
-    issues.push({ path: 'input', reason: 'must say by clientIds, filter or both which clients are meant' });
+    issues.push({ path: 'input', reason: 'must select clients by clientIds, filter or both' });
   }
   if (clientIds?.length === 0) issues.push({ path: 'input.clientIds', reason: 'must not be empty' });
   if (filter?.value === '') {
@@ -29,10 +29,10 @@ export function selectionIssues({ clientIds, filter, limit }: BulkSelection): In
   return issues;
 }
 
-export interface Selection {
-  /** Each once. */
+interface Selection {
+  /** Each id once. */
   readonly clientIds: readonly string[];
-  /** Of the given ids, those that the filter leaves out. */
+  /** Given ids that do not match the filter. */
   readonly unmatched: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export function selectionOf({ clientIds }: BulkSelection, matching: ConnectedCli
 export function refuseTooMany(matchCount: number, { limit }: BulkSelection): void {
   const most = limit ?? DEFAULT_LIMIT;
   if (matchCount <= most) return;
-  const reason = `${matchCount} clients match, which is more than the limit of ${most}; nothing was done`;
+  const reason = `${matchCount} clients match, which exceeds the limit of ${most}: no client was disconnected`;
   throw new ServiceError('INVALID', `input.limit: ${reason}`, {
     info: { issues: [{ path: 'input.limit', reason }], matchCount, limit: most },
   });

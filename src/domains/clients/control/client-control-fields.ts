@@ -2,13 +2,11 @@ import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import type { SessionAction } from '../../../protocol/mqtt/broker-session.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { SEND_RETAIN } from './client-control.ts';
+import { MAX_SUBSCRIPTION_IDENTIFIER } from './client-input.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 type Subscribe = Extract<SessionAction, { kind: 'SUBSCRIBE' }>;
 type Unsubscribe = Extract<SessionAction, { kind: 'UNSUBSCRIBE' }>;
-
-/** Largest that MQTT 5 can carry. */
-const LARGEST_IDENTIFIER = 268_435_455;
 
 export function clientIdOf({ clientid }: Fields): string {
   if (typeof clientid !== 'string' || clientid === '') throw new ControlRefusal('Invalid/missing clientid');
@@ -28,7 +26,7 @@ export const consentOf = ({ force, takeover, among }: Fields): Consent => ({
   among: new Set(Array.isArray(among) ? among : []),
 });
 
-/** Errors: ControlRefusal in the words of Mosquitto's plugins. */
+/** Errors: ControlRefusal in the wording of Mosquitto's plugins. */
 export function readSubscribe(fields: Fields): Subscribe {
   const { qos, subscription_identifier: identifier } = fields;
   if (qos !== 0 && qos !== 1 && qos !== 2) throw new ControlRefusal('Invalid/missing qos');
@@ -56,14 +54,15 @@ function filterOf({ topic }: Fields): string {
   return topic;
 }
 
-/** MQTT 5, 3.8.3.1, in the order of SEND_RETAIN. */
+/** SEND_RETAIN has the order of MQTT 5, 3.8.3.1. */
 function retainHandlingOf(value: unknown): 0 | 1 | 2 {
-  const place = (SEND_RETAIN as readonly unknown[]).indexOf(value);
-  if (place !== 0 && place !== 1 && place !== 2) throw new ControlRefusal('Invalid send_retain');
-  return place;
+  const index = (SEND_RETAIN as readonly unknown[]).indexOf(value);
+  if (index !== 0 && index !== 1 && index !== 2) throw new ControlRefusal('Invalid send_retain');
+  return index;
 }
 
 function identifierOf(value: unknown): number {
-  if (Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= LARGEST_IDENTIFIER) return Number(value);
+  const identifier = Number.isSafeInteger(value) ? Number(value) : 0;
+  if (identifier >= 1 && identifier <= MAX_SUBSCRIPTION_IDENTIFIER) return identifier;
   throw new ControlRefusal('Invalid subscription_identifier');
 }

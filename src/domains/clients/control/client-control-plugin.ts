@@ -7,9 +7,9 @@ import {
 } from '../../../protocol/control/plugin.ts';
 import { followedClient, kickedSince, whenEnded } from '../inspect/followed-account.ts';
 import { INSPECT_API } from '../inspect/inspect-control.ts';
-import { type AccountCompany, companyOf } from './account-company.ts';
 import { kickAccount, kickObstacle } from './account-kick.ts';
-import { CLIENT_CONTROL_API, type DisconnectMethod, FORESEE } from './client-control.ts';
+import { type AccountPeers, peersOf } from './account-peers.ts';
+import { CLIENT_CONTROL_API, type DisconnectMethod, PREVIEW_DISCONNECT } from './client-control.ts';
 import { type Consent, clientIdOf, consentOf, readSubscribe, readUnsubscribe } from './client-control-fields.ts';
 import {
   notConnected,
@@ -22,55 +22,56 @@ import {
 import { SessionTakeovers } from './session-takeover.ts';
 
 /**
- * `cedalo/client-control` for plain Mosquitto, which can end all connections of an account but none by its client id.
+ * `cedalo/client-control` for plain Mosquitto, which can end all connections of an account, but not the connection of
+ * one client id.
  *
- * `disconnectClient` does the first of these that it may; sessions of MQTT 3.1.1 clients are persistent if they did not ask for a
- * clean one, and the list of clients knows it:
+ * `disconnectClient` takes the first of these actions that is allowed:
  *
- *   1. Disconnects the account of the client, if nobody else is connected with it (account-company.ts says how that is known) but
- *      those of `among`. Whoever comes with it in that moment is disconnected, too. Never the account of this service, which would
- *      cut itself off.
- *   2. With `takeover`, takes the session of the client over for a moment (src/protocol/mqtt/take-over.ts), if it is persistent: nobody
- *      else is touched, the session and its queue stay, no will is sent. With `force` also a clean session: that ends it, and the
- *      broker sends its will.
- *   3. With `force`, disconnects the account with everybody else.
- *   4. Refuses: NOT_SUPPORTED_BY_BROKER where even `force` could not do it, IN_USE with `info` as `sharedAccount` says.
+ *   1. Disconnects the account of the client, if no clients except those in `among` are connected with it
+ *      (account-peers.ts). A client that connects with the account meanwhile is disconnected, too. The account of this
+ *      service is never disconnected.
+ *   2. With `takeover`, takes over the session of the client (src/protocol/mqtt/take-over.ts), if it is persistent.
+ *      Other clients are not affected, the session and its queue remain, and no will is sent. With `force` also takes
+ *      over a clean session: this ends the session, and the broker sends its will.
+ *   3. With `force`, disconnects the account with all its clients.
+ *   4. Refuses: NOT_SUPPORTED_BY_BROKER if even `force` would not help, IN_USE with the `info` of `sharedAccount`.
  *
- * FORESEE answers what these come to as things are, and does nothing.
+ * PREVIEW_DISCONNECT returns the action that would be taken now, and takes none.
  *
- * Answers `{ method, disconnected }` when the broker has answered and the list of clients knows it too, or END_MS later.
- * `disconnected` are all who were known to be connected with the account, and all whose end was told. A client that was replaced
- * meanwhile by a connection with another account is looked at again.
+ * The result `{ method, disconnected }` is returned when the broker has responded and the list of clients shows the
+ * effect, or END_MS later. `disconnected` contains all clients that were known to be connected with the account, and
+ * all whose disconnect was logged. If a connection with another account has replaced the client meanwhile, the plugin
+ * starts again.
  *
- * `subscribeClient` and `unsubscribeClient` need `takeover` and a persistent session, connected or not. The broker asks for our right
- * to subscribe then, and for the client's own right later on: Mosquitto drops a subscription that the client may not make when
- * it disconnects the account.
+ * `subscribeClient` and `unsubscribeClient` require `takeover` and a persistent session, connected or not. The broker
+ * checks the permission of this service's user to subscribe, and later the client's own: when Mosquitto disconnects the
+ * account, it drops subscriptions that the client itself may not make.
  */
 export const clientControlPlugin: PluginFactory = {
   api: CLIENT_CONTROL_API,
   async create(host) {
     const { session, controls } = host;
-    if (!session.takeOver || !controls) return { unavailable: 'The broker has no way to reach single clients' };
+    if (!session.takeOver || !controls) return { unavailable: 'This service cannot take over sessions of the broker' };
     const { provider, reason } = await controls.capability(INSPECT_API);
     if (provider === 'GATEWAY') {
       const plugin = new ClientControl(host, controls);
-      await plugin.look();
+      await plugin.updateLimit();
       return plugin;
     }
-    return { unavailable: reason ?? 'The broker does not let this service follow its clients', mayPass: true };
+    return { unavailable: reason ?? 'The broker does not allow this service to follow its clients', mayPass: true };
   },
 };
 
-/** How long the log has to tell that a connection ended. */
+/** Longest wait for the log line of a disconnect. */
 const END_MS = 1_000;
 
 type Controls = NonNullable<PluginHost['controls']>;
 
 const ONLY_TAKEOVER =
-  'Here clients are disconnected only by taking their sessions over, where the settings of this broker allow it (`clientTakeover`).';
+  'Clients of this broker can be disconnected only by taking over their sessions, if its settings allow that (`clientTakeover`).';
 
-/** How often a client is followed from account to account. */
-const MAX_ROUNDS = 3;
+/** Maximum number of attempts if a client reconnects with another account. */
+const MAX_ATTEMPTS = 3;
 
 interface Outcome {
   readonly method: DisconnectMethod;
@@ -79,11 +80,11 @@ interface Outcome {
 
 interface Decision {
   readonly method: DisconnectMethod;
-  readonly company: AccountCompany;
+  readonly peers: AccountPeers;
 }
 
 interface Attempt extends Outcome {
-  /** False: another connection of the client was there before, which goes on. */
+  /** `false` if the client has reconnected with another account before the attempt. */
   readonly isDone: boolean;
 }
 
@@ -100,18 +101,18 @@ class ClientControl implements ControlPlugin {
     this.#takeovers = new SessionTakeovers(host, END_MS);
   }
 
-  /** Without dynamic security there are no accounts to be disconnected. */
+  /** Without dynamic security, accounts cannot be disconnected. */
   get limit(): string | null {
     return this.#limit;
   }
 
   async lookAgain(): Promise<void> {
-    // A broker that has gone again is looked at when it is back.
-    await this.look().catch(() => undefined);
+    // After a lost connection, the plugin is asked again.
+    await this.updateLimit().catch(() => undefined);
   }
 
-  /** Errors: of a broker that cannot be asked. */
-  async look(): Promise<void> {
+  /** Errors: those of an unreachable broker. */
+  async updateLimit(): Promise<void> {
     const { provider, reason } = await this.#controls.capability('dynamic-security');
     this.#limit = provider === 'NONE' ? `${ONLY_TAKEOVER} ${reason ?? ''}`.trimEnd() : null;
   }
@@ -120,8 +121,8 @@ class ClientControl implements ControlPlugin {
     switch (command.toLowerCase()) {
       case 'disconnectclient':
         return this.#disconnect(clientIdOf(fields), consentOf(fields));
-      case FORESEE.toLowerCase():
-        return this.#foresee(clientIdOf(fields), consentOf(fields));
+      case PREVIEW_DISCONNECT.toLowerCase():
+        return this.#preview(clientIdOf(fields), consentOf(fields));
       case 'subscribeclient':
         return this.#change(clientIdOf(fields), readSubscribe(fields), fields.takeover === true);
       case 'unsubscribeclient':
@@ -131,50 +132,50 @@ class ClientControl implements ControlPlugin {
     }
   }
 
-  /** Nothing is held between commands; those under way end with the connection. */
+  /** The plugin has no state between commands; running commands end with the connection. */
   close(): void {}
 
   async #disconnect(clientid: string, consent: Consent): Promise<Outcome> {
     if (this.#isOwn(clientid)) throw ownConnection(clientid);
     const disconnected = new Set<string>();
-    for (let round = 1; round <= MAX_ROUNDS; round++) {
-      const { method, isDone, ...done } = await this.#disconnectNow(clientid, consent);
-      for (const id of done.disconnected) disconnected.add(id);
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const { method, isDone, ...outcome } = await this.#disconnectNow(clientid, consent);
+      for (const id of outcome.disconnected) disconnected.add(id);
       if (isDone) return { method, disconnected: [...disconnected] };
     }
     throw stillConnected(clientid, [...disconnected]);
   }
 
-  async #foresee(clientid: string, consent: Consent): Promise<Outcome> {
+  async #preview(clientid: string, consent: Consent): Promise<Outcome> {
     if (this.#isOwn(clientid)) throw ownConnection(clientid);
-    const { method, company } = await this.#decide(clientid, consent);
-    return { method, disconnected: method === 'ACCOUNT' ? company.client.connectedIds : [clientid] };
+    const { method, peers } = await this.#decide(clientid, consent);
+    return { method, disconnected: method === 'ACCOUNT' ? peers.client.connectedIds : [clientid] };
   }
 
   async #disconnectNow(clientid: string, consent: Consent): Promise<Attempt> {
-    const { method, company } = await this.#decide(clientid, consent);
-    if (method === 'ACCOUNT') return this.#kick(clientid, company);
-    await this.#takeovers.run(clientid, company.client.connection, { kind: 'DISCONNECT' });
+    const { method, peers } = await this.#decide(clientid, consent);
+    if (method === 'ACCOUNT') return this.#kick(clientid, peers);
+    await this.#takeovers.run(clientid, peers.client.connection, { kind: 'DISCONNECT' });
     return { method, disconnected: [clientid], isDone: true };
   }
 
   async #decide(clientid: string, consent: Consent): Promise<Decision> {
     const { force, takeover, among } = consent;
-    const company = await companyOf(this.#controls, clientid);
-    if (company === null) throw new ControlRefusal('Client not found');
-    const { client, others, isComplete } = company;
+    const peers = await peersOf(this.#controls, clientid);
+    if (peers === null) throw new ControlRefusal('Client not found');
+    const { client, others, isComplete } = peers;
     if (!client.connected) throw notConnected(clientid);
     const obstacle = await kickObstacle(this.#controls, client);
     const canKick = client.isOwn === false && obstacle === null;
     const isAlone = others.every((id) => among.has(id)) && isComplete && !client.isAmbiguous;
-    if (canKick && isAlone) return { method: 'ACCOUNT', company };
-    if (takeover && (client.clean === false || force)) return { method: 'TAKEOVER', company };
+    if (canKick && isAlone) return { method: 'ACCOUNT', peers };
+    if (takeover && (client.clean === false || force)) return { method: 'TAKEOVER', peers };
     if (obstacle !== null && !takeover) throw obstacle;
-    if (canKick && force) return { method: 'ACCOUNT', company };
-    throw sharedAccount(company, consent, canKick);
+    if (canKick && force) return { method: 'ACCOUNT', peers };
+    throw sharedAccount(peers, consent, canKick);
   }
 
-  async #kick(clientid: string, { client }: AccountCompany): Promise<Attempt> {
+  async #kick(clientid: string, { client }: AccountPeers): Promise<Attempt> {
     const { connection, connectedIds } = client;
     await kickAccount(this.#controls, client.username);
     await whenEnded(this.#controls, { clientid, connection }, END_MS);
@@ -205,7 +206,7 @@ class ClientControl implements ControlPlugin {
     return {};
   }
 
-  /** Its connections beside the first one have ids that begin with it. */
+  /** Further connections of this service have ids that begin with the id of the first one. */
   #isOwn(clientid: string): boolean {
     const { clientId } = this.#host.session;
     return clientid === clientId || clientid.startsWith(`${clientId}-`);

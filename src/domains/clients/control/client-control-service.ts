@@ -5,7 +5,7 @@ import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtime
 import type { ClientService } from '../client-service.ts';
 import type { ClientView } from '../client-view.ts';
 import type { OwnConnections } from '../own-connections.ts';
-import { carriedOut, type DisconnectResult, foreseen, notConnected } from './bulk-disconnect.ts';
+import { type DisconnectResult, notConnected, previewOf, runPlan } from './bulk-disconnect.ts';
 import { type BulkSelection, refuseTooMany, selectionIssues, selectionOf } from './bulk-selection.ts';
 import {
   CLIENT_CONTROL_API,
@@ -17,16 +17,19 @@ import {
 } from './client-control.ts';
 import { clientIdIssues, refuseIssues, subscriptionIssues, topicIssues } from './client-input.ts';
 import { planByAccount, planSingly } from './disconnect-plan.ts';
-import { onceAgrees } from './observed-client.ts';
+import { readUntil } from './read-until.ts';
 
-export interface DisconnectInput {
+interface DisconnectInput {
   readonly clientId: string;
   readonly force?: boolean | null | undefined;
 }
 
-export interface SubscribeInput {
+interface UnsubscribeInput {
   readonly clientId: string;
   readonly topic: string;
+}
+
+interface SubscribeInput extends UnsubscribeInput {
   readonly qos: number;
   readonly noLocal?: boolean | null | undefined;
   readonly retainAsPublished?: boolean | null | undefined;
@@ -34,38 +37,36 @@ export interface SubscribeInput {
   readonly subscriptionIdentifier?: number | null | undefined;
 }
 
-export interface UnsubscribeInput {
-  readonly clientId: string;
-  readonly topic: string;
-}
-
-export interface BulkDisconnectInput extends BulkSelection {
-  /** Others on the accounts of the selected clients may be disconnected too. */
+interface BulkDisconnectInput extends BulkSelection {
+  /** Whether other clients on the accounts of the selected clients may be disconnected, too. */
   readonly force?: boolean | null | undefined;
-  /** Send nothing, and tell what would be sent. */
+  /** Whether only to report what would be done. */
   readonly dryRun?: boolean | null | undefined;
 }
 
-/** Something that the broker has done to a client. */
+/** The result of a command on a client. */
 export interface ClientReport {
   readonly broker: BrokerRecord;
   readonly clientId: string;
-  /** The client as it is after that; null: there is none. Errors: of a broker that cannot be asked who is connected. */
+  /**
+   * Reads the client after the command; `null` if it no longer exists. Errors: those of a broker that cannot list
+   * clients.
+   */
   readonly readClient: () => Promise<ClientView | null>;
 }
 
 export interface DisconnectReport extends ClientReport {
   readonly method: DisconnectMethod;
-  /** Client ids of all that were disconnected. */
+  /** Client ids of all clients that were disconnected. */
   readonly disconnected: readonly string[];
 }
 
 export interface BulkDisconnectReport {
   readonly broker: BrokerRecord;
-  /** In the order of the ids that were given, else in that of client ids. */
+  /** In the order of the given ids; without given ids, in the order of client ids. */
   readonly results: readonly DisconnectResult[];
   readonly alsoDisconnected: readonly string[];
-  /** False: clients that match may be connected that nobody can tell of. */
+  /** `false` if unknown clients that match may be connected. */
   readonly isComplete: boolean;
 }
 
@@ -75,8 +76,9 @@ interface BrokerControl {
 }
 
 /**
- * What an administrator does to single clients of brokers. Input is checked before anything is sent, connections of this service
- * itself are left alone (IN_USE), and only a plugin of ours is told of `force` and of consent to take a session over.
+ * Disconnects, subscribes and unsubscribes single clients of brokers for administrators. Checks the input before
+ * sending commands, and refuses commands on connections of this service (IN_USE). Only the gateway plugin receives
+ * `force` and `takeover`.
  */
 export class ClientControlService {
   readonly #runtimes: BrokerRuntimes;
@@ -93,27 +95,27 @@ export class ClientControlService {
     this.#own = parts.own;
   }
 
-  /** Errors: INVALID, those of `disconnectClient`, and of a broker that cannot be asked. */
+  /** Errors: INVALID, those of `disconnectClient`, and those of an unreachable broker. */
   async disconnect(broker: BrokerRecord, { clientId, force }: DisconnectInput): Promise<DisconnectReport> {
     refuseIssues(clientIdIssues('input.clientId', clientId));
     this.#own.refuse(clientId);
     const { runtime, provider } = await this.#control(broker);
     const isHosted = provider === 'GATEWAY';
-    // Who follows a log sees the end of a connection later than it is answered; where the broker tells, it tells what is so.
-    const before = isHosted ? await this.#clients.find(broker, clientId).catch(() => null) : null;
+    // A followed log shows the end of a connection after the response; a broker's own list is up to date.
+    const previous = isHosted ? await this.#clients.find(broker, clientId).catch(() => null) : null;
     const consent = isHosted ? { force: force ?? false, takeover: broker.clientTakeover } : {};
     const whenKnown = this.#clients.expectEnds(broker, [clientId]);
     const { method, clientids } = await disconnectClient(runtime.controls, { clientid: clientId, ...consent });
     await whenKnown([clientId]);
     const readClient = () =>
-      onceAgrees(
+      readUntil(
         () => this.#clients.find(broker, clientId),
-        (client) => before === null || !isSameConnection(client, before),
+        (client) => previous === null || !isSameConnection(client, previous),
       );
     return { broker, clientId, method, disconnected: clientids, readClient };
   }
 
-  /** Errors: INVALID, those of `subscribeClient`, and of a broker that cannot be asked. */
+  /** Errors: INVALID, those of `subscribeClient`, and those of an unreachable broker. */
   async subscribe(broker: BrokerRecord, input: SubscribeInput): Promise<ClientReport> {
     const { clientId, topic, qos, noLocal, retainAsPublished, sendRetain, subscriptionIdentifier } = input;
     refuseIssues([...targetIssues(input), ...subscriptionIssues(input)]);
@@ -135,7 +137,7 @@ export class ClientControlService {
     return this.#report(broker, clientId, ({ subscriptions }) => subscriptions?.includes(topic) !== false);
   }
 
-  /** Errors: INVALID, those of `unsubscribeClient`, and of a broker that cannot be asked. */
+  /** Errors: INVALID, those of `unsubscribeClient`, and those of an unreachable broker. */
   async unsubscribe(broker: BrokerRecord, input: UnsubscribeInput): Promise<ClientReport> {
     const { clientId, topic } = input;
     refuseIssues(targetIssues(input));
@@ -146,8 +148,8 @@ export class ClientControlService {
   }
 
   /**
-   * Disconnects the clients that are selected. Errors: INVALID (nothing is selected, or more than the limit), and those of a broker
-   * that cannot be asked; what becomes of each client is its result's.
+   * Disconnects the selected clients. Errors: INVALID (no selection, or more clients than the limit), and those of an
+   * unreachable broker. Errors of single clients are in their results.
    */
   async disconnectMany(broker: BrokerRecord, input: BulkDisconnectInput): Promise<BulkDisconnectReport> {
     refuseIssues(selectionIssues(input));
@@ -160,14 +162,15 @@ export class ClientControlService {
     const isDryRun = dryRun === true;
     const isHosted = provider === 'GATEWAY';
     const isOwn = (clientId: string) => this.#own.has(clientId);
-    const connected = isHosted || isDryRun ? await this.#clients.connected(broker) : NOBODY;
+    // Otherwise the broker decides which clients are connected.
+    const connected = isHosted || isDryRun ? await this.#clients.connected(broker) : { clients: [], isComplete: false };
     const consent = { force: force ?? false, takeover: broker.clientTakeover };
     const plan = isHosted
       ? planByAccount(clientIds, { connected: connected.clients, isOwn, ...consent })
       : planSingly(clientIds, isOwn);
     const whenKnown = this.#clients.expectEnds(broker, isDryRun ? [] : clientIds);
     const { results, alsoDisconnected } =
-      isDryRun && !isHosted ? foreseen(plan, connected) : await carriedOut(runtime.controls, plan, isDryRun);
+      isDryRun && !isHosted ? previewOf(plan, connected) : await runPlan(runtime.controls, plan, isDryRun);
     await whenKnown(clientIds.filter((id) => results.get(id)?.status === 'DISCONNECTED'));
     for (const clientId of unmatched) results.set(clientId, notConnected(clientId));
     const order = input.clientIds == null ? clientIds : new Set(input.clientIds);
@@ -179,31 +182,28 @@ export class ClientControlService {
     };
   }
 
-  /** Errors: NOT_SUPPORTED_BY_BROKER where nobody controls clients, and those of a broker that cannot be asked. */
+  /** Errors: NOT_SUPPORTED_BY_BROKER without client control, and those of an unreachable broker. */
   async #control(broker: BrokerRecord): Promise<BrokerControl> {
     return this.#runtimes.ask(broker, async (runtime) => {
       const { provider, reason } = await runtime.controls.capability(CLIENT_CONTROL_API);
       if (provider !== 'NONE') return { runtime, provider };
-      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason ?? `Nobody serves ${CLIENT_CONTROL_API}`, {
+      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason ?? `The broker does not serve ${CLIENT_CONTROL_API}`, {
         info: { api: CLIENT_CONTROL_API, reason },
       });
     });
   }
 
-  #report(broker: BrokerRecord, clientId: string, agrees: (known: ClientView['known']) => boolean): ClientReport {
-    const look = () => this.#clients.find(broker, clientId);
+  #report(broker: BrokerRecord, clientId: string, isExpected: (known: ClientView['known']) => boolean): ClientReport {
+    const read = () => this.#clients.find(broker, clientId);
     return {
       broker,
       clientId,
-      readClient: () => onceAgrees(look, (client) => client === null || agrees(client.known)),
+      readClient: () => readUntil(read, (client) => client === null || isExpected(client.known)),
     };
   }
 }
 
-/** Where nobody has to be known. */
-const NOBODY = { clients: [], isComplete: false };
-
-/** What only a plugin of ours is told. */
+/** Only the gateway plugin knows `takeover`. */
 const consentOf = ({ clientTakeover }: BrokerRecord, provider: ControlProvider): { readonly takeover?: boolean } =>
   provider === 'GATEWAY' ? { takeover: clientTakeover } : {};
 
@@ -212,7 +212,7 @@ const targetIssues = ({ clientId, topic }: UnsubscribeInput): InputIssue[] => [
   ...topicIssues('input.topic', topic),
 ];
 
-function isSameConnection(client: ClientView | null, { known: before }: ClientView): boolean {
+function isSameConnection(client: ClientView | null, { known: previous }: ClientView): boolean {
   if (client === null || client.known.connected === false) return false;
-  return client.known.lastConnect === before.lastConnect && client.known.remotePort === before.remotePort;
+  return client.known.lastConnect === previous.lastConnect && client.known.remotePort === previous.remotePort;
 }

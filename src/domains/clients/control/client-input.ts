@@ -1,10 +1,10 @@
 import { type InputIssue, invalid } from '../../../platform/errors.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 
-/** MQTT 5, 3.8.2.1.2: the range of a subscription identifier. */
-const MAX_SUBSCRIPTION_IDENTIFIER = 268_435_455;
+/** MQTT 5, 3.8.2.1.2. */
+export const MAX_SUBSCRIPTION_IDENTIFIER = 268_435_455;
 
-/** What keeps a text from being the id of a client [MQTT-1.5.4-1, MQTT-1.5.4-2, 1.5.4]. */
+/** Why a text is not a valid client id [MQTT-1.5.4-1, MQTT-1.5.4-2, 1.5.4]. */
 export function clientIdIssues(path: string, clientId: string): InputIssue[] {
   const reason = clientIdProblem(clientId);
   return reason === null ? [] : [{ path, reason }];
@@ -18,8 +18,8 @@ function clientIdProblem(clientId: string): string | null {
 }
 
 /**
- * What keeps a topic filter from being subscribed to for somebody else. Shared subscriptions take messages from others in the
- * group, and `$CONTROL` carries what administrators say.
+ * Why an administrator may not subscribe a client to a topic filter. A shared subscription takes messages from other
+ * clients of the group, and `$CONTROL` carries commands of administrators.
  */
 export function topicIssues(path: string, topic: string): InputIssue[] {
   const reason = topicProblem(topic);
@@ -33,7 +33,7 @@ function topicProblem(topic: string): string | null {
   return filterProblem(topic);
 }
 
-export interface SubscriptionOptions {
+interface SubscriptionOptions {
   readonly qos: number;
   readonly subscriptionIdentifier?: number | null | undefined;
 }
@@ -45,15 +45,12 @@ export function subscriptionIssues({ qos, subscriptionIdentifier }: Subscription
     subscriptionIdentifier != null &&
     (subscriptionIdentifier < 1 || subscriptionIdentifier > MAX_SUBSCRIPTION_IDENTIFIER)
   ) {
-    issues.push({
-      path: 'input.subscriptionIdentifier',
-      reason: `must be from 1 to ${MAX_SUBSCRIPTION_IDENTIFIER}`,
-    });
+    issues.push({ path: 'input.subscriptionIdentifier', reason: `must be from 1 to ${MAX_SUBSCRIPTION_IDENTIFIER}` });
   }
   return issues;
 }
 
-/** Errors: INVALID with all of them, when there are any. */
+/** Errors: INVALID with all issues, if there are any. */
 export function refuseIssues(issues: readonly InputIssue[]): void {
   if (issues.length > 0) throw invalid(issues);
 }

@@ -3,7 +3,7 @@ import type { ConnectedClientSummary } from '../inspect/inspect-data.ts';
 import { ownConnection } from '../own-connections.ts';
 import type { DisconnectClient } from './client-control.ts';
 
-/** One command, and those of the selected clients that it is to disconnect. */
+/** One command, and the selected clients that it should disconnect. */
 export interface Kick {
   readonly command: DisconnectClient;
   readonly clientIds: readonly string[];
@@ -11,30 +11,30 @@ export interface Kick {
 
 export interface DisconnectPlan {
   readonly kicks: readonly Kick[];
-  /** By client id: why nothing is sent for it. */
+  /** By client id: why no command is sent for it. */
   readonly refusals: ReadonlyMap<string, ServiceError>;
 }
 
-/** The selected clients one by one: where the broker itself disconnects, each connection is alone. */
+/** Plans one command per client, for brokers that disconnect single clients. */
 export function planSingly(clientIds: readonly string[], isOwn: (clientId: string) => boolean): DisconnectPlan {
   const refusals = new Map(clientIds.filter(isOwn).map((id) => [id, ownConnection(id)]));
   const kicks = clientIds.filter((id) => !refusals.has(id)).map((clientid) => single({ clientid }));
   return { kicks, refusals };
 }
 
-export interface AccountFacts {
-  /** All that are known to be connected. */
+interface AccountFacts {
+  /** All clients that are known to be connected. */
   readonly connected: readonly ConnectedClientSummary[];
   readonly isOwn: (clientId: string) => boolean;
   readonly force: boolean;
-  /** Sessions may be taken over. */
+  /** Whether sessions may be taken over. */
   readonly takeover: boolean;
 }
 
 /**
- * The selected clients by account, where only accounts can be disconnected (those without a user name are one, too): one command
- * for each account, which names all of it that are selected. What it comes to is for the plugin to say, that looks at the
- * account when the command comes. An account that this service uses itself is never disconnected, even with `force`.
+ * Plans one command per account, with all selected clients of that account, for brokers that disconnect whole accounts.
+ * Clients without a user name are one account. The plugin checks the account when it receives the command. The account
+ * of this service is never disconnected, even with `force`.
  */
 export function planByAccount(
   clientIds: readonly string[],
@@ -49,14 +49,14 @@ export function planByAccount(
     const username = usernames.get(id);
     if (isOwn(id)) refusals.set(id, ownConnection(id));
     else if (username !== undefined) push(accounts, username, id);
-    // Who is not known may be connected all the same: the answer tells.
+    // An unknown client may be connected; the plugin decides.
     else kicks.push(single({ clientid: id, force, takeover }));
   }
   for (const [username, ids] of accounts) {
     const [clientid = ''] = ids;
-    // Where sessions may be taken over, `force` is about one client's.
+    // With takeovers, `force` affects only the session of one client.
     const consent = { force: force && (takeover || !ownAccounts.has(username)), takeover };
-    // Who comes with the account meanwhile is not meant: the plugin looks again.
+    // Clients that connect with the account meanwhile are not selected; the plugin checks again.
     const among = ids.length > 1 ? { among: ids } : {};
     kicks.push({ command: { clientid, ...consent, ...among }, clientIds: ids });
   }

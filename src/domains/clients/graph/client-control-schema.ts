@@ -14,42 +14,45 @@ type ReportFields<T> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$i
 const DisconnectMethod = builder.enumType('DisconnectMethod', {
   description: 'How a client was disconnected.',
   values: {
-    BROKER: { description: 'The broker ended that connection alone.' },
-    ACCOUNT: { description: 'The broker ended every connection of its account.' },
-    TAKEOVER: { description: 'A connection of this service took its session over for a moment.' },
+    BROKER: { description: 'The broker ended only this connection.' },
+    ACCOUNT: { description: 'The broker ended every connection of the account.' },
+    TAKEOVER: { description: 'A connection of this service took over the session, and disconnected.' },
   } as const,
 });
 
 const SendRetain = builder.enumType('SendRetain', {
   description: 'When the broker sends retained messages for a subscription.',
   values: {
-    ALWAYS: { value: 'always', description: 'At each subscribing.' },
-    NEW: { value: 'new', description: 'When there was no such subscription.' },
-    NEVER: { value: 'never', description: 'Not at all.' },
+    ALWAYS: { value: 'always', description: 'For each subscription (Retain Handling 0).' },
+    NEW: { value: 'new', description: 'Only if the subscription did not exist (Retain Handling 1).' },
+    NEVER: { value: 'never', description: 'Never (Retain Handling 2).' },
   } as const,
 });
 
 const DisconnectStatusType = builder.enumType('DisconnectStatus', {
-  description: 'What became of one of the selected clients.',
+  description: 'The result for one selected client.',
   values: {
-    DISCONNECTED: { description: 'The broker has answered that it did it.' },
-    WOULD_DISCONNECT: { description: 'A dry run; nothing was sent.' },
+    DISCONNECTED: { description: 'The broker confirmed that it disconnected the client.' },
+    WOULD_DISCONNECT: { description: 'A dry run: the client was not disconnected.' },
     REFUSED: {
-      description: 'Nothing happened; the error says why, and `info.clients` who else would be disconnected.',
+      description:
+        'The client was not disconnected: see `error`. Its `info.clients` lists other clients that would be disconnected, too.',
     },
-    NOT_FOUND: { description: 'Not connected, or not among those that match.' },
-    FAILED: { description: 'The broker could not be asked, or its answer was lost: then it may have done it.' },
+    NOT_FOUND: { description: 'The client is not connected, or does not match the filter.' },
+    FAILED: {
+      description: 'The broker is unreachable, or its response was lost; then it may have disconnected the client.',
+    },
   } as const satisfies Record<(typeof DISCONNECT_STATUSES)[number], object>,
 });
 
-/** An error as the value of a field: an instance of Error would fail the field. */
+/** Wraps the error, because GraphQL treats a field value that is an Error as a failed field. */
 const ClientError = builder.objectRef<{ readonly error: ServiceError }>('ClientError').implement({
   description: 'Why a client was not disconnected.',
   fields: (t) => ({
-    code: t.string({ description: 'As in the errors of the graph.', resolve: ({ error }) => error.code }),
-    message: t.string({ description: 'For people.', resolve: ({ error }) => error.message }),
+    code: t.string({ description: 'An error code of the graph.', resolve: ({ error }) => error.code }),
+    message: t.string({ description: 'Explanation for users.', resolve: ({ error }) => error.message }),
     info: t.field({
-      description: 'What else a program may want to know, by `code`; null: nothing.',
+      description: 'Further data for programs, depending on `code`; null if there is none.',
       type: 'JSON',
       nullable: true,
       resolve: ({ error }) => error.info ?? null,
@@ -57,11 +60,11 @@ const ClientError = builder.objectRef<{ readonly error: ServiceError }>('ClientE
   }),
 });
 
-const BROKER = 'The one that was told to do it.';
-const CLIENT = 'As it is after that; null: the broker has no such client any more.';
+const BROKER = 'The broker of the client.';
+const CLIENT = 'The client after the command; null if it no longer exists.';
 
 const reportFields = <T extends ClientReport>(t: ReportFields<T>) => ({
-  clientId: t.string({ description: 'The one that was asked for.', resolve: ({ clientId }) => clientId }),
+  clientId: t.string({ description: 'The client id of the input.', resolve: ({ clientId }) => clientId }),
   client: t.field({
     description: CLIENT,
     type: ConnectedClient,
@@ -73,38 +76,38 @@ const reportFields = <T extends ClientReport>(t: ReportFields<T>) => ({
 });
 
 const DisconnectClientPayload = builder.objectRef<DisconnectReport>('DisconnectClientPayload').implement({
-  description: 'How a client was disconnected, and who with it.',
+  description: 'How a client was disconnected, and which other clients with it.',
   fields: (t) => ({
     ...reportFields(t),
     method: t.field({
-      description: 'The way that this broker has.',
+      description: 'How the broker disconnected the client.',
       type: DisconnectMethod,
       resolve: ({ method }) => method,
     }),
     disconnected: t.stringList({
-      description: 'Client ids of all that were disconnected, as far as they are known.',
+      description: 'Client ids of all clients that are known to be disconnected by this.',
       resolve: ({ disconnected }) => [...disconnected],
     }),
   }),
 });
 const SubscribeClientPayload = builder
   .objectRef<ClientReport>('SubscribeClientPayload')
-  .implement({ description: 'Who was subscribed.', fields: (t) => reportFields(t) });
+  .implement({ description: 'The client that was subscribed.', fields: (t) => reportFields(t) });
 const UnsubscribeClientPayload = builder
   .objectRef<ClientReport>('UnsubscribeClientPayload')
-  .implement({ description: 'Whose subscription was ended.', fields: (t) => reportFields(t) });
+  .implement({ description: 'The client that was unsubscribed.', fields: (t) => reportFields(t) });
 
 const DisconnectResultType = builder.objectRef<DisconnectResult>('DisconnectResult').implement({
-  description: 'What became of one of many clients.',
+  description: 'The result for one of many clients.',
   fields: (t) => ({
-    clientId: t.exposeString('clientId', { description: 'One of those that were selected.' }),
+    clientId: t.exposeString('clientId', { description: 'Id of a selected client.' }),
     status: t.field({
-      description: 'Whether it was disconnected.',
+      description: 'Whether the client was disconnected.',
       type: DisconnectStatusType,
       resolve: ({ status }) => status,
     }),
     error: t.field({
-      description: 'REFUSED, NOT_FOUND and FAILED: why. Null: it was disconnected, or would be.',
+      description: 'The reason of REFUSED, NOT_FOUND or FAILED; otherwise null.',
       type: ClientError,
       nullable: true,
       resolve: ({ error }) => error && { error },
@@ -113,16 +116,17 @@ const DisconnectResultType = builder.objectRef<DisconnectResult>('DisconnectResu
 });
 
 const DisconnectClientsPayload = builder.objectRef<BulkDisconnectReport>('DisconnectClientsPayload').implement({
-  description: 'What became of each selected client, and how many of each kind.',
+  description: 'The result for each selected client, and the number of results per status.',
   fields: (t) => {
     const count = (status: DisconnectStatus) =>
       t.int({
-        description: `Results with ${status}.`,
+        description: `Number of results with status ${status}.`,
         resolve: ({ results }) => results.reduce((sum, result) => sum + (result.status === status ? 1 : 0), 0),
       });
     return {
       results: t.field({
-        description: 'One for each selected client: in the order of `clientIds`, else in that of client ids.',
+        description:
+          'One result per selected client, in the order of `clientIds`; without `clientIds` in the order of client ids.',
         type: [DisconnectResultType],
         resolve: ({ results }) => [...results],
       }),
@@ -133,11 +137,11 @@ const DisconnectClientsPayload = builder.objectRef<BulkDisconnectReport>('Discon
       failedCount: count('FAILED'),
       alsoDisconnected: t.stringList({
         description:
-          'Client ids that were not selected, and were disconnected with their account; in a dry run: would be.',
+          'Ids of clients that were not selected, and were disconnected with their account; in a dry run: would be disconnected.',
         resolve: ({ alsoDisconnected }) => [...alsoDisconnected],
       }),
       isComplete: t.exposeBoolean('isComplete', {
-        description: 'False: clients that match the filter may be connected without being known.',
+        description: 'false if unknown clients that match the filter may be connected.',
       }),
       broker: t.field({ description: BROKER, type: Broker, resolve: ({ broker }) => broker }),
     };
@@ -145,105 +149,98 @@ const DisconnectClientsPayload = builder.objectRef<BulkDisconnectReport>('Discon
 });
 
 const target = (t: InputFields) => ({
-  brokerId: t.id({ description: 'The broker that it is about.', required: true }),
-  projectId: t.id({ description: 'When given, the broker must be in this project.' }),
+  brokerId: t.id({ description: 'The broker of the client.', required: true }),
+  projectId: t.id({ description: 'If set, the broker must be in this project.' }),
 });
 const oneClient = (t: InputFields) => ({
   ...target(t),
-  clientId: t.string({ description: 'Of a client that is connected, or has a persistent session.', required: true }),
+  clientId: t.string({ description: 'A client that is connected or has a persistent session.', required: true }),
 });
 
 const FORCE =
-  'Where only whole accounts can be disconnected: also when others use the account of a client, who are disconnected too. Where the broker’s `clientTakeover` is on nobody else is: `force` then ends a clean session by taking it over, and its will is sent.';
+  'Only for brokers that disconnect whole accounts: also disconnect the client if other clients use its account, which are then disconnected, too. If the broker’s `clientTakeover` is on, other clients are not disconnected: `force` then ends a clean session by taking it over, and the broker sends its will.';
 
 const DisconnectClientInput = builder.inputType('DisconnectClientInput', {
-  description: 'Whom to disconnect.',
+  description: 'The client to disconnect.',
   fields: (t) => ({ ...oneClient(t), force: t.boolean({ defaultValue: false, description: FORCE }) }),
 });
 
 const SubscribeClientInput = builder.inputType('SubscribeClientInput', {
-  description: 'Whom to subscribe, to what, and how.',
+  description: 'The client to subscribe, and the subscription.',
   fields: (t) => ({
     ...oneClient(t),
-    topic: t.string({ required: true, description: 'Topic filter; no shared subscription, and not below $CONTROL.' }),
-    qos: t.int({ required: true, description: '0, 1 or 2.' }),
-    noLocal: t.boolean({ description: 'MQTT 5: what the client itself publishes does not come back.' }),
-    retainAsPublished: t.boolean({
-      description: 'MQTT 5: messages keep the retain flag that they were published with.',
+    topic: t.string({
+      required: true,
+      description: 'Topic filter. Shared subscriptions and topics below $CONTROL are not allowed.',
     }),
-    sendRetain: t.field({ type: SendRetain, description: 'Without it: as the broker does by default, ALWAYS.' }),
+    qos: t.int({ required: true, description: '0, 1 or 2.' }),
+    noLocal: t.boolean({ description: 'MQTT 5: whether the client does not receive its own messages.' }),
+    retainAsPublished: t.boolean({ description: 'MQTT 5: whether messages keep their retain flag.' }),
+    sendRetain: t.field({ type: SendRetain, description: 'Default: as the broker does by default, ALWAYS.' }),
     subscriptionIdentifier: t.int({
-      description: 'MQTT 5: told to the client with each message; from 1 to 268435455.',
+      description: 'MQTT 5: sent to the client with each message; from 1 to 268435455.',
     }),
   }),
 });
 
 const UnsubscribeClientInput = builder.inputType('UnsubscribeClientInput', {
-  description: 'Which subscription of whom to end.',
+  description: 'The client to unsubscribe, and the topic filter.',
   fields: (t) => ({ ...oneClient(t), topic: t.string({ required: true, description: 'Topic filter.' }) }),
 });
 
 const DisconnectClientsInput = builder.inputType('DisconnectClientsInput', {
   description:
-    'Which clients: those of `clientIds`, those that are connected and match `filter`, or with both those of the ids that match.',
+    'The clients to disconnect: those in `clientIds`, the connected clients that match `filter`, or with both the ids that match.',
   fields: (t) => ({
     ...target(t),
-    clientIds: t.stringList({ description: 'Exact; null: all that match `filter`, which is needed then.' }),
-    filter: t.field({ description: 'Null: all of `clientIds`, which are needed then.', type: ClientFilter }),
+    clientIds: t.stringList({ description: 'Client ids. If null, `filter` is required, and selects all that match.' }),
+    filter: t.field({ description: 'If null, `clientIds` is required.', type: ClientFilter }),
     force: t.boolean({ defaultValue: false, description: FORCE }),
-    dryRun: t.boolean({ defaultValue: false, description: 'Send nothing: answer what would become of each client.' }),
+    dryRun: t.boolean({
+      defaultValue: false,
+      description: 'Disconnect no client, and return the result that each client would have.',
+    }),
     limit: t.int({
       defaultValue: DEFAULT_LIMIT,
-      description: `A guard against accidents: when more clients are selected nothing is done. At most ${MAX_LIMIT}.`,
+      description: `A guard against mistakes: if more clients are selected, none is disconnected. At most ${MAX_LIMIT}.`,
     }),
   }),
 });
 
 builder.mutationFields((t) => ({
   disconnectClient: t.field({
-    description: 'Ends the connection of a client. Most clients connect again by themselves.',
+    description: 'Disconnects a client. Most clients reconnect automatically.',
     type: DisconnectClientPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'Which client.', type: DisconnectClientInput, required: true }) },
+    args: { input: t.arg({ description: 'The client.', type: DisconnectClientInput, required: true }) },
     resolve: (_root, { input }, { services, viewer }) =>
       services.clientControl.disconnect(services.brokers.visible(input.brokerId, viewer), input),
   }),
   subscribeClient: t.field({
-    description: 'Subscribes a client to a topic, as if it had done so itself.',
+    description: 'Subscribes a client to a topic filter, as if the client had sent SUBSCRIBE itself.',
     type: SubscribeClientPayload,
     ...writesOnBroker,
     args: {
-      input: t.arg({
-        description: 'Which client, and which subscription.',
-        type: SubscribeClientInput,
-        required: true,
-      }),
+      input: t.arg({ description: 'The client and the subscription.', type: SubscribeClientInput, required: true }),
     },
     resolve: (_root, { input }, { services, viewer }) =>
       services.clientControl.subscribe(services.brokers.visible(input.brokerId, viewer), input),
   }),
   unsubscribeClient: t.field({
-    description: 'Ends a subscription of a client, as if it had done so itself.',
+    description: 'Ends a subscription of a client, as if the client had sent UNSUBSCRIBE itself.',
     type: UnsubscribeClientPayload,
     ...writesOnBroker,
     args: {
-      input: t.arg({
-        description: 'Which client, and which subscription.',
-        type: UnsubscribeClientInput,
-        required: true,
-      }),
+      input: t.arg({ description: 'The client and the topic filter.', type: UnsubscribeClientInput, required: true }),
     },
     resolve: (_root, { input }, { services, viewer }) =>
       services.clientControl.unsubscribe(services.brokers.visible(input.brokerId, viewer), input),
   }),
   disconnectClients: t.field({
-    description:
-      'Ends the connections of many clients. One that fails does not stop the others; each has its own result.',
+    description: 'Disconnects many clients. A failure does not stop the others; each client has its own result.',
     type: DisconnectClientsPayload,
     ...writesOnBroker,
-    args: {
-      input: t.arg({ description: 'Which clients, and how far to go.', type: DisconnectClientsInput, required: true }),
-    },
+    args: { input: t.arg({ description: 'The clients.', type: DisconnectClientsInput, required: true }) },
     resolve: (_root, { input }, { services, viewer }) =>
       services.clientControl.disconnectMany(services.brokers.visible(input.brokerId, viewer), input),
   }),

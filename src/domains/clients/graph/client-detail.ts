@@ -3,7 +3,7 @@ import { mayAskBroker } from '../../../gateway/graphql/walk-limit.ts';
 import type { ClientView } from '../client-view.ts';
 import type { ConnectedClientDetail } from '../inspect/inspect-data.ts';
 
-/** A field of the detail: of a single client it is at hand, of a client in a list the broker is asked (once per client). */
+/** Reads a field of the detail. A client in a list reads its detail from the broker, once for all its fields. */
 export function detail<T>(
   client: ClientView,
   context: RequestContext,

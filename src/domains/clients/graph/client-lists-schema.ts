@@ -17,7 +17,7 @@ export const FilterMode = builder.enumType('FilterMode', {
 });
 
 export const ClientFilter = builder.inputType('ClientFilter', {
-  description: 'Compared with the user name and the client id; either may match.',
+  description: 'Compared with the user name and the client id; one of them must match.',
   fields: (t) => ({
     value: t.string({ required: true }),
     mode: t.field({ type: FilterMode, defaultValue: 'contains' }),
@@ -28,29 +28,29 @@ builder.interfaceFields(Broker, (t) => ({
   connectedClients: t.connection(
     {
       description:
-        'Clients in order of their ids: connected ones, and persistent sessions (connected: false). Of a cluster whose nodes have clients of their own: those of all nodes, an id once for each node that has it.',
+        'Connected clients, and persistent sessions (connected: false), in the order of client ids. In a cluster whose nodes have clients of their own: the clients of all nodes; an id may occur once per node.',
       type: ConnectedClient,
       nullable: true,
       complexity: pageCost,
       args: {
         filter: t.arg({ type: ClientFilter }),
         connected: t.arg.boolean({
-          description: 'True: only those that are connected. False: only persistent sessions that are not.',
+          description: 'true: only connected clients. false: only persistent sessions that are offline.',
         }),
-        username: t.arg.string({ description: 'Only those of this user name.' }),
-        offset: t.arg.int({ description: 'Entries left out at the start.' }),
+        username: t.arg.string({ description: 'Only clients of this user name.' }),
+        offset: t.arg.int({ description: 'Number of clients to skip.' }),
       },
       resolve: (broker, args, { services }) => services.clients.page(broker, args),
     },
     {
       name: 'ConnectedClientConnection',
       fields: (connection) => ({
-        totalCount: connection.exposeInt('totalCount', { description: 'Of the whole filtered list.' }),
+        totalCount: connection.exposeInt('totalCount', { description: 'Size of the whole filtered list.' }),
         isComplete: connection.exposeBoolean('isComplete', {
-          description: 'False: clients that connected before `since` may be missing.',
+          description: 'false if clients that connected before `since` may be missing.',
         }),
         since: connection.field({
-          description: 'Since when clients are followed, where the broker cannot list them.',
+          description: 'The time since which clients are followed; null if the broker lists them itself.',
           type: 'DateTime',
           nullable: true,
           resolve: ({ since }) => (since === null ? null : new Date(since)),
@@ -63,30 +63,30 @@ builder.interfaceFields(Broker, (t) => ({
   connectedClient: t.field({
     type: ConnectedClient,
     nullable: true,
-    description: 'Null when the broker has no such client.',
+    description: 'One client; null if the broker has no such client.',
     complexity: QUESTION_COST,
     args: {
       clientId: t.arg.string({ required: true }),
       nodeId: t.arg.int({
         description:
-          'In a cluster whose nodes have clients of their own: the one of this node. Left out: the one that is connected, and of several the one that came last.',
+          'In a cluster whose nodes have clients of their own: the client of this node. Default: the connected client, and of several the one that connected last.',
       }),
     },
     resolve: (broker, { clientId, nodeId }, { services }) => services.clients.find(broker, clientId, nodeId),
   }),
 }));
 
-/** Clients in an event, for the cost of a subscription; how many a broker is asked about is bounded as they are told. */
+/** Assumed clients per event, for the cost of a subscription. Requests to the broker are limited separately. */
 const USUAL_EVENT = 200;
 
 const ConnectedClientsEvent = builder.objectRef<ClientsEvent>('ConnectedClientsEvent').implement({
-  description: 'First the clients as they are, then one event for each change.',
+  description: 'The first event has all clients, each further event one change.',
   fields: (t) => ({
     ...eventFields(t, ({ event }) => event),
     ...partsLeftField(t, ({ event }) => event),
     clients: t.field({
       description:
-        'SNAPSHOT: all clients, or the first of them (see `partsLeft`). CHANGE: those that came or became different, also persistent sessions that went offline.',
+        'SNAPSHOT: all clients, or the first part of them (see `partsLeft`). CHANGE: new and changed clients, including persistent sessions that went offline.',
       type: [ConnectedClient],
       complexity: { field: 1, multiplier: USUAL_EVENT },
       resolve: ({ views, event }) =>
@@ -94,18 +94,19 @@ const ConnectedClientsEvent = builder.objectRef<ClientsEvent>('ConnectedClientsE
     }),
     removed: t.field({
       description:
-        'CHANGE: ids of clients that are gone. In a cluster another node may have a client of the same id: see `removedFrom`.',
+        'CHANGE: ids of clients that no longer exist. In a cluster another node may have a client of the same id: see `removedFrom`.',
       type: ['ID'],
       resolve: ({ event }) => (event.kind === 'CHANGE' ? event.change.removed.map((key) => refOf(key).clientid) : []),
     }),
     removedFrom: t.intList({
-      description: 'In a cluster whose nodes have clients of their own: the node of each of `removed`; else empty.',
+      description:
+        'In a cluster whose nodes have clients of their own: the node of each of `removed`. Otherwise empty.',
       resolve: ({ event }) =>
         event.kind === 'CHANGE' ? event.change.removed.flatMap((key) => refOf(key).node ?? []) : [],
     }),
     isComplete: t.boolean({
       nullable: true,
-      description: 'SNAPSHOT: false when clients that connected earlier may be missing.',
+      description: 'SNAPSHOT: false if clients that connected earlier may be missing.',
       resolve: ({ event }) => (event.kind === 'SNAPSHOT' ? event.snapshot.complete : null),
     }),
   }),
@@ -113,7 +114,7 @@ const ConnectedClientsEvent = builder.objectRef<ClientsEvent>('ConnectedClientsE
 
 builder.subscriptionFields((t) => ({
   connectedClients: t.field({
-    description: 'Who is connected to a broker, live.',
+    description: 'The clients of a broker, live.',
     type: ConnectedClientsEvent,
     ...onBroker('VIEWER'),
     args: { brokerId: t.arg.id({ required: true }), after: t.arg.float(resumeArgument) },

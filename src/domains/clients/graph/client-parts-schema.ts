@@ -14,29 +14,30 @@ import type { ClientSubscription } from '../inspect/subscriptions.ts';
 import type { UnknownField } from '../inspect/unknown-fields.ts';
 import { detail } from './client-detail.ts';
 
-/* What a client is made of, as the graph shows it. */
-
 export const ClientProtocol = builder.enumType('ClientProtocol', {
-  description: 'What a client speaks to the broker.',
+  description: 'The protocol between a client and the broker.',
   values: {
-    MQTT: { value: 'MQTT', description: 'By TCP or TLS.' },
-    MQTT_SN: { value: 'MQTT-SN', description: 'For sensor networks.' },
+    MQTT: { value: 'MQTT', description: 'MQTT over TCP or TLS.' },
+    MQTT_SN: { value: 'MQTT-SN', description: 'MQTT for sensor networks.' },
     MQTT_WS: { value: 'MQTT-WS', description: 'MQTT over WebSocket.' },
   } as const,
 });
 export const ClientProtocolVersion = builder.enumType('ClientProtocolVersion', {
-  description: 'Version of MQTT.',
+  description: 'The MQTT version.',
   values: { V3_1: { value: 'v3.1' }, V3_1_1: { value: 'v3.1.1' }, V5: { value: 'v5' } } as const,
 });
 export const ClientSource = builder.enumType('ClientSource', {
-  description: 'Where what is known about clients comes from.',
+  description: 'The source of information about clients.',
   values: {
     BROKER: { description: 'The broker’s own inspect API.' },
-    LOG_FEED: { description: 'Followed through the broker’s log: only clients that came since `since` are known.' },
+    LOG_FEED: { description: 'The broker’s log: only clients that connected after `since` are known.' },
   } as const,
 });
 
-/** Numbers that the commercial plugin tells of single clients only; of one in a list it is asked where they are missing. */
+/**
+ * Counters that the commercial plugin reports for single clients only. For a client in a list they are read from the
+ * broker.
+ */
 const OF_SINGLE_CLIENTS: ReadonlySet<(typeof QUEUE_KEYS)[number]> = new Set([
   'bytesIn',
   'messagesIn',
@@ -49,9 +50,9 @@ interface QueuesView {
   readonly counts: ClientQueues;
 }
 
-// All numbers are Float, because bytes pass 2^31.
+// All numbers are Float, because byte counts exceed 2^31.
 export const ClientQueuesType = builder.objectRef<QueuesView>('ClientQueues').implement({
-  description: 'Messages waiting for or from a client. Null: the source does not know.',
+  description: 'Queued messages from and for a client. A field is null if the source does not know it.',
   fields: (t) =>
     Object.fromEntries(
       QUEUE_KEYS.map((key) => {
@@ -68,7 +69,7 @@ export const ClientQueuesType = builder.objectRef<QueuesView>('ClientQueues').im
 });
 
 export const ClientInflightType = builder.objectRef<ClientInflight>('ClientInflight').implement({
-  description: 'Messages sent and not acknowledged yet. Null: the source does not know.',
+  description: 'Messages in flight: sent and not acknowledged yet. A field is null if the source does not know it.',
   fields: (t) =>
     Object.fromEntries(
       INFLIGHT_KEYS.map((key) => [key, t.float({ nullable: true, resolve: (counts) => counts[key] ?? null })]),
@@ -76,7 +77,7 @@ export const ClientInflightType = builder.objectRef<ClientInflight>('ClientInfli
 });
 
 export const ClientTlsType = builder.objectRef<ClientTls>('ClientTls').implement({
-  description: 'How a connection is encrypted. Null: the source does not know.',
+  description: 'The encryption of a connection. A field is null if the source does not know it.',
   fields: (t) => ({
     clientCertificate: t.string({
       description: 'PEM.',
@@ -89,7 +90,7 @@ export const ClientTlsType = builder.objectRef<ClientTls>('ClientTls').implement
 });
 
 export const ClientListenerType = builder.objectRef<ClientListener>('ClientListener').implement({
-  description: 'The listener of the broker that a client came in by.',
+  description: 'The listener of the broker that a client is connected to.',
   fields: (t) => ({
     port: t.exposeInt('port'),
     bindAddress: t.string({ nullable: true, resolve: ({ bind_address }) => bind_address ?? null }),
@@ -97,14 +98,14 @@ export const ClientListenerType = builder.objectRef<ClientListener>('ClientListe
 });
 
 export const ClientWillType = builder.objectRef<ClientWill>('ClientWill').implement({
-  description: 'The message that the broker publishes when the client is lost.',
+  description: 'The will message, which the broker publishes when it loses the connection to the client.',
   fields: (t) => ({
     topic: t.exposeString('topic'),
     qos: t.exposeInt('qos'),
     retain: t.exposeBoolean('retain'),
     payload: t.exposeString('payload', { description: 'Base64.' }),
     properties: t.field({
-      description: 'MQTT 5: objects of identifier, name and value.',
+      description: 'MQTT 5: objects with `identifier`, `name` and `value`.',
       type: ['JSON'],
       nullable: true,
       resolve: ({ properties }) => (properties ? [...properties] : null),
@@ -118,21 +119,21 @@ export const ClientWillType = builder.objectRef<ClientWill>('ClientWill').implem
 });
 
 export const ClientSubscriptionType = builder.objectRef<ClientSubscription>('ClientSubscription').implement({
-  description: 'One topic filter of a client, with its options.',
+  description: 'A subscription of a client, with its options.',
   fields: (t) => ({
     topic: t.exposeString('topic', { description: 'Topic filter.' }),
     qos: t.int({
-      description: 'As granted. Null: the source does not know.',
+      description: 'The granted QoS; null if the source does not know it.',
       nullable: true,
       resolve: ({ qos }) => qos ?? null,
     }),
     noLocal: t.boolean({
-      description: 'MQTT 5: what the client itself publishes does not come back. Null: the source does not know.',
+      description: 'MQTT 5: whether the client does not receive its own messages; null if the source does not know it.',
       nullable: true,
       resolve: ({ noLocal }) => noLocal ?? null,
     }),
     retainAsPublished: t.boolean({
-      description: 'MQTT 5: messages keep the retain flag they were published with. Null: the source does not know.',
+      description: 'MQTT 5: whether messages keep their retain flag; null if the source does not know it.',
       nullable: true,
       resolve: ({ retainAsPublished }) => retainAsPublished ?? null,
     }),
@@ -140,9 +141,11 @@ export const ClientSubscriptionType = builder.objectRef<ClientSubscription>('Cli
 });
 
 export const UnknownFieldType = builder.objectRef<UnknownField>('UnknownField').implement({
-  description: 'A field that is null because nobody could tell it.',
+  description: 'A field that is null because the source does not know it.',
   fields: (t) => ({
-    field: t.exposeString('field', { description: 'Its name here, with a dot before a field of an object.' }),
-    reason: t.exposeString('reason', { description: 'For people: why, and what would tell it.' }),
+    field: t.exposeString('field', {
+      description: 'Name of the field; fields of nested objects after a dot: `queues.bytesIn`.',
+    }),
+    reason: t.exposeString('reason', { description: 'Why the field is unknown, and how to change that.' }),
   }),
 });

@@ -20,88 +20,32 @@ import {
   UnknownFieldType,
 } from './client-parts-schema.ts';
 
-export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').implement({
-  description:
-    'A client of a broker: connected now, or a persistent session. Null means that the source does not know. From `numSubscriptions` to `inflight` a list costs one question to the broker for each client.',
-  fields: (t) => ({
-    clientId: t.string({ resolve: ({ known }) => known.clientid }),
-    username: t.string({ description: '<anonymous> when none was used.', resolve: ({ known }) => known.username }),
-    address: t.string({ description: 'IP address.', nullable: true, resolve: ({ known }) => known.address ?? null }),
-    remotePort: t.int({ nullable: true, resolve: ({ known }) => known.remotePort ?? null }),
-    protocol: t.field({ type: ClientProtocol, nullable: true, resolve: ({ known }) => known.protocol ?? null }),
-    protocolVersion: t.field({
-      type: ClientProtocolVersion,
-      nullable: true,
-      resolve: ({ known }) => known.protocolVersion ?? null,
-    }),
-    connected: t.boolean({ nullable: true, resolve: ({ known }) => known.connected ?? null }),
-    lastConnect: t.float({
-      description: 'Epoch milliseconds.',
-      nullable: true,
-      resolve: ({ known }) => known.lastConnect ?? null,
-    }),
-    lastDisconnect: t.float({
-      description: 'Epoch milliseconds; null as well when it never disconnected.',
-      nullable: true,
-      resolve: ({ known }) => known.lastDisconnect ?? null,
-    }),
-    queues: t.field({
-      description:
-        'As it is when this is answered: a list or an event costs one question to the broker for all its clients. Changes of it alone make no event.',
-      type: ClientQueuesType,
-      nullable: true,
-      resolve: async (client, _args, context) => {
-        // One question for all of a list, however long that is.
-        const counts = await client.readQueues(() => mayAskBroker(context, false));
-        return counts && { client, counts };
-      },
-    }),
-    isBridge: t.boolean({ description: 'A bridge of another broker.', resolve: ({ known }) => known.bridge ?? false }),
-    isGateway: t.boolean({
-      description: 'A connection of this service itself.',
-      resolve: ({ isGateway }) => isGateway,
-    }),
-    disconnectReason: t.string({
-      description: 'In the broker’s words.',
-      nullable: true,
-      resolve: ({ known }) => known.disconnectReason ?? null,
-    }),
-    numSubscriptions: t.float({
-      description: 'Active subscriptions.',
+type DetailNumber =
+  | 'numSubscriptions'
+  | 'numPublished'
+  | 'numSubscribed'
+  | 'numDropped'
+  | 'bytesPublished'
+  | 'bytesSubscribed';
+
+type ClientFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], ClientView>;
+
+/** Fields that cost one request to the broker per client of a list. */
+function detailFields(t: ClientFields) {
+  const counter = (key: DetailNumber, description: string) =>
+    t.float({
+      description,
       nullable: true,
       complexity: QUESTION_COST,
-      resolve: (client, _args, context) => detail(client, context, ({ numSubscriptions }) => numSubscriptions ?? null),
-    }),
-    numPublished: t.float({
-      description: 'Messages received from the client.',
-      nullable: true,
-      complexity: QUESTION_COST,
-      resolve: (client, _args, context) => detail(client, context, ({ numPublished }) => numPublished ?? null),
-    }),
-    numSubscribed: t.float({
-      description: 'Messages sent to the client.',
-      nullable: true,
-      complexity: QUESTION_COST,
-      resolve: (client, _args, context) => detail(client, context, ({ numSubscribed }) => numSubscribed ?? null),
-    }),
-    numDropped: t.float({
-      description: 'Messages dropped because a queue was full.',
-      nullable: true,
-      complexity: QUESTION_COST,
-      resolve: (client, _args, context) => detail(client, context, ({ numDropped }) => numDropped ?? null),
-    }),
-    bytesPublished: t.float({
-      description: 'Payload bytes received from the client.',
-      nullable: true,
-      complexity: QUESTION_COST,
-      resolve: (client, _args, context) => detail(client, context, ({ bytesPublished }) => bytesPublished ?? null),
-    }),
-    bytesSubscribed: t.float({
-      description: 'Payload bytes sent to the client.',
-      nullable: true,
-      complexity: QUESTION_COST,
-      resolve: (client, _args, context) => detail(client, context, ({ bytesSubscribed }) => bytesSubscribed ?? null),
-    }),
+      resolve: (client, _args, context) => detail(client, context, (known) => known[key] ?? null),
+    });
+  return {
+    numSubscriptions: counter('numSubscriptions', 'Active subscriptions.'),
+    numPublished: counter('numPublished', 'Messages received from the client.'),
+    numSubscribed: counter('numSubscribed', 'Messages sent to the client.'),
+    numDropped: counter('numDropped', 'Messages dropped because a queue was full.'),
+    bytesPublished: counter('bytesPublished', 'Payload bytes received from the client.'),
+    bytesSubscribed: counter('bytesSubscribed', 'Payload bytes sent to the client.'),
     keepalive: t.int({
       description: 'Seconds.',
       nullable: true,
@@ -109,7 +53,7 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       resolve: (client, _args, context) => detail(client, context, ({ keepalive }) => keepalive ?? null),
     }),
     cleanSession: t.boolean({
-      description: 'The broker forgets the session when the client reconnects.',
+      description: 'Whether the broker discards the session when the client reconnects.',
       nullable: true,
       complexity: QUESTION_COST,
       resolve: (client, _args, context) => detail(client, context, ({ cleanSession }) => cleanSession ?? null),
@@ -140,7 +84,7 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
         detail(client, context, ({ subscriptions }) => (subscriptions ? [...subscriptions] : null)),
     }),
     subscriptionDetails: t.field({
-      description: 'The same with what is known of each.',
+      description: 'The subscriptions with QoS and options.',
       type: [ClientSubscriptionType],
       nullable: true,
       complexity: QUESTION_COST,
@@ -152,18 +96,78 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       complexity: QUESTION_COST,
       resolve: (client, _args, context) => detail(client, context, ({ inflight }) => inflight ?? null),
     }),
+  };
+}
+
+export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').implement({
+  description:
+    'A client of a broker: connected now, or a persistent session. A field is null if the source does not know it. In a list, each field from `numSubscriptions` to `inflight` costs one request to the broker per client.',
+  fields: (t) => ({
+    clientId: t.string({ resolve: ({ known }) => known.clientid }),
+    username: t.string({
+      description: '`<anonymous>` if the client gave none.',
+      resolve: ({ known }) => known.username,
+    }),
+    address: t.string({ description: 'IP address.', nullable: true, resolve: ({ known }) => known.address ?? null }),
+    remotePort: t.int({ nullable: true, resolve: ({ known }) => known.remotePort ?? null }),
+    protocol: t.field({ type: ClientProtocol, nullable: true, resolve: ({ known }) => known.protocol ?? null }),
+    protocolVersion: t.field({
+      type: ClientProtocolVersion,
+      nullable: true,
+      resolve: ({ known }) => known.protocolVersion ?? null,
+    }),
+    connected: t.boolean({ nullable: true, resolve: ({ known }) => known.connected ?? null }),
+    lastConnect: t.float({
+      description: 'Epoch milliseconds.',
+      nullable: true,
+      resolve: ({ known }) => known.lastConnect ?? null,
+    }),
+    lastDisconnect: t.float({
+      description: 'Epoch milliseconds; null also if the client never disconnected.',
+      nullable: true,
+      resolve: ({ known }) => known.lastDisconnect ?? null,
+    }),
+    queues: t.field({
+      description:
+        'Read when the field is resolved: a list or an event costs one request to the broker for all its clients. Changes of this field alone send no event.',
+      type: ClientQueuesType,
+      nullable: true,
+      resolve: async (client, _args, context) => {
+        // One request for the whole list, so the length of the list does not matter.
+        const counts = await client.readQueues(() => mayAskBroker(context, false));
+        return counts && { client, counts };
+      },
+    }),
+    isBridge: t.boolean({
+      description: 'Whether the client is a bridge of another broker.',
+      resolve: ({ known }) => known.bridge ?? false,
+    }),
+    isGateway: t.boolean({
+      description: 'Whether the client is a connection of this service itself.',
+      resolve: ({ isGateway }) => isGateway,
+    }),
+    disconnectReason: t.string({
+      description: 'Why the last connection ended, in the broker’s words.',
+      nullable: true,
+      resolve: ({ known }) => known.disconnectReason ?? null,
+    }),
+    ...detailFields(t),
     unknownFields: t.field({
       description:
-        'Fields that are null because the source does not know them. Empty too when the client has gone meanwhile.',
+        'Fields that are null because the source does not know them. Empty also if the client no longer exists.',
       type: [UnknownFieldType],
       complexity: QUESTION_COST,
       resolve: async (client, _args, context) =>
         (await detail(client, context, (known) => unknownFields(withListed(known, client), client.source))) ?? [],
     }),
     source: t.field({ type: ClientSource, resolve: ({ source }) => source }),
-    asOf: t.field({ description: 'When this was so.', type: 'DateTime', resolve: ({ asOf }) => new Date(asOf) }),
+    asOf: t.field({
+      description: 'The time of this information.',
+      type: 'DateTime',
+      resolve: ({ asOf }) => new Date(asOf),
+    }),
     nodeId: t.int({
-      description: 'Where it is, in a cluster whose nodes have clients of their own.',
+      description: 'The node of the client, in a cluster whose nodes have clients of their own.',
       nullable: true,
       resolve: ({ known }) => known.node ?? null,
     }),
@@ -171,7 +175,7 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
   }),
 });
 
-/** What a list told, and the detail may not. */
+/** Adds the fields that the list reported and the detail does not. */
 function withListed(detail: ConnectedClientDetail, { known }: ClientView): ConnectedClientDetail {
   const { queues = known.queues } = detail;
   return { ...known, ...detail, ...(queues && { queues: { ...known.queues, ...queues } }) };

@@ -1,24 +1,24 @@
 import type { ClientEntry, UserName } from './client-entry.ts';
 
-/** One client, and who else is known to use its account. */
+/** One client, and the other clients that are known to use its account. */
 export interface AccountUse {
   readonly username: UserName;
   readonly connected: boolean;
   readonly clean: boolean | null;
   readonly bridge: boolean;
-  /** Its user name is a guess, since id or name imitate a line of the log. */
+  /** Whether the user name is a guess, because client id or user name imitate a log line. */
   readonly isAmbiguous: boolean;
-  /** Tells this connection of the client from earlier and later ones. */
+  /** Number of this connection; earlier and later connections of the client have other numbers. */
   readonly connection: number;
-  /** All that are connected with the same user name, itself among them. */
+  /** Ids of all clients that are connected with the same user name, including this client. */
   readonly connectedIds: readonly string[];
-  /** Those, and the persistent sessions of the account that are offline. */
+  /** Number of these clients plus the offline persistent sessions of the account. */
   readonly sessionCount: number;
-  /** The account is the one that this service uses; null: nobody knows which one that is. */
+  /** Whether this service itself uses the account; `null` if that is unknown. */
   readonly isOwn: boolean | null;
 }
 
-/** The clients of a ledger by the user name that they use. Those whose name was not told are in no account. */
+/** The clients of a ledger by user name. Clients whose user name is unknown are in no account. */
 export class AccountIndex {
   readonly #accounts = new Map<UserName, Set<ClientEntry>>();
 
@@ -41,7 +41,7 @@ export class AccountIndex {
     this.#accounts.clear();
   }
 
-  /** @param own accounts of this service; undefined among them: one that was not told */
+  /** @param own accounts of this service; `undefined` stands for an unknown account */
   useOf(entry: ClientEntry, own: readonly (UserName | undefined)[]): AccountUse {
     const { account, connected, clean, bridge, isAmbiguous, connection } = entry;
     const peers = account === undefined ? [entry] : [...(this.#accounts.get(account) ?? [])];

@@ -6,20 +6,20 @@ import {
   type ConnectedClientSummary,
 } from './inspect-data.ts';
 
-/** Null: none is used. */
+/** `null` if the client uses none. */
 export type UserName = string | null;
 
-/** One client as its lines in the log tell of it; null where none has. Times in epoch milliseconds. */
+/** One client as the log reports it; `null` fields were not reported. Times in epoch milliseconds. */
 export interface ClientEntry {
   readonly clientid: string;
-  /** Undefined: not told. */
+  /** `undefined` if it was not reported. */
   account: UserName | undefined;
   isAmbiguous: boolean;
   connection: number;
   address: string | null;
   port: number | null;
   protocol: ClientProtocol | null;
-  /** What it is if the broker is a 2.0.x. */
+  /** The protocol if the broker is a Mosquitto 2.0.x. */
   protocolOf20: ClientProtocol | null;
   protocolVersion: ClientProtocolVersion | null;
   bridge: boolean;
@@ -34,7 +34,7 @@ export interface ClientEntry {
   tls: { readonly version: string; readonly ciphers: string } | null;
   /** Filter to granted QoS. */
   readonly subscriptions: Map<string, number>;
-  /** Every subscription of the session was seen. */
+  /** Whether `subscriptions` contains every subscription of the session. */
   subscriptionsComplete: boolean;
 }
 
@@ -85,7 +85,7 @@ export function summaryOf(entry: ClientEntry): ConnectedClientSummary {
   };
 }
 
-/** Subscriptions that were seen are listed in any case; their number is told only when all were seen. */
+/** Lists the subscriptions that were seen. Their number is present only if all were seen. */
 export function detailOf(entry: ClientEntry, subscriptionsFollowed: boolean): ConnectedClientDetail {
   const { keepalive, clean, listenerPort, tls, subscriptions } = entry;
   return {

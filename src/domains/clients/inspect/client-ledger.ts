@@ -1,7 +1,6 @@
 import { AccountIndex, type AccountUse } from './account-index.ts';
+import { AdministrativeDisconnects } from './administrative-disconnects.ts';
 import { type ClientEntry, detailOf, newEntry, plainAddress, summaryOf, type UserName } from './client-entry.ts';
-import { EndedByAdministrator } from './ended-by-administrator.ts';
-import { Handovers } from './handovers.ts';
 import type {
   ClientProtocol,
   ClientProtocolVersion,
@@ -16,29 +15,25 @@ import {
   type LogLine,
   TAKEN_OVER,
 } from './log-lines.ts';
+import { TakeoverLines } from './takeover-lines.ts';
 
-/**
- * The clients of one broker, kept by what its log tells. Holds no connection and no time of its own.
- *
- * Bounds: `maxClients` entries, further clients are not taken up and `overflowed` says so; `maxOffline` persistent sessions that
- * are offline, the one that went first is dropped; MAX_OPENED connections that have not said who they are, oldest dropped;
- * MAX_SUBSCRIPTIONS per client and `maxSubscriptionBytes` of all clients together (the length of each filter and
- * SUBSCRIPTION_BYTES), further ones are not kept and the client's list counts as incomplete.
- */
-export interface ClientLedgerOptions {
-  /** Default 200,000. */
+interface ClientLedgerOptions {
+  /** Maximum number of clients. Default: 200,000. Further clients are not stored, and `overflowed` is true. */
   readonly maxClients?: number;
-  /** Default 20,000. */
+  /** Maximum number of offline persistent sessions. Default: 20,000. The session that went offline first is dropped. */
   readonly maxOffline?: number;
-  /** Default 128 MiB. */
+  /**
+   * Maximum memory for the subscriptions of all clients: SUBSCRIPTION_BYTES and the length of the filter for each.
+   * Default: 128 MiB. Further subscriptions are not stored, and the subscriptions of the client count as incomplete.
+   */
   readonly maxSubscriptionBytes?: number;
-  /** Called with the id of each client that came, changed or went. */
+  /** Called with the id of each client that was added, changed or removed. */
   readonly onChange: (clientid: string) => void;
 }
 
-/** What this service knows of a connection of its own. */
-export interface GatewayConnection {
-  /** Undefined: the link does not say. */
+/** A connection of this service, as the link describes it. */
+interface GatewayConnection {
+  /** `undefined` if the link does not report it. */
   readonly username: UserName | undefined;
   readonly protocol: ClientProtocol | null;
   readonly protocolVersion: ClientProtocolVersion | null;
@@ -48,33 +43,36 @@ export interface GatewayConnection {
   readonly lastConnect: number;
 }
 
+/** Connections without a CONNECT packet yet; the oldest is dropped. */
 const MAX_OPENED = 10_000;
+/** Per client. */
 const MAX_SUBSCRIPTIONS = 1_000;
-/** What a kept subscription costs beside the characters of its filter. */
+/** Memory of a stored subscription without its filter. */
 const SUBSCRIPTION_BYTES = 100;
 
+/** The clients of one broker according to its log. Has no connection and no timers. */
 export class ClientLedger {
   readonly #maxClients: number;
   readonly #maxOffline: number;
   readonly #maxSubscriptionBytes: number;
   readonly #onChange: (clientid: string) => void;
   readonly #entries = new Map<string, ClientEntry>();
-  /** Ids of persistent sessions that are offline, the one that went first ahead. */
+  /** Ids of offline persistent sessions; the session that went offline first is first. */
   readonly #offline = new Set<string>();
   /** Listener ports of connections, by address and port of the client. */
   readonly #opened = new Map<string, number>();
   /** Ids of this service's own connections. */
   readonly #gateways = new Set<string>();
   readonly #accounts = new AccountIndex();
-  readonly #handovers = new Handovers();
-  readonly #kicks = new EndedByAdministrator();
+  readonly #takeovers = new TakeoverLines();
+  readonly #kicks = new AdministrativeDisconnects();
   #subscriptionBytes = 0;
   #connections = 0;
   #sorted: ClientEntry[] | null = null;
   #overflowed = false;
-  /** Whether lines tell the listener of plain connections; WebSocket ones have none in 2.0.x. */
+  /** `null` before the version is known. */
   #isVersion20: boolean | null = null;
-  /** Whether lines of subscriptions arrive at all. */
+  /** Whether the broker logs subscriptions. */
   subscriptionsFollowed = false;
 
   constructor({
@@ -93,16 +91,16 @@ export class ClientLedger {
     return this.#entries.size;
   }
 
-  /** With our own connections to sessions that we took over. */
+  /** Includes this service's connections to sessions that it takes over. */
   get connectedCount(): number {
-    return this.#entries.size - this.#offline.size + this.#handovers.heldCount;
+    return this.#entries.size - this.#offline.size + this.#takeovers.ownCount;
   }
 
   get overflowed(): boolean {
     return this.#overflowed;
   }
 
-  /** May be told after the first clients. */
+  /** May be set after the first clients were added. */
   set version(text: string) {
     const wasKnown = this.#isVersion20 !== null;
     this.#isVersion20 = /\b2\.0\./.test(text);
@@ -137,31 +135,31 @@ export class ClientLedger {
     );
   }
 
-  /** Connections that an administrator has ended so far. */
+  /** Number of connections that an administrator has ended. */
   get kickCount(): number {
     return this.#kicks.count;
   }
 
-  /** Clients of the account that an administrator has disconnected since `kickCount` was this number. */
+  /** Ids of the account's clients that an administrator has disconnected since `kickCount` was `count`. */
   kickedSince(count: number, username: UserName): readonly string[] {
     return this.#kicks.after(count, username);
   }
 
-  /** This connection of the client is over, and so is ours to its session. */
+  /** Whether this connection of the client has ended, and the takeover of its session, too. */
   hasEnded(clientid: string, connection: number): boolean {
-    if (this.#handovers.isBorrowed(clientid)) return false;
+    if (this.#takeovers.isTaken(clientid)) return false;
     const entry = this.#entries.get(clientid);
     return !entry?.connected || entry.connection !== connection;
   }
 
-  /** We are about to take the session over for a moment, which says nothing of the client but that it loses its connection. */
-  borrow(clientid: string): void {
-    this.#handovers.borrow(clientid);
+  /** Call before this service takes over the session. */
+  beginTakeover(clientid: string): void {
+    this.#takeovers.begin(clientid);
   }
 
-  /** We did not take it over, after all. */
-  giveBack(clientid: string): void {
-    this.#handovers.giveBack(clientid);
+  /** Call after the takeover, whether or not it succeeded. */
+  endTakeover(clientid: string): void {
+    this.#takeovers.cancel(clientid);
   }
 
   /** In order of client ids. */
@@ -176,10 +174,10 @@ export class ClientLedger {
 
   /**
    * @param now when the line arrived, epoch milliseconds
-   * @returns by how many the connections that are not known have become more
+   * @returns change of the number of unknown connections
    */
   apply(line: LogLine, now: number): -1 | 0 | 1 {
-    // The log counts in seconds; a line that was not held up happened just now.
+    // The log has seconds only. The arrival time is more exact, unless the line was delayed.
     const at = line.at === null || Math.abs(now - line.at) < 2_000 ? now : line.at;
     const known = 'clientid' in line && this.#entries.has(line.clientid);
     switch (line.kind) {
@@ -187,15 +185,15 @@ export class ClientLedger {
         this.#open(line.address, line.port, line.listenerPort);
         break;
       case 'CONNECTED':
-        if (this.#handovers.isOurs(line)) this.#disconnect(replaced(line), at);
+        if (this.#takeovers.isOwnConnect(line)) this.#disconnect(replaced(line), at);
         else if (!this.#connect(line, at)) return 1;
         break;
       case 'CONNECTED_UNREAD':
         return 1;
       case 'DISCONNECTED':
-        if (this.#handovers.isOurEnd(line) || this.#handovers.isLate(line)) break;
+        if (this.#takeovers.isOwnDisconnect(line) || this.#takeovers.isLateDisconnect(line)) break;
         this.#disconnect(line, at);
-        return !known && ENDS_OF_CONNECTED.has(line.reason) ? -1 : 0;
+        return !known && REASONS_AFTER_CONNECT.has(line.reason) ? -1 : 0;
       case 'EXPIRED':
         if (this.#offline.has(line.clientid)) this.#remove(line.clientid);
         break;
@@ -214,7 +212,7 @@ export class ClientLedger {
     return 0;
   }
 
-  /** A connection of this service, which came before its log could be followed. */
+  /** Adds a connection of this service that exists since before the log was followed. */
   addGateway(clientid: string, { username, ...known }: GatewayConnection): void {
     this.#gateways.add(clientid);
     const entry = this.#entries.get(clientid) ?? this.#create(clientid);
@@ -225,7 +223,7 @@ export class ClientLedger {
     this.#onChange(clientid);
   }
 
-  /** A second connection of this service told what the log says of the first one, too. */
+  /** Takes user name and address of a connection of this service from the log line of its second connection. */
   describeGateway(clientid: string, { username, address }: ConnectedLine): void {
     this.#change(clientid, (entry) => {
       this.#accounts.move(entry, username);
@@ -239,19 +237,19 @@ export class ClientLedger {
     this.#offline.clear();
     this.#opened.clear();
     this.#accounts.clear();
-    this.#handovers.clear();
+    this.#takeovers.clear();
     this.#subscriptionBytes = 0;
     this.#sorted = null;
     this.#overflowed = false;
   }
 
-  /** Number of the last connection that was told. */
+  /** Number of the last connection that was logged. */
   get lastConnection(): number {
     return this.#connections;
   }
 
-  /** The broker was started anew after this connection, so it and those before it are gone without a word. */
-  forgetUntil(connection: number): void {
+  /** Removes this connection and earlier ones: the broker restarted after it, which logs no disconnects. */
+  removeUntil(connection: number): void {
     for (const entry of [...this.#entries.values()]) {
       if (entry.connected && !entry.gateway && entry.connection <= connection) this.#remove(entry.clientid);
     }
@@ -262,12 +260,12 @@ export class ClientLedger {
     this.#opened.set(`${address}:${port}`, listenerPort);
   }
 
-  /** False: there is no room for another one. */
+  /** `false` if `maxClients` is reached. */
   #connect(line: ConnectedLine, at: number): boolean {
     const entry = this.#entries.get(line.clientid) ?? this.#create(line.clientid);
     if (!entry) return false;
-    // Its end is told to nobody but those who read errors, and that of a WebSocket after this line.
-    if (entry.connected && entry.lastConnect !== null) this.#handovers.replaced(entry);
+    // The end of the replaced connection is logged as an error only, and the end of a WebSocket after this line.
+    if (entry.connected && entry.lastConnect !== null) this.#takeovers.replaced(entry);
     const { clean: wasClean, lastConnect } = entry;
     const key = `${line.address}:${line.port}`;
     const listenerPort = this.#opened.get(key) ?? null;
@@ -285,12 +283,12 @@ export class ClientLedger {
     entry.listenerPort = listenerPort;
     entry.tls = null;
     entry.lastConnect = at;
-    // A clean session ended with its connection, but MQTT 5 can start clean and keep the session then.
+    // A clean session ends with its connection. An MQTT 5 session with Clean Start may persist.
     if (line.clean || (wasClean === true && line.protocolVersion !== 'v5')) {
-      this.#forgetSubscriptions(entry);
+      this.#clearSubscriptions(entry);
       entry.subscriptionsComplete = true;
     } else if (lastConnect === null || wasClean === true) {
-      // The session may be older than we are.
+      // The session may be older than the followed log.
       entry.subscriptionsComplete = false;
     }
     entry.clean = line.clean;
@@ -302,9 +300,9 @@ export class ClientLedger {
   #disconnect({ clientid, port, reason }: DisconnectedLine, at: number): void {
     const entry = this.#entries.get(clientid);
     if (!entry?.connected) return;
-    // The end of a connection that another one of the same id has replaced.
+    // The line is about an earlier connection of this client id.
     if (port !== null && entry.port !== null && port !== entry.port) return;
-    if (reason === TAKEN_OVER) this.#handovers.replaced(entry);
+    if (reason === TAKEN_OVER) this.#takeovers.replaced(entry);
     if (reason === BY_ADMINISTRATOR && entry.account !== undefined) this.#kicks.add(entry.account, clientid);
     entry.connected = false;
     entry.lastDisconnect = at;
@@ -341,7 +339,7 @@ export class ClientLedger {
     else if (entry.subscriptions.delete(filter)) this.#subscriptionBytes -= cost(filter);
   }
 
-  #forgetSubscriptions({ subscriptions }: ClientEntry): void {
+  #clearSubscriptions({ subscriptions }: ClientEntry): void {
     for (const filter of subscriptions.keys()) this.#subscriptionBytes -= cost(filter);
     subscriptions.clear();
   }
@@ -374,21 +372,24 @@ export class ClientLedger {
     if (!entry) return;
     this.#entries.delete(clientid);
     this.#accounts.remove(entry);
-    this.#forgetSubscriptions(entry);
+    this.#clearSubscriptions(entry);
     this.#offline.delete(clientid);
     this.#sorted = null;
     this.#onChange(clientid);
   }
 }
 
-/** 2.0.x announces plain connections only, and writes WebSocket addresses as mapped IPv6; 2.1 does not tell them apart. */
+/**
+ * 2.0.x logs the listener of TCP connections only, and WebSocket addresses as mapped IPv6. 2.1 does not distinguish
+ * them.
+ */
 function protocolOf20(address: string, listenerPort: number | null): ClientProtocol | null {
   if (listenerPort !== null) return 'MQTT';
   return address.startsWith('::ffff:') ? 'MQTT-WS' : null;
 }
 
-/** Ends of connections whose beginning was told; others may be of a connection that never came to be. */
-const ENDS_OF_CONNECTED: ReadonlySet<string> = new Set([
+/** Disconnect reasons of connections whose connect was logged. Others may be of a refused connection. */
+const REASONS_AFTER_CONNECT: ReadonlySet<string> = new Set([
   'disconnected',
   CLOSED_BY_CLIENT,
   TAKEN_OVER,

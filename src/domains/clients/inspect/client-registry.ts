@@ -11,115 +11,124 @@ import type { ClientSource, ClientsChangedEvent, ConnectedClientSummary, ListCli
 import { parseClientsChanged } from './inspect-parser.ts';
 import { type ClientDifference, indexFrom, SortedClients } from './sorted-clients.ts';
 
-/**
- * Who is connected to one broker, observed once for all who look: IDLE -> LIVE -> IDLE.
- *
- * Starts with the first question or watcher: lists all clients, page by page, then applies the events of the inspect API by
- * their numbers. A number left out, a reconnect or too many events while listing mean: list again, tell the differences.
- * Where the API tells no events (the commercial plugin) it lists again every `pollMs` while somebody watches or has asked
- * lately. After `idleMs` without either everything is let go; who follows the log does so on its own (inspect-plugin.ts).
- *
- * What a broker has acknowledged before somebody asks is in the answer: a broker tells its events before it answers a question, so
- * the shortest one is asked first, for all who wait (`#catchUp`). The log of a Mosquitto has no such order.
- *
- * It outlives its connection: between `detach` and `attach` (other settings of the broker) watchers wait.
- *
- * Bounds: MAX_CLIENTS clients, further ones are left out and `complete` is false; MAX_BUFFERED events while listing; a watcher's
- * queue as in Broadcast. Times in milliseconds. Errors: those of the caller; what is known is never told for a broker that is down.
- */
+type ObservedSession = Pick<BrokerSession, 'status' | 'onStatus'>;
+
 export interface ClientRegistryOptions {
-  /** The link, so that a lost one is noticed at once and a new one listed anew. */
-  readonly session?: Pick<BrokerSession, 'status' | 'onStatus'>;
-  /** Default 5000. */
+  /** The link: its status says when the list is out of date. */
+  readonly session?: ObservedSession;
+  /** Interval of listings if the API sends no events. Default: 5,000. */
   readonly pollMs?: number;
-  /** Default 60,000. */
+  /** Time after the last use until the clients are dropped from memory. Default: 60,000. */
   readonly idleMs?: number;
-  /** Clients per page of the first listing. Default 1000. */
+  /** Clients per page of a listing. Default: 1,000. */
   readonly pageSize?: number;
 }
 
 export interface ClientPageQuery {
-  /** Left out at the start; counted after `after`. Default 0. */
+  /** Number of clients that are skipped, counted after `after`. Default: 0. */
   readonly offset?: number;
-  /** -1: all. Default -1. */
+  /** -1: all. Default: -1. */
   readonly count?: number;
   /** Only clients whose key comes after this one. */
   readonly after?: string;
-  /** Compared with client id and user name; either may match. Empty or absent: all clients. */
+  /** Compared with client id and user name; one of them must match. Empty or absent: all clients. */
   readonly filterValue?: string;
-  /** Default `contains`. */
+  /** Default: `contains`. */
   readonly filterMode?: FilterMode;
-  /** Only clients that are connected (or may be), or only persistent sessions that are not. */
+  /** `true`: only clients that are connected or whose state is unknown. `false`: only offline persistent sessions. */
   readonly connected?: boolean;
   /** Only clients of this user name. */
   readonly username?: string;
 }
 
-/** How old a list is, where it comes from, and what may be missing. */
+/** Age, source and completeness of a list. */
 export interface ClientListState {
   /** Epoch milliseconds. */
   readonly asOf: number;
   readonly source: ClientSource;
   readonly complete: boolean;
-  /** Epoch milliseconds since when clients are followed; null: the broker lists them all. */
+  /** Epoch milliseconds since when clients are followed; `null` if the broker lists all clients. */
   readonly since: number | null;
-  /** Clients are kept true by events, which are told when connections change: their `queues` are older than `asOf`. */
+  /** Whether events update the list. Events report changes of connections, so `queues` are older than `asOf`. */
   readonly isFollowed: boolean;
 }
 
-export interface ClientPage extends ClientListState {
+interface ClientSnapshot extends ClientListState {
   readonly clients: readonly ConnectedClientSummary[];
-  /** Of the whole filtered list. */
+}
+
+interface ClientPage extends ClientSnapshot {
+  /** Size of the whole filtered list. */
   readonly totalCount: number;
-  /** Place of the first client of the page in the filtered list. */
+  /** Index of the first client of the page in the filtered list. */
   readonly offset: number;
 }
 
-export interface ClientSnapshot extends ClientListState {
-  readonly clients: readonly ConnectedClientSummary[];
-}
-
-export interface ClientChange extends ClientListState {
+interface ClientChange extends ClientListState {
   readonly changed: readonly ConnectedClientSummary[];
-  /** Keys of those that went. */
+  /** Keys. */
   readonly removed: readonly string[];
 }
 
 export type ClientRegistryEvent = BroadcastEvent<ClientSnapshot, ClientChange>;
 
 const MAX_CLIENTS = 500_000;
-/** Clients in one event: what is made of it in one piece shall not hold the event loop. */
+/** Clients in one event, so that one event does not block the event loop. */
 const EVENT_CLIENTS = 1_000;
+/** Events during one listing. */
 const MAX_BUFFERED = 10_000;
-/** A listing during which clients come and go is repeated so often before it is taken as it is. */
+/** Maximum number of listings while clients connect and disconnect; then the last one is used. */
 const MAX_LISTINGS = 3;
 const CATCH_UP_MS = 1_000;
-/** An event that a list includes may arrive so long after it; later ones with an old number mean that counting began anew. */
+/**
+ * Events that a list includes may arrive this much later. Old numbers after that mean that the broker restarted
+ * counting.
+ */
 const LATE_EVENT_MS = 5_000;
 
+/**
+ * The clients of one broker, observed once for all callers: IDLE -> LIVE -> IDLE.
+ *
+ * The first request or watcher starts a listing of all clients, page by page. Then the numbered events of the inspect
+ * API update the list. After a missing number, a reconnect or too many events during a listing, the registry lists
+ * again and sends the differences. If the API sends no events (the commercial plugin), the registry lists every
+ * `pollMs` while it is in use. After `idleMs` without use it drops all clients. Following the log is independent of
+ * this (inspect-plugin.ts).
+ *
+ * A page includes everything that the broker acknowledged before the request. A broker sends its events before it
+ * responds, so the registry first sends the smallest possible request, one for all waiting callers (`#catchUp`). The
+ * log of Mosquitto has no such order.
+ *
+ * The registry outlives its connection: between `detach` and `attach` (when the broker's settings change) watchers
+ * wait.
+ *
+ * Bounds: MAX_CLIENTS clients, further clients are omitted and `complete` is false; MAX_BUFFERED events during a
+ * listing; the queue of a watcher as in Broadcast. Times in milliseconds. Errors: those of the control API; a list is
+ * never returned for a broker that is down.
+ */
 export class ClientRegistry {
   #caller: ControlCaller | null = null;
   readonly #pollMs: number;
   readonly #idleMs: number;
   readonly #pageSize: number;
-  #session: Pick<BrokerSession, 'status' | 'onStatus'> | null = null;
+  #session: ObservedSession | null = null;
   readonly #clients = new SortedClients();
   readonly #broadcast: Broadcast<ClientSnapshot, ClientChange>;
   #stopStatus: Stop = () => undefined;
   #stopEvents: Stop | null = null;
   #loading: Promise<void> | null = null;
   #buffer: ClientsChangedEvent[] = [];
-  /** What is known is what the broker has, as far as anybody can tell. */
+  /** Whether the list is up to date. */
   #fresh = false;
-  /** Number of the last event that is included; null: the API tells none. */
+  /** Number of the last event that the list includes; `null` if the API sends no events. */
   #sequence: number | null = null;
   #listedAt = 0;
   #asOf = 0;
   #source: ClientSource = 'BROKER';
   #complete = false;
   #since: number | null = null;
-  #askedAt = 0;
-  /** The question whose answer comes after all that was told before, and the next one, for who comes while it is under way. */
+  #lastUse = 0;
+  /** The current request that waits for all previous events, and the next one, for callers that arrive meanwhile. */
   #catchingUp: Promise<void> = Promise.resolve();
   #nextCatchUp: Promise<void> | null = null;
   #ticker: NodeJS.Timeout | null = null;
@@ -139,8 +148,8 @@ export class ClientRegistry {
     this.attach(caller, session);
   }
 
-  /** Follows the broker by way of another connection, after `detach`; what is different then is told as a change. */
-  attach(caller: ControlCaller, session?: Pick<BrokerSession, 'status' | 'onStatus'>): void {
+  /** Observes the broker over another connection, after `detach`. Watchers receive the differences. */
+  attach(caller: ControlCaller, session?: ObservedSession): void {
     if (this.#closed) return;
     this.#caller = caller;
     this.#session = session ?? null;
@@ -148,7 +157,7 @@ export class ClientRegistry {
     if (session?.status.state === 'CONNECTED') this.#reload();
   }
 
-  /** The connection is about to be closed for good: watchers wait for the next one. */
+  /** Call before the connection is closed: watchers wait for the next `attach`. */
   detach(): void {
     this.#stopStatus();
     this.#stopEvents?.();
@@ -159,25 +168,9 @@ export class ClientRegistry {
     this.#fresh = false;
   }
 
-  /** Clients known now; 0 while idle. */
+  /** Number of clients in memory; 0 while idle. */
   get size(): number {
     return this.#clients.size;
-  }
-
-  get asOf(): number {
-    return this.#state().asOf;
-  }
-
-  get source(): ClientSource {
-    return this.#source;
-  }
-
-  get complete(): boolean {
-    return this.#complete;
-  }
-
-  get since(): number | null {
-    return this.#since;
   }
 
   async page({
@@ -198,34 +191,28 @@ export class ClientRegistry {
     return { clients, totalCount: list.length, offset: Math.min(first, list.length), ...this.#state() };
   }
 
-  /** Null: no such client. */
-  async get(clientid: string): Promise<(ConnectedClientSummary & ClientListState) | null> {
-    await this.#upToDate();
-    const [client = null] = this.#clients.withId(clientid);
-    return client && { ...client, ...this.#state() };
-  }
-
   /**
-   * Before clients are disconnected. What it answers is called with those who were, and resolves when they are known to be: whoever
-   * looks next must not see them as they were. At most CATCH_UP_MS later; never rejects.
+   * Call before clients are disconnected. The returned function takes the ids of the clients that were disconnected,
+   * and resolves when the list shows it. So the next reader does not see their previous state. Waits at most
+   * CATCH_UP_MS; never rejects.
    */
   expectEnds(clientids: readonly string[]): (ended: readonly string[]) => Promise<void> {
-    const before = new Map(clientids.map((id) => [id, this.#clients.withId(id)]));
+    const previous = new Map(clientids.map((id) => [id, this.#clients.withId(id)]));
     const isEnded = (client: ConnectedClientSummary) =>
       client.connected === false || this.#clients.get(keyOf(client)) !== client;
-    const isKnown = (id: string) => before.get(id)?.every(isEnded) ?? true;
+    const isKnown = (id: string) => previous.get(id)?.every(isEnded) ?? true;
     return async (ended) => {
       const until = Date.now() + CATCH_UP_MS;
       for (let pauseMs = 5; this.#fresh && this.#sequence !== null; pauseMs *= 2) {
         if (ended.every(isKnown) || Date.now() + pauseMs > until) return;
         await pause(pauseMs);
       }
-      // Nobody tells of changes, so the list is read again.
+      // The API sends no events.
       if (this.#fresh) this.#reload();
     };
   }
 
-  /** All clients now, then each change. Errors: as `page`, before anything is watched. */
+  /** Sends all clients, then each change. Errors: as `page`, before the first event. */
   async watch(options: SubscriberOptions = {}): Promise<LiveSource<ClientRegistryEvent>> {
     await this.#used();
     return this.#broadcast.subscribe(options);
@@ -252,11 +239,11 @@ export class ClientRegistry {
 
   async #used(): Promise<void> {
     if (this.#closed) throw notObserved();
-    this.#askedAt = Date.now();
+    this.#lastUse = Date.now();
     if (!this.#fresh) await this.#load();
   }
 
-  /** For who looks once; who watches is told in a moment. */
+  /** Only for single reads; watchers receive late events soon. */
   async #upToDate(): Promise<void> {
     const isListedNow = !this.#fresh && this.#loading === null;
     await this.#used();
@@ -281,7 +268,7 @@ export class ClientRegistry {
     if (!this.#fresh || isBehind) await this.#load();
   }
 
-  /** One listing at a time, for all who wait for it. */
+  /** All callers share one listing. */
   #load(): Promise<void> {
     if (this.#loading !== null) return this.#loading;
     const loading = this.#list().finally(() => {
@@ -296,7 +283,7 @@ export class ClientRegistry {
     if (caller === null) throw notObserved();
     const { provider } = await caller.capability(INSPECT_API);
     if (caller !== this.#caller) throw notObserved();
-    this.#stopEvents ??= caller.onEvent(INSPECT_API, (event) => this.#eventTold(event));
+    this.#stopEvents ??= caller.onEvent(INSPECT_API, (event) => this.#eventReceived(event));
     this.#buffer = [];
     const list = await this.#wholeList(caller, provider === 'GATEWAY');
     if (this.#closed) return;
@@ -306,7 +293,7 @@ export class ClientRegistry {
     this.#listedAt = Date.now();
     this.#asOf = this.#listedAt;
     const difference = this.#clients.replace(list.clients.slice(0, MAX_CLIENTS));
-    this.#takeState(list.complete ?? true, list.since ?? null, list.clients.length > MAX_CLIENTS);
+    this.#setState(list.complete ?? true, list.since ?? null, list.clients.length > MAX_CLIENTS);
     this.#fresh = this.#session === null || this.#session.status.state === 'CONNECTED';
     for (const change of partsOf(difference)) this.#broadcast.publish({ ...change, ...this.#state() });
     const buffered = this.#buffer;
@@ -317,7 +304,7 @@ export class ClientRegistry {
     this.#ticker.unref();
   }
 
-  /** Pages of one moment: when the number of events moved between them, a client may have slipped through, so it lists again. */
+  /** Lists again if an event arrived between the pages, because a client may be missing then. */
   async #wholeList(caller: ControlCaller, isLocal: boolean): Promise<ListClientsData> {
     if (isLocal) return listClients(caller);
     for (let attempt = 1; ; attempt++) {
@@ -327,10 +314,10 @@ export class ClientRegistry {
       let offset = first.clients.length;
       while (offset < first.totalCount && clients.size < MAX_CLIENTS) {
         const page = await listClients(caller, { offset, count: this.#pageSize });
-        const before = clients.size;
+        const sizeBefore = clients.size;
         for (const client of page.clients) clients.set(keyOf(client), client);
-        // A broker that ignores the offset, or promises more than it has, brings nobody new.
-        if (clients.size === before) break;
+        // The broker ignores the offset, or `totalCount` is too high.
+        if (clients.size === sizeBefore) break;
         offset += page.clients.length;
         isSteady &&= page.sequence === first.sequence;
       }
@@ -338,11 +325,11 @@ export class ClientRegistry {
     }
   }
 
-  #eventTold(event: unknown): void {
-    const told = parseClientsChanged(event);
-    if (!told) return;
-    if (this.#loading === null) this.#apply(told);
-    else if (this.#buffer.length < MAX_BUFFERED) this.#buffer.push(told);
+  #eventReceived(event: unknown): void {
+    const parsed = parseClientsChanged(event);
+    if (!parsed) return;
+    if (this.#loading === null) this.#apply(parsed);
+    else if (this.#buffer.length < MAX_BUFFERED) this.#buffer.push(parsed);
   }
 
   #apply(event: ClientsChangedEvent): void {
@@ -361,21 +348,21 @@ export class ClientRegistry {
     const isFull = this.#clients.size + event.changed.length > MAX_CLIENTS;
     const changed = isFull ? event.changed.filter((client) => this.#clients.get(keyOf(client))) : event.changed;
     const difference = this.#clients.apply({ changed, removed: removedKeys(event) });
-    this.#takeState(event.complete ?? this.#complete, event.since ?? this.#since, isFull);
-    const isNews = difference.changed.length + difference.removed.length > 0 || this.#complete !== wasComplete;
-    if (isNews) this.#broadcast.publish({ ...difference, ...this.#state() });
+    this.#setState(event.complete ?? this.#complete, event.since ?? this.#since, isFull);
+    const isChange = difference.changed.length + difference.removed.length > 0 || this.#complete !== wasComplete;
+    if (isChange) this.#broadcast.publish({ ...difference, ...this.#state() });
   }
 
-  #takeState(complete: boolean, since: number | null, overflowed: boolean): void {
+  #setState(complete: boolean, since: number | null, overflowed: boolean): void {
     this.#complete = complete && !overflowed;
     this.#since = since;
   }
 
-  /** Lists again for those who watch; who asks next does so itself. */
+  /** Marks the list as out of date. Lists again if there are watchers; otherwise the next caller does. */
   #reload(): void {
     this.#fresh = false;
     if (!this.#isWatched) return;
-    // What fails here fails again for the next who asks, and is told there; the ticker tries again for watchers.
+    // The next caller gets the same error; for watchers the ticker retries.
     this.#load().catch(() => undefined);
   }
 
@@ -390,7 +377,7 @@ export class ClientRegistry {
 
   #tick(): void {
     if (this.#loading !== null) return;
-    if (!this.#isWatched && Date.now() - this.#askedAt > this.#idleMs) {
+    if (!this.#isWatched && Date.now() - this.#lastUse > this.#idleMs) {
       this.#stop();
     } else if (this.#sequence === null || (!this.#fresh && this.#isWatched)) {
       this.#load().catch(() => {
@@ -411,7 +398,10 @@ export class ClientRegistry {
 }
 
 const notObserved = () =>
-  new ServiceError('BROKER_UNREACHABLE', 'The clients of the broker are not observed any more, or not yet again');
+  new ServiceError(
+    'BROKER_UNREACHABLE',
+    'The clients of the broker are not observed, because its connection is being replaced or closed: retry the request',
+  );
 
 function splitSnapshot({ clients, ...state }: ClientSnapshot): { first: ClientSnapshot; rest: ClientChange[] } {
   const [first = [], ...rest] = piecesOf(clients);
@@ -421,7 +411,7 @@ function splitSnapshot({ clients, ...state }: ClientSnapshot): { first: ClientSn
   };
 }
 
-/** A difference as changes of EVENT_CLIENTS at most; none when nothing is different. */
+/** Splits a difference into changes of at most EVENT_CLIENTS clients; none if nothing changed. */
 function* partsOf({ changed, removed }: ClientDifference): Generator<ClientDifference> {
   if (changed.length + removed.length <= EVENT_CLIENTS) {
     if (changed.length + removed.length > 0) yield { changed, removed };
@@ -438,7 +428,7 @@ function piecesOf<T>(list: readonly T[]): (readonly T[])[] {
   return pieces;
 }
 
-/** Place of the first client whose key is after `key`. */
+/** Index of the first client whose key is greater than `key`. */
 function indexAfter(clients: readonly ConnectedClientSummary[], key: string): number {
   const index = indexFrom(clients, key);
   const client = clients[index];

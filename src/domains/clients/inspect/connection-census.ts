@@ -1,86 +1,89 @@
 /**
- * How many connections a broker has beside those that are known: its log tells who comes and goes, and now and then it tells how
- * many there are.
+ * Counts the connections of a broker that the followed log did not report.
  *
- * A count that is told now stands in order with the lines of the log, so what it is more than the known ones is exact as of now.
- * Strangers can only go afterwards, since each connection that comes is told, if only that somebody came: the number falls until the next count. Mosquitto
- * tells a count only when it has changed; it looks at it when it tells its uptime, so an uptime that no count follows before
- * the next message repeats the last one. Connections that have not said who they are yet, and bridges that the broker has
- * opened itself, count as strangers.
+ * The log reports each connect and disconnect, and `$SYS/broker/clients/connected` sometimes gives the total. A live
+ * count arrives in order with the log lines, so the difference to the known connections is exact at that moment.
+ * Afterwards the number of unknown connections can only fall until the next count, because every new connection is
+ * logged.
  *
- * A retained count is that of the last look before we subscribed, some seconds ago (`sys_interval`, by default 10). Zero means that
- * nobody was there then, which counts for something where we come for the first time: to a broker that was started anew
- * everybody comes back when we do. Any other count may include us or not, and proves nothing.
+ * Mosquitto publishes a count only when it has changed. It computes the count when it publishes its uptime, so an
+ * uptime that is followed by another message confirms the previous count. Connections without a client id yet, and
+ * bridges that the broker opened itself, count as unknown.
  *
- * Fewer than are known: lines were lost, so that a stranger may hide behind one that has gone. Then nothing is known.
+ * A retained count is older than the subscription by up to `sys_interval` (default 10 s). Zero means that no client was
+ * connected then. This is evidence only on the first connection of this service: after a restart of the broker all
+ * clients reconnect when this service does. Any other retained count may include this service or not, and proves
+ * nothing.
+ *
+ * A count below the number of known connections means that log lines were lost. The number is then unknown.
  */
 export class ConnectionCensus {
   #unknown: number | null = null;
-  #lastTold: number | null = null;
-  /** Known connections at an uptime that no count has followed yet. */
+  #lastCount: number | null = null;
+  /** Number of known connections at an uptime that no count has followed yet. */
   #knownAtUptime: number | null = null;
   #counted = false;
-  /** Not everybody could be told who has come since. */
-  #isUnread = false;
+  /** Whether a new connection was logged in a line that could not be read. */
+  #hasUnreadConnect = false;
   #isFirst = true;
   readonly #waiting = new Set<() => void>();
 
-  /** Since the last count; null: none was told, or it cannot be right. */
+  /** Number of unknown connections; `null` before the first count, or if the last count cannot be right. */
   get unknown(): number | null {
     return this.#unknown;
   }
 
-  /** No count was told yet, and the one of before leaves no room for a stranger. */
+  /** Whether no live count has arrived yet, and the retained count leaves no room for an unknown connection. */
   get wasEmpty(): boolean {
-    return this.#isFirst && !this.#isUnread && !this.#counted && this.#lastTold === 0;
+    return this.#isFirst && !this.#hasUnreadConnect && !this.#counted && this.#lastCount === 0;
   }
 
-  /** A count was told at all. */
+  /** Whether a live count has arrived. */
   get isCounted(): boolean {
     return this.#counted;
   }
 
-  uptimeTold(known: number): void {
-    this.messageTold();
+  uptimeReceived(known: number): void {
+    this.messageReceived();
     this.#knownAtUptime = known;
   }
 
-  countTold(count: number, known: number, isRetained: boolean): void {
-    this.#lastTold = count;
+  countReceived(count: number, known: number, isRetained: boolean): void {
+    this.#lastCount = count;
     if (!isRetained) this.#compare(count - known);
   }
 
-  /** Anything else that the broker told. */
-  messageTold(): void {
-    if (this.#knownAtUptime !== null && this.#lastTold !== null) this.#compare(this.#lastTold - this.#knownAtUptime);
+  /** Any other message of the broker. */
+  messageReceived(): void {
+    if (this.#knownAtUptime !== null && this.#lastCount !== null) this.#compare(this.#lastCount - this.#knownAtUptime);
     this.#knownAtUptime = null;
   }
 
-  /** Somebody has come who cannot be told from others (1), or somebody unknown has gone (-1). */
-  strangersChanged(difference: -1 | 0 | 1): void {
-    if (difference > 0) this.#isUnread = true;
+  /** 1: a client connected whose log line could not be read. -1: an unknown client disconnected. */
+  unknownChanged(difference: -1 | 0 | 1): void {
+    if (difference > 0) this.#hasUnreadConnect = true;
     if (this.#unknown !== null) this.#unknown = Math.max(0, this.#unknown + difference);
   }
 
-  /** Resolves with the next count. */
-  whenCounted(patienceMs: number): Promise<void> {
+  /** Resolves with the next count or after the timeout. */
+  whenCounted(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
         clearTimeout(timer);
         this.#waiting.delete(done);
         resolve();
       };
-      const timer = setTimeout(done, patienceMs);
+      const timer = setTimeout(done, timeoutMs);
       this.#waiting.add(done);
     });
   }
 
-  /** The connection was lost, and others have come and gone unseen. */
-  beginAnew(): void {
+  /** Call after the link was lost: connects and disconnects were missed. */
+  reset(): void {
     this.#isFirst = false;
-    this.#isUnread = false;
+    this.#hasUnreadConnect = false;
     this.#unknown = null;
-    this.#lastTold = null;
+    this.#lastCount = null;
     this.#knownAtUptime = null;
     this.#counted = false;
   }

@@ -4,47 +4,47 @@ import type { AccountUse } from './account-index.ts';
 import { INSPECT_API } from './inspect-control.ts';
 
 /**
- * Extension commands of the plugin that follows Mosquitto's log, for other plugins beside it: who uses an account, and what
- * becomes of a connection. Nobody else serves them.
+ * Extension commands of the gateway plugin that follows Mosquitto's log, for other gateway plugins: which clients use
+ * an account, and whether a connection has ended. Brokers do not serve these commands.
  */
 export interface FollowedClient extends AccountUse {
-  /** Connections that nobody can tell of; null: unknown how many. */
+  /** Number of connections that the log did not report; `null` if that number is unknown. */
   readonly unknownConnections: number | null;
-  /** The broker has told no count since clients are followed, and had nobody connected shortly before. */
+  /** Whether the broker had no connections shortly before following began, and has published no count since. */
   readonly wasEmpty: boolean;
   /** Epoch milliseconds since when clients are followed. */
   readonly since: number;
-  /** Connections that an administrator has ended so far; for `kickedSince`. */
+  /** Number of connections that an administrator has ended; an argument of `kickedSince`. */
   readonly kickCount: number;
 }
 
 /**
- * Null: not in the list. Waits so long for the broker's count of connections where it has told none yet.
- * Errors: NOT_SUPPORTED_BY_BROKER (the log is not followed), BROKER_UNREACHABLE.
+ * Returns one client; `null` if it is not in the list. `timeoutMs` is the longest wait for the first count of
+ * connections. Errors: NOT_SUPPORTED_BY_BROKER (the log is not followed), BROKER_UNREACHABLE.
  */
 export async function followedClient(
   caller: ControlCaller,
   clientid: string,
-  patienceMs = 0,
+  timeoutMs = 0,
 ): Promise<FollowedClient | null> {
   try {
-    return await caller.call<FollowedClient>(INSPECT_API, 'describeConnection', { clientid, patienceMs });
+    return await caller.call<FollowedClient>(INSPECT_API, 'describeConnection', { clientid, patienceMs: timeoutMs });
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'NOT_FOUND') return null;
     throw error;
   }
 }
 
-/** Resolves when the log has told the end of this connection, and of ours to its session; or when the time is over. */
+/** Resolves when the log reports the end of the connection and of a takeover of its session, or at timeout. */
 export async function whenEnded(
   caller: ControlCaller,
   { clientid, connection }: { readonly clientid: string; readonly connection: number },
-  patienceMs: number,
+  timeoutMs: number,
 ): Promise<void> {
-  await caller.call(INSPECT_API, 'awaitEnd', { clientid, connection, patienceMs });
+  await caller.call(INSPECT_API, 'awaitEnd', { clientid, connection, patienceMs: timeoutMs });
 }
 
-/** Ids of the clients of an account that an administrator has disconnected since its `kickCount` was this. */
+/** Ids of the clients of an account that an administrator has disconnected since `kickCount` was read. */
 export function kickedSince(
   caller: ControlCaller,
   { username, kickCount }: Pick<FollowedClient, 'username' | 'kickCount'>,
@@ -52,7 +52,11 @@ export function kickedSince(
   return caller.call(INSPECT_API, 'listKicked', { username, after: kickCount });
 }
 
-/** Before and after a session is taken over: the lines about it are then about us. */
-export async function announceTakeover(caller: ControlCaller, clientid: string, isComing: boolean): Promise<void> {
-  await caller.call(INSPECT_API, isComing ? 'borrowSession' : 'returnSession', { clientid });
+/** Call before and after a session takeover: in between, log lines about the client are about this service. */
+export async function announceTakeover(
+  caller: ControlCaller,
+  clientid: string,
+  phase: 'BEFORE' | 'AFTER',
+): Promise<void> {
+  await caller.call(INSPECT_API, phase === 'BEFORE' ? 'borrowSession' : 'returnSession', { clientid });
 }

@@ -7,23 +7,23 @@ import { parseClientDetail, parseClientList, parseQueues } from './inspect-parse
 /**
  * The `cedalo/inspect` control API lists the clients of a broker.
  *
- * Commands: `listClients` (`verbose`, `count`, `offset`) and `getClient` (`clientid`). Providers differ in the fields that
- * they report: the commercial plugin, the embedded broker and the follower of Mosquitto's log. An absent field is unknown,
- * never zero.
+ * Commands: `listClients` (`verbose`, `count`, `offset`) and `getClient` (`clientid`). Providers differ in the fields
+ * that they report: the commercial plugin, the embedded broker and the follower of Mosquitto's log. An absent field is
+ * unknown, never zero.
  *
  * Extensions of the providers of this service:
  *
  *   - A list has `sequence`, `complete` and `since`.
- *   - `clientsChanged` events are numbered without gaps; `sequence` is the number of the last event that a list includes.
- *     A caller that misses a number lists again.
- *   - `getQueues` returns the queues of at most MAX_QUEUE_IDS `clientids`, because events do not contain them. An unknown
- *     client has `null`.
- *   - In a cluster whose nodes have clients of their own, each entry has a `node`, and a client id may occur once per node.
- *     `node` in `getClient` and `nodes` in `getQueues` select the node.
+ *   - `clientsChanged` events are numbered without gaps; `sequence` is the number of the last event that a list
+ *     includes. A caller that misses a number lists again.
+ *   - `getQueues` returns the queues of at most MAX_QUEUE_IDS `clientids`, because events do not contain them. An
+ *     unknown client has `null`.
+ *   - In a cluster whose nodes have clients of their own, each entry has a `node`, and a client id may occur once per
+ *     node. `node` in `getClient` and `nodes` in `getQueues` select the node.
  */
 export const INSPECT_API = 'cedalo/inspect';
 
-export interface ListClientsOptions {
+interface ListClientsOptions {
   /** Whether entries have all fields and not only the client id. Default: true. */
   readonly verbose?: boolean;
   readonly offset?: number;

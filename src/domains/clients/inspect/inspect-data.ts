@@ -42,7 +42,7 @@ export const INFLIGHT_KEYS = [
 /** Messages of QoS 1 and 2 whose acknowledgement is not complete. */
 export type ClientInflight = { readonly [Key in (typeof INFLIGHT_KEYS)[number]]?: number };
 
-/** A client in a list. Absent fields are unknown. "Extension" marks fields that only providers of this service report. */
+/** A client in a list. Absent fields are unknown. Only providers of this service report extensions. */
 export interface ConnectedClientSummary extends ClientRef {
   /** `<anonymous>` if the client gave none. */
   readonly username: string;

@@ -20,8 +20,8 @@ import {
 } from './inspect-data.ts';
 
 /**
- * Parses responses and events of `cedalo/inspect`. Values of the wrong type are read as absent. Times may be in seconds or
- * milliseconds. Entries of a list that lack a required field are omitted.
+ * Parses responses and events of `cedalo/inspect`. Values of the wrong type are read as absent. Times may be in seconds
+ * or milliseconds. Entries of a list that lack a required field are omitted.
  */
 type Reader<T> = (value: unknown) => T | undefined;
 

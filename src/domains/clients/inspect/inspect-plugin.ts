@@ -12,34 +12,17 @@ import type { BrokerMessage, LinkStatus, Stop } from '../../../protocol/mqtt/bro
 import { unreachable } from '../../../protocol/mqtt/when-connected.ts';
 import { ClientLedger } from './client-ledger.ts';
 import { ConnectionCensus } from './connection-census.ts';
-import { EndWaits } from './end-waits.ts';
+import { DisconnectWaiters } from './disconnect-waiters.ts';
 import type { FollowedClient } from './followed-account.ts';
 import type { ClientsChangedEvent, ListClientsData } from './inspect-data.ts';
 import { parseLogLine } from './log-lines.ts';
 
-/**
- * `cedalo/inspect` for plain Mosquitto, which cannot list its clients but tells in its log who comes and goes.
- *
- * Follows `$SYS/broker/log/#` (QoS 1) and so knows the clients that connected after it; those of before stay unknown until
- * they reconnect. Hence it follows from the first moment of a connection on, and is dropped if the broker turns out to serve the API
- * itself; until that is known it opens no second connection and tells nothing.
- *
- * `unknownConnections` says how many are unknown, by `$SYS/broker/clients/connected` (connection-census.ts), and is absent until the
- * broker has told it; `complete` says that there are none. `since` is when following began. Following begins anew, with nobody
- * known, when the broker did not keep our session or the link was down longer than log lines are kept (20 s). When a broker that
- * kept it has a lower uptime, connections of which it told before the link was lost are forgotten: it was started anew.
- *
- * Whether the log is told at all cannot be asked. The proof is a connection that we know of: a second one is opened and ended
- * (`knock`), and its line must come. Our own SUBSCRIBE lines are the smaller proof, since `log_type subscribe` may be on
- * without `notice` and the other way round; they decide whether subscriptions are told.
- *
- * Never known, hence absent: queues, counters, in-flight messages, wills, certificates. Times in epoch milliseconds.
- */
-export interface InspectPluginOptions {
-  /** How long a line of the log may take to come. Default 2000. */
-  readonly patienceMs?: number;
-  /** Changes of so long a time are told as one event. Default 50. */
+interface InspectPluginOptions {
+  /** Longest wait for a log line. Default: 2,000. */
+  readonly lineTimeoutMs?: number;
+  /** Interval in which changes are coalesced into one event. Default: 50. */
   readonly coalesceMs?: number;
+  /** As in ClientLedgerOptions. */
   readonly maxClients?: number;
 }
 
@@ -47,21 +30,21 @@ const LOG = '$SYS/broker/log/';
 const CONNECTED_COUNT = '$SYS/broker/clients/connected';
 const UPTIME = '$SYS/broker/uptime';
 const VERSION = '$SYS/broker/version';
-/** What is subscribed to. */
+/** The topic filters that this plugin subscribes to. */
 export const LOG_FILTERS: readonly string[] = [`${LOG}#`, VERSION, UPTIME, CONNECTED_COUNT];
-/** Mosquitto drops log messages that are older. */
-const LINES_KEPT_MS = 20_000;
+/** Mosquitto drops log messages of a session that was offline for longer. */
+const LINES_STORED_MS = 20_000;
 /** Longest time that a command waits. */
-const MAX_PATIENCE_MS = 5_000;
+const MAX_WAIT_MS = 5_000;
 /** Clients per event. */
 const MAX_CHANGED = 1_000;
 
-const NOT_TOLD =
-  'The broker does not tell its log over MQTT, so connected clients cannot be followed: set `log_dest topic`, `log_type notice`, `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf';
+const NO_LOG_LINES =
+  'The broker does not publish its log over MQTT, so connected clients cannot be followed: set `log_dest topic`, `log_type notice`, `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf';
 const NO_CONNECTIONS =
-  'The broker tells its log over MQTT without connections: set `log_type notice` and `connection_messages true` in mosquitto.conf';
-const DENIED = `The broker does not let this service read its log: its user needs subscribePattern and publishClientReceive on ${LOG}#`;
-const NO_LOG = 'The broker has no log that could be followed';
+  'The broker publishes its log over MQTT without connections: set `log_type notice` and `connection_messages true` in mosquitto.conf';
+const DENIED = `The broker does not allow this service to read its log: its user needs subscribePattern and publishClientReceive on ${LOG}#`;
+const NO_LOG = 'The broker has no log that this service can follow';
 
 export function inspectPluginFactory(options: InspectPluginOptions = {}): PluginFactory {
   const begin = (host: PluginHost) => (host.session.knock ? new LogFollower(host, options) : WITHOUT_LOG);
@@ -72,47 +55,66 @@ const WITHOUT_LOG: BegunPlugin = { finish: async () => ({ unavailable: NO_LOG })
 
 export const inspectPlugin = inspectPluginFactory();
 
+/**
+ * `cedalo/inspect` for plain Mosquitto, which cannot list its clients but logs connects and disconnects.
+ *
+ * Subscribes to `$SYS/broker/log/#` (QoS 1), and so knows the clients that connected afterwards. Earlier clients are
+ * unknown until they reconnect. Following therefore begins together with the connection, and stops if the broker serves
+ * the API itself. Until that is known, the plugin opens no second connection and sends no events.
+ *
+ * `unknownConnections` is the number of unknown clients, computed from `$SYS/broker/clients/connected`
+ * (connection-census.ts), and absent before the first count. `complete` means that it is zero. `since` is the start of
+ * following. Following restarts with an empty list if the broker did not store our session. It also restarts if the
+ * link was down for longer than 20 s, because Mosquitto drops older log lines. If the broker stored the session and its
+ * uptime is lower than before, the broker restarted: connections from before the loss of the link are removed.
+ *
+ * MQTT has no request for whether the log is published. The plugin opens and closes a second connection (`knock`) and
+ * waits for its log line. Log lines of our own SUBSCRIBE packets prove less, because `log_type subscribe` and `log_type
+ * notice` are independent; they show whether subscriptions are logged.
+ *
+ * Never known, hence absent: queues, counters, in-flight messages, wills, certificates. Times in epoch milliseconds.
+ */
 class LogFollower implements ControlPlugin, BegunPlugin {
   readonly api = 'cedalo/inspect';
   readonly #host: PluginHost;
-  readonly #patienceMs: number;
+  readonly #lineTimeoutMs: number;
   readonly #coalesceMs: number;
   readonly #ledger: ClientLedger;
   readonly #census = new ConnectionCensus();
   readonly #stops: Stop[] = [];
-  readonly #endWaits = new EndWaits((clientid, connection) => this.#ledger.hasEnded(clientid, connection));
+  readonly #waiters = new DisconnectWaiters((clientid, connection) => this.#ledger.hasEnded(clientid, connection));
   readonly #probeId: string;
-  /** Ids that changed since the last event. */
+  /** Client ids that changed since the last event. */
   readonly #changed = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   #sequence = 0;
   #since = Date.now();
   #isProbing = false;
-  /** What the last event said of others. */
-  #toldUnknown: number | null = null;
+  /** `unknownConnections` of the last event. */
+  #sentUnknown: number | null = null;
   #uptime = 0;
   #lostAt: number | null = null;
-  /** Of the last connection that was told before the link was lost. */
+  /** Number of the last connection that was logged before the link was lost. */
   #lastBeforeLoss = 0;
-  #heardLog = false;
-  /** Waits for the line of a connection. */
-  #heardConnection: (() => void) | null = null;
-  /** Why nothing can be told although it could at the start. */
+  #hasLogLine = false;
+  /** Called with the first log line of a connection. */
+  #onConnectLine: (() => void) | null = null;
+  /** Why clients cannot be followed any more. */
   #problem: string | null = null;
-  /** The last verification: what an earlier one finds out, perhaps on an earlier connection, is of no interest. */
-  #looking: Promise<void> | null = null;
-  /** Settled when the broker has granted or refused the log. */
+  /** The current verification. The result of an earlier one, perhaps on an earlier connection, is ignored. */
+  #verifying: Promise<void> | null = null;
+  /** Settles when the broker has granted or refused the subscription to the log. */
   #subscribed: Promise<void> = Promise.resolve();
-  /** It has granted it once: the link keeps it over reconnects. */
+  /** Whether the broker granted the subscription once: the link renews it after reconnects. */
   #hasLog = false;
-  /** Somebody may listen to what is told. */
-  #isWanted = false;
+  /** Whether events are sent. */
+  #isActive = false;
   #closed = false;
 
-  /** Follows from here on. */
-  constructor(host: PluginHost, { patienceMs = 2_000, coalesceMs = 50, maxClients }: InspectPluginOptions) {
+  /** Starts following. */
+  constructor(host: PluginHost, { lineTimeoutMs = 2_000, coalesceMs = 50, maxClients }: InspectPluginOptions) {
     this.#host = host;
-    this.#patienceMs = patienceMs;
+    this.#lineTimeoutMs = lineTimeoutMs;
     this.#coalesceMs = coalesceMs;
     this.#probeId = `${host.session.clientId}-probe`;
     this.#ledger = new ClientLedger({
@@ -124,25 +126,25 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     this.#subscribeLog();
   }
 
-  /** Passes when the line of a connection comes after all. */
+  /** Becomes `null` again with the next log line of a connection. */
   get problem(): string | null {
     return this.#problem;
   }
 
   lookAgain(): Promise<void> {
-    return this.#looking ?? this.#lookNow();
+    return this.#verifying ?? this.#verifyNow();
   }
 
   async finish(): Promise<ControlPlugin | Unavailable> {
-    this.#isWanted = true;
-    if (this.#changed.size > 0) this.#tellSoon();
+    this.#isActive = true;
+    if (this.#changed.size > 0) this.#sendSoon();
     try {
       await this.#subscribed;
       await this.#subscribeRest();
       const problem = await this.#verify();
       if (problem === null) return this;
       this.close();
-      // Who has a part of the log may have been asked in a bad moment; silence stays silence.
+      // If a part of the log arrives, a connect line may have been lost. Silence is final.
       return { unavailable: problem, mayPass: problem === NO_CONNECTIONS };
     } catch (error) {
       this.close();
@@ -151,25 +153,28 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     }
   }
 
-  /** Ahead of all else: who comes before the broker has it is never known. */
+  /** Called first: clients that connect before this subscription remain unknown. */
   #subscribeLog(): void {
     this.#subscribed = this.#subscribe(`${LOG}#`, (message) => this.#logLine(message)).then(() => {
       this.#hasLog = true;
     });
-    // Told by `finish`, which may never be called.
+    // `finish` reports the error, but may never be called.
     this.#subscribed.catch(() => undefined);
   }
 
-  /** Not before it is wanted: others follow these, too, and some brokers tell a message to one of overlapping filters only. */
+  /**
+   * Not before `finish`: other parts subscribe to these topics, and some brokers send a message for one overlapping
+   * filter only.
+   */
   async #subscribeRest(): Promise<void> {
     await this.#subscribe(VERSION, ({ payload }) => {
       this.#ledger.version = textOf(payload);
     });
     await this.#subscribe(UPTIME, ({ payload, retain }) => {
-      this.#uptimeTold(Number.parseInt(textOf(payload), 10), retain);
+      this.#uptimeReceived(Number.parseInt(textOf(payload), 10), retain);
     });
     await this.#subscribe(CONNECTED_COUNT, ({ payload, retain }) => {
-      this.#countTold(Number.parseInt(textOf(payload), 10), retain);
+      this.#countReceived(Number.parseInt(textOf(payload), 10), retain);
     });
   }
 
@@ -191,9 +196,9 @@ class LogFollower implements ControlPlugin, BegunPlugin {
           typeof fields.username === 'string' ? fields.username : null,
         );
       case 'borrowsession':
-        return this.#ledger.borrow(clientIdOf(fields));
+        return this.#ledger.beginTakeover(clientIdOf(fields));
       case 'returnsession':
-        return this.#ledger.giveBack(clientIdOf(fields));
+        return this.#ledger.endTakeover(clientIdOf(fields));
       default:
         throw new ControlRefusal('Unknown command');
     }
@@ -204,9 +209,9 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     for (const stop of this.#stops.splice(0)) stop();
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#heardConnection?.();
+    this.#onConnectLine?.();
     this.#census.close();
-    this.#endWaits.close();
+    this.#waiters.close();
   }
 
   #list({ verbose, count, offset }: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -229,7 +234,7 @@ class LogFollower implements ControlPlugin, BegunPlugin {
 
   async #describe(fields: Readonly<Record<string, unknown>>): Promise<FollowedClient> {
     const clientid = clientIdOf(fields);
-    if (!this.#census.isCounted) await this.#census.whenCounted(patienceOf(fields));
+    if (!this.#census.isCounted) await this.#census.whenCounted(timeoutOf(fields));
     const use = this.#ledger.accountOf(clientid);
     if (!use) throw new ControlRefusal('Client not found');
     const { unknown: unknownConnections, wasEmpty } = this.#census;
@@ -237,7 +242,7 @@ class LogFollower implements ControlPlugin, BegunPlugin {
   }
 
   #awaitEnd(fields: Readonly<Record<string, unknown>>): Promise<void> {
-    return this.#endWaits.wait(clientIdOf(fields), Number(fields.connection), patienceOf(fields));
+    return this.#waiters.wait(clientIdOf(fields), Number(fields.connection), timeoutOf(fields));
   }
 
   #state(): { readonly complete: boolean; readonly since: number; readonly unknownConnections?: number } {
@@ -259,11 +264,11 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     else this.#stops.push(stop);
   }
 
-  /** Nobody is known from here on but ourselves. */
+  /** Restarts following: only this service's own connection is known. */
   #begin(): void {
     const { session } = this.#host;
     this.#since = Date.now();
-    this.#heardLog = false;
+    this.#hasLogLine = false;
     this.#isProbing = false;
     this.#ledger.clear();
     this.#ledger.addGateway(session.clientId, {
@@ -275,37 +280,41 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     });
   }
 
-  /** The subscription has to be granted on this connection: lines of before never come. */
+  /**
+   * Returns the problem. The broker must have granted the subscription on this connection: it does not send earlier
+   * lines.
+   */
   async #verify(): Promise<string | null> {
     const { session } = this.#host;
     let timer: NodeJS.Timeout | undefined;
-    let wake: (() => void) | null = null;
-    const heard = new Promise<boolean>((resolve) => {
-      wake = () => resolve(true);
-      timer = setTimeout(() => resolve(false), this.#patienceMs);
+    let onLine: (() => void) | null = null;
+    const hasConnectLine = new Promise<boolean>((resolve) => {
+      onLine = () => resolve(true);
+      timer = setTimeout(() => resolve(false), this.#lineTimeoutMs);
     });
-    this.#heardConnection = wake;
+    this.#onConnectLine = onLine;
     try {
       await session.knock?.();
-      if (await heard) return null;
-      return this.#heardLog ? NO_CONNECTIONS : NOT_TOLD;
+      if (await hasConnectLine) return null;
+      return this.#hasLogLine ? NO_CONNECTIONS : NO_LOG_LINES;
     } catch (error) {
-      // A user that is bound to one client id cannot knock; the lines of our subscriptions have to do then.
+      // A user that is bound to one client id cannot open a second connection; the lines of our subscriptions must
+      // suffice.
       if (!(error instanceof ServiceError) || session.status.state !== 'CONNECTED') throw error;
-      return this.#heardLog ? null : NOT_TOLD;
+      return this.#hasLogLine ? null : NO_LOG_LINES;
     } finally {
       clearTimeout(timer);
-      if (this.#heardConnection === wake) this.#heardConnection = null;
+      if (this.#onConnectLine === onLine) this.#onConnectLine = null;
     }
   }
 
   #logLine({ topic, payload }: BrokerMessage): void {
-    this.#heardLog = true;
-    this.#census.messageTold();
+    this.#hasLogLine = true;
+    this.#census.messageReceived();
     const line = parseLogLine(topic.slice(LOG.length), textOf(payload), (id) => this.#ledger.has(id));
     if (!line) return;
     if (line.kind === 'SUBSCRIBED') this.#ledger.subscriptionsFollowed = true;
-    if (line.kind === 'CONNECTED') this.#connectionTold();
+    if (line.kind === 'CONNECTED') this.#connectionLogged();
     if ('clientid' in line && line.clientid === this.#probeId) {
       if (line.kind === 'DISCONNECTED') this.#isProbing = false;
       if (line.kind !== 'CONNECTED') return;
@@ -313,38 +322,38 @@ class LogFollower implements ControlPlugin, BegunPlugin {
       this.#ledger.describeGateway(this.#host.session.clientId, line);
       return;
     }
-    this.#census.strangersChanged(this.#ledger.apply(line, Date.now()));
-    this.#tellUnknown();
-    if ('clientid' in line) this.#endWaits.told(line.clientid);
+    this.#census.unknownChanged(this.#ledger.apply(line, Date.now()));
+    this.#sendUnknown();
+    if ('clientid' in line) this.#waiters.notify(line.clientid);
   }
 
-  #connectionTold(): void {
-    this.#heardConnection?.();
+  #connectionLogged(): void {
+    this.#onConnectLine?.();
     if (this.#problem === null) return;
     this.#problem = null;
-    // Nobody can tell since when connections are told, but now they are.
+    // Connections are logged again, since an unknown time.
     this.#since = Date.now();
     this.#sequence += 1;
-    this.#tellSoon();
+    this.#sendSoon();
   }
 
-  #countTold(connected: number, isRetained: boolean): void {
+  #countReceived(connected: number, isRetained: boolean): void {
     if (!Number.isSafeInteger(connected)) return;
-    this.#census.countTold(connected, this.#knownConnections, isRetained);
-    this.#tellUnknown();
+    this.#census.countReceived(connected, this.#knownConnections, isRetained);
+    this.#sendUnknown();
   }
 
-  #uptimeTold(seconds: number, isRetained: boolean): void {
+  #uptimeReceived(seconds: number, isRetained: boolean): void {
     if (!Number.isSafeInteger(seconds)) return;
-    // Its end was the end of the link, at the latest. Times would not do: the broker has a clock of its own.
-    if (seconds < this.#uptime) this.#ledger.forgetUntil(this.#lastBeforeLoss);
+    // The broker stopped when the link was lost, or earlier. Times cannot be compared: the broker has its own clock.
+    if (seconds < this.#uptime) this.#ledger.removeUntil(this.#lastBeforeLoss);
     this.#uptime = seconds;
-    if (!isRetained) this.#census.uptimeTold(this.#knownConnections);
-    this.#tellUnknown();
+    if (!isRetained) this.#census.uptimeReceived(this.#knownConnections);
+    this.#sendUnknown();
   }
 
-  #tellUnknown(): void {
-    if (this.#census.unknown !== this.#toldUnknown) this.#tellSoon();
+  #sendUnknown(): void {
+    if (this.#census.unknown !== this.#sentUnknown) this.#sendSoon();
   }
 
   #statusChanged({ state, resumed }: LinkStatus): void {
@@ -356,17 +365,17 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     if (!this.#hasLog) this.#subscribeLog();
     const gap = this.#lostAt === null ? 0 : Date.now() - this.#lostAt;
     this.#lostAt = null;
-    if (resumed === true && gap < LINES_KEPT_MS) return;
-    this.#census.beginAnew();
+    if (resumed === true && gap < LINES_STORED_MS) return;
+    this.#census.reset();
     this.#begin();
-    // Whoever follows the events finds a number missing, and lists again.
+    // Receivers of events find a number missing, and list again.
     this.#sequence += 1;
-    this.#tellSoon();
-    if (this.#isWanted) void this.#lookNow();
+    this.#sendSoon();
+    if (this.#isActive) void this.#verifyNow();
   }
 
-  #lookNow(): Promise<void> {
-    const looking = this.#granted()
+  #verifyNow(): Promise<void> {
+    const verifying = this.#granted()
       .then(() => this.#verify())
       .catch((error: unknown) => {
         if (isDenied(error)) return DENIED;
@@ -374,19 +383,19 @@ class LogFollower implements ControlPlugin, BegunPlugin {
       })
       .then(
         (problem) => {
-          if (this.#looking === looking) this.#problem = problem;
+          if (this.#verifying === verifying) this.#problem = problem;
         },
         // The link is down again; the next connection verifies.
         () => undefined,
       )
       .finally(() => {
-        if (this.#looking === looking) this.#looking = null;
+        if (this.#verifying === verifying) this.#verifying = null;
       });
-    this.#looking = looking;
-    return looking;
+    this.#verifying = verifying;
+    return verifying;
   }
 
-  /** Resolves when the broker has our subscription to the log on this connection: what it logged before never comes. */
+  /** Resolves when the broker has granted our subscription to the log on this connection. */
   async #granted(): Promise<void> {
     const stop = await this.#host.session.subscribe(`${LOG}#`, () => undefined, { qos: 1 });
     stop();
@@ -394,19 +403,19 @@ class LogFollower implements ControlPlugin, BegunPlugin {
 
   #markChanged(clientid: string): void {
     this.#changed.add(clientid);
-    this.#tellSoon();
+    this.#sendSoon();
   }
 
-  #tellSoon(): void {
-    if (this.#closed || !this.#isWanted) return;
-    this.#timer ??= setTimeout(() => this.#tell(), this.#coalesceMs);
+  #sendSoon(): void {
+    if (this.#closed || !this.#isActive) return;
+    this.#timer ??= setTimeout(() => this.#send(), this.#coalesceMs);
   }
 
-  #tell(): void {
+  #send(): void {
     this.#timer = null;
     const ids = [...this.#changed];
     this.#changed.clear();
-    this.#toldUnknown = this.#census.unknown;
+    this.#sentUnknown = this.#census.unknown;
     do {
       this.#host.emit(this.#event(ids.splice(0, MAX_CHANGED)));
     } while (ids.length > 0);
@@ -432,8 +441,8 @@ function clientIdOf({ clientid }: Readonly<Record<string, unknown>>): string {
   return clientid;
 }
 
-const patienceOf = ({ patienceMs }: Readonly<Record<string, unknown>>): number =>
-  typeof patienceMs === 'number' && patienceMs > 0 ? Math.min(patienceMs, MAX_PATIENCE_MS) : 0;
+const timeoutOf = ({ patienceMs }: Readonly<Record<string, unknown>>): number =>
+  typeof patienceMs === 'number' && patienceMs > 0 ? Math.min(patienceMs, MAX_WAIT_MS) : 0;
 
 const isDenied = (error: unknown) => error instanceof ServiceError && error.code === 'NOT_ALLOWED';
 

@@ -1,16 +1,16 @@
 import type { ClientProtocolVersion } from './inspect-data.ts';
 
 /**
- * What Mosquitto's log tells of clients, line by line, in the wording of 2.0.x and of 2.1. Lines that tell nothing of clients
- * are null. So are lines longer than MAX_LINE, which no Mosquitto writes: the patterns take time that grows with the square of
- * a line that is made for it.
+ * A line of Mosquitto's log about a client, in the wording of 2.0.x and 2.1. All other lines are `null`. So are lines
+ * longer than MAX_LINE, which Mosquitto does not write: a crafted line needs time that grows with the square of its
+ * length.
  *
- * Lines end after LONGEST bytes (logging.c). What a line of that length says at its end may be the beginning of something else,
- * and somebody may have chosen where it is cut: such a line says only that somebody has come, or that the subscriptions of
- * a client are others than before.
+ * Mosquitto truncates lines after MAX_LINE_BYTES (logging.c). The end of such a line is not reliable, because a client
+ * can choose where its line is truncated. A truncated line reports only that a client connected, or that subscriptions
+ * changed.
  *
- * Client ids and user names are free text and stand in the lines as they are, so a line can be made to look like another.
- * What comes out is good for display and never a base for permissions.
+ * Lines contain client ids and user names unescaped, so a client can imitate other lines. The results may be displayed,
+ * but permissions must never depend on them.
  */
 export type LogLine = { readonly at: number | null } & (
   | { readonly kind: 'OPENED'; readonly address: string; readonly port: number; readonly listenerPort: number }
@@ -26,7 +26,7 @@ export type LogLine = { readonly at: number | null } & (
 export interface ConnectedLine {
   readonly kind: 'CONNECTED';
   readonly clientid: string;
-  /** Null: none was used. */
+  /** `null` if the client gave none. */
   readonly username: string | null;
   readonly address: string;
   readonly port: number;
@@ -35,19 +35,19 @@ export interface ConnectedLine {
   readonly clean: boolean;
   /** Seconds. */
   readonly keepalive: number;
-  /** The id or the user name looks like a part of such a line: where one ends and the other begins is a guess. */
+  /** Whether client id or user name look like a part of such a line, so that the boundary between them is a guess. */
   readonly isAmbiguous: boolean;
 }
 
 export interface DisconnectedLine {
   readonly kind: 'DISCONNECTED';
   readonly clientid: string;
-  /** Of the connection that ended; only 2.1 names it. */
+  /** TCP port of the client; `null` in lines of 2.0.x. */
   readonly port: number | null;
   readonly reason: string;
 }
 
-/** Numbers of the protocol in log lines: 2.0.x counts 3.1 and 3.1.1 as 1 and 2, 2.1 as 3 and 4. */
+/** Protocol numbers in log lines: 2.0.x writes 1 and 2 for MQTT 3.1 and 3.1.1, 2.1 writes 3 and 4. */
 const VERSIONS: Readonly<Record<string, ClientProtocolVersion>> = {
   '1': 'v3.1',
   '2': 'v3.1.1',
@@ -56,22 +56,21 @@ const VERSIONS: Readonly<Record<string, ClientProtocolVersion>> = {
   '5': 'v5',
 };
 
-/** What 2.1 and we call the end of a connection that another one of the same client id replaced. */
+/** Another connection of the same client id replaced the connection. The wording of 2.1. */
 export const TAKEN_OVER = 'session taken over';
-/** What both versions are understood to say of a socket that the client closed without a word. */
+/** The client closed the socket without DISCONNECT. */
 export const CLOSED_BY_CLIENT = 'connection closed by client';
-
-/** What both versions say of a connection that dynamic security has ended. */
+/** Dynamic security ended the connection. The wording of both versions. */
 export const BY_ADMINISTRATOR = 'administrative action';
 
 /** Characters. */
 const MAX_LINE = 2_000;
-/** Bytes, with the time. */
-const LONGEST = 999;
+/** With the timestamp. */
+const MAX_LINE_BYTES = 999;
 
 const TIMESTAMP = /^(?:(\d{1,12})|\d[\dT:.+-]+Z?): /;
 const OPENED = /^New connection from (\S+):(\d+) on port (\d+)\.$/;
-// The id is greedy, so that the last " (p" of a line counts.
+// The client id is greedy, so that the last " (p" of a line counts.
 const CONNECTED =
   /^New (client|bridge) connected from (\S+):(\d+) as (.*) \(p(\d), c([01]), k(\d+)(?:, u'(.*)')?\)\.$/s;
 const NEW_CLIENT = /^New (?:client|bridge) connected from /;
@@ -92,18 +91,18 @@ const BROKEN = /^Bad socket read\/write on client (.*): ([^:]*)$/s;
 const EXPIRED = /^Expiring client (.*) due to timeout\.$/s;
 
 /**
- * @param level what follows `$SYS/broker/log/` in the topic
- * @param isKnown whether a client of this id is known: ids and filters may both hold blanks, so this tells where one ends
+ * @param level the topic after `$SYS/broker/log/`
+ * @param isKnown whether a client has this id; needed because client ids and filters may both contain spaces
  */
 export function parseLogLine(level: string, line: string, isKnown: (clientid: string) => boolean): LogLine | null {
   if (line.length > MAX_LINE) return null;
   const stamp = TIMESTAMP.exec(line);
   const at = stamp?.[1] === undefined ? null : Number(stamp[1]) * 1_000;
   const text = stamp ? line.slice(stamp[0].length) : line;
-  const isCut = Buffer.byteLength(line) >= LONGEST;
-  if (level === 'M/subscribe') return withoutCut(parseSubscribe(text, at, isKnown), isCut);
-  if (level === 'M/unsubscribe') return withoutCut(parseUnsubscribe(text, at, isKnown), isCut);
-  if (NEW_CLIENT.test(text) && isCut) return { kind: 'CONNECTED_UNREAD', at };
+  const isTruncated = Buffer.byteLength(line) >= MAX_LINE_BYTES;
+  if (level === 'M/subscribe') return withoutTruncated(parseSubscribe(text, at, isKnown), isTruncated);
+  if (level === 'M/unsubscribe') return withoutTruncated(parseUnsubscribe(text, at, isKnown), isTruncated);
+  if (NEW_CLIENT.test(text) && isTruncated) return { kind: 'CONNECTED_UNREAD', at };
   if (text.startsWith('New ')) return parseNew(text, at);
   if (text.startsWith('Client ')) return parseClient(text, at, isKnown);
   const expired = EXPIRED.exec(text);
@@ -116,8 +115,8 @@ export function parseLogLine(level: string, line: string, isKnown: (clientid: st
 
 type Subscription = Extract<LogLine, { kind: 'SUBSCRIBED' | 'UNSUBSCRIBED' }>;
 
-const withoutCut = (line: Subscription | null, isCut: boolean): LogLine | null =>
-  line !== null && isCut ? { ...line, filter: null } : line;
+const withoutTruncated = (line: Subscription | null, isTruncated: boolean): LogLine | null =>
+  line !== null && isTruncated ? { ...line, filter: null } : line;
 
 function parseNew(text: string, at: number | null): LogLine | null {
   const opened = OPENED.exec(text);
@@ -149,22 +148,22 @@ function parseClient(text: string, at: number | null, isKnown: (id: string) => b
     const [, clientid = '', version = '', cipher = ''] = negotiated;
     return { kind: 'TLS', at, clientid, version, cipher };
   }
-  const older = endsOf20(text, at);
-  const known = older.find(({ clientid }) => isKnown(clientid));
+  const readings = disconnectsOf20(text, at);
+  const known = readings.find(({ clientid }) => isKnown(clientid));
   if (known) return known;
   const ended = ENDED_2_1.exec(text);
-  if (!ended) return older[0] ?? null;
+  if (!ended) return readings[0] ?? null;
   const [, clientid = '', , port, reason = 'disconnected'] = ended;
   return { kind: 'DISCONNECTED', at, clientid, port: Number(port), reason };
 }
 
-/** Every way to read the line as one of 2.0: an id may look like the end of a line, or like an address that 2.1 adds. */
-function endsOf20(text: string, at: number | null): (DisconnectedLine & { readonly at: number | null })[] {
+/** All readings of the line as one of 2.0: a client id may look like the end of a line, or like an address of 2.1. */
+function disconnectsOf20(text: string, at: number | null): (DisconnectedLine & { readonly at: number | null })[] {
   return ENDED_2_0.flatMap(([pattern, reason]) => {
     const match = pattern.exec(text);
     if (!match) return [];
-    const [, clientid = '', told = ''] = match;
-    return [{ kind: 'DISCONNECTED' as const, at, clientid, port: null, reason: reason || told }];
+    const [, clientid = '', logged = ''] = match;
+    return [{ kind: 'DISCONNECTED' as const, at, clientid, port: null, reason: reason || logged }];
   });
 }
 

@@ -2,12 +2,12 @@ import { FITS, type FilterMode } from '../../../platform/text/text-filter.ts';
 import { keyOf } from './client-key.ts';
 import type { ConnectedClientSummary } from './inspect-data.ts';
 
-/** What a client has to fit, all of it. */
-export interface ClientFilter {
-  /** Compared with client id and user name; either may match. Empty: every client does. */
+/** Conditions of a list; a client must match all of them. */
+interface ClientFilter {
+  /** Compared with client id and user name; one of them must match. Empty: no condition. Case-sensitive. */
   readonly value: string;
   readonly mode: FilterMode;
-  /** A client of whom nobody knows counts as connected. */
+  /** A client whose state is unknown counts as connected. */
   readonly connected?: boolean;
   /** The whole user name. */
   readonly username?: string;
@@ -15,16 +15,16 @@ export interface ClientFilter {
 
 export interface ClientDifference {
   readonly changed: readonly ConnectedClientSummary[];
-  /** Keys of those that went. */
+  /** Keys. */
   readonly removed: readonly string[];
 }
 
-/** More changes than this at once are cheaper sorted in than inserted one by one. */
+/** Above this number of changes, sorting again is cheaper than inserting one by one. */
 const MANY_CHANGES = 500;
-/** Filtered lists that are kept, so that the next page of one costs nothing; the oldest is dropped. */
+/** Number of cached filtered lists, so that their next pages need no search. The oldest is dropped. */
 const MAX_FILTERED = 8;
 
-/** Clients in the order of their keys (code units), found by key, by id, by place and by filter. Filters are case-sensitive. */
+/** The clients of one broker in the order of their keys (code units), found by key, client id, index and filter. */
 export class SortedClients {
   readonly #byKey = new Map<string, ConnectedClientSummary>();
   #sorted: ConnectedClientSummary[] = [];
@@ -38,7 +38,7 @@ export class SortedClients {
     return this.#byKey.get(key) ?? null;
   }
 
-  /** One, or of a cluster one for each node that has it. */
+  /** In a cluster there may be one client of this id per node. */
   withId(clientid: string): ConnectedClientSummary[] {
     const found: ConnectedClientSummary[] = [];
     for (let index = indexFrom(this.#sorted, clientid); this.#sorted[index]?.clientid === clientid; index += 1) {
@@ -51,33 +51,36 @@ export class SortedClients {
     return this.#sorted;
   }
 
-  /** Answers what was different from before; other numbers in `queues` alone are taken over and make no difference. */
+  /**
+   * Returns the clients that really changed. A client of which only numbers in `queues` differ is stored but not
+   * returned.
+   */
   apply({ changed, removed }: ClientDifference): ClientDifference {
-    const news: ConnectedClientSummary[] = [];
-    const other: ConnectedClientSummary[] = [];
+    const reported: ConnectedClientSummary[] = [];
+    const stored: ConnectedClientSummary[] = [];
     for (const client of changed) {
-      const before = this.#byKey.get(keyOf(client));
-      const isNews = !before || !isSame(before, client);
-      if (isNews) news.push(client);
-      if (isNews || !isEqual(before.queues, client.queues)) other.push(client);
+      const previous = this.#byKey.get(keyOf(client));
+      const isChange = !previous || !isSame(previous, client);
+      if (isChange) reported.push(client);
+      if (isChange || !isEqual(previous.queues, client.queues)) stored.push(client);
     }
-    // Once each: a second removal of one id would hit its neighbour in the order.
-    const gone = [...new Set(removed)].filter((key) => this.#byKey.has(key));
-    const difference = { changed: news, removed: gone };
-    if (other.length === 0 && gone.length === 0) return difference;
+    // Each key once: a second removal would remove the next client in the order.
+    const existing = [...new Set(removed)].filter((key) => this.#byKey.has(key));
+    const difference = { changed: reported, removed: existing };
+    if (stored.length === 0 && existing.length === 0) return difference;
     this.#filtered.clear();
-    if (other.length + gone.length > MANY_CHANGES) {
-      for (const key of gone) this.#byKey.delete(key);
-      for (const client of other) this.#byKey.set(keyOf(client), client);
-      this.#sort();
+    if (stored.length + existing.length > MANY_CHANGES) {
+      for (const key of existing) this.#byKey.delete(key);
+      for (const client of stored) this.#byKey.set(keyOf(client), client);
+      this.#sorted = [...this.#byKey.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
     } else {
-      for (const key of gone) this.#delete(key);
-      for (const client of other) this.#put(client);
+      for (const key of existing) this.#delete(key);
+      for (const client of stored) this.#put(client);
     }
     return difference;
   }
 
-  /** The list as it is now, whole; answers what was different from before. */
+  /** Replaces the whole list and returns the differences. */
   replace(clients: readonly ConnectedClientSummary[]): ClientDifference {
     const present = new Set(clients.map(keyOf));
     const removed = [...this.#byKey.keys()].filter((key) => !present.has(key));
@@ -90,7 +93,6 @@ export class SortedClients {
     this.#filtered.clear();
   }
 
-  /** The same filter on the same clients is answered from memory. */
   matching({ value, mode, connected, username }: ClientFilter): readonly ConnectedClientSummary[] {
     const key = JSON.stringify([mode, value, connected, username]);
     const known = this.#filtered.get(key);
@@ -119,13 +121,9 @@ export class SortedClients {
     this.#byKey.delete(key);
     this.#sorted.splice(indexFrom(this.#sorted, key), 1);
   }
-
-  #sort(): void {
-    this.#sorted = [...this.#byKey.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  }
 }
 
-/** Place of the first client whose key is not before `key`. */
+/** Index of the first client whose key is not less than `key`. */
 export function indexFrom(clients: readonly ConnectedClientSummary[], key: string): number {
   let low = 0;
   let high = clients.length;
@@ -137,7 +135,7 @@ export function indexFrom(clients: readonly ConnectedClientSummary[], key: strin
   return low;
 }
 
-/** Messages come and go all the time: what waits for a client now is nothing that happened to it. */
+/** Ignores the numbers in `queues`, which change with every message. */
 function isSame(a: ConnectedClientSummary, b: ConnectedClientSummary): boolean {
   if (a === b) return true;
   const keys = Object.keys(b) as (keyof ConnectedClientSummary)[];

@@ -1,14 +1,15 @@
-import type { ConnectedClientDetail } from './inspect-data.ts';
+import type { ClientSubscriptionOptions, ConnectedClientDetail } from './inspect-data.ts';
 
-/** One subscription of a client; what is absent the source does not know. */
-export interface ClientSubscription {
+/** One subscription of a client. Absent fields are unknown. */
+export interface ClientSubscription extends ClientSubscriptionOptions {
   readonly topic: string;
   readonly qos?: number;
-  readonly noLocal?: boolean;
-  readonly retainAsPublished?: boolean;
 }
 
-/** The subscriptions with what the source tells of each in lists of the same order; null: it tells none. */
+/**
+ * The subscriptions of a client with QoS and options, which come in lists of the same order; `null` if they are
+ * unknown.
+ */
 export function subscriptionsOf(detail: ConnectedClientDetail): ClientSubscription[] | null {
   const { subscriptions, subscriptionQos, subscriptionOptions } = detail;
   if (subscriptions === undefined) return null;

@@ -1,14 +1,16 @@
 import { type ClientSource, type ConnectedClientDetail, INFLIGHT_KEYS, QUEUE_KEYS } from './inspect-data.ts';
 
-/** A field of a client that is null because nobody could tell it. */
+/** A field of a client that is null because the source does not report it. */
 export interface UnknownField {
-  /** As in the graph. */
+  /** Name in the graph. */
   readonly field: string;
   readonly reason: string;
 }
 
-/** What a source that tells of clients tells of each. */
-const ALWAYS_THERE = [
+type DetailField = keyof ConnectedClientDetail;
+
+/** Fields that every client has. */
+const ALWAYS_PRESENT = [
   'address',
   'protocol',
   'protocolVersion',
@@ -26,27 +28,27 @@ const ALWAYS_THERE = [
   'listener',
   'subscriptions',
   'inflight',
-] as const satisfies readonly (keyof ConnectedClientDetail)[];
+] as const satisfies readonly DetailField[];
 
-/** What a client may be without; absent where the source tells the rest, it is. */
-const MAY_BE_NONE = ['tls', 'will'] as const satisfies readonly (keyof ConnectedClientDetail)[];
+/** Fields that a client may not have. They are unknown only if the source reports no licensed field. */
+const OPTIONAL = ['tls', 'will'] as const satisfies readonly DetailField[];
 
-/** Told by every edition of a broker's own API. */
+/** Fields that every edition of the commercial broker reports. */
 const FREE: ReadonlySet<string> = new Set(['address', 'protocol', 'protocolVersion']);
 
-const NOT_TOLD = 'The broker’s inspect API did not tell it, which for most fields needs a licence of the broker';
+const NOT_REPORTED = 'The broker’s inspect API does not report it; most fields need a licence of the broker';
+const NOT_COUNTED = 'The broker’s inspect API reports the other counters and not this one';
+const NOT_STORED = 'The client is not connected, and the broker does not store this field of its last connection';
 
-const NOT_COUNTED = 'The broker’s inspect API tells the others and not this one';
+const NOT_LOGGED = 'Mosquitto does not publish it; a broker with its own inspect API does';
+const CONNECTED_EARLIER =
+  'The client connected before this service followed the log; the field is known after it reconnects';
+const OWN_CONNECTED_EARLIER =
+  'This service’s own connection, which must exist before the log can be followed; the field is known after it reconnects';
+const LOG_SUBSCRIPTIONS = 'Set `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf';
 
-const NOT_KEPT = 'The client is not connected, and the broker has kept no more of its last connection';
-
-const NOT_IN_LOG = 'Mosquitto tells it nowhere; a broker with an inspect API of its own does';
-const CAME_BEFORE = 'The client connected before the log was followed; known when it connects again';
-const OWN_CAME_BEFORE =
-  'This service’s own connection, which has to be there before the log can be followed; known when it connects again';
-
-/** By what is absent, where clients are followed through the log of a Mosquitto. */
-const NOT_IN_LOG_FIELDS = [
+/** Fields that Mosquitto's log never contains. */
+const NEVER_LOGGED = [
   'queues',
   'numPublished',
   'numSubscribed',
@@ -55,58 +57,59 @@ const NOT_IN_LOG_FIELDS = [
   'bytesSubscribed',
   'will',
   'inflight',
-] as const satisfies readonly (keyof ConnectedClientDetail)[];
+] as const satisfies readonly DetailField[];
 
-/** The fields that are null, or of an object that is there, because the source does not know them; in the order of the graph. */
+/** The fields, or fields of nested objects, that the source does not know, in the order of the graph. */
 export function unknownFields(known: ConnectedClientDetail, source: ClientSource): UnknownField[] {
   return source === 'LOG_FEED' ? unknownByLog(known) : unknownByBroker(known);
 }
 
 function unknownByBroker(known: ConnectedClientDetail): UnknownField[] {
-  const absent = ALWAYS_THERE.filter((field) => known[field] === undefined);
-  const tellsMore = ALWAYS_THERE.some((field) => !FREE.has(field) && known[field] !== undefined);
-  const unsure = tellsMore ? [] : MAY_BE_NONE.filter((field) => known[field] === undefined);
-  const reason = known.connected === false && tellsMore ? NOT_KEPT : NOT_TOLD;
-  const unknown: UnknownField[] = [...absent, ...unsure].map((field) => ({ field, reason }));
+  const absent = ALWAYS_PRESENT.filter((field) => known[field] === undefined);
+  const hasLicensedField = ALWAYS_PRESENT.some((field) => !FREE.has(field) && known[field] !== undefined);
+  const unsure = hasLicensedField ? [] : OPTIONAL.filter((field) => known[field] === undefined);
+  const reason = known.connected === false && hasLicensedField ? NOT_STORED : NOT_REPORTED;
   const { queues, inflight } = known;
   const uncounted = [
     ...QUEUE_KEYS.filter((key) => queues && queues[key] === undefined).map((key) => `queues.${key}`),
     ...INFLIGHT_KEYS.filter((key) => inflight && inflight[key] === undefined).map((key) => `inflight.${key}`),
   ];
-  for (const field of uncounted) unknown.push({ field, reason: NOT_COUNTED });
-  return unknown;
+  return [
+    ...[...absent, ...unsure].map((field) => ({ field, reason })),
+    ...uncounted.map((field) => ({ field, reason: NOT_COUNTED })),
+  ];
 }
 
 function unknownByLog(known: ConnectedClientDetail): UnknownField[] {
   const unknown: UnknownField[] = [];
-  const absent = (field: keyof ConnectedClientDetail, reason: string) => {
+  const absent = (field: DetailField, reason: string) => {
     if (known[field] === undefined) unknown.push({ field, reason });
   };
-  // Each line of a connection has it. Of our own first one other things are known all the same.
-  const wasSeen = known.cleanSession !== undefined;
-  const before = known.gateway === true ? OWN_CAME_BEFORE : CAME_BEFORE;
-  absent('address', before);
-  absent('remotePort', before);
-  absent('protocol', wasSeen ? 'The log of this version of Mosquitto does not tell WebSocket from MQTT' : before);
-  absent('protocolVersion', before);
-  absent('lastConnect', before);
-  absent('keepalive', before);
-  absent('cleanSession', before);
+  // Every connect line has this field. Other fields of this service's first connection are known without its line.
+  const wasLogged = known.cleanSession !== undefined;
+  const earlier = known.gateway === true ? OWN_CONNECTED_EARLIER : CONNECTED_EARLIER;
+  absent('address', earlier);
+  absent('remotePort', earlier);
+  absent('protocol', wasLogged ? 'The log of this version of Mosquitto does not distinguish WebSocket' : earlier);
+  absent('protocolVersion', earlier);
+  absent('lastConnect', earlier);
+  absent('keepalive', earlier);
+  absent('cleanSession', earlier);
   absent(
     'listener',
-    wasSeen ? 'The log names the listener of plain connections, when `log_type notice` is on' : CAME_BEFORE,
+    wasLogged ? 'The log contains the listener of TCP connections if `log_type notice` is set' : CONNECTED_EARLIER,
   );
-  if (!wasSeen) absent('tls', before);
+  if (!wasLogged) absent('tls', earlier);
   else if (known.tls !== undefined && known.tls.clientCertificate === undefined) {
-    unknown.push({ field: 'tls.clientCertificate', reason: NOT_IN_LOG });
+    unknown.push({ field: 'tls.clientCertificate', reason: NOT_LOGGED });
   }
-  absent('subscriptions', 'Set `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf');
+  absent('subscriptions', LOG_SUBSCRIPTIONS);
   absent(
     'numSubscriptions',
     known.subscriptions === undefined
-      ? 'Set `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf'
-      : 'The session is older than the log that was followed, so there may be more subscriptions than those listed',
+      ? LOG_SUBSCRIPTIONS
+      : 'The session is older than the followed log, so it may have more subscriptions than those listed',
   );
-  for (const field of NOT_IN_LOG_FIELDS) absent(field, NOT_IN_LOG);
+  for (const field of NEVER_LOGGED) absent(field, NOT_LOGGED);
   return unknown;
 }

@@ -12,7 +12,7 @@ import {
   CLIENT_CONTROL_API,
   type DisconnectClient,
   type Disconnected,
-  FORESEE,
+  PREVIEW_DISCONNECT,
   parseDisconnected,
 } from '../../clients/control/client-control.ts';
 import { type FoundClient, findClients, isConnected } from './client-lookup.ts';
@@ -52,7 +52,7 @@ class MergedClientControl implements ControlPlugin {
     return runCommandOf(
       {
         disconnectclient: () => this.#disconnect(command),
-        [FORESEE.toLowerCase()]: () => this.#disconnect(command),
+        [PREVIEW_DISCONNECT.toLowerCase()]: () => this.#disconnect(command),
         subscribeclient: () => this.#change(command),
         unsubscribeclient: () => this.#change(command),
       },
@@ -74,7 +74,7 @@ class MergedClientControl implements ControlPlugin {
     clientid: string,
   ): Promise<Disconnected> {
     const { call, clients } = this.#options;
-    const isForeseen = command === FORESEE;
+    const isForeseen = command === PREVIEW_DISCONNECT;
     const whenKnown = isForeseen ? null : clients.expectEnds(node.broker, [clientid]);
     const done = await call(node, async (controls) => {
       const isOurs = await servesOurs(controls);

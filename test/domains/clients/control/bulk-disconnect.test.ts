@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { carriedOut } from '../../../../src/domains/clients/control/bulk-disconnect.ts';
+import { runPlan } from '../../../../src/domains/clients/control/bulk-disconnect.ts';
 import { notFound } from '../../../../src/platform/errors.ts';
 import type { ControlCaller } from '../../../../src/protocol/control/plugin.ts';
 
@@ -26,7 +26,7 @@ const kick = (force: boolean, ...clientIds: string[]) => ({
 test('when those whom a command names have gone, the others of the account are disconnected all the same', async () => {
   const { controls, commands } = accountsOf(['c', 'd', 'late']);
   const plan = { kicks: [kick(false, 'a', 'b', 'c', 'd')], refusals: new Map() };
-  const { results, alsoDisconnected } = await carriedOut(controls, plan);
+  const { results, alsoDisconnected } = await runPlan(controls, plan);
   expect([...results.values()].map(({ clientId, status }) => [clientId, status])).toEqual([
     ['a', 'NOT_FOUND'],
     ['b', 'NOT_FOUND'],
@@ -40,7 +40,7 @@ test('when those whom a command names have gone, the others of the account are d
 test('one that an answer does not name is asked for alone, with the consent that was given for all', async () => {
   const { controls, commands } = accountsOf(['a', 'b'], ['c', 'other']);
   const plan = { kicks: [kick(true, 'a', 'b', 'c')], refusals: new Map() };
-  const { results, alsoDisconnected } = await carriedOut(controls, plan);
+  const { results, alsoDisconnected } = await runPlan(controls, plan);
   expect([...results.values()].map(({ status }) => status)).toEqual(['DISCONNECTED', 'DISCONNECTED', 'DISCONNECTED']);
   expect(alsoDisconnected).toEqual(['other']);
   expect(commands[1]).toEqual({ clientid: 'c', force: true, among: ['a', 'b', 'c'] });
@@ -58,7 +58,7 @@ test('long client ids go in several payloads, none larger than brokers take', as
     clientIds: [clientid],
   }));
   const plan = { kicks, refusals: new Map() };
-  const { results } = await carriedOut({ callAll } as unknown as ControlCaller, plan);
+  const { results } = await runPlan({ callAll } as unknown as ControlCaller, plan);
   expect(payloads).toEqual([2, 2, 2, 500, 2]);
   expect([...results.values()].every(({ status }) => status === 'DISCONNECTED')).toBe(true);
 });

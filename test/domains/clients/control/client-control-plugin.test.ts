@@ -81,7 +81,7 @@ test('a shared account is left alone with the names of the others, and disconnec
   await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
   await expect(disconnectClient(controls, { clientid: 'b' })).rejects.toMatchObject({
     code: 'IN_USE',
-    message: expect.stringMatching(/"a", "c" would be disconnected too; ask with `force`/),
+    message: expect.stringMatching(/"a", "c" would be disconnected too; set `force` to/),
     info: { username: 'u1', clients: ['a', 'c'], count: 2, isComplete: true, canForce: true },
   });
   expect(await Promise.all(clients.map(isUp))).toEqual([true, true, true]);
@@ -106,7 +106,7 @@ test('clients of before may use the account: it is left alone until they are gon
   await expect.poll(() => getClient(controls, 'u1-early').catch(() => null)).not.toBeNull();
   const refused = {
     code: 'IN_USE',
-    message: expect.stringMatching(/followed only from \d{4}-.* and 1 are unknown; ask with `force`/),
+    message: expect.stringMatching(/followed only since \d{4}-.* and 1 are unknown; set `force`/),
     info: { clients: [], count: 0, isComplete: false, unknownConnections: 1, canForce: true },
   };
   await expect(disconnectClient(controls, { clientid: 'u1-early' })).rejects.toMatchObject(refused);

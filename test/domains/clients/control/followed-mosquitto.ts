@@ -30,7 +30,7 @@ export async function follow(options: Partial<BrokerLinkOptions> & { readonly ur
   const controls = new BrokerControls(link, {
     timeoutMs: 5_000,
     silenceMs: 100,
-    plugins: [inspectPluginFactory({ patienceMs: 500 }), clientControlPlugin],
+    plugins: [inspectPluginFactory({ lineTimeoutMs: 500 }), clientControlPlugin],
     onFault: (error) => {
       throw error;
     },

@@ -41,7 +41,7 @@ async function startNewerMosquitto() {
   const controls = new BrokerControls(link, {
     timeoutMs: 5_000,
     silenceMs: 100,
-    plugins: [inspectPluginFactory({ patienceMs: 500 }), clientControlPlugin],
+    plugins: [inspectPluginFactory({ lineTimeoutMs: 500 }), clientControlPlugin],
   });
   onTestFinished(() => controls.close());
   await controls.capability('cedalo/client-control');
@@ -83,7 +83,7 @@ test('a broker that tells no count is waited for, and then every account may be 
   const from = performance.now();
   await expect(disconnectClient(controls, { clientid: 'device' })).rejects.toMatchObject({
     code: 'IN_USE',
-    message: expect.stringContaining('has not told how many connections there are'),
+    message: expect.stringContaining('number of connections is not known yet'),
     info: { unknownConnections: null, isComplete: false },
   });
   expect(performance.now() - from).toBeGreaterThan(1_900);
@@ -111,7 +111,7 @@ test('an id or a name that imitates a line of the log is not trusted with an acc
   sessions.set('victim', 1);
   await expect(disconnectClient(controls, { clientid: id })).rejects.toMatchObject({
     code: 'IN_USE',
-    message: expect.stringContaining('cannot be read for sure'),
+    message: expect.stringContaining('cannot be read reliably'),
   });
   expect(broker.requests.join()).not.toContain('modifyClient');
   ends.set('victim', `Client ${id} [10.0.0.1:1] disconnected: administrative action.`);

@@ -106,7 +106,7 @@ test.each([
     const { ledger, tell, connect, subscribe } = ledgerOf();
     connect('a', { clean: 0 });
     const { connection = 0 } = ledger.accountOf('a') ?? {};
-    ledger.borrow('a');
+    ledger.beginTakeover('a');
     expect(ledger.hasEnded('a', connection)).toBe(false);
     if (isTakenFirst) tell(taken, 'E');
     connect('a', { port: 2, clean: 0, keepalive: 29, user: 'us' });
@@ -128,14 +128,14 @@ test.each([
     expect(ledger.detail('a')).toMatchObject({ connected: true, username: 'u', subscriptions: ['new'] });
 
     // The client comes back while we still have it.
-    ledger.borrow('a');
+    ledger.beginTakeover('a');
     connect('a', { port: 4, clean: 0, keepalive: 29, user: 'us' });
     connect('a', { port: 5, clean: 0 });
     tell('Client a [10.0.0.1:4] disconnected: session taken over.');
     expect(ledger.detail('a')).toMatchObject({ connected: true, username: 'u', remotePort: 5 });
     // We did not get it.
-    ledger.borrow('a');
-    ledger.giveBack('a');
+    ledger.beginTakeover('a');
+    ledger.endTakeover('a');
     connect('a', { port: 6, clean: 0, keepalive: 29 });
     expect(ledger.detail('a')).toMatchObject({ connected: true, remotePort: 6 });
   }

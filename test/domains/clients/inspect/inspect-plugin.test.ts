@@ -22,7 +22,7 @@ async function followBy(link: BrokerLink, options: Partial<BrokerControlsOptions
     timeoutMs: 5_000,
     silenceMs: 100,
     ...options,
-    plugins: [inspectPluginFactory({ patienceMs: 500 })],
+    plugins: [inspectPluginFactory({ lineTimeoutMs: 500 })],
     onFault: (error) => {
       throw error;
     },

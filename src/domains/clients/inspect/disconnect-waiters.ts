@@ -1,5 +1,5 @@
-/** Those who wait for the log to tell the end of a connection, each for a time of its own. */
-export class EndWaits {
+/** Callers that wait until the log reports the end of a connection, each with its own timeout. */
+export class DisconnectWaiters {
   readonly #hasEnded: (clientid: string, connection: number) => boolean;
   readonly #checks = new Map<string, Set<() => void>>();
   #closed = false;
@@ -8,8 +8,8 @@ export class EndWaits {
     this.#hasEnded = hasEnded;
   }
 
-  /** Resolves with the end, which may have been told before, or when the time is over. */
-  wait(clientid: string, connection: number, patienceMs: number): Promise<void> {
+  /** Resolves when the connection has ended, which may be before the call, or after the timeout. */
+  wait(clientid: string, connection: number, timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const checks = this.#checks.get(clientid) ?? new Set();
       this.#checks.set(clientid, checks);
@@ -22,19 +22,19 @@ export class EndWaits {
       const check = () => {
         if (this.#closed || this.#hasEnded(clientid, connection)) done();
       };
-      const timer = setTimeout(done, patienceMs);
+      const timer = setTimeout(done, timeoutMs);
       checks.add(check);
       check();
     });
   }
 
-  /** Something was told of the client. */
-  told(clientid: string): void {
+  /** Checks the callers that wait for this client again. */
+  notify(clientid: string): void {
     for (const check of this.#checks.get(clientid) ?? []) check();
   }
 
   close(): void {
     this.#closed = true;
-    for (const clientid of [...this.#checks.keys()]) this.told(clientid);
+    for (const clientid of [...this.#checks.keys()]) this.notify(clientid);
   }
 }
