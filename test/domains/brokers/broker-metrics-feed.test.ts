@@ -12,7 +12,7 @@ import { startRelay } from '../../support/relay.ts';
 
 interface Followed {
   readonly feed: BrokerMetricsFeed;
-  /** Every numbers that were told, until they fit. */
+  /** Waits for metrics that match, and returns all up to then. */
   until(fits: (metrics: BrokerMetrics, isConnected: boolean) => boolean): Promise<BrokerMetrics>;
 }
 
@@ -110,7 +110,7 @@ const BROKERS = {
 };
 
 describe.each(Object.entries(BROKERS))('with %s', (_name, start) => {
-  test('the numbers are those that a plain client reads, and the rates those of what was published', async () => {
+  test('the numbers equal those that a plain client reads, and the rates match the published messages', async () => {
     const { link, client, publisher } = await start();
     const momentOf = await readByClient(client);
     const { feed, until } = follow(link);
@@ -124,7 +124,7 @@ describe.each(Object.entries(BROKERS))('with %s', (_name, start) => {
     await until((metrics) => {
       const before = seen.at(-1);
       seen.push(metrics);
-      // The moment is whole once both were told the next: a busy broker tells it in parts.
+      // A burst is complete when both have the next one: a busy broker publishes it in parts.
       const moment = before?.uptimeSeconds !== metrics.uptimeSeconds && before && momentOf(before.uptimeSeconds ?? -1);
       if (before && moment) {
         const topics = byTopic(before);
@@ -162,7 +162,7 @@ describe.each(Object.entries(BROKERS))('with %s', (_name, start) => {
   });
 });
 
-test('a broker that restarts is gone for a while, counts anew, and has no rate below zero', async () => {
+test('a restarted broker is unreachable for a while, resets its counters, and has no negative rate', async () => {
   const broker = await startMosquitto();
   const { feed, until } = follow(await connectedLink({ url: broker.url }), { sampleMs: 0 });
   const before = await until(
@@ -189,7 +189,7 @@ test('a broker that restarts is gone for a while, counts anew, and has no rate b
   expect(rates.filter((rate) => rate !== null && !(rate >= 0 && Number.isFinite(rate)))).toEqual([]);
 });
 
-describe('a broker that tells what it likes', () => {
+describe('a broker with arbitrary values', () => {
   const scripted = async (options: BrokerMetricsFeedOptions & SysTopicsOptions = {}) => {
     const broker = await startScriptedBroker(() => []);
     const relay = await startRelay(Number(new URL(broker.url).port));
@@ -206,7 +206,7 @@ describe('a broker that tells what it likes', () => {
     return { ...followed, link, relay, tell };
   };
 
-  test('what cannot be is null, and ends nothing', async () => {
+  test('invalid values are null, and do not end the feed', async () => {
     const { until, tell } = await scripted();
     const odd: Record<string, string | Buffer> = {
       'clients/connected': 'NaN',
@@ -244,7 +244,7 @@ describe('a broker that tells what it likes', () => {
     JSON.stringify(metrics);
   });
 
-  test('rates need two turns of one connection, and are left out where a counter fell', async () => {
+  test('rates need two bursts of one connection, and are null if a counter decreased', async () => {
     const { feed, until, tell, relay, link } = await scripted();
     const turn = async (uptime: number, received: number, sent: number) => {
       await tell('messages/received', String(received));
@@ -281,7 +281,7 @@ describe('a broker that tells what it likes', () => {
     expect(Object.values(again.rates).filter((rate) => rate !== null)).toEqual([]);
   });
 
-  test('one that goes silent is said to be stale, and not when it speaks again', async () => {
+  test('a silent broker is stale until it publishes again', async () => {
     const { until, tell, feed } = await scripted({ silenceMs: 300 });
     const silent = await until(({ isStale }) => isStale);
     expect(silent.subscriptions).toBe(1);
@@ -293,7 +293,7 @@ describe('a broker that tells what it likes', () => {
   });
 });
 
-/** Tells until the subscriptions are made again after a lost connection. */
+/** Publishes until the subscriptions are renewed after a lost connection. */
 async function resumed(tell: (name: string, value: string) => Promise<void>, until: Followed['until']) {
   let heard = false;
   const answer = until(({ subscriptions }) => subscriptions === 9).then((metrics) => {

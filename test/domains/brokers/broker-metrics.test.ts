@@ -28,7 +28,7 @@ async function tokenFor({ services, projectId }: TestService, brokerIds: readonl
   return secret;
 }
 
-test('numbers of the embedded broker are what a client reads, in a query and from the first event on', async () => {
+test('the numbers of the embedded broker equal those that a client reads, in a query and from the first event on', async () => {
   const service = await startTestService({ embeddedBroker: true });
   const { id, url } = await service.storage.db.broker.findFirstOrThrow();
   const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8');
@@ -66,7 +66,7 @@ test('numbers of the embedded broker are what a client reads, in a query and fro
   expect(brokerMetrics.metrics.brokerVersion).toMatch(/^brokergraph embedded /);
 });
 
-test('a feed opens while the broker is away, tells of its coming and going, and outlives other settings', async () => {
+test('a feed opens while the broker is unreachable, reports its connection, and survives changes of settings', async () => {
   const port = await freePort();
   const { service, id } = await withBroker(`mqtt://127.0.0.1:${port}`);
   const events = subscribe(service, service.root, WATCH, { id });
@@ -100,7 +100,7 @@ test('a feed opens while the broker is away, tells of its coming and going, and 
   expect((await service.graphql(READ, { id, last: 0 })).data.broker.metricsHistory).toEqual([]);
   expect((await service.graphql(READ, { id, last: -1 })).errors).toMatchObject([{ extensions: { code: 'INVALID' } }]);
 
-  // Another broker may be what the new settings lead to: nothing is told of it before it tells something.
+  // The new settings may lead to another broker: nothing is sent before that broker publishes a value.
   const other = await startMosquitto();
   await service.services.brokers.update(id, { url: other.url });
   await events.until(({ brokerMetrics }) => brokerMetrics.metrics === null);
@@ -110,7 +110,7 @@ test('a feed opens while the broker is away, tells of its coming and going, and 
   await expect(events.until(() => false)).rejects.toThrow('The subscription ended before the event came');
 });
 
-test('who comes back goes on after the last number that was had', async () => {
+test('a subscriber that reconnects continues after the last received number', async () => {
   const broker = await startScriptedBroker(() => []);
   const { service, id } = await withBroker(broker.url);
   await expect.poll(() => service.services.runtimes.isConnected(id)).toBe(true);
@@ -143,7 +143,7 @@ test('who comes back goes on after the last number that was had', async () => {
   });
 });
 
-test('hostile values end no feed, over the graph either', async () => {
+test('hostile values do not end a feed, nor its stream in the graph', async () => {
   const broker = await startScriptedBroker(() => []);
   const { service, id } = await withBroker(broker.url);
   const events = subscribe(service, service.root, WATCH, { id });
@@ -162,7 +162,7 @@ test('hostile values end no feed, over the graph either', async () => {
   expect(brokerMetrics.metrics).toMatchObject({ clients: { total: null }, brokerVersion: '"}]\u0000\u2028<script>' });
 });
 
-test('numbers are for who sees the broker, and end with that right', async () => {
+test('only a caller that may see the broker gets its numbers, and the stream ends with that permission', async () => {
   const { service, id } = await withBroker('mqtt://127.0.0.1:1');
   const other = await withBroker('mqtt://127.0.0.1:1', service);
   const viewer = await service.person('VIEWER');
@@ -196,7 +196,7 @@ test('numbers are for who sees the broker, and end with that right', async () =>
   await expect.poll(gauge).toBe('0');
 });
 
-test('a token restricted to brokers is told of these alone, under numbers of their own', async () => {
+test('a token restricted to brokers receives only their events, with numbers of their own', async () => {
   const { service, id } = await withBroker('mqtt://127.0.0.1:1');
   await expect.poll(() => service.services.runtimes.status(id).state).toBe('UNREACHABLE');
   const everything = subscribe(service, service.root, STATUS, { id: service.projectId });
@@ -235,7 +235,7 @@ test('a token restricted to brokers is told of these alone, under numbers of the
   expect(brokerStatus.brokers).toMatchObject([{ brokerId: id, isRemoved: true, broker: null }]);
 });
 
-test('the state of a broker that the service runs is told with its connection', async () => {
+test('the state of a broker that the service runs is sent with its connection', async () => {
   const service = await startTestService({ embeddedBroker: true });
   const { id } = await service.storage.db.broker.findFirstOrThrow();
   await withBroker('mqtt://127.0.0.1:1', service);

@@ -126,7 +126,7 @@ test('the three kinds of brokers have exactly the documented fields', async () =
   });
 });
 
-test('no secret of a broker is answered or stored in the clear', async () => {
+test('no secret of a broker is returned or stored in plain text', async () => {
   const service = await startTestService();
   const secret = 'planted-secret-4711';
   const id = await addBroker(service, { name: 'b', url: 'mqtt://127.0.0.1:1', username: 'u', password: secret });
@@ -182,7 +182,7 @@ test('files are read only below the configured folder', async () => {
   expect(await add('certs/none.pem')).toBe(400);
 });
 
-test('a Mosquitto that is added with user name and password is connected, and its restart is told within two seconds', async () => {
+test('a Mosquitto that is added with user name and password is connected, and its restart is reported within two seconds', async () => {
   const mosquitto = await startMosquitto({ access: 'passwords' });
   const service = await startTestService();
   const id = await addBroker(service, { name: 'm', url: mosquitto.url, ...ADMIN });
@@ -219,7 +219,7 @@ test('a Mosquitto that is added with user name and password is connected, and it
   expect(Date.now() - started).toBeLessThan(2_000);
 });
 
-test('wrong credentials are told as such, and right ones mend it', async () => {
+test('wrong credentials are reported, and correct ones connect', async () => {
   const mosquitto = await startMosquitto({ access: 'passwords' });
   const service = await startTestService();
   const id = await addBroker(service, { name: 'm', url: mosquitto.url, username: ADMIN.username, password: 'wrong' });
@@ -230,7 +230,7 @@ test('wrong credentials are told as such, and right ones mend it', async () => {
   await reached(service, id, 'CONNECTED');
 });
 
-test('TLS with a certificate of the client works by stored settings', async () => {
+test('TLS with a client certificate works with stored settings', async () => {
   const mosquitto = await startMosquitto({ tls: 'mutual' });
   const { ca, cert, key } = mosquitto.certificates ?? { ca: '', cert: '', key: '' };
   const service = await startTestService();
@@ -251,7 +251,7 @@ test('TLS with a certificate of the client works by stored settings', async () =
   await reached(service, without, 'UNREACHABLE');
 });
 
-test('broker info tells $SYS, licence and connection, and what is known while the broker is down', async () => {
+test('broker info has $SYS, licence and connection, and the last known values while the broker is down', async () => {
   const mosquitto = await startMosquitto({ access: 'dynsec' });
   const service = await startTestService();
   const id = await addBroker(service, { name: 'm', url: mosquitto.url, ...ADMIN });
@@ -275,7 +275,7 @@ test('broker info tells $SYS, licence and connection, and what is known while th
   expect('licenseInfo' in down).toBe(false);
 });
 
-test('of 20 brokers of which 3 are down, 17 answer in full and 3 fields are null with typed errors, within the deadline', async () => {
+test('with 3 of 20 brokers down, 17 respond in full and 3 fields are null with typed errors, within the timeout', async () => {
   const mosquitto = await startMosquitto({ access: 'passwords' });
   const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
   const dead = createServer((socket) => socket.resume());
@@ -304,7 +304,7 @@ test('of 20 brokers of which 3 are down, 17 answer in full and 3 fields are null
     expect(['BROKER_UNREACHABLE', 'BROKER_TIMEOUT']).toContain(extensions.code);
 });
 
-test('a stored secret is not sent to another address: it has to be given again with the new one', async () => {
+test('a stored secret is not sent to another address: it must be given again with the new one', async () => {
   const service = await startTestService();
   const { rest, projectId, root } = service;
   const id = await addBroker(service, {
@@ -337,7 +337,7 @@ test('a stored secret is not sent to another address: it has to be given again w
 
 // On PostgreSQL another process may be running it.
 test.skipIf(process.env.TEST_ENGINE === 'postgresql')(
-  'a broker of this service that does not run is not looked for at its old address',
+  'the service does not connect to the old address of its own broker that does not run',
   async () => {
     const dataDir = temporaryFolder();
     const first = await startTestService({ dataDir, embeddedBroker: true });

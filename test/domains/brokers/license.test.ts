@@ -6,7 +6,7 @@ import { BrokerControls } from '../../../src/protocol/control/broker-controls.ts
 import { connectedLink } from '../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 
-test('plain Mosquitto has an open-source licence with the APIs that somebody serves', async () => {
+test('plain Mosquitto has an open-source licence with the available APIs', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const link = await connectedLink({ url: broker.url, ...ADMIN });
   const controls = new BrokerControls(link, { timeoutMs: 5_000, silenceMs: 100, plugins: [licensePlugin] });
@@ -42,7 +42,7 @@ test('a commercial licence is read with features as objects and times in any for
   });
 });
 
-test('any answer is read as a licence that dates can be made of', () => {
+test('any response is read as a licence with valid dates', () => {
   fc.assert(
     fc.property(fc.anything(), (data) => {
       const { validSince, validUntil, features } = parseLicense(data);

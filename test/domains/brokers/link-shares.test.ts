@@ -5,7 +5,7 @@ import { startTestService } from '../../support/service.ts';
 
 const claimOf = (id: string, projectId: string, owner = projectId, isOwn = false) => ({ id, projectId, owner, isOwn });
 
-test('owners have equal shares, and within them projects; what is down for longest yields', () => {
+test('owners have equal shares, and projects within them; the link that is down for the longest time is taken', () => {
   const down = new Map<string, number>();
   const shares = new LinkShares(4, (id) => down.get(id) ?? 0);
   for (const id of ['a1', 'a2', 'a3']) expect(shares.claim(claimOf(id, 'p', 'A')).isGranted).toBe(true);
@@ -23,7 +23,7 @@ test('owners have equal shares, and within them projects; what is down for longe
   expect(shares.holds('own')).toBe(true);
 });
 
-test('a free link goes to who has the fewest', () => {
+test('a free link goes to the owner with the fewest links', () => {
   const shares = new LinkShares(2, () => 0);
   shares.claim(claimOf('a1', 'A'));
   shares.claim(claimOf('b1', 'B'));
@@ -35,7 +35,7 @@ test('a free link goes to who has the fewest', () => {
   expect(shares.release('unknown')).toBeNull();
 });
 
-test('whatever is claimed and released, there are never more than the bound, and no owner has two more than one that waits', () => {
+test('after any claims and releases the links never exceed the bound, and no owner has two more than a waiting one', () => {
   let state = 7;
   const below = (limit: number) => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;

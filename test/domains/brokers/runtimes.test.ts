@@ -3,7 +3,7 @@ import { startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
 
-test('a follower that fails costs no broker its new settings', async () => {
+test('a failing listener does not prevent new settings of a broker', async () => {
   const { services, projectId } = await startTestService();
   const { id } = await services.brokers.addSelfHosted(projectId, { name: 'b', url: 'mqtt://127.0.0.1:1' });
   await expect.poll(() => services.runtimes.status(id).state).toBe('UNREACHABLE');
@@ -19,7 +19,7 @@ test('a follower that fails costs no broker its new settings', async () => {
   await expect.poll(() => services.runtimes.status(id).state).toBe('CLOSED');
 });
 
-test('secrets that are given again as they were keep the connection, and others make it anew', async () => {
+test('equal secrets keep the connection, and different ones cause a reconnect', async () => {
   const { services, projectId, rest, root } = await startTestService();
   const mosquitto = await startMosquitto();
   const settings = { url: mosquitto.url, username: 'gateway', password: 'secrét' };
@@ -42,7 +42,7 @@ const STATUS = `subscription ($id: ID!) { brokerStatus(projectId: $id) {
   kind brokers { brokerId isRemoved connection { state since lastError } }
 } }`;
 
-test('from the first word on, the state of a broker and its time are true', async () => {
+test('the state of a broker and its time are true from the first event on', async () => {
   const service = await startTestService();
   const before = Date.now() - 1_000;
   const events = subscribe(service, service.root, STATUS, { id: service.projectId });

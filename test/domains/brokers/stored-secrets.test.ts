@@ -21,7 +21,7 @@ interface Listener {
   readonly connects: ReceivedConnect[];
 }
 
-/** A host that accepts every CONNECT, plain or by TLS with a certificate of `authority`, and records what it is sent. */
+/** A host that accepts every CONNECT, with or without TLS (a certificate of `authority`), and records it. */
 async function startListener(authority: Authority): Promise<Listener> {
   const { cert, key } = authorities[authority].issue();
   const secureContext = createSecureContext({ cert, key });
@@ -118,7 +118,7 @@ async function addBroker({ service }: World, type: 'SELF_HOSTED' | 'ON_PREMISE_S
 
 const passwordsAt = ({ connects }: Listener) => connects.map(({ password }) => password);
 
-test('an editor who clears the address of a broker and enters another one is not sent the stored password', async () => {
+test('an editor who clears the address of a broker and enters another one does not receive the stored password', async () => {
   const world = await startWorld();
   const { service, editor, home, attacker } = world;
   const { leaf: clientCert, key: clientKey } = authorities.own.issue();
@@ -140,7 +140,7 @@ test('an editor who clears the address of a broker and enters another one is not
   expect([row.sealedPassword, row.sealedClientKey]).toEqual([null, null]);
 });
 
-test('a password that was stored without an address is given again with the first address', async () => {
+test('a password that was stored without an address must be given again with the first address', async () => {
   const world = await startWorld();
   const { service, editor, attacker } = world;
   const id = await addBroker(world, 'ON_PREMISE_SETUP', { password: 'PlantedSecret-78' });
@@ -180,7 +180,7 @@ interface Entry {
   password: string | null;
 }
 
-/** A password, and an address it was given for: the port, by TLS or not, and whether any certificate was good enough. */
+/** A password, and its address: the port, with or without TLS, and whether the certificate was verified. */
 interface Grant {
   readonly password: string;
   readonly port: number;

@@ -27,7 +27,7 @@ test('Mosquitto’s $SYS becomes a nested object of texts, without its log', asy
   expect(dates).toEqual([...dates].sort());
 });
 
-test('values are kept while the broker is away', async () => {
+test('values remain while the broker is unreachable', async () => {
   const broker = await startMosquitto();
   const link = await connectedLink({ url: broker.url });
   const sys = follow(link);
@@ -38,7 +38,7 @@ test('values are kept while the broker is away', async () => {
   expect(sys.current().topics).toMatchObject({ broker: { version: 'mosquitto version 2.0.11' } });
 });
 
-test('absurd numbers, long payloads and hostile topic names do no harm', async () => {
+test('invalid numbers, long payloads and hostile topic names do no harm', async () => {
   const broker = await startScriptedBroker(() => []);
   const link = await connectedLink({ url: broker.url });
   const sys = follow(link, { history: 3, sampleMs: 0, burstMs: 5 });
@@ -71,7 +71,7 @@ test('absurd numbers, long payloads and hostile topic names do no harm', async (
   expect(sys.history().length).toBeLessThanOrEqual(3);
 });
 
-test('what a broker does not tell again after its restart is forgotten', async () => {
+test('values that a broker does not publish again after its restart are dropped', async () => {
   const broker = await startScriptedBroker(() => []);
   const relay = await startRelay(Number(new URL(broker.url).port));
   const link = await connectedLink({ url: relay.url });

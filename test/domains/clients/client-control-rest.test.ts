@@ -14,7 +14,7 @@ async function start() {
   return { broker, service, brokerId, put };
 }
 
-test('disconnect answers 200 with an empty object, subscribe and unsubscribe 204; a client that is not there 404', async () => {
+test('disconnect returns 200 with an empty object, subscribe and unsubscribe return 204; an unknown client returns 404', async () => {
   const { broker, put } = await start();
   const subscribed = await put('/subscribe', { clientid: 'm1', topic: 'a/+/b', qos: 0 });
   expect([subscribed.status, subscribed.body]).toEqual([204, undefined]);
@@ -37,7 +37,7 @@ test('disconnect answers 200 with an empty object, subscribe and unsubscribe 204
   }
 });
 
-test('every documented spelling of the options is taken, and null as if it was not there', async () => {
+test('every documented spelling of the options is accepted, and null counts as absent', async () => {
   const { broker, put } = await start();
   const told = async (options: unknown) => {
     expect((await put('/subscribe', { clientid: 'm1', topic: 'a', qos: 2, options })).status).toBe(204);
@@ -53,7 +53,7 @@ test('every documented spelling of the options is taken, and null as if it was n
   });
 });
 
-test('empty texts, other keys and wrong values answer 400 with their places, and nothing is sent', async () => {
+test('empty texts, unknown keys and wrong values return 400 with their paths, and nothing is sent', async () => {
   const { broker, put } = await start();
   const refused = async (path: string, body: object) => {
     const answer = await put(path, body);
@@ -80,7 +80,7 @@ test('empty texts, other keys and wrong values answer 400 with their places, and
   expect(broker.commands).toEqual([]);
 });
 
-test('a broker whose clients nobody can control answers 405 with what would help, one that is down 503', async () => {
+test('a broker without client control returns 405 with the remedy, and an unreachable broker 503', async () => {
   const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
   const control = async (brokerId: string) => {
     const at = `/api/projects/${service.projectId}/brokers/${brokerId}/client-control`;
@@ -97,7 +97,7 @@ test('a broker whose clients nobody can control answers 405 with what would help
   expect([answer.status, answer.body.code]).toEqual([503, 'BROKER_UNREACHABLE']);
 });
 
-test('in a strict project a viewer disconnects nobody, by REST or the graph, but may try; an editor may', async () => {
+test('in a strict project a viewer may do a dry run but disconnect no client, by REST or the graph; an editor may', async () => {
   const { broker, service, brokerId, put } = await start();
   const [viewer, editor] = [await service.person('VIEWER'), await service.person('EDITOR')];
   await service.graphql(

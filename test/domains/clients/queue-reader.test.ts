@@ -15,7 +15,7 @@ function reader(fails = false) {
 
 const yes = async () => true;
 
-test('who is looked at in one moment is asked for together, a thousand at a time, and anew at the next', async () => {
+test('clients that are read in one turn share a request per thousand, and the next turn sends new requests', async () => {
   const { questions, queues } = reader();
   const ids = Array.from({ length: 2_500 }, (_, index) => String(index));
   const told = await Promise.all(ids.map((id) => queues.read({ clientid: id }, yes)));
@@ -31,7 +31,7 @@ test('who is looked at in one moment is asked for together, a thousand at a time
   expect(questions[3]).toEqual(['7', 'gone']);
 });
 
-test('a broker that may not be asked is not, and one that cannot be is an error for all, and only then', async () => {
+test('a broker that may not be asked gets no request, and an unreachable one is an error for all reads of that turn only', async () => {
   const { questions, queues } = reader();
   expect(await queues.read({ clientid: '1' }, async () => false)).toBeNull();
   expect(questions).toEqual([]);

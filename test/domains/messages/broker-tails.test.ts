@@ -27,7 +27,7 @@ async function watched(tail: MessageTail) {
   return () => events.return();
 }
 
-test('who asks for the same shares a tail, which ends some time after the last one left', async () => {
+test('equal requests share a tail, which ends some time after the last subscriber left', async () => {
   const { open, observer, empty } = await tailsOf({ graceMs: 50 });
   const [first, second, other] = await Promise.all([open('a'), open('a'), open('a', 2)]);
   expect(second).toBe(first);
@@ -42,7 +42,7 @@ test('who asks for the same shares a tail, which ends some time after the last o
   expect(await open('a')).not.toBe(first);
 });
 
-test('a broker has so many filters and tails at once, and those that nobody reads make room', async () => {
+test('the filters and tails of a broker are bounded, and tails without subscribers make room', async () => {
   const { open } = await tailsOf({ graceMs: 60_000 });
   for (let number = 0; number < MAX_FILTERS; number += 1) await watched(await open(`f${number}`));
   await expect(open('one more')).rejects.toMatchObject({ code: 'RATE_LIMITED' });
@@ -54,7 +54,7 @@ test('a broker has so many filters and tails at once, and those that nobody read
   await expect(open('f0', 999)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
 });
 
-test('a tail that cannot begin leaves nothing behind', async () => {
+test('a tail that cannot start leaves nothing behind', async () => {
   const observer = new LeasedLink({ id: 'test', clientId: 'c', url: 'mqtt://127.0.0.1:1', timeoutMs: 5_000 });
   onTestFinished(() => observer.close());
   let isEmpty = false;

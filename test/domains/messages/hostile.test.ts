@@ -23,7 +23,7 @@ const ODD = [
 const oddTopic = () =>
   Array.from({ length: randomInt(1, 30) }, () => ODD[randomInt(ODD.length)]).join(randomInt(2) === 0 ? '/' : '');
 
-test('whatever a broker sends is told as it is, and harms nobody', async () => {
+test('any message of a broker is sent unchanged, and does no harm', async () => {
   const broker = await startScriptedBroker(() => []);
   const service = await startTestService();
   const world = { service, brokerId: await addBroker(service, broker.url) };
@@ -39,7 +39,7 @@ test('whatever a broker sends is told as it is, and harms nobody', async () => {
   }
   await told.until(() => told.messages().length + told.leftOut() >= sent.length);
   expect(told.leftOut()).toBe(0);
-  // What is no character on the wire is U+FFFD to whoever reads it.
+  // Invalid UTF-8 in a topic becomes U+FFFD.
   const texts = sent.map(({ topic, payload }) => [Buffer.from(topic).toString(), payload.toString('base64')]);
   expect(told.messages().map(({ topic, payloadBase64 }) => [topic, payloadBase64])).toEqual(texts);
   expect((await service.graphql('{ viewer { id } }')).errors).toBeUndefined();

@@ -14,7 +14,7 @@ async function observedFilters({ service, brokerId, observerId }: MessageWorld):
 }
 
 for (const kind of KINDS) {
-  test(`messages of ${kind} are told in order, with exact fields`, async () => {
+  test(`messages of ${kind} are sent in order, with exact fields`, async () => {
     const world = await messageWorld(kind);
     const { publisher } = world;
     await publisher.publishAsync('plant/kept', 'before', { retain: true, qos: 1 });
@@ -74,7 +74,8 @@ for (const kind of KINDS) {
     const first = await beganTail(world, 'a/#');
     await first.until(() => first.messages().length === 1);
     const second = await beganTail(world, 'a/#');
-    // What the first one was told is held for the second; one with limits of its own is told the retained messages itself.
+    // The second subscriber receives the buffered messages of the first; one with other limits receives retained
+    // messages.
     expect(second.events[0]).toMatchObject({ kind: 'SNAPSHOT', messages: [{ topic: 'a/kept', payload: 'k' }] });
     const short = await beganTail(world, 'a/#', { bytes: 0, rate: 5 });
     await short.until(() => short.messages().length === 1);
@@ -99,7 +100,7 @@ for (const kind of KINDS) {
     expect(first.messages().length).toBeGreaterThanOrEqual(100);
   });
 
-  test(`who comes back to ${kind} goes on after the last event`, async () => {
+  test(`a subscriber that reconnects to ${kind} continues after the last event`, async () => {
     const world = await messageWorld(kind);
     const { publisher } = world;
     const first = await beganTail(world, 'a');
@@ -117,7 +118,7 @@ for (const kind of KINDS) {
   });
 }
 
-test('$SYS is told, over SSE as well', async () => {
+test('$SYS messages are sent, over SSE as well', async () => {
   const { service, brokerId } = await messageWorld('Mosquitto');
   const client = createSseClient({
     url: `${service.url}/graphql`,
@@ -133,7 +134,7 @@ test('$SYS is told, over SSE as well', async () => {
   });
 });
 
-test('a tail outlives its connection, and says when messages were missed', async () => {
+test('a tail outlives its connection, and reports that messages were missed', async () => {
   const world = await messageWorld('Mosquitto');
   const { service, brokerId, mosquitto, publisher } = world;
   const told = await beganTail(world, 'a');
@@ -147,7 +148,7 @@ test('a tail outlives its connection, and says when messages were missed', async
   await (await world.client()).publishAsync('a', '2', { qos: 1 });
   await told.until(() => told.messages().length === 2);
 
-  // With other settings the broker is connected to anew.
+  // Other settings cause a reconnect.
   await service.services.brokers.update(brokerId, { password: 'wrong' });
   await told.until(({ isConnected }) => isConnected === false);
   await service.services.brokers.update(brokerId, { password: 'correct horse' });
@@ -161,7 +162,7 @@ test('a tail outlives its connection, and says when messages were missed', async
   expect(await refusal(told.until(() => false))).toMatchObject({ code: 'NOT_FOUND' });
 });
 
-test('the observing connection of an embedded broker is there while somebody looks', async () => {
+test('the observing connection to an embedded broker exists while there is a subscriber', async () => {
   const world = await messageWorld('the embedded broker');
   expect(await observedFilters(world)).toBeNull();
   const told = tail(world, 'a');

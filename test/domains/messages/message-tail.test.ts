@@ -17,7 +17,7 @@ async function next(events: AsyncIterator<TailEvent>): Promise<TailEvent> {
   return value;
 }
 
-test('a bucket lets through what was agreed, and after silence as much at once', () => {
+test('a token bucket allows its rate, and a burst of that size after a pause', () => {
   const bucket = new TokenBucket(10, 0);
   const taken = (now: number) => Array.from({ length: 100 }, () => bucket.take(1, now)).filter(Boolean).length;
   expect(taken(0)).toBe(10);
@@ -26,7 +26,7 @@ test('a bucket lets through what was agreed, and after silence as much at once',
   expect(taken(60_000)).toBe(10);
 });
 
-test('messages of a short time ride in one event, and what is left out is counted with them', async () => {
+test('messages in quick succession share an event, and omitted ones are counted in it', async () => {
   const tail = tailOf(3);
   const events = tail.watch({});
   expect(await next(events)).toMatchObject({ kind: 'SNAPSHOT', snapshot: { messages: [], isConnected: true } });
@@ -36,7 +36,7 @@ test('messages of a short time ride in one event, and what is left out is counte
   expect(event).toMatchObject({ kind: 'CHANGE', change: { leftOut: 7 } });
 });
 
-test('what is left out is told within a second although nothing else comes', async () => {
+test('the number of omitted messages is sent within a second even without further messages', async () => {
   const tail = tailOf(1);
   const events = tail.watch({});
   await next(events);
@@ -48,7 +48,7 @@ test('what is left out is told within a second although nothing else comes', asy
   expect(performance.now() - began).toBeLessThan(1_000);
 });
 
-test('topics and payloads of a megabyte a second are told at most, the rest is left out', async () => {
+test('at most a megabyte of topics and payloads is sent per second, further messages are omitted', async () => {
   const tail = tailOf(1_000, 65_536);
   const events = tail.watch({});
   await next(events);
@@ -61,7 +61,7 @@ test('topics and payloads of a megabyte a second are told at most, the rest is l
   expect(event).toMatchObject({ change: { leftOut: 100 - told } });
 });
 
-test('a payload is copied as far as it is told', async () => {
+test('only the sent part of a payload is copied', async () => {
   const tail = tailOf(10, 3);
   const events = tail.watch({});
   await next(events);
@@ -73,7 +73,7 @@ test('a payload is copied as far as it is told', async () => {
   expect(message?.payload.toString()).toBe('abc');
 });
 
-test('a new subscriber gets the last hundred messages, of a bounded size', async () => {
+test('a new subscriber receives the last hundred messages of a bounded size', async () => {
   const tail = tailOf(1_000, 65_536);
   const first = tail.watch({});
   await next(first);
@@ -87,7 +87,7 @@ test('a new subscriber gets the last hundred messages, of a bounded size', async
   expect(topicsOf(await next(tail.watch({})))).toEqual(['large6', 'large7', 'large8', 'large9']);
 });
 
-test('who comes back goes on where it was, and who names an unknown number begins anew', async () => {
+test('a subscriber that reconnects continues, and one with an unknown number starts again', async () => {
   const tail = tailOf(100);
   const first = tail.watch({});
   await next(first);
@@ -105,7 +105,7 @@ test('who comes back goes on where it was, and who names an unknown number begin
   expect(topicsOf(await next(tail.watch({ after: 1 })))).toEqual(['a', 'b']);
 });
 
-test('who reads too slowly is told so once, and goes on from the last messages', async () => {
+test('a slow subscriber receives one GAP, and continues from the last messages', async () => {
   const tail = tailOf(1_000);
   const quick = tail.watch({});
   const slow = tail.watch({ limit: 2 });
@@ -123,7 +123,7 @@ test('who reads too slowly is told so once, and goes on from the last messages',
   expect(topicsOf(await next(slow))).toEqual(['e']);
 });
 
-test('the loss of the connection and its return are told in their place', async () => {
+test('the loss of the connection and its return are sent in order', async () => {
   const tail = tailOf(100);
   const events = tail.watch({});
   await next(events);
@@ -141,7 +141,7 @@ test('the loss of the connection and its return are told in their place', async 
   ]);
 });
 
-test('the end comes after what is not told yet, with its reason', async () => {
+test('the end is sent after the remaining messages, with its reason', async () => {
   const tail = tailOf(1);
   const events = tail.watch({});
   await next(events);

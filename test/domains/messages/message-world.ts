@@ -61,7 +61,7 @@ async function worldOf(
 ): Promise<MessageWorld> {
   const client = (options: IClientOptions = {}) => startClient(url, { ...credentials, ...options });
   const { runtimes, brokers } = service.services;
-  // Before any other client comes: a broker's log tells of those who came after the service only.
+  // Before any other client connects: the log shows only clients that connect after the service.
   await service.graphql('query ($b: ID!) { broker(id: $b) { connectedClients { totalCount } } }', { b: brokerId });
   const runtime = await runtimes.ask(brokers.visible(brokerId, OPERATOR), async (asked) => asked);
   return {
@@ -92,7 +92,7 @@ export const MESSAGES = `subscription ($b: ID!, $f: String!, $rate: Int, $bytes:
   }
 }`;
 
-export interface ToldMessage {
+interface ReceivedMessage {
   readonly topic: string;
   readonly payload: string | null;
   readonly payloadBase64: string;
@@ -103,16 +103,16 @@ export interface ToldMessage {
   readonly receivedAt: string;
 }
 
-export interface ToldEvent {
+interface ReceivedEvent {
   readonly kind: string;
   readonly sequence: number;
   readonly leftOut: number;
   readonly isConnected: boolean | null;
   readonly missed: number | null;
-  readonly messages: readonly ToldMessage[];
+  readonly messages: readonly ReceivedMessage[];
 }
 
-export interface TailOptions {
+interface TailOptions {
   readonly rate?: number;
   readonly bytes?: number;
   readonly after?: number;
@@ -120,13 +120,13 @@ export interface TailOptions {
 }
 
 /** A tail as a subscriber has it. */
-export interface TestTail extends Pick<TestSubscription, 'end' | 'closed'> {
+interface TestTail extends Pick<TestSubscription, 'end' | 'closed'> {
   /** All events so far. */
-  readonly events: readonly ToldEvent[];
+  readonly events: readonly ReceivedEvent[];
   /** Reads on until what came fits. */
-  until(fits: (event: ToldEvent) => boolean): Promise<ToldEvent>;
+  until(fits: (event: ReceivedEvent) => boolean): Promise<ReceivedEvent>;
   /** The messages of CHANGEs so far. */
-  messages(): ToldMessage[];
+  messages(): ReceivedMessage[];
   topics(): string[];
   leftOut(): number;
 }
@@ -137,7 +137,7 @@ type Place = Pick<MessageWorld, 'service' | 'brokerId'>;
 export function tail({ service, brokerId }: Place, filter: string, options: TailOptions = {}): TestTail {
   const { token = service.root, ...limits } = options;
   const subscription = subscribe(service, token, MESSAGES, { b: brokerId, f: filter, ...limits });
-  const events: ToldEvent[] = [];
+  const events: ReceivedEvent[] = [];
   const changes = () => events.filter(({ kind }) => kind === 'CHANGE');
   const messages = () => changes().flatMap((event) => event.messages);
   return {
@@ -169,7 +169,7 @@ export async function refusal(reading: Promise<unknown>): Promise<{ code: string
   try {
     await reading;
   } catch (error) {
-    // Refused at once, or told by an event.
+    // Refused immediately, or by an event.
     const [first] = Array.isArray(error) ? error : JSON.parse((error as Error).message);
     return { message: first.message, ...first.extensions };
   }

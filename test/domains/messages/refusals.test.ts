@@ -3,7 +3,7 @@ import { startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
 import { addBroker, beganTail, messageWorld, refusal } from './message-world.ts';
 
-test('an editor tails, who has less does not, and what cannot be tailed is refused with its reason', async () => {
+test('an editor may follow messages, a lesser role may not, and invalid filters are refused with the reason', async () => {
   const world = await messageWorld('Mosquitto');
   const { service, brokerId } = world;
   const { url } = await startMosquitto();
@@ -47,7 +47,7 @@ test('an editor tails, who has less does not, and what cannot be tailed is refus
   ]) {
     expect((await beganTail(world, 'a', limits)).events).toHaveLength(1);
   }
-  // Who is not heard is told so whether the broker is there or not.
+  // Invalid input is refused even if the broker is unreachable.
   const gone = await service.services.brokers.addSelfHosted(service.projectId, {
     name: 'x',
     url: 'mqtt://127.0.0.1:1',
@@ -57,7 +57,7 @@ test('an editor tails, who has less does not, and what cannot be tailed is refus
   expect((await refusal(beganTail(nowhere, 'a'))).code).toBe('BROKER_UNREACHABLE');
 });
 
-test('a tail ends with the right to it', async () => {
+test('a tail ends with the permission for it', async () => {
   const world = await messageWorld('Mosquitto');
   const { service } = world;
   const { token, email } = await service.person('EDITOR');
@@ -70,7 +70,7 @@ test('a tail ends with the right to it', async () => {
   await other.until(() => other.messages().length === 1);
 });
 
-test('a filter that the broker refuses, or refuses later, is told with the rights that are missing', async () => {
+test('the error of a filter that the broker refuses, also later, names the missing permissions', async () => {
   const mosquitto = await startMosquitto({ access: 'dynsec' });
   const admin = await mosquitto.client();
   const command = (commands: object[]) =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { tailFilterProblem } from '../../../src/domains/messages/tail-filter.ts';
 
-test('whatever a broker takes for messages is taken', () => {
+test('every filter for messages that a broker accepts is accepted', () => {
   const deep = Array(200).fill('a').join('/');
   for (const filter of ['a', '#', '+', '+/+', '/', 'a//b', 'a/+/#', '$SYS/#', 'a b/ü/💡', 'a/$share/b', deep]) {
     expect(tailFilterProblem(filter)).toBeNull();

@@ -3,7 +3,7 @@ import { runPlan } from '../../../../src/domains/clients/control/bulk-disconnect
 import { notFound } from '../../../../src/platform/errors.ts';
 import type { ControlCaller } from '../../../../src/protocol/control/plugin.ts';
 
-/** Answers as the plugin beside Mosquitto does: whole accounts are disconnected, and whoever is in none has gone. */
+/** Responds like the gateway plugin: disconnects whole accounts; clients in no account are not connected. */
 function accountsOf(...accounts: string[][]) {
   const commands: unknown[] = [];
   const run = ({ clientid, ...consent }: Readonly<Record<string, unknown>>): PromiseSettledResult<unknown> => {
@@ -23,7 +23,7 @@ const kick = (force: boolean, ...clientIds: string[]) => ({
   clientIds,
 });
 
-test('when those whom a command names have gone, the others of the account are disconnected all the same', async () => {
+test('when the client of a command has gone, the others of the account are disconnected', async () => {
   const { controls, commands } = accountsOf(['c', 'd', 'late']);
   const plan = { kicks: [kick(false, 'a', 'b', 'c', 'd')], refusals: new Map() };
   const { results, alsoDisconnected } = await runPlan(controls, plan);
@@ -37,7 +37,7 @@ test('when those whom a command names have gone, the others of the account are d
   expect(commands).toHaveLength(3);
 });
 
-test('one that an answer does not name is asked for alone, with the consent that was given for all', async () => {
+test('a client that a response omits gets a command of its own, with the same permissions', async () => {
   const { controls, commands } = accountsOf(['a', 'b'], ['c', 'other']);
   const plan = { kicks: [kick(true, 'a', 'b', 'c')], refusals: new Map() };
   const { results, alsoDisconnected } = await runPlan(controls, plan);
@@ -46,7 +46,7 @@ test('one that an answer does not name is asked for alone, with the consent that
   expect(commands[1]).toEqual({ clientid: 'c', force: true, among: ['a', 'b', 'c'] });
 });
 
-test('long client ids go in several payloads, none larger than brokers take', async () => {
+test('long client ids are sent in several payloads, none larger than brokers accept', async () => {
   const clientIds = Array.from({ length: 7 }, (_, index) => `${index}${'é'.repeat(20_000)}`);
   const payloads: number[] = [];
   const callAll = async (_api: string, calls: readonly { readonly fields?: object }[]) => {

@@ -9,7 +9,7 @@ import { closed, comeBack, follow, isUp, startFollowed } from './followed-mosqui
 const DYNSEC = 'dynamic-security';
 const KEPT = { clean: false, protocolVersion: 5, properties: { sessionExpiryInterval: 600 } } as const;
 
-test('a client that is alone on its account is disconnected, and nothing else is changed', async () => {
+test('a client that is alone on its account is disconnected, and nothing else changes', async () => {
   const { broker, controls, device } = await startFollowed();
   const will = { topic: 'will', payload: Buffer.from('sent'), qos: 1, retain: false } as const;
   const client = await device('alone', { ...KEPT, will });
@@ -45,7 +45,7 @@ test('a client that is alone on its account is disconnected, and nothing else is
   expect(heard).not.toContain('will');
 });
 
-test('who is not there cannot be disconnected, and why is told', async () => {
+test('a missing client cannot be disconnected, and the error says why', async () => {
   const { link, controls, device } = await startFollowed();
   await (await device('kept', KEPT)).endAsync();
   await expect.poll(() => getClient(controls, 'kept').catch(() => null)).toMatchObject({ connected: false });
@@ -60,7 +60,7 @@ test('who is not there cannot be disconnected, and why is told', async () => {
   });
 });
 
-test('beside a broker that has just started a lone client is disconnected at once', async () => {
+test('a client that is alone on a freshly started broker is disconnected immediately', async () => {
   const { controls, device } = await startFollowed({ sysInterval: 100 }, async (broker) => {
     // The broker counts only when it starts.
     await broker.stop();
@@ -74,7 +74,7 @@ test('beside a broker that has just started a lone client is disconnected at onc
   expect((await listClients(controls)).unknownConnections).toBeUndefined();
 });
 
-test('a shared account is left alone with the names of the others, and disconnected as a whole with force', async () => {
+test('a shared account is refused with the ids of the other clients, and disconnected as a whole with force', async () => {
   const { controls, device } = await startFollowed();
   const clients = await Promise.all(['a', 'b', 'c'].map((id) => device(id)));
   const other = await device('other', { username: 'u2' });
@@ -96,7 +96,7 @@ test('a shared account is left alone with the names of the others, and disconnec
   expect(await disconnectClient(controls, { clientid: 'b' })).toMatchObject({ clientids: ['b'] });
 });
 
-test('clients of before may use the account: it is left alone until they are gone, or cannot, or with force', async () => {
+test('earlier clients may use the account: it is refused until they are gone or cannot use it, or with force', async () => {
   let stranger: Awaited<ReturnType<typeof startClient>> | undefined;
   const { controls, device, broker } = await startFollowed({}, async ({ url }) => {
     stranger = await startClient(url, { clientId: 'stranger', username: 'u2', password: 'u2' });
@@ -116,7 +116,7 @@ test('clients of before may use the account: it is left alone until they are gon
     clientids: ['u1-early'],
   });
 
-  // Nobody else can use an account that is bound to a client id.
+  // No other client can use an account that is bound to a client id.
   await controls.call(DYNSEC, 'setClientId', { username: 'u1', clientid: 'bound' });
   await device('bound');
   await expect.poll(() => getClient(controls, 'bound').catch(() => null)).not.toBeNull();
@@ -131,7 +131,7 @@ test('clients of before may use the account: it is left alone until they are gon
   expect(await disconnectClient(controls, { clientid: 'late' })).toMatchObject({ clientids: ['late'] });
 });
 
-test('with force a client of before goes too', async () => {
+test('an earlier client is disconnected too with force', async () => {
   let stranger: Awaited<ReturnType<typeof startClient>> | undefined;
   const { controls, device } = await startFollowed({}, async ({ url }) => {
     stranger = await startClient(url, { clientId: 'stranger', username: 'u1', password: 'u1' });
@@ -145,7 +145,7 @@ test('with force a client of before goes too', async () => {
   await gone;
 });
 
-test('clients without a user name are disconnected by their group, where they have one', async () => {
+test('clients without a user name are disconnected by their group, if there is one', async () => {
   const { controls, device, broker } = await startFollowed({ lines: ['allow_anonymous true'] });
   const nameless = await startClient(broker.url, { clientId: 'nameless' });
   const named = await device('named');
@@ -178,7 +178,7 @@ test('clients without a user name are disconnected by their group, where they ha
   expect(await controls.call(DYNSEC, 'getAnonymousGroup')).toEqual({ group: { groupname: 'nobody' } });
 });
 
-test('a user that only its certificate knows is disconnected, and stays unknown to dynamic security', async () => {
+test('a user that exists only in a certificate is disconnected, and remains unknown to dynamic security', async () => {
   const port = await freePort();
   const lines = ['use_identity_as_username true', `listener ${port} 127.0.0.1`];
   const broker = await startMosquitto({ access: 'dynsec', tls: 'mutual', logTypes: FOLLOWED_LOG, lines });
@@ -216,7 +216,7 @@ test('the account of this service is never disconnected', async () => {
   expect(link.status).toMatchObject({ state: 'CONNECTED', since });
 });
 
-test('without dynamic security nobody is disconnected, and what would help is told', async () => {
+test('no client is disconnected without dynamic security, and the error names the remedy', async () => {
   const broker = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG, lines: ['allow_anonymous true'] });
   const { controls } = await follow({ url: broker.url, ...ADMIN });
   const clients = await Promise.all(['device', 'peer'].map((clientId) => startClient(broker.url, { clientId })));
@@ -235,7 +235,7 @@ test('without dynamic security nobody is disconnected, and what would help is to
   expect(await Promise.all(clients.map(isUp))).toEqual([true, true]);
 });
 
-test('where the log is not told clients cannot be controlled either, for the same reason', async () => {
+test('clients cannot be controlled if the log is not published, for the same reason', async () => {
   const broker = await startMosquitto();
   const { controls } = await follow({ url: broker.url });
   expect(await controls.capability('cedalo/client-control')).toMatchObject({
@@ -246,12 +246,12 @@ test('where the log is not told clients cannot be controlled either, for the sam
   expect(link.username).toBeNull();
 });
 
-test('somebody whose line in the log was cut may use any account, and counts until the broker has counted', async () => {
+test('a client with a truncated log line may use any account until the broker publishes a count', async () => {
   const { controls, device } = await startFollowed({ sysInterval: 2 });
   const client = await device('short');
   await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
   const long = await device('x'.repeat(1_200));
-  // The line of its connection was told before the answer.
+  // The log line of its connection was published before the response.
   await controls.call(DYNSEC, 'getClient', { username: 'u1' });
   const first = disconnectClient(controls, { clientid: 'short' });
   await expect(first).rejects.toMatchObject({ code: 'IN_USE', info: { clients: [], isComplete: false } });
@@ -262,7 +262,7 @@ test('somebody whose line in the log was cut may use any account, and counts unt
     .toMatchObject({ clientids: ['short'] });
 });
 
-test('a user name that the cut of its line makes another one is not taken for that', async () => {
+test('a truncated user name is not mistaken for another user name', async () => {
   const { controls, device } = await startFollowed();
   const victim = await device('victim', { username: 'u2' });
   const username = `u2').${'y'.repeat(300)}`;
@@ -290,7 +290,7 @@ function beforeKick(controls: BrokerControls, run: () => Promise<unknown>): void
   });
 }
 
-test('whoever comes with the account in the moment that it is disconnected is named', async () => {
+test('a client that connects with the account while it is disconnected is listed', async () => {
   const { controls, device } = await startFollowed();
   await device('first');
   await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
@@ -303,7 +303,7 @@ test('whoever comes with the account in the moment that it is disconnected is na
   await Promise.all(late);
 });
 
-test('a client that comes back with another account in that moment is followed there', async () => {
+test('a client that reconnects with another account meanwhile is disconnected there', async () => {
   const { controls, device } = await startFollowed();
   await device('moves');
   await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
@@ -326,7 +326,7 @@ test('a client that comes back with another account in that moment is followed t
   expect(await isUp(other)).toBe(true);
 });
 
-test('several of an account are disconnected together, but not with somebody who was not named', async () => {
+test('several clients of an account are disconnected together, but not with a client that was not selected', async () => {
   const { controls, device } = await startFollowed();
   const clients = await Promise.all(['a', 'b'].map((id) => device(id)));
   await expect.poll(async () => (await listClients(controls)).complete).toBe(true);

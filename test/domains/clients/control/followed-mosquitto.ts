@@ -22,7 +22,7 @@ export interface FollowedMosquitto {
 }
 
 /** Each has its own name as its password. */
-export const ACCOUNTS = ['u1', 'u2'] as const;
+const ACCOUNTS = ['u1', 'u2'] as const;
 
 /** What follows a broker and controls its clients, as the service has them. */
 export async function follow(options: Partial<BrokerLinkOptions> & { readonly url: string }) {
@@ -40,7 +40,7 @@ export async function follow(options: Partial<BrokerLinkOptions> & { readonly ur
   return { link, controls };
 }
 
-/** A Mosquitto with dynamic security whose log is followed. `before` runs when it has its accounts and nobody follows it yet. */
+/** A Mosquitto with dynamic security whose log is followed. `before` runs with accounts, before following. */
 export async function startFollowed(
   options: MosquittoOptions = {},
   before: (broker: Mosquitto) => unknown = () => undefined,
@@ -72,7 +72,7 @@ async function addAccounts(broker: Mosquitto): Promise<void> {
 }
 
 /** A client that hears what waits in its session. */
-export interface Returned {
+interface Returned {
   readonly client: MqttClient;
   readonly sessionPresent: boolean;
   /** Payloads, oldest first. */

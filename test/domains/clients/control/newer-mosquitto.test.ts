@@ -54,7 +54,7 @@ async function startNewerMosquitto() {
 const known = (controls: BrokerControls, clientid: string) =>
   expect.poll(() => getClient(controls, clientid).catch(() => null)).not.toBeNull();
 
-test('the sessions of an account prove that nobody unknown uses it', async () => {
+test('the sessions of an account prove that no unknown client uses it', async () => {
   const { broker, controls, sessions, ends, connect, count } = await startNewerMosquitto();
   await connect('alone', 'u1', 1);
   await known(controls, 'alone');
@@ -75,7 +75,7 @@ test('the sessions of an account prove that nobody unknown uses it', async () =>
   expect(broker.requests.filter((request) => request.includes('modifyClient'))).toHaveLength(1);
 });
 
-test('a broker that tells no count is waited for, and then every account may be shared', async () => {
+test('the plugin waits for a broker without a count, and then every account counts as shared', async () => {
   const { controls, sessions, connect } = await startNewerMosquitto();
   await connect('device', 'u1', 1);
   await known(controls, 'device');
@@ -89,7 +89,7 @@ test('a broker that tells no count is waited for, and then every account may be 
   expect(performance.now() - from).toBeGreaterThan(1_900);
 });
 
-test('a count that comes meanwhile is enough', async () => {
+test('a count that arrives meanwhile suffices', async () => {
   const { broker, controls, sessions, ends, connect, count } = await startNewerMosquitto();
   await connect('device', 'u1', 1);
   await known(controls, 'device');
@@ -101,7 +101,7 @@ test('a count that comes meanwhile is enough', async () => {
   expect(await done).toEqual({ method: 'ACCOUNT', clientids: ['device'] });
 });
 
-test('an id or a name that imitates a line of the log is not trusted with an account', async () => {
+test('the account of a client id or user name that imitates a log line is not trusted', async () => {
   const { broker, controls, sessions, ends, say, count } = await startNewerMosquitto();
   const id = "evil (p5, c0, k60, u'x";
   await say(`New client connected from 10.0.0.1:1 as ${id} (p5, c0, k60, u'victim').`);

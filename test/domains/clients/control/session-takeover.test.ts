@@ -28,7 +28,7 @@ async function publisher({ device }: FollowedMosquitto) {
   return { client, say: (topic: string, text: string) => client.publishAsync(topic, text, { qos: 1 }) };
 }
 
-test.each(VERSIONS)('one of several on an account is disconnected alone ($protocolVersion)', async (kept) => {
+test.each(VERSIONS)('one of several clients of an account is disconnected alone ($protocolVersion)', async (kept) => {
   const followed = await startFollowed();
   const { broker, controls, device } = followed;
   const will = { topic: 'will', payload: Buffer.from('sent'), qos: 1, retain: false } as const;
@@ -62,7 +62,7 @@ test.each(VERSIONS)('one of several on an account is disconnected alone ($protoc
   await expect.poll(() => back.messages).toEqual(['meanwhile']);
 });
 
-test('where sessions may be taken over nobody else is disconnected, even with force', async () => {
+test('no other client is disconnected if sessions may be taken over, even with force', async () => {
   const { controls, device } = await startFollowed();
   await device('kept', VERSIONS[0]);
   await device('clean');
@@ -77,7 +77,7 @@ test('where sessions may be taken over nobody else is disconnected, even with fo
   expect(await isUp(peer)).toBe(true);
 });
 
-test('a clean session is not taken over, so that it does not end with the will being sent', async () => {
+test('a clean session is not taken over, because that would end it and send the will', async () => {
   const followed = await startFollowed();
   const { controls, device } = followed;
   const clients = [await device('shared'), await device('peer')];
@@ -90,7 +90,7 @@ test('a clean session is not taken over, so that it does not end with the will b
   expect(await Promise.all(clients.map(isUp))).toEqual([true, true]);
 });
 
-test('a clean session is taken over with force where its account must stay, and its will is sent', async () => {
+test('a clean session is taken over with force if its account must not be disconnected, and its will is sent', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const { controls, link } = await follow({ url: broker.url });
   const { since } = link.status;
@@ -119,7 +119,7 @@ test('a clean session is taken over with force where its account must stay, and 
 });
 
 test.each(VERSIONS)(
-  'a subscription made for a client is there when it is back, until it is taken away ($protocolVersion)',
+  'a subscription made for a client exists when the client reconnects, until it is removed ($protocolVersion)',
   async (kept) => {
     const followed = await startFollowed();
     const { broker, controls, device } = followed;
@@ -143,7 +143,7 @@ test.each(VERSIONS)(
     await unsubscribeClient(controls, { clientid: 'thing', topic: 'new/#', takeover });
     await gone;
     expect(await getClient(controls, 'thing')).toMatchObject({ connected: false, subscriptions: [] });
-    // And now to a session that nobody is connected to.
+    // The same for a session without a connection.
     await subscribeClient(controls, {
       clientid: 'thing',
       topic: 'new/retained',
@@ -161,7 +161,7 @@ test.each(VERSIONS)(
   },
 );
 
-test('subscriptions are changed neither without consent nor of clean sessions', async () => {
+test('subscriptions are changed neither without permission nor in clean sessions', async () => {
   const { controls, device } = await startFollowed();
   const clean = await device('clean');
   // MQTT 5: not clean, and gone with its connection all the same.
@@ -197,7 +197,7 @@ test('subscriptions are changed neither without consent nor of clean sessions', 
   expect(await getClient(controls, 'kept')).toMatchObject({ connected: true, subscriptions: [] });
 });
 
-test('when the broker refuses the subscription, whose right is missing is told', async () => {
+test('the error says whose permission is missing when the broker refuses the subscription', async () => {
   const { broker } = await startFollowed();
   const admin = new BrokerControls(await connectedLink({ url: broker.url, ...ADMIN }), { timeoutMs: 5_000 });
   onTestFinished(() => admin.close());
@@ -220,7 +220,7 @@ test('when the broker refuses the subscription, whose right is missing is told',
   });
 });
 
-test('messages of QoS 1 under way are not lost to a client whose session is taken over', async () => {
+test('QoS 1 messages in flight are not lost when the session of a client is taken over', async () => {
   const followed = await startFollowed({ lines: ['max_queued_messages 10000'] });
   const { broker, controls } = followed;
   const { client: source } = await publisher(followed);
@@ -254,7 +254,7 @@ test('messages of QoS 1 under way are not lost to a client whose session is take
   expect((await getClient(controls, 'thing')).subscriptions).toHaveLength(6);
 });
 
-test('the session of a client that uses WebSocket is taken over, and its late end is not taken for that of the next connection', async () => {
+test('the session of a WebSocket client is taken over, and its late disconnect is not mistaken for that of the next connection', async () => {
   const followed = await startFollowed({ webSocket: true });
   const { broker, controls } = followed;
   const ws = await startClient(broker.webSocketUrl, { ...account('ws'), ...VERSIONS[0] });

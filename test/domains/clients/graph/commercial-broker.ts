@@ -4,8 +4,11 @@ import { subscribe } from '../../../support/subscription.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A broker that answers `cedalo/inspect` and `cedalo/client-control` as the commercial plugins do, about clients made up by the test. */
-export interface CommercialBroker extends ScriptedBroker {
+/**
+ * A broker that serves `cedalo/inspect` and `cedalo/client-control` like the commercial plugins, with clients of the
+ * test.
+ */
+interface CommercialBroker extends ScriptedBroker {
   /** By client id, as `getClient` answers; lists leave the detail out. */
   readonly clients: Map<string, Fields>;
   /** Commands to client control, oldest first, without correlation data. */
@@ -138,7 +141,7 @@ export const meter = (clientid: string, username = 'meters'): Fields => ({
   },
 });
 
-/** What the plugin tells without a licence. */
+/** The fields that the plugin reports without a licence. */
 export const freeMeter = (clientid: string): Fields => ({
   username: 'meters',
   clientid,

@@ -30,7 +30,7 @@ const DETAIL = `query ($id: ID!, $client: String!) { broker(id: $id) { connected
   unknownFields { field reason }
 } } }`;
 
-test('what the commercial API tells of a client is passed on whole, by the graph and by REST', async () => {
+test('all fields of a client from the commercial API are returned by the graph and by REST', async () => {
   const { broker, service, brokerId, rest } = await start();
   broker.clients.set('m1', { ...meter('m1'), subscriptionQos: [1], subscriptionOptions: [{ no_local: true }] });
   const { data } = await service.graphql(DETAIL, { id: brokerId, client: 'm1' });
@@ -56,7 +56,7 @@ test('what the commercial API tells of a client is passed on whole, by the graph
   expect(body).toEqual(meter('m1'));
 });
 
-test('fields that the API leaves out for want of a licence are explained; nothing is made up', async () => {
+test('fields that the API omits without a licence are explained, and no value is invented', async () => {
   const { broker, service, brokerId, rest } = await start();
   broker.clients.set('free', freeMeter('free'));
   broker.clients.set('plain', { ...meter('plain'), tls: undefined, will: undefined });
@@ -78,7 +78,7 @@ test('fields that the API leaves out for want of a licence are explained; nothin
   expect(plain.data.broker.connectedClient).toMatchObject({ tls: null, will: null, unknownFields: [] });
 });
 
-test('numbers that lists leave out are asked for, and those that nobody tells are explained', async () => {
+test('numbers that lists omit are requested, and numbers that the API never reports are explained', async () => {
   const { broker, service, brokerId } = await start();
   const { messagesOutQos12, pagedMessagesOut, ...queues } = meter('m1').queues as Record<string, number>;
   broker.clients.set('m1', meter('m1'));
@@ -101,7 +101,7 @@ test('numbers that lists leave out are asked for, and those that nobody tells ar
   expect(unknown).not.toContain('inflight.messagesOut');
 });
 
-test('a client is disconnected, subscribed and unsubscribed by documented fields alone, and told as it is then', async () => {
+test('a client is disconnected, subscribed and unsubscribed with documented fields only, and returned in its new state', async () => {
   const { broker, service, brokerId } = await start();
   broker.clients.set('m1', meter('m1'));
   await service.graphql(
@@ -151,7 +151,7 @@ test('a client is disconnected, subscribed and unsubscribed by documented fields
   expect(codeOf(await service.graphql(DISCONNECT, { input: target }))).toBe('NOT_FOUND');
 });
 
-test('input that no broker should see is refused with its place, and connections of this service are left alone', async () => {
+test('invalid input is refused with its path, and connections of this service are not touched', async () => {
   const { broker, service, brokerId, rest } = await start();
   const bad = async (document: string, input: Record<string, unknown>) => {
     const answer = await service.graphql(document, { input: { brokerId, ...input } });
@@ -201,7 +201,7 @@ test('input that no broker should see is refused with its place, and connections
   ).toEqual({ [own]: true, m1: false });
 });
 
-test('many clients are disconnected each for itself: gone, refused and unanswered ones do not stop the rest', async () => {
+test('many clients are disconnected separately: missing, refused and unanswered ones do not stop the others', async () => {
   const { broker, service, brokerId } = await start();
   const ids = Array.from({ length: 1_200 }, (_, index) => `m${String(index).padStart(4, '0')}`);
   for (const id of ids) broker.clients.set(id, meter(id));
@@ -258,7 +258,7 @@ test('many clients are disconnected each for itself: gone, refused and unanswere
   ]);
 });
 
-test('when the broker dies in the middle, only what it answered is told as done, and the rest is not sent', async () => {
+test('when the broker stops in the middle, only confirmed commands are reported as done, and the others are not sent', async () => {
   const { broker, service, brokerId } = await start();
   const ids = Array.from({ length: 1_500 }, (_, index) => `m${index}`);
   for (const id of ids) broker.clients.set(id, meter(id));

@@ -6,7 +6,7 @@ import { type Random, randomOf } from '../truth/random.ts';
 import { addBroker } from './commercial-broker.ts';
 import { DISCONNECT_MANY, type Result } from './operations.ts';
 
-/** Whoever shares one of these may be a bystander. */
+/** Clients that share one of these may be affected without being selected. */
 const SHARED = ['u1', 'u2', 'admin'] as const;
 const PERSISTENT = { clean: false, protocolVersion: 5, properties: { sessionExpiryInterval: 600 } } as const;
 
@@ -49,7 +49,7 @@ async function listedAs(service: TestService, brokerId: string, ids: readonly st
 }
 
 test.each(['dynsec', 'anonymous'] as const)(
-  'a dry run says of each client what happens then, and who else goes (%s)',
+  'a dry run returns the result for each client, and the other clients that would be disconnected (%s)',
   async (access) => {
     const mosquitto = await startMosquitto({ access, logTypes: FOLLOWED_LOG });
     const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });

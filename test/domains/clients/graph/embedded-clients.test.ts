@@ -21,7 +21,7 @@ async function start() {
 const ended = (client: { once(event: 'close', then: () => void): unknown }) =>
   new Promise<void>((resolve) => client.once('close', () => resolve()));
 
-test('single clients are disconnected, subscribed and unsubscribed exactly, others of their account left alone', async () => {
+test('single clients are disconnected, subscribed and unsubscribed without affecting others of their account', async () => {
   const { service, brokerId, join } = await start();
   const [m1, m2] = [await join('m1', PERSISTENT), await join('m2')];
   const target = { brokerId, clientId: 'm1' };
@@ -63,7 +63,7 @@ test('single clients are disconnected, subscribed and unsubscribed exactly, othe
   ]);
 });
 
-test('many clients are disconnected by a filter, and connections of this service stay', async () => {
+test('many clients are disconnected by a filter, and connections of this service remain', async () => {
   const { service, brokerId, join } = await start();
   const crowd = await Promise.all(Array.from({ length: 60 }, (_, index) => join(`m${index}`)));
   const other = await join('other');
@@ -94,7 +94,7 @@ test('many clients are disconnected by a filter, and connections of this service
   expect(data.broker).toEqual({ connectedClient: { clientId: own }, isConnected: true });
 });
 
-test('who was disconnected is not listed as connected to whoever looks next', async () => {
+test('a disconnected client is not listed as connected in the next response', async () => {
   const { service, brokerId, join } = await start();
   const LIST =
     'query ($id: ID!) { broker(id: $id) { connectedClients(first: 100, connected: true) { nodes { clientId } } } }';

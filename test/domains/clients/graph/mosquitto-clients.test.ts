@@ -14,7 +14,7 @@ async function start(accounts: readonly string[]) {
   const broker = service.services.brokers.visibleIn(service.projectId, null)[0];
   if (!broker) throw new Error('There is no broker');
   const { controls } = service.services.runtimes.get(broker);
-  // Before anybody comes: who came before the log was followed is not known.
+  // Before any client connects: clients that connect before the log is followed are unknown.
   await controls.capability('cedalo/inspect');
   const acls = ['publishClientSend', 'publishClientReceive', 'subscribePattern'].map((acltype) => ({
     acltype,
@@ -44,7 +44,7 @@ async function start(accounts: readonly string[]) {
 
 const ended = (client: MqttClient) => new Promise<void>((resolve) => client.once('close', () => resolve()));
 
-test('a client alone on its account is disconnected; one that shares it only by force, with those named who go too', async () => {
+test('a client alone on its account is disconnected; one on a shared account only with force, and the others are listed', async () => {
   const { service, brokerId, join, listed, rest } = await start(['alone', 'hall']);
   const alone = await join('a1', 'alone');
   const hall = await Promise.all(['h1', 'h2', 'h3'].map((id) => join(id, 'hall')));
@@ -72,7 +72,7 @@ test('a client alone on its account is disconnected; one that shares it only by 
   await Promise.all(ends);
 });
 
-test('many are disconnected by account: whole ones once, the rest is refused with the names of the others', async () => {
+test('many clients are disconnected by account: whole accounts once, others are refused with the ids of the other clients', async () => {
   const { service, brokerId, join, listed } = await start(['pair', 'hall']);
   const pair = await Promise.all(['p1', 'p2'].map((id) => join(id, 'pair')));
   const hall = await Promise.all(['h1', 'h2', 'h3'].map((id) => join(id, 'hall')));
@@ -116,7 +116,7 @@ test('many are disconnected by account: whole ones once, the rest is refused wit
   ]);
 });
 
-test('a client is subscribed and unsubscribed only where its session may be taken over, and told as it is then', async () => {
+test('a client is subscribed and unsubscribed only if its session may be taken over, and returned in its new state', async () => {
   const { service, brokerId, join, listed, rest } = await start(['meters']);
   await join('m1', 'meters', PERSISTENT);
   await listed('m1');
@@ -141,7 +141,7 @@ test('a client is subscribed and unsubscribed only where its session may be take
   expect(unsubscribed.data.unsubscribeClient.client).toEqual({ clientId: 'm1', subscriptions: [] });
 });
 
-test('a persistent session that is offline stays listed, clients are narrowed down, and what the log cannot tell is explained', async () => {
+test('an offline persistent session remains listed, clients are filtered, and fields that the log does not contain are explained', async () => {
   const { service, brokerId, join, listed } = await start(['meters', 'gates']);
   const away = await join('m1', 'meters', PERSISTENT);
   const here = await join('m2', 'meters');

@@ -5,7 +5,7 @@ import { addBroker, meter, startCommercialBroker } from './commercial-broker.ts'
 
 const WATCH = 'subscription ($id: ID!) { connectedClients(brokerId: $id) { kind removed clients { clientId } } }';
 
-test('who watches the clients of a broker goes on when its settings change, and is told what is different then', async () => {
+test('a watcher of clients continues when the settings of the broker change, and receives the differences', async () => {
   const [first, second] = [await startCommercialBroker(), await startCommercialBroker()];
   for (const id of ['m1', 'm2']) first.clients.set(id, meter(id));
   for (const id of ['m2', 'm3']) second.clients.set(id, meter(id));

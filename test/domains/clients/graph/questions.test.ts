@@ -15,7 +15,7 @@ async function start(count: number) {
 const WATCH = (fields: string) =>
   `subscription ($id: ID!) { connectedClients(brokerId: $id) { kind partsLeft clients { clientId ${fields} } } }`;
 
-test('a live list may ask the broker about each client of a small one, once for all fields', async () => {
+test('a small live list sends the broker one request per client for all fields', async () => {
   const { service, brokerId, questions } = await start(300);
   const events = subscribe(service, service.root, WATCH('numPublished keepalive unknownFields { field }'), {
     id: brokerId,
@@ -25,7 +25,7 @@ test('a live list may ask the broker about each client of a small one, once for 
   expect(questions()).toBe(300);
 });
 
-test('about a list too long for one event the broker is asked at most for the last part, and the subscription says so at once', async () => {
+test('for a list with several events the broker is asked at most about the last part, and the subscription fails immediately otherwise', async () => {
   const { service, brokerId, questions } = await start(2_500);
   const asking = subscribe(service, service.root, WATCH('numPublished'), { id: brokerId });
   await expect(asking.until(() => true)).rejects.toThrow('RATE_LIMITED');
@@ -44,7 +44,7 @@ test('about a list too long for one event the broker is asked at most for the la
   expect(questions()).toBeLessThanOrEqual(500);
 });
 
-test('a page is asked about as far as a document may cost, and never in part', async () => {
+test('requests for the clients of a page are limited by the cost of a document, and a page is never read in part', async () => {
   const { service, brokerId, questions } = await start(1_200);
   const page = (first: number) =>
     service.graphql(

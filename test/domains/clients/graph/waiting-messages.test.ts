@@ -29,7 +29,7 @@ async function joinStuck(join: (clientId: string, options: IClientOptions) => Pr
   await client.subscribeAsync(clientId, { qos: 1 });
 }
 
-test('a list tells what waits now, with all keys of the detail, and asks the broker once for a page', async () => {
+test('a list reports the current queues with all keys of the detail, and sends the broker one request per page', async () => {
   const { service, brokerId, join, rest } = await start();
   for (const id of ['s1', 's2', 's3']) await joinStuck(join, id);
   const publisher = await join('publisher');
@@ -71,7 +71,7 @@ test('a list tells what waits now, with all keys of the detail, and asks the bro
   expect(asked.filter((command) => command === 'getQueues')).toHaveLength(3 * 2 + 1);
 });
 
-test('messages that come and go are no news; an event tells what waits when it is told', async () => {
+test('changes of queues alone send no event; an event reports the queues at the time when it is sent', async () => {
   const { service, brokerId, join } = await start();
   await joinStuck(join, 'stuck');
   const publisher = await join('publisher');
@@ -93,7 +93,7 @@ test('messages that come and go are no news; an event tells what waits when it i
   expect(change.clients).not.toContainEqual(expect.objectContaining({ clientId: 'stuck' }));
 });
 
-test('what the broker has acknowledged is in a list that is asked for then, and gone is gone', async () => {
+test('a list contains what the broker acknowledged before the request, and no client that has gone', async () => {
   const { service, brokerId, join } = await start();
   const filter = { value: 'm', mode: 'STARTS_WITH' };
   const MANY =
@@ -119,7 +119,7 @@ test('what the broker has acknowledged is in a list that is asked for then, and 
   }
 });
 
-test('a client that is not there is named', async () => {
+test('the error of an unknown client names it', async () => {
   const { rest } = await start();
   expect(await rest('/detail?clientid=nope')).toMatchObject({
     status: 404,

@@ -15,7 +15,7 @@ function ledgerOf(options: { readonly maxSubscriptionBytes?: number } = {}) {
   return { ledger, tell, connect, subscribe };
 }
 
-test('subscriptions of all clients together are bounded, and a list that lacks some has no number', () => {
+test('the subscriptions of all clients together are bounded, and an incomplete list has no number', () => {
   const { ledger, tell, connect, subscribe } = ledgerOf({ maxSubscriptionBytes: 350 });
   for (const id of ['a', 'b']) connect(id);
   for (const filter of ['1', '2']) subscribe('a', filter);
@@ -33,7 +33,7 @@ test('subscriptions of all clients together are bounded, and a list that lacks s
   expect(ledger.detail('b')?.subscriptions).toEqual(['5', '6', '7']);
 });
 
-test('who uses an account follows its clients from one to another', () => {
+test('the use of an account follows clients that change their account', () => {
   const { ledger, tell, connect } = ledgerOf();
   ledger.addGateway('us', {
     username: null,
@@ -56,7 +56,7 @@ test('who uses an account follows its clients from one to another', () => {
   expect(ledger.accountOf("x (p5, c0, k60, u'admin').")).toMatchObject({ isAmbiguous: true });
 });
 
-test('a replaced connection ends once, whichever version tells it and in which order', () => {
+test('a replaced connection ends once, in the wording and order of either version', () => {
   const { ledger, tell, connect } = ledgerOf();
   // 2.0: an error beforehand.
   connect('a', { port: 1 });
@@ -74,7 +74,7 @@ test('a replaced connection ends once, whichever version tells it and in which o
   expect(ledger.has('a')).toBe(false);
 });
 
-test('a clean session that is replaced leaves no subscriptions, but with MQTT 5 it may', () => {
+test('a replaced clean session leaves no subscriptions, but with MQTT 5 it may', () => {
   const { ledger, connect, subscribe } = ledgerOf();
   connect('old');
   subscribe('old', 'x');
@@ -87,7 +87,7 @@ test('a clean session that is replaced leaves no subscriptions, but with MQTT 5 
   expect(ledger.detail('new')).not.toHaveProperty('numSubscriptions');
 });
 
-test('the end of a connection that was not known is that of a stranger, unless it never came to be', () => {
+test('the end of an unlogged connection reduces the number of unknown ones, unless it was refused', () => {
   const { tell, connect } = ledgerOf();
   expect(tell('Client stranger disconnected.')).toBe(-1);
   expect(tell('Client stranger been disconnected by administrative action.')).toBe(-1);
@@ -141,7 +141,7 @@ test.each([
   }
 });
 
-test('bridges of other brokers are clients, and say that they are bridges', () => {
+test('bridges of other brokers are listed as clients and marked as bridges', () => {
   const { ledger, tell } = ledgerOf();
   tell('New bridge connected from 10.0.0.9:4 as far.b1 (p2, c0, k60).');
   expect(ledger.detail('far.b1')).toMatchObject({ bridge: true, connected: true, protocolVersion: 'v3.1.1' });
@@ -152,7 +152,7 @@ test('bridges of other brokers are clients, and say that they are bridges', () =
   expect(ledger.detail('far.b1')).toMatchObject({ connected: false });
 });
 
-test('who cannot be told counts as one more stranger, and subscriptions that were cut leave a list without a number', () => {
+test('a client with an unreadable line counts as unknown, and truncated subscriptions leave a list without a number', () => {
   const { ledger, connect, subscribe } = ledgerOf();
   expect(connect('a')).toBe(0);
   expect(connect('x'.repeat(1_000))).toBe(1);
@@ -166,7 +166,7 @@ test('who cannot be told counts as one more stranger, and subscriptions that wer
   expect(line && full.apply(line, Date.now())).toBe(1);
 });
 
-test('those whom an administrator has disconnected are told by their account, from a number on', () => {
+test('clients that an administrator disconnected are listed by account and since a number', () => {
   const { ledger, tell, connect } = ledgerOf();
   for (const id of ['a', 'b', 'c']) connect(id, { user: id === 'c' ? 'other' : 'u' });
   tell('Client a been disconnected by administrative action.');

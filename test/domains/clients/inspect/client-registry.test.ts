@@ -14,11 +14,11 @@ import { FOLLOWED_LOG, startMosquitto } from '../../../support/mosquitto.ts';
 interface Served {
   readonly broker: ScriptedBroker;
   readonly clients: Map<string, ConnectedClientSummary>;
-  /** Numbers its answers and tells events when there is one. */
+  /** If not null, responses are numbered and events are sent. */
   sequence: number | null;
-  /** Of clients with what is told of each. */
+  /** Number of verbose listings. */
   lists: number;
-  /** Of ids alone. */
+  /** Number of listings of ids only. */
   questions: number;
   tell(changed: readonly ConnectedClientSummary[], removed?: readonly string[]): Promise<void>;
 }
@@ -101,7 +101,7 @@ function collect(stream: AsyncIterable<ClientRegistryEvent>) {
   return { present, kinds, ended };
 }
 
-test('a long list is read in pages, paged, filtered and found', async () => {
+test('a long list is read in pages, paged and filtered', async () => {
   const served = await serveInspect(250, 0);
   const { registry } = await observe(served.broker.url, { pageSize: 100 });
   const page = await registry.page({ offset: 10, count: 2 });
@@ -127,7 +127,7 @@ test('a long list is read in pages, paged, filtered and found', async () => {
   expect(served.lists).toBe(3);
 });
 
-test('events are applied in order, and one that is missed leads to a new list', async () => {
+test('events are applied in order, and a missed event leads to a new listing', async () => {
   const served = await serveInspect(3, 41);
   const { registry } = await observe(served.broker.url);
   const { present, ended } = collect(await registry.watch());
@@ -153,7 +153,7 @@ test('events are applied in order, and one that is missed leads to a new list', 
   await ended;
 });
 
-test('an API without events is listed again while somebody watches, and let go afterwards', async () => {
+test('an API without events is listed repeatedly while there is a watcher, and dropped afterwards', async () => {
   const served = await serveInspect(2, null);
   const { registry } = await observe(served.broker.url, { pollMs: 30, idleMs: 100 });
   const stream = await registry.watch();
@@ -169,7 +169,7 @@ test('an API without events is listed again while somebody watches, and let go a
   expect(served.lists).toBe(lists + 1);
 });
 
-test('plain Mosquitto is observed through its log, over a restart', async () => {
+test('plain Mosquitto is observed through its log across a restart', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const { link, registry } = await observe(broker.url, {}, 100);
   const { present, ended } = collect(await registry.watch());
@@ -188,7 +188,7 @@ test('plain Mosquitto is observed through its log, over a restart', async () => 
   await ended;
 });
 
-test('a broker without list and log is an error with the lines to configure, not an empty list', async () => {
+test('a broker without list and log is an error with the settings, not an empty list', async () => {
   const broker = await startMosquitto();
   const { registry } = await observe(broker.url, {}, 100);
   await expect(registry.page()).rejects.toMatchObject({
@@ -198,7 +198,7 @@ test('a broker without list and log is an error with the lines to configure, not
   await expect(registry.watch()).rejects.toMatchObject({ code: 'NOT_SUPPORTED_BY_BROKER' });
 });
 
-test('a hostile list leaves out what is no client', async () => {
+test('entries of a hostile list that are no clients are omitted', async () => {
   const broker = await startScriptedBroker((_topic, payload) => {
     const { commands } = JSON.parse(payload) as { commands: { correlationData: string }[] };
     const clients = [

@@ -74,7 +74,7 @@ for (const [kind, start, source] of [
   ['the embedded broker', embedded, 'BROKER'],
   ['plain Mosquitto', mosquitto, 'LOG_FEED'],
 ] as const) {
-  test(`a client of ${kind} is seen live, in the graph and by REST, and its end is told`, async () => {
+  test(`a client of ${kind} is listed live, in the graph and by REST, and its disconnect is sent`, async () => {
     const { service, broker } = await start();
     await connected(service, broker.id);
     const events = subscribe(service, service.root, WATCH, { id: broker.id });
@@ -131,7 +131,7 @@ for (const [kind, start, source] of [
   });
 }
 
-test('who is nobody has 401 by SSE as elsewhere, and what is refused to somebody is told by an event', async () => {
+test('a caller without credentials gets 401 by SSE as elsewhere, and a refusal for a user is sent as an event', async () => {
   const service = await startTestService();
   const ask = async (query: string, token: string | null) => {
     const response = await fetch(`${service.url}/graphql`, {
@@ -148,7 +148,7 @@ test('who is nobody has 401 by SSE as elsewhere, and what is refused to somebody
   expect(await ask('subscription { nothing }', service.root)).toEqual([200, 'INVALID']);
 });
 
-test('the same events come by SSE', async () => {
+test('the same events are sent by SSE', async () => {
   const { service, broker } = await embedded();
   await connected(service, broker.id);
   const client = createSseClient({
@@ -167,7 +167,7 @@ test('the same events come by SSE', async () => {
   }
 });
 
-test('clients that were there before are known to be missing: the list says that it is incomplete', async () => {
+test('earlier clients are known to be missing: the list is reported as incomplete', async () => {
   const broker = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG });
   await broker.client({ clientId: 'early', ...ADMIN });
   const service = await startTestService();
@@ -182,7 +182,7 @@ test('clients that were there before are known to be missing: the list says that
     .toMatchObject({ isComplete: false, since: expect.any(String) });
 });
 
-test('a retained count of before, which happens to fit, makes no list complete', async () => {
+test('a retained count that happens to match does not make a list complete', async () => {
   const broker = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG });
   const early = await broker.client({ clientId: 'early', ...ADMIN });
   const counted = new Promise<void>((resolve) => {
@@ -203,7 +203,7 @@ test('a retained count of before, which happens to fit, makes no list complete',
   expect(data.broker.connectedClients).toMatchObject({ totalCount: 1, isComplete: false });
 });
 
-test('a Mosquitto without the log feed is refused with what to configure, never with an empty list', async () => {
+test('a Mosquitto without a published log returns an error with the settings, never an empty list', async () => {
   const { service, broker } = await mosquitto([]);
   const { data, errors } = await service.graphql(LIST, { id: broker.id });
   expect(data.broker.connectedClients).toBeNull();
@@ -234,7 +234,7 @@ for (const [what, end] of [
     (s: TestService, p: { email: string }) => s.services.projects.removeMember(s.projectId, p.email),
   ],
 ] as const) {
-  test(`a subscription is closed with 4403 within a second when ${what}, and others go on`, async () => {
+  test(`a subscription is closed with 4403 within a second when ${what}, and others continue`, async () => {
     const { service, broker } = await embedded();
     await connected(service, broker.id);
     const person = await service.person('VIEWER');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ConnectionCensus } from '../../../../src/domains/clients/inspect/connection-census.ts';
 
-test('a count that is told is compared with the known connections, and strangers only go until the next one', () => {
+test('a live count is compared with the known connections, and the number of unknown ones only falls until the next count', () => {
   const census = new ConnectionCensus();
   expect(census).toMatchObject({ unknown: null, isCounted: false, wasEmpty: false });
   census.countReceived(5, 2, false);
@@ -11,12 +11,12 @@ test('a count that is told is compared with the known connections, and strangers
   census.countReceived(2, 2, false);
   census.unknownChanged(-1);
   expect(census.unknown).toBe(0);
-  // Fewer than are known: whom to believe is not known either.
+  // Fewer than are known, so the number of unknown ones is not known.
   census.countReceived(1, 2, false);
   expect(census).toMatchObject({ unknown: null, isCounted: true });
 });
 
-test('a count that is not repeated holds at the next uptime, for those who were known then', () => {
+test('a count that is not repeated is confirmed by the next uptime, for the connections known then', () => {
   const census = new ConnectionCensus();
   census.countReceived(4, 3, false);
   census.uptimeReceived(4);
@@ -36,7 +36,7 @@ test('a count that is not repeated holds at the next uptime, for those who were 
   expect(late.unknown).toBe(1);
 });
 
-test('that the broker was empty shortly before counts for something at first, and for nothing after a lost connection', () => {
+test('an empty broker shortly before is evidence at first, and none after a lost connection', () => {
   const census = new ConnectionCensus();
   census.countReceived(0, 1, true);
   expect(census).toMatchObject({ wasEmpty: true, unknown: null });
@@ -53,7 +53,7 @@ test('that the broker was empty shortly before counts for something at first, an
   expect(census).toMatchObject({ wasEmpty: false, unknown: null, isCounted: false });
 });
 
-test('who waits for a count goes on with it, in time, or at the end', async () => {
+test('a caller that waits for a count continues with the count, at the timeout, or when the census closes', async () => {
   const census = new ConnectionCensus();
   const counted = census.whenCounted(60_000);
   census.countReceived(1, 1, false);

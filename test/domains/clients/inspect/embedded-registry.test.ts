@@ -5,7 +5,7 @@ import { BrokerControls } from '../../../../src/protocol/control/broker-controls
 import { ADMINISTRATOR, connect, startTestBroker } from '../../../engines/embedded/embedded.ts';
 import { connectedLink } from '../../../support/link.ts';
 
-test('the embedded broker is observed through its own inspect API, clients of before included', async () => {
+test('the embedded broker is observed through its own inspect API, including earlier clients', async () => {
   const broker = await startTestBroker();
   const port = broker.mqttPort;
   await connect(port, { clientId: 'earlier' });

@@ -34,18 +34,18 @@ const othersOf = async (controls: BrokerControls) => {
   return { ids: clients.filter(({ gateway }) => !gateway).map(({ clientid }) => clientid), complete };
 };
 
-test('who connects at the moment when the link is up is listed, with no second wait for it', async () => {
+test('a client that connects as soon as the link is up is listed, without another wait', async () => {
   const broker = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG });
   const { link, controls } = openFollowed({ url: broker.url, ...ADMIN });
   await reached(link, 'CONNECTED');
   await broker.client({ clientId: 'at once' });
   expect(await controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
   await expect.poll(() => othersOf(controls)).toEqual({ ids: ['at once'], complete: true });
-  // Follows from the broker's version, which is told after the client.
+  // Follows from the broker's version, which is published after the client.
   expect(await getClient(controls, 'at once')).toMatchObject({ protocol: 'MQTT', listener: { port: broker.port } });
 });
 
-test('of a broker that tells its clients itself the log is not followed, and nobody knocks', async () => {
+test('the log of a broker that lists its clients itself is not followed, and no second connection is opened', async () => {
   const broker = await startScriptedBroker((_topic, payload) => {
     const { command, correlationData } = JSON.parse(payload).commands[0];
     const data = { totalCount: 0, clients: [] };
@@ -64,7 +64,7 @@ test('of a broker that tells its clients itself the log is not followed, and nob
   expect({ knocks, events }).toEqual({ knocks: 0, events: [] });
 });
 
-test('after restarts everybody is listed who comes back after the link, and can be disconnected', async () => {
+test('after restarts all clients that reconnect after the link are listed, and can be disconnected', async () => {
   const { broker, link, controls } = await startFollowed();
   const devices = [...Array(50).keys()].map((n) => {
     const account = n === 0 ? 'u2' : 'u1';
@@ -108,12 +108,12 @@ function returningDevice(url: string, options: object, period: number) {
   return { client, period, failures };
 }
 
-test('a link that is cut again and again loses nobody who comes or goes meanwhile', async () => {
+test('a link that is interrupted repeatedly misses no client that connects or disconnects meanwhile', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const relay = await startRelay(broker.port);
   const { link, controls } = openFollowed({ url: relay.url });
   await reached(link, 'CONNECTED');
-  // The broker grants in order: it has the log's subscription, and whether it serves the API is not known for a second yet.
+  // The broker grants in order: the log is subscribed to, and the probe for the API still takes a second.
   await link.subscribe('something else', () => undefined);
   const present: MqttClient[] = [];
   for (let round = 0; round < 5; round++) {
@@ -133,7 +133,7 @@ test('a link that is cut again and again loses nobody who comes or goes meanwhil
   await expect.poll(connected).toEqual({ ids, complete: true });
 });
 
-test('a restarted broker that kept our session has nobody who was connected before, however shortly', async () => {
+test('a restarted broker that stored our session has no earlier clients, however short the restart', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-persistence-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const lines = ['persistence true', `persistence_location ${folder}/`];
@@ -142,7 +142,7 @@ test('a restarted broker that kept our session has nobody who was connected befo
   const { link, controls } = openFollowed({ url: relay.url });
   await reached(link, 'CONNECTED');
   await controls.capability('cedalo/inspect');
-  // Mosquitto 2.0 writes down only sessions that were not begun anew.
+  // Mosquitto 2.0 stores only sessions without Clean Session.
   const again = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));
   relay.cut();
   await again;
@@ -157,7 +157,7 @@ test('a restarted broker that kept our session has nobody who was connected befo
   await expect.poll(() => othersOf(controls)).toEqual({ ids: ['new', 'perhaps before us'], complete: true });
 });
 
-test('of our own connection is told what we know of it', async () => {
+test('the known fields of our own connection are reported', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG, webSocket: true });
   for (const [url, protocol] of [
     [broker.url, 'MQTT'],

@@ -18,7 +18,7 @@ const hostile = fc.oneof(
   }),
 );
 
-test('any answer is parsed into what it claims or nothing', () => {
+test('any response is parsed into valid fields only', () => {
   fc.assert(
     fc.property(hostile, (data) => {
       const detail = parseClientDetail(data);
@@ -36,7 +36,7 @@ test('any answer is parsed into what it claims or nothing', () => {
   );
 });
 
-test('times in seconds and in milliseconds are the same moment', () => {
+test('times in seconds and in milliseconds are equal', () => {
   expect(parseClientDetail({ clientid: 'a', lastConnect: 1_700_000_000, lastDisconnect: null })).toMatchObject({
     lastConnect: 1_700_000_000_000,
     lastDisconnect: null,
@@ -46,7 +46,7 @@ test('times in seconds and in milliseconds are the same moment', () => {
   });
 });
 
-test('a list of ids is a list of clients of whom nothing else is known', () => {
+test('a list of ids is a list of clients without further fields', () => {
   expect(parseClientList({ totalCount: 2, clients: ['a', 'b'] }).clients.map(({ clientid }) => clientid)).toEqual([
     'a',
     'b',

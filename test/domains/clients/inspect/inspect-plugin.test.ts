@@ -34,7 +34,7 @@ async function followBy(link: BrokerLink, options: Partial<BrokerControlsOptions
 
 const idsOf = async (controls: BrokerControls) => (await listClients(controls)).clients.map(({ clientid }) => clientid);
 
-test('clients are followed with what the log tells of them', async () => {
+test('clients are followed with the fields of their log lines', async () => {
   const broker = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG });
   const { link, controls } = await follow(broker, ADMIN);
   expect(await controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
@@ -70,7 +70,7 @@ test('clients are followed with what the log tells of them', async () => {
   await expect(getClient(controls, 'nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
-test('clean sessions go, persistent ones stay offline, and a takeover leaves one', async () => {
+test('clean sessions are removed, persistent ones remain offline, and a takeover leaves one client', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const { link, controls } = await follow(broker);
   const clean = await broker.client({ clientId: 'clean' });
@@ -91,7 +91,7 @@ test('clean sessions go, persistent ones stay offline, and a takeover leaves one
   expect(await getClient(controls, 'twice')).toMatchObject({ connected: true });
 });
 
-test('clients of before are missing, and the answer says so until they are gone', async () => {
+test('earlier clients are missing, and the list is reported as incomplete until they are gone', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const earlier = await broker.client({ clientId: 'earlier' });
   const before = Date.now();
@@ -100,7 +100,7 @@ test('clients of before are missing, and the answer says so until they are gone'
   expect(list.clients.map(({ clientid }) => clientid)).toEqual([link.clientId]);
   expect(list.complete).toBe(false);
   expect(list.since).toBeGreaterThanOrEqual(before);
-  // The broker tells its count when it changes.
+  // The broker publishes its count when it changes.
   await broker.client({ clientId: 'later' });
   await expect.poll(async () => (await listClients(controls)).totalCount).toBe(2);
   expect((await listClients(controls)).complete).toBe(false);
@@ -112,7 +112,7 @@ test('clients of before are missing, and the answer says so until they are gone'
   await expect.poll(() => told).toContainEqual({ complete: true, unknownConnections: 0 });
 });
 
-test('a WebSocket client that connects again stays, although the end of its old connection is told afterwards', async () => {
+test('a WebSocket client that reconnects remains, although the end of its old connection is logged afterwards', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG, webSocket: true });
   const { link, controls } = await follow(broker);
   const lines: string[] = [];
@@ -130,7 +130,7 @@ test('a WebSocket client that connects again stays, although the end of its old 
   expect((await listClients(controls)).totalCount).toBe(3);
 });
 
-test('a session that has expired is forgotten', async () => {
+test('an expired session is removed', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const { link, controls } = await follow(broker);
   const brief = {
@@ -144,7 +144,7 @@ test('a session that has expired is forgotten', async () => {
   await expect.poll(() => idsOf(controls)).toEqual([link.clientId]);
 });
 
-test('without the log over MQTT there is no list but the lines to configure', async () => {
+test('without a published log the error names the settings', async () => {
   const silent = await follow(await startMosquitto());
   expect(await silent.controls.capability('cedalo/inspect')).toMatchObject({
     provider: 'NONE',
@@ -158,7 +158,7 @@ test('without the log over MQTT there is no list but the lines to configure', as
   });
 });
 
-test('without log_type subscribe connections are told and subscriptions are not', async () => {
+test('without log_type subscribe connections are listed without subscriptions', async () => {
   const broker = await startMosquitto({ logTypes: ['notice'] });
   const { controls } = await follow(broker);
   const client = await broker.client({ clientId: 'device' });
@@ -167,7 +167,7 @@ test('without log_type subscribe connections are told and subscriptions are not'
   expect(await getClient(controls, 'device')).not.toHaveProperty('subscriptions');
 });
 
-test('a user that may not read the log is told which rights are missing', async () => {
+test('the error names the missing permissions of a user that may not read the log', async () => {
   const broker = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
   const admin = await follow(broker, ADMIN);
   expect(await admin.controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
@@ -191,7 +191,7 @@ test('a user that may not read the log is told which rights are missing', async 
   expect(weak.status.since).toBe(since);
 });
 
-test('a restarted broker is followed anew, and forgets who it had', async () => {
+test('a restarted broker is followed again, without its earlier clients', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const { link, controls } = await follow(broker);
   await broker.client({ clientId: 'old' });
@@ -215,7 +215,7 @@ test('a restarted broker is followed anew, and forgets who it had', async () => 
   expect(gaps).toHaveLength(1);
 });
 
-test('after a restart the log is tried only when the broker has the subscription to it again', async () => {
+test('after a restart the log is verified only when the broker has granted the subscription again', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const link = await connectedLink({ url: broker.url });
   // What the broker has to take in before the subscription to its log.
@@ -272,7 +272,7 @@ async function followedScript(options: Partial<BrokerControlsOptions>) {
 
 const UNTOLD = { provider: 'NONE', reason: expect.stringContaining('without connections') };
 
-test('that connections are not told is so for all who ask, until one is told', async () => {
+test('missing connect lines are reported to all callers until one arrives', async () => {
   const { script, connection, controls, reconnect } = await followedScript({});
   expect(await controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
   script.tellsConnections = false;
@@ -289,7 +289,7 @@ test('that connections are not told is so for all who ask, until one is told', a
   expect(await idsOf(controls)).toContain('device');
 });
 
-test('that connections are not told is found out again when somebody asks later', async () => {
+test('missing connect lines are verified again at a later request', async () => {
   const { script, controls, reconnect } = await followedScript({ doubtMs: 200 });
   script.tellsConnections = false;
   await reconnect();
@@ -298,7 +298,7 @@ test('that connections are not told is found out again when somebody asks later'
   await expect.poll(() => idsOf(controls).catch(() => [])).toHaveLength(1);
 });
 
-test('a short interruption of the link loses nobody who came or went meanwhile', async () => {
+test('a short interruption of the link misses no client that connected or disconnected meanwhile', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const { link, controls } = await follow(broker);
   const gone = await broker.client({ clientId: 'gone' });
@@ -325,7 +325,7 @@ test('a short interruption of the link loses nobody who came or went meanwhile',
   expect(await getClient(controls, link.clientId)).toMatchObject({ gateway: true, connected: true });
 });
 
-test('after random comings and goings the list equals the truth', async () => {
+test('after random connects and disconnects the list is true', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG, webSocket: true });
   const { link, controls } = await follow(broker);
   const truth = new Map<string, { client: MqttClient; filters: Set<string>; clean: boolean }>();
@@ -386,7 +386,7 @@ test('after random comings and goings the list equals the truth', async () => {
   await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
 });
 
-test('a burst of clients is told in few events that add up to the list', async () => {
+test('a burst of clients is sent in few events that add up to the list', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const { link, controls } = await follow(broker);
   const present = new Set([link.clientId]);

@@ -167,7 +167,7 @@ test.each([
   expect(parseLogLine(level, `2023-11-14T22:13:20: ${line}`, isKnown)).toEqual({ at: null, ...expected });
 });
 
-test('an id that ends like an address is whole where no address is told', () => {
+test('a client id that ends like an address is read whole in lines without an address', () => {
   const line = 'Client plant [10.0.0.1:1883] disconnected.';
   const ended = { kind: 'DISCONNECTED', at: null };
   expect(parseLogLine('N', line, known('plant [10.0.0.1:1883]'))).toMatchObject({
@@ -185,11 +185,11 @@ test.each([
   ['I', 'mosquitto version 2.0.11 running'],
   ['N', 'Outgoing messages are being dropped for client X.'],
   ['N', 'New client connected from 127.0.0.1:57604 as cut off in the midd'],
-])('%s "%s" tells nothing of clients', (level, line) => {
+])('the line %s "%s" is not about clients', (level, line) => {
   expect(parseLogLine(level, line, known())).toBeNull();
 });
 
-test('of several ways to read the end of a connection the one with a known id counts', () => {
+test('the reading of a disconnect line with a known client id is chosen', () => {
   const id = 'gateway-7 [10.0.0.1:1883]';
   const end = (line: string, ...ids: string[]) => parseLogLine('N', `Client ${line}`, known(...ids));
   expect(end(`${id} disconnected.`, id)).toMatchObject({ clientid: id, port: null, reason: 'disconnected' });
@@ -200,7 +200,7 @@ test('of several ways to read the end of a connection the one with a known id co
   expect(end('a disconnected due to b disconnected.', 'a')).toMatchObject({ clientid: 'a', reason: 'b disconnected' });
 });
 
-test('any line is parsed or passed over in no time', () => {
+test('any line is parsed or ignored in almost no time', () => {
   const words = fc.constantFrom(
     'New ',
     'Client ',
@@ -236,13 +236,13 @@ test.each([
   ['N', `Client ${' [a:1] disconnected: '.repeat(200_000)}`],
   ['N', `New client connected from ${"a:1 as  (p5, c0, k60, u'".repeat(200_000)}`],
   ['M/subscribe', ' 0'.repeat(2_000_000)],
-])('a line of megabytes, which only a hostile broker tells, holds nobody up (%s)', (level, text) => {
+])('a line of megabytes, which only a hostile broker sends, does not block the service (%s)', (level, text) => {
   const from = busyMs();
   expect(parseLogLine(level, text, known('a'))).toBeNull();
   expect(busyMs() - from).toBeLessThan(200);
 });
 
-test('a line that was cut says that somebody came, or that subscriptions changed, and not which', () => {
+test('a truncated line reports only that a client connected, or that subscriptions changed', () => {
   const head = "1700000000: New client connected from 127.0.0.1:57604 as  (p2, c1, k60, u'name').";
   const line = (bytes: number) =>
     head.replace(' as ', ` as ${'é'.repeat(100)}${'x'.repeat(bytes - head.length - 200)}`);

@@ -57,7 +57,7 @@ async function joined(port: number, clientId: string, password: Buffer): Promise
 const idsOf = (clients: readonly { readonly clientid: string }[]) => clients.map(({ clientid }) => clientid);
 const number = (value: number) => String(value).padStart(5, '0');
 
-test('count=-1 lists every client that stays exactly once while others come and go, and the truth when they are gone', async () => {
+test('count=-1 lists every client that stays exactly once while others connect and disconnect, and the true list afterwards', async () => {
   const plant = await startPlant();
   const { service, inspect, brokerId } = plant;
   const staying = Array.from({ length: 1_200 }, (_, i) => `stays-${number(i)}`);
@@ -95,7 +95,7 @@ test('count=-1 lists every client that stays exactly once while others come and 
   expect(headers.get('x-total-count')).toBe(String(staying.length + 1));
 });
 
-test('a slow reader of count=-1 makes the service hold one page, not the list: it is told clients that came meanwhile', async () => {
+test('a slow reader of count=-1 makes the service buffer one page, not the list: it receives clients that connected meanwhile', async () => {
   const plant = await startPlant();
   const { service, inspect } = plant;
   // Three pages of 4 MB: the sockets' buffers take one of them.
@@ -109,7 +109,7 @@ test('a slow reader of count=-1 makes the service hold one page, not the list: i
 
   const late = `99999-${long}`;
   await plant.join([late]);
-  // Others are served meanwhile, again and again, so a service that only waited for its turn would have written the list by now.
+  // Other requests are served meanwhile, so a service that buffers the list would have read all of it by now.
   let isKnown = false;
   for (let turn = 0; turn < 50 || !isKnown; turn++) {
     const { body } = await service.rest('GET', `${inspect}?count=50&filterValue=99999-`);

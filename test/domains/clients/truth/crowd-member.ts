@@ -3,25 +3,25 @@ import type { Gate } from './gate.ts';
 import type { Random } from './random.ts';
 import { dialMqtt, type RawClient } from './raw-client.ts';
 
-/** What is true of a client id that the broker has to know: connected, or with a session that waits for it. */
+/** The true state of a client that is connected or has a session. */
 export interface TrueClient {
   readonly clientId: string;
   readonly connected: boolean;
   readonly username: string | null;
   readonly protocolVersion: 4 | 5;
   readonly keepalive: number;
-  /** Null: MQTT 5 with a clean start and a session that stays, or the other way round; "clean session" has no one meaning then. */
+  /** Null if Clean Start and session expiry of MQTT 5 differ, so that "clean session" is not defined. */
   readonly cleanSession: boolean | null;
   /** Filters in order, with granted QoS. */
   readonly subscriptions: readonly (readonly [filter: string, qos: number])[];
 }
 
-export interface MemberOptions {
+interface MemberOptions {
   readonly port: number;
   readonly clientId: string;
   /** Null: without a user name. */
   readonly accounts: readonly ({ readonly username: string; readonly password: string } | null)[];
-  /** Also clean start with a session that stays, and the other way round (MQTT 5). */
+  /** Whether also to use Clean Start with a persistent session, and the reverse (MQTT 5). */
   readonly mixesExpiry: boolean;
   /** Between two steps, milliseconds, at most. */
   readonly maxPauseMs: number;
@@ -43,15 +43,15 @@ interface Present {
   readonly isKept: boolean;
 }
 
-/** One client id that comes, subscribes and leaves at random, and knows what the broker has to know of it. */
+/** A client that connects, subscribes and disconnects at random, and knows its true state. */
 export class CrowdMember {
   readonly #options: MemberOptions;
   #present: Present | null = null;
-  /** The last connection, which a waiting session is described by. */
+  /** The last connection, which describes an offline session. */
   #last: Present | null = null;
   /** Null: there is no session. */
   #subscriptions: Map<string, number> | null = null;
-  /** What it did last, for whoever has to find out why the broker thinks otherwise. */
+  /** Its last actions, for the analysis of a failure. */
   readonly #history: string[] = [];
   steps = 0;
 
@@ -59,7 +59,7 @@ export class CrowdMember {
     this.#options = options;
   }
 
-  /** Goes on until `deadline` (performance.now()). Errors: the broker did what it may not. */
+  /** Runs until `deadline` (performance.now()). Errors: the broker violated the protocol. */
   async run(deadline: number): Promise<void> {
     const { random, maxPauseMs } = this.#options;
     while (performance.now() < deadline) {
@@ -69,7 +69,7 @@ export class CrowdMember {
     }
   }
 
-  /** Null: the broker has nothing of it. */
+  /** Null if the broker has neither connection nor session. */
   truth(): TrueClient | null {
     const about = this.#present ?? this.#last;
     if (!about || !this.#subscriptions) return null;
@@ -118,9 +118,9 @@ export class CrowdMember {
     const clean = random.chance(0.5);
     const isMixed = protocolVersion === 5 && mixesExpiry && random.chance(0.3);
     const isKept = isMixed ? clean : !clean;
-    // Long enough never to be exceeded: nobody sends PINGREQ.
+    // Long enough never to be exceeded: the client sends no PINGREQ.
     const keepalive = 600 + random.below(600);
-    // A connection that goes, also by being taken over, takes a session with it that was not to stay.
+    // The end of a connection, also by a takeover, ends a session without expiry.
     if (this.#present && !this.#present.isKept) this.#subscriptions = null;
     const expected = !clean && this.#subscriptions !== null;
     this.#history.push(`v${protocolVersion} ${clean ? 'clean' : 'resuming'}, to be ${isKept ? 'kept' : 'ended'}`);

@@ -1,10 +1,10 @@
-/** The process of crowd.ts: so many members for so many seconds, then the truth; its connections stay until it is ended. */
+/** The process of crowd.ts: runs the members, then sends the true state. Its connections remain until it is killed. */
 import type { CrowdMessage, CrowdPlan } from './crowd.ts';
 import { CrowdMember } from './crowd-member.ts';
 import { Gate } from './gate.ts';
 import { randomOf } from './random.ts';
 
-/** Ids as people give them, and some that look like lines of Mosquitto's log. */
+/** Usual client ids, and some that imitate lines of Mosquitto's log. */
 const ID_FORMS: readonly ((number: number) => string)[] = [
   (n) => `device-${n}`,
   (n) => `hall ${n % 7} / sensor ${n}`,
@@ -25,7 +25,7 @@ const plan = JSON.parse(process.argv[3] ?? '') as CrowdPlan;
 const gate = new Gate(50);
 const members = Array.from({ length: plan.count }, (_, number) => {
   const form = ID_FORMS[number % ID_FORMS.length] ?? String;
-  // A sequence for each, so that what one does hangs on nobody else's time.
+  // A random sequence per member, so that members are independent of each other's timing.
   const random = randomOf(plan.seed * 100_003 + number);
   return new CrowdMember({ ...plan, clientId: form(number), random, gate });
 });

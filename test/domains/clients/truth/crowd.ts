@@ -1,5 +1,5 @@
 /**
- * A crowd of clients in a process of its own, see crowd-process.ts. Tells the truth about them when it is quiet.
+ * A crowd of clients in a separate process, see crowd-process.ts. Reports their true state when it has finished.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,12 +22,12 @@ export type CrowdMessage =
   | { readonly kind: 'QUIET'; readonly steps: number; readonly truth: readonly TrueClient[] }
   | { readonly kind: 'FAILED'; readonly text: string };
 
-export interface Crowd {
-  /** Half of the time is over. */
+interface Crowd {
+  /** Resolves after half of the time. */
   readonly half: Promise<void>;
-  /** Nothing happens any more; every client stays as it is. */
+  /** Resolves when all clients have finished and keep their state. */
   readonly quiet: Promise<{ readonly steps: number; readonly truth: readonly TrueClient[] }>;
-  /** Every connection ends at once, without a word. */
+  /** Ends all connections without DISCONNECT. */
   kill(): Promise<void>;
 }
 
@@ -48,7 +48,6 @@ export function startCrowd(plan: CrowdPlan): Crowd {
     });
   const half = told('HALF').then(() => undefined);
   const quiet = told('QUIET');
-  // Whoever waits for it is told.
   half.catch(() => undefined);
   quiet.catch(() => undefined);
   return { half, quiet, kill };

@@ -1,4 +1,4 @@
-/** What an event of `connectedClients` brings, as SUBSCRIPTION asks for it. */
+/** An event of `connectedClients` with the fields of SUBSCRIPTION. */
 export interface ClientsEvent {
   readonly kind: 'SNAPSHOT' | 'CHANGE' | 'GAP' | 'RESUMED';
   readonly sequence: number;
@@ -18,7 +18,7 @@ export const SUBSCRIPTION = `subscription ($id: ID!, $after: Float) { connectedC
   kind sequence partsLeft missed removed clients { clientId connected username }
 } }`;
 
-/** What somebody holds who does with the events what the documentation says, and nothing else. */
+/** The list of a watcher that applies the events exactly as documented. */
 export class Mirror {
   readonly #clients = new Map<string, MirroredClient>();
   readonly #waiting = new Set<() => void>();
@@ -60,7 +60,7 @@ export class Mirror {
     return this.#clients.has(clientId);
   }
 
-  /** Looks after each event; false when `signal` comes first. Errors: those of the subscription. */
+  /** Checks after each event; false if `signal` is aborted first. Errors: those of the subscription. */
   async until(fits: () => boolean, signal?: AbortSignal): Promise<boolean> {
     for (;;) {
       if (this.failure) throw this.failure;

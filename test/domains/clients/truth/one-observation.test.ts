@@ -6,7 +6,9 @@ import { startScriptedInspect } from './scripted-inspect.ts';
 
 const SUBSCRIBERS = 200;
 
-/** Half of them ask for the same, each of the others for something of its own; over both transports. Resolves when all have begun. */
+/**
+ * Half of them send the same document, the others different ones, over both transports. Resolves when all have started.
+ */
 async function join({ url, root }: Pick<TestService, 'url' | 'root'>, brokerId: string, count: number) {
   const streams = Array.from({ length: count }, (_, number) => {
     const own = number % 2 === 0 ? '' : `own${number}: removed`;
@@ -49,7 +51,7 @@ const GATEWAY = `query ($id: ID!) { broker(id: $id) { connectedClients(first: 50
 const DETAIL = `query ($id: ID!, $clientId: String!) { broker(id: $id) { connectedClient(clientId: $clientId) {
   numPublished subscriptions } } }`;
 
-test(`the embedded broker tells of this service the same with ${SUBSCRIBERS} subscribers as with one`, async () => {
+test(`the embedded broker reports the same of this service with ${SUBSCRIBERS} subscribers as with one`, async () => {
   const { service, brokerId } = await embeddedBroker();
   await join(service, brokerId, 1);
   const { data } = await service.graphql(GATEWAY, { id: brokerId });

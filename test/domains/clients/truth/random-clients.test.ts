@@ -4,10 +4,10 @@ import { checkRandomClients } from './random-clients.ts';
 
 const SOME = { count: 120, seconds: 5, maxPauseMs: 800 } as const;
 
-test('after 120 clients came and went at random, all who look at the embedded broker hold the truth', async () => {
+test('after 120 clients connect and disconnect at random, all watchers of the embedded broker have the true list', async () => {
   await checkRandomClients(await embeddedBroker(), { ...SOME, mixesExpiry: true });
 });
 
-test('after 120 clients came and went at random, all who look at plain Mosquitto hold the truth', async () => {
+test('after 120 clients connect and disconnect at random, all watchers of plain Mosquitto have the true list', async () => {
   await checkRandomClients(await mosquittoBroker(), { ...SOME, mixesExpiry: false });
 });

@@ -5,7 +5,7 @@ import { randomOf } from './random.ts';
 import { expectDetails, expectHeld, expectLists } from './truth-check.ts';
 import { watchAgainAndAgain, watchBySse, watchByWebSocket } from './watchers.ts';
 
-export interface RandomClientsOptions {
+interface RandomClientsOptions {
   readonly count: number;
   readonly seconds: number;
   /** Between two steps of a client, at most. */
@@ -14,7 +14,7 @@ export interface RandomClientsOptions {
 }
 
 /**
- * Clients come, subscribe and go at random; at the end lists, details and what every kind of watcher holds are the truth.
+ * Clients connect, subscribe and disconnect at random. At the end lists, details and all watchers have the true state.
  * TRUTH_SEED repeats a run, as far as time lets it.
  */
 export async function checkRandomClients(

@@ -1,31 +1,31 @@
 import { connect, type Socket } from 'node:net';
 import { generate, type IConnectPacket, type Packet, parser } from 'mqtt-packet';
 
-/** A bare MQTT connection, so cheap that one process has thousands. Waits for the broker's answer to whatever it sends. */
+/** A minimal MQTT connection, so that one process can have thousands. Waits for the response to each packet. */
 export interface RawClient {
-  /** The broker had a session for it. */
+  /** Whether the broker had a session. */
   readonly sessionPresent: boolean;
-  /** Its connection ended, whoever ended it. */
+  /** Resolves when the connection has ended, on either side. */
   readonly closed: Promise<void>;
-  /** Answers the granted QoS, or a failure of 128 and above. */
+  /** Returns the granted QoS, or a failure code from 128 on. */
   subscribe(filter: string, qos: 0 | 1 | 2): Promise<number>;
   unsubscribe(filter: string): Promise<void>;
   /** With DISCONNECT; resolves when the broker has closed. */
   disconnect(): Promise<void>;
-  /** Without a word. */
+  /** Without DISCONNECT. */
   destroy(): void;
 }
 
-export interface RawClientOptions {
+interface RawClientOptions {
   readonly port: number;
   readonly clientId: string;
   readonly account: { readonly username: string; readonly password: string } | null;
   readonly protocolVersion: 4 | 5;
-  /** MQTT 5: nothing of an earlier session is wanted. */
+  /** Clean Session, or Clean Start of MQTT 5. */
   readonly clean: boolean;
   /** MQTT 5, seconds. */
   readonly expirySeconds: number;
-  /** Seconds. It sends no PINGREQ: whoever gives a short one sees it exceeded. */
+  /** Seconds. The client sends no PINGREQ, so a short keepalive is exceeded. */
   readonly keepalive: number;
   /** Address of the client's side. */
   readonly localAddress?: string;

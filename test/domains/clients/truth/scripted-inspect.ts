@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ScriptedBroker, startScriptedBroker } from '../../../support/aedes-broker.ts';
 
-/** A broker whose `cedalo/inspect` tells as many changes a second as the test wants, each as an event of its own. */
-export interface ScriptedInspect {
+/** A broker whose `cedalo/inspect` sends a given number of changes per second, one per event. */
+interface ScriptedInspect {
   readonly broker: ScriptedBroker;
   /** Ids of the clients that there are now. */
   readonly clients: ReadonlySet<string>;
@@ -11,7 +11,7 @@ export interface ScriptedInspect {
 }
 
 const API = '$CONTROL/cedalo/inspect/v1';
-/** Changes come in small bursts, as a timer can tell them. */
+/** Changes are sent in small bursts, as timers allow. */
 const TICK_MS = 10;
 /** So long that a second of events is more than the buffers of a socket hold. */
 const USERNAME = 'a user name '.repeat(100);
@@ -43,7 +43,7 @@ export async function startScriptedInspect(count: number): Promise<ScriptedInspe
     const { commands } = JSON.parse(payload) as { readonly commands: readonly Command[] };
     return [JSON.stringify({ responses: commands.map(answerOf) })];
   });
-  /** One client goes, or comes back. One event at a time: the broker's queue of its own makes a call for each that waits. */
+  /** One client disconnects or reconnects. One event at a time, because the broker queues a call for each event. */
   const changeOne = () => {
     sequence += 1;
     const clientid = numbered((sequence * 7) % (2 * count));

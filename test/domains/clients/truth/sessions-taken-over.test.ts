@@ -6,7 +6,7 @@ for (const [name, start] of [
   ['the embedded broker', embeddedBroker],
   ['Mosquitto', mosquittoBroker],
 ] as const) {
-  test(`a session that was to end with its connection ends when that is taken over, others go on: ${name}`, async () => {
+  test(`a session without expiry ends when its connection is taken over, others continue: ${name}`, async () => {
     const { port } = await start();
     const dial = (clientId: string, clean: boolean, expirySeconds: number) =>
       dialMqtt({ port, clientId, clean, expirySeconds, account: null, protocolVersion: 5, keepalive: 60 });

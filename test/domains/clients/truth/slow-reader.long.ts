@@ -1,6 +1,6 @@
 import { test } from 'vitest';
 import { checkSlowReaders } from './slow-reader.ts';
 
-test('who stops reading for 30 s under 5,000 changes a second costs no memory, is told of a gap, and holds the truth again', async () => {
+test('a watcher that stops reading for 30 s under 5,000 changes a second costs no memory, receives a GAP, and then has the true list', async () => {
   await checkSlowReaders(30);
 });

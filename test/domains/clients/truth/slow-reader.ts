@@ -17,8 +17,8 @@ const LONG_SECONDS = 30;
 const WARM_UP_EVENTS = 10_000;
 
 /**
- * Some subscribers stop reading for some seconds under 5,000 changes a second while another goes on: the service keeps nothing for
- * them, tells them that they missed something, and what they hold in the end is the truth.
+ * Some subscribers stop reading for some seconds under 5,000 changes a second while another continues. The service
+ * stores nothing for them, sends them a GAP, and in the end their lists are true.
  */
 export async function checkSlowReaders(seconds: number): Promise<void> {
   const inspect = await startScriptedInspect(CLIENTS);

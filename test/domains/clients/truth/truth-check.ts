@@ -12,13 +12,13 @@ const DETAILS = 200;
 /** Connections of the service itself. */
 export const isGateway = (clientId: string) => clientId.startsWith('brokergraph-');
 
-export function expectedList(truth: readonly TrueClient[]): MirroredClient[] {
+function expectedList(truth: readonly TrueClient[]): MirroredClient[] {
   return truth
     .map(({ clientId, connected, username }) => ({ clientId, connected, username: username ?? '<anonymous>' }))
     .sort((a, b) => (a.clientId < b.clientId ? -1 : 1));
 }
 
-/** Waits until the watcher holds the truth; when it does not in time, the difference is the failure. */
+/** Waits until the watcher has the true list; on timeout the failure shows the difference. */
 export async function expectHeld({ name, mirror }: Watcher, truth: readonly TrueClient[]): Promise<void> {
   const expected = expectedList(truth);
   const late = AbortSignal.timeout(PATIENCE_MS);
@@ -29,7 +29,7 @@ export async function expectHeld({ name, mirror }: Watcher, truth: readonly True
 const isSame = (held: readonly MirroredClient[], expected: readonly MirroredClient[]) =>
   JSON.stringify(held) === JSON.stringify(expected);
 
-/** Whole lists are too long to be read in a failure. */
+/** Whole lists are too long for a failure message. */
 function difference(told: readonly MirroredClient[], expected: readonly MirroredClient[]) {
   const texts = (clients: readonly MirroredClient[]) =>
     new Set(clients.map(({ clientId, connected, username }) => `${clientId} | ${connected} | ${username}`));
@@ -40,7 +40,7 @@ function difference(told: readonly MirroredClient[], expected: readonly Mirrored
   };
 }
 
-/** The whole list, page by page in the graph and at once by REST, is the truth in its order. */
+/** Compares the whole list, in pages of the graph and by one REST request, with the true one. */
 export async function expectLists(broker: ObservedBroker, truth: readonly TrueClient[]): Promise<void> {
   const expected = expectedList(truth);
   expect(await listByGraph(broker)).toEqual(expected);
@@ -81,7 +81,7 @@ const DETAIL = `query ($id: ID!, $clientId: String!) { broker(id: $id) { connect
   clientId connected username protocolVersion keepalive cleanSession numSubscriptions subscriptions subscriptionDetails { topic qos }
 } } }`;
 
-/** Everything that is told of some clients, in the graph and by REST. */
+/** Compares all fields of some clients, in the graph and by REST. */
 export async function expectDetails(broker: ObservedBroker, truth: readonly TrueClient[], random: Random) {
   const { service, brokerId, isFollowed } = broker;
   const chosen = truth.length <= DETAILS ? truth : Array.from({ length: DETAILS }, () => random.pick(truth));
@@ -120,7 +120,7 @@ interface Subscriptions {
   readonly subscriptionDetails: readonly { readonly topic: string; readonly qos: number }[];
 }
 
-/** Brokers tell subscriptions in any order. */
+/** Brokers list subscriptions in any order. */
 const inOrder = <T extends Subscriptions>(client: T) => ({
   ...client,
   subscriptions: [...client.subscriptions].sort(),

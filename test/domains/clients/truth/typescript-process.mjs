@@ -1,4 +1,4 @@
-/** Runs a TypeScript module of the tests in a process of its own: `fork(this, [module, …])`. Node 20 cannot read TypeScript. */
+/** Runs a TypeScript module of the tests in a process: `fork(this, [module, …])`. Node 20 cannot load TypeScript. */
 import { runnerImport } from 'vite';
 
 await runnerImport(process.argv[2], { configFile: false, logLevel: 'error' });

@@ -6,7 +6,7 @@ import type { TestService } from '../../../support/service.ts';
 import { type ClientsEvent, Mirror, SUBSCRIPTION } from './mirror.ts';
 import type { Random } from './random.ts';
 
-/** Somebody who watches the clients of a broker and holds what the events say. */
+/** A subscriber to the clients of a broker, with the list that results from the events. */
 export interface Watcher {
   readonly name: string;
   readonly mirror: Mirror;
@@ -59,8 +59,8 @@ function watch(connection: Connection, name: string): Watcher {
 }
 
 /**
- * Leaves after a few events, in turns by WebSocket and by SSE, and comes back with `after` when `other` has seen some more; comes
- * back for good when `signal` is aborted.
+ * Disconnects after a few events and reconnects with `after`, alternating between WebSocket and SSE, when `other` has
+ * received some more. Stops disconnecting when `signal` is aborted.
  */
 export function watchAgainAndAgain(
   service: Service,
