@@ -36,7 +36,7 @@ describe('on one broker', () => {
       () => CA.issue({ from: new Date(Date.now() + hour) }),
       /^The certificate is not valid bef/,
     ],
-    ['text that is not PEM', () => ({ cert: 'certificate' }), /^The certificate is no PEM/],
+    ['text that is not PEM', () => ({ cert: 'certificate' }), /^The certificate is not PEM/],
     ['a key that is no PEM', () => ({ key: 'key' }), /not PEM/],
     ['an encrypted key', () => ({ key: encrypted() }), /^The private key is encrypted/],
     ['a short RSA key', () => CA.issue({ key: 'rsa-1024' }), /^The certificate is weak/],

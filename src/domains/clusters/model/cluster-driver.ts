@@ -19,6 +19,10 @@ export interface RepairOptions {
   readonly mayControl: boolean;
 }
 
+/**
+ * Synchronizes clusters in one way. The caller stores the rows before `create` and `join`, rolls them back if these
+ * reject, and deletes them after `leave` and `dissolve`.
+ */
 export interface ClusterDriver {
   /**
    * Creates the cluster on all nodes or on none: when a node fails, the change is rolled back on the nodes before it.
@@ -26,9 +30,9 @@ export interface ClusterDriver {
    * BROKER_REJECTED, with the name of the node.
    */
   create(cluster: ClusterRecord): Promise<void>;
-  /** Removes one node from the cluster. Errors: as `create`. */
+  /** Adds one node to the cluster. Errors: as `create`. */
   join(cluster: ClusterRecord, nodeId: number): Promise<void>;
-  /** Errors: as `create`. */
+  /** Removes one node from the cluster. Errors: as `create`. */
   leave(cluster: ClusterRecord, nodeId: number): Promise<void>;
   /** Dissolves the cluster on each node, or on none if one is unreachable and `purge` is false. Never rejects. */
   dissolve(cluster: ClusterRecord, options: { readonly purge: boolean }): Promise<readonly NodeOutcome[]>;

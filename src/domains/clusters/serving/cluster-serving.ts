@@ -82,9 +82,9 @@ export class ClusterServing {
   }
 
   /** Why a feature that receives messages is unavailable for a broker. `null` if it is available. */
-  refusalOf({ id }: BrokerRecord, what: string): string | null {
+  refusalOf({ id }: BrokerRecord, feature: string): string | null {
     const cluster = this.#options.cache.get(id);
-    return cluster !== null && hasClientsPerNode(cluster) ? unsupportedReason(what, this.#nodesOf(id)) : null;
+    return cluster !== null && hasClientsPerNode(cluster) ? unsupportedReason(feature, this.#nodesOf(id)) : null;
   }
 
   /** Nodes whose topics are merged, for `TopicService`. `null` if the broker does not represent such a cluster. */

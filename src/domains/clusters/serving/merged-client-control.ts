@@ -25,7 +25,7 @@ interface MergedClientControlOptions {
 }
 
 /** Fields that only gateway plugins support. */
-const OURS = ['force', 'among', 'takeover'] as const;
+const GATEWAY_FIELDS = ['force', 'among', 'takeover'] as const;
 
 /**
  * `cedalo/client-control` for a cluster whose nodes have their own clients. A command goes to each node to which the
@@ -63,7 +63,7 @@ class MergedClientControl implements ControlPlugin {
   close(): void {}
 
   async #disconnect(command: ControlCommand): Promise<object> {
-    const results = await this.#whereItIs(command, (node, clientid) => this.#disconnectAt(node, command, clientid));
+    const results = await this.#onNodesOf(command, (node, clientid) => this.#disconnectAt(node, command, clientid));
     const [first] = results;
     return { method: first?.method, disconnected: [...new Set(results.flatMap(({ clientids }) => clientids))] };
   }
@@ -77,10 +77,10 @@ class MergedClientControl implements ControlPlugin {
     const isForeseen = command === PREVIEW_DISCONNECT;
     const whenKnown = isForeseen ? null : clients.expectEnds(node.broker, [clientid]);
     const done = await call(node, async (controls) => {
-      const isOurs = await servesOurs(controls);
+      const isGateway = await isGatewayPlugin(controls);
       // A broker closes only this connection.
-      if (isForeseen && !isOurs) return { method: 'BROKER', clientids: [clientid] } as const;
-      const data = await controls.call(CLIENT_CONTROL_API, command, isOurs ? fields : documented(fields));
+      if (isForeseen && !isGateway) return { method: 'BROKER', clientids: [clientid] } as const;
+      const data = await controls.call(CLIENT_CONTROL_API, command, isGateway ? fields : documented(fields));
       return parseDisconnected(data, fields as Partial<DisconnectClient> & { clientid: string });
     });
     await whenKnown?.([clientid]);
@@ -88,44 +88,44 @@ class MergedClientControl implements ControlPlugin {
   }
 
   async #change({ command, ...fields }: ControlCommand): Promise<object> {
-    await this.#whereItIs({ command, ...fields }, (node) =>
+    await this.#onNodesOf({ command, ...fields }, (node) =>
       this.#options.call(node, async (controls) => {
-        const isOurs = await servesOurs(controls);
-        await controls.call(CLIENT_CONTROL_API, command, isOurs ? fields : documented(fields));
+        const isGateway = await isGatewayPlugin(controls);
+        await controls.call(CLIENT_CONTROL_API, command, isGateway ? fields : documented(fields));
       }),
     );
     return {};
   }
 
-  async #whereItIs<T>(
+  async #onNodesOf<T>(
     command: ControlCommand,
     work: (node: NodeEntry, clientid: string) => Promise<T>,
   ): Promise<readonly T[]> {
     const { nodes, clients } = this.#options;
     const clientid = requiredText(command, 'clientid');
     const { found, failures } = await findClients(nodes, clients, clientid);
-    const [unasked] = failures;
+    const [failure] = failures;
     if (found.length === 0) {
-      if (unasked === undefined) throw new ControlRefusal('Client not found');
-      const { code, message, info } = withNodeName(unasked);
+      if (failure === undefined) throw new ControlRefusal('Client not found');
+      const { code, message, info } = withNodeName(failure);
       throw new ServiceError(code, `No other node has "${clientid}", and this node failed: ${message}`, {
         ...(info === undefined ? {} : { info }),
       });
     }
-    const results = await nodes.callAll((node) => work(node, clientid), placesOf(found));
+    const results = await nodes.callAll((node) => work(node, clientid), nodesOf(found));
     throwIfPartial(results);
     return results.results.map(({ value }) => value);
   }
 }
 
 /** Returns the nodes to which the client is connected. If there are none, the nodes that have its session. */
-function placesOf(found: readonly FoundClient[]): NodeEntry[] {
+function nodesOf(found: readonly FoundClient[]): NodeEntry[] {
   const connected = found.filter(isConnected);
   return (connected.length > 0 ? connected : found).map(({ node }) => node);
 }
 
-const servesOurs = async (controls: ControlCaller): Promise<boolean> =>
+const isGatewayPlugin = async (controls: ControlCaller): Promise<boolean> =>
   (await controls.capability(CLIENT_CONTROL_API)).provider === 'GATEWAY';
 
 const documented = (fields: Readonly<Record<string, unknown>>) =>
-  Object.fromEntries(Object.entries(fields).filter(([name]) => !(OURS as readonly string[]).includes(name)));
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !(GATEWAY_FIELDS as readonly string[]).includes(name)));
