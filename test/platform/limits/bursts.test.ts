@@ -31,7 +31,7 @@ test('guesses of a caller are logged once at the start, and once with their numb
   const { log, lines } = logOf();
   const attempts = new Attempts(log, noneKnown);
   for (let i = 0; i < 40; i++) await guess(attempts, i % 2 ? 'ann@example.com' : `p${i}@example.com`, '192.0.2.1');
-  // Somebody who mistypes is no burst.
+  // A few typing errors are no burst.
   for (let i = 0; i < 3; i++) await guess(attempts, 'bob@example.com', '192.0.2.2');
   expect(lines).toMatchObject([{ msg: expect.stringContaining('failing'), address: '192.0.2.1', count: 5 }]);
   attempts.close();
@@ -115,7 +115,7 @@ test('an unknown secret is looked up once, and a flood of them is limited and lo
   expect(flood.every(({ status }) => status === 'rejected')).toBe(true);
   expect(counter.reads).toBe(201);
   expect(counter.most).toBeLessThanOrEqual(16);
-  // No prefix of ours: nothing is looked up.
+  // Without the prefix of a token nothing is looked up.
   await expect(send('odd')).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
   expect(counter.reads).toBe(201);
   await auth.close();

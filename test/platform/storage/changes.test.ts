@@ -4,7 +4,7 @@ import type { Changes } from '../../../src/platform/storage/changes.ts';
 import { newDatabaseUrl, openTestStorage } from '../../support/database.ts';
 import { describeEngines } from '../../support/engines.ts';
 
-/** What is told of a kind, and a way to wait for it. */
+/** Records the notifications of a kind, and waits for them. */
 function record(changes: Changes, kind: string) {
   const told: string[] = [];
   const waiting = new Set<() => void>();
@@ -85,7 +85,7 @@ describeEngines((engine, postgres) => {
     const own = record(here, 'project');
     const others = record(there, 'project');
     await endListeners(databaseUrl);
-    // Whether the connection is back by now or not, nobody may miss these.
+    // These must arrive, whether or not the connection is open again.
     await here.announce('project', 'prj_1');
     await Promise.all([own.until('*'), others.until('*')]);
 

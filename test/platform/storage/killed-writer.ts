@@ -7,7 +7,7 @@ import { startStorageProcess } from '../../support/storage-process.ts';
 /** How many rows a process may store before it is killed. */
 const MOST_ROWS = 120;
 
-/** Kills processes that store rows, one after the other on one database, and looks each time for what they were told is stored. */
+/** Kills processes that store rows in one database, one after the other, and checks each time for acknowledged rows. */
 export async function checkKilledWriters(engine: Engine, postgres: TestPostgres, kills: number): Promise<void> {
   const dataDir = temporaryFolder();
   const databaseUrl = await newDatabaseUrl(engine, postgres);

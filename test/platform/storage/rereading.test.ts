@@ -3,7 +3,7 @@ import { ANYTHING } from '../../../src/platform/storage/changes.ts';
 import { Rereading } from '../../../src/platform/storage/rereading.ts';
 import { silentLog } from '../../support/database.ts';
 
-/** Readings that end when they are told to. */
+/** Reads that end when the test ends them. */
 function controlled() {
   const readings: { id: string; isOutdated: (id: string) => boolean; end: () => void }[] = [];
   const rereading = new Rereading(silentLog, (id, isOutdated) => {

@@ -51,7 +51,7 @@ test('APIs are served by Mosquitto or by a gateway plugin, and the others have a
     'cedalo/ha': 'NONE',
   });
   expect(capabilities.find(({ api }) => api === 'stream-processing')?.reason).toBe('set `something true`');
-  // MQTT 5 tells that the publish was denied, and the reason names the rights that are missing.
+  // MQTT 5 reports the refused publish, and the reason names the missing permissions.
   expect(capabilities.find(({ api }) => api === 'cedalo/ha')?.reason).toContain(
     'publishClientSend on $CONTROL/cedalo/ha/v1',
   );
@@ -69,7 +69,7 @@ async function grantingBroker() {
     return by.call('dynamic-security', 'modifyRole', { rolename: 'more', acls: rights });
   };
   await other.call('dynamic-security', 'createRole', { rolename: 'more' });
-  // The broker disconnects whoever gets a role.
+  // The broker disconnects a client whose roles change.
   await other.call('dynamic-security', 'addClientRole', { ...ADMIN, rolename: 'more' }).catch(() => undefined);
   const link = await connectedLink({ url: broker.url, ...ADMIN });
   await expect.poll(() => other.call('dynamic-security', 'listRoles').catch(() => null)).not.toBeNull();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { listPages } from '../../../src/protocol/control/list-pages.ts';
 import type { ControlCaller } from '../../../src/protocol/control/plugin.ts';
 
-/** A caller whose list is `items`, whatever is asked for beside a page of it. */
+/** A caller whose list is `items`; other fields than those of the page are ignored. */
 function listing(items: readonly unknown[]): ControlCaller & { readonly pages: number[] } {
   const pages: number[] = [];
   const call = async (_api: string, _command: string, fields: Readonly<Record<string, unknown>> = {}) => {

@@ -74,7 +74,7 @@ test('a message without DUP is new, even if PUBREL of the previous message never
   arrive(7, 2)?.();
   const other = arrive(7, 2);
   expect(other).not.toBeNull();
-  // Told again while it is held: by the next connection only.
+  // A held message is sent again on the next connection only.
   other?.();
   expect(arrive(7, 2, true)).toBeNull();
   expect(answers()).toEqual(['pubrec 7', 'pubrec 7', 'pubrec 7']);

@@ -121,7 +121,7 @@ test('control responses of eight megabytes arrive, and the Maximum Packet Size i
   await expect.poll(() => lengths.get('large/0')).toBe(MIB);
   expect(lengths.has('large/9')).toBe(false);
   expect(link.status.state).toBe('CONNECTED');
-  // Nobody but a broker publishes below $CONTROL, so a server stands in for one.
+  // Only a broker publishes below $CONTROL, so a server stands in for one.
   const response = generate(
     {
       cmd: 'publish',

@@ -23,7 +23,7 @@ test('the link is open while it has leases, and a little longer', async () => {
   expect(first.session.status.state).toBe('CONNECTED');
   const closed = reached(first.session, 'CLOSED');
   second.release();
-  // Somebody comes back before the end of the pause: the connection stays.
+  // A new lease before the end of the pause: the connection stays open.
   const third = link.acquire();
   expect(third.session).toBe(first.session);
   third.release();

@@ -117,7 +117,7 @@ test('a paused reader stops after the reported packet, and loses none', () => {
   const bytes = Buffer.concat(packets.map((packet) => generate(packet)));
   const { reader, told } = startReader(4, () => {
     if (told.length % 10 === 0) reader.pause();
-    // What is resumed while it is told goes on when it is told.
+    // A reader that is resumed during a report continues after it.
     if (told.length % 20 === 0) reader.resume();
   });
   reader.read(bytes.subarray(0, 150));
@@ -165,7 +165,7 @@ test.each<[string, number[], 4 | 5]>([
       for (let at = 0; at < bytes.length; at += most) reader.read(Buffer.from(bytes.slice(at, at + most)));
     };
     expect(read).toThrow(/larger than was allowed/.test(what) ? LinkLimitExceeded : MalformedPacket);
-    // There is no telling where the next one begins.
+    // The start of the next packet is unknown.
     reader.read(good);
     expect(told).toHaveLength(1);
   }

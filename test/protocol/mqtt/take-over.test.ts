@@ -110,7 +110,7 @@ test('a silent broker, a closed connection and an unreachable broker are errors 
   await expect(takeOver({ ...options, timeoutMs: 5_000 }, SUBSCRIBE)).rejects.toMatchObject({
     code: 'BROKER_UNREACHABLE',
   });
-  // CONNACK of a session, and then the end: nobody knows whether the subscription was made.
+  // CONNACK of a session, and then the end: whether the subscription was made is unknown.
   mute.removeAllListeners('connection').on('connection', (socket) => {
     connections += 1;
     socket.once('data', () => {
