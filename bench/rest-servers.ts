@@ -11,7 +11,7 @@ import { schema } from '../src/app/schema.ts';
 import type { BrokerRecord } from '../src/domains/brokers/broker-cache.ts';
 import { brokerRoutes } from '../src/domains/brokers/broker-routes.ts';
 import type { RequestContext } from '../src/gateway/context.ts';
-import { compileOperation } from '../src/gateway/graphql/operations.ts';
+import { compileOperation } from '../src/gateway/graphql/internal-operation.ts';
 import { startHttpServer } from '../src/gateway/http/http-server.ts';
 import { authorizeRoute } from '../src/gateway/rest/authorize.ts';
 import { createRestServer } from '../src/gateway/rest/router.ts';

@@ -15,8 +15,8 @@ export interface Services {}
 export interface RequestContext {
   /**
    * The caller. `null` if the request has no credentials; unknown or expired credentials are refused before (401). A
-   * mutation that changes the caller's own permissions replaces the viewer, so that its payload shows what the caller may
-   * see afterwards.
+   * mutation that changes the caller's own permissions replaces the viewer, so that its payload shows what the caller
+   * may see afterwards.
    */
   viewer: Viewer | null;
   readonly requestId: string;

@@ -5,7 +5,7 @@ const NAMED_KINDS = ['accessClient', 'accessGroup', 'accessRole', 'stream'] as c
 /** Objects that brokers identify by a name which a user chose. */
 export type NamedNodeKind = (typeof NAMED_KINDS)[number];
 
-export interface NodeName<Kind extends NamedNodeKind = NamedNodeKind> {
+interface NodeName<Kind extends NamedNodeKind = NamedNodeKind> {
   readonly kind: Kind;
   readonly brokerId: string;
   readonly name: string;

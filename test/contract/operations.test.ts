@@ -3,7 +3,7 @@ import { type DocumentNode, getOperationAST, isObjectType, Kind, parse } from 'g
 import { describe, expect, test } from 'vitest';
 import { apiRoutes } from '../../src/app/api-routes.ts';
 import { schema } from '../../src/app/schema.ts';
-import { compileOperation } from '../../src/gateway/graphql/operations.ts';
+import { compileOperation } from '../../src/gateway/graphql/internal-operation.ts';
 import { openApiOf } from '../../src/gateway/rest/openapi.ts';
 import { prepareRoute } from '../../src/gateway/rest/prepared-route.ts';
 import { PROJECT_ROLES, type RequiredRole } from '../../src/platform/auth/viewer.ts';

@@ -1,6 +1,6 @@
 import { builder, inProject, onBroker, requires } from '../../gateway/graphql/builder.ts';
 import { BROKER_TYPE_NAMES, Node } from '../../gateway/graphql/node.ts';
-import { pageCost, QUESTION_COST } from '../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST, pageCost } from '../../gateway/graphql/page-cost.ts';
 import { listConnection } from '../../gateway/paging.ts';
 import { mayControl } from '../../platform/auth/viewer.ts';
 import { invalid } from '../../platform/errors.ts';
@@ -168,14 +168,14 @@ Broker.implement({
       description: 'Waits for the first attempt to connect, at most for the timeout per broker.',
       type: BrokerInfo,
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: (broker, _args, { services }) => services.runtimes.info(broker),
     }),
     license: t.field({
       description: 'The licence of the broker. For the entry of a cluster: the licence of the node in `clusterNode`.',
       type: License,
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: (broker, _args, { services }) => services.runtimes.license(broker),
     }),
     capabilities: t.field({

@@ -1,5 +1,5 @@
 import { builder, inProject } from '../../gateway/graphql/builder.ts';
-import { followsOnlySeen, guarded } from '../../gateway/graphql/guarded.ts';
+import { guarded, visibilityCheck } from '../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../gateway/graphql/live-event.ts';
 import { Broker, BrokerConnectionStatus, CloudBrokerState } from './broker-schema.ts';
 import type { BrokerStatusChange, BrokerStatusEvent } from './broker-status.ts';
@@ -50,7 +50,7 @@ builder.subscriptionFields((t) => ({
     args: { projectId: t.arg.id({ required: true }), after: t.arg.float(resumeArgument) },
     subscribe: (_root, { projectId, after }, context) => {
       const { services, viewer } = context;
-      return guarded(context, followsOnlySeen(context, projectId, services.brokers), (signal) =>
+      return guarded(context, visibilityCheck(context, projectId, services.brokers), (signal) =>
         services.runtimes.watchStatus(projectId, viewer?.brokers ?? null, { signal, after }),
       );
     },

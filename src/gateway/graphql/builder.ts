@@ -18,7 +18,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
 import { COUNTED_BY_PAGE } from './page-cost.ts';
 
-/** Scopes throw what the caller shall see (401, 403 or 404), so "false" never has to be explained afterwards. */
+/** Scopes throw the error for the caller (401, 403 or 404) instead of returning false. */
 interface AuthScopes {
   signedIn: boolean;
   person: boolean;
@@ -48,21 +48,21 @@ export const builder = new SchemaBuilder<{
       rootAdmin: () => requireRootAdmin(viewer) !== null,
     }),
   },
-  // Ids are the same in REST and GraphQL and carry their kind, so nothing is encoded.
+  // Ids are not encoded: they have a kind prefix and are the same in REST and GraphQL.
   relay: {
-    nodesOnConnection: { description: 'The entries of the page alone.', complexity: COUNTED_BY_PAGE },
-    edgesFieldOptions: { description: 'The entries of the page with their places.', complexity: COUNTED_BY_PAGE },
-    nodeFieldOptions: { description: 'The entry itself.' },
-    cursorFieldOptions: { description: 'Its place in the list, for `after` and `before`.' },
-    pageInfoFieldOptions: { description: 'Whether there is more.' },
-    hasNextPageFieldOptions: { description: 'There are entries after the page.' },
-    hasPreviousPageFieldOptions: { description: 'There are entries before the page.' },
-    startCursorFieldOptions: { description: 'Of the first entry; null: the page is empty.' },
-    endCursorFieldOptions: { description: 'Of the last entry; null: the page is empty.' },
-    firstArgOptions: { description: 'So many entries at most, from the start.' },
-    afterArgOptions: { description: 'Only entries after this cursor.' },
-    lastArgOptions: { description: 'So many entries at most, from the end.' },
-    beforeArgOptions: { description: 'Only entries before this cursor.' },
+    nodesOnConnection: { description: 'Entries of the page without cursors.', complexity: COUNTED_BY_PAGE },
+    edgesFieldOptions: { description: 'Entries of the page with their cursors.', complexity: COUNTED_BY_PAGE },
+    nodeFieldOptions: { description: 'The entry.' },
+    cursorFieldOptions: { description: 'Position of the entry in the list, for `after` and `before`.' },
+    pageInfoFieldOptions: { description: 'Information about further pages.' },
+    hasNextPageFieldOptions: { description: 'Whether there are entries after the page.' },
+    hasPreviousPageFieldOptions: { description: 'Whether there are entries before the page.' },
+    startCursorFieldOptions: { description: 'Cursor of the first entry; `null` if the page is empty.' },
+    endCursorFieldOptions: { description: 'Cursor of the last entry; `null` if the page is empty.' },
+    firstArgOptions: { description: 'Maximum number of entries, from the start of the list.' },
+    afterArgOptions: { description: 'Returns only entries after this cursor.' },
+    lastArgOptions: { description: 'Maximum number of entries, from the end of the list.' },
+    beforeArgOptions: { description: 'Returns only entries before this cursor.' },
     encodeGlobalID: (_typename, id) => String(id),
     nodeQueryOptions: false,
     nodesQueryOptions: false,
@@ -71,16 +71,19 @@ export const builder = new SchemaBuilder<{
   complexity: { defaultComplexity: 1, defaultListMultiplier: 10 },
 });
 
-/** What a field asks of its caller, in words that tests and generated documents can read: `extensions` of the field. */
+/**
+ * Permission that a field requires. It is stored in the `extensions` of the field, which tests and generated documents
+ * read.
+ */
 export interface Requirement {
   readonly requires: RequiredRole;
-  /** In projects with `strictRoles`. Default: the same. */
+  /** Role in projects with `strictRoles`. Default: `requires`. */
   readonly requiresIfStrict?: ProjectRole;
-  /** For changes of rights on `$CONTROL/` of a broker. Default: the same. */
+  /** Role for changes of access rules on `$CONTROL/` topics. Default: `requires`. */
   readonly requiresForControl?: ProjectRole;
-  /** False: not for project tokens, whatever their role. Default: true. */
+  /** Whether project tokens are allowed. Default: true. */
   readonly byTokens?: boolean;
-  /** What tokens get that are restricted to brokers which it is not about. Default: as others of their role. */
+  /** Error for tokens that are restricted to other brokers. Default: none, their role decides. */
   readonly elsewhere?: 'NOT_FOUND' | 'NOT_ALLOWED';
 }
 
@@ -88,26 +91,27 @@ export const requires = (role: RequiredRole, more: Omit<Requirement, 'requires'>
   extensions: { requires: role, ...more } satisfies Requirement,
 });
 
-/** Arguments of fields that touch one project or one broker, by the names they always have. */
+/** Arguments of fields for one project or one broker. */
 interface Target {
   readonly projectId?: string | null | undefined;
   readonly brokerId?: string | undefined;
   readonly input?: Target;
 }
 
-/** For fields that anybody may ask. */
+/** For fields that require no credentials. */
 export const open = { skipTypeScopes: true, ...requires('PUBLIC') } as const;
 
 export const signedIn = { authScopes: { signedIn: true }, ...requires('SIGNED_IN') } as const;
 
-/** For people who have signed in, and not for project tokens. */
+/** For signed-in users. Project tokens are not allowed. */
 export const person = { authScopes: { person: true }, ...requires('PERSON') } as const;
 
 export const rootAdmin = { authScopes: { rootAdmin: true }, ...requires('ROOT_ADMIN') } as const;
 
 /**
- * For root fields with `projectId` (or `input.projectId`): the role in that project; a project out of sight is NOT_FOUND. What needs
- * more than VIEWER changes the project, which a token restricted to brokers may not; with `byTokens: false` no token may.
+ * For root fields with `projectId` (or `input.projectId`): requires the role in that project. A project that the caller
+ * may not see is NOT_FOUND. Roles above VIEWER change the project and are not allowed for tokens that are restricted to
+ * brokers; with `byTokens: false` no token is allowed.
  */
 export const inProject = (role: ProjectRole, { byTokens = true }: Pick<Requirement, 'byTokens'> = {}) => ({
   authScopes: (_parent: unknown, args: Target, { viewer, services }: RequestContext) => {
@@ -120,8 +124,8 @@ export const inProject = (role: ProjectRole, { byTokens = true }: Pick<Requireme
 });
 
 /**
- * For root fields with `brokerId` (or `input.brokerId`): the role in the broker's project. A broker out of sight, or outside the
- * `projectId` beside it, is NOT_FOUND.
+ * For root fields with `brokerId` (or `input.brokerId`): requires the role in the broker's project. A broker that the
+ * caller may not see, or that is not in the project of `projectId`, is NOT_FOUND.
  */
 export const onBroker = (role: ProjectRole) => ({
   authScopes: (_parent: unknown, args: Target, { viewer, services }: RequestContext) => {
@@ -132,15 +136,15 @@ export const onBroker = (role: ProjectRole) => ({
   ...requires(role, { elsewhere: 'NOT_FOUND' }),
 });
 
-/** A field that takes `dryRun` sends nothing then, and tells nothing but what a viewer may read. */
+/** With `dryRun` a field sends nothing to the broker and returns only data that a VIEWER may read. */
 interface WriteTarget extends Target {
   readonly dryRun?: boolean | null | undefined;
   readonly input?: WriteTarget;
 }
 
 /**
- * For root fields that change what a broker holds: VIEWER, as the REST interface documents it, and EDITOR in projects with
- * `strictRoles` for what is no dry run. Arguments as for `onBroker`.
+ * For root fields that change the configuration of a broker. They require VIEWER, as the REST interface documents it,
+ * and EDITOR in projects with `strictRoles` unless it is a dry run. Arguments as for `onBroker`.
  */
 export const writesOnBroker = {
   authScopes: (_parent: unknown, args: WriteTarget, { viewer, services }: RequestContext) => {
@@ -155,8 +159,8 @@ export const writesOnBroker = {
 } as const;
 
 /**
- * As `writesOnBroker`, for root fields that can change rights on `$CONTROL/`. Those changes require ADMIN, which is decided by the
- * service that carries them out.
+ * Like `writesOnBroker`, for root fields that can change access rules on `$CONTROL/` topics. Such changes require
+ * ADMIN, which the service checks.
  */
 export const writesAccessControl = {
   ...writesOnBroker,
@@ -164,8 +168,8 @@ export const writesAccessControl = {
 } as const;
 
 /**
- * For root fields whose resolver asks a service that checks the caller itself. Leaves out the scopes' cache for each request, whose
- * weak map costs more than a list of 50 entries.
+ * For root fields whose service checks the caller itself. Skips the scope cache per request, whose WeakMap costs more
+ * than a list of 50 entries.
  */
 export const checkedByService = (role: ProjectRole, more: Omit<Requirement, 'requires'> = {}) =>
   ({ skipTypeScopes: true, ...requires(role, more) }) as const;

@@ -1,108 +1,121 @@
-/**
- * What every road into the graph shares (the short road, Yoga, event streams, WebSocket): from parameters and a context to an answer that
- * a caller may read. The roads only differ in how bytes come and go.
- */
-
 import { ServiceError } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
-import type { Variables } from './compile.ts';
+import type { TextResult } from './compile-to-text.ts';
+import type { Variables } from './document.ts';
 import { LiveResults } from './live/live-results.ts';
-import { Sharing } from './live/shared-results.ts';
-import { type FoundOperation, type MaybePromise, Operation, type Operations } from './operations.ts';
+import { ResultSharing } from './live/shared-results.ts';
+import { Operation } from './operation.ts';
+import type { FoundOperation, Operations } from './operations.ts';
+import type { MaybePromise } from './program.ts';
 import { type ErrorLog, type PublicResult, publicError, publicResult } from './public-error.ts';
 import { isTooLarge, ResponseTooLarge } from './response-limit.ts';
-import type { TextResult } from './text-run.ts';
 
 export interface RequestFacts {
-  /** Names in lower case; `x-request-id` is always there. */
+  /** Header fields by name in lower case. `x-request-id` is always set. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Address of the caller. */
+  /** Network address of the caller. */
   readonly address: string;
-  /** Path and query. */
+  /** Path and query string. */
   readonly url: string;
-  /** Whether it belongs to a request that was counted before, such as a further page of its response. Default: false. */
+  /** Whether the request was counted before, for example a further page of the same response. Default: false. */
   readonly isContinued?: boolean;
 }
 
-/** Throws UNAUTHORIZED for credentials that are unknown, expired or revoked. No credentials: a context without viewer. */
+/**
+ * Creates the context of a request; without credentials its viewer is null.
+ * Errors: UNAUTHORIZED if the credentials are unknown, expired or revoked.
+ */
 export type ContextFor = (request: RequestFacts) => RequestContext | Promise<RequestContext>;
 
-export interface GraphqlParams {
+interface GraphqlParams {
   readonly query: string;
   readonly variables?: Variables | null;
   readonly operationName?: string | null;
 }
 
-export interface Answer {
+export interface GraphqlResponse {
   readonly result: PublicResult;
-  /** False: not a GraphQL request at all, whatever its media type. */
+  /** Whether the request was a valid GraphQL request of its media type. */
   readonly wellFormed: boolean;
-  /** `result.data` as JSON. Where it is there, `result` itself must not be written. */
+  /** `result.data` as JSON. If it is set, `result.data` is not serialized and must not be written. */
   readonly dataText?: string | undefined;
-  /** True: of a subscription that was asked for as it should be, by somebody who may ask, and refused. */
+  /** Whether a valid subscription of an authenticated caller was refused. */
   readonly isRefusedStream?: boolean;
 }
 
-export interface RunOptions {
-  /** GET may not change anything. */
+interface RunOptions {
+  /** Whether mutations are refused, as for GET. Default: false. */
   readonly queriesOnly?: boolean;
-  /** The caller takes `dataText`. */
+  /** Whether the caller supports `dataText`. Default: false. */
   readonly toText?: boolean;
 }
 
-/** Rates of callers. Errors: RATE_LIMITED. Default: no limits. */
+/** Rate limits per caller. Errors: RATE_LIMITED. Default: no limits. */
 export interface Rates {
-  /** Takes the bytes of a body, or of a message over a WebSocket. */
+  /** Counts the bytes of a body or of a WebSocket message. */
   body?(caller: RequestContext, bytes: number): void;
-  /** Takes a subscription that is about to be opened. */
+  /** Counts a subscription before it is opened. */
   subscription?(caller: RequestContext): void;
 }
 
+/**
+ * The part of GraphQL execution that all transports share (JSON POST, Yoga, server-sent events, WebSocket): it turns
+ * parameters and a context into a response that the caller may read. Transports only read and write bytes.
+ */
 export class Endpoint {
   readonly operations: Operations;
   readonly log: ErrorLog;
-  readonly sharing: Sharing;
+  readonly sharing: ResultSharing;
   readonly rates: Rates;
 
   constructor(operations: Operations, log: ErrorLog, rates: Rates = {}) {
-    this.sharing = new Sharing(log);
+    this.sharing = new ResultSharing(log);
     this.rates = rates;
     this.operations = operations;
     this.log = log;
   }
 
-  /** Answers a query or mutation; at once when nothing had to be waited for. Never throws, never rejects. */
-  run(body: unknown, context: RequestContext, options: RunOptions = {}): MaybePromise<Answer> {
+  /**
+   * Executes a query or mutation. The response is not a promise if the execution is synchronous. Never throws or
+   * rejects.
+   */
+  run(body: unknown, context: RequestContext, options: RunOptions = {}): MaybePromise<GraphqlResponse> {
     return this.#run(body, context, options);
   }
 
-  /** `prepared`: the operation of the body, if it has been prepared. */
+  /** `prepared` is the operation of the body, if it is prepared already. */
   #run(
     body: unknown,
     context: RequestContext,
     { queriesOnly, toText }: RunOptions,
     prepared?: FoundOperation,
-  ): MaybePromise<Answer> {
-    const place = { requestId: context.requestId, log: this.log };
+  ): MaybePromise<GraphqlResponse> {
+    const errorContext = { requestId: context.requestId, log: this.log };
     let isMutation = false;
-    const answer = (executed: TextResult): Answer => {
+    const response = (executed: TextResult): GraphqlResponse => {
       const { dataText } = executed;
-      const result = publicResult(executed, place);
-      // The writer of `dataText` has the same bound.
+      const result = publicResult(executed, errorContext);
+      // The JSON writer of `dataText` has the same bound.
       if (dataText !== undefined || !isTooLarge(result)) return { result, wellFormed: true, dataText };
-      return { result: { errors: [publicError(new ResponseTooLarge(isMutation), place)] }, wellFormed: true };
+      return { result: { errors: [publicError(new ResponseTooLarge(isMutation), errorContext)] }, wellFormed: true };
     };
-    const refuse = (error: unknown): Answer => ({ result: { errors: [publicError(error, place)] }, wellFormed: false });
-    const execute = (operation: FoundOperation, variables: Variables | undefined): MaybePromise<Answer> => {
-      if (!(operation instanceof Operation)) return answer({ errors: operation });
+    const refuse = (error: unknown): GraphqlResponse => ({
+      result: { errors: [publicError(error, errorContext)] },
+      wellFormed: false,
+    });
+    const execute = (operation: FoundOperation, variables: Variables | undefined): MaybePromise<GraphqlResponse> => {
+      if (!(operation instanceof Operation)) return response({ errors: operation });
       if (operation.kind === 'subscription') {
-        throw new ServiceError('METHOD_NOT_ALLOWED', 'Subscribe over WebSocket, or accept text/event-stream');
+        throw new ServiceError(
+          'METHOD_NOT_ALLOWED',
+          'Subscriptions are not served by this transport: use a WebSocket, or send Accept: text/event-stream',
+        );
       }
       if (queriesOnly && operation.kind !== 'query')
-        throw new ServiceError('METHOD_NOT_ALLOWED', 'Mutations need POST');
+        throw new ServiceError('METHOD_NOT_ALLOWED', 'Mutations are not allowed by GET: use POST');
       isMutation = operation.kind === 'mutation';
       const result = toText ? operation.executeToText(context, variables) : operation.execute(context, variables);
-      return result instanceof Promise ? result.then(answer).catch(refuse) : answer(result);
+      return result instanceof Promise ? result.then(response).catch(refuse) : response(result);
     };
     try {
       const { query, variables, operationName } = readParams(body);
@@ -115,27 +128,31 @@ export class Endpoint {
     }
   }
 
-  /** Answers any operation: with its results for a subscription that is let in. Never throws, never rejects. */
-  async start(body: unknown, context: RequestContext, options: RunOptions = {}): Promise<Answer | LiveResults> {
+  /** Executes any operation. An accepted subscription returns its LiveResults. Never rejects. */
+  async start(
+    body: unknown,
+    context: RequestContext,
+    options: RunOptions = {},
+  ): Promise<GraphqlResponse | LiveResults> {
     const operation = await this.#prepared(body, context);
     if (!(operation instanceof Operation) || operation.kind !== 'subscription') {
       return this.#run(body, context, options, operation);
     }
-    const place = { requestId: context.requestId, log: this.log };
+    const errorContext = { requestId: context.requestId, log: this.log };
     let isRefusedStream = false;
     try {
       const { variables } = readParams(body);
       isRefusedStream = true;
       this.rates.subscription?.(context);
       const stream = await operation.subscribe(context, variables ?? undefined);
-      if ('source' in stream) return new LiveResults(stream, context, this.sharing, place);
-      return refusal(publicResult(stream, place), isRefusedStream);
+      if ('source' in stream) return new LiveResults(stream, context, this.sharing, errorContext);
+      return refusal(publicResult(stream, errorContext), isRefusedStream);
     } catch (error) {
-      return refusal({ errors: [publicError(error, place)] }, isRefusedStream);
+      return refusal({ errors: [publicError(error, errorContext)] }, isRefusedStream);
     }
   }
 
-  /** Undefined for what is no GraphQL request. */
+  /** `undefined` if the body is not a GraphQL request. */
   #prepared(body: unknown, context: RequestContext): MaybePromise<FoundOperation> | undefined {
     if (typeof body !== 'object' || body === null || !('query' in body) || typeof body.query !== 'string') return;
     const name = 'operationName' in body && typeof body.operationName === 'string' ? body.operationName : null;
@@ -143,15 +160,20 @@ export class Endpoint {
   }
 }
 
-/** Who has not signed in is told so by the status, too, whatever was asked for. */
-function refusal(result: PublicResult, isStream: boolean): Answer {
-  const isUnknown = result.errors?.some(({ extensions }) => extensions.code === 'UNAUTHORIZED') === true;
-  return { result, wellFormed: true, isRefusedStream: isStream && !isUnknown };
+/** Response of a refused subscription. UNAUTHORIZED keeps its status, so it does not count as a refused stream. */
+function refusal(result: PublicResult, isStream: boolean): GraphqlResponse {
+  const isUnauthorized = result.errors?.some(({ extensions }) => extensions.code === 'UNAUTHORIZED') === true;
+  return { result, wellFormed: true, isRefusedStream: isStream && !isUnauthorized };
 }
 
-/** Throws INVALID for what is no GraphQL request. */
-export function readParams(body: unknown): GraphqlParams {
-  if (Array.isArray(body)) throw new ServiceError('INVALID', 'One operation for each request: batches are not served');
+/** Errors: INVALID if the body is not a GraphQL request. */
+function readParams(body: unknown): GraphqlParams {
+  if (Array.isArray(body)) {
+    throw new ServiceError(
+      'INVALID',
+      'The body is an array: batches are not supported, send one operation per request',
+    );
+  }
   if (typeof body !== 'object' || body === null) throw new ServiceError('INVALID', 'The body must be a JSON object');
   const { query, variables, operationName, extensions } = body as Record<string, unknown>;
   if (typeof query !== 'string') throw new ServiceError('INVALID', '"query" must be a string');

@@ -6,7 +6,7 @@ const FIRST_QUERY = `# Welcome. Three steps:
 # 1. Run SignIn with your e-mail address and password.
 # 2. Put the token into the "Headers" tab below:
 #      { "Authorization": "Bearer bgs_…" }
-# 3. Run Fleet; then WhoIsThere with the id of a broker.
+# 3. Run Fleet; then ConnectedClients with the id of a broker.
 
 mutation SignIn {
   login(input: { email: "admin@localhost", password: "" }) {
@@ -49,7 +49,7 @@ query Fleet {
   }
 }
 
-subscription WhoIsThere($broker: ID!) {
+subscription ConnectedClients($broker: ID!) {
   connectedClients(brokerId: $broker) {
     kind
     sequence
@@ -71,7 +71,7 @@ const GRAPHIQL_OPTIONS: GraphiQLOptions = {
   shouldPersistHeaders: false,
 };
 
-/** What is in the page may run, and it may talk to this service alone: a token is typed into it. No other page may show it as its own. */
+/** Users enter a token, so the page may connect to this service only, and no other page may frame it. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'unsafe-inline' blob:",
@@ -86,9 +86,9 @@ const CONTENT_SECURITY_POLICY = [
 ].join('; ');
 
 /**
- * GraphiQL as one page that loads nothing from elsewhere: networks of brokers are often closed, and a script of somebody
- * else's server would see every token. Nine megabytes, so it is read when somebody first asks, and made once: all who ask are
- * sent the same bytes, since anybody may ask, and read as slowly as they like.
+ * GraphiQL as one page without external resources: networks of brokers are often isolated, and a script of another
+ * server could read every token. The page has nine megabytes, so it is created at the first request and all responses
+ * share the same bytes.
  */
 export class GraphiqlPage {
   #page: Promise<Buffer> | null = null;

@@ -5,8 +5,8 @@ import type { RequestContext } from '../context.ts';
 import { type LiveSource, nextOf } from '../live/live-source.ts';
 
 /**
- * A subscription's source that lives as long as its rights: `check` throws what the caller would get, is asked again
- * whenever the caller's rights change, and its error then ends the stream.
+ * Opens the source of a subscription that ends with the caller's permissions. `check` throws if the caller may not
+ * subscribe. It is called again whenever the caller's permissions change, and its error then ends the stream.
  */
 export async function guarded<Event>(
   { viewer, services }: RequestContext,
@@ -22,7 +22,7 @@ export async function guarded<Event>(
   }
 }
 
-/** Gives the guard back with the last event. */
+/** A source with a guard, which is stopped after the last event. */
 export class GuardedSource<Event> implements LiveSource<Event> {
   readonly #source: LiveSource<Event>;
   readonly #guard: RightsGuard;
@@ -32,12 +32,12 @@ export class GuardedSource<Event> implements LiveSource<Event> {
     this.#guard = guard;
   }
 
-  /** The caller with the rights it has now. */
+  /** The caller with the current permissions. */
   get viewer(): Viewer {
     return this.#guard.viewer;
   }
 
-  /** Aborts when the rights end; `take` then throws why. */
+  /** Aborts when the permissions end. `take` then throws the reason. */
   get signal(): AbortSignal {
     return this.#guard.signal;
   }
@@ -75,20 +75,24 @@ export class GuardedSource<Event> implements LiveSource<Event> {
   }
 }
 
-/** What a project has, as far as somebody sees it. Errors of `visible`: NOT_FOUND. */
-interface Seen {
+/** Objects of a project that a caller may see. Errors of `visible`: NOT_FOUND. */
+interface VisibleObjects {
   visibleIn(projectId: string, viewer: Viewer | null): Iterable<{ readonly id: string }>;
   visible(id: string, viewer: Viewer | null): unknown;
 }
 
 /**
- * The check of those who follow what they see in a project: who was restricted to other brokers meanwhile would still follow what it saw at
- * the beginning.
+ * Check for subscriptions to all visible objects of a project. A caller that is restricted to other brokers later would
+ * otherwise still get events of the objects that were visible at the start.
  */
-export function followsOnlySeen({ services, viewer }: RequestContext, projectId: string, seen: Seen): RightsCheck {
+export function visibilityCheck(
+  { services, viewer }: RequestContext,
+  projectId: string,
+  objects: VisibleObjects,
+): RightsCheck {
   return (current) => {
     services.projects.visible(projectId, current);
     if (current?.brokers == null) return;
-    for (const { id } of seen.visibleIn(projectId, viewer)) seen.visible(id, current);
+    for (const { id } of objects.visibleIn(projectId, viewer)) objects.visible(id, current);
   };
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { endWithText, textBody } from '../http/text-body.ts';
 import { BodyBytes, noRoom, type Traffic, tooLarge } from '../http/traffic.ts';
-import type { Answer } from './endpoint.ts';
+import type { GraphqlResponse } from './endpoint.ts';
 import { requestErrorStatus } from './public-error.ts';
 import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
 
@@ -21,7 +21,7 @@ const CONTENT_TYPE = {
   [RESPONSE_TYPE]: `${RESPONSE_TYPE}; charset=utf-8`,
 } as const;
 
-/** The media type of the answer; null when the caller takes neither. Older clients send nothing and expect JSON. */
+/** Media type of the response, `null` if the client accepts neither. Older clients send no `Accept` and expect JSON. */
 export function acceptedType(accept: string | undefined): MediaType | null {
   if (accept === undefined || accept === '*/*' || accept === JSON_TYPE) return JSON_TYPE;
   if (accept === RESPONSE_TYPE) return RESPONSE_TYPE;
@@ -44,8 +44,8 @@ export function acceptedType(accept: string | undefined): MediaType | null {
   return best;
 }
 
-/** For a body of `application/json`, a request that is refused as GraphQL is still answered with 200. */
-export function statusOf({ result, wellFormed }: Answer, type: MediaType): number {
+/** Status of a response. With `application/json`, a well-formed request with an invalid document gets 200. */
+export function statusOf({ result, wellFormed }: GraphqlResponse, type: MediaType): number {
   if (result.errors === undefined || result.data !== undefined) return 200;
   const status = requestErrorStatus(result.errors);
   return status === ERROR_STATUS.INVALID && wellFormed && type === JSON_TYPE ? 200 : status;
@@ -61,54 +61,60 @@ export function headersFor(status: number, type: MediaType): Record<string, stri
 }
 
 export interface WriteOptions {
-  /** Counts the response. Default: it is not counted. */
+  /** Counts the bytes of the response. Default: they are not counted. */
   readonly traffic?: Traffic;
-  /** Default: that of the answer. */
+  /** Default: `statusOf` the response. */
   readonly status?: number;
 }
 
-export function writeAnswer(res: ServerResponse, answer: Answer, type: MediaType, options: WriteOptions = {}): void {
-  // The client closed the connection.
+export function writeResponse(
+  res: ServerResponse,
+  response: GraphqlResponse,
+  type: MediaType,
+  options: WriteOptions = {},
+): void {
   if (res.headersSent || res.destroyed) return;
-  const body = textBody(textOf(answer));
+  const body = textBody(textOf(response));
   if (body.bytes > MAX_RESPONSE_BYTES) {
     const { message, extensions } = new ResponseTooLarge();
-    writeAnswer(res, { result: { errors: [{ message, extensions }] }, wellFormed: true }, type);
+    writeResponse(res, { result: { errors: [{ message, extensions }] }, wellFormed: true }, type);
     return;
   }
-  const status = options.status ?? statusOf(answer, type);
+  const status = options.status ?? statusOf(response, type);
   const headers = headersFor(status, type);
   headers['content-length'] = String(body.bytes);
-  if (status === ERROR_STATUS.RATE_LIMITED) headers['retry-after'] = retryAfter(answer);
+  if (status === ERROR_STATUS.RATE_LIMITED) headers['retry-after'] = retryAfter(response);
   options.traffic?.responding(res, body.bytes);
   res.writeHead(status, headers);
   endWithText(res, body);
 }
 
-/** Seconds. */
-function retryAfter({ result }: Answer): string {
+function retryAfter({ result }: GraphqlResponse): string {
   const seconds = result.errors?.[0]?.extensions.info?.retryAfterSeconds;
   return typeof seconds === 'number' ? String(Math.ceil(seconds)) : RETRY_AFTER;
 }
 
-function textOf({ result, dataText }: Answer): string {
+function textOf({ result, dataText }: GraphqlResponse): string {
   if (dataText === undefined) return JSON.stringify(result);
   if (result.errors === undefined) return `{"data":${dataText}}`;
   return `{"errors":${JSON.stringify(result.errors)},"data":${dataText}}`;
 }
 
-/** Refuses what never became a GraphQL request. `status` where the protocol has one that no error code stands for. */
-export function writeRefusal(
+/** Refuses a request that is not GraphQL. `status` is set if HTTP defines a status without an error code. */
+export function writeErrorResponse(
   res: ServerResponse,
   code: ErrorCode,
   message: string,
   status: number = ERROR_STATUS[code],
 ): void {
   const result = { errors: [{ message, extensions: { code } }] };
-  writeAnswer(res, { result, wellFormed: false }, JSON_TYPE, { status });
+  writeResponse(res, { result, wellFormed: false }, JSON_TYPE, { status });
 }
 
-/** JSON in UTF-8, not compressed: the one kind of body that is read. A browser cannot send it without a preflight. */
+/**
+ * Whether the body is uncompressed JSON in UTF-8. A browser cannot send it to another origin without a preflight
+ * request.
+ */
 export function isJsonBody({ headers }: IncomingMessage): boolean {
   const type = headers['content-type'];
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') return false;
@@ -132,9 +138,9 @@ export interface BodyOptions {
 }
 
 /**
- * Reads the whole body, or calls `onError` with TOO_LARGE or RATE_LIMITED as soon as that is known; Node discards what still arrives.
- * One of the two functions is called, once. They are functions and not a promise, because a promise delays the response by a turn of
- * the microtask queue.
+ * Reads the whole body, or calls `onError` with TOO_LARGE or RATE_LIMITED as soon as possible; Node discards the rest
+ * of the body. Exactly one of the two functions is called, once. They are not a promise, because a promise would delay
+ * the response by a turn of the microtask queue.
  */
 export function readBody(
   req: IncomingMessage,
@@ -159,8 +165,8 @@ export function readBody(
   };
   const counted = new BodyBytes(traffic, req, res, () => fail(noRoom()));
   const onEarlyEnd = () => {
-    // A request that was read whole closes, too: an error is made only where it is used.
-    if (!isOver) fail(new ServiceError('INVALID', 'The request ended early'));
+    // Complete requests close as well: the error is created only if it is used.
+    if (!isOver) fail(new ServiceError('INVALID', 'The request ended before its body was complete'));
   };
   req.on('data', (piece: Buffer) => {
     if (isOver) return;

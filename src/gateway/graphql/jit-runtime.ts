@@ -1,15 +1,15 @@
 /**
- * graphql-jit calls this object for everything that may fail or wait while a compiled operation runs. Three of its
- * methods lose an error, so they are replaced here, once:
+ * Patches graphql-jit 0.8.9. A compiled operation calls the methods of `jitRuntime` for all work that may fail or wait.
+ * Three of these methods lose errors and are replaced:
  *
- * - A throw while a value is completed (a getter, `resolveType`, an iterator) left `then` as an unhandled rejection: the
- *   request never ended and Node ended the process. It becomes the error of that field, as graphql-js has it.
- * - A rejected item of a list was appended at the end instead of at its place.
+ * - An error while a value is completed (in a getter, `resolveType` or an iterator) became an unhandled rejection: the
+ *   request never ended and Node ended the process. It becomes the error of that field, as in graphql-js.
+ * - A rejected item of a list was appended at the end instead of at its index.
  */
 import { createRequire } from 'node:module';
 import type { ExecutionContext } from 'graphql-jit/dist/execution.mjs';
 
-// Its ES modules import a file without an extension, which Node refuses.
+// The ES modules of graphql-jit 0.8.9 import a file without an extension, which Node refuses.
 const require = createRequire(import.meta.url);
 const { isPromise }: typeof import('graphql-jit/dist/execution.mjs') = require('graphql-jit/dist/execution');
 const { jitRuntime }: typeof import('graphql-jit/dist/runtime.mjs') = require('graphql-jit/dist/runtime');
@@ -40,18 +40,18 @@ function settle(context: ExecutionContext, promise: Promise<unknown>, onSuccess:
   );
 }
 
-/** What the executors report when something other than an Error was thrown. */
+/** Converts a thrown value that is not an Error, like graphql-js. */
 const asError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(`Unexpected error value: ${String(thrown)}`);
 
-export function mendJitRuntime(): void {
+export function patchJitRuntime(): void {
   jitRuntime.callResolver = (context, call, onSuccess, onError) => {
     let value: unknown;
     try {
       value = call();
     } catch (error) {
       onError(asError(error));
-      // The rest of a mutation waits for this call; a null adds no second error at the same path.
+      // The next field of a mutation waits for this call. `null` adds no second error at the same path.
       onSuccess(null);
       return;
     }
@@ -70,7 +70,7 @@ export function mendJitRuntime(): void {
   };
   jitRuntime.handleListItemResult = (context, item, onSuccess) => {
     if (isPromise(item)) {
-      // An Error as a value is completed as an error of its own place.
+      // An Error as a value becomes the error of this item.
       settle(context, item, onSuccess, onSuccess);
       return;
     }

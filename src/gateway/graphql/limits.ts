@@ -1,41 +1,31 @@
-/**
- * What one document may ask. Everything but the cost is known from the text alone and refused before validation, whose own
- * work grows with the square of a hostile document; the cost depends on variables and is refused before execution.
- *
- * Errors: INVALID with `info: { limit, actual }` for the shape, RATE_LIMITED with the same info for the cost.
- */
-import { complexityFromQuery } from '@pothos/plugin-complexity';
 import {
   type ASTNode,
   type DocumentNode,
   type FragmentDefinitionNode,
-  type GraphQLSchema,
   Kind,
-  type OperationDefinitionNode,
   type SelectionSetNode,
-  TypeInfo,
   visit,
-  visitWithTypeInfo,
 } from 'graphql';
-import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../platform/errors.ts';
-import type { Variables } from './compile.ts';
 
 export interface GraphqlLimits {
   /** Lexical tokens of a document. */
   readonly tokens: number;
-  /** Fields below each other; introspection has the rule of graphql-js instead. */
+  /** Levels of fields. For introspection fields graphql-js has its own rule. */
   readonly depth: number;
-  /** Times that fields are asked again under another name. */
+  /** Number of times that a field is selected again under another alias. */
   readonly aliases: number;
-  /** Fields of the operation's root, through all fragments. */
+  /** Root fields of an operation, including those of fragments. */
   readonly rootFields: number;
   readonly directives: number;
-  /** Fields under one response key of one selection set, through all fragments. Validation compares each with each. */
+  /**
+   * Fields with the same response key in one selection set, including those of fragments. Validation compares each
+   * pair.
+   */
   readonly sameKey: number;
-  /** Fields of the document that repeat a response key of their selection set, through all fragments. */
+  /** Fields of the document that repeat a response key of their selection set, including those of fragments. */
   readonly repeats: number;
-  /** Sum of the fields' complexity, lists counted by their size. */
+  /** Sum of the complexity of all fields, with list fields multiplied by the size of the list. */
   readonly cost: number;
 }
 
@@ -50,27 +40,33 @@ export const DEFAULT_LIMITS: GraphqlLimits = {
   cost: 50_000,
 };
 
-/** Throws INVALID for the first limit that the document passes. Cycles of fragments are left to validation. */
+/**
+ * Checks the limits that depend on the text alone. This happens before validation, whose work grows with the square of
+ * a hostile document. The cost depends on variables and is checked before execution, see `Cost`. Cycles of fragments
+ * are found by validation.
+ *
+ * Errors: INVALID for the first exceeded limit, with `info: { limit, actual }`.
+ */
 export function checkShape(document: DocumentNode, limits: GraphqlLimits): void {
   const counts = countShape(document, limits);
-  for (const [name, words] of SHAPE) {
+  for (const [name, counted, hint] of SHAPE) {
     const actual = counts[name];
     const limit = limits[name];
     if (actual > limit) {
-      throw new ServiceError('INVALID', `The document has ${words}: ${actual}, the limit is ${limit}`, {
-        info: { limit, actual },
-      });
+      const words = `The document has ${actual} ${counted}, the maximum is ${limit}: ${hint}`;
+      throw new ServiceError('INVALID', words, { info: { limit, actual } });
     }
   }
 }
 
+/** Each limit with the name of what it counts and the advice of its error message. */
 const SHAPE = [
-  ['depth', 'too many levels'],
-  ['aliases', 'too many aliases'],
-  ['rootFields', 'too many root fields'],
-  ['directives', 'too many directives'],
-  ['sameKey', 'too many fields with the same name or alias in one selection'],
-  ['repeats', 'too many fields that repeat others'],
+  ['depth', 'levels of fields', 'select fewer levels'],
+  ['aliases', 'aliases', 'send several requests'],
+  ['rootFields', 'root fields', 'send several requests'],
+  ['directives', 'directives', 'use fewer directives'],
+  ['sameKey', 'fields with the same name or alias in one selection', 'select each field once'],
+  ['repeats', 'fields that repeat others', 'select each field once'],
 ] as const;
 
 type ShapeLimits = Omit<GraphqlLimits, 'tokens' | 'cost'>;
@@ -82,7 +78,7 @@ function countShape(document: DocumentNode, limits: ShapeLimits): ShapeLimits {
   let directives = 0;
   visit(document, {
     SelectionSet: (set, _key, parent) => {
-      // An inline fragment belongs to the selection set around it.
+      // The fields of an inline fragment belong to the selection set around it.
       if (!parent || Array.isArray(parent) || (parent as ASTNode).kind !== Kind.INLINE_FRAGMENT) sets.push(set);
     },
     FragmentDefinition: (node) => {
@@ -98,13 +94,17 @@ function countShape(document: DocumentNode, limits: ShapeLimits): ShapeLimits {
     },
   });
 
-  // A fragment counts as often as it is spread; each is walked once.
+  // A fragment counts as often as it is spread, but is visited once.
   const depths = new Map<string, number>();
   const widths = new Map<string, number>();
-  const through = (known: Map<string, number>, name: string, measure: (set: SelectionSetNode) => number): number => {
-    const before = known.get(name);
-    if (before !== undefined) return before;
-    // What is found while the fragment is open is a cycle.
+  const measureOnce = (
+    known: Map<string, number>,
+    name: string,
+    measure: (set: SelectionSetNode) => number,
+  ): number => {
+    const cached = known.get(name);
+    if (cached !== undefined) return cached;
+    // Ends cycles of fragments.
     known.set(name, 0);
     const fragment = fragments.get(name);
     const measured = fragment ? measure(fragment.selectionSet) : 0;
@@ -114,7 +114,7 @@ function countShape(document: DocumentNode, limits: ShapeLimits): ShapeLimits {
   const depthOf = (set: SelectionSetNode): number =>
     set.selections.reduce((deepest, selection) => {
       if (selection.kind === Kind.FRAGMENT_SPREAD)
-        return Math.max(deepest, through(depths, selection.name.value, depthOf));
+        return Math.max(deepest, measureOnce(depths, selection.name.value, depthOf));
       if (selection.kind === Kind.INLINE_FRAGMENT) return Math.max(deepest, depthOf(selection.selectionSet));
       const inner =
         selection.name.value.startsWith('__') || !selection.selectionSet ? 0 : depthOf(selection.selectionSet);
@@ -122,7 +122,7 @@ function countShape(document: DocumentNode, limits: ShapeLimits): ShapeLimits {
     }, 0);
   const widthOf = (set: SelectionSetNode): number =>
     set.selections.reduce((total, selection) => {
-      if (selection.kind === Kind.FRAGMENT_SPREAD) return total + through(widths, selection.name.value, widthOf);
+      if (selection.kind === Kind.FRAGMENT_SPREAD) return total + measureOnce(widths, selection.name.value, widthOf);
       return total + (selection.kind === Kind.INLINE_FRAGMENT ? widthOf(selection.selectionSet) : 1);
     }, 0);
 
@@ -138,7 +138,7 @@ function countShape(document: DocumentNode, limits: ShapeLimits): ShapeLimits {
   return { depth, aliases, rootFields, directives, ...countRepeats(sets, fragments, limits) };
 }
 
-/** Stops at the first limit: a selection set spreads each fragment once, and all selection sets may spread all fragments. */
+/** Counts repeated fields and stops beyond the first limit, because every selection set may spread every fragment. */
 function countRepeats(
   sets: readonly SelectionSetNode[],
   fragments: ReadonlyMap<string, FragmentDefinitionNode>,
@@ -172,90 +172,13 @@ function countRepeats(
   return { sameKey, repeats };
 }
 
-/** The costs remembered for one operation; more combinations of values than this are calculated again. */
-const REMEMBERED_COSTS = 20;
-
-/** The cost of one operation, remembered by the values of the variables that it depends on. */
-export class Cost {
-  readonly #schema: GraphQLSchema;
-  readonly #document: DocumentNode;
-  readonly #limit: number;
-  readonly #variables: readonly string[];
-  readonly #known = new LRUCache<string, number>({ max: REMEMBERED_COSTS });
-  #fixed: number | undefined;
-
-  constructor(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode, limit: number) {
-    this.#schema = schema;
-    this.#limit = limit;
-    this.#document = {
-      kind: Kind.DOCUMENT,
-      definitions: [operation, ...document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION)],
-    };
-    this.#variables = costVariables(schema, this.#document);
-  }
-
-  /** Throws RATE_LIMITED, and what is wrong with an argument that the cost depends on. `sent` is what `coerced` was made of. */
-  check(context: object, sent: Variables, coerced: Variables): void {
-    const actual = this.#of(context, sent, coerced);
-    if (actual <= this.#limit) return;
-    throw new ServiceError('RATE_LIMITED', `The document costs ${actual}, the limit is ${this.#limit}`, {
-      info: { limit: this.#limit, actual },
-    });
-  }
-
-  #of(context: object, variables: Variables, coerced: Variables): number {
-    if (this.#variables.length === 0) {
-      this.#fixed ??= this.#calculate(context, variables);
-      return this.#fixed;
-    }
-    // By what graphql-js makes of them: an absent one may have a default, which null has not.
-    const key = JSON.stringify(this.#variables.map((name) => (name in coerced ? [coerced[name]] : [])));
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const cost = this.#calculate(context, variables);
-    if (key.length < 200) this.#known.set(key, cost);
-    return cost;
-  }
-
-  #calculate(context: object, variables: Variables): number {
-    const { complexity } = complexityFromQuery(this.#document, {
-      schema: this.#schema,
-      ctx: context,
-      variables: { ...variables },
-    });
-    return complexity;
-  }
-}
-
-/** Variables in arguments of fields whose complexity is a function of their arguments. */
-function costVariables(schema: GraphQLSchema, document: DocumentNode): readonly string[] {
-  const names = new Set<string>();
-  const types = new TypeInfo(schema);
-  visit(
-    document,
-    visitWithTypeInfo(types, {
-      Field(node) {
-        if (typeof types.getFieldDef()?.extensions.complexity !== 'function') return;
-        for (const argument of node.arguments ?? []) {
-          visit(argument, {
-            Variable: ({ name }) => {
-              names.add(name.value);
-            },
-          });
-        }
-      },
-    }),
-  );
-  return [...names];
-}
-
-/** Whether the operation asks for the schema itself. */
-export function asksForSchema(document: DocumentNode): boolean {
-  let asks = false;
+/** Whether the document selects `__schema` or `__type`. */
+export function usesIntrospection(document: DocumentNode): boolean {
+  let isUsed = false;
   visit(document, {
     Field: ({ name }) => {
-      if (name.value === '__schema' || name.value === '__type') asks = true;
+      if (name.value === '__schema' || name.value === '__type') isUsed = true;
     },
   });
-  return asks;
+  return isUsed;
 }

@@ -1,17 +1,16 @@
 import { builder } from './builder.ts';
 
-/** What an event of a subscription says about the state that a subscriber holds. */
 const LiveEventKind = builder.enumType('LiveEventKind', {
-  description: 'What an event says about the state that a subscriber holds.',
+  description: 'How a subscriber applies an event to its state.',
   values: {
-    SNAPSHOT: { description: 'The whole state; replaces what is held.' },
-    CHANGE: { description: 'What became different; applied to what is held.' },
-    RESUMED: { description: 'Nothing was left out since `after`; the changes since then follow.' },
-    GAP: { description: 'The subscriber read too slowly and changes were left out; a SNAPSHOT follows.' },
+    SNAPSHOT: { description: 'The complete state, which replaces the state of the subscriber.' },
+    CHANGE: { description: 'A difference, which the subscriber applies to its state.' },
+    RESUMED: { description: 'No change since `after` was missed. The changes since then follow.' },
+    GAP: { description: 'The subscriber read too slowly, so changes were left out. A SNAPSHOT follows.' },
   } as const,
 });
 
-/** What all live events say beside their state: see BroadcastEvent. */
+/** Fields of all live events; see BroadcastEvent. */
 interface LiveEvent {
   readonly kind: 'SNAPSHOT' | 'CHANGE' | 'RESUMED' | 'GAP';
   readonly sequence: number;
@@ -21,36 +20,36 @@ interface LiveEvent {
 
 type EventFields<Event> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Event>;
 
-/** The fields of every live event; `eventOf` finds the event where more stands beside it. */
-export const eventFields = <Event>(t: EventFields<Event>, eventOf: (told: Event) => LiveEvent) => ({
+/** Fields of every live event. `eventOf` returns the event that a field's parent contains. */
+export const eventFields = <Event>(t: EventFields<Event>, eventOf: (parent: Event) => LiveEvent) => ({
   kind: t.field({
-    description: 'What to do with the event; fields that do not belong to it are null or empty.',
+    description: 'How to apply the event. Fields that do not belong to its kind are null or empty.',
     type: LiveEventKind,
-    resolve: (told) => eventOf(told).kind,
+    resolve: (parent) => eventOf(parent).kind,
   }),
   sequence: t.float({
     description:
-      'Grows by one with each change, from any number; what `after` takes. 0: nobody can go on from this event.',
-    resolve: (told) => eventOf(told).sequence,
+      'Number for `after`. It starts at random and grows by one with each change. 0 if a subscription cannot resume from this event.',
+    resolve: (parent) => eventOf(parent).sequence,
   }),
   missed: t.int({
-    description: 'GAP: how many changes were left out.',
+    description: 'GAP: number of changes that were left out.',
     nullable: true,
-    resolve: (told) => eventOf(told).missed ?? null,
+    resolve: (parent) => eventOf(parent).missed ?? null,
   }),
 });
 
 /** For events whose snapshots may come in parts. */
-export const partsLeftField = <Event>(t: EventFields<Event>, eventOf: (told: Event) => LiveEvent) => ({
+export const partsLeftField = <Event>(t: EventFields<Event>, eventOf: (parent: Event) => LiveEvent) => ({
   partsLeft: t.int({
     description:
-      'How many more events a large snapshot goes on for, as CHANGEs; a GAP says 1. What is held is whole after an event with 0.',
-    resolve: (told) => eventOf(told).partsLeft,
+      'Number of further CHANGE events that belong to a large snapshot; 1 for a GAP. The state is complete after an event with 0.',
+    resolve: (parent) => eventOf(parent).partsLeft,
   }),
 });
 
-/** The argument by which a subscription goes on where an earlier one ended. */
+/** Argument that resumes an earlier subscription. */
 export const resumeArgument = {
   description:
-    'The `sequence` of the last event that an earlier subscription had: begins with RESUMED and the changes since then while they are kept, else with a SNAPSHOT.',
+    'The `sequence` of the last event of an earlier subscription. If the changes since then are still stored, the subscription starts with RESUMED and these changes, otherwise with a SNAPSHOT.',
 };

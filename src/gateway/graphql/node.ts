@@ -1,7 +1,7 @@
 import { type IdKind, kindOfId } from '../../platform/ids.ts';
 import { builder } from './builder.ts';
 
-/** Object type by the `type` of a broker's row. */
+/** Object types by the `type` of a broker's row. */
 export const BROKER_TYPE_NAMES = {
   CLOUD: 'CloudBroker',
   SELF_HOSTED: 'SelfHostedBroker',
@@ -13,11 +13,11 @@ interface Identified {
 }
 
 /**
- * Relay's Node. Ids are opaque, carry their kind as a prefix and are the same in REST. Types whose values have no `id` tell it by a
- * field of their own; where they are found by their id (`node`), the value has it.
+ * Node interface of Relay. Ids are opaque, have their kind as a prefix and are the same in REST. Types whose values
+ * have no `id` define the field themselves; a value that `node` finds has an `id`.
  */
 export const Node = builder.interfaceRef<object>('Node').implement({
-  description: 'Anything that has an id.',
+  description: 'An object with an id.',
   fields: (t) => ({ id: t.id({ resolve: (value) => (value as Identified).id }) }),
   resolveType: (value) => {
     if (isBroker(value)) return BROKER_TYPE_NAMES[value.type];

@@ -10,8 +10,9 @@ import {
 } from 'graphql';
 
 /**
- * Does work while fields of the named scalars are of a scalar that the compiler passes on as it is. For results that nobody
- * but JSON.stringify reads: a Date becomes the same text there as by its scalar, and JSON is itself.
+ * Calls `work` while fields of the named scalars have the type String, whose values the compiler returns unchanged.
+ * Only for results that JSON.stringify writes: it converts a Date to the same text as the scalar DateTime, and leaves
+ * JSON unchanged.
  */
 export function withPlainScalars<T>(
   fields: Iterable<GraphQLField<unknown, unknown>>,

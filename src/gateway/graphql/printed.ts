@@ -1,6 +1,6 @@
 import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
 
-/** The schema as `schema.graphql` has it: sorted, so that the order of the sources does not matter. */
+/** The text of `schema.graphql`. It is sorted, so that it does not depend on the order of source files. */
 export function printedSchema(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
 }

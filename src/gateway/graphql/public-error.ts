@@ -1,8 +1,9 @@
 /**
- * The one place that decides what a caller reads of an error, for both roads of GraphQL over HTTP, WebSocket, SSE and REST.
+ * Converts errors into the form that callers may read, for all transports of GraphQL and for REST.
  *
- * A ServiceError is shown as it is. What is wrong with the request itself (syntax, validation, variables, arguments) is
- * INVALID. Everything else is a bug: the caller gets INTERNAL_ERROR with the request id, the log gets the whole error, once.
+ * A ServiceError is returned unchanged. Errors in the request itself (syntax, validation, variables, arguments) are
+ * INVALID. Any other error is a bug: the caller gets INTERNAL_ERROR with the request id, and the complete error is
+ * logged once.
  */
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../platform/errors.ts';
@@ -25,76 +26,78 @@ export interface PublicResult {
   readonly data?: ExecutionResult['data'];
 }
 
-/** Characters of a message of graphql-js, which repeats names of any length. */
+/** Maximum length of a message of graphql-js, which repeats names of any length. */
 const MAX_MESSAGE = 2_000;
 
-export interface ErrorPlace {
+/** Request id and log for internal errors. */
+export interface ErrorContext {
   readonly requestId: string;
   readonly log: ErrorLog;
 }
 
-export function publicError(error: unknown, { requestId, log }: ErrorPlace): PublicError {
-  const place = error instanceof GraphQLError ? placeOf(error) : {};
+export function publicError(error: unknown, { requestId, log }: ErrorContext): PublicError {
+  const location = error instanceof GraphQLError ? locationOf(error) : {};
   const origin = originOf(error);
-  if (origin instanceof ServiceError) return { message: origin.message, ...place, extensions: origin.extensions };
+  if (origin instanceof ServiceError) return { message: origin.message, ...location, extensions: origin.extensions };
   if (origin instanceof Error && isAboutRequest(error, origin)) {
     const message = withoutValue(origin.message);
     const shown = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message;
-    return { message: shown, ...place, extensions: { code: 'INVALID' } };
+    return { message: shown, ...location, extensions: { code: 'INVALID' } };
   }
   if (isImpossibleText(origin)) {
-    return { message: 'No text may hold the character U+0000', ...place, extensions: { code: 'INVALID' } };
+    const message = 'A text of the request contains the character U+0000: remove it';
+    return { message, ...location, extensions: { code: 'INVALID' } };
   }
-  log.error({ err: origin, requestId, ...(place.path && { path: place.path.join('.') }) }, 'Internal error');
-  return { message: 'Internal error', ...place, extensions: { code: 'INTERNAL_ERROR', info: { requestId } } };
+  log.error({ err: origin, requestId, ...(location.path && { path: location.path.join('.') }) }, 'Internal error');
+  return { message: 'Internal error', ...location, extensions: { code: 'INTERNAL_ERROR', info: { requestId } } };
 }
 
-export function publicResult({ data, errors }: ExecutionResult, place: ErrorPlace): PublicResult {
+export function publicResult({ data, errors }: ExecutionResult, context: ErrorContext): PublicResult {
   if (errors === undefined || errors.length === 0) return { data };
-  if (data === undefined) return { errors: errors.map((error) => publicError(error, place)) };
-  return { errors: inOrder(errors, data).map((error) => publicError(error, place)), data };
+  if (data === undefined) return { errors: errors.map((error) => publicError(error, context)) };
+  return { errors: inOrder(errors, data).map((error) => publicError(error, context)), data };
 }
 
-/** The status of a result whose request failed as a whole. */
+/** Status of a result without data. */
 export function requestErrorStatus(errors: readonly PublicError[]): number {
   return Math.max(...errors.map(({ extensions }) => ERROR_STATUS[extensions.code]));
 }
 
-function placeOf({ locations, path }: GraphQLError): Pick<PublicError, 'locations' | 'path'> {
+function locationOf({ locations, path }: GraphQLError): Pick<PublicError, 'locations' | 'path'> {
   return { ...(locations?.length && { locations }), ...(path && { path }) };
 }
 
-/** What was thrown, below what the executors and libraries wrapped around it. */
+/** The original error inside the errors that executors and libraries wrapped around it. */
 function originOf(error: unknown): unknown {
   let origin = error;
-  // Ten: an error that names itself as its origin must not hold us.
+  // At most ten levels: an error may reference itself as its origin.
   for (let i = 0; i < 10 && origin instanceof GraphQLError && origin.originalError; i++) origin = origin.originalError;
   return origin;
 }
 
 function isAboutRequest(error: unknown, origin: Error): boolean {
-  // Pothos' word for arguments it cannot use: a cursor, a global id, a negative `first`.
+  // Pothos throws it for invalid arguments: a cursor, a global id, a negative `first`.
   if (origin.name === 'PothosValidationError') return true;
   if (!(origin instanceof GraphQLError)) return false;
   const path = error instanceof GraphQLError ? error.path : undefined;
-  // Before execution there is no path. After it, graphql-js has one error of the request left: an argument whose
-  // variable turned out null. The rest ("Cannot return null for non-nullable field") are faults of resolvers.
+  // Errors before execution have no path. During execution, graphql-js reports one more error of the request: an
+  // argument whose variable is null. The others ("Cannot return null for non-nullable field") are bugs of resolvers.
   return path === undefined || origin.message.startsWith('Argument "');
 }
 
 type Path = readonly (string | number)[];
 
 /**
- * The order of the response, and one error for each null: which of several failing siblings took the parent away, and how
- * many were noticed, depends on the executor and on timing.
+ * Sorts errors in the order of the response and returns one error per null. Otherwise the errors would depend on the
+ * executor and on timing: which of several failing siblings made the parent null, and how many failures were noticed.
  */
 function inOrder(errors: readonly GraphQLError[], data: ExecutionResult['data']): readonly GraphQLError[] {
   if (errors.length === 1) return errors;
-  const byPlace = new Map<string, { readonly place: Path; readonly error: GraphQLError }>();
+  const byNull = new Map<string, { readonly path: Path; readonly error: GraphQLError }>();
   for (const error of errors) {
-    const place = nullAt(data, error.path ?? []);
-    const key = JSON.stringify(place);
-    if (!byPlace.has(key)) byPlace.set(key, { place, error });
+    const path = nullAt(data, error.path ?? []);
+    const key = JSON.stringify(path);
+    if (!byNull.has(key)) byNull.set(key, { path, error });
   }
   const order = (a: Path, b: Path): number => {
     let parent: unknown = data;
@@ -109,7 +112,7 @@ function inOrder(errors: readonly GraphQLError[], data: ExecutionResult['data'])
     }
     return a.length - b.length;
   };
-  return [...byPlace.values()].sort((a, b) => order(a.place, b.place)).map(({ error }) => error);
+  return [...byNull.values()].sort((a, b) => order(a.path, b.path)).map(({ error }) => error);
 }
 
 function nullAt(data: unknown, path: Path): Path {

@@ -1,42 +1,41 @@
 import { ServiceError } from '../../platform/errors.ts';
 
 /**
- * Maximum size of one response in bytes: of a result over HTTP, of a message over WebSocket, of an event of a stream. Lists of REST that
- * are sent page by page and downloads are not bounded as a whole: the service holds one page of them.
+ * Maximum size of one response in bytes: a result over HTTP, a message over WebSocket, or a server-sent event. REST
+ * lists that are sent page by page and downloads have no bound as a whole: the service stores one page of them.
  */
 export const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
-/** TOO_LARGE: nothing of the response is sent. */
+/** TOO_LARGE. No part of the response is sent. */
 export class ResponseTooLarge extends ServiceError {
-  /** `isDone`: the operation was a mutation, which has been carried out. */
+  /** `isDone`: whether the operation was a mutation, which has been carried out. */
   constructor(isDone = false) {
     const done = isDone ? 'The mutation has been carried out, but its ' : 'The ';
-    super('TOO_LARGE', `${done}response is larger than ${MAX_RESPONSE_BYTES} bytes: select less, or smaller pages`, {
-      info: { limit: MAX_RESPONSE_BYTES },
-    });
+    const words = `${done}response is larger than ${MAX_RESPONSE_BYTES} bytes: select fewer fields or smaller pages`;
+    super('TOO_LARGE', words, { info: { limit: MAX_RESPONSE_BYTES } });
   }
 }
 
 /**
- * Whether the JSON text of a value would be too large, found without making the text. Counts at most what the text will have: escapes in
- * short texts and digits are left out.
+ * Whether the JSON text of a value would be too large. The text is not created. The count is a lower bound: escapes in
+ * short texts and digits of numbers are not counted.
  */
 export function isTooLarge(value: unknown): boolean {
   return leftAfter(value, MAX_RESPONSE_BYTES) < 0;
 }
 
-/** Bytes of the JSON text of a value, counted like `isTooLarge` does. Beyond `most` the number is not exact. */
+/** Bytes of the JSON text of a value, counted like in `isTooLarge`. Above `most` the number is not exact. */
 export function sizeOf(value: unknown, most: number): number {
   return most - leftAfter(value, most);
 }
 
-/** Texts up to this length are counted by their length, longer ones by their bytes as JSON. */
+/** Texts up to this length are counted by their length, longer ones by their bytes in JSON. */
 const SHORT = 100;
 const NEEDS_ESCAPES = /[^ !#-[\]-~]/;
-/** Of an entry of an object: two quotes, a colon and a comma. */
+/** Two quotes, a colon and a comma per entry of an object. */
 const AROUND_KEY = 4;
 
-/** Bytes that are left; negative: too large. */
+/** Subtracts the bytes of the JSON text from `bytes`. Negative if it is too large. */
 function leftAfter(value: unknown, bytes: number): number {
   if (typeof value === 'string') return bytes - textBytes(value) - 2;
   if (typeof value !== 'object' || value === null) return bytes - 1;
@@ -62,7 +61,7 @@ function textBytes(text: string): number {
   return Buffer.byteLength(JSON.stringify(text)) - 2;
 }
 
-/** Throws ResponseTooLarge. */
+/** Errors: ResponseTooLarge. */
 export function boundedJson(value: unknown): string {
   if (isTooLarge(value)) throw new ResponseTooLarge();
   return JSON.stringify(value);

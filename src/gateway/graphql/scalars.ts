@@ -4,21 +4,22 @@ import { builder } from './builder.ts';
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
 
 builder.scalarType('DateTime', {
-  description: 'A moment, ISO 8601 in UTC with milliseconds, for example "2026-01-31T12:00:00.000Z".',
-  // Records kept in memory hold the text already: making it again for each answer costs more than all other fields.
+  description: 'A date and time, ISO 8601 in UTC with milliseconds, for example "2026-01-31T12:00:00.000Z".',
+  // Cached records contain the text: to format it for each response costs more than all other fields.
   serialize: (value) => (typeof value === 'string' ? value : value.toISOString()),
   parseValue: (value) => {
     const date = typeof value === 'string' && ISO_8601.test(value) ? new Date(value) : null;
-    if (date === null || Number.isNaN(date.getTime())) throw new GraphQLError('DateTime must be an ISO 8601 moment');
+    if (date === null || Number.isNaN(date.getTime()))
+      throw new GraphQLError('DateTime must be an ISO 8601 date and time');
     return date;
   },
 });
 
-/** As bodies of REST. Whoever walks a value that is nested deeper, or writes it, would run out of stack. */
+/** As for REST bodies. Deeper values would exhaust the stack of functions that visit or write them. */
 const MAX_DEPTH = 100;
 
 builder.scalarType('JSON', {
-  description: 'Any JSON value, as it is.',
+  description: 'Any JSON value.',
   serialize: (value) => value,
   parseValue: (value) => {
     if (isDeeper(value, MAX_DEPTH)) throw new GraphQLError(`JSON must not be nested deeper than ${MAX_DEPTH} levels`);

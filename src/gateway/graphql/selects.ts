@@ -1,8 +1,8 @@
 import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
 
 /**
- * Whether an operation selects one of these fields anywhere below the field that is resolved: for what costs more to read than to leave
- * out. Says yes as well where a variable of `@skip` or `@include` says no.
+ * Whether an operation selects one of these fields anywhere below the resolved field, for values that are expensive to
+ * read. `@skip` and `@include` are ignored, so it may return true for a field that is not in the result.
  */
 export function selects({ fieldNodes, fragments }: GraphQLResolveInfo, ...names: readonly string[]): boolean {
   const seen = new Set<string>();

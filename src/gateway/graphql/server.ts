@@ -1,11 +1,14 @@
 /**
- * The graph on a node:http server: HTTP on one path (short road, event streams and Yoga) and graphql-transport-ws on its upgrades.
+ * The graph on a node:http server: JSON POST, server-sent events and Yoga for HTTP requests, graphql-transport-ws for
+ * upgrades.
  *
- * `handle` answers every request it is given and never throws; the caller decides which paths it is given. A request id is
- * taken from `X-Request-Id` or made, told to the context in `headers['x-request-id']`, echoed, and named by INTERNAL_ERROR.
+ * `handle` responds to every request and never throws; the caller decides which paths it gets. The request id of
+ * `X-Request-Id`, or a new one, is passed to the context in `headers['x-request-id']`, returned to the client and
+ * contained in INTERNAL_ERROR.
  *
- * Other sites: no cookies are used, bodies must be JSON (which a browser sends to another origin only after a preflight),
- * GET refuses what a browser calls cross-site, and only origins in `corsOrigins` may read answers or open WebSockets.
+ * Cross-site requests: no cookies are used, bodies must be JSON (which a browser sends to another origin only after a
+ * preflight request), cross-site GET requests are refused, and only origins in `corsOrigins` may read responses or open
+ * WebSockets.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -16,14 +19,14 @@ import type { RequestContext } from '../context.ts';
 import { Traffic } from '../http/traffic.ts';
 import { type ContextFor, Endpoint, type Rates } from './endpoint.ts';
 import { GraphiqlPage } from './graphiql.ts';
-import { acceptedType, EVENT_STREAM, isJsonBody, JSON_TYPE, writeAnswer, writeRefusal } from './http.ts';
+import { acceptedType, EVENT_STREAM, isJsonBody, JSON_TYPE, writeErrorResponse, writeResponse } from './http.ts';
+import { serveJsonPost } from './json-post.ts';
 import type { GraphqlLimits } from './limits.ts';
-import { eventStreamRoad } from './live/event-stream-road.ts';
+import { serveEventStream } from './live/event-stream.ts';
 import { Operations } from './operations.ts';
 import { type ErrorLog, publicError } from './public-error.ts';
-import { shortRoad } from './short-road.ts';
-import { WebSocketRoad } from './websocket.ts';
-import type { YogaRoad } from './yoga.ts';
+import { WebSocketTransport } from './websocket.ts';
+import type { YogaHandler } from './yoga.ts';
 
 export interface GraphqlServerOptions {
   readonly schema: GraphQLSchema;
@@ -32,36 +35,38 @@ export interface GraphqlServerOptions {
   readonly limits?: GraphqlLimits;
   /** See `OperationsOptions`. */
   readonly preparationMsPerSecond?: number;
+  /** Which callers may read the schema. Default: `signed-in`. */
   readonly introspection?: 'signed-in' | 'always';
-  /** Told of each refusal of it. */
+  /** Called each time introspection is refused. */
   readonly onIntrospectionRefused?: (context: RequestContext, error: ServiceError) => void;
-  /** Default 1,000,000. Also the largest WebSocket message. */
+  /** Maximum size of a body or WebSocket message in bytes. Default: 1,000,000. */
   readonly maxBodyBytes?: number;
-  /** Origins (`https://app.example.com`) whose pages may use the graph. Default: none but our own. */
+  /** Further origins (`https://app.example.com`) whose pages may use the graph. Default: none. */
   readonly corsOrigins?: readonly string[];
-  /** Default `/graphql`. */
+  /** Default: `/graphql`. */
   readonly path?: string;
-  /** Between WebSocket pings, and comments of event streams, in milliseconds. Default 12,000. */
+  /** Interval between WebSocket pings, and between comments of event streams, in milliseconds. Default: 12,000. */
   readonly keepAliveMs?: number;
-  /** How long a WebSocket may stay without credentials and without an operation, in milliseconds. Default 30,000. */
+  /** Maximum time of a WebSocket without credentials and operations, in milliseconds. Default: 30,000. */
   readonly anonymousIdleMs?: number;
-  /** Budgets of bytes under way. Default: budgets of its own. */
+  /** Budgets of bytes in transit. Default: budgets of this server alone. */
   readonly traffic?: Traffic;
   /** Default: no limits. */
   readonly rates?: Rates;
 }
 
-export interface GraphqlServer {
+interface GraphqlServer {
   readonly operations: Operations;
   handle(req: IncomingMessage, res: ServerResponse): void;
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** WebSockets that are open now. */
+  /** Number of open WebSockets. */
   readonly webSocketCount: number;
-  /** Ends WebSockets. HTTP answers in flight belong to the HTTP server. */
+  /** Closes all WebSockets. HTTP responses in progress are those of the HTTP server. */
   close(): Promise<void>;
 }
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
+const NOT_ACCEPTABLE = 'Accept must allow application/json or application/graphql-response+json';
 
 export function createGraphqlServer({
   schema,
@@ -87,10 +92,10 @@ export function createGraphqlServer({
     preparationMsPerSecond,
   });
   const endpoint = new Endpoint(operations, log, rates);
-  // A fifth of all modules, and most services are never asked by GET.
-  let yogaRoad: Promise<YogaRoad> | null = null;
-  const loadYogaRoad = async () =>
-    (await import('./yoga.ts')).createYogaRoad({ endpoint, maxBodyBytes, path, traffic });
+  // Loaded on demand: Yoga is a fifth of all modules, and most services never get GET requests.
+  let yogaHandler: Promise<YogaHandler> | null = null;
+  const loadYogaHandler = async () =>
+    (await import('./yoga.ts')).createYogaHandler({ endpoint, maxBodyBytes, path, traffic });
   const graphiql = new GraphiqlPage();
   const origins = new Set(corsOrigins);
   const contextOf = (req: IncomingMessage, authorization?: string): RequestContext | Promise<RequestContext> => {
@@ -101,9 +106,9 @@ export function createGraphqlServer({
       url: req.url ?? '',
     });
   };
-  const shortRoadOptions = { endpoint, maxBodyBytes, traffic, contextFor: contextOf };
-  const streamOptions = { ...shortRoadOptions, keepAliveMs };
-  const webSockets = new WebSocketRoad({
+  const postOptions = { endpoint, maxBodyBytes, traffic, contextFor: contextOf };
+  const streamOptions = { ...postOptions, keepAliveMs };
+  const webSockets = new WebSocketTransport({
     endpoint,
     contextFor: contextOf,
     maxMessageBytes: maxBodyBytes,
@@ -117,13 +122,13 @@ export function createGraphqlServer({
     try {
       context = await contextOf(req);
     } catch (error) {
-      const place = { requestId: String(req.headers['x-request-id']), log };
-      const answer = { result: { errors: [publicError(error, place)] }, wellFormed: false };
-      writeAnswer(res, answer, acceptedType(req.headers.accept) ?? JSON_TYPE);
+      const errorContext = { requestId: String(req.headers['x-request-id']), log };
+      const response = { result: { errors: [publicError(error, errorContext)] }, wellFormed: false };
+      writeResponse(res, response, acceptedType(req.headers.accept) ?? JSON_TYPE);
       return;
     }
-    yogaRoad ??= loadYogaRoad();
-    await (await yogaRoad)(req, res, context);
+    yogaHandler ??= loadYogaHandler();
+    await (await yogaHandler)(req, res, context);
   };
 
   return {
@@ -143,24 +148,24 @@ export function createGraphqlServer({
       const streams = accept?.includes(EVENT_STREAM) === true;
       if (req.method === 'POST') {
         if (!isJsonBody(req)) {
-          writeRefusal(res, 'INVALID', 'Send application/json in UTF-8', 415);
+          writeErrorResponse(res, 'INVALID', 'The body must be application/json in UTF-8', 415);
         } else if (streams) {
-          run(eventStreamRoad(req, res, streamOptions), req, res, log);
+          run(serveEventStream(req, res, streamOptions), req, res, log);
         } else if (type === null) {
-          writeRefusal(res, 'INVALID', 'Accept application/json or application/graphql-response+json', 406);
+          writeErrorResponse(res, 'INVALID', NOT_ACCEPTABLE, 406);
         } else {
-          shortRoad(req, res, type, shortRoadOptions);
+          serveJsonPost(req, res, type, postOptions);
         }
       } else if (req.method !== 'GET') {
-        writeRefusal(res, 'METHOD_NOT_ALLOWED', 'Use POST, or GET for queries');
+        writeErrorResponse(res, 'METHOD_NOT_ALLOWED', 'The method is not allowed: use POST, or GET for queries');
       } else if (isCrossSite(req, origins)) {
-        writeRefusal(res, 'NOT_ALLOWED', 'Another site may not ask by GET');
+        writeErrorResponse(res, 'NOT_ALLOWED', 'GET is not allowed for pages of other sites: use POST');
       } else if (streams) {
-        run(eventStreamRoad(req, res, streamOptions), req, res, log);
+        run(serveEventStream(req, res, streamOptions), req, res, log);
       } else if (accept?.includes('text/html') === true) {
         run(graphiql.serve(res), req, res, log);
       } else if (type === null) {
-        writeRefusal(res, 'INVALID', 'Accept application/json or application/graphql-response+json', 406);
+        writeErrorResponse(res, 'INVALID', NOT_ACCEPTABLE, 406);
       } else {
         run(serveByYoga(req, res), req, res, log);
       }
@@ -178,7 +183,7 @@ export function createGraphqlServer({
   };
 }
 
-/** The caller's id for this request, or a new one, in the place where everybody looks for it. */
+/** Sets the header field `x-request-id`, unless the caller sent a valid one, and returns the id. */
 function identify(req: IncomingMessage): string {
   const given = req.headers['x-request-id'];
   if (typeof given === 'string' && REQUEST_ID.test(given)) return given;
@@ -189,8 +194,8 @@ function identify(req: IncomingMessage): string {
 
 function run(work: Promise<void>, req: IncomingMessage, res: ServerResponse, log: ErrorLog): void {
   work.catch((error) => {
-    const place = { requestId: String(req.headers['x-request-id']), log };
-    writeAnswer(res, { result: { errors: [publicError(error, place)] }, wellFormed: false }, JSON_TYPE);
+    const errorContext = { requestId: String(req.headers['x-request-id']), log };
+    writeResponse(res, { result: { errors: [publicError(error, errorContext)] }, wellFormed: false }, JSON_TYPE);
     if (!res.writableEnded) res.destroy();
   });
 }
@@ -214,7 +219,7 @@ function preflight(res: ServerResponse): void {
   res.end();
 }
 
-/** https://www.w3.org/TR/fetch-metadata/: browsers say where a request comes from; other programs say nothing. */
+/** Reads the fetch metadata of browsers (https://www.w3.org/TR/fetch-metadata/). Other clients do not send it. */
 function isCrossSite({ headers }: IncomingMessage, origins: ReadonlySet<string>): boolean {
   const site = headers['sec-fetch-site'];
   if (site === undefined || site === 'same-origin' || site === 'none') return false;

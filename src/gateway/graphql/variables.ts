@@ -1,8 +1,8 @@
 /**
  * Coerces the variables of one operation as the GraphQL specification defines it (6.1.2), with bounded work.
  *
- * graphql-js prints the whole offending value into each error and then goes on with the next one. A sent object with 100,000
- * unknown keys took it half a minute. This coercion never prints a value and stops after MAX_ERRORS errors.
+ * graphql-js prints the whole offending value into each error and then goes on with the next one. A sent object with
+ * 100,000 unknown keys took it half a minute. This coercion never prints a value and stops after MAX_ERRORS errors.
  *
  * Bounds: `maxEntries` entries of lists and objects in all variables together, MAX_DEPTH levels, MAX_ERRORS errors.
  * Errors: INVALID with the path and the reason of each problem, TOO_LARGE beyond `maxEntries`.
@@ -24,7 +24,7 @@ import {
 } from 'graphql';
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { nearestName } from '../../platform/text/nearest-name.ts';
-import type { Variables } from './compile.ts';
+import { NO_VARIABLES, type Variables } from './document.ts';
 
 /** Default of `maxEntries`. JSON of 1 MB has at most 500,000 entries, an access document of that size 60,000. */
 const MAX_ENTRIES = 200_000;
@@ -99,14 +99,16 @@ export class VariableReader {
   }
 }
 
-const NO_VARIABLES: Variables = Object.freeze({});
+/** Whether the result of `read` is the errors. */
+export const isRefusal = (read: Variables | readonly GraphQLError[]): read is readonly GraphQLError[] =>
+  Array.isArray(read);
 
-/** Ends the coercion: the errors are complete. */
+/** Ends the coercion early. */
 class Stop extends Error {}
 
 /** One coercion of all variables. */
 class Reading {
-  /** Null: none. */
+  /** `null` if there are none. */
   errors: GraphQLError[] | null = null;
   readonly #maxEntries: number;
   #entries = 0;
@@ -219,13 +221,13 @@ class Reading {
     const limit = this.#maxEntries;
     if (this.#entries <= limit) return;
     const words = `The variables have more than ${limit} entries in lists and objects: send them in several requests`;
-    // The problems of so many entries are not of interest.
+    // This error replaces all others.
     this.errors = null;
     this.#fail(new ServiceError('TOO_LARGE', words, { info: { limit } }));
     throw new Stop();
   }
 
-  /** Counts what is in a value of no declared structure. Returns whether it has at most so many levels. */
+  /** Counts the entries of a value without a declared structure. Returns whether it has at most `levels` levels. */
   #countAll(value: unknown, levels: number): boolean {
     if (typeof value !== 'object' || value === null) return true;
     if (levels === 0) return false;

@@ -2,54 +2,54 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { ServiceError } from '../../platform/errors.ts';
 
 /**
- * Maximum of what one run of a caller's operation counts: entries of lists within lists, queries to brokers for single entries, and long
- * texts by their length. The cost of a document counts such lists by their usual size. Where roles, groups and their holders reference
- * each other by the dozen, a walk among them multiplies at each step, and a short document would take minutes. Longer lists have pages.
+ * Maximum number of steps of one run of a caller's operation. Entries of nested lists count one step, and queries to
+ * brokers and long texts several. The cost of a document assumes an average size for such lists. Where roles, groups
+ * and their members reference each other by the dozen, the number of entries multiplies at each level, and a short
+ * document would take minutes. Longer lists have pages.
  */
 const MAX_WALK = 100_000;
 
-/** Characters that fields of one run may read and make whose work grows with them: previews, and configurations of bridges. */
+/** Maximum number of characters that the fields of one run may process: previews, and configurations of bridges. */
 export const MAX_CHARACTERS = 8 * 1024 * 1024;
 
-/** Spent by fields while they make text. */
-export interface CharacterBudget {
+interface CharacterBudget {
   readonly limit: number;
   charactersLeft: number;
 }
 
-/** Throws TOO_LARGE if the characters are more than what is left. */
+/** Errors: TOO_LARGE if the budget is exceeded. */
 export function spendCharacters(budget: CharacterBudget, characters: number): void {
   budget.charactersLeft -= characters;
   if (budget.charactersLeft >= 0) return;
   const { limit } = budget;
   throw new ServiceError(
     'TOO_LARGE',
-    `The previews and configurations of a request have more than ${limit} characters: select fewer`,
+    `The previews and configurations of the request have more than ${limit} characters: select fewer`,
     { info: { limit } },
   );
 }
 
-/** What one run has used up. */
+/** Counters of one run. */
 interface Run extends CharacterBudget {
   steps: number;
 }
 
-/** By context. Operations of the service itself are not counted: they do not nest lists. */
+/** By context. Operations of the service itself have no entry, because they do not nest lists. */
 const runs = new WeakMap<object, Run>();
 
-/** Before each run: a subscription runs more than once in one context. */
+/** Call it before each run: a subscription runs several times in one context. */
 export function beginWalk(context: object): void {
   runs.set(context, { steps: 0, limit: MAX_CHARACTERS, charactersLeft: MAX_CHARACTERS });
 }
 
 const newBudget = (): CharacterBudget => ({ limit: MAX_CHARACTERS, charactersLeft: MAX_CHARACTERS });
 
-/** The budget that all fields of a run share. In an operation of the service itself each field has its own. */
+/** Budget that all fields of a run share. In an operation of the service itself each field has its own. */
 export const characterBudget = (context: object): CharacterBudget => runs.get(context) ?? newBudget();
 
 /**
- * Counts a list of the response. A list beyond the limit is empty, and so are all later ones: the run ends soon, instead of with an
- * error for each of a hundred thousand fields, and its result is not returned.
+ * Counts a list of the result. Beyond the limit it returns an empty list, so that the run ends soon without an error
+ * per field. The result of the run is then discarded.
  */
 export function walk<T>(context: object, list: readonly T[]): readonly T[] {
   const run = runs.get(context);
@@ -58,41 +58,38 @@ export function walk<T>(context: object, list: readonly T[]): readonly T[] {
   return run.steps > MAX_WALK ? [] : list;
 }
 
-/** Characters of a long text that count as one entry: texts alone reach the limit with 32 MB. */
+/** Characters of a long text per step: texts alone reach the limit with 32 MB. */
 const STEP_CHARACTERS = 320;
 
-/** Counts a text that may be long and that a document may select under many aliases. Returns whether the text may be returned. */
-export function mayTell(context: object, characters: number): boolean {
+/** Counts a text that may be long and be selected under many aliases. Returns whether the text may be returned. */
+export function mayReturnText(context: object, characters: number): boolean {
   const run = runs.get(context);
   if (run === undefined) return true;
   run.steps += Math.floor(characters / STEP_CHARACTERS);
   return run.steps <= MAX_WALK;
 }
 
-/** What a query to a broker counts that is sent for each entry of a list. */
-const QUESTION_STEPS = 20;
+/** Steps of a query to a broker that is sent for an entry of a list. */
+const QUERY_STEPS = 20;
 
 /**
- * Counts a query to a broker, and returns whether it may be sent, once all others of the same turn are counted: of too many none is
- * sent. `isOneOfMany`: the list is known to be too long for a query for each entry.
+ * Counts a query to a broker. Returns whether it may be sent after all queries of the same event loop iteration are
+ * counted: if there are too many, none is sent. `isOneOfMany`: whether the list is already known to be too long for a
+ * query per entry.
  */
-export async function mayAskBroker(context: object, isOneOfMany: boolean): Promise<boolean> {
+export async function mayQueryBroker(context: object, isOneOfMany: boolean): Promise<boolean> {
   const run = runs.get(context);
   if (run === undefined) return true;
-  run.steps += isOneOfMany ? MAX_WALK + 1 : QUESTION_STEPS;
+  run.steps += isOneOfMany ? MAX_WALK + 1 : QUERY_STEPS;
   if (run.steps <= MAX_WALK) await immediate();
   return run.steps <= MAX_WALK;
 }
 
-/** RATE_LIMITED, as for a document that costs too much, if the run went beyond the limit. */
+/** RATE_LIMITED if the run exceeded the limit, as for a document that costs too much. */
 export function walkProblem(context: object): ServiceError | null {
   const actual = runs.get(context)?.steps ?? 0;
   if (actual <= MAX_WALK) return null;
-  return new ServiceError(
-    'RATE_LIMITED',
-    `The lists have more than ${MAX_WALK} entries, a query to a broker for one counted as ${QUESTION_STEPS} and a long text as one for ${STEP_CHARACTERS} characters: select fewer`,
-    {
-      info: { limit: MAX_WALK, actual },
-    },
-  );
+  const counted = `A query to a broker counts as ${QUERY_STEPS} entries, and ${STEP_CHARACTERS} characters of a long text as one`;
+  const words = `The lists of the result have more than ${MAX_WALK} entries: select fewer. ${counted}.`;
+  return new ServiceError('RATE_LIMITED', words, { info: { limit: MAX_WALK, actual } });
 }

@@ -1,8 +1,9 @@
 /**
- * A guard for lists under graphql-js. When an item fails at once after an earlier item began to wait, graphql-js leaves the
- * list and nobody listens to the earlier item any more: if that fails too, Node ends the process for an unhandled rejection,
- * which any caller can bring about with two failing fields. A list of promises has no items that fail at once, so the
- * resolvers of lists are made to give promises. Compiled operations do not need it and keep the original resolvers.
+ * Works around an unhandled rejection in graphql-js 16.15. If an item of a list fails synchronously after an earlier
+ * item returned a promise, graphql-js abandons the list and the earlier promise. If that promise rejects, Node ends the
+ * process. Any caller can cause it with two failing fields. Items of a list of promises never fail synchronously, so
+ * resolvers of lists are wrapped to return promises. Compiled operations do not have the problem and use the original
+ * resolvers.
  */
 import {
   defaultFieldResolver,
@@ -27,7 +28,7 @@ interface Guarded extends Resolver {
 
 const schemas = new WeakSet<GraphQLSchema>();
 
-/** Changes the resolvers of the schema in place; doing it twice does nothing. */
+/** Wraps the list resolvers of the schema in place. Safe to call twice. */
 export function guardLists(schema: GraphQLSchema): void {
   if (schemas.has(schema)) return;
   schemas.add(schema);
@@ -45,7 +46,7 @@ export function guardLists(schema: GraphQLSchema): void {
   }
 }
 
-/** Does work while the fields have the resolvers they were made with. */
+/** Calls `work` while the fields have their original resolvers. */
 export function withOriginalResolvers<T>(fields: Iterable<Field>, work: () => T): T {
   const guarded = [...fields].flatMap((field) => (isGuarded(field.resolve) ? [{ field, resolve: field.resolve }] : []));
   for (const { field, resolve } of guarded) {
@@ -68,15 +69,15 @@ function guard(original: Resolver | undefined): Guarded {
   const resolve = original ?? defaultFieldResolver;
   const guarded: Resolver = (source, args, context, info) => {
     const value: unknown = resolve(source, args, context, info);
-    return isThenable(value) ? value.then(allLater) : allLater(value);
+    return isThenable(value) ? value.then(asPromises) : asPromises(value);
   };
   return Object.assign(guarded, { [ORIGINAL]: original });
 }
 
-function allLater(value: unknown): unknown {
+function asPromises(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !(Symbol.iterator in value)) return value;
   return Array.from(value as Iterable<unknown>, (item) =>
-    isThenable(item) ? item : Array.isArray(item) ? Promise.resolve(allLater(item)) : Promise.resolve(item),
+    isThenable(item) ? item : Array.isArray(item) ? Promise.resolve(asPromises(item)) : Promise.resolve(item),
   );
 }
 

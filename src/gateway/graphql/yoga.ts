@@ -1,6 +1,6 @@
 /**
- * Yoga serves queries by GET. Operations, limits, masking and statuses are the endpoint's own, so that all roads
- * give one answer.
+ * Yoga serves queries by GET. Operations, limits, error masking and statuses come from the Endpoint, so that all
+ * transports return the same responses.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
@@ -8,11 +8,11 @@ import { createYoga, type Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
 import type { Traffic } from '../http/traffic.ts';
-import type { Answer, Endpoint } from './endpoint.ts';
+import type { Endpoint, GraphqlResponse } from './endpoint.ts';
 import { acceptedType, headersFor, JSON_TYPE, statusOf } from './http.ts';
 import { type PublicError, publicError } from './public-error.ts';
 
-export interface YogaRoadOptions {
+interface YogaOptions {
   readonly endpoint: Endpoint;
   readonly maxBodyBytes: number;
   readonly traffic: Traffic;
@@ -20,37 +20,37 @@ export interface YogaRoadOptions {
   readonly path: string;
 }
 
-/** What Yoga carries for us from the request to the operation. */
+/** Yoga passes this from the request to the operation. */
 interface ServerContext {
   readonly res: ServerResponse;
   readonly requestContext: RequestContext;
 }
 
-export type YogaRoad = (req: IncomingMessage, res: ServerResponse, context: RequestContext) => Promise<void>;
+export type YogaHandler = (req: IncomingMessage, res: ServerResponse, context: RequestContext) => Promise<void>;
 
-export function createYogaRoad({ endpoint, maxBodyBytes, path, traffic }: YogaRoadOptions): YogaRoad {
-  // Yoga passes results through as they are; these tell ours from its own.
-  const answers = new WeakMap<object, Answer>();
+export function createYogaHandler({ endpoint, maxBodyBytes, path, traffic }: YogaOptions): YogaHandler {
+  // Yoga passes results through unchanged. A result that is not in this map was created by Yoga.
+  const responses = new WeakMap<object, GraphqlResponse>();
   const plugin: Plugin<ServerContext> = {
     onParams({ params, request, setParamsHandler }) {
       setParamsHandler(async ({ context }) => {
         const { requestContext } = context as unknown as ServerContext;
-        const answer = await endpoint.run(params, requestContext, { queriesOnly: request.method === 'GET' });
-        answers.set(answer.result, answer);
-        return answer.result as never;
+        const response = await endpoint.run(params, requestContext, { queriesOnly: request.method === 'GET' });
+        responses.set(response.result, response);
+        return response.result as never;
       });
     },
     onResultProcess({ request, result, setResultProcessor, serverContext }) {
       const type = acceptedType(request.headers.get('accept') ?? undefined);
       if (type === null || Symbol.asyncIterator in result) return;
-      const answerOf = (given: object) => {
+      const responseOf = (given: object) => {
         const { requestContext } = serverContext as unknown as ServerContext;
-        return answers.get(given) ?? refusedByYoga(given, requestContext, endpoint);
+        return responses.get(given) ?? refusedByYoga(given, requestContext, endpoint);
       };
       setResultProcessor((given, { Response }) => {
-        const answer = answerOf(given);
-        const status = statusOf(answer, type);
-        const text = JSON.stringify(answer.result);
+        const response = responseOf(given);
+        const status = statusOf(response, type);
+        const text = JSON.stringify(response.result);
         traffic.responding((serverContext as unknown as ServerContext).res, text.length);
         return new Response(text, { status, headers: headersFor(status, type) });
       }, JSON_TYPE);
@@ -74,8 +74,8 @@ export function createYogaRoad({ endpoint, maxBodyBytes, path, traffic }: YogaRo
   };
 }
 
-/** What Yoga found wrong with a request before our code saw it. */
-function refusedByYoga(result: unknown, { requestId }: RequestContext, { log }: Endpoint): Answer {
+/** Response of a request that Yoga refused before the operation started. */
+function refusedByYoga(result: unknown, { requestId }: RequestContext, { log }: Endpoint): GraphqlResponse {
   const given = typeof result === 'object' && result !== null && 'errors' in result ? result.errors : [];
   const errors = (Array.isArray(given) ? given : []).map((error: unknown): PublicError => {
     const code = error instanceof GraphQLError ? refusalCode(error) : null;

@@ -10,7 +10,7 @@ const CHECK_MS = 5_000;
  */
 const MAX_EXAMINED = 50;
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   /** Maximum number of connections. Default: no bound. */
   readonly max?: number;
   /** Maximum number of connections of one network. Default: no bound. */

@@ -17,7 +17,7 @@ export interface RequestMetrics {
   observe(kind: RequestKind, status: number, milliseconds: number): void;
 }
 
-export interface HttpParts {
+interface HttpParts {
   readonly graphql: HttpHandler & {
     upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   };
@@ -40,12 +40,12 @@ export interface HttpParts {
 }
 
 /** Subset of pino's logger. */
-export interface RequestLog {
+interface RequestLog {
   isLevelEnabled(level: string): boolean;
   debug(fields: object, text: string): void;
 }
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   readonly host: string;
   /** 0 selects a free port. */
   readonly port: number;

@@ -4,7 +4,7 @@ import type { Viewer } from '../../platform/auth/viewer.ts';
 import type { HttpHandler } from './cross-origin.ts';
 import { writeJson } from './write-json.ts';
 
-export interface MetricsEntryOptions {
+interface MetricsEntryOptions {
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
   /** Bearer token that scrapers send. `null` if none is set. */
   readonly token: string | null;

@@ -10,7 +10,7 @@ const MAX_CONNECTIONS = 100;
 /** In milliseconds. */
 const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 10_000, timeout: 60_000 } as const;
 
-export interface MetricsServer {
+interface MetricsServer {
   readonly port: number;
   /** Until this is called every request gets 503. */
   readonly serve: (handler: HttpHandler) => void;

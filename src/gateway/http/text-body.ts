@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
  */
 const MAX_COPIED_BYTES = 65_536;
 
-export interface TextBody {
+interface TextBody {
   readonly text: string;
   /** Length in UTF-8. */
   readonly bytes: number;

@@ -16,7 +16,7 @@ const UNCOUNTED_RESPONSE_BYTES = 65_536;
 export const PIECE_BYTES = 256;
 const RETRY_AFTER_SECONDS = 1;
 
-export interface TrafficOptions {
+interface TrafficOptions {
   /**
    * Maximum number of bytes of request bodies and WebSocket messages in progress. One network may have half. Default:
    * 64 MiB.

@@ -29,11 +29,11 @@ interface Position {
   readonly partsLeft: number;
 }
 
-export type SnapshotEvent<Snapshot> = Position & { readonly kind: 'SNAPSHOT'; readonly snapshot: Snapshot };
-export type ChangeEvent<Change> = Position & { readonly kind: 'CHANGE'; readonly change: Change };
-export type GapEvent = Position & { readonly kind: 'GAP'; readonly missed: number };
+type SnapshotEvent<Snapshot> = Position & { readonly kind: 'SNAPSHOT'; readonly snapshot: Snapshot };
+type ChangeEvent<Change> = Position & { readonly kind: 'CHANGE'; readonly change: Change };
+type GapEvent = Position & { readonly kind: 'GAP'; readonly missed: number };
 /** No change since the subscriber's `after` was missed. The changes after it follow. */
-export type ResumedEvent = Position & { readonly kind: 'RESUMED' };
+type ResumedEvent = Position & { readonly kind: 'RESUMED' };
 
 /**
  * A subscriber replaces its state at SNAPSHOT and applies each CHANGE. Its state is then complete after each event with

@@ -1,4 +1,4 @@
-export interface HistoryOptions<Item> {
+interface HistoryOptions<Item> {
   readonly limit: number;
   readonly maxWeight: number;
   /** Must return the same weight each time for the same item. */

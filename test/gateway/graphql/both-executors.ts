@@ -1,7 +1,8 @@
 import type { ExecutionResult } from 'graphql';
 import { expect } from 'vitest';
 import type { RequestContext } from '../../../src/gateway/context.ts';
-import { Operation, Operations } from '../../../src/gateway/graphql/operations.ts';
+import { Operation } from '../../../src/gateway/graphql/operation.ts';
+import { Operations } from '../../../src/gateway/graphql/operations.ts';
 import { type PublicResult, publicResult } from '../../../src/gateway/graphql/public-error.ts';
 import { createGraph } from './graph.ts';
 

@@ -2,7 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { schema } from '../../../src/app/schema.ts';
-import { Operation, type OperationContext, Operations } from '../../../src/gateway/graphql/operations.ts';
+import { Operation, type OperationContext } from '../../../src/gateway/graphql/operation.ts';
+import { Operations } from '../../../src/gateway/graphql/operations.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;

@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import WebSocket from 'ws';
 import { schema } from '../../../src/app/schema.ts';
-import { Operation, Operations } from '../../../src/gateway/graphql/operations.ts';
+import { Operation } from '../../../src/gateway/graphql/operation.ts';
+import { Operations } from '../../../src/gateway/graphql/operations.ts';
 import { busyMs } from '../../support/busy-time.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 

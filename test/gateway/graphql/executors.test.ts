@@ -1,6 +1,6 @@
 import { getIntrospectionQuery } from 'graphql';
 import { expect, test } from 'vitest';
-import { compileOperation } from '../../../src/gateway/graphql/operations.ts';
+import { compileOperation } from '../../../src/gateway/graphql/internal-operation.ts';
 import { both, context, schema } from './both-executors.ts';
 import { tryGeneratedDocuments } from './generated-documents.ts';
 

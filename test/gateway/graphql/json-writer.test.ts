@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { buildSchema, parse } from 'graphql';
 import { expect, test } from 'vitest';
 import { createJsonWriter } from '../../../src/gateway/graphql/json-writer.ts';
-import { Operation, Operations } from '../../../src/gateway/graphql/operations.ts';
+import { Operation } from '../../../src/gateway/graphql/operation.ts';
+import { Operations } from '../../../src/gateway/graphql/operations.ts';
 
 const schema = buildSchema(`
   scalar JSON

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import SchemaBuilder from '@pothos/core';
 import { onTestFinished } from 'vitest';
-import { compileOperation } from '../../../src/gateway/graphql/operations.ts';
+import { compileOperation } from '../../../src/gateway/graphql/internal-operation.ts';
 import { apiDocuments } from '../../../src/gateway/rest/documents.ts';
 import type { JsonSchema, Route } from '../../../src/gateway/rest/route.ts';
 import { createRestServer, type RestServerOptions } from '../../../src/gateway/rest/router.ts';

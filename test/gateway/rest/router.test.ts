@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compileOperation } from '../../../src/gateway/graphql/operations.ts';
+import { compileOperation } from '../../../src/gateway/graphql/internal-operation.ts';
 import type { Route } from '../../../src/gateway/rest/route.ts';
 import { createRestServer } from '../../../src/gateway/rest/router.ts';
 import { ServiceError } from '../../../src/platform/errors.ts';

@@ -1,5 +1,5 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { pageCost, QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { FilterMode } from '../../clients/graph/client-lists-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
@@ -111,7 +111,7 @@ builder.interfaceFields(Broker, (t) => ({
   accessControl: t.field({
     type: AccessControlSummary,
     nullable: true,
-    complexity: QUESTION_COST,
+    complexity: BROKER_QUERY_COST,
     resolve: (broker, _args, { services }) => services.accessControl.view(broker),
   }),
   accessClients: t.connection(

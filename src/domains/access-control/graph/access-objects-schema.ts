@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { Node } from '../../../gateway/graphql/node.ts';
-import { pageCost, QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
 import type { PageArguments } from '../../../gateway/paging.ts';
@@ -234,7 +234,7 @@ AccessGroup.implement({
     members: t.field({
       description: 'All of its clients, by user name; `clients` has them in pages.',
       type: [GroupMember],
-      complexity: { field: QUESTION_COST, multiplier: 100 },
+      complexity: { field: BROKER_QUERY_COST, multiplier: 100 },
       resolve: ({ view, object }, _args, context) => {
         const members = view.members(object.groupname);
         return walk(context, members).map((holder) => ({ view, holder }));

@@ -1,5 +1,5 @@
 import { builder, writesAccessControl } from '../../../gateway/graphql/builder.ts';
-import { QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { BridgeWrite } from '../bridge-service.ts';
@@ -27,7 +27,7 @@ const BridgePayload = builder.objectRef<BridgeWrite>('BridgePayload').implement(
       description: 'As it is after that; null: the broker does not have it any more.',
       type: Bridge,
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: ({ readBridge }) => readBridge(),
     }),
     broker: t.field({ description: 'The one that it stands beside.', type: Broker, resolve: ({ broker }) => broker }),

@@ -1,8 +1,8 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { sizeOf } from '../../../gateway/graphql/response-limit.ts';
-import { characterBudget, mayAskBroker, spendCharacters, walk } from '../../../gateway/graphql/walk-limit.ts';
+import { characterBudget, mayQueryBroker, spendCharacters, walk } from '../../../gateway/graphql/walk-limit.ts';
 import { Broker, ControlProvider } from '../../brokers/broker-schema.ts';
 import { type BridgeConnectionView, type BridgeView, readConnections } from '../bridge-view.ts';
 import type { SysBridgeOrigin } from '../live/sys-bridges.ts';
@@ -117,25 +117,25 @@ export const Bridge = builder.objectRef<BridgeView>('Bridge').implement({
       description: `JSON Schema of the configuration. ${NOT_OVER_MQTT}.`,
       type: 'JSON',
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       args: { strict: t.arg.boolean({ description: STRICT, defaultValue: false }) },
       resolve: async (bridge, { strict }, context) =>
-        (await mayTell(bridge, strict, context)) ? context.services.bridges.schema(bridge) : null,
+        (await mayReturnText(bridge, strict, context)) ? context.services.bridges.schema(bridge) : null,
     }),
     config: t.field({
       description: `Whole, with \`***\` for each secret. ${NOT_OVER_MQTT}.`,
       type: 'JSON',
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       args: { strict: t.arg.boolean({ description: STRICT, defaultValue: false }) },
       resolve: async (bridge, { strict }, context) =>
-        (await mayTell(bridge, strict, context)) ? readConfig(bridge, context) : null,
+        (await mayReturnText(bridge, strict, context)) ? readConfig(bridge, context) : null,
     }),
     status: t.field({
       description: 'As its provider tells it: usually a list with one entry for each connection.',
       type: 'JSON',
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: async (bridge, _args, context) =>
         (await mayAsk(bridge, context)) ? context.services.bridges.status(bridge) : null,
     }),
@@ -143,7 +143,7 @@ export const Bridge = builder.objectRef<BridgeView>('Bridge').implement({
       description: 'Of the status, what has a name, in the order of the configuration.',
       type: [BridgeConnectionType],
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: async (bridge, _args, context) => {
         if (!(await mayAsk(bridge, context))) return null;
         return [...walk(context, readConnections(await context.services.bridges.status(bridge)))];
@@ -162,10 +162,13 @@ async function readConfig(bridge: BridgeView, context: RequestContext): Promise<
 
 /** Each is a question to the broker, of which a document may hold many. */
 const mayAsk = async ({ api }: BridgeView, context: object): Promise<boolean> =>
-  api === null || mayAskBroker(context, false);
+  api === null || mayQueryBroker(context, false);
 
-const mayTell = async (bridge: BridgeView, strict: boolean | null | undefined, context: object): Promise<boolean> =>
-  (bridge.api !== null || strict === true) && mayAsk(bridge, context);
+const mayReturnText = async (
+  bridge: BridgeView,
+  strict: boolean | null | undefined,
+  context: object,
+): Promise<boolean> => (bridge.api !== null || strict === true) && mayAsk(bridge, context);
 
 builder.interfaceFields(Broker, (t) => ({
   bridges: t.field({
@@ -173,14 +176,14 @@ builder.interfaceFields(Broker, (t) => ({
       'Those that this service runs, those that the broker has as plugins, and those that it has in its configuration file.',
     type: [Bridge],
     nullable: true,
-    complexity: QUESTION_COST,
+    complexity: BROKER_QUERY_COST,
     resolve: (broker, _args, { services }) => services.bridges.list(broker),
   }),
   bridge: t.field({
     description: 'Null when the broker has no such bridge.',
     type: Bridge,
     nullable: true,
-    complexity: QUESTION_COST,
+    complexity: BROKER_QUERY_COST,
     args: { id: t.arg.id({ description: 'As in `bridges`.', required: true }) },
     resolve: (broker, { id }, { services }) => services.bridges.find(broker, id),
   }),

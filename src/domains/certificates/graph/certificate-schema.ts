@@ -1,6 +1,6 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { Node } from '../../../gateway/graphql/node.ts';
-import { pageCost, QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { listConnection } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
@@ -193,7 +193,7 @@ builder.interfaceFields(Broker, (t) => ({
     description: 'Listeners of the broker, as the broker reports them now. Unix domain sockets are left out.',
     type: [BrokerListener],
     nullable: true,
-    complexity: QUESTION_COST,
+    complexity: BROKER_QUERY_COST,
     resolve: (broker, _args, { services }) => services.listeners.of(broker),
   }),
 }));

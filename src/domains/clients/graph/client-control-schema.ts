@@ -1,5 +1,5 @@
 import { builder, writesOnBroker } from '../../../gateway/graphql/builder.ts';
-import { QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import type { ServiceError } from '../../../platform/errors.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { DISCONNECT_STATUSES, DisconnectResult, DisconnectStatus } from '../control/bulk-disconnect.ts';
@@ -69,7 +69,7 @@ const reportFields = <T extends ClientReport>(t: ReportFields<T>) => ({
     description: CLIENT,
     type: ConnectedClient,
     nullable: true,
-    complexity: QUESTION_COST,
+    complexity: BROKER_QUERY_COST,
     resolve: ({ readClient }) => readClient(),
   }),
   broker: t.field({ description: BROKER, type: Broker, resolve: ({ broker }) => broker }),

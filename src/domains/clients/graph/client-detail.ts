@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../../gateway/context.ts';
-import { mayAskBroker } from '../../../gateway/graphql/walk-limit.ts';
+import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import type { ClientView } from '../client-view.ts';
 import type { ConnectedClientDetail } from '../inspect/inspect-data.ts';
 
@@ -10,6 +10,6 @@ export function detail<T>(
   read: (detail: ConnectedClientDetail) => T,
 ): T | Promise<T | null> {
   if (client.isDetailed) return read(client.known);
-  const mayAsk = () => mayAskBroker(context, client.isOneOfMany);
+  const mayAsk = () => mayQueryBroker(context, client.isOneOfMany);
   return client.readDetail(mayAsk).then((known) => known && read(known));
 }

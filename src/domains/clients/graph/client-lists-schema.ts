@@ -1,7 +1,7 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { guarded } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, partsLeftField, resumeArgument } from '../../../gateway/graphql/live-event.ts';
-import { pageCost, QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
+import { pageCost, BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ClientsEvent } from '../client-service.ts';
 import { refOf } from '../inspect/client-key.ts';
@@ -64,7 +64,7 @@ builder.interfaceFields(Broker, (t) => ({
     type: ConnectedClient,
     nullable: true,
     description: 'One client; null if the broker has no such client.',
-    complexity: QUESTION_COST,
+    complexity: BROKER_QUERY_COST,
     args: {
       clientId: t.arg.string({ required: true }),
       nodeId: t.arg.int({

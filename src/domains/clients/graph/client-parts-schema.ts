@@ -1,5 +1,5 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import type { ClientView } from '../client-view.ts';
 import {
   type ClientInflight,
@@ -59,7 +59,7 @@ export const ClientQueuesType = builder.objectRef<QueuesView>('ClientQueues').im
         const ofSingle = OF_SINGLE_CLIENTS.has(key);
         const field = t.float({
           nullable: true,
-          ...(ofSingle ? { complexity: QUESTION_COST } : {}),
+          ...(ofSingle ? { complexity: BROKER_QUERY_COST } : {}),
           resolve: ({ client, counts }, _args, context) =>
             counts[key] ?? (ofSingle ? detail(client, context, ({ queues }) => queues?.[key] ?? null) : null),
         });

@@ -1,6 +1,6 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
-import { mayAskBroker } from '../../../gateway/graphql/walk-limit.ts';
+import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ClientView } from '../client-view.ts';
 import type { ConnectedClientDetail } from '../inspect/inspect-data.ts';
@@ -36,7 +36,7 @@ function detailFields(t: ClientFields) {
     t.float({
       description,
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: (client, _args, context) => detail(client, context, (known) => known[key] ?? null),
     });
   return {
@@ -49,37 +49,37 @@ function detailFields(t: ClientFields) {
     keepalive: t.int({
       description: 'Seconds.',
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: (client, _args, context) => detail(client, context, ({ keepalive }) => keepalive ?? null),
     }),
     cleanSession: t.boolean({
       description: 'Whether the broker discards the session when the client reconnects.',
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: (client, _args, context) => detail(client, context, ({ cleanSession }) => cleanSession ?? null),
     }),
     tls: t.field({
       type: ClientTlsType,
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: (client, _args, context) => detail(client, context, ({ tls }) => tls ?? null),
     }),
     listener: t.field({
       type: ClientListenerType,
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: (client, _args, context) => detail(client, context, ({ listener }) => listener ?? null),
     }),
     will: t.field({
       type: ClientWillType,
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: (client, _args, context) => detail(client, context, ({ will }) => will ?? null),
     }),
     subscriptions: t.stringList({
       description: 'Topic filters.',
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: (client, _args, context) =>
         detail(client, context, ({ subscriptions }) => (subscriptions ? [...subscriptions] : null)),
     }),
@@ -87,13 +87,13 @@ function detailFields(t: ClientFields) {
       description: 'The subscriptions with QoS and options.',
       type: [ClientSubscriptionType],
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: (client, _args, context) => detail(client, context, subscriptionsOf),
     }),
     inflight: t.field({
       type: ClientInflightType,
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: (client, _args, context) => detail(client, context, ({ inflight }) => inflight ?? null),
     }),
   };
@@ -134,7 +134,7 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       nullable: true,
       resolve: async (client, _args, context) => {
         // One request for the whole list, so the length of the list does not matter.
-        const counts = await client.readQueues(() => mayAskBroker(context, false));
+        const counts = await client.readQueues(() => mayQueryBroker(context, false));
         return counts && { client, counts };
       },
     }),
@@ -156,7 +156,7 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       description:
         'Fields that are null because the source does not know them. Empty also if the client no longer exists.',
       type: [UnknownFieldType],
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: async (client, _args, context) =>
         (await detail(client, context, (known) => unknownFields(withListed(known, client), client.source))) ?? [],
     }),

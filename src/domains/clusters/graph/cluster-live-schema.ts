@@ -1,5 +1,5 @@
 import { builder, inProject } from '../../../gateway/graphql/builder.ts';
-import { followsOnlySeen, guarded } from '../../../gateway/graphql/guarded.ts';
+import { guarded, visibilityCheck } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import type { ClusterChange, ClusterEvent } from '../cluster-live.ts';
 import { ClusterNode, nodeViews } from './cluster-node-schema.ts';
@@ -57,7 +57,7 @@ builder.subscriptionFields((t) => ({
     },
     subscribe: (_root, { projectId, after }, context) => {
       const { services, viewer } = context;
-      return guarded(context, followsOnlySeen(context, projectId, services.clusters), (signal) =>
+      return guarded(context, visibilityCheck(context, projectId, services.clusters), (signal) =>
         services.clusterLive.watch(projectId, viewer?.brokers ?? null, { signal, after }),
       );
     },

@@ -1,5 +1,5 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { pageCost, QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { listConnection } from '../../../gateway/paging.ts';
 import { ERROR_STATUS, ServiceError } from '../../../platform/errors.ts';
@@ -89,13 +89,13 @@ Cluster.implement({
     state: t.field({
       description: 'State of the cluster, computed from the status of its nodes.',
       type: ClusterState,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: async (cluster, _args, { services }) => (await services.clusters.status(cluster)).state,
     }),
     nodes: t.field({
       description: 'Nodes of the cluster, sorted by `nodeId`.',
       type: [ClusterNode],
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: async (cluster, _args, context) => [
         ...walk(context, nodeViews(cluster, await context.services.clusters.status(cluster))),
       ],
@@ -148,7 +148,7 @@ builder.objectFields(Project, (t) => ({
   clusterHealth: t.field({
     description: 'Health of the clusters of the project, in order of creation.',
     type: [ClusterHealthType],
-    complexity: QUESTION_COST,
+    complexity: BROKER_QUERY_COST,
     resolve: ({ id }, _args, { services, viewer }) =>
       Promise.all(
         services.clusters
@@ -195,7 +195,7 @@ builder.interfaceFields(Broker, (t) => ({
       'The cluster node of this broker. For an entry that represents a cluster: the contact node, whose metrics, `$SYS` topics and license are returned for the cluster. Null if there is none or the caller may not see it.',
     type: ClusterNode,
     nullable: true,
-    complexity: QUESTION_COST,
+    complexity: BROKER_QUERY_COST,
     resolve: (broker, _args, context) => {
       const found = context.services.clusters.nodeOf(broker, context.viewer);
       return found && nodeView(found.cluster, found.node.nodeId, context);

@@ -1,5 +1,5 @@
 import { builder, writesOnBroker } from '../../../gateway/graphql/builder.ts';
-import { QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { DEFAULT_DEFINITION } from '../model/stream-definition.ts';
 import type { StreamWrite } from '../stream-service.ts';
@@ -105,7 +105,7 @@ const StreamPayload = builder.objectRef<StreamWrite>('StreamPayload').implement(
       description: 'As it is after that; null: somebody deleted it meanwhile.',
       type: Stream,
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: ({ readStream }) => readStream(),
     }),
     broker: t.field({ description: 'The one that did it.', type: Broker, resolve: ({ broker }) => broker }),

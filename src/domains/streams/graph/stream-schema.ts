@@ -1,7 +1,7 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { Node } from '../../../gateway/graphql/node.ts';
-import { pageCost, QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
-import { mayAskBroker } from '../../../gateway/graphql/walk-limit.ts';
+import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
+import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker, ControlProvider } from '../../brokers/broker-schema.ts';
 import type { StreamNodeState, StreamOnNode } from '../model/stream-nodes.ts';
@@ -170,9 +170,9 @@ export const Stream = builder.objectRef<StreamView>('Stream').implement({
       description:
         'Stored messages; an estimate, and a question to the broker, where a broker runs its streams itself. Null: it stores none.',
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: async (stream, _args, context) => {
-        if (stream.report === null && !(await mayAskBroker(context, false))) return null;
+        if (stream.report === null && !(await mayQueryBroker(context, false))) return null;
         return context.services.streams.messageCount(stream);
       },
     }),
@@ -216,7 +216,7 @@ builder.interfaceFields(Broker, (t) => ({
     description: 'Null when the broker has no such stream.',
     type: Stream,
     nullable: true,
-    complexity: QUESTION_COST,
+    complexity: BROKER_QUERY_COST,
     args: { name: t.arg.string({ description: 'As it was created with.', required: true }) },
     resolve: (broker, { name }, { services }) => services.streams.find(broker, name),
   }),

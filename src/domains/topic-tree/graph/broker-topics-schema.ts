@@ -1,5 +1,5 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { TopicTree } from './topic-tree-schema.ts';
 
@@ -12,7 +12,7 @@ builder.interfaceFields(Broker, (t) => ({
     description: `Which topics are in use. The first question begins to record them. ${NO_NODE}`,
     type: TopicTree,
     nullable: true,
-    complexity: QUESTION_COST,
+    complexity: BROKER_QUERY_COST,
     args: { nodeId: t.arg.int({ description: NODE }) },
     resolve: (broker, { nodeId }, { services: { topics } }) => {
       const place = topics.placeOf(broker, nodeId ?? null);
@@ -23,7 +23,7 @@ builder.interfaceFields(Broker, (t) => ({
     description: `One for each node. ${NO_NODES}`,
     type: [TopicTree],
     nullable: true,
-    complexity: { field: QUESTION_COST, multiplier: 3 },
+    complexity: { field: BROKER_QUERY_COST, multiplier: 3 },
     resolve: (broker, _args, { services: { topics } }) => {
       const nodes = topics.nodesOf(broker);
       return nodes && Promise.all(nodes.map((place) => topics.tree(place)));
@@ -32,7 +32,7 @@ builder.interfaceFields(Broker, (t) => ({
   topicTtl: t.int({
     description: `Seconds that a topic stays listed after its last use. ${NO_NODE}`,
     nullable: true,
-    complexity: QUESTION_COST,
+    complexity: BROKER_QUERY_COST,
     args: { nodeId: t.arg.int({ description: NODE }) },
     resolve: async (broker, { nodeId }, { services: { topics } }) => {
       const place = topics.placeOf(broker, nodeId ?? null);
@@ -42,7 +42,7 @@ builder.interfaceFields(Broker, (t) => ({
   topicTtls: t.intList({
     description: `The same of each node. ${NO_NODES}`,
     nullable: true,
-    complexity: QUESTION_COST,
+    complexity: BROKER_QUERY_COST,
     resolve: async (broker, _args, { services: { topics } }) => {
       const nodes = topics.nodesOf(broker);
       if (nodes === null) return null;

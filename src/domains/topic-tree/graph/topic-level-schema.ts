@@ -2,7 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { pageCost } from '../../../gateway/graphql/page-cost.ts';
-import { mayAskBroker, walk } from '../../../gateway/graphql/walk-limit.ts';
+import { mayQueryBroker, walk } from '../../../gateway/graphql/walk-limit.ts';
 import type { ListConnection } from '../../../gateway/paging.ts';
 import type { LevelsInput } from '../topic-service.ts';
 import type { LevelView, TopicPlace } from '../topic-view.ts';
@@ -71,7 +71,7 @@ TopicLevel.implement({
           const { level, kind } = parent;
           // Most levels of a page are at the end of their branch: nobody is asked for each of them.
           if (level.childCount === 0) return NO_LEVELS;
-          if (!(await mayAskBroker(context, false))) return null;
+          if (!(await mayQueryBroker(context, false))) return null;
           return levelsOf(parent, { ...args, kind, of: level.topic }, context, info);
         },
       },

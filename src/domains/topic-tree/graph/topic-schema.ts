@@ -3,7 +3,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { selects } from '../../../gateway/graphql/selects.ts';
-import { mayTell } from '../../../gateway/graphql/walk-limit.ts';
+import { mayReturnText } from '../../../gateway/graphql/walk-limit.ts';
 import type { TopicKind } from '../model/topic-recorder.ts';
 import type { TopicView } from '../topic-view.ts';
 
@@ -32,7 +32,7 @@ interface Preview {
 function previewOf(topic: TopicView, context: RequestContext): Preview | null {
   const { payload } = topic.recorded;
   if (payload === null || !context.services.topics.mayReadPayloads(topic, context.viewer)) return null;
-  if (!mayTell(context, payload.data.length)) return null;
+  if (!mayReturnText(context, payload.data.length)) return null;
   return { bytes: Buffer.from(payload.data, 'base64'), length: payload.bytes };
 }
 
@@ -55,7 +55,7 @@ export const Topic = builder.objectRef<TopicView>('Topic').implement({
   fields: (t) => ({
     topic: t.string({
       description: 'The whole topic, or filter.',
-      resolve: ({ recorded: { topic } }, _args, context) => (mayTell(context, topic.length) ? topic : ''),
+      resolve: ({ recorded: { topic } }, _args, context) => (mayReturnText(context, topic.length) ? topic : ''),
     }),
     messages: t.float({
       description: 'Messages since it is listed; of subscribed topics, how often it was subscribed to.',

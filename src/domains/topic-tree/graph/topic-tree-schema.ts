@@ -1,7 +1,7 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { COUNTED_BY_PAGE, pageCost, QUESTION_COST, SEARCH_COST } from '../../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST, COUNTED_BY_PAGE, pageCost, SEARCH_COST } from '../../../gateway/graphql/page-cost.ts';
 import { selects } from '../../../gateway/graphql/selects.ts';
-import { mayAskBroker, mayTell, walk } from '../../../gateway/graphql/walk-limit.ts';
+import { mayQueryBroker, mayReturnText, walk } from '../../../gateway/graphql/walk-limit.ts';
 import type { RecorderState } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
 import { countsOf, kindsIn, reasonOf, type TopicTreeView } from '../topic-view.ts';
@@ -111,12 +111,12 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
     count: t.int({
       description: `Topics that are listed. ${UNSEEN}`,
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       args: { kind: t.arg(kindArgument), prefix: t.arg.string({ description: PREFIX }) },
       resolve: async (tree, { kind, prefix }, context) => {
         const counts = countsOf(tree, kind ?? 'PUBLISHED');
         if (counts === null || prefix == null) return counts?.count ?? null;
-        return (await mayAskBroker(context, false)) ? context.services.topics.count(tree, { kind, prefix }) : null;
+        return (await mayQueryBroker(context, false)) ? context.services.topics.count(tree, { kind, prefix }) : null;
       },
     }),
     leftOut: t.float({
@@ -136,7 +136,7 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
         nullable: true,
         complexity: (args) => ({
           ...pageCost(args),
-          field: args.search == null && args.filter == null ? QUESTION_COST : SEARCH_COST,
+          field: args.search == null && args.filter == null ? BROKER_QUERY_COST : SEARCH_COST,
         }),
         args: {
           kind: t.arg(kindArgument),
@@ -146,7 +146,7 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
           offset: t.arg.int({ description: 'Entries left out at the start.' }),
         },
         resolve: async (tree, args, context, info) => {
-          if (countsOf(tree, args.kind ?? 'PUBLISHED') === null || !(await mayAskBroker(context, false))) return null;
+          if (countsOf(tree, args.kind ?? 'PUBLISHED') === null || !(await mayQueryBroker(context, false))) return null;
           const asked = { withPayloads: asksForPayloads(info), withCount: selects(info, 'totalCount') };
           const found = await context.services.topics.page(tree, context.viewer, { ...args, ...asked });
           return { ...found, edges: walk(context, found.edges) };
@@ -167,7 +167,7 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
             resolve: ({ edges }, _args, context) => {
               const names = edges.map(({ node }) => node.recorded.topic);
               const characters = names.reduce((sum, { length }) => sum + length, 0);
-              return mayTell(context, characters) ? names : [];
+              return mayReturnText(context, characters) ? names : [];
             },
           }),
         }),
@@ -188,7 +188,7 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
         },
         resolve: async (tree, args, context, info) => {
           const kind = args.kind ?? 'PUBLISHED';
-          if (countsOf(tree, kind) === null || !(await mayAskBroker(context, false))) return null;
+          if (countsOf(tree, kind) === null || !(await mayQueryBroker(context, false))) return null;
           return levelsOf(tree, { ...args, kind, of: args.of ?? null }, context, info);
         },
       },
@@ -198,14 +198,14 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
       description: 'Null: it is not listed.',
       type: Topic,
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       args: {
         topic: t.arg.string({ description: 'The whole topic, or filter.', required: true }),
         kind: t.arg(kindArgument),
       },
       resolve: async (tree, { topic, kind }, context) => {
         const known = kind ?? 'PUBLISHED';
-        if (countsOf(tree, known) === null || !(await mayAskBroker(context, false))) return null;
+        if (countsOf(tree, known) === null || !(await mayQueryBroker(context, false))) return null;
         return context.services.topics.find(tree, known, topic);
       },
     }),
@@ -213,9 +213,9 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
       description: 'How they are recorded.',
       type: TopicTreeSettingsType,
       nullable: true,
-      complexity: QUESTION_COST,
+      complexity: BROKER_QUERY_COST,
       resolve: async (tree, _args, context) =>
-        (await mayAskBroker(context, false)) ? context.services.topics.settings(tree) : null,
+        (await mayQueryBroker(context, false)) ? context.services.topics.settings(tree) : null,
     }),
   }),
 });

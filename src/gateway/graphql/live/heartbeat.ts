@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
 
-/** A reader may stand still for half a minute, as a suspended laptop does, and go on. */
-const SILENT_PINGS = 3;
+/** Maximum number of unanswered pings: a client may pause for half a minute, for example a suspended laptop. */
+const MAX_UNANSWERED = 3;
 
 /**
- * Whether anybody reads a WebSocket. A pong has to repeat a ping that waits for one (RFC 6455 5.5.3), which nobody can guess: clients
- * may send pongs unasked, and one that reads nothing would be taken for a reader.
+ * Detects WebSocket clients that no longer read. A pong must repeat the payload of a ping (RFC 6455 5.5.3), which is
+ * random here: clients may send pongs without a ping, so a pong alone does not show that a client reads.
  */
 export class Heartbeat {
   readonly #socket: WebSocket;
@@ -15,16 +15,16 @@ export class Heartbeat {
   constructor(socket: WebSocket) {
     this.#socket = socket;
     socket.on('pong', (data) => {
-      const place = this.#unanswered.indexOf(String(data));
-      // Pings that came together may be answered by one pong, to the last of them.
-      if (place >= 0) this.#unanswered = this.#unanswered.slice(place + 1);
+      const index = this.#unanswered.indexOf(String(data));
+      // A client may respond to several pings with one pong, to the last of them.
+      if (index >= 0) this.#unanswered = this.#unanswered.slice(index + 1);
     });
   }
 
-  /** Pings; cuts a socket that has left SILENT_PINGS unanswered. */
+  /** Sends a ping, or terminates the socket if MAX_UNANSWERED pings have no pong. */
   beat(): void {
     const socket = this.#socket;
-    if (this.#unanswered.length >= SILENT_PINGS) {
+    if (this.#unanswered.length >= MAX_UNANSWERED) {
       socket.terminate();
     } else if (socket.readyState === socket.OPEN) {
       const ping = randomUUID();

@@ -2,90 +2,93 @@ import type { Viewer } from '../../../platform/auth/viewer.ts';
 import type { RequestContext } from '../../context.ts';
 import { isLiveSource, type LiveSource } from '../../live/live-source.ts';
 import { GuardedSource } from '../guarded.ts';
-import type { SourceStream } from '../operations.ts';
-import { type ErrorPlace, type PublicError, publicError } from '../public-error.ts';
-import { PlainSource } from './plain-source.ts';
+import type { SourceStream } from '../operation.ts';
+import { type ErrorContext, type PublicError, publicError } from '../public-error.ts';
+import { AsyncIterableSource } from './async-iterable-source.ts';
 import { ResultText } from './result-text.ts';
-import type { SharedResults, Sharing } from './shared-results.ts';
+import type { ResultSharing, SharedResults } from './shared-results.ts';
 
 /**
- * The results of one subscription, in the order of its events, for whoever writes them somewhere; asked like a LiveSource.
+ * The results of one subscription, in the order of its events. They are read with `take` and `wait`, like a LiveSource.
  *
- * Sources that are no LiveSource share with nobody. A source that fails gives a last result that tells why. Rights that
- * change and still suffice move the subscription to the results of those rights; rights that end drop what is under way.
+ * Subscriptions with the same permissions share results, unless their source is not a LiveSource. If the source fails,
+ * the last result contains its error. When the caller's permissions change, the subscription joins the results of the
+ * new permissions; when they end, the pending result is dropped.
  */
 export class LiveResults {
   readonly #source: LiveSource<object>;
   readonly #guarded: GuardedSource<object> | null;
   readonly #stream: SourceStream;
   readonly #context: RequestContext;
-  readonly #sharing: Sharing;
-  readonly #place: ErrorPlace;
+  readonly #sharing: ResultSharing;
+  readonly #errorContext: ErrorContext;
   readonly #isAlone: boolean;
   #viewer: Viewer | null;
   #results: SharedResults;
-  /** What `take` gives next, made while it was waited for. */
-  #made: ResultText | null = null;
-  /** Changes with each result that is waited for, so that one which is not wanted any more is known. */
-  #making: object | null = null;
+  /** The next result, which was pending when `wait` was called. */
+  #ready: ResultText | null = null;
+  /** Identifies the pending result, so that a dropped one is recognised. `null` if no result is pending. */
+  #pending: object | null = null;
   #wake: (() => void) | null = null;
   #isOver = false;
   #failure: PublicError | null = null;
-  #isBroken: boolean;
-  #onBroken: (() => void) | null = null;
+  #isRevoked: boolean;
+  #onRevoked: (() => void) | null = null;
 
-  constructor(stream: SourceStream, context: RequestContext, sharing: Sharing, place: ErrorPlace) {
+  constructor(stream: SourceStream, context: RequestContext, sharing: ResultSharing, errorContext: ErrorContext) {
     const { source } = stream;
     this.#isAlone = !isLiveSource(source);
-    this.#source = isLiveSource(source) ? source : new PlainSource(source);
+    this.#source = isLiveSource(source) ? source : new AsyncIterableSource(source);
     this.#guarded = this.#source instanceof GuardedSource ? this.#source : null;
     this.#stream = stream;
     this.#context = context;
     this.#sharing = sharing;
-    this.#place = place;
+    this.#errorContext = errorContext;
     this.#viewer = this.#viewerNow();
     this.#results = sharing.join(stream, this.#viewer, context, this.#isAlone);
     const signal = this.#guarded?.signal;
-    this.#isBroken = signal?.aborted ?? false;
-    signal?.addEventListener('abort', () => this.#broken(), { once: true });
+    this.#isRevoked = signal?.aborted ?? false;
+    signal?.addEventListener('abort', () => this.#revoked(), { once: true });
   }
 
-  /** Nothing comes any more. */
+  /** Whether no further result follows. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** What the source ended with, if it was an error; the last result told it. */
+  /** The error that ended the source, which the last result contains. `null` if there is none. */
   get failure(): PublicError | null {
     return this.#failure;
   }
 
-  /** The rights have ended: whoever writes must not wait until somebody reads what is written. */
-  get isBroken(): boolean {
-    return this.#isBroken;
+  /**
+   * Whether the caller's permissions have ended. The last result must then be written even if the client does not read.
+   */
+  get isRevoked(): boolean {
+    return this.#isRevoked;
   }
 
-  /** Called, in another turn of the event loop, when the rights end. */
-  set onBroken(tell: () => void) {
-    this.#onBroken = tell;
-    if (this.#isBroken) this.#broken();
+  /** Called in a later event loop iteration when the permissions end. */
+  set onRevoked(callback: () => void) {
+    this.#onRevoked = callback;
+    if (this.#isRevoked) this.#revoked();
   }
 
-  /** The next result. Null: none now, or never again (`isOver`). */
+  /** The next result. `null` if there is none now, or, with `isOver`, none will follow. */
   take(): ResultText | null {
     if (this.#isOver) return null;
-    if (this.#isBroken) this.#drop();
-    if (this.#made !== null) {
-      const made = this.#made;
-      this.#made = null;
-      return made;
+    if (this.#isRevoked) this.#drop();
+    if (this.#ready !== null) {
+      const ready = this.#ready;
+      this.#ready = null;
+      return ready;
     }
-    if (this.#making !== null) return null;
+    if (this.#pending !== null) return null;
     let event: object | null;
     try {
       event = this.#source.take();
     } catch (error) {
-      this.#failure = publicError(error, this.#place);
+      this.#failure = publicError(error, this.#errorContext);
       this.end();
       return new ResultText({ errors: [this.#failure] });
     }
@@ -93,13 +96,13 @@ export class LiveResults {
       if (this.#source.isOver) this.end();
       return null;
     }
-    this.#followRights();
-    return this.#results.known(event) ?? this.#make(event);
+    this.#followPermissions();
+    return this.#results.cached(event) ?? this.#create(event);
   }
 
-  /** To be called once after `take` gave null; `wake` is called once. */
+  /** Call it once after `take` returned null. `wake` is called once. */
   wait(wake: () => void): void {
-    if (this.#making === null) this.#source.wait(wake);
+    if (this.#pending === null) this.#source.wait(wake);
     else this.#wake = wake;
   }
 
@@ -111,16 +114,18 @@ export class LiveResults {
     void this.#source.return();
   }
 
-  #make(event: object): ResultText | null {
-    const making = {};
-    this.#making = making;
-    const text = this.#results.make(event, (made) => {
-      if (this.#making !== making) return;
-      this.#making = null;
-      this.#made = made;
-      this.#wakeNow();
+  #create(event: object): ResultText | null {
+    const pending = {};
+    this.#pending = pending;
+    const text = this.#results.create(event, (created) => {
+      if (this.#pending !== pending) return;
+      this.#pending = null;
+      this.#ready = created;
+      const wake = this.#wake;
+      this.#wake = null;
+      wake?.();
     });
-    if (text !== null) this.#making = null;
+    if (text !== null) this.#pending = null;
     return text;
   }
 
@@ -128,30 +133,24 @@ export class LiveResults {
     return this.#guarded === null ? this.#context.viewer : this.#guarded.viewer;
   }
 
-  #followRights(): void {
+  #followPermissions(): void {
     const viewer = this.#viewerNow();
     if (viewer === this.#viewer) return;
     this.#viewer = viewer;
-    const before = this.#results;
+    const previous = this.#results;
     this.#results = this.#sharing.join(this.#stream, viewer, this.#context, this.#isAlone);
-    before.leave();
+    previous.leave();
   }
 
-  #broken(): void {
-    this.#isBroken = true;
-    this.#sharing.calls.add(() => this.#onBroken?.());
+  #revoked(): void {
+    this.#isRevoked = true;
+    this.#sharing.calls.add(() => this.#onRevoked?.());
   }
 
-  /** What is made or being made is not told any more. */
+  /** Drops the pending and the ready result. */
   #drop(): void {
-    this.#made = null;
-    this.#making = null;
+    this.#ready = null;
+    this.#pending = null;
     this.#wake = null;
-  }
-
-  #wakeNow(): void {
-    const wake = this.#wake;
-    this.#wake = null;
-    wake?.();
   }
 }

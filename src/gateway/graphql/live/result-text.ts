@@ -1,7 +1,10 @@
 import type { PublicResult } from '../public-error.ts';
 import { binaryOf } from './text-frame.ts';
 
-/** One result as JSON, for everybody who gets it. */
+/** Larger texts are not copied for each subscriber: thousands may get a snapshot at the same time. In characters. */
+const LARGE = 16_384;
+
+/** One result as JSON, shared by all of its subscribers. */
 export class ResultText {
   readonly text: string;
   #bytes: Buffer | null = null;
@@ -11,22 +14,20 @@ export class ResultText {
     this.text = JSON.stringify(result);
   }
 
-  /** The text in UTF-8, one buffer for all: nobody may change it. */
+  /** The text in UTF-8. The buffer is shared and must not be modified. */
   get bytes(): Buffer {
     this.#bytes ??= Buffer.from(this.text);
     return this.#bytes;
   }
 
-  /** The same bytes as a string, see binaryOf: for what is put together with other strings before it is written. */
+  /** The same bytes as a binary string, to be concatenated with other strings before it is written. */
   get binary(): string {
     this.#binary ??= binaryOf(this.text);
     return this.#binary;
   }
 
-  /** Too large to be copied for each who gets it: thousands may get a snapshot at the same time. */
+  /** Whether the text must be written from `bytes`, without a copy. */
   get isLarge(): boolean {
     return this.text.length > LARGE;
   }
 }
-
-const LARGE = 16_384;

@@ -1,12 +1,14 @@
 /**
- * Identical subscriptions (one operation, the same variables, the same rights) execute once for each event and write one text.
+ * Shares results among identical subscriptions: same operation, variables and permissions. Each event is executed once,
+ * and all of them write the same text.
  *
- * Results are made with the rights that all of them have and nobody's identity, see `sharedViewer`; a context of its own for each
- * event. INTERNAL_ERROR names no request of theirs, but an id that all of them are told.
+ * A result is created with the permissions that all subscriptions of the group have and without an identity (see
+ * `sharedViewer`), and with a new context per event. INTERNAL_ERROR contains an id of the group, not the id of a
+ * request.
  *
- * Bounds: results of at most MAX_TEXTS events and MAX_CHARACTERS characters are remembered, of all subscriptions together, the
- * least recently used go first and are made again for who comes later; besides, each group remembers its newest small one. What
- * one subscription alone gets is not remembered.
+ * Bounds: at most MAX_TEXTS results with MAX_CHARACTERS characters are cached for all subscriptions together. The least
+ * recently used are evicted, and created again for later readers. Each group also stores its newest small result.
+ * Results of a single subscription are not cached.
  */
 import { randomUUID } from 'node:crypto';
 import type { ExecutionResult } from 'graphql';
@@ -14,25 +16,26 @@ import { LRUCache } from 'lru-cache';
 import { rightsKey, sharedViewer, type Viewer } from '../../../platform/auth/viewer.ts';
 import { SlicedCalls } from '../../../platform/scheduling/sliced-task.ts';
 import type { RequestContext } from '../../context.ts';
-import type { MaybePromise, Operation, SourceStream } from '../operations.ts';
+import type { Operation, SourceStream } from '../operation.ts';
+import type { MaybePromise } from '../program.ts';
 import { type ErrorLog, publicError, publicResult } from '../public-error.ts';
 import { isTooLarge, ResponseTooLarge } from '../response-limit.ts';
-import { PlainEvent } from './plain-source.ts';
+import { WrappedEvent } from './async-iterable-source.ts';
 import { ResultText } from './result-text.ts';
 
 const MAX_TEXTS = 10_000;
 const MAX_CHARACTERS = 16_000_000;
 
-/** One event for one group. */
+/** One event of one group. */
 interface Entry {
-  /** Who waits while it is made; null: nobody makes it. */
+  /** Subscriptions that wait for the result. `null` if it is not being created. */
   waiting: ((text: ResultText) => void)[] | null;
 }
 
 type Texts = LRUCache<Entry, ResultText>;
 
-export class Sharing {
-  /** For all who wait for something that is not an event of their source. */
+export class ResultSharing {
+  /** Resumes subscriptions for reasons other than an event of their source. */
   readonly calls = new SlicedCalls();
   readonly #log: ErrorLog;
   readonly #groups = new WeakMap<Operation, Map<string, SharedResults>>();
@@ -46,7 +49,10 @@ export class Sharing {
     this.#log = log;
   }
 
-  /** The results for whoever has these rights now; to be left again. `isAlone`: with nobody else, as its caller. */
+  /**
+   * Joins the results for callers with the permissions of `viewer`; call `leave` at the end. With `isAlone` they are
+   * not shared and have the caller's identity.
+   */
   join(stream: SourceStream, viewer: Viewer | null, context: RequestContext, isAlone: boolean): SharedResults {
     const { operation, key } = stream;
     if (isAlone) return new SharedResults(this.#parts(stream, viewer, context), () => undefined);
@@ -55,18 +61,18 @@ export class Sharing {
       groups = new Map();
       this.#groups.set(operation, groups);
     }
-    const place = `${viewer === null ? '' : rightsKey(viewer)} ${key}`;
-    let group = groups.get(place);
+    const groupKey = `${viewer === null ? '' : rightsKey(viewer)} ${key}`;
+    let group = groups.get(groupKey);
     if (group === undefined) {
       const parts = this.#parts(stream, viewer && sharedViewer(viewer), {
         ...context,
         address: '',
         requestId: randomUUID(),
       });
-      group = new SharedResults(parts, () => groups.delete(place));
-      groups.set(place, group);
+      group = new SharedResults(parts, () => groups.delete(groupKey));
+      groups.set(groupKey, group);
     }
-    group.members += 1;
+    group.memberCount += 1;
     return group;
   }
 
@@ -85,11 +91,11 @@ interface SharedParts {
 }
 
 export class SharedResults {
-  members = 0;
+  memberCount = 0;
   readonly #parts: SharedParts;
   readonly #onEmpty: () => void;
   readonly #entries = new WeakMap<object, Entry>();
-  /** What all are told next, mostly. */
+  /** The newest small result, which most subscriptions read next. */
   #last: { readonly event: object; readonly text: ResultText } | null = null;
 
   constructor(parts: SharedParts, onEmpty: () => void) {
@@ -98,61 +104,64 @@ export class SharedResults {
   }
 
   leave(): void {
-    this.members -= 1;
-    if (this.members === 0) this.#onEmpty();
+    this.memberCount -= 1;
+    if (this.memberCount === 0) this.#onEmpty();
   }
 
-  /** What has been made of the event, if it is remembered. */
-  known(event: object): ResultText | null {
+  /** The cached result of the event, `null` if there is none. */
+  cached(event: object): ResultText | null {
     if (event === this.#last?.event) return this.#last.text;
     const entry = this.#entries.get(event);
     return entry === undefined ? null : (this.#parts.texts.get(entry) ?? null);
   }
 
-  /** For an event that is not known. At once where nothing is waited for; else null, and `onMade` gets it in another turn. */
-  make(event: object, onMade: (text: ResultText) => void): ResultText | null {
+  /**
+   * Creates the result of an event that is not cached. Returns it if the execution is synchronous. Otherwise returns
+   * null, and calls `onCreated` in a later event loop iteration.
+   */
+  create(event: object, onCreated: (text: ResultText) => void): ResultText | null {
     let entry = this.#entries.get(event);
     if (entry === undefined) {
       entry = { waiting: null };
       this.#entries.set(event, entry);
     }
     if (entry.waiting !== null) {
-      entry.waiting.push(onMade);
+      entry.waiting.push(onCreated);
       return null;
     }
-    const made = this.#run(event);
-    if (made instanceof ResultText) {
-      this.#remember(event, entry, made);
-      return made;
+    const created = this.#run(event);
+    if (created instanceof ResultText) {
+      this.#cache(event, entry, created);
+      return created;
     }
-    entry.waiting = [onMade];
-    void made.then((text) => this.#made(event, entry, text));
+    entry.waiting = [onCreated];
+    void created.then((text) => this.#settle(event, entry, text));
     return null;
   }
 
-  #made(event: object, entry: Entry, text: ResultText): void {
-    this.#remember(event, entry, text);
+  #settle(event: object, entry: Entry, text: ResultText): void {
+    this.#cache(event, entry, text);
     const waiting = entry.waiting ?? [];
     entry.waiting = null;
-    for (const tell of waiting) this.#parts.calls.add(() => tell(text));
+    for (const onCreated of waiting) this.#parts.calls.add(() => onCreated(text));
   }
 
-  #remember(event: object, entry: Entry, text: ResultText): void {
-    if (this.members < 2) return;
+  #cache(event: object, entry: Entry, text: ResultText): void {
+    if (this.memberCount < 2) return;
     this.#parts.texts.set(entry, text);
     if (!text.isLarge) this.#last = { event, text };
   }
 
   #run(event: object): MaybePromise<ResultText> {
     const { stream, viewer, context, log } = this.#parts;
-    const place = { requestId: context.requestId, log };
-    const refused = (error: unknown) => new ResultText({ errors: [publicError(error, place)] });
+    const errorContext = { requestId: context.requestId, log };
+    const refused = (error: unknown) => new ResultText({ errors: [publicError(error, errorContext)] });
     const written = (executed: ExecutionResult) => {
-      const result = publicResult(executed, place);
+      const result = publicResult(executed, errorContext);
       return isTooLarge(result) ? refused(new ResponseTooLarge()) : new ResultText(result);
     };
     try {
-      const result = stream.run(event instanceof PlainEvent ? event.value : event, { ...context, viewer });
+      const result = stream.run(event instanceof WrappedEvent ? event.value : event, { ...context, viewer });
       if (!(result instanceof Promise)) return written(result);
       return result.then(written).catch(refused);
     } catch (error) {

@@ -1,5 +1,7 @@
+const FINAL_TEXT = 0x81;
+
 /**
- * Head of a text message that a server sends in one frame, without a mask (RFC 6455 5.2): a string whose characters are the bytes.
+ * Header of an unmasked text frame from a server (RFC 6455 5.2), as a binary string: each character is one byte.
  */
 export function textFrameHead(bytes: number): string {
   if (bytes < 126) return String.fromCharCode(FINAL_TEXT, bytes);
@@ -9,9 +11,7 @@ export function textFrameHead(bytes: number): string {
   return head.toString('latin1');
 }
 
-const FINAL_TEXT = 0x81;
-
-/** The bytes of a text in UTF-8, each as the character of that number. */
+/** The UTF-8 bytes of a text as a binary string: each character is one byte. */
 export function binaryOf(text: string): string {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1');
 }

@@ -4,33 +4,33 @@ import type { WebSocket } from 'ws';
 import type { Hold } from '../../../platform/limits/byte-budget.ts';
 import { MAX_ANONYMOUS_BODY_BYTES, PIECE_BYTES, type Traffic, UNCOUNTED_BYTES } from '../../http/traffic.ts';
 
-/** While more than this waits to be sent, the socket is not read and no operation starts. In bytes. */
+/** Beyond this number of unsent bytes the socket is not read and no operation starts. */
 const MAX_UNSENT_BYTES = 1_048_576;
-/** Fewer bytes of results of queries are not counted: the buffers of the operating system take them. */
+/** Fewer bytes of query results are not counted: the buffers of the operating system hold them. */
 const UNCOUNTED_UNSENT_BYTES = 65_536;
 
-/** RFC 6455 7.4.1 and the registry it founds. */
+/** Close codes of the IANA registry (RFC 6455 7.4.1). */
 const TOO_BIG = 1009;
 const TRY_AGAIN_LATER = 1013;
 
-export interface WebSocketFlowOptions {
+interface WebSocketFlowOptions {
   readonly socket: WebSocket;
   /** The upgrade request; its socket is the connection below the WebSocket. */
   readonly req: IncomingMessage;
   readonly traffic: Traffic;
-  /** The caller whose valid credentials came with the socket. `null`: none came, so messages are smaller. */
+  /** The caller with valid credentials. `null` if there are none, which makes the maximum message smaller. */
   readonly viewer: () => { readonly id: string } | null;
-  /** Handles a message. Resolves when the operation that it started is over. Never rejects. */
+  /** Handles a message. Resolves when the operation that it started is complete. Never rejects. */
   readonly handle: (text: string) => Promise<void>;
 }
 
 /**
  * Flow control of one WebSocket, in both directions.
  *
- * Messages are handled one after the other, in the turns of OperationStarts. While one waits, or the client does not take what was
- * written, the socket is not read. Bytes of messages count from their first fragment until their operations are over, results of
- * queries until the client takes them. A socket that loses its room in a budget is closed: with 1013 for what it sends, at once for
- * what it does not take.
+ * Messages are handled one after the other, as OperationStarts schedules them. The socket is not read while a message
+ * waits or the client does not receive what was written. Bytes of messages count from the first fragment until the
+ * operation is complete, results of queries until the client has received them. A socket that exceeds a budget is
+ * closed: with 1013 for received bytes, immediately for unsent bytes.
  */
 export class WebSocketFlow {
   readonly #options: WebSocketFlowOptions;
@@ -50,7 +50,7 @@ export class WebSocketFlow {
     this.#connection = req.socket;
     this.#network = traffic.networkOf(req);
     socket.on('message', (data) => this.#receive(data as Buffer));
-    // After the listener of ws, which has taken the piece by then.
+    // ws registered its listener before and has handled the chunk by now.
     req.socket.on('data', () => this.#arrived());
     req.socket.on('drain', () => this.#proceed());
     socket.once('close', () => {
@@ -60,7 +60,7 @@ export class WebSocketFlow {
     });
   }
 
-  /** Sends a message of the protocol. Resolves when the connection has taken it, or is closed. */
+  /** Sends a message of the protocol. Resolves when it is written to the connection, or the connection is closed. */
   send(text: string): Promise<void> {
     const { socket } = this.#options;
     return new Promise((resolve) => {
@@ -94,7 +94,7 @@ export class WebSocketFlow {
     } else this.#pace();
   }
 
-  /** Starts what waits next, if it may start. */
+  /** Starts the next waiting message if possible. */
   #proceed(): void {
     const { socket, traffic, viewer, handle } = this.#options;
     if (!this.#isStarting && !this.#isBehind && this.#waiting.length > 0) {
@@ -114,7 +114,7 @@ export class WebSocketFlow {
         this.#isStarting = false;
         this.#proceed();
       };
-      // Refused because the socket is closing: nothing starts any more.
+      // Refused because the socket is closing.
       const refused = () => this.#clear();
       const caller = { viewer: viewer(), address: this.#network };
       traffic.starts.run(caller, start, () => socket.readyState === socket.OPEN).then(started, refused);
@@ -140,8 +140,8 @@ export class WebSocketFlow {
   }
 
   /**
-   * Bytes of a message that is not whole yet, and what its fragments occupy. ws has no public way to see them; these fields of its
-   * receiver are those of 8.23.
+   * Bytes of an incomplete message and the memory of its fragments. ws 8.23 has no public API for them, so private
+   * fields of its receiver are read.
    */
   get #partialBytes(): number {
     const { _receiver: receiver } = this.#options.socket as unknown as { readonly _receiver?: Receiver };
@@ -157,7 +157,7 @@ export class WebSocketFlow {
     const counted = bytes > UNCOUNTED_BYTES ? bytes : 0;
     if (counted === 0 && this.#received === null) return true;
     const refuse = () => {
-      socket.close(TRY_AGAIN_LATER, 'Too many bytes of requests are under way');
+      socket.close(TRY_AGAIN_LATER, 'Too many bytes of requests are in progress');
       socket.terminate();
     };
     this.#received ??= traffic.requests.hold(this.#network, refuse);

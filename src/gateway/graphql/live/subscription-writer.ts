@@ -3,65 +3,68 @@ import type { PublicError } from '../public-error.ts';
 import type { LiveResults } from './live-results.ts';
 import type { ResultText } from './result-text.ts';
 
-/** Where the results of one subscription go. */
-export interface Sink {
-  /** False: enough waits to be sent. */
+/** Destination of the results of one subscription. */
+export interface ResultSink {
+  /** Whether the sink accepts results. `false` if too much is unsent. */
   readonly isReady: boolean;
-  /** `wake` is called once, when it is ready again; never if it closes before. Several wait in the order in which they came. */
+  /**
+   * Calls `wake` once when the sink is ready again, in the order of the calls. It is not called if the sink closes
+   * before.
+   */
   whenReady(wake: () => void): void;
   write(result: ResultText): void;
-  /** Nothing is written for now: what was may be held back until this is called. */
+  /** Sends the written results. A sink may buffer them until this is called. */
   flush(): void;
-  /** Nothing comes any more. `failure`: what the last result told. */
+  /** No further result follows. `failure` is the error in the last result, `null` if there is none. */
   end(failure: PublicError | null): void;
 }
 
-/** Results written without a pause; then others have their turn. */
+/** Maximum number of results that one subscription writes without a pause. */
 const MAX_RUN = 64;
-/** The same in milliseconds: parts of a large snapshot take several each. */
+/** Maximum time of these results in milliseconds: each part of a large snapshot takes several. */
 const MAX_RUN_MS = 10;
 
 /**
- * Moves results of one subscription to its sink, as long as that takes them. What the sink does not take stays where it is
- * bounded: in what the source keeps.
+ * Writes the results of one subscription to its sink while the sink is ready. Other events wait in the history of the
+ * source, which is bounded.
  */
-export class Pump {
+export class SubscriptionWriter {
   readonly #results: LiveResults;
-  readonly #sink: Sink;
+  readonly #sink: ResultSink;
   readonly #calls: SlicedCalls;
   #hasStopped = false;
 
-  constructor(results: LiveResults, sink: Sink, calls: SlicedCalls) {
+  constructor(results: LiveResults, sink: ResultSink, calls: SlicedCalls) {
     this.#results = results;
     this.#sink = sink;
     this.#calls = calls;
   }
 
   start(): void {
-    this.#results.onBroken = this.#run;
+    this.#results.onRevoked = this.#run;
     this.#run();
   }
 
-  /** The reader is gone. */
+  /** Call it when the sink is closed. */
   stop(): void {
     this.#hasStopped = true;
     this.#results.end();
   }
 
   readonly #run = (): void => {
-    this.#move();
+    this.#write();
     this.#sink.flush();
   };
 
-  #move(): void {
+  #write(): void {
     const results = this.#results;
     let until = Number.POSITIVE_INFINITY;
     for (let written = 0; !this.#hasStopped; written++) {
-      if (!this.#sink.isReady && !results.isBroken) {
+      if (!this.#sink.isReady && !results.isRevoked) {
         this.#sink.whenReady(this.#run);
         return;
       }
-      // Mostly there is one result and then none: that takes no look at the clock.
+      // Usually there is one result: then the clock is not read.
       if (written === 2) until = performance.now() + MAX_RUN_MS;
       else if (written === MAX_RUN || (written > 2 && performance.now() > until)) {
         this.#calls.add(this.#run);

@@ -1,7 +1,7 @@
 import { type LiveSource, nextOf, OVER } from '../../live/live-source.ts';
 
-/** An event of a source that may be anything. */
-export class PlainEvent {
+/** Object around an event of any type. */
+export class WrappedEvent {
   readonly value: unknown;
 
   constructor(value: unknown) {
@@ -10,12 +10,12 @@ export class PlainEvent {
 }
 
 /**
- * Any async iterable as a LiveSource. One event is read at a time, when it is asked for; a turn of the event loop lies between
- * two, since a source that always has an event would keep it from everything else.
+ * Any async iterable as a LiveSource. Events are read on demand, one per event loop iteration: a source that always has
+ * an event would otherwise block the event loop.
  */
-export class PlainSource implements LiveSource<PlainEvent> {
+export class AsyncIterableSource implements LiveSource<WrappedEvent> {
   readonly #events: AsyncIterator<unknown>;
-  #event: PlainEvent | null = null;
+  #event: WrappedEvent | null = null;
   #failure: { readonly error: unknown } | null = null;
   #isReading = false;
   #hasEnded = false;
@@ -29,7 +29,7 @@ export class PlainSource implements LiveSource<PlainEvent> {
     return this.#hasEnded && this.#event === null && this.#failure === null;
   }
 
-  take(): PlainEvent | null {
+  take(): WrappedEvent | null {
     if (this.#failure !== null) {
       const { error } = this.#failure;
       this.#failure = null;
@@ -46,17 +46,17 @@ export class PlainSource implements LiveSource<PlainEvent> {
     else setImmediate(wake);
   }
 
-  next(): Promise<IteratorResult<PlainEvent, undefined>> {
-    return nextOf<PlainEvent>(this);
+  next(): Promise<IteratorResult<WrappedEvent, undefined>> {
+    return nextOf<WrappedEvent>(this);
   }
 
-  /** Does not wait for the source: a generator ends with its next event. */
+  /** Does not wait for the source: a generator ends only with its next event. */
   async return(): Promise<IteratorReturnResult<undefined>> {
     this.#hasEnded = true;
     this.#event = null;
     this.#failure = null;
     this.#settle();
-    // Nobody is left to hear that leaving failed.
+    // An error of the source has no reader any more.
     void this.#events.return?.().catch(() => undefined);
     return OVER;
   }
@@ -71,7 +71,7 @@ export class PlainSource implements LiveSource<PlainEvent> {
     this.#events.next().then(
       ({ done, value }) => {
         if (done) this.#hasEnded = true;
-        else if (!this.#hasEnded) this.#event = new PlainEvent(value);
+        else if (!this.#hasEnded) this.#event = new WrappedEvent(value);
         this.#settle();
       },
       (error: unknown) => {

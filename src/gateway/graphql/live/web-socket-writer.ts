@@ -3,18 +3,20 @@ import type { WebSocket } from 'ws';
 import type { ResultText } from './result-text.ts';
 import { textFrameHead } from './text-frame.ts';
 
-/** More than this waiting to be sent: subscriptions write no more until the socket has taken nearly all of it. In bytes. */
+/** High-water mark: beyond this number of unsent bytes, subscriptions stop writing. */
 const HIGH_MARK = 65_536;
+/** Low-water mark: at this number of unsent bytes, subscriptions write again. */
 const LOW_MARK = 16_384;
 
 /**
- * What all subscriptions of one WebSocket write to, as messages of graphql-transport-ws; each in its turn.
+ * Writes the results of all subscriptions of one WebSocket, as messages of graphql-transport-ws. Subscriptions that
+ * wait for the socket take turns.
  *
- * Frames go past `ws` to its connection, as strings of bytes: `ws` makes a buffer for each head and a write of each part, and Node
- * copies a string to the kernel without a buffer. `ws` writes its own frames whole and at once, since nothing is compressed, so
- * ours come between them.
+ * Frames are written to the connection directly, as binary strings. `ws` 8.23 would allocate a buffer for each header
+ * and write each part separately, and Node passes a string to the kernel without a buffer. `ws` writes its own frames
+ * completely and synchronously, because nothing is compressed, so frames of this writer never split them.
  */
-export class WebSocketOutlet {
+export class WebSocketWriter {
   readonly #socket: WebSocket;
   readonly #connection: Duplex;
   #waiting: (() => void)[] = [];
@@ -35,10 +37,13 @@ export class WebSocketOutlet {
     this.#waiting.push(wake);
   }
 
-  /** `prefix`: from the brace to the payload, as a string of bytes. `flush` has to follow in the same turn of the event loop. */
+  /**
+   * Adds the message of one result. `prefix` is the start of the message up to its payload, as a binary string. `flush`
+   * must follow in the same event loop iteration.
+   */
   next(prefix: string, result: ResultText): void {
     if (result.isLarge) {
-      this.#nextLarge(prefix, result.bytes);
+      this.#writeLarge(prefix, result.bytes);
       return;
     }
     const { binary } = result;
@@ -46,18 +51,21 @@ export class WebSocketOutlet {
     if (this.#unwritten.length > LOW_MARK) this.flush();
   }
 
-  /** What came since the last time goes out in one piece. */
+  /** Writes all added messages in one piece. */
   flush(): void {
     if (this.#unwritten === '') return;
-    // After a close frame nothing may follow.
+    // No frame may follow a close frame.
     if (this.#isOpen) this.#connection.write(this.#unwritten, 'latin1');
     this.#unwritten = '';
   }
 
-  /** To be called now and then: control frames fill the socket without a word. */
+  /**
+   * Resumes waiting subscriptions. Call it from time to time: control frames of `ws` fill the connection without a
+   * `drain` event.
+   */
   readonly drained = (): void => {
     if (this.#waiting.length === 0 || this.#connection.writableLength > LOW_MARK) return;
-    // Who is woken writes until there is enough again, and then waits behind the others.
+    // A subscription writes until the connection is full, and then waits behind the others.
     while (this.isReady) {
       const wake = this.#waiting.shift();
       if (wake === undefined) return;
@@ -65,8 +73,8 @@ export class WebSocketOutlet {
     }
   };
 
-  /** The bytes stay the same memory for everybody. */
-  #nextLarge(prefix: string, bytes: Buffer): void {
+  /** Writes the shared bytes without copying them. */
+  #writeLarge(prefix: string, bytes: Buffer): void {
     this.flush();
     if (!this.#isOpen) return;
     const connection = this.#connection;

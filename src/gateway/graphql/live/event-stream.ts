@@ -1,73 +1,78 @@
 /**
- * Operations as server-sent events: graphql-sse's "distinct connections mode"
- * (https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md), by POST with JSON or by GET, one stream for each. Queries and
- * mutations are answered by a stream of one event, with the status that they have elsewhere. So is a subscription that is refused when
- * it starts, with 200: graphql-sse's client takes another status for a fault of the network, and tries again instead of telling.
+ * Operations over server-sent events, in the "distinct connections mode" of graphql-sse: one stream per operation, by
+ * POST with JSON or by GET (https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md).
  *
- * A comment every `keepAliveMs` keeps proxies from ending a quiet stream. Nothing here needs HTTP/1.1: towards HTTP/1.0, which
- * nginx speaks unless told otherwise, the stream ends with its connection. Bounds: as for WebSockets, see WebSocketOutlet; a
- * reader that takes nothing of what waits while four comments were due is cut.
+ * Queries and mutations get a stream of one event, with the status of GraphQL over HTTP. A subscription that is refused
+ * gets one event with status 200: the client of graphql-sse treats any other status as a network failure and retries
+ * instead of reporting the error.
+ *
+ * A comment every `keepAliveMs` keeps proxies from closing a stream without events. HTTP/1.0, the default of nginx
+ * towards upstreams, is supported: the stream then ends with its connection. Bounds: those of `HIGH_MARK`; a client
+ * that receives nothing while SILENT_COMMENTS comments are due is disconnected.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../../platform/errors.ts';
 import { QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { RequestContext } from '../../context.ts';
 import { maxBodyBytesOf, type Traffic } from '../../http/traffic.ts';
-import type { Answer, Endpoint } from '../endpoint.ts';
-import { acceptedType, EVENT_STREAM, headersFor, JSON_TYPE, readBody, statusOf, writeAnswer } from '../http.ts';
-import type { MaybePromise } from '../operations.ts';
+import type { Endpoint, GraphqlResponse } from '../endpoint.ts';
+import { acceptedType, EVENT_STREAM, headersFor, JSON_TYPE, readBody, statusOf, writeResponse } from '../http.ts';
+import { parseBody } from '../json-post.ts';
+import type { MaybePromise } from '../program.ts';
 import { publicError } from '../public-error.ts';
-import { parseBody } from '../short-road.ts';
 import { LiveResults } from './live-results.ts';
-import { Pump, type Sink } from './pump.ts';
 import type { ResultText } from './result-text.ts';
+import { type ResultSink, SubscriptionWriter } from './subscription-writer.ts';
 
-export interface EventStreamOptions {
+interface EventStreamOptions {
   readonly endpoint: Endpoint;
   readonly maxBodyBytes: number;
   readonly traffic: Traffic;
-  /** Throws UNAUTHORIZED and what else makes a context impossible. */
+  /** Creates the context of a request. Errors: UNAUTHORIZED and others that refuse the request. */
   readonly contextFor: (req: IncomingMessage) => MaybePromise<RequestContext>;
-  /** Between comments, in milliseconds. */
+  /** Interval between comments in milliseconds. */
   readonly keepAliveMs: number;
 }
 
-/** More than this waiting to be sent: no more is written until all of it has gone. In bytes. */
+/** High-water mark: beyond this number of unsent bytes nothing is written until all of them are sent. */
 const HIGH_MARK = 65_536;
 const SILENT_COMMENTS = 4;
-/** Buffering proxies would keep events back until they have some kilobytes of them. */
+/** `x-accel-buffering` stops nginx from collecting some kilobytes of events before it forwards them. */
 const HEADERS = { 'content-type': EVENT_STREAM, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
 
-/** Answers one request; never throws, never rejects. */
-export async function eventStreamRoad(
+/** Responds to one request. Never rejects. */
+export async function serveEventStream(
   req: IncomingMessage,
   res: ServerResponse,
   options: EventStreamOptions,
 ): Promise<void> {
   const { endpoint, contextFor } = options;
-  const place = { requestId: String(req.headers['x-request-id']), log: endpoint.log };
-  const refusal = (error: unknown): Answer => ({ result: { errors: [publicError(error, place)] }, wellFormed: false });
+  const errorContext = { requestId: String(req.headers['x-request-id']), log: endpoint.log };
+  const refusal = (error: unknown): GraphqlResponse => ({
+    result: { errors: [publicError(error, errorContext)] },
+    wellFormed: false,
+  });
   let context: RequestContext;
   try {
     context = await contextFor(req);
   } catch (error) {
-    writeAnswer(res, refusal(error), acceptedType(req.headers.accept) ?? JSON_TYPE);
+    writeResponse(res, refusal(error), acceptedType(req.headers.accept) ?? JSON_TYPE);
     return;
   }
   try {
     const body = req.method === 'GET' ? null : await bodyOf(req, res, context, options);
     const isWanted = () => !res.destroyed;
-    const answer = await new Promise<Answer | LiveResults>((resolve, reject) => {
+    const response = await new Promise<GraphqlResponse | LiveResults>((resolve, reject) => {
       const start = () => {
         const params = body === null ? paramsOf(req) : parseBody(body);
         resolve(endpoint.start(params, context, { queriesOnly: body === null }));
       };
       options.traffic.starts.run(context, start, isWanted).catch(reject);
     });
-    if (answer instanceof LiveResults) stream(res, answer, options);
-    else writeOne(res, answer, options.traffic);
+    if (response instanceof LiveResults) stream(res, response, options);
+    else writeOne(res, response, options.traffic);
   } catch (error) {
-    // The client left before its turn came.
+    // The client disconnected before the operation started.
     if (error instanceof QueueFull) return;
     writeOne(res, refusal(error), options.traffic);
   }
@@ -86,7 +91,7 @@ async function bodyOf(
   return body;
 }
 
-/** As GraphQL over HTTP has them for GET. */
+/** Reads the parameters of a GET request as GraphQL over HTTP defines them. */
 function paramsOf(req: IncomingMessage): unknown {
   const search = new URL(req.url ?? '', 'http://localhost').searchParams;
   const json = (name: string): unknown => {
@@ -94,7 +99,7 @@ function paramsOf(req: IncomingMessage): unknown {
     try {
       return text === null || text === '' ? undefined : JSON.parse(text);
     } catch (cause) {
-      throw new ServiceError('INVALID', `"${name}" is not JSON`, { cause });
+      throw new ServiceError('INVALID', `The query parameter "${name}" is not valid JSON`, { cause });
     }
   };
   return {
@@ -105,11 +110,11 @@ function paramsOf(req: IncomingMessage): unknown {
   };
 }
 
-function writeOne(res: ServerResponse, answer: Answer, traffic: Traffic): void {
+function writeOne(res: ServerResponse, response: GraphqlResponse, traffic: Traffic): void {
   if (res.headersSent || res.destroyed) return;
-  const status = answer.isRefusedStream ? 200 : statusOf(answer, JSON_TYPE);
+  const status = response.isRefusedStream ? 200 : statusOf(response, JSON_TYPE);
   res.writeHead(status, { ...headersFor(status, JSON_TYPE), ...HEADERS });
-  const text = JSON.stringify(answer.result);
+  const text = JSON.stringify(response.result);
   traffic.responding(res, text.length);
   res.end(`event: next\ndata: ${text}\n\n${COMPLETE}`);
 }
@@ -130,25 +135,25 @@ function stream(res: ServerResponse, results: LiveResults, { endpoint, keepAlive
   res.on('drain', () => {
     silent = 0;
   });
-  const sink: Sink = {
+  const sink: ResultSink = {
     get isReady() {
       return res.writableLength < HIGH_MARK && !res.destroyed;
     },
-    // Node tells of it: less than this many bytes already made `write` answer false.
+    // Node emits `drain`: `write` returns false at fewer bytes than HIGH_MARK.
     whenReady: (wake) => res.once('drain', wake),
     write: (result) => writeEvent(res, result),
-    // Node holds back what is written in one turn of the event loop.
+    // Node buffers what is written in one event loop iteration.
     flush: () => undefined,
     end: () => res.end(COMPLETE),
   };
-  const pump = new Pump(results, sink, endpoint.sharing.calls);
+  const writer = new SubscriptionWriter(results, sink, endpoint.sharing.calls);
   res.once('close', () => {
     clearInterval(comments);
-    pump.stop();
+    writer.stop();
   });
   res.writeHead(200, HEADERS);
   res.write(':\n\n');
-  pump.start();
+  writer.start();
 }
 
 function writeEvent(res: ServerResponse, result: ResultText): void {

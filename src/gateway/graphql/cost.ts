@@ -1,0 +1,92 @@
+import { complexityFromQuery } from '@pothos/plugin-complexity';
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { ServiceError } from '../../platform/errors.ts';
+import type { Variables } from './document.ts';
+
+/** Maximum number of cached costs per operation, each for other values of variables. */
+const MAX_CACHED = 20;
+
+/** The cost of one operation, cached by the values of the variables that it depends on. */
+export class Cost {
+  readonly #schema: GraphQLSchema;
+  readonly #document: DocumentNode;
+  readonly #limit: number;
+  readonly #variables: readonly string[];
+  readonly #cached = new LRUCache<string, number>({ max: MAX_CACHED });
+  #fixed: number | undefined;
+
+  constructor(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode, limit: number) {
+    this.#schema = schema;
+    this.#limit = limit;
+    this.#document = {
+      kind: Kind.DOCUMENT,
+      definitions: [operation, ...document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION)],
+    };
+    this.#variables = costVariables(schema, this.#document);
+  }
+
+  /**
+   * Errors: RATE_LIMITED, and those of an invalid argument that the cost depends on. `coerced` are the coerced values
+   * of `sent`.
+   */
+  check(context: object, sent: Variables, coerced: Variables): void {
+    const actual = this.#of(context, sent, coerced);
+    if (actual <= this.#limit) return;
+    const words = `The operation costs ${actual}, the maximum is ${this.#limit}: select fewer fields or smaller pages`;
+    throw new ServiceError('RATE_LIMITED', words, { info: { limit: this.#limit, actual } });
+  }
+
+  #of(context: object, variables: Variables, coerced: Variables): number {
+    if (this.#variables.length === 0) {
+      this.#fixed ??= this.#calculate(context, variables);
+      return this.#fixed;
+    }
+    // Coerced values, because an absent variable may have a default.
+    const key = JSON.stringify(this.#variables.map((name) => (name in coerced ? [coerced[name]] : [])));
+    const cached = this.#cached.get(key);
+    if (cached !== undefined) return cached;
+    const cost = this.#calculate(context, variables);
+    if (key.length < 200) this.#cached.set(key, cost);
+    return cost;
+  }
+
+  #calculate(context: object, variables: Variables): number {
+    const { complexity } = complexityFromQuery(this.#document, {
+      schema: this.#schema,
+      ctx: context,
+      variables: { ...variables },
+    });
+    return complexity;
+  }
+}
+
+/** Variables in arguments of fields whose complexity is a function of their arguments. */
+function costVariables(schema: GraphQLSchema, document: DocumentNode): readonly string[] {
+  const names = new Set<string>();
+  const types = new TypeInfo(schema);
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      Field(node) {
+        if (typeof types.getFieldDef()?.extensions.complexity !== 'function') return;
+        for (const argument of node.arguments ?? []) {
+          visit(argument, {
+            Variable: ({ name }) => {
+              names.add(name.value);
+            },
+          });
+        }
+      },
+    }),
+  );
+  return [...names];
+}

@@ -1,0 +1,58 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type InlineFragmentNode,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
+  visit,
+} from 'graphql';
+
+export type Variables = Readonly<Record<string, unknown>>;
+
+/** The document cannot be compiled; graphql-js executes it. */
+export class NotCompilable extends Error {
+  override readonly name = 'NotCompilable';
+}
+
+export const NO_VARIABLES: Variables = Object.freeze({});
+
+export function operationOf(document: DocumentNode, name?: string | null): OperationDefinitionNode | null {
+  const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
+  if (name === undefined || name === null) return operations.length === 1 ? (operations[0] ?? null) : null;
+  return operations.find((operation) => operation.name?.value === name) ?? null;
+}
+
+/** Boolean variables that decide `@skip` and `@include`, in a stable order. */
+export function conditionVariables(document: DocumentNode): readonly string[] {
+  const names = new Set<string>();
+  visit(document, {
+    Directive({ name, arguments: args }) {
+      if (name.value !== 'skip' && name.value !== 'include') return;
+      for (const { value } of args ?? []) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
+    },
+  });
+  return [...names].sort();
+}
+
+export function onlyOperation(document: DocumentNode, operation: OperationDefinitionNode): DocumentNode {
+  const definitions = document.definitions.filter(
+    (definition) => definition === operation || definition.kind === Kind.FRAGMENT_DEFINITION,
+  );
+  return { kind: Kind.DOCUMENT, definitions };
+}
+
+/** Removes the selections that `@skip` and `@include` exclude. */
+export function withoutConditions(document: DocumentNode, conditions: Variables): DocumentNode {
+  const decide = (node: FieldNode | InlineFragmentNode | SelectionNode) => {
+    for (const { name, arguments: args } of node.directives ?? []) {
+      const value = args?.find((argument) => argument.name.value === 'if')?.value;
+      const holds =
+        value?.kind === Kind.VARIABLE ? conditions[value.name.value] : value?.kind === Kind.BOOLEAN && value.value;
+      if (name.value === 'skip' && holds === true) return null;
+      if (name.value === 'include' && holds !== true) return null;
+    }
+    return node.directives?.length ? { ...node, directives: [] } : undefined;
+  };
+  return visit(document, { Field: decide, InlineFragment: decide, FragmentSpread: decide });
+}

@@ -1,0 +1,45 @@
+import { type ExecutionResult, type GraphQLSchema, OperationTypeNode, parse, validate } from 'graphql';
+import { NO_VARIABLES, operationOf, type Variables } from './document.ts';
+import { type LeafOptions, type MaybePromise, Program } from './program.ts';
+import { isRefusal, VariableReader } from './variables.ts';
+import { guardLists } from './whole-lists.ts';
+
+interface InternalOperationOptions extends LeafOptions {
+  /** Maximum number of entries of lists and objects in the variables. Default: that of callers' operations. */
+  readonly maxVariableEntries?: number;
+}
+
+export interface CompiledOperation {
+  readonly execute: (context: unknown, variables?: Variables) => MaybePromise<ExecutionResult>;
+  /**
+   * Compiles now instead of at the first execution. Errors: NotCompilable if graphql-js has to execute the operation.
+   */
+  readonly compile: () => void;
+}
+
+/**
+ * Creates an operation of the service itself, without limits. It is compiled at its first execution, because many are
+ * never executed. Errors: an Error with the problem of the document.
+ */
+export function compileOperation(
+  schema: GraphQLSchema,
+  text: string,
+  { maxVariableEntries, ...leaves }: InternalOperationOptions = {},
+): CompiledOperation {
+  guardLists(schema);
+  const document = parse(text);
+  const [invalid] = validate(schema, document);
+  if (invalid) throw invalid;
+  const node = operationOf(document);
+  if (!node || node.operation === OperationTypeNode.SUBSCRIPTION) throw new Error('One query or mutation is expected');
+  const program = new Program(schema, document, node, { compileAfter: 0, leaves });
+  const reader = new VariableReader(schema, node.variableDefinitions, maxVariableEntries);
+  return {
+    compile: () => void program.compile(NO_VARIABLES),
+    execute(context, variables = NO_VARIABLES) {
+      const coerced = reader.read(variables);
+      if (isRefusal(coerced)) return { errors: coerced };
+      return program.run(undefined, context, variables, coerced);
+    },
+  };
+}

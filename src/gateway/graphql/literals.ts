@@ -1,0 +1,135 @@
+import {
+  type ASTNode,
+  type DocumentNode,
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLInputType,
+  type GraphQLSchema,
+  getNamedType,
+  isNonNullType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
+  type SelectionSetNode,
+  type ValueNode,
+  valueFromAST,
+} from 'graphql';
+import { NotCompilable, type Variables } from './document.ts';
+
+/** Name of the scalar that all variables of a compiled operation have. */
+export const COERCED_TYPE = 'CoercedValue__';
+/** Prefix of the variables that replace literals. */
+const LITERAL = 'literal__';
+
+/**
+ * Literal arguments of an operation. They are replaced by variables in the document, whose values are added for each
+ * run.
+ */
+export class Literals {
+  readonly #schema: GraphQLSchema;
+  readonly #own: readonly string[];
+  readonly #constants: Record<string, unknown> = {};
+  readonly #computed: { readonly name: string; readonly node: ValueNode; readonly type: GraphQLInputType }[] = [];
+  /** Nullable variables in non-null arguments. graphql-js executes and reports the error if one of them is null. */
+  readonly #required = new Set<string>();
+  #count = 0;
+
+  constructor(schema: GraphQLSchema, operation: OperationDefinitionNode) {
+    this.#schema = schema;
+    this.#own = (operation.variableDefinitions ?? []).map(({ variable }) => variable.name.value);
+  }
+
+  /** Replaces literals by variables. */
+  hoist(document: DocumentNode): DocumentNode {
+    const definitions = document.definitions.map((definition) => {
+      if (definition.kind === Kind.OPERATION_DEFINITION) {
+        const root = this.#schema.getRootType(definition.operation);
+        if (!root) throw new NotCompilable(`no root type for ${definition.operation}`);
+        return { ...definition, selectionSet: this.#selections(definition.selectionSet, root.name) };
+      }
+      if (definition.kind !== Kind.FRAGMENT_DEFINITION) return definition;
+      return {
+        ...definition,
+        selectionSet: this.#selections(definition.selectionSet, definition.typeCondition.name.value),
+      };
+    });
+    if (this.#own.some((name) => name === '__proto__' || name.startsWith(LITERAL)))
+      throw new NotCompilable('a variable name is reserved');
+    const names = [...this.#own, ...Object.keys(this.#constants), ...this.#computed.map(({ name }) => name)];
+    const variableDefinitions = names.map((name) => ({
+      kind: Kind.VARIABLE_DEFINITION as const,
+      variable: variableNode(name),
+      type: { kind: Kind.NAMED_TYPE as const, name: { kind: Kind.NAME as const, value: COERCED_TYPE } },
+    }));
+    return {
+      ...document,
+      definitions: definitions.map((definition) =>
+        definition.kind === Kind.OPERATION_DEFINITION ? { ...definition, variableDefinitions } : definition,
+      ),
+    };
+  }
+
+  /** Adds the values of the literals. `null` if graphql-js has to execute. */
+  fill(variables: Variables): Variables | null {
+    for (const name of this.#required) if (variables[name] === undefined || variables[name] === null) return null;
+    if (this.#count === 0) return variables;
+    const values: Record<string, unknown> = { ...variables, ...this.#constants };
+    for (const { name, node, type } of this.#computed) {
+      const value = valueFromAST(node, type, variables);
+      if (value === undefined) return null;
+      values[name] = value;
+    }
+    return values;
+  }
+
+  #selections(set: SelectionSetNode, typeName: string): SelectionSetNode {
+    const type = this.#schema.getType(typeName);
+    const fields = type && 'getFields' in type ? type.getFields() : {};
+    const selections = set.selections.map((selection): SelectionNode => {
+      if (selection.kind === Kind.FRAGMENT_SPREAD) return selection;
+      if (selection.kind === Kind.INLINE_FRAGMENT) {
+        const inner = selection.typeCondition?.name.value ?? typeName;
+        return { ...selection, selectionSet: this.#selections(selection.selectionSet, inner) };
+      }
+      const field = fields[selection.name.value] as GraphQLField<unknown, unknown> | undefined;
+      if (!field) return selection;
+      const args = selection.arguments?.map((argument) => {
+        const definition = field.args.find(({ name }) => name === argument.name.value);
+        return definition ? { ...argument, value: this.#argument(argument.value, definition) } : argument;
+      });
+      return {
+        ...selection,
+        ...(args && { arguments: args }),
+        ...(selection.selectionSet && {
+          selectionSet: this.#selections(selection.selectionSet, getNamedType(field.type).name),
+        }),
+      };
+    });
+    return { ...set, selections };
+  }
+
+  #argument(node: ValueNode, { type }: GraphQLArgument): ValueNode {
+    if (node.kind === Kind.VARIABLE) {
+      if (isNonNullType(type)) this.#required.add(node.name.value);
+      return node;
+    }
+    const name = `${LITERAL}${this.#count++}`;
+    const value = usesVariables(node) ? null : valueFromAST(node, type);
+    if (value === undefined) throw new NotCompilable('a literal is invalid for its type');
+    // A resolver may store or change an object, so each run creates a new one.
+    if (node.kind === Kind.NULL || (typeof value !== 'object' && value !== null)) this.#constants[name] = value;
+    else this.#computed.push({ name, node, type });
+    return { ...variableNode(name), ...(node.loc && { loc: node.loc }) };
+  }
+}
+
+const variableNode = (name: string) => ({
+  kind: Kind.VARIABLE as const,
+  name: { kind: Kind.NAME as const, value: name },
+});
+
+function usesVariables(node: ASTNode): boolean {
+  if (node.kind === Kind.VARIABLE) return true;
+  if (node.kind === Kind.LIST) return node.values.some(usesVariables);
+  return node.kind === Kind.OBJECT && node.fields.some(({ value }) => usesVariables(value));
+}

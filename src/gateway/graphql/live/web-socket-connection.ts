@@ -1,0 +1,296 @@
+/**
+ * One WebSocket with the protocol graphql-transport-ws.
+ *
+ * Credentials come with `connection_init` (`authorization`, `Authorization` or `token`), otherwise with the header of
+ * the upgrade request. Unknown credentials close the socket with 4403. Every operation has a new context, so its
+ * permissions are current when it starts. A running subscription whose caller loses a permission ends with an error
+ * event. The socket then closes with 4403 and the reason if no other operation runs, or if the credentials themselves
+ * have ended.
+ *
+ * Results of subscriptions are written to the socket without graphql-ws, see WebSocketSubscription.
+ *
+ * Bounds: `maxOperations` at the same time, MAX_INIT_LENGTH characters before and in `connection_init`, MAX_ID
+ * characters per id, and those of WebSocketFlow and WebSocketWriter. A client that does not respond to pings is
+ * disconnected, see Heartbeat. A socket without credentials and without an operation is closed with 4401 after
+ * `anonymousIdleMs`.
+ */
+import type { IncomingMessage } from 'node:http';
+import { type ExecutionArgs, type ExecutionResult, GraphQLError, parse } from 'graphql';
+import { CloseCode, makeServer } from 'graphql-ws';
+import type { WebSocket } from 'ws';
+import type { Viewer } from '../../../platform/auth/viewer.ts';
+import { ServiceError } from '../../../platform/errors.ts';
+import type { RequestContext } from '../../context.ts';
+import type { Traffic } from '../../http/traffic.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { type PublicError, type PublicResult, publicError } from '../public-error.ts';
+import { Heartbeat } from './heartbeat.ts';
+import { LiveResults } from './live-results.ts';
+import { WebSocketFlow } from './web-socket-flow.ts';
+import { WebSocketSubscription } from './web-socket-subscription.ts';
+import { WebSocketWriter } from './web-socket-writer.ts';
+
+export interface WebSocketConnectionOptions {
+  readonly endpoint: Endpoint;
+  /** Creates a context from the upgrade request and the authorization of `connection_init`. */
+  readonly contextFor: (
+    req: IncomingMessage,
+    authorization: string | undefined,
+  ) => RequestContext | Promise<RequestContext>;
+  readonly traffic: Traffic;
+  /** Maximum number of operations at the same time. Default: 100. */
+  readonly maxOperations?: number;
+  /** Interval between pings in milliseconds. Default: 12,000. */
+  readonly keepAliveMs?: number;
+  /** Time without credentials and operations after which the next ping closes the socket. Default: 30,000 ms. */
+  readonly anonymousIdleMs?: number;
+}
+
+type ConnectionParams = Readonly<Record<string, unknown>>;
+
+/** Maximum characters of messages before and with `connection_init`, whose payload is stored for each operation. */
+const MAX_INIT_LENGTH = 16_384;
+/** Maximum characters of an operation's id, which every result contains. */
+const MAX_ID = 1_000;
+/** Close code of the IANA registry (RFC 6455 7.4.1). */
+const TRY_AGAIN_LATER = 1013;
+/** Promise that never resolves. It is garbage collected with its only holder. */
+const NEVER: () => Promise<never> = () => new Promise(() => undefined);
+/** graphql-ws requires a valid document. The Endpoint executes the real one. */
+const PLACEHOLDER = { query: parse('query { __typename }'), subscription: parse('subscription { __typename }') };
+
+export class WebSocketConnection {
+  readonly #options: WebSocketConnectionOptions;
+  readonly #socket: WebSocket;
+  readonly #req: IncomingMessage;
+  readonly #socketWriter: WebSocketWriter;
+  readonly #subscriptions = new Set<WebSocketSubscription>();
+  /** Starting operations by id; for each id the newest one. */
+  readonly #starting = new Map<string, object>();
+  #operationCount = 0;
+  /** Caller of `connection_init`. `null` if it had no credentials, or has not arrived. */
+  #viewer: Viewer | null = null;
+  /** Epoch milliseconds at which an operation last started, or was found running by a ping. */
+  #usedAt = Date.now();
+  #isInitialised = false;
+  /** Bytes of messages that are not counted by a rate yet. The next operation counts them. */
+  #unpaidBytes = 0;
+  #handleMessage: (text: string) => Promise<void> = async () => undefined;
+
+  constructor(options: WebSocketConnectionOptions, socket: WebSocket, req: IncomingMessage) {
+    this.#options = options;
+    this.#socket = socket;
+    this.#req = req;
+    // ws closes the socket itself (invalid frame, message too large). Without a listener the error would end the
+    // process.
+    socket.on('error', () => {});
+    this.#socketWriter = new WebSocketWriter(socket, req.socket);
+    this.#open();
+  }
+
+  #open(): void {
+    const socket = this.#socket;
+    const socketWriter = this.#socketWriter;
+    const { endpoint, traffic, keepAliveMs = 12_000 } = this.#options;
+    const handle = (text: string) => this.#receive(text);
+    const flow = new WebSocketFlow({ socket, req: this.#req, traffic, viewer: () => this.#viewer, handle });
+    const heartbeat = new Heartbeat(socket);
+    const pings = setInterval(() => {
+      this.#closeIdle();
+      heartbeat.beat();
+      socketWriter.drained();
+    }, keepAliveMs);
+    const closed = this.#protocol().opened(
+      {
+        protocol: socket.protocol,
+        send: (data) => flow.send(data).then(socketWriter.drained),
+        close: (code = 1000, reason = '') => closeWith(socket, code, reason),
+        onMessage: (handle) => {
+          this.#handleMessage = handle;
+        },
+      },
+      {},
+    );
+    socket.once('close', (code, reason) => {
+      clearInterval(pings);
+      // graphql-ws loses a stream whose id was completed and reused while the stream started.
+      for (const subscription of this.#subscriptions) void subscription.return();
+      closed(code, String(reason)).catch((error) => endpoint.log.error({ err: error }, 'WebSocket close failed'));
+    });
+  }
+
+  async #receive(text: string): Promise<void> {
+    if (!this.#isInitialised && text.length > MAX_INIT_LENGTH) {
+      this.#socket.close(CloseCode.BadRequest, 'connection_init is too large');
+      return;
+    }
+    this.#unpaidBytes += text.length;
+    try {
+      await this.#handleMessage(text);
+    } catch (error) {
+      const requestId = this.#req.headers['x-request-id'];
+      this.#options.endpoint.log.error({ err: error, requestId }, 'WebSocket message failed');
+      this.#socket.close(CloseCode.InternalServerError, 'Internal server error');
+    }
+  }
+
+  #closeIdle(): void {
+    const { anonymousIdleMs = 30_000 } = this.#options;
+    if (this.#operationCount > 0) this.#usedAt = Date.now();
+    else if (this.#viewer === null && Date.now() - this.#usedAt >= anonymousIdleMs) {
+      // Clients do not reconnect after this code.
+      this.#socket.close(CloseCode.Unauthorized, 'No credentials and no operation');
+    }
+  }
+
+  #protocol() {
+    return makeServer<Record<string, unknown>>({
+      onConnect: ({ connectionParams }) => this.#connect(connectionParams),
+      onSubscribe: ({ connectionParams }, id, payload) => this.#subscribe(id, payload, connectionParams),
+      onNext: (_context, _id, _payload, _args, result) => result as ExecutionResult as never,
+      onError: (_context, _id, _payload, errors) =>
+        errors.map((error) => (error instanceof Refusal ? error.publicError : error.toJSON())),
+      execute: (args) => (args as Execution).result as never,
+      subscribe: (args) => (args as Execution).result as never,
+    });
+  }
+
+  /** Handles `connection_init`. Returns whether the credentials are accepted. */
+  async #connect(params: ConnectionParams | undefined): Promise<boolean> {
+    this.#isInitialised = true;
+    try {
+      const { viewer } = await this.#options.contextFor(this.#req, authorizationOf(params));
+      this.#viewer = viewer;
+      return true;
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      // Clients reconnect after 1013 and not after 4403.
+      if (error.code === 'RATE_LIMITED') closeWith(this.#socket, TRY_AGAIN_LATER, error.message);
+      else forbid(this.#socket, error.message);
+      return false;
+    }
+  }
+
+  async #subscribe(
+    id: string,
+    payload: unknown,
+    params: ConnectionParams | undefined,
+  ): Promise<Execution | readonly Refusal[]> {
+    if (id.length > MAX_ID) {
+      this.#socket.close(CloseCode.BadRequest, 'The id of an operation is too long');
+      return NEVER();
+    }
+    const start = {};
+    this.#starting.set(id, start);
+    const started = await this.#start(id, payload, params);
+    if (this.#starting.get(id) === start) {
+      this.#starting.delete(id);
+      return started;
+    }
+    // Completed while it started, and its id reused. graphql-ws would take its end for that of the new operation.
+    if ('result' in started && started.result instanceof WebSocketSubscription) void started.result.return();
+    return NEVER();
+  }
+
+  /** Runs an operation, or returns the errors that refuse it. */
+  async #start(
+    id: string,
+    payload: unknown,
+    params: ConnectionParams | undefined,
+  ): Promise<Execution | readonly Refusal[]> {
+    const { endpoint, contextFor, maxOperations = 100 } = this.#options;
+    const errorContext = { requestId: String(this.#req.headers['x-request-id']), log: endpoint.log };
+    if (this.#operationCount >= maxOperations) {
+      const info = { limit: maxOperations, actual: this.#operationCount + 1 };
+      const message = `More than ${maxOperations} operations run on this connection: complete some or open another one`;
+      return [new Refusal(publicError(new ServiceError('RATE_LIMITED', message, { info }), errorContext))];
+    }
+    this.#operationCount += 1;
+    this.#usedAt = Date.now();
+    try {
+      const context = await contextFor(this.#req, authorizationOf(params));
+      const bytes = this.#unpaidBytes;
+      this.#unpaidBytes = 0;
+      endpoint.rates.body?.(context, bytes);
+      const response = await endpoint.start(payload, context);
+      if (response instanceof LiveResults) {
+        return execution('subscription', endpoint, this.#openSubscription(id, response));
+      }
+      this.#operationCount -= 1;
+      const { errors, data } = response.result;
+      if (errors && data === undefined) return errors.map((error) => new Refusal(error));
+      return execution('query', endpoint, response.result);
+    } catch (error) {
+      this.#operationCount -= 1;
+      // The error message is sent before this runs.
+      if (error instanceof ServiceError && error.code !== 'RATE_LIMITED') {
+        setImmediate(() => forbid(this.#socket, error.message));
+      }
+      return [new Refusal(publicError(error, errorContext))];
+    }
+  }
+
+  #openSubscription(id: string, results: LiveResults): WebSocketSubscription {
+    const socket = this.#socket;
+    const subscription = new WebSocketSubscription({
+      id,
+      results,
+      socketWriter: this.#socketWriter,
+      sharing: this.#options.endpoint.sharing,
+      onEnd: (failure) => {
+        this.#subscriptions.delete(subscription);
+        this.#operationCount -= 1;
+        if (failure !== null && this.#endsConnection(failure)) forbid(socket, failure.message);
+      },
+    });
+    this.#subscriptions.add(subscription);
+    if (socket.readyState !== socket.OPEN) void subscription.return();
+    return subscription;
+  }
+
+  /** Credentials that ended close the connection. A missing permission closes it only if no other operation runs. */
+  #endsConnection({ extensions: { code } }: PublicError): boolean {
+    return code === 'UNAUTHORIZED' || (code === 'NOT_ALLOWED' && this.#operationCount === 0);
+  }
+}
+
+function forbid(socket: WebSocket, reason: string): void {
+  closeWith(socket, CloseCode.Forbidden, reason);
+}
+
+/** Truncates the reason to the size of a close frame (RFC 6455 5.5: 125 bytes, two of them for the code). */
+function closeWith(socket: WebSocket, code: number, reason: string): void {
+  // In streaming mode the decoder omits a character that is cut in the middle.
+  const text = new TextDecoder().decode(Buffer.from(reason).subarray(0, 123), { stream: true });
+  socket.close(code, text);
+}
+
+/** An error for the protocol's error message, with the form that the caller may read. */
+class Refusal extends GraphQLError {
+  readonly publicError: PublicError;
+
+  constructor(error: PublicError) {
+    super(error.message);
+    this.publicError = error;
+  }
+}
+
+/** Arguments for graphql-ws that contain the result instead of something to execute. */
+interface Execution extends ExecutionArgs {
+  readonly result: PublicResult | WebSocketSubscription;
+}
+
+function execution(
+  kind: keyof typeof PLACEHOLDER,
+  endpoint: Endpoint,
+  result: PublicResult | WebSocketSubscription,
+): Execution {
+  return { schema: endpoint.operations.schema, document: PLACEHOLDER[kind], contextValue: null, result };
+}
+
+function authorizationOf(params: ConnectionParams | undefined): string | undefined {
+  const { authorization, Authorization, token } = params ?? {};
+  if (typeof authorization === 'string') return authorization;
+  if (typeof Authorization === 'string') return Authorization;
+  return typeof token === 'string' ? `Bearer ${token}` : undefined;
+}

@@ -1,0 +1,194 @@
+import {
+  createSourceEventStream,
+  type DocumentNode,
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+  visit,
+} from 'graphql';
+import type { Viewer } from '../../platform/auth/viewer.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import type { TextResult } from './compile-to-text.ts';
+import { Cost } from './cost.ts';
+import { NO_VARIABLES, type Variables } from './document.ts';
+import { type GraphqlLimits, usesIntrospection } from './limits.ts';
+import type { Preparation, PreparationCaller } from './preparation.ts';
+import { type CompiledPrograms, type MaybePromise, Program } from './program.ts';
+import { isRefusal, VariableReader } from './variables.ts';
+import { beginWalk, walkProblem } from './walk-limit.ts';
+
+/** The part of a request's context that operations read. */
+export interface OperationContext extends PreparationCaller {
+  readonly viewer: Viewer | null;
+}
+
+/** Settings and caches that all operations share. */
+export interface OperationOptions {
+  readonly schema: GraphQLSchema;
+  readonly limits: GraphqlLimits;
+  readonly introspection: 'signed-in' | 'always';
+  readonly onIntrospectionRefused: (context: OperationContext, error: ServiceError) => void;
+  readonly executor: 'auto' | 'js';
+  readonly compiled: CompiledPrograms;
+  /** `null`: callers are not limited. */
+  readonly preparation: Preparation | null;
+}
+
+/** An accepted subscription. */
+export interface SourceStream {
+  readonly operation: Operation;
+  /** Streams of one operation with the same key have the same results, for callers with the same permissions. */
+  readonly key: string;
+  readonly source: AsyncIterable<unknown>;
+  /** Executes the operation for one event. Never throws or rejects. Each run needs its own context. */
+  run(event: unknown, context: OperationContext): MaybePromise<ExecutionResult>;
+}
+
+/** One executable operation. Results contain the original errors; `publicResult` converts them for callers. */
+export class Operation {
+  readonly kind: OperationTypeNode;
+  readonly name: string | null;
+  readonly document: DocumentNode;
+  readonly #options: OperationOptions;
+  readonly #cost: Cost;
+  readonly #variables: VariableReader;
+  readonly #requiresSignIn: boolean;
+  readonly #program: Program;
+  readonly #textProgram: Program;
+  readonly #resumeVariables: Readonly<Record<string, undefined>>;
+
+  constructor(options: OperationOptions, document: DocumentNode, node: OperationDefinitionNode) {
+    this.kind = node.operation;
+    this.name = node.name?.value ?? null;
+    this.document = document;
+    this.#options = options;
+    this.#cost = new Cost(options.schema, document, node, options.limits.cost);
+    this.#variables = new VariableReader(options.schema, node.variableDefinitions);
+    this.#requiresSignIn = options.introspection === 'signed-in' && usesIntrospection(document);
+    const { executor, compiled, preparation } = options;
+    const programs = { compileAfter: executor === 'js' ? Infinity : 1, compiled, preparation };
+    this.#resumeVariables = resumeVariables(document, node);
+    this.#program = new Program(options.schema, document, node, programs);
+    this.#textProgram =
+      node.operation === OperationTypeNode.QUERY
+        ? new Program(options.schema, document, node, { ...programs, toText: true })
+        : this.#program;
+  }
+
+  /** Executes a query or mutation. Never throws or rejects. */
+  execute(context: OperationContext, variables: Variables = NO_VARIABLES): MaybePromise<ExecutionResult> {
+    const coerced = this.#admit(context, variables);
+    if (isRefusal(coerced)) return { errors: coerced };
+    return bounded(context, () => this.#program.run(undefined, context, variables, coerced));
+  }
+
+  /** Like `execute`, for callers that write the result as JSON. If the result has `dataText`, they must write that. */
+  executeToText(context: OperationContext, variables: Variables = NO_VARIABLES): MaybePromise<TextResult> {
+    const coerced = this.#admit(context, variables);
+    if (isRefusal(coerced)) return { errors: coerced };
+    return bounded(context, () => this.#textProgram.run(undefined, context, variables, coerced));
+  }
+
+  /** Opens a subscription. Returns its source, or the result that refuses it. */
+  async subscribe(
+    context: OperationContext,
+    variables: Variables = NO_VARIABLES,
+  ): Promise<SourceStream | ExecutionResult> {
+    const coerced = this.#admit(context, variables);
+    if (isRefusal(coerced)) return { errors: coerced };
+    const source = await createSourceEventStream({
+      schema: this.#options.schema,
+      document: this.document,
+      contextValue: context,
+      variableValues: variables,
+      operationName: this.name,
+    }).catch(refuseWithoutField);
+    if (!(Symbol.asyncIterator in source)) return source;
+    const values = coerced;
+    return {
+      operation: this,
+      key: JSON.stringify({ ...values, ...this.#resumeVariables }),
+      source,
+      run: (event, current) => bounded(current, () => this.#program.run(event, current, variables, values)),
+    };
+  }
+
+  /** Returns the coerced variables, or the errors that refuse the operation. */
+  #admit(context: OperationContext, variables: Variables): Variables | readonly GraphQLError[] {
+    if (this.#requiresSignIn && context.viewer === null) {
+      const refusal = new ServiceError(
+        'UNAUTHORIZED',
+        'Sign in to read the schema: log in, then send the token in the Authorization header',
+      );
+      this.#options.onIntrospectionRefused(context, refusal);
+      return [asGraphQLError(refusal)];
+    }
+    const coerced = this.#variables.read(variables);
+    if (isRefusal(coerced)) return coerced;
+    try {
+      this.#cost.check(context, variables, coerced);
+    } catch (error) {
+      // Without a valid argument the cost of the operation is unknown, so the whole operation is refused.
+      return [asGraphQLError(error)];
+    }
+    return coerced;
+  }
+}
+
+export function asGraphQLError(error: unknown): GraphQLError {
+  if (error instanceof GraphQLError) return error;
+  const cause = error instanceof Error ? error : new Error(String(error));
+  return new GraphQLError(cause.message, { originalError: cause });
+}
+
+/**
+ * graphql-js 16 throws a TypeError if @skip or @include excludes the field of a subscription. Resolvers' errors are
+ * GraphQLErrors.
+ */
+function refuseWithoutField(error: unknown): ExecutionResult {
+  if (!(error instanceof TypeError)) throw error;
+  const message = '@skip or @include excludes the field of the subscription: select exactly one field';
+  return { errors: [new GraphQLError(message)] };
+}
+
+/** Runs an operation and returns an error if it exceeded the walk limit. A mutation has been carried out even then. */
+function bounded(context: OperationContext, run: () => MaybePromise<ExecutionResult>): MaybePromise<ExecutionResult> {
+  const checked = (result: ExecutionResult): ExecutionResult => {
+    const problem = walkProblem(context);
+    return problem === null ? result : { errors: [asGraphQLError(problem)] };
+  };
+  beginWalk(context);
+  const result = run();
+  return result instanceof Promise ? result.then(checked) : checked(result);
+}
+
+/**
+ * Variables that only the argument `after` of the subscription's field uses, each with the value undefined. Results do
+ * not depend on them.
+ */
+function resumeVariables(
+  document: DocumentNode,
+  { operation, selectionSet }: OperationDefinitionNode,
+): Record<string, undefined> {
+  const names: Record<string, undefined> = {};
+  if (operation !== OperationTypeNode.SUBSCRIPTION) return names;
+  const afterNodes = new Set<unknown>();
+  for (const selection of selectionSet.selections) {
+    const [after] =
+      selection.kind === Kind.FIELD ? (selection.arguments ?? []).filter(({ name }) => name.value === 'after') : [];
+    if (after?.value.kind === Kind.VARIABLE) afterNodes.add(after.value);
+  }
+  const others = new Set<string>();
+  visit(document, {
+    VariableDefinition: () => false,
+    Variable: (node) => {
+      if (afterNodes.has(node)) names[node.name.value] = undefined;
+      else others.add(node.name.value);
+    },
+  });
+  for (const name of others) delete names[name];
+  return names;
+}

@@ -1,0 +1,122 @@
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  execute,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from 'graphql';
+import type { LRUCache } from 'lru-cache';
+import { type CompiledRun, type CompileOptions, compile } from './compile.ts';
+import { compileToText } from './compile-to-text.ts';
+import { conditionVariables, NotCompilable, type Variables } from './document.ts';
+import type { Preparation, PreparationCaller } from './preparation.ts';
+
+export type MaybePromise<T> = T | Promise<T>;
+
+/** Cache of compiled programs of all operations. The value evicts the program from its operation. */
+export type CompiledPrograms = LRUCache<CompiledRun, () => void>;
+
+/** How leaves of the result are written. Default: as graphql-js writes them. */
+export type LeafOptions = Pick<CompileOptions, 'serializers' | 'plainScalars'>;
+
+interface ProgramOptions {
+  /** Number of runs by graphql-js before the first compilation. */
+  readonly compileAfter: number;
+  readonly leaves?: LeafOptions;
+  /** Whether compiled runs return TextResults. Only for queries. Default: false. */
+  readonly toText?: boolean;
+  /** Default: compiled programs are stored as long as this object. */
+  readonly compiled?: CompiledPrograms;
+  /** Limit of callers' compilation time. Default: no limit. */
+  readonly preparation?: Preparation | null;
+}
+
+/**
+ * Maximum number of combinations of @skip and @include that are compiled for one operation. graphql-js executes the
+ * others.
+ */
+const MAX_VARIANTS = 16;
+
+/** Both executors of one operation: compiled programs, and graphql-js as the fallback. */
+export class Program {
+  readonly #schema: GraphQLSchema;
+  readonly #document: DocumentNode;
+  readonly #node: OperationDefinitionNode;
+  readonly #options: ProgramOptions;
+  readonly #variants = new Map<string, CompiledRun>();
+  #conditions: readonly string[] | null = null;
+  #uses = 0;
+  #isNotCompilable = false;
+
+  constructor(schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode, options: ProgramOptions) {
+    this.#schema = schema;
+    this.#document = document;
+    this.#node = node;
+    this.#options = options;
+  }
+
+  run(root: unknown, context: unknown, sent: Variables, coerced: Variables): MaybePromise<ExecutionResult> {
+    const result = this.#compiled(context, coerced)?.(root, context, coerced);
+    if (result instanceof Promise) return result.then((known) => known ?? this.#interpret(root, context, sent));
+    return result ?? this.#interpret(root, context, sent);
+  }
+
+  /** Compiles the variant for these variables. Errors: NotCompilable. */
+  compile(coerced: Variables): CompiledRun {
+    return this.#cached(coerced) ?? this.#compile(coerced);
+  }
+
+  #keyOf(coerced: Variables): string {
+    this.#conditions ??= conditionVariables(this.#document);
+    return this.#conditions.map((name) => (coerced[name] === true ? '1' : '0')).join('');
+  }
+
+  #cached(coerced: Variables): CompiledRun | undefined {
+    const run = this.#variants.get(this.#keyOf(coerced));
+    // Marks the program as recently used.
+    if (run) this.#options.compiled?.get(run);
+    return run;
+  }
+
+  #compile(coerced: Variables): CompiledRun {
+    const key = this.#keyOf(coerced);
+    if (this.#variants.size >= MAX_VARIANTS) throw new NotCompilable('too many combinations of conditions');
+    const run = this.#options.toText
+      ? compileToText(this.#schema, this.#document, this.#node, coerced)
+      : compile(this.#schema, this.#document, this.#node, coerced, this.#options.leaves);
+    this.#variants.set(key, run);
+    this.#options.compiled?.set(run, () => this.#variants.delete(key));
+    return run;
+  }
+
+  #compiled(context: unknown, coerced: Variables): CompiledRun | null {
+    if (this.#isNotCompilable) return null;
+    if (this.#uses < this.#options.compileAfter) {
+      this.#uses += 1;
+      return null;
+    }
+    const cached = this.#cached(coerced);
+    if (cached) return cached;
+    const { preparation } = this.#options;
+    const compile = () => this.#compile(coerced);
+    try {
+      // The context of an operation with limits is that of its caller.
+      return preparation ? preparation.compile(context as PreparationCaller, compile) : compile();
+    } catch {
+      // graphql-jit 0.8.9 throws errors of many classes for unsupported documents. Callers need not see them.
+      this.#isNotCompilable = true;
+      return null;
+    }
+  }
+
+  #interpret(rootValue: unknown, contextValue: unknown, variableValues: Variables): MaybePromise<ExecutionResult> {
+    return execute({
+      schema: this.#schema,
+      document: this.#document,
+      rootValue,
+      contextValue,
+      variableValues,
+      operationName: this.#node.name?.value ?? null,
+    }) as MaybePromise<ExecutionResult>;
+  }
+}
