@@ -3,8 +3,8 @@ import { notFound } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
 
 /**
- * What an entry asks of its caller, before anything of the input is read. The operation's own fields check again; this one makes the
- * order of answers right (401, then 404 for what is out of sight, then 403, then 400) and covers entries without an operation.
+ * Checks the role of a route before the input is read. The fields of the operation check again. This check ensures the
+ * order of errors: 401, then 404 for objects that the caller may not see, then 403, then 400.
  */
 export function authorizeRoute(
   { viewer, services }: RequestContext,
@@ -18,7 +18,7 @@ export function authorizeRoute(
   else {
     services.projects.visible(projectId ?? '', viewer, role);
     if (brokerId !== undefined) {
-      // A broker is found in its own project only, whatever else the caller may see.
+      // A broker exists only in its own project, even if the caller may see it in another one.
       if (services.brokers.visible(brokerId, viewer, role).projectId !== projectId) throw notFound('broker', brokerId);
     }
   }

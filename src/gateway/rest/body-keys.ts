@@ -10,17 +10,17 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 
-/** What is written for each value of an enum, by GraphQL type. */
+/** REST spelling of the values of each enum, by GraphQL type. */
 export type Spellings = ReadonlyMap<string, ReadonlyMap<unknown, string>>;
 
-/** The keys that a selection puts into the answer, over all of its fragments. */
+/** The response keys of a selection, including those of fragments. */
 export interface KeyTree {
   readonly keys: Map<string, KeyTree>;
-  /** For an enum that resolvers give by other values than are written. */
+  /** REST spelling by resolvers' value, for an enum whose values are written differently; otherwise `null`. */
   readonly written: ReadonlyMap<unknown, string> | null;
 }
 
-/** The keys of the data that the one operation of a document gives. */
+/** Response keys of the only operation of a document. */
 export function keyTree(schema: GraphQLSchema, document: DocumentNode, spellings: Spellings): KeyTree {
   const root: KeyTree = { keys: new Map(), written: null };
   const collect = (selections: SelectionSetNode, parent: GraphQLNamedType | undefined | null, into: KeyTree): void => {
@@ -52,7 +52,7 @@ export function keyTree(schema: GraphQLSchema, document: DocumentNode, spellings
   return root;
 }
 
-/** Enums that nobody respells are written by their names. */
+/** Enums without a spelling are written by their names. */
 function writtenFor(type: GraphQLNamedType | undefined, spellings: Spellings): ReadonlyMap<unknown, string> | null {
   if (!isEnumType(type)) return null;
   const spelled = spellings.get(type.name);
@@ -62,38 +62,38 @@ function writtenFor(type: GraphQLNamedType | undefined, spellings: Spellings): R
   return new Map(values.map(({ name, value }) => [value, name]));
 }
 
-/** What a path of dots leads to. Errors: it is not selected, so that a misspelled path stops the start. */
+/** The keys below a path with dots. Errors: an Error if the path is not selected. */
 export function selected(tree: KeyTree, path: string): KeyTree {
   let node = tree;
   for (const step of path.split('.')) {
     const next = node.keys.get(step);
-    if (!next) throw new Error(`${path}: the operation does not select "${step}" there`);
+    if (!next) throw new Error(`${path}: the operation does not select "${step}"`);
     node = next;
   }
   return node;
 }
 
-/** Makes a body what is documented: in place, in one walk. */
+/** Changes a body in place into the documented form. */
 export type Trim = (body: unknown) => void;
 
-/** What is done at one level of a body. */
+/** Changes at one level of a body. */
 interface Level {
-  /** Keys left out when null. */
+  /** Keys that are omitted if null. */
   readonly nulls: string[];
-  /** Keys left out always. */
+  /** Keys that are always omitted. */
   readonly hidden: string[];
   readonly written: (readonly [key: string, values: ReadonlyMap<unknown, string>])[];
   readonly children: (readonly [key: string, level: Level])[];
 }
 
 /**
- * Compiles what has to be left out, and enums that have to be respelled, into one walk over a body; null when there is nothing to do.
- * `omitNull` is as routes have it. Keys are set to undefined, which JSON leaves out, rather than deleted, which would make every object
- * slow.
+ * Compiles omitted keys and spelled enums into one function that visits a body once. `null` if there is nothing to
+ * change. `omitNull` is that of routes. Keys are set to undefined, which JSON omits: deleting them would make every
+ * object slow.
  */
 export function compileTrim(body: KeyTree, omitNull: readonly string[], hidden: readonly string[]): Trim | null {
-  const kept = omitNull.filter((path) => path.startsWith('!')).map((path) => path.slice(1));
-  for (const path of [...kept, ...hidden]) selected(body, path);
+  const excluded = omitNull.filter((path) => path.startsWith('!')).map((path) => path.slice(1));
+  for (const path of [...excluded, ...hidden]) selected(body, path);
   const nulls = new Set<string>();
   for (const path of omitNull) {
     if (path.startsWith('!')) continue;
@@ -105,7 +105,7 @@ export function compileTrim(body: KeyTree, omitNull: readonly string[], hidden: 
     const parent = path.slice(0, -2);
     for (const key of (parent === '' ? body : selected(body, parent)).keys.keys()) {
       const full = parent === '' ? key : `${parent}.${key}`;
-      if (!kept.includes(full)) nulls.add(full);
+      if (!excluded.includes(full)) nulls.add(full);
     }
   }
   const level = levelOf(body, '', nulls, new Set(hidden));

@@ -3,36 +3,36 @@ import { invalid, ServiceError } from '../../platform/errors.ts';
 import { BodyBytes, noRoom, type Traffic, tooLarge } from '../http/traffic.ts';
 import { parseJson } from './input.ts';
 
-/** How much of a body that is too large is still read, so that its sender gets to see the answer; in multiples of the limit. */
+/** A body that is too large is read up to this multiple of the limit, so that its sender can read the response. */
 const DRAIN_FACTOR = 8;
 
-/** The answer must close the connection: part of the body is still on its way. */
+/** The response must close the connection, because the rest of the body is not read. */
 export class UnreadBodyError extends ServiceError {}
 
 export interface BodyOptions {
   readonly maxBytes: number;
-  /** Budget that the body is counted in. */
+  /** Counts the bytes of the body. */
   readonly traffic: Traffic;
   /** Value of an empty body. Default: an empty body is INVALID. */
-  readonly instead?: object | undefined;
-  /** Called with the size of the whole body before it is parsed; what it throws is thrown on. */
+  readonly emptyValue?: object | undefined;
+  /** Called with the size of the body before it is parsed. Its errors are rethrown. */
   readonly onBytes: (bytes: number) => void;
 }
 
 /**
- * Reads the JSON body of a request and returns a function that parses it. Parsing 1 MB takes up to 60 ms, so the caller schedules it.
- * Errors: INVALID (the media type is not JSON), TOO_LARGE (more than `maxBytes`), RATE_LIMITED (the
- * budget has no room); of the function: INVALID (the body is not JSON).
+ * Reads the JSON body of a request and returns a function that parses it. Parsing 1 MB takes up to 60 ms, so the caller
+ * schedules it. Errors: INVALID (the media type is not JSON), TOO_LARGE (more than `maxBytes`), RATE_LIMITED (the byte
+ * budget is used up). Errors of the function: INVALID (the body is not JSON).
  */
 export async function readJsonBody(
   req: IncomingMessage,
   res: ServerResponse,
   options: BodyOptions,
 ): Promise<() => unknown> {
-  const { instead } = options;
+  const { emptyValue } = options;
   const bytes = await readBytes(req, res, options);
   options.onBytes(bytes.length);
-  if (bytes.length === 0 && instead !== undefined) return () => instead;
+  if (bytes.length === 0 && emptyValue !== undefined) return () => emptyValue;
   if (bytes.length > 0 && !isJson(req.headers['content-type'])) {
     throw invalid(
       [{ path: 'Content-Type', reason: 'must be application/json' }],
@@ -40,12 +40,12 @@ export async function readJsonBody(
     );
   }
   if (req.headers['content-encoding'] !== undefined && req.headers['content-encoding'] !== 'identity') {
-    throw invalid([{ path: 'Content-Encoding', reason: 'compressed bodies are not taken' }]);
+    throw invalid([{ path: 'Content-Encoding', reason: 'must be absent: compressed bodies are not supported' }]);
   }
   return () => parseJson(decode(bytes));
 }
 
-/** JSON with parameters, of which only a charset matters: JSON is UTF-8. */
+/** Accepts JSON media types with any parameters, except for a charset other than UTF-8. */
 function isJson(contentType: string | undefined): boolean {
   if (contentType === undefined) return false;
   if (contentType === 'application/json') return true;
@@ -60,7 +60,7 @@ function decode(bytes: Buffer): string {
   try {
     return utf8.decode(bytes);
   } catch {
-    throw invalid([{ path: '/', reason: 'is not UTF-8' }], 'The body is not well-formed UTF-8');
+    throw invalid([{ path: '/', reason: 'is not UTF-8' }], 'The body is not valid UTF-8');
   }
 }
 
@@ -101,7 +101,7 @@ function readBytes(req: IncomingMessage, res: ServerResponse, { maxBytes, traffi
         else resolve(pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces));
       });
     // The client closed the connection, so no response reaches it.
-    const fail = () => refuse(new ServiceError('INVALID', 'The body ended early'));
+    const fail = () => refuse(new ServiceError('INVALID', 'The connection closed before the body was complete'));
     req.on('data', take).on('end', end).on('error', fail).on('close', fail);
   });
 }

@@ -43,7 +43,7 @@ if (location.hash) { const entry = document.getElementById(decodeURIComponent(lo
 
 const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** The page runs its own style and script and nothing else, from nowhere. */
+/** The policy allows only the style and the script of the page. */
 export const DOCS_HEADERS: readonly OutgoingHttpHeader[] = [
   'Content-Security-Policy',
   `default-src 'none'; style-src ${digest(STYLE)}; script-src ${digest(SCRIPT)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
@@ -51,7 +51,7 @@ export const DOCS_HEADERS: readonly OutgoingHttpHeader[] = [
   'no-referrer',
 ];
 
-/** One self-contained page for people: every entry with its role, parameters, bodies, errors and a curl line. */
+/** One self-contained HTML page: every route with its role, parameters, bodies, errors and a curl command. */
 export function docsPage(routes: readonly Route[], { version }: { readonly version: string }): string {
   const groups = new Map<string, Route[]>();
   for (const route of routes) {
@@ -69,8 +69,8 @@ export function docsPage(routes: readonly Route[], { version }: { readonly versi
 <h1>Brokergraph REST interface</h1>
 <p class="s">Version ${escapeHtml(version)}, revision ${DEFAULT_REVISION}. Send <code>Authorization: Bearer …</code> with a session token
 of the <code>login</code> mutation or a project token. Every error has the body <code>{ message, code, status, info? }</code>.
-The same for programs: <a href="/api/openapi.json">OpenAPI 3.1</a>.</p>
-<input type="search" placeholder="Search by path, method, role or words" aria-label="Search" autofocus>
+Machine-readable: <a href="/api/openapi.json">OpenAPI 3.1</a>.</p>
+<input type="search" placeholder="Search by path, method, role or text" aria-label="Search" autofocus>
 ${sections.join('\n')}
 <script>${SCRIPT}</script></body></html>
 `;
@@ -81,7 +81,7 @@ function entryHtml(route: Route): string {
   const text = [method, path, role, summary, description, tagOf(route)].join(' ').toLowerCase();
   return `<details id="${escapeHtml(`${method}-${path}`)}" data-text="${escapeHtml(text)}">
 <summary class="${method}"><span class="m">${method}</span><code>${escapeHtml(path)}</code><span class="s">${escapeHtml(summary)}</span></summary><div>
-<p>${description ? `${escapeHtml(description)} ` : ''}Needs: ${ROLE_WORDS[role]}.</p>
+<p>${description ? `${escapeHtml(description)} ` : ''}Requires: ${ROLE_WORDS[role]}.</p>
 ${servedHtml(route)}
 <h3>Example</h3><pre>${escapeHtml(curlOf(route))}</pre></div></details>`;
 }
@@ -95,11 +95,11 @@ function servedHtml(route: Route): string {
       row(`${name}${required.includes(name) ? ' *' : ''}`, typeOf(schema, 0), String(description ?? '')),
   );
   return [
-    rows.length > 0 ? `<h3>Query (* needed)</h3><table>${rows.join('')}</table>` : '',
-    body ? `<h3>Body (? may be left out)</h3><pre>${escapeHtml(typeOf(body, 0))}</pre>` : '',
-    `<h3>Answer ${status}</h3>`,
+    rows.length > 0 ? `<h3>Query (* required)</h3><table>${rows.join('')}</table>` : '',
+    body ? `<h3>Body (? optional)</h3><pre>${escapeHtml(typeOf(body, 0))}</pre>` : '',
+    `<h3>Response ${status}</h3>`,
     response ? `<pre>${escapeHtml(typeOf(response, 0))}</pre>` : '<p>No body.</p>',
-    total ? '<p>The header <code>X-Total-Count</code> tells the size of the whole list.</p>' : '',
+    total ? '<p>The header <code>X-Total-Count</code> is the size of the whole list.</p>' : '',
     errors.length > 0 ? `<h3>Errors</h3><p>${[...errors].sort().join(', ')}</p>` : '',
   ].join('');
 }

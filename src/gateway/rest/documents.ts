@@ -3,17 +3,17 @@ import { DOCS_HEADERS, docsPage } from './docs-page.ts';
 import { openApiOf } from './openapi.ts';
 import type { Route } from './route.ts';
 
-/** Something fixed that is served to everybody. */
+/** A static public document. */
 export interface ApiDocument {
   readonly path: string;
   readonly contentType: string;
-  /** Made when it is first asked for. */
+  /** Creates the document at the first call. */
   readonly body: () => Buffer;
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers: readonly OutgoingHttpHeader[];
 }
 
-/** What describes the interface: for programs and for people. Both are public, and hold nothing but the route table. */
+/** Descriptions of the interface as OpenAPI and as HTML. Both are public and contain only the route table. */
 export function apiDocuments(routes: readonly Route[], options: { readonly version: string }): ApiDocument[] {
   return [
     {
@@ -31,10 +31,10 @@ export function apiDocuments(routes: readonly Route[], options: { readonly versi
   ];
 }
 
-function once(make: () => string): () => Buffer {
-  let made: Buffer | null = null;
+function once(create: () => string): () => Buffer {
+  let created: Buffer | null = null;
   return () => {
-    made ??= Buffer.from(make());
-    return made;
+    created ??= Buffer.from(create());
+    return created;
   };
 }

@@ -5,8 +5,8 @@ import { endWithText, textBody } from '../http/text-body.ts';
 import type { Traffic } from '../http/traffic.ts';
 import { contentTypeOf, DEFAULT_REVISION, type Revision } from './revisions.ts';
 
-/** Body of every error answer. */
-export interface ErrorBody {
+/** Body of every error response. */
+interface ErrorBody {
   readonly message: string;
   readonly code: string;
   readonly status: number;
@@ -15,19 +15,19 @@ export interface ErrorBody {
 
 type RequestHeaders = Readonly<Record<string, string | undefined>>;
 
-/** Seconds told in `Retry-After` when the error does not know better. */
+/** Seconds in `Retry-After` if the error has no number. */
 const RETRY_AFTER = 5;
 
-/** One request and its answer. What the caller learns about itself: address, headers, id. */
+/** One request and its response. Implements RequestFacts: address, headers, id. */
 export class Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly requestId: string;
   readonly isHead: boolean;
   revision: Revision = DEFAULT_REVISION;
-  /** Whether further pages of the response are made, for which the caller is checked again. */
+  /** Whether further pages of the response are read, for which the caller is checked again. */
   isContinued = false;
-  /** Methods of the path, once it is known. */
+  /** Methods of the path. Empty until the path is found. */
   allow = '';
   readonly #traffic: Traffic;
   #headers: RequestHeaders | null = null;
@@ -49,17 +49,17 @@ export class Exchange {
     return this.req.socket.remoteAddress ?? '';
   }
 
-  /** With `x-request-id` in any case. Only `set-cookie`, which requests do not have, would be a list. */
+  /** Always has `x-request-id`. All values are strings: only `set-cookie`, which requests do not have, is an array. */
   get headers(): RequestHeaders {
     return this.#headers ?? (this.req.headers as RequestHeaders);
   }
 
-  /** Credentials that came in the query take the place of the header. */
+  /** Uses a token of the query string as the Authorization header. */
   presentToken(token: string): void {
     this.#headers = { ...this.headers, authorization: `Bearer ${token}` };
   }
 
-  /** Headers of every answer with a body. */
+  /** Header fields of every response with a body. */
   #head(contentType: string): OutgoingHttpHeader[] {
     const { requestId } = this;
     return [
@@ -88,7 +88,7 @@ export class Exchange {
     endWithText(this.res, body);
   }
 
-  /** Opens an answer that is written piece by piece. */
+  /** Starts a response that is written piece by piece. */
   open(status: number, total?: number): ServerResponse {
     const head = this.#head(contentTypeOf(this.revision));
     if (total !== undefined) head.push('X-Total-Count', total);
@@ -106,8 +106,8 @@ export class Exchange {
   }
 
   /**
-   * Answers with an error body; does nothing when the answer has begun or nobody waits for it. `close`: part of the request is still
-   * on its way and nobody will read it.
+   * Responds with an error body. Does nothing if the response has started or the connection is closed. `close` closes
+   * the connection, because the rest of the request is not read.
    */
   fail({ message, extensions: { code, info } }: PublicError, close = false): void {
     const { res, req } = this;

@@ -11,21 +11,21 @@ type Coerce = (text: string) => unknown;
 const INTEGER = /^-?(0|[1-9]\d{0,15})$/;
 const NUMBER = /^-?(0|[1-9]\d{0,15})(\.\d{1,20})?$/;
 
-/** What is not well-formed stays text, so that the schema refuses it and says why. */
+/** A value that is not well-formed stays a text, which the schema refuses with a reason. */
 const COERCIONS: Readonly<Record<string, Coerce>> = {
   integer: (text) => (INTEGER.test(text) ? Number(text) : text),
   number: (text) => (NUMBER.test(text) ? Number(text) : text),
   boolean: (text) => (text === 'true' ? true : text === 'false' ? false : text),
 };
 
-/** Sent to any entry: credentials, where they are taken from the query. */
+/** Credentials in the query string; allowed for every route. */
 const TOKEN = 'token';
 
 /**
- * Reads a query string whose parameters are all declared: one that is misspelled, or meant for another entry, would change what a
- * request does. `hidden` are those that do not exist in the revision. Where the parameter `single` is sent, the other ones that are
- * declared are ignored, whatever they hold.
- * The returned function throws INVALID with every issue; paths are names of parameters.
+ * Compiles a parser of query strings. Undeclared parameters are refused, because a misspelled one would change the
+ * effect of a request. `hidden` are parameters that do not exist in the revision. If the parameter `single` is sent,
+ * the other declared ones are ignored. Errors of the parser: INVALID with all issues, whose paths are names of
+ * parameters.
  */
 export function compileQuery(
   ajv: Ajv2020,
@@ -64,7 +64,10 @@ function unknownNames(sent: Sent, known: ReadonlySet<string>): InputIssue[] {
   return issues;
 }
 
-/** Reads the parameters named in `names`; the schema is compiled for the first request. The returned function throws INVALID with `issues` and every one of its own. */
+/**
+ * Compiles a reader of the parameters in `names`. The schema is compiled at the first request. Errors of the reader:
+ * INVALID with `issues` and its own issues.
+ */
 function compileReading(
   ajv: Ajv2020,
   schema: JsonSchema,
@@ -87,7 +90,7 @@ function compileReading(
       if (value === undefined) {
         if (fallback !== undefined) query[name] = fallback;
       } else if (list) query[name] = Array.isArray(value) ? value : [value];
-      else if (Array.isArray(value)) throw invalid([...issues, { path: name, reason: 'may be given once only' }]);
+      else if (Array.isArray(value)) throw invalid([...issues, { path: name, reason: 'must not be repeated' }]);
       else if (value.includes('\0')) throw invalid([...issues, { path: name, reason: NO_NUL }]);
       else query[name] = coerce ? coerce(value) : value;
     }
@@ -101,14 +104,14 @@ function compileReading(
   };
 }
 
-const NO_NUL = 'must not hold the character U+0000';
+const NO_NUL = 'must not contain the character U+0000';
 
-/** JSON.parse has no limit of its own, and everything behind it that walks a value would run out of stack. */
+/** JSON.parse has no limit, and deeper values would exhaust the stack of functions that visit them. */
 const MAX_DEPTH = 100;
 
 /**
- * JSON text to a value. Errors: INVALID for text that is not JSON, is nested too deep, or holds U+0000, which neither MQTT nor
- * PostgreSQL takes.
+ * Parses JSON. Errors: INVALID if the text is not JSON, is nested too deeply, or contains U+0000, which MQTT and
+ * PostgreSQL do not allow in text.
  */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) throw invalid([{ path: '/', reason: `must not be nested deeper than ${MAX_DEPTH} levels` }]);
@@ -117,8 +120,8 @@ export function parseJson(text: string): unknown {
     value = JSON.parse(text);
   } catch (cause) {
     throw invalid(
-      [{ path: '/', reason: whyNoJson(cause) }],
-      text.trim() === '' ? 'A JSON body is needed' : 'The body is not well-formed JSON',
+      [{ path: '/', reason: parseErrorOf(cause) }],
+      text.trim() === '' ? 'The request has no body: send a JSON body' : 'The body is not valid JSON',
     );
   }
   if (text.includes('\\u0000')) {
@@ -129,8 +132,8 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
-/** The parser's word, but where it quotes what it found there: that may be a password, or a piece of one. */
-function whyNoJson(cause: unknown): string {
+/** The message of the parser, unless it quotes the body, which may contain a password. */
+function parseErrorOf(cause: unknown): string {
   return cause instanceof Error && !cause.message.includes('"') ? cause.message : 'is not JSON';
 }
 

@@ -3,7 +3,7 @@ import { type ListPage, listPieces } from './stream-list.ts';
 
 type Fields = Record<string, unknown>;
 
-/** A list of a body that goes on after its first page. */
+/** A list of a body that has more than one page. */
 interface LongList {
   readonly within: string;
   readonly entry: Readonly<Fields>;
@@ -11,49 +11,53 @@ interface LongList {
   readonly after: string | null;
 }
 
-/** Asks for the next page of a list: an object with the list, and `pageInfo`. */
-export type AskNext = (list: LongList, first: number, after: string | null) => Promise<Fields>;
+/** Reads the next page of a list: an object with the list and `pageInfo`. */
+export type FetchPage = (list: LongList, first: number, after: string | null) => Promise<Fields>;
 
-interface Shape extends Pick<RouteLists, 'key' | 'within' | 'pageSize'> {
-  /** Of each list. */
+interface ListOptions extends Pick<RouteLists, 'key' | 'within' | 'pageSize'> {
+  /** Maximum number of entries of each list. */
   readonly wanted: number;
 }
 
-/** NUL is in no topic, name or text of ours; it stands where a list is to be written. */
-const PLACE = /"\\u0000(\d+)"/;
-const placeOf = (index: number): string => `\0${index}`;
+/** Placeholder of a list in the JSON text. No topic, name or other text contains NUL. */
+const PLACEHOLDER = /"\\u0000(\d+)"/;
+const placeholderOf = (index: number): string => `\0${index}`;
 
 /**
- * Takes what is not told out of a body, and the lists that go on after their first page. Null: none does, and the body is whole. Else
- * the whole body in pieces; at most one page of one list is held then, beside the first pages.
+ * Removes `pageInfo` from a body. Returns null if every list has one page: the body is then complete. Otherwise returns
+ * a function that creates the complete body in pieces; besides the first pages, at most one page of one list is in
+ * memory.
  */
-export function longLists(body: unknown, shape: Shape): ((askNext: AskNext) => AsyncGenerator<string>) | null {
+export function longLists(
+  body: unknown,
+  options: ListOptions,
+): ((fetchPage: FetchPage) => AsyncGenerator<string>) | null {
   const lists: LongList[] = [];
   for (const entry of (Array.isArray(body) ? body : [body]) as Fields[]) {
-    for (const within of shape.within) {
+    for (const within of options.within) {
       const part = entry[within] as Fields | null | undefined;
       if (part == null) continue;
-      const { items, hasNextPage, endCursor } = pageIn(part, shape.key);
+      const { items, hasNextPage, endCursor } = pageIn(part, options.key);
       part.pageInfo = undefined;
-      if (!hasNextPage || items.length >= shape.wanted) continue;
-      part[shape.key] = placeOf(lists.length);
+      if (!hasNextPage || items.length >= options.wanted) continue;
+      part[options.key] = placeholderOf(lists.length);
       lists.push({ within, entry, items, after: endCursor });
     }
   }
   if (lists.length === 0) return null;
-  const texts = JSON.stringify(body).split(PLACE);
-  return (askNext) => pieces(texts, lists, shape, askNext);
+  const texts = JSON.stringify(body).split(PLACEHOLDER);
+  return (fetchPage) => pieces(texts, lists, options, fetchPage);
 }
 
-/** `texts`: what is around the lists, with the index of each list between. */
+/** `texts` are the parts of the JSON text around the lists, alternating with the index of a list. */
 async function* pieces(
   texts: readonly string[],
   lists: readonly LongList[],
-  { key, pageSize, wanted }: Shape,
-  askNext: AskNext,
+  { key, pageSize, wanted }: ListOptions,
+  fetchPage: FetchPage,
 ): AsyncGenerator<string> {
-  for (const [place, text] of texts.entries()) {
-    const list = place % 2 === 1 ? lists[Number(text)] : undefined;
+  for (const [index, text] of texts.entries()) {
+    const list = index % 2 === 1 ? lists[Number(text)] : undefined;
     if (list === undefined) {
       yield text;
       continue;
@@ -61,7 +65,7 @@ async function* pieces(
     let left = wanted - list.items.length;
     const first: ListPage = { text: JSON.stringify(list.items), hasNextPage: true, endCursor: list.after };
     yield* listPieces(first, async (after) => {
-      const { items, hasNextPage, endCursor } = pageIn(await askNext(list, Math.min(pageSize, left), after), key);
+      const { items, hasNextPage, endCursor } = pageIn(await fetchPage(list, Math.min(pageSize, left), after), key);
       left -= items.length;
       return { text: JSON.stringify(items), hasNextPage: hasNextPage && left > 0, endCursor };
     });

@@ -5,17 +5,17 @@ import { contentTypeOf, DEFAULT_REVISION, existsIn, REVISIONS } from './revision
 import type { JsonSchema, Route } from './route.ts';
 import { ERROR } from './schemas.ts';
 
-export interface OpenApiOptions {
-  /** Of this service. */
+interface OpenApiOptions {
+  /** Version of the service. */
   readonly version: string;
 }
 
 type Json = Record<string, unknown>;
 
 export const ROLE_WORDS: Readonly<Record<RequiredRole, string>> = {
-  PUBLIC: 'nobody in particular',
-  SIGNED_IN: 'anyone with credentials',
-  PERSON: 'anyone who signed in',
+  PUBLIC: 'no credentials',
+  SIGNED_IN: 'valid credentials',
+  PERSON: 'a signed-in user',
   VIEWER: 'viewer',
   EDITOR: 'editor',
   ADMIN: 'admin',
@@ -23,18 +23,18 @@ export const ROLE_WORDS: Readonly<Record<RequiredRole, string>> = {
 };
 
 const STATUS_WORDS: Readonly<Record<number, string>> = {
-  400: 'The input is refused.',
+  400: 'The input is invalid.',
   401: 'No valid credentials.',
   403: 'The role does not allow this.',
-  404: 'Not there, or out of sight.',
+  404: 'The resource does not exist, or the caller may not see it.',
   405: 'Not possible for this resource.',
   413: 'The body is too large.',
   429: 'Too many requests.',
-  500: 'A fault of this service.',
+  500: 'An internal error of this service.',
   503: 'The broker cannot be reached.',
 };
 
-/** The interface as an OpenAPI 3.1 document, made of nothing but the routes. */
+/** Describes the routes as an OpenAPI 3.1 document. */
 export function openApiOf(routes: readonly Route[], { version }: OpenApiOptions): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};
@@ -51,8 +51,8 @@ export function openApiOf(routes: readonly Route[], { version }: OpenApiOptions)
       title: 'Brokergraph REST interface',
       version,
       description: [
-        'A translation of the GraphQL graph under `/graphql`: both always agree.',
-        `Revisions: send \`Accept: application/json;version=${REVISIONS.join('|')}\`; without it the answer is revision ${DEFAULT_REVISION}, which this document describes.`,
+        'Every operation runs on the GraphQL graph under `/graphql`, so both interfaces always agree.',
+        `Revisions: send \`Accept: application/json;version=${REVISIONS.join('|')}\`. The default is revision ${DEFAULT_REVISION}, which this document describes.`,
         `Every error has the same body; \`code\` is one of ${Object.keys(ERROR_STATUS).join(', ')}.`,
       ].join('\n\n'),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
@@ -101,10 +101,12 @@ const header = (type: string, description: string): Json => ({ description, sche
 
 function errorHeaders(status: number): Json {
   return {
-    'X-Request-Id': header('string', 'The id that the log knows this request by.'),
-    ...(status === 401 ? { 'WWW-Authenticate': header('string', 'How to present credentials.') } : {}),
-    ...(status === 405 ? { Allow: header('string', 'What is possible.') } : {}),
-    ...(status === 429 || status === 503 ? { 'Retry-After': header('integer', 'Seconds.') } : {}),
+    'X-Request-Id': header('string', 'Id of the request in the log.'),
+    ...(status === 401 ? { 'WWW-Authenticate': header('string', 'How to send credentials.') } : {}),
+    ...(status === 405 ? { Allow: header('string', 'Allowed methods.') } : {}),
+    ...(status === 429 || status === 503
+      ? { 'Retry-After': header('integer', 'Seconds until the next attempt.') }
+      : {}),
   };
 }
 
@@ -130,13 +132,13 @@ function operation(route: Route, components: Components): Json {
     ...(route.role === 'PUBLIC' ? { security: [] } : {}),
     'x-required-role': route.role,
   };
-  const needed = `Needs: ${ROLE_WORDS[route.role]}.`;
+  const requirement = `Requires: ${ROLE_WORDS[route.role]}.`;
   const { status = 200, response, body, errors = [] } = route;
   const parameters = queryParameters(route, components);
   const success: Json = {
-    description: status === 204 ? 'Done.' : 'The answer.',
+    description: status === 204 ? 'Done.' : 'The response.',
     headers: {
-      'X-Request-Id': header('string', 'Echoed, or made here.'),
+      'X-Request-Id': header('string', 'Id of the request, or a new one.'),
       ...(route.total ? { 'X-Total-Count': header('integer', 'Size of the whole list.') } : {}),
     },
     ...(status === 204
@@ -146,7 +148,7 @@ function operation(route: Route, components: Components): Json {
   const refusals = new Set([400, ...errors, ...(body ? [413] : [])]);
   return {
     ...common,
-    description: [route.description, needed].filter(Boolean).join('\n\n'),
+    description: [route.description, requirement].filter(Boolean).join('\n\n'),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body
       ? {
@@ -177,13 +179,13 @@ function queryParameters(route: Route, components: Components): Json[] {
 const responsesOf = (statuses: readonly number[]): Json =>
   Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Error${status}` }]));
 
-/** `GET /api/projects/{projectId}/brokers` → `getProjectsProjectIdBrokers`: stable, and unique as method and path are. */
+/** `GET /api/projects/{projectId}/brokers` → `getProjectsProjectIdBrokers`. Stable, and unique for method and path. */
 function operationId({ method, path }: Route): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '' && word !== 'api');
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-/** Schemas with a title stand once under their title; the others stand where they are used. */
+/** Schemas with a title become components; the others stay inline. */
 class Components {
   readonly schemas: Json = {};
   readonly #named = new Map<string, JsonSchema>();

@@ -16,44 +16,41 @@ import { compileQuery, type ParseQuery } from './input.ts';
 import { type Existence, existsIn, REVISIONS, type Revision } from './revisions.ts';
 import type { JsonSchema, Route } from './route.ts';
 
-/** An operation that is compiled once, at the latest with its first execution. */
+/** An operation that is compiled once, at its first execution at the latest. */
 export interface CompiledOperation<C> {
   execute(context: C, variables: Readonly<Record<string, unknown>>): ExecutionResult | Promise<ExecutionResult>;
 }
 
-/** Throws when the document does not hold one valid query or mutation. */
+/** Errors: an Error if the document is not one valid query or mutation. */
 export type CompileOperation<C> = (
   schema: GraphQLSchema,
   text: string,
   options: { readonly plainScalars: readonly string[] },
 ) => CompiledOperation<C>;
 
-/** Custom scalars whose values JSON.stringify writes as the scalars themselves would. */
+/** Custom scalars whose values JSON.stringify writes like the scalars. */
 const PLAIN_SCALARS = ['DateTime', 'JSON'];
 
-/** What differs between revisions of one entry. */
+/** Differences between the revisions of one route. */
 interface PreparedVersion {
   readonly parseQuery: ParseQuery;
   readonly trim: Trim | null;
 }
 
-/**
- * A route made ready to be served. What can be wrong with its operation and how the answer is made of it is known at start; programs for
- * the operation, the input and the text are made when they are needed first.
- */
+/** A route that is checked completely. The functions for its operation, input and text are compiled when first used. */
 export interface PreparedRoute<C> {
   readonly route: Route;
   readonly operation: CompiledOperation<C>;
-  /** The field of the graph that it runs: the first, where there are several. */
+  /** The first root field of the operation. */
   readonly field: { readonly name: string; readonly isMutation: boolean };
   readonly checkBody: CheckValue | null;
-  /** Of several the first that leads to something. */
+  /** Paths to the body; the first that leads to a value is used. */
   readonly picks: readonly (readonly string[])[] | null;
-  /** Writes what is picked. */
+  /** Writes the picked body. */
   readonly write: WriteJson;
   readonly total: readonly string[] | null;
   readonly pageInfo: readonly string[] | null;
-  /** The next page of a list in the body, where the route has some. */
+  /** Operation for the next page of a list in the body. `null` if the route has no such lists. */
   readonly next: { readonly operation: CompiledOperation<C>; readonly pick: readonly string[] } | null;
   readonly status: 200 | 204 | 207;
   readonly versions: Readonly<Record<Revision, PreparedVersion>>;
@@ -64,38 +61,36 @@ export interface Preparation<C> {
   readonly compileOperation: CompileOperation<C>;
 }
 
-/** By list of routes: what was prepared last, and with what. */
+/** Cache by list of routes. */
 const prepared = new WeakMap<
   readonly Route[],
   { readonly by: Preparation<never>; readonly routes: ReadonlyMap<Route, PreparedRoute<never>> }
 >();
 
-/**
- * The routes that are served, made ready. This keeps nothing of the server it is for, so servers in one process that have a list of
- * routes in common share it, and what is compiled later.
- */
+/** Prepares routes. The result does not depend on a server, so servers in one process with the same routes share it. */
 export function prepareRoutes<C>(routes: readonly Route[], by: Preparation<C>): ReadonlyMap<Route, PreparedRoute<C>> {
   const known = prepared.get(routes);
   if (known && known.by.schema === by.schema && known.by.compileOperation === by.compileOperation) return known.routes;
   const ajv = createValidator();
-  const made = new Map<Route, PreparedRoute<C>>();
-  for (const route of routes) made.set(route, prepareRoute(route, { ...by, ajv }));
-  prepared.set(routes, { by, routes: made });
-  return made;
+  const created = new Map<Route, PreparedRoute<C>>();
+  for (const route of routes) created.set(route, prepareRoute(route, { ...by, ajv }));
+  prepared.set(routes, { by, routes: created });
+  return created;
 }
 
-/** Errors: anything wrong with the route, so that it stops the start and not a request. */
+/** Errors: an Error if the route is invalid, so that the start fails instead of a request. */
 export function prepareRoute<C>(
   route: Route,
   { schema, ajv, compileOperation }: Preparation<C> & { readonly ajv: Ajv2020 },
 ): PreparedRoute<C> {
   try {
     const document = parse(route.operation);
-    // Validates first: what follows relies on a document that fits the schema.
+    // Validates the document, which the following lines rely on.
     const operation = compileOperation(schema, route.operation, { plainScalars: PLAIN_SCALARS });
     const data = keyTree(schema, document, spellingsOf(route, schema));
     const status = route.status ?? 200;
-    if (status !== 204 && route.pick === undefined) throw new Error('an answer with a body needs "pick"');
+    if (status !== 204 && route.pick === undefined)
+      throw new Error('"pick" is missing: a response with a body requires it');
     const picks = typeof route.pick === 'string' ? [route.pick] : (route.pick ?? []);
     const [body = null] = picks.map((pick) => selected(data, pick));
     if (body?.written) throw new Error('an enum cannot be a whole body');
@@ -133,7 +128,7 @@ export function prepareRoute<C>(
   }
 }
 
-/** Made when something is written first: it is a program, as that of the operation. */
+/** Compiles the writer at its first use. */
 function writerOf(schema: GraphQLSchema, document: DocumentNode, path: readonly string[]): WriteJson {
   let write: WriteJson | null = null;
   return (value) => {
@@ -149,7 +144,7 @@ function fieldOf({ definitions }: DocumentNode): PreparedRoute<never>['field'] {
     const isMutation = definition.operation === OperationTypeNode.MUTATION;
     if (first?.kind === Kind.FIELD) return { name: first.name.value, isMutation };
   }
-  throw new Error('the operation begins with no field');
+  throw new Error('the first selection of the operation is not a field');
 }
 
 const NO_PARAMETERS: JsonSchema = { type: 'object', properties: {} };
@@ -173,12 +168,12 @@ export function missingIn(revision: Revision, existences: Readonly<Record<string
   return Object.keys(existences).filter((name) => !existsIn(revision, existences[name] ?? {}));
 }
 
-/** Documented spelling of each value, by enum: by the value that resolvers give, and by its name. */
+/** Documented spelling of each enum value, by the resolvers' value and by the GraphQL name. */
 function spellingsOf({ spell = {} }: Route, schema: GraphQLSchema): Spellings {
   const spellings = new Map<string, ReadonlyMap<unknown, string>>();
   for (const [typeName, spelling] of Object.entries(spell)) {
     const type = schema.getType(typeName);
-    if (!isEnumType(type)) throw new Error(`spell: "${typeName}" is no enum of the graph`);
+    if (!isEnumType(type)) throw new Error(`spell: "${typeName}" is not an enum of the graph`);
     const spelled = new Map<unknown, string>();
     for (const { name, value } of type.getValues()) {
       const text = spelling[name];
@@ -190,7 +185,7 @@ function spellingsOf({ spell = {} }: Route, schema: GraphQLSchema): Spellings {
   return spellings;
 }
 
-/** The query parameters of a revision, as a schema. */
+/** Schema of the query parameters of a revision. */
 export function queryIn(revision: Revision, { query, revisions }: Route): JsonSchema | undefined {
   if (!query || !revisions?.query) return query;
   const missing = missingIn(revision, revisions.query);

@@ -1,13 +1,13 @@
 import { ServiceError } from '../../platform/errors.ts';
 
-/** Revisions of the interface, oldest first. `next` holds what is agreed on but not yet numbered. */
+/** Revisions of the interface, the oldest first. `next` has changes without a number yet. */
 export const REVISIONS = ['3.0', '3.1', '3.3', 'next'] as const;
 export type Revision = (typeof REVISIONS)[number];
 
-/** What a caller gets who names none: the newest numbered one. */
+/** Revision without a version in `Accept`: the newest with a number. */
 export const DEFAULT_REVISION: Revision = '3.3';
 
-/** When something exists: from `since` to the revision before `until`; without bounds, always. */
+/** Revisions in which something exists: from `since` to the one before `until`. Default: all. */
 export interface Existence {
   readonly since?: Revision;
   readonly until?: Revision;
@@ -25,16 +25,15 @@ const CONTENT_TYPES: Readonly<Record<Revision, string>> = {
   next: 'application/json; charset=utf-8; version=next',
 };
 
-/** Names the revision an answer is written in. */
+/** Media type of a response, with its revision. */
 export const contentTypeOf = (revision: Revision): string => CONTENT_TYPES[revision];
 
 const JSON_RANGE = /^(application\/json|application\/\*|\*\/\*)$/i;
 const VERSION = /^version="?([^"]*)"?$/i;
 
 /**
- * The revision an `Accept` header asks for: `application/json;version=3.0`. Of several media ranges the first that is JSON
- * and names a version counts; ranges of other types are passed over, since every answer is JSON. Errors: INVALID for a version
- * that does not exist.
+ * Revision that an `Accept` header requests: `application/json;version=3.0`. The first JSON media range with a version
+ * decides. Other media types are ignored, because every response is JSON. Errors: INVALID for an unknown version.
  */
 export function revisionOf(accept: string | undefined): Revision {
   if (accept === undefined || !/version/i.test(accept)) return DEFAULT_REVISION;
@@ -48,10 +47,8 @@ export function revisionOf(accept: string | undefined): Revision {
       if (revision) return revision;
       throw new ServiceError(
         'INVALID',
-        `There is no revision "${wanted}" of this interface; there are ${REVISIONS.join(', ')}`,
-        {
-          info: { issues: [{ path: 'Accept', reason: `version must be one of ${REVISIONS.join(', ')}` }] },
-        },
+        `The revision "${wanted}" of this interface does not exist: use one of ${REVISIONS.join(', ')}`,
+        { info: { issues: [{ path: 'Accept', reason: `version must be one of ${REVISIONS.join(', ')}` }] } },
       );
     }
   }

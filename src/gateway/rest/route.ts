@@ -1,22 +1,22 @@
 import type { RequiredRole } from '../../platform/auth/viewer.ts';
 import type { Existence } from './revisions.ts';
 
-export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type RouteMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /** JSON Schema 2020-12. One with a `title` becomes a named component of the OpenAPI document. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** What a request brought, decoded, checked and coerced. Absent keys were not sent. */
+/** Input of a request, decoded, validated and coerced. Keys that were not sent are absent. */
 export interface RouteInput {
   /** Path parameters by name; never empty. */
   readonly params: Readonly<Record<string, string>>;
-  /** The query parameters that the route declares, as the types it declares. */
+  /** Declared query parameters, with their declared types. */
   readonly query: Readonly<Record<string, unknown>>;
-  /** The JSON body as the route's schema describes it; an empty object for routes without one. */
+  /** JSON body that matches the route's schema; an empty object for routes without a body. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** The JSON body where the route's schema describes an array; else empty. */
+  /** JSON body if the route's schema describes an array; otherwise empty. */
   readonly list: readonly unknown[];
 }
 
@@ -24,118 +24,125 @@ export interface RouteInput {
 export type Spelling = Readonly<Record<string, string>>;
 
 /**
- * One entry of the REST interface: which operation on the graph answers it, how variables are filled, and where in the data
- * the body is. Aliases in the operation give the documented keys, so the operation is the mapping. There is no code beyond
- * `variables`; an entry that would need an `if` misses a field in the graph.
+ * One route of the REST interface: its operation on the graph, the variables, and the path from the data to the body.
+ * Aliases in the operation are the documented keys, so the operation is the mapping. `variables` is the only code. A
+ * route that would need an `if` needs a new field in the graph instead.
  */
 export interface Route extends Existence {
   readonly method: RouteMethod;
-  /** Parameters in braces: `/api/projects/{projectId}/brokers`. */
+  /** Path with parameters in braces: `/api/projects/{projectId}/brokers`. */
   readonly path: string;
-  /** Checked before the input is read; the operation's fields check again, with what only they know. */
+  /** Role that is checked before the input is read. The fields of the operation check again. */
   readonly role: RequiredRole;
-  /** Section of the interface's description; absent for entries beyond it. Nobody is shown it. */
+  /** Section of the interface document. Absent for routes beyond it. Not part of any response. */
   readonly section?: string;
   readonly summary: string;
   readonly description?: string;
-  /** Group on the page for people; by default made of the section. */
+  /** Group on the HTML page. Default: by section. */
   readonly tags?: readonly string[];
   /** Descriptions of path parameters, by name. */
   readonly params?: Readonly<Record<string, string>>;
   /**
-   * An object schema whose properties are the query parameters. `integer`, `number` and `boolean` are coerced from well-formed
-   * text only. Absent: there are none. Whatever is sent and not declared is refused as INVALID; only `token` is known everywhere.
+   * Object schema whose properties are the query parameters. Well-formed text is coerced to `integer`, `number` and
+   * `boolean`. Default: no parameters. Undeclared parameters are INVALID, except for `token`.
    */
   readonly query?: JsonSchema;
   /**
-   * Absent: a body that is sent is not looked at. Unknown keys are refused where the schema says so. The first of its `examples` is
-   * what the page for people shows to send.
+   * Schema of the body. Default: a body is ignored. Unknown keys are refused if the schema says so. The HTML page shows
+   * the first of its `examples`.
    */
   readonly body?: JsonSchema;
-  /** No body is `{}`. */
+  /** Whether a missing body is `{}`. Default: false, a missing body is INVALID. */
   readonly isBodyOptional?: boolean;
-  /** Keys of the request by the names that the operation's input has for them, where more than case and underscores differs. */
+  /** Keys of the request by the name in the operation's input, if more than case and underscores differs. */
   readonly inputNames?: Readonly<Record<string, string>>;
   /** A GraphQL document with one operation. */
   readonly operation: string;
   readonly variables?: (input: RouteInput) => Record<string, unknown>;
   /**
-   * Dots lead from `data` to the body; of several the first that leads to something. A null on the way is NOT_FOUND. Null: the body is an
-   * empty object. Not needed with 204.
+   * Path with dots from `data` to the body; the first of several that leads to a value. A null value is NOT_FOUND.
+   * `null`: the body is an empty object. Not required with status 204.
    */
   readonly pick?: string | readonly string[] | null;
-  /** What the NOT_FOUND of `pick` says; for entries whose query names what is looked for. */
+  /** Message of the NOT_FOUND of `pick`, for routes whose query contains the id or name. */
   readonly notFound?: (input: RouteInput) => string;
-  /** Dots lead from `data` to the number told as `X-Total-Count`. */
+  /** Path with dots from `data` to the number for `X-Total-Count`. */
   readonly total?: string;
-  /** Absent: 200. */
+  /** Default: 200. */
   readonly status?: 200 | 204 | 207;
   readonly response?: JsonSchema;
-  /** Statuses documented beside the success; 400, 413 and 429 may come where they are not documented. */
+  /** Documented error statuses. 400, 413 and 429 are possible for every route. */
   readonly errors?: readonly number[];
   /**
-   * Keys left out of the body instead of being null. Dots lead from the body, through lists, to the key; `*` as the last step
-   * means every key selected there, `!path` takes one out again: `['*', 'queues.*', '!lastDisconnect']`.
+   * Keys that are omitted instead of being null, as paths with dots from the body through lists. `*` as the last step
+   * means every selected key, `!path` excludes one: `['*', 'queues.*', '!lastDisconnect']`.
    */
   readonly omitNull?: readonly string[];
-  /** GraphQL enum type → spelling, for the enums that the body shows. Every value must be spelled. */
+  /** Spelling by GraphQL enum type, for the enums in the body. Every value must have a spelling. */
   readonly spell?: Readonly<Record<string, Spelling>>;
-  /** With `verbose=false` in the query a list's items are replaced by this key of theirs. */
+  /** With `verbose=false` in the query, each item of the list is replaced by its value of this key. */
   readonly nameKey?: string;
-  /** The query parameter that asks for one item of a list alone: with it the other declared ones are ignored, and not even checked. */
+  /**
+   * Query parameter that requests a single item of the list. The other declared parameters are then ignored and not
+   * checked.
+   */
   readonly singleBy?: string;
   /**
-   * For lists that may be asked for whole (`count=-1`, where `when` is true) or for more than a page (`first` above `pageSize`): the
-   * variables `first`, `after` and `offset` are replaced for each page and pages are written one by one, so that the list never
-   * stands in memory.
+   * For lists that may be requested completely (`count=-1`, if `when` returns true) or with more than a page (`first`
+   * above `pageSize`). The variables `first`, `after` and `offset` are replaced for each page, and pages are written
+   * one by one, so that one page is in memory.
    */
   readonly stream?: {
     readonly when: (input: RouteInput) => boolean;
-    /** Dots lead from `data` to `{ hasNextPage endCursor }`. */
+    /** Path with dots from `data` to `{ hasNextPage endCursor }`. */
     readonly pageInfo: string;
     readonly pageSize: number;
   };
   /**
-   * For bodies that are objects, or lists of objects, with long lists in them: each list is read and written page by page, so that it
-   * never stands in memory. The operation gives the first pages, with `first` as `wanted` and at most `pageSize`.
+   * For bodies that are objects, or lists of objects, that contain long lists. Each list is read and written page by
+   * page, so that one page is in memory. The operation returns the first pages, with `first` as in `wanted` and at most
+   * `pageSize`.
    */
   readonly lists?: RouteLists;
-  /** What older revisions lack, and newer ones have dropped. */
+  /** Differences between revisions. */
   readonly revisions?: {
     /** By name of the query parameter. */
     readonly query?: Readonly<Record<string, Existence>>;
-    /** By path of the key in the body, as in `omitNull` without `*`. */
+    /** By path of the key in the body, like in `omitNull` without `*`. */
     readonly response?: Readonly<Record<string, Existence>>;
   };
 }
 
 export interface RouteLists {
-  /** Entries of each list at most; Infinity: all. */
+  /** Maximum number of entries of each list; `Infinity` for all. */
   readonly wanted: (input: RouteInput) => number;
   readonly pageSize: number;
-  /** Key of the list in the object that it is a part of; beside it stands `pageInfo { hasNextPage endCursor }`, which is not told. */
+  /** Key of the list in its object. The object also has `pageInfo { hasNextPage endCursor }`, which is not written. */
   readonly key: string;
-  /** Keys of these objects in the body, or in each entry of it. */
+  /** Keys of these objects in the body, or in each entry of the body. */
   readonly within: readonly string[];
-  /** The next page of one of them. */
+  /** Operation for the next page of one list. */
   readonly next: {
     readonly operation: string;
-    /** Beside these come `first` and `after`. `entry`: the object that has the key `within`. */
+    /** `first` and `after` are added. `entry` is the object that has the key `within`. */
     readonly variables: (
       input: RouteInput,
       within: string,
       entry: Readonly<Record<string, unknown>>,
     ) => Record<string, unknown>;
-    /** Dots lead from `data` to an object with the list and `pageInfo`. */
+    /** Path with dots from `data` to an object with the list and `pageInfo`. */
     readonly pick: string;
   };
 }
 
-/** The GraphQL name behind a documented spelling; undefined and null stay as they are, so that absent keys stay absent. */
+/**
+ * The GraphQL name of a documented spelling. Undefined and null are returned unchanged, so that absent keys stay
+ * absent.
+ */
 export function enumName(spelling: Spelling, text: unknown): string | null | undefined {
   if (text === undefined || text === null) return text;
   for (const name in spelling) if (spelling[name] === text) return name;
   throw new Error(
-    `"${String(text)}" is no spelling of ${Object.keys(spelling).join(', ')}; the route's schema must refuse it`,
+    `"${String(text)}" is not a spelling of ${Object.keys(spelling).join(', ')}: the route's schema must refuse it`,
   );
 }

@@ -1,6 +1,6 @@
 import type { JsonSchema } from './route.ts';
 
-/** A schema in the notation that readers of TypeScript and JSON both read. `depth`: levels that it stands below the first line. */
+/** A schema in the notation of TypeScript types. `depth` is the indentation level. */
 export function typeOf(schema: JsonSchema, depth: number): string {
   const pad = '  '.repeat(depth + 1);
   if (Array.isArray(schema.oneOf)) return schema.oneOf.map((entry: JsonSchema) => typeOf(entry, depth)).join(' | ');

@@ -1,6 +1,5 @@
 import type { JsonSchema } from './route.ts';
 
-/** Small words that the schemas of bodies are made of. */
 export const STRING: JsonSchema = { type: 'string' };
 export const NULLABLE_STRING: JsonSchema = { type: ['string', 'null'] };
 export const BOOLEAN: JsonSchema = { type: 'boolean' };
@@ -13,26 +12,25 @@ export const closed = (
   { required = Object.keys(properties), ...rest }: { readonly required?: readonly string[] } & JsonSchema = {},
 ): JsonSchema => ({ type: 'object', properties, required, additionalProperties: false, ...rest });
 
-/** The query parameters of a list that a caller takes in pages. */
+/** Query parameters of a list with pages. */
 export const PAGE_QUERY: Readonly<Record<string, JsonSchema>> = {
   offset: {
     type: 'integer',
     minimum: 0,
     maximum: 2_147_483_647,
     default: 0,
-    description: 'Entries left out at the start.',
+    description: 'Number of entries to skip at the start.',
   },
   count: {
     type: 'integer',
     minimum: -1,
     maximum: 2_147_483_647,
     default: -1,
-    description: 'Entries wanted at most; -1 means all.',
+    description: 'Maximum number of entries; -1 means all.',
   },
-  verbose: { type: 'boolean', default: true, description: 'False: names only.' },
+  verbose: { type: 'boolean', default: true, description: 'If false, only names are returned.' },
 };
 
-/** How a list is filtered by text. */
 export const FILTER_MODES = {
   CONTAINS: 'contains',
   EQUALS: 'equals',
@@ -45,21 +43,21 @@ export const FILTER_QUERY: Readonly<Record<string, JsonSchema>> = {
   filterMode: { type: 'string', enum: Object.values(FILTER_MODES), default: FILTER_MODES.CONTAINS },
 };
 
-/** Answer of an operation that creates something. */
+/** Response of an operation that creates an object. */
 export const CREATED_ID: JsonSchema = closed({ id: STRING }, { title: 'Created' });
 
-/** Body of every error answer. */
+/** Body of every error response. */
 export const ERROR: JsonSchema = {
   title: 'Error',
   type: 'object',
   properties: {
-    message: { type: 'string', description: 'For people.' },
-    code: { type: 'string', description: 'For programs.' },
+    message: { type: 'string', description: 'Description for users. It may change.' },
+    code: { type: 'string', description: 'Stable code for programs.' },
     status: { type: 'integer', description: 'The HTTP status.' },
     info: {
       type: 'object',
       description:
-        'What else is known; `issues` lists `{ path, reason }` for input that is refused: JSON pointers into the body, names of parameters.',
+        'Further details. For invalid input, `issues` lists `{ path, reason }`: paths are JSON pointers into the body, or names of parameters.',
     },
   },
   required: ['message', 'code', 'status'],

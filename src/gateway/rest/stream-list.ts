@@ -6,7 +6,7 @@ interface PageInfo {
   readonly endCursor: string | null;
 }
 
-/** One page of a list: a JSON array, and where the next one begins. */
+/** One page of a list: a JSON array and its PageInfo. */
 export interface ListPage extends PageInfo {
   readonly text: string;
 }
@@ -18,7 +18,7 @@ export function pageOf({ data }: ExecutionResult, steps: readonly string[] | nul
   return (follow(data, steps) as PageInfo | null | undefined) ?? LAST;
 }
 
-/** A whole list as one JSON array, in pieces: at most one page is held. */
+/** A complete list as one JSON array, in pieces. At most one page is in memory. */
 export async function* listPieces(
   first: ListPage,
   nextPage: (after: string | null) => Promise<ListPage>,
@@ -29,7 +29,7 @@ export async function* listPieces(
   while (page.hasNextPage) {
     const after = page.endCursor;
     page = await nextPage(after);
-    if (page.hasNextPage && page.endCursor === after) throw new Error('The list does not move on');
+    if (page.hasNextPage && page.endCursor === after) throw new Error('The cursor of the next page did not change');
     if (page.text === '[]') continue;
     yield separator + page.text.slice(1, -1);
     separator = ',';

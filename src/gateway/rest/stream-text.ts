@@ -4,11 +4,11 @@ import { setImmediate } from 'node:timers/promises';
 import type { Exchange } from './exchange.ts';
 
 /**
- * Writes an answer piece by piece: one piece is held, the next is made when the caller has taken the one before, and other requests
- * get their turn in between.
+ * Writes a response piece by piece. The next piece is read when the client has received the previous one, and other
+ * requests are handled between pieces.
  *
- * An error can no longer be told once the answer has begun: the connection is cut, so that a short answer is never taken for a whole
- * one, and the error thrown on. A caller that goes away ends it quietly.
+ * After an error the connection is closed, because the response has started: the client must not take it for complete.
+ * The error is rethrown. If the client disconnects, the function returns without an error.
  */
 export async function streamText(
   exchange: Exchange,
@@ -35,7 +35,7 @@ export async function streamText(
   }
 }
 
-/** Until more can be written, or nobody reads any more. */
+/** Waits until more can be written or the connection is closed. */
 export async function drained(res: ServerResponse): Promise<void> {
   if (res.destroyed) return;
   const stop = new AbortController();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type AskNext, longLists } from '../../../src/gateway/rest/long-lists.ts';
+import { type FetchPage, longLists } from '../../../src/gateway/rest/long-lists.ts';
 
 const SHAPE = { key: 'topics', within: ['published', 'subscribed'], pageSize: 3, wanted: Number.POSITIVE_INFINITY };
 
@@ -27,7 +27,7 @@ const bodyOf = (node: number) => ({
 
 function asker() {
   const asked: string[] = [];
-  const askNext: AskNext = async ({ within, entry }, size, after) => {
+  const fetchPage: FetchPage = async ({ within, entry }, size, after) => {
     const name = `${entry.node} ${within}`;
     asked.push(`${name} ${size}`);
     const all = LISTS[name] ?? [];
@@ -35,14 +35,14 @@ function asker() {
     const topics = all.slice(start, start + size);
     return { topics, pageInfo: { hasNextPage: start + size < all.length, endCursor: topics.at(-1) } };
   };
-  return { asked, askNext };
+  return { asked, fetchPage };
 }
 
-async function written(body: unknown, askNext: AskNext, wanted = SHAPE.wanted): Promise<unknown> {
+async function written(body: unknown, fetchPage: FetchPage, wanted = SHAPE.wanted): Promise<unknown> {
   const pieces = longLists(body, { ...SHAPE, wanted });
   if (pieces === null) return JSON.parse(JSON.stringify(body));
   let text = '';
-  for await (const piece of pieces(askNext)) text += piece;
+  for await (const piece of pieces(fetchPage)) text += piece;
   return JSON.parse(text);
 }
 
@@ -55,19 +55,19 @@ const whole = (node: number, most = Number.POSITIVE_INFINITY) => {
 };
 
 test('lists within an object, and within each of several, are read on page by page where they stand', async () => {
-  const { asked, askNext } = asker();
-  expect(await written(bodyOf(1), askNext)).toEqual(whole(1));
+  const { asked, fetchPage } = asker();
+  expect(await written(bodyOf(1), fetchPage)).toEqual(whole(1));
   expect(asked).toEqual(['1 published 3', '1 published 3']);
-  expect(await written([bodyOf(1), bodyOf(2)], askNext)).toEqual([whole(1), whole(2)]);
+  expect(await written([bodyOf(1), bodyOf(2)], fetchPage)).toEqual([whole(1), whole(2)]);
   expect(asked.slice(2)).toEqual(['1 published 3', '1 published 3', '2 subscribed 3']);
 });
 
-test('as many entries as are wanted are told, also where a page ended early', async () => {
-  const { asked, askNext } = asker();
-  expect(await written(bodyOf(1), askNext, 4)).toEqual(whole(1, 4));
+test('all wanted entries are returned, even if a page is shorter than requested', async () => {
+  const { asked, fetchPage } = asker();
+  expect(await written(bodyOf(1), fetchPage, 4)).toEqual(whole(1, 4));
   expect(asked).toEqual(['1 published 1']);
   const short = { ...bodyOf(1), published: first(LISTS['1 published'] ?? [], 1) };
-  expect(await written(short, askNext, 3)).toEqual(whole(1, 3));
+  expect(await written(short, fetchPage, 3)).toEqual(whole(1, 3));
   expect(asked.slice(1)).toEqual(['1 published 2']);
 });
 
@@ -83,13 +83,13 @@ test('a body whose lists are whole is left to be written at once, without what i
   expect(longLists(bodyOf(1), { ...SHAPE, wanted: 3 })).toBeNull();
 });
 
-test('a list that does not move on breaks off', async () => {
+test('a list whose cursor does not change ends with an error', async () => {
   const pieces = longLists(bodyOf(1), SHAPE);
-  const stuck: AskNext = async () => ({
+  const stuck: FetchPage = async () => ({
     topics: [],
     pageInfo: { hasNextPage: true, endCursor: LISTS['1 published']?.[2] },
   });
   await expect(async () => {
     for await (const _piece of pieces?.(stuck) ?? []);
-  }).rejects.toThrow('does not move on');
+  }).rejects.toThrow('cursor of the next page did not change');
 });

@@ -1,11 +1,12 @@
 import type { JsonSchema, Route } from './route.ts';
 
 /**
- * Where in a request that is which the graph names by a path in its arguments: `input.acls.0.aclType` came from `/acls/0/acltype`
- * of the body, or from a query parameter that the body does not have. Names are the same in both but for case and underscores, or as
- * the route says; what the schema does not have keeps the graph's name. Other paths stay as they are, where the route does not say.
+ * Converts a path in the arguments of the graph into the path in the request: `input.acls.0.aclType` is
+ * `/acls/0/acltype` of the body, or a query parameter that the body does not have. Names differ by case, by
+ * underscores, or as `inputNames` of the route defines. A name that the schema does not have, and a path outside of
+ * `input`, stay unchanged.
  */
-export function placeInRequest(
+export function requestPathOf(
   { body, query, inputNames = {} }: Pick<Route, 'body' | 'query' | 'inputNames'>,
   path: string,
 ): string {

@@ -1,0 +1,136 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import type { ExecutionResult } from 'graphql';
+import type { RequiredRole } from '../../platform/auth/viewer.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import type { RequestFacts } from '../graphql/endpoint.ts';
+import { type ErrorLog, type PublicError, publicResult } from '../graphql/public-error.ts';
+import { isTooLarge, ResponseTooLarge } from '../graphql/response-limit.ts';
+import type { Exchange } from './exchange.ts';
+import { type FetchPage, longLists } from './long-lists.ts';
+import { follow } from './pick.ts';
+import type { CompiledOperation, PreparedRoute } from './prepared-route.ts';
+import { textOf } from './response-body.ts';
+import type { RouteInput } from './route.ts';
+import { type ListPage, listPieces, pageOf } from './stream-list.ts';
+import { streamText } from './stream-text.ts';
+
+/** The part of the server's options that checks a caller. */
+export interface PageWriterOptions<C> {
+  /**
+   * Creates the context of a request; without credentials it has no viewer. Errors: UNAUTHORIZED if the credentials are
+   * unknown or expired.
+   */
+  readonly contextFor: (request: RequestFacts) => C | Promise<C>;
+  /** Checks the caller. Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
+  readonly authorize: (context: C, role: RequiredRole, params: Readonly<Record<string, string>>) => void;
+  readonly log: ErrorLog;
+}
+
+/** A list that is read page by page. */
+export interface Pages {
+  /** Variables of the first page. */
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly pageSize: number;
+  /** Requested number of entries, which is more than a page. `Infinity`: all. */
+  readonly wanted: number;
+}
+
+interface ListResponse extends Pages {
+  readonly first: ListPage;
+  readonly total: number | undefined;
+}
+
+/** Writes responses with lists that are read page by page, so that at most one page of a list is in memory. */
+export class PageWriter<C> {
+  readonly #options: PageWriterOptions<C>;
+
+  constructor(options: PageWriterOptions<C>) {
+    this.#options = options;
+  }
+
+  /** Writes a list whose first page was read. */
+  writeList(exchange: Exchange, prepared: PreparedRoute<C>, input: RouteInput, list: ListResponse): void {
+    const pieces = listPieces(list.first, this.#nextPage(exchange, prepared, input, list));
+    this.#writePieces(exchange, prepared, pieces, list.total);
+  }
+
+  /** Writes a body that contains lists, which may have further pages. */
+  writeBodyWithLists(exchange: Exchange, prepared: PreparedRoute<C>, input: RouteInput, body: unknown): void {
+    const { route, next, versions, status, write } = prepared;
+    const { lists } = route;
+    versions[exchange.revision].trim?.(body);
+    if (isTooLarge(body)) throw new ResponseTooLarge();
+    const piecesOf = lists && longLists(body, { ...lists, wanted: lists.wanted(input) });
+    if (!lists || !piecesOf || next === null) {
+      exchange.json(status, write(body));
+      return;
+    }
+    const fetchPage: FetchPage = async ({ within, entry }, first, after) => {
+      const variables = { ...lists.next.variables(input, within, entry), first, after };
+      const result = await this.#fetch(exchange, prepared, input, next.operation, variables);
+      const page = follow(result.data, next.pick);
+      if (page === null || page === undefined) throw new Error('The list no longer exists');
+      return page as Record<string, unknown>;
+    };
+    this.#writePieces(exchange, prepared, piecesOf(fetchPage));
+  }
+
+  /** The first error of a result as the caller may read it. `undefined` if the result has none. */
+  firstError({ requestId }: Exchange, result: ExecutionResult): PublicError | undefined {
+    return result.errors ? publicResult(result, { requestId, log: this.#options.log }).errors?.[0] : undefined;
+  }
+
+  #writePieces(
+    exchange: Exchange,
+    { status, route }: PreparedRoute<C>,
+    pieces: AsyncIterable<string>,
+    total?: number,
+  ): void {
+    streamText(exchange, status, total, pieces).catch((err: unknown) => {
+      const { requestId } = exchange;
+      this.#options.log.error({ err, requestId, path: route.path }, 'The response of a list ended with an error');
+    });
+  }
+
+  /** Returns the function that reads the next page, until there are no more or all wanted entries are read. */
+  #nextPage(
+    exchange: Exchange,
+    prepared: PreparedRoute<C>,
+    input: RouteInput,
+    { variables, pageSize, wanted }: Pages,
+  ): (after: string | null) => Promise<ListPage> {
+    let left = wanted - pageSize;
+    return async (after) => {
+      const first = Math.min(pageSize, left);
+      left -= first;
+      const pageVariables = { ...variables, first, after, offset: 0 };
+      const result = await this.#fetch(exchange, prepared, input, prepared.operation, pageVariables);
+      const { hasNextPage, endCursor } = pageOf(result, prepared.pageInfo);
+      const text = textOf(exchange, prepared, input, result);
+      return { text, hasNextPage: hasNextPage && left > 0, endCursor };
+    };
+  }
+
+  /**
+   * Reads a further page of a response that has started. The client decides how long a list takes, so the caller is
+   * checked again for each page: credentials and permissions may have ended.
+   */
+  async #fetch(
+    exchange: Exchange,
+    { route }: PreparedRoute<C>,
+    { params }: RouteInput,
+    operation: CompiledOperation<C>,
+    variables: Readonly<Record<string, unknown>>,
+  ): Promise<ExecutionResult> {
+    const { contextFor, authorize } = this.#options;
+    // Cached lists may be read as fast as they are written, so other requests are handled between two pages.
+    await nextIteration();
+    exchange.isContinued = true;
+    const context = await contextFor(exchange);
+    authorize(context, route.role, params);
+    const result = await operation.execute(context, variables);
+    const error = this.firstError(exchange, result);
+    if (error) throw new ServiceError(error.extensions.code, error.message);
+    return result;
+  }
+}

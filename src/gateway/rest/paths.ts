@@ -1,0 +1,109 @@
+import findMyWay from 'find-my-way';
+import { ServiceError } from '../../platform/errors.ts';
+import type { ApiDocument } from './documents.ts';
+import type { Exchange } from './exchange.ts';
+import type { PreparedRoute } from './prepared-route.ts';
+import { existsIn, REVISIONS, type Revision } from './revisions.ts';
+import type { Route } from './route.ts';
+
+/** One method of a path. */
+export interface MethodEntry<C> {
+  readonly route: Route;
+  readonly prepared: PreparedRoute<C>;
+  /** `Allow` of a 405 that the operation of this method returns: the other methods of the path. */
+  readonly others: Record<Revision, string>;
+}
+
+export interface PathEntry<C> {
+  readonly entries: Map<string, MethodEntry<C>>;
+  readonly document: ApiDocument | null;
+}
+
+/** Longer parameters are NOT_FOUND: no id is that long. */
+const MAX_PARAM_LENGTH = 256;
+
+export type Paths<C> = ReturnType<typeof buildPaths<C>>;
+
+/** Cache by prepared routes. */
+const cache = new WeakMap<object, { readonly documents: readonly ApiDocument[]; readonly paths: Paths<never> }>();
+
+/**
+ * Router of all paths; each is stored under GET, whatever its methods are. Servers in one process with the same routes
+ * share it. Errors: an Error if a path has the same method twice.
+ */
+export function createPaths<C>(
+  routes: readonly Route[],
+  prepared: ReadonlyMap<Route, PreparedRoute<C>>,
+  documents: readonly ApiDocument[],
+): Paths<C> {
+  const cached = cache.get(prepared);
+  if (cached?.documents === documents) return cached.paths;
+  const paths = buildPaths(routes, prepared, documents);
+  cache.set(prepared, { documents, paths });
+  return paths;
+}
+
+function buildPaths<C>(
+  routes: readonly Route[],
+  prepared: ReadonlyMap<Route, PreparedRoute<C>>,
+  documents: readonly ApiDocument[],
+) {
+  const router = findMyWay({
+    caseSensitive: true,
+    // Otherwise DELETE …/clusters/ with an empty id would be DELETE …/clusters, which deletes all clusters.
+    ignoreTrailingSlash: false,
+    maxParamLength: MAX_PARAM_LENGTH,
+    // The query is parsed after the caller is authorized.
+    querystringParser: (search) => search,
+    onBadUrl: () => undefined,
+  });
+  const paths = new Map<string, PathEntry<C>>();
+  for (const document of documents) paths.set(document.path, { entries: new Map(), document });
+  for (const route of routes) {
+    const path: PathEntry<C> = paths.get(route.path) ?? { entries: new Map(), document: null };
+    paths.set(route.path, path);
+    if (path.document || path.entries.has(route.method))
+      throw new Error(`${route.method} ${route.path} is defined twice: remove one of the routes`);
+    const others = {} as Record<Revision, string>;
+    const ready = prepared.get(route);
+    if (ready === undefined) throw new Error(`${route.method} ${route.path} was not prepared`);
+    path.entries.set(route.method, { route, prepared: ready, others });
+  }
+  for (const path of paths.values()) {
+    for (const { route, others } of path.entries.values()) {
+      for (const revision of REVISIONS) others[revision] = allowed(path, revision, route.method);
+    }
+  }
+  for (const [text, path] of paths) router.on('GET', text.replaceAll(/\{(\w+)\}/g, ':$1'), () => undefined, path);
+  return router.compile();
+}
+
+export function serveDocument(exchange: Exchange, { contentType, body, headers }: ApiDocument, method: string): void {
+  exchange.allow = 'GET, HEAD, OPTIONS';
+  if (method === 'GET') exchange.document(contentType, body(), headers);
+  else if (method === 'OPTIONS') exchange.empty(204, ['Allow', exchange.allow]);
+  else throw methodNotAllowed(method, exchange.allow);
+}
+
+export function refuseMethod<C>(exchange: Exchange, path: PathEntry<C>, method: string): void {
+  exchange.allow = allowed(path, exchange.revision);
+  if (exchange.allow === '')
+    throw new ServiceError('NOT_FOUND', `This path does not exist in revision ${exchange.revision}`);
+  if (method === 'OPTIONS') exchange.empty(204, ['Allow', exchange.allow]);
+  else throw methodNotAllowed(method, exchange.allow);
+}
+
+const methodNotAllowed = (method: string, allow: string) =>
+  new ServiceError('METHOD_NOT_ALLOWED', `${method} is not allowed for this path: use one of ${allow}`);
+
+/** Methods of a path in a revision, without `except`, whose operation has refused the request. */
+function allowed<C>({ entries }: PathEntry<C>, revision: Revision, except?: string): string {
+  const methods: string[] = [];
+  for (const { route } of entries.values()) {
+    if (route.method === except || !existsIn(revision, route)) continue;
+    methods.push(route.method);
+    if (route.method === 'GET') methods.push('HEAD');
+  }
+  if (methods.length > 0 || except !== undefined) methods.push('OPTIONS');
+  return methods.join(', ');
+}
