@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import { text } from 'node:stream/consumers';
-import { holdHeap } from './app/cli/heap.ts';
+import { limitHeapGrowth } from './app/cli/heap.ts';
 import { runCommand } from './app/cli/program.ts';
-import { askForSecret } from './app/cli/secret-question.ts';
+import { promptForSecret } from './app/cli/secret-prompt.ts';
 
 // The only file that touches the process: arguments, environment, streams, signals and the exit code.
-holdHeap();
+limitHeapGrowth();
 const stop = new AbortController();
 let askedAt = 0;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -27,7 +27,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   env: process.env,
   readInput: (question) =>
     question !== undefined && process.stdin.isTTY
-      ? askForSecret(question, process.stdin, process.stderr)
+      ? promptForSecret(question, process.stdin, process.stderr)
       : text(process.stdin),
   out: (said) => process.stdout.write(said),
   err: (said) => process.stderr.write(said),

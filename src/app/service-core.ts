@@ -39,7 +39,7 @@ import type { Hosting } from '../protocol/hosting/hosting.ts';
 import { isLocalHost } from '../protocol/network/allowed-hosts.ts';
 import { loadDirectories } from './directories.ts';
 import { asOperator } from './operator/as-operator.ts';
-import type { RunOperation } from './operator/operator-door.ts';
+import type { RunOperation } from './operator/operator-socket.ts';
 
 export interface ServiceParts {
   readonly log: Logger;

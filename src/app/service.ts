@@ -10,7 +10,7 @@ import type { Storage } from '../platform/storage/storage.ts';
 import { callerOf } from './context-maker.ts';
 import { ensureFirstBroker, mqttReport, unusedPorts } from './first-broker.ts';
 import { httpEntries } from './http-entries.ts';
-import { openOperatorDoor } from './operator/operator-door.ts';
+import { openOperatorSocket } from './operator/operator-socket.ts';
 import { type ServiceParts, startCore } from './service-core.ts';
 
 const MB = 1_048_576;
@@ -100,7 +100,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     closers.add(http.close);
     // First of all: the HTTP server waits for every socket, and a WebSocket would never leave by itself.
     closers.add(() => entries.graphql.close());
-    const door = await openOperatorDoor(config.dataDir, runAsOperator);
+    const door = await openOperatorSocket(config.dataDir, runAsOperator);
     closers.add(door.close);
 
     const listeners = first && cloudBrokers.listenersOf(first.id);

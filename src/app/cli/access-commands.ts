@@ -5,19 +5,19 @@ import type { Terminal } from './terminal.ts';
 
 const ACTIONS = ['publish', 'receive', 'subscribe', 'unsubscribe'];
 
-/** `brokergraph access …`; what it does is loaded when it is called. */
+/** Commands `brokergraph access …`. Their modules are loaded when they run. */
 export function addAccessCommands(program: Command, config: () => Config, terminal: Terminal): void {
-  const json = () => new Option('--json', 'answer as JSON');
+  const json = () => new Option('--json', 'print JSON');
   const access = program
     .command('access')
     .description(
-      'Access control of a broker (dynamic security) as a file. Works beside a running service and without one.',
+      'Export and import the access control of a broker (dynamic security). Works with and without a running service.',
     );
   access
     .command('export <brokerId>')
-    .description('Write the whole access control as one JSON document, without passwords; the same for the same.')
+    .description('Write the complete access control as one JSON document without passwords, in a stable order.')
     .option('--output <file>', 'write to a file')
-    .addOption(new Option('--json', 'the document always is JSON; taken for uniformity'))
+    .addOption(new Option('--json', 'no effect: the document always is JSON'))
     .action(async (id, options) => (await import('./access.ts')).exportAccess(config(), terminal, id, options));
 
   const importing = (name: string, description: string) =>
@@ -25,23 +25,23 @@ export function addAccessCommands(program: Command, config: () => Config, termin
       .command(`${name} <brokerId>`)
       .argument('<file>', 'a document that `export` wrote; - reads standard input')
       .description(description)
-      .option('--mosquitto-file', 'the file is a dynamic-security.json as Mosquitto keeps it')
-      .option('--delete-others', 'delete clients, groups and roles that the file does not name')
+      .option('--mosquitto-file', 'the file is a dynamic-security.json of Mosquitto')
+      .option('--delete-others', 'delete clients, groups and roles that are not in the file')
       .option(
         '--passwords <file>',
-        'JSON object with the passwords of clients that are made, by user name; - reads standard input',
+        'JSON object with passwords of created clients, by user name; - reads standard input',
       )
-      .option('--set-passwords', 'set the given passwords of clients that are there too, each time; disconnects them')
+      .option('--set-passwords', 'also set the passwords of existing clients, at every call; disconnects them')
       .addOption(json());
   importing(
     'plan',
-    'Tell what `apply` would send, whom that disconnects and who needs a password; sends nothing.',
+    'Print the commands of `apply`, the clients that they disconnect and the accounts without a password. Sends nothing.',
   ).action(async (id: string, file: string, options: ImportOptions) =>
     (await import('./access.ts')).planAccess(config(), terminal, id, file, options),
   );
   importing(
     'apply',
-    'Make the broker have what the file says. Doing it again changes nothing, but for --set-passwords.',
+    'Change the access control of the broker to that of the file. Repeating it changes nothing, except for --set-passwords.',
   ).action(async (id: string, file: string, options: ImportOptions) =>
     (await import('./access.ts')).applyAccess(config(), terminal, id, file, options),
   );
@@ -49,13 +49,13 @@ export function addAccessCommands(program: Command, config: () => Config, termin
   access
     .command('explain <brokerId>')
     .argument('<action>', ACTIONS.join(', '), accessAction)
-    .argument('<topic>', 'a topic; with subscribe and unsubscribe a filter')
-    .description('Tell whether a client may do something, and which rule decides.')
-    .option('--username <name>', 'account; without it: somebody who connects without user name')
-    .option('--client-id <id>', 'client id; without it rules with %c cannot be decided')
-    .option('--with-role <name...>', 'as if it held these roles too')
-    .option('--without-role <name...>', 'as if it held none of these roles')
-    .option('--exit-code', 'end with 1 when it is denied, for scripts')
+    .argument('<topic>', 'a topic; for subscribe and unsubscribe a topic filter')
+    .description('Show whether a client may do something, and which rule decides.')
+    .option('--username <name>', 'account (default: a client without user name)')
+    .option('--client-id <id>', 'client id; without it, rules with %c cannot be evaluated')
+    .option('--with-role <name...>', 'add these roles for the evaluation')
+    .option('--without-role <name...>', 'remove these roles for the evaluation')
+    .option('--exit-code', 'exit with code 1 if it is denied, for scripts')
     .addOption(json())
     .action(async (id: string, action: string, topic: string, options: ExplainOptions) =>
       (await import('./access.ts')).explainAccess(config(), terminal, id, action, topic, options),
@@ -64,5 +64,5 @@ export function addAccessCommands(program: Command, config: () => Config, termin
 
 function accessAction(text: string): string {
   if (ACTIONS.includes(text.toLowerCase())) return text;
-  throw new InvalidArgumentError(`It is ${ACTIONS.join(', ')}.`);
+  throw new InvalidArgumentError(`It must be one of ${ACTIONS.join(', ')}.`);
 }

@@ -1,6 +1,6 @@
 import { shown, table } from './terminal.ts';
 
-/** What the graph tells of a decision. */
+/** Result of `explainAccess`. */
 export interface ShownExplanation {
   readonly allowed: boolean;
   readonly reason: string;
@@ -23,11 +23,11 @@ export interface ShownExplanation {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  BROKER: 'the broker itself refuses, whatever the rules',
+  BROKER: 'the broker itself refuses, independent of the rules',
   RULE: 'by the last rule below',
   DEFAULT: 'by the default: no rule matched',
   CONTROL_TOPIC: 'no rule matched, and the default never allows topics below $CONTROL',
-  UNKNOWN_USER: 'there is no account to connect with',
+  UNKNOWN_USER: 'the account does not exist',
   DISABLED: 'the account is disabled and cannot connect',
   CLIENT_ID: 'the account cannot connect with this client id',
 };
@@ -36,7 +36,7 @@ export function explanationText(explanation: ShownExplanation): string {
   const { allowed, reason, conditional, elsewhere, remarks, lookedAt, lookedAtTotal } = explanation;
   const lines = [
     `${allowed ? 'ALLOWED' : 'DENIED'}: ${REASONS[reason] ?? reason}`,
-    ...(conditional ? ['With another client id the answer is the opposite.'] : []),
+    ...(conditional ? ['With another client id the result is the opposite.'] : []),
   ];
   const rows = lookedAt.map(({ rolename, groupname, verdict, rule }) => [
     rolename,
@@ -60,6 +60,6 @@ export function explanationText(explanation: ShownExplanation): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** As brokers spell it: SUBSCRIBE_PATTERN is subscribePattern. */
+/** The brokers' spelling: SUBSCRIBE_PATTERN is subscribePattern. */
 const typeText = (aclType: string): string =>
   aclType.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -1,6 +1,6 @@
 import { shown } from './terminal.ts';
 
-/** What the graph tells of an import, planned or applied. */
+/** Result of a planned or applied import. */
 export interface ShownImport {
   readonly outcome: string;
   readonly notes: readonly string[];
@@ -25,45 +25,45 @@ export interface ShownImport {
   };
 }
 
-/** Names and connections shown of a list; `--json` tells all. */
+/** Maximum number of printed names and connections per list. `--json` prints all. */
 const MAX_SHOWN = 20;
 
-/** `applied`: it was done, as far as the states of the commands tell. */
+/** `applied`: whether the import was applied; the states of the commands show how much of it. */
 export function importText({ changes, blastRadius, notes, needPassword }: ShownImport, applied: boolean): string {
   const lines: string[] = [];
   if (changes.length === 0) lines.push('Nothing to change.');
-  /** Nobody is connected with an account that was not there. */
-  const made = new Set<unknown>();
+  /** No client is connected with an account that did not exist. */
+  const created = new Set<unknown>();
   for (const { commands, error } of changes) {
     for (const { command, fields, state, error: refusal } of commands) {
       lines.push(`${state.padEnd(9)} ${command} ${fieldsText(fields)}`.trimEnd());
       if (refusal) lines.push(`          ${shown(refusal.message)}`);
-      if (command === 'createClient') made.add(fields.username);
+      if (command === 'createClient') created.add(fields.username);
     }
     if (error && commands.every((command) => command.error === null)) lines.push(`REFUSED   ${shown(error.message)}`);
   }
-  const usernames = blastRadius.usernames.filter((username) => !made.has(username));
+  const usernames = blastRadius.usernames.filter((username) => !created.has(username));
   lines.push(...kickLines({ ...blastRadius, usernames }, applied));
   if (needPassword.length > 0) {
     lines.push(
       '',
-      `Nobody can connect with these before they have a password: ${names(needPassword)}`,
+      `Clients cannot connect with these accounts before they have a password: ${names(needPassword)}`,
       applied
-        ? 'Give them one by `--passwords` with `--set-passwords`, by the mutation setAccessClientPassword, or by REST: PUT …/clients with user name and password.'
-        : '`--passwords` gives them one as they are made.',
+        ? 'Set passwords with `--passwords` and `--set-passwords`, the mutation setAccessClientPassword, or REST: PUT …/clients with user name and password.'
+        : 'Set passwords with `--passwords` when the accounts are created.',
     );
   }
   if (notes.length > 0) lines.push('', ...notes.map((note) => `Note: ${shown(note)}`));
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** Who is connected says more than accounts, which may have nobody connected; they are named where the broker cannot tell. */
+/** Lists the disconnected clients. If the broker does not know all connected clients, it also lists the accounts. */
 function kickLines(
   { clientCount, clients, usernames, anonymous, gateway, isComplete }: ShownImport['blastRadius'],
   applied: boolean,
 ): string[] {
   const lines: string[] = [];
-  const concerned = usernames.length > 0 || anonymous;
+  const hasAccounts = usernames.length > 0 || anonymous;
   if (clientCount > 0) {
     const named = clients.slice(0, MAX_SHOWN);
     lines.push(
@@ -71,19 +71,19 @@ function kickLines(
       ...named.map(({ clientId, username }) => `  ${shown(clientId)} (${shown(username ?? 'no user name')})`),
       ...(clientCount > named.length ? [`  and ${clientCount - named.length} more`] : []),
     );
-  } else if (concerned && isComplete && !gateway) {
-    lines.push(applied ? 'Nobody was connected who is concerned.' : 'Nobody is connected who would be disconnected.');
+  } else if (hasAccounts && isComplete && !gateway) {
+    lines.push(applied ? 'No connected client was affected.' : 'No connected client is affected.');
   }
-  if (concerned && !isComplete) {
+  if (hasAccounts && !isComplete) {
     const whose = [
       ...(usernames.length > 0 ? [`connected with ${names(usernames)}`] : []),
       ...(anonymous ? ['connected without user name'] : []),
     ];
     lines.push(
-      `The broker does not tell all who are connected. ${applied ? 'Disconnected was' : 'Disconnects'} whoever is ${whose.join(' or ')}.`,
+      `The broker does not list all connected clients. ${applied ? 'Disconnected' : 'Disconnects'} all clients ${whose.join(' or ')}.`,
     );
   }
-  if (gateway) lines.push(`This service itself ${applied ? 'was' : 'is'} disconnected, and comes back.`);
+  if (gateway) lines.push(`This service itself ${applied ? 'was' : 'is'} disconnected, and reconnects.`);
   return lines.length > 0 ? ['', ...lines] : [];
 }
 

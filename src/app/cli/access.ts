@@ -4,13 +4,13 @@ import { invalid, ServiceError } from '../../platform/errors.ts';
 import { explanationText, type ShownExplanation } from './access-explanation-text.ts';
 import { importText, type ShownImport } from './access-import-text.ts';
 import { runOnGraph } from './graph.ts';
-import { AnsweredNo, type Terminal } from './terminal.ts';
+import { NegativeResult, type Terminal } from './terminal.ts';
 
 interface ExportOptions {
   readonly output?: string;
 }
 
-/** Writes the document as it is kept in a repository: indented, so that changes are lines. */
+/** Writes the document with indentation, so that a version control system shows changes by line. */
 export async function exportAccess(
   config: Config,
   { out, err }: Terminal,
@@ -47,7 +47,7 @@ const IMPORT_FIELDS = `
 const PLAN = `query ($input: AccessControlImportInput!) { report: planAccessControl(input: $input) { ${IMPORT_FIELDS} } }`;
 const APPLY = `mutation ($input: AccessControlImportInput!) { report: applyAccessControl(input: $input) { ${IMPORT_FIELDS} } }`;
 
-/** Errors: INVALID for files that cannot be read; those of the graph; BROKER_REJECTED when not everything can be planned. */
+/** Errors: INVALID if a file cannot be read; those of the graph; BROKER_REJECTED if not every change can be planned. */
 export const planAccess = (
   config: Config,
   terminal: Terminal,
@@ -56,7 +56,7 @@ export const planAccess = (
   options: ImportOptions,
 ) => runImport(config, terminal, false, brokerId, file, options);
 
-/** Errors: as `planAccess`; BROKER_REJECTED when not everything was applied, after telling what was. */
+/** Prints the applied changes. Errors: those of `planAccess`; BROKER_REJECTED if not every change was applied. */
 export const applyAccess = (
   config: Config,
   terminal: Terminal,
@@ -88,7 +88,7 @@ async function runImport(
   terminal.out(json ? `${JSON.stringify(report)}\n` : importText(report, applies));
   const failed = report.changes.filter(({ outcome }) => !DONE.has(outcome)).length;
   if (failed > 0) {
-    throw new ServiceError('BROKER_REJECTED', `${failed} of ${report.changes.length} changes cannot be told as done`);
+    throw new ServiceError('BROKER_REJECTED', `${failed} of ${report.changes.length} changes are not confirmed`);
   }
 }
 
@@ -112,7 +112,9 @@ const EXPLAIN = `query ($brokerId: ID!, $username: String, $anonymous: Boolean, 
   }
 }`;
 
-/** Without a user name: somebody who connects without one. Errors: those of the graph; AnsweredNo with `exitCode`. */
+/**
+ * Without a user name, an anonymous client is evaluated. Errors: those of the graph; NegativeResult with `exitCode`.
+ */
 export async function explainAccess(
   config: Config,
   { out }: Terminal,
@@ -131,21 +133,24 @@ export async function explainAccess(
     withoutRoles: withoutRole,
   });
   out(json ? `${JSON.stringify(explanation)}\n` : explanationText(explanation));
-  if (exitCode && !explanation.allowed) throw new AnsweredNo();
+  if (exitCode && !explanation.allowed) throw new NegativeResult();
 }
 
-/** In place of a file's name. */
+/** File name that stands for standard input. */
 const STANDARD_INPUT = '-';
 
-/** Passwords never are arguments, which everybody on the machine can read: a file with a JSON object, by user name. */
+/**
+ * Reads a JSON object with passwords by user name. Passwords are no arguments, because all users of a machine can read
+ * these.
+ */
 async function readPasswords(terminal: Terminal, file: string): Promise<{ username: string; password: string }[]> {
   const value = parse(file, await readText(terminal, file));
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid([{ path: file, reason: 'must be a JSON object: user names with their passwords' }]);
+    throw invalid([{ path: file, reason: 'must be a JSON object with passwords by user name' }]);
   }
   return Object.entries(value).map(([username, password]) => {
     if (typeof password === 'string') return { username, password };
-    throw invalid([{ path: `${file}: ${username}`, reason: 'must be a text' }]);
+    throw invalid([{ path: `${file}: ${username}`, reason: 'must be a string' }]);
   });
 }
 
@@ -161,6 +166,6 @@ function parse(file: string, text: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     const what = file === STANDARD_INPUT ? 'Standard input' : `The file ${file}`;
-    throw new ServiceError('INVALID', `${what} is not JSON`, { cause });
+    throw new ServiceError('INVALID', `${what} is not valid JSON`, { cause });
   }
 }

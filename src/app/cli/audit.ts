@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises';
 import type { Config } from '../../platform/config/config.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
-import { askingGraph, runOnGraph } from './graph.ts';
-import { AnsweredNo, type Terminal } from './terminal.ts';
+import { runOnGraph, withGraph } from './graph.ts';
+import { NegativeResult, type Terminal } from './terminal.ts';
 
 interface ExportOptions {
   readonly from?: string;
@@ -10,7 +10,7 @@ interface ExportOptions {
   readonly output?: string;
 }
 
-/** The list is the newest first, so its last page is where the chain begins. */
+/** The list has the newest entries first, so its last page is the start of the chain. */
 const PAGE = `query ($filter: AuditFilter, $before: String) {
   auditEvents(last: 1000, before: $before, filter: $filter) {
     nodes {
@@ -28,19 +28,19 @@ interface Page {
   };
 }
 
-/** Page by page, so that any number of entries takes no more memory. The same lines as `GET /audit.jsonl`. */
+/** Writes the lines of `GET /audit.jsonl`, page by page, so that memory does not grow with the number of entries. */
 export async function exportAudit(
   config: Config,
   { out, err }: Terminal,
   { from, to, output }: ExportOptions,
 ): Promise<void> {
-  const filter = { from: momentOf('--from', from), to: momentOf('--to', to) };
+  const filter = { from: timeOf('--from', from), to: timeOf('--to', to) };
   const file = output === undefined ? null : await open(output, 'w', 0o600).catch(cannotWrite(output));
   try {
-    await askingGraph<Page>(config, PAGE, async (ask) => {
+    await withGraph<Page>(config, PAGE, async (query) => {
       let last: Readonly<Record<string, unknown>> | undefined;
       for (let before: string | null = null; ; ) {
-        const { auditEvents: page }: Page = await ask({ filter, before });
+        const { auditEvents: page }: Page = await query({ filter, before });
         if (page.nodes.length === 0) break;
         const lines = page.nodes.map(lineOf).reverse().join('');
         if (file === null) out(lines);
@@ -56,14 +56,15 @@ export async function exportAudit(
 }
 
 /** Errors: INVALID. */
-function momentOf(option: string, text: string | undefined): string | undefined {
+function timeOf(option: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const at = new Date(text);
-  if (Number.isNaN(at.getTime())) throw invalid([{ path: option, reason: 'is no moment as 2026-01-31T00:00:00Z' }]);
+  if (Number.isNaN(at.getTime()))
+    throw invalid([{ path: option, reason: 'is not a time such as 2026-01-31T00:00:00Z' }]);
   return at.toISOString();
 }
 
-/** With `before` and `after` as the texts that were hashed. */
+/** `before` and `after` are written as the texts that were hashed. */
 const lineOf = (node: Readonly<Record<string, unknown>>): string =>
   `${JSON.stringify({ ...node, before: textOfJson(node.before), after: textOfJson(node.after) })}\n`;
 
@@ -97,15 +98,15 @@ export async function verifyAudit(
 ): Promise<void> {
   const { verifyAudit: found } = await runOnGraph<Verified>(config, VERIFY, { expect });
   out(json ? `${JSON.stringify(found)}\n` : textOf(found));
-  if (!found.isIntact) throw new AnsweredNo();
+  if (!found.isIntact) throw new NegativeResult();
 }
 
 function textOf({ isIntact, checked, start, head, problems, problemCount }: Verified['verifyAudit']): string {
-  const older = start.sequence > 0 ? ` Entries up to ${start.sequence} were removed because of their age.` : '';
+  const older = start.sequence > 0 ? ` Entries up to ${start.sequence} were deleted because of their age.` : '';
   const lines = [
     isIntact
-      ? `All ${checked} entries are as they were written.${older}`
-      : `NOT as it was written: ${problemCount} ${problemCount === 1 ? 'problem' : 'problems'} in ${checked} entries.${older}`,
+      ? `All ${checked} entries are unchanged.${older}`
+      : `CHANGED: ${problemCount} ${problemCount === 1 ? 'problem' : 'problems'} in ${checked} entries.${older}`,
     ...problems.map(({ sequence, reason }) => `  ${sequence}: ${reason}`),
     ...(problemCount > problems.length ? [`  and ${problemCount - problems.length} more`] : []),
     `The newest entry is ${head.sequence}, its hash ${head.hash}.`,

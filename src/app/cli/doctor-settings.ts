@@ -4,14 +4,14 @@ import { examineOidc } from '../../domains/sign-in/oidc/oidc-examination.ts';
 import { redirectUriOf } from '../../domains/sign-in/oidc/oidc-sign-in.ts';
 import { ldapOptions, oidcOptions } from '../../domains/sign-in/sign-in.ts';
 import type { Config } from '../../platform/config/config.ts';
-import { AnsweredNo, type Terminal, table } from './terminal.ts';
+import { NegativeResult, type Terminal, table } from './terminal.ts';
 
 interface Options {
   readonly login?: string;
   readonly json?: boolean;
 }
 
-/** Tries what the settings name beside brokers, as the service would use it. Errors: AnsweredNo when something does not work, after telling what. */
+/** Tests the sign-in providers of the settings and prints the findings. Errors: NegativeResult if a test fails. */
 export async function examineSettings(config: Config, { out }: Terminal, { login, json }: Options): Promise<void> {
   const oidc = oidcOptions(config);
   const ldap = ldapOptions(config);
@@ -24,11 +24,11 @@ export async function examineSettings(config: Config, { out }: Terminal, { login
     ])
   ).flat();
   out(json ? `${JSON.stringify({ findings })}\n` : textOf(findings));
-  if (findings.some(({ works }) => !works)) throw new AnsweredNo();
+  if (findings.some(({ works }) => !works)) throw new NegativeResult();
 }
 
 function textOf(findings: readonly Finding[]): string {
-  if (findings.length === 0) return 'Nothing to try: neither OIDC_ISSUER nor LDAP_URL is set.\n';
+  if (findings.length === 0) return 'Nothing to test: neither OIDC_ISSUER nor LDAP_URL is set.\n';
   return table(
     findings.flatMap(({ setting, works, told }) =>
       told.map((line, i) => (i === 0 ? [setting, works ? 'works' : 'FAILS', line] : ['', '', line])),

@@ -28,26 +28,29 @@ interface Report {
   readonly connected: true;
   readonly mqttVersion: string;
   readonly capabilities: readonly ControlCapability[];
-  /** What the operator of the broker could change, in words. */
+  /** Recommendations for the configuration of the broker. */
   readonly advice: readonly string[];
 }
 
-/** Slower than this, an acknowledgement waited for Nagle's algorithm and the delayed ACK of TCP (40 ms). */
+/** Slower acknowledgements waited for Nagle's algorithm and the delayed ACK of TCP (40 ms). */
 const SLOW_ACK_MS = 25;
 
-/** The service runs streams, and records topics, beside every broker that does not. Nobody asks for any here. */
-const runByService = (api: ControlApi): PluginFactory => ({
+/** The service hosts these APIs for every broker without them. The doctor calls none of them. */
+const hostedByService = (api: ControlApi): PluginFactory => ({
   api,
   create: async () => ({
     api,
     execute: () => {
-      throw new ControlRefusal('The service does that');
+      throw new ControlRefusal('Not available in the doctor');
     },
     close: async () => undefined,
   }),
 });
 
-/** Connects to a broker as the service would, and tells what its configuration lacks. Errors: BROKER_UNREACHABLE with why. */
+/**
+ * Connects to a broker like the service and prints what its configuration lacks. Errors: BROKER_UNREACHABLE with the
+ * reason.
+ */
 export async function doctor(config: Config, { out }: Terminal, url: string, options: DoctorOptions): Promise<void> {
   const file = async (path: string | undefined) => {
     if (path === undefined) return undefined;
@@ -73,8 +76,8 @@ export async function doctor(config: Config, { out }: Terminal, url: string, opt
     ...(key === undefined ? {} : { key }),
   });
   link.open();
-  const besides = [runByService(STREAM_API), runByService(TOPIC_API)];
-  const plugins = [inspectPlugin, clientControlPlugin, licensePlugin, ...besides];
+  const hosted = [hostedByService(STREAM_API), hostedByService(TOPIC_API)];
+  const plugins = [inspectPlugin, clientControlPlugin, licensePlugin, ...hosted];
   const controls = new BrokerControls(link, { timeoutMs: config.brokerTimeoutMs, plugins });
   try {
     await whenConnected(link, config.brokerTimeoutMs);
@@ -100,9 +103,11 @@ async function slowAcknowledgement(link: BrokerLink): Promise<string[]> {
     const started = performance.now();
     await link.publish(`brokergraph/doctor/${link.clientId}`, '', { qos: 1 });
     if (performance.now() - started < SLOW_ACK_MS) return [];
-    return ['Acknowledgements are slow: set_tcp_nodelay true in mosquitto.conf makes QoS 1 some hundred times faster'];
+    return [
+      'Acknowledgements are slow: set_tcp_nodelay true in mosquitto.conf makes QoS 1 about a hundred times faster',
+    ];
   } catch {
-    // Not allowed to publish there, and that is fine.
+    // The user may not publish to this topic.
     return [];
   }
 }
@@ -115,6 +120,6 @@ function asText({ mqttVersion, capabilities, advice }: Report): string {
   const list =
     advice.length === 0
       ? 'Nothing is missing.\n'
-      : `What would help:\n${advice.map((line) => `  - ${shown(line)}\n`).join('')}`;
+      : `Recommendations:\n${advice.map((line) => `  - ${shown(line)}\n`).join('')}`;
   return `Connected with MQTT ${mqttVersion}.\n\n${table([['API', 'SERVED BY'], ...rows])}\n${list}`;
 }

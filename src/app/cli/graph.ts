@@ -2,15 +2,15 @@ import type { ExecutionResult } from 'graphql';
 import type { Config } from '../../platform/config/config.ts';
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { createLog } from '../../platform/log.ts';
-import { knockAtOperatorDoor, type RunOperation } from '../operator/operator-door.ts';
+import { callOperatorSocket, type RunOperation } from '../operator/operator-socket.ts';
 
-/** What fields of the input are called on the command line: `{ name: '--name', email: '<email>' }`. */
+/** Names of input fields on the command line: `{ name: '--name', email: '<email>' }`. */
 export type ArgumentNames = Readonly<Record<string, string>>;
 
 /**
- * Runs an operation on the graph as the operator: in the service that is running on the data folder, or, when none is, in
- * this process, which connects to the brokers that the operation asks. Errors: ServiceError, as the graph tells them, with
- * `names` in place of fields of the input.
+ * Runs an operation on the graph as the operator: in the running service of the data folder, or otherwise in this
+ * process, which connects to the required brokers. Errors: those of the graph as ServiceError, in which `names` replace
+ * the names of input fields.
  */
 export async function runOnGraph<T>(
   config: Config,
@@ -18,25 +18,17 @@ export async function runOnGraph<T>(
   variables: Record<string, unknown> = {},
   names: ArgumentNames = {},
 ): Promise<T> {
-  const answered = await knockAtOperatorDoor(config.dataDir, document, variables);
-  return dataOf<T>(answered ?? (await runAlone(config, document, variables)), names);
+  const result = await callOperatorSocket(config.dataDir, document, variables);
+  return dataOf<T>(result ?? (await withOwnCore(config, (run) => run(document, variables))), names);
 }
 
 /** Whether a service runs on the data folder. */
 export const isServiceRunning = async ({ dataDir }: Config): Promise<boolean> =>
-  (await knockAtOperatorDoor(dataDir, '{ __typename }', {})) !== null;
-
-async function runAlone(
-  config: Config,
-  document: string,
-  variables: Record<string, unknown>,
-): Promise<ExecutionResult> {
-  return withOwnCore(config, (run) => run(document, variables));
-}
+  (await callOperatorSocket(dataDir, '{ __typename }', {})) !== null;
 
 async function withOwnCore<T>(config: Config, work: (run: RunOperation) => Promise<T>): Promise<T> {
   const log = await createLog({ ...config, logLevel: 'error' }, false);
-  // The whole service: a command that a running one answers is done long before this would be loaded.
+  // Loaded on demand: the whole service takes longer to load than a running service to respond.
   const { startCore } = await import('../service-core.ts');
   const core = await startCore(config, { log });
   try {
@@ -47,14 +39,16 @@ async function withOwnCore<T>(config: Config, work: (run: RunOperation) => Promi
   }
 }
 
-/** Runs one operation as often as is asked for, as `runOnGraph` does, without a start for each. */
-export type Ask<T> = (variables: Readonly<Record<string, unknown>>) => Promise<T>;
+/** Runs one operation with these variables. */
+type Query<T> = (variables: Readonly<Record<string, unknown>>) => Promise<T>;
 
-/** For what asks page by page. Errors: those of `work`, and as of `runOnGraph`. */
-export async function askingGraph<T>(
+/**
+ * Runs one operation several times, like `runOnGraph`, but with one start. Errors: those of `work` and of `runOnGraph`.
+ */
+export async function withGraph<T>(
   config: Config,
   document: string,
-  work: (ask: Ask<T>) => Promise<void>,
+  work: (query: Query<T>) => Promise<void>,
 ): Promise<void> {
   if (await isServiceRunning(config)) {
     await work((variables) => runOnGraph<T>(config, document, variables));
@@ -72,7 +66,7 @@ function dataOf<T>({ data, errors }: ExecutionResult, names: ArgumentNames = {})
   return data as T;
 }
 
-/** The graph says `input.handOverTo`, or `handOverTo` in parentheses as advice; whoever types commands knows an option. */
+/** Replaces `input.handOverTo`, and the advice `(handOverTo)`, by the option of the command line. */
 function asOnCommandLine(message: string, names: ArgumentNames): string {
   return message.replace(
     /\binput\.(\w+)|\((\w+)\)/g,

@@ -1,18 +1,18 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Settings of V8 that keep an idle service small and cost a busy one nothing. `holdHeap` before anything large is loaded,
- * `releaseHeap` when the start is done.
+ * Sets V8 flags that save memory of an idle service without slowing a busy one. Call this before large modules are
+ * loaded, and `allowHeapGrowth` after the start.
  */
-export function holdHeap(): void {
-  // Prisma's query compiler is WebAssembly, and its plans are kept: optimising it costs some 50 MB for work that is hardly ever done
-  // again.
+export function limitHeapGrowth(): void {
+  // Prisma's query compiler is WebAssembly, and its plans are cached: optimising it costs about 50 MB and is rarely
+  // used again.
   setFlagsFromString('--no-wasm-tier-up');
   setFlagsFromString('--no-wasm-dynamic-tiering');
-  // Most of what a start makes stays. The young generation would grow to 32 MB for it and keep that; now it waits for load.
+  // Most objects of the start stay alive. The young generation would grow to 32 MB for them and never shrink.
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 
-export function releaseHeap(): void {
+export function allowHeapGrowth(): void {
   setFlagsFromString('--semi-space-growth-factor=2');
 }

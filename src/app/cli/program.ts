@@ -6,17 +6,19 @@ import { VERSION } from '../../platform/version.ts';
 import { addAccessCommands } from './access-commands.ts';
 import { addAuditCommands } from './audit-commands.ts';
 import { addSecretsCommands } from './secrets-commands.ts';
-import { AnsweredNo, shown, type Terminal } from './terminal.ts';
+import { NegativeResult, shown, type Terminal } from './terminal.ts';
 import { addTokenCommands } from './token-commands.ts';
 import { addUserCommands } from './user-commands.ts';
 
-/** Runs one command; answers the exit code: 0 done, 1 refused, failed or answered with no, 2 a wrong command line or setting. */
+/**
+ * Runs one command. Returns the exit code: 0 success, 1 error or negative result, 2 invalid command line or setting.
+ */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
     await createProgram(terminal).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    if (error instanceof AnsweredNo) return 1;
+    if (error instanceof NegativeResult) return 1;
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof ConfigError) {
       terminal.err(`${error.problems.map((problem) => `error: ${problem}`).join('\n')}\n`);
@@ -28,34 +30,35 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
   }
 }
 
-/** What people can act on in words, everything else whole: a bug is found by its stack. */
+/** Describes errors that users can fix. Other errors are printed with their stack. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, port } = error as NodeJS.ErrnoException & { port?: number };
-  if (code === 'EADDRINUSE') return `port ${port} is taken by another program; set PORT (0 takes a free one)`;
-  if (code === 'EACCES' && port !== undefined) return `this user may not listen on port ${port}; set PORT`;
+  if (code === 'EADDRINUSE') return `port ${port} is in use by another program; set PORT (0 selects a free port)`;
+  if (code === 'EACCES' && port !== undefined)
+    return `this user may not listen on port ${port}; set PORT to another port`;
   return error.stack ?? error.message;
 }
 
 function createProgram(terminal: Terminal): Command {
   const config = (): Config => readConfig(terminal.env);
-  const json = () => new Option('--json', 'answer as JSON');
+  const json = () => new Option('--json', 'print JSON');
   const program = new Command('brokergraph')
     .description('An open management plane for fleets of MQTT brokers.')
     .version(VERSION)
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
-    .showHelpAfterError('(add --help for what is possible)');
+    .showHelpAfterError('(use --help for usage)');
 
   program
     .command('serve')
-    .description('Start the service: GraphQL, REST, and the brokers it runs. Settings come from the environment.')
+    .description('Start the service: GraphQL, REST and its own brokers. Settings are environment variables.')
     .addHelpText('after', settingsHelp())
     .action(async () => (await import('./serve.ts')).serve(config(), terminal));
 
   program
     .command('migrate')
-    .description('Bring the database to this version and end. `serve` does it, too.')
+    .description('Migrate the database to this version and exit. `serve` does it as well.')
     .addOption(json())
     .action(async (options) => (await import('./migrate.ts')).migrate(config(), terminal, options));
 
@@ -63,9 +66,9 @@ function createProgram(terminal: Terminal): Command {
 
   program
     .command('project')
-    .description('Where brokers, members and tokens live.')
+    .description('Projects, which contain brokers, members and tokens.')
     .command('list')
-    .description('All projects.')
+    .description('List all projects.')
     .addOption(json())
     .action(async (options) => (await import('./projects.ts')).listProjects(config(), terminal, options));
 
@@ -77,15 +80,15 @@ function createProgram(terminal: Terminal): Command {
   program
     .command('doctor [url]')
     .description(
-      'Connect to a broker as the service would, and tell what its configuration lacks; without a URL, try where people sign in, as the settings name it. Ends with 1 when something does not work.',
+      'Connect to a broker like the service and print what its configuration lacks. Without a URL, test the sign-in providers of the settings. Exits with code 1 if a test fails.',
     )
-    .option('--username <name>', 'user to connect as')
-    .option('--password-file <file>', 'file that holds the password')
-    .option('--ca <file>', 'authority that signed the broker’s certificate, PEM')
+    .option('--username <name>', 'user name for the connection')
+    .option('--password-file <file>', 'file with the password')
+    .option('--ca <file>', 'certificate authority of the broker’s certificate, PEM')
     .option('--cert <file>', 'client certificate, PEM')
-    .option('--key <file>', 'its key, PEM')
+    .option('--key <file>', 'private key of the client certificate, PEM')
     .option('--insecure', 'accept any certificate of the broker')
-    .option('--login <login>', 'without a URL: somebody to look for in the directory')
+    .option('--login <login>', 'without a URL: user to search for in the LDAP directory')
     .addOption(json())
     .action(async (url: string | undefined, options) => {
       if (url === undefined) await (await import('./doctor-settings.ts')).examineSettings(config(), terminal, options);

@@ -3,16 +3,16 @@ import { relative } from 'node:path';
 import type { Config } from '../../platform/config/config.ts';
 import { createLog } from '../../platform/log.ts';
 import { type StartReport, startService } from '../service.ts';
-import { releaseHeap } from './heap.ts';
+import { allowHeapGrowth } from './heap.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Runs the service until the process is asked to end. */
+/** Runs the service until `stop` is aborted. */
 export async function serve(config: Config, { out, isTerminal, stop, onBug }: Terminal): Promise<void> {
   const log = await createLog(config, isTerminal);
-  // The process ends then, and whoever supervises it starts it anew: nothing that was acknowledged is lost by that.
-  onBug((error) => log.fatal({ err: error }, 'ended by a bug'));
+  // The process exits and its supervisor restarts it. Acknowledged data is not lost.
+  onBug((error) => log.fatal({ err: error }, 'exiting after an uncaught error'));
   const service = await startService(config, { log });
-  releaseHeap();
+  allowHeapGrowth();
   out(startMessage(service.report));
   if (!stop.aborted) await once(stop, 'abort');
   log.info('stopping');
@@ -20,7 +20,7 @@ export async function serve(config: Config, { out, isTerminal, stop, onBug }: Te
   log.info('stopped');
 }
 
-/** Supervisors kill after some 30 s, and then nobody would learn that it was stuck. */
+/** Maximum time to stop. Supervisors kill after about 30 s, and the log would not show that the process was stuck. */
 const STOP_MS = 20_000;
 
 async function withinStopTime(closing: Promise<void>): Promise<void> {
@@ -42,26 +42,26 @@ export function startMessage(report: StartReport): string {
   if (mqtt) {
     lines.push(`  MQTT      ${mqtt.url}   user ${mqtt.username}, password in ${relative('', mqtt.passwordFile)}`);
     if (mqtt.wsUrl) lines.push(`            ${mqtt.wsUrl}`);
-    for (const tlsUrl of mqtt.tlsUrls) lines.push(`            ${tlsUrl}   (with a certificate that is deployed)`);
-    if (mqttPortWanted !== null) lines.push(`            (port ${mqttPortWanted} is taken by another program)`);
+    for (const tlsUrl of mqtt.tlsUrls) lines.push(`            ${tlsUrl}   (requires a deployed certificate)`);
+    if (mqttPortWanted !== null) lines.push(`            (port ${mqttPortWanted} is in use by another program)`);
     if (unusedPorts.length > 0) {
-      lines.push(`            (made with these ports; ${unusedPorts.join(' and ')} would count for a new broker only)`);
+      lines.push(`            (created with these ports; ${unusedPorts.join(' and ')} apply to a new broker only)`);
     }
   }
   if (rootPassword) {
     lines.push(
       '',
       `  Sign in as ${rootPassword.email} with the password ${rootPassword.generated}`,
-      '  It is shown this once: note it, or change it (mutation changePassword).',
+      '  It is shown only once: save it, or change it (mutation changePassword).',
     );
   }
   if (passwordsOnlyFor) {
     const { email, canSignIn } = passwordsOnlyFor;
-    lines.push('', `  LOCAL_LOGIN is off: with a password of this service only ${email} signs in.`);
+    lines.push('', `  LOCAL_LOGIN is off: only ${email} can sign in with a password of this service.`);
     if (!canSignIn) {
       lines.push(
-        '  There is no root administrator of that address with a password: nobody signs in that way. Set ROOT_EMAIL, or run',
-        `  brokergraph user create ${email} --root   (or user reset-password, if the account is there)`,
+        '  No root administrator has that address and a password, so no user can. Set ROOT_EMAIL, or run',
+        `  brokergraph user create ${email} --root   (or user reset-password, if the account exists)`,
       );
     }
   }

@@ -1,27 +1,30 @@
-/** What a command may touch of the process. */
+/** The parts of the process that commands use. */
 export interface Terminal {
-  /** Standard input to its end. With a question, somebody at a terminal is asked for a new secret, which is not shown. */
-  readonly readInput: (question?: string) => Promise<string>;
+  /**
+   * Reads standard input to its end. With a label, a user at a terminal is prompted for a new secret, which is not
+   * shown.
+   */
+  readonly readInput: (label?: string) => Promise<string>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Somebody reads along. */
+  /** Whether standard output is a terminal. */
   readonly isTerminal: boolean;
-  /** Aborted when the process is asked to end. */
+  /** Aborted when the process receives a signal to stop. */
   readonly stop: AbortSignal;
-  /** Told of what nobody caught, just before the process ends by it with code 1. */
+  /** Registers a listener for uncaught errors. It is called just before the process exits with code 1. */
   readonly onBug: (listener: (error: unknown) => void) => void;
 }
 
-/** The answer is told already, and is no error; the exit code says once more that it is no. */
-export class AnsweredNo extends Error {}
+/** The command printed a negative result, so the exit code is 1. No error is printed. */
+export class NegativeResult extends Error {}
 
-/** Names are whatever somebody gave; a terminal would obey what they hold. */
+/** Replaces control characters, which a terminal would interpret. Names may contain any character. */
 export const shown = (text: string): string => text.replaceAll(/\p{Cc}/gu, '\ufffd');
 
-/** Rows as aligned columns; what is in them may be anything. */
-export function table(told: readonly (readonly string[])[]): string {
-  const rows = told.map((row) => row.map(shown));
+/** Formats rows as aligned columns. Cells may contain any character. */
+export function table(cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map(shown));
   const widths: number[] = [];
   for (const row of rows) {
     for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);

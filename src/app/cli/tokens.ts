@@ -41,7 +41,7 @@ export async function createToken(config: Config, { out }: Terminal, options: Cr
     { projectId: '--project', name: '--name', brokerIds: '--broker', validUntil: '--days' },
   );
   if (options.json) out(`${JSON.stringify({ ...payload.token, secret: payload.secret })}\n`);
-  else out(`Created ${payload.token.id}.\nSecret, shown this once: ${payload.secret}\n`);
+  else out(`Created ${payload.token.id}.\nSecret, shown only once: ${payload.secret}\n`);
 }
 
 export interface ListOptions {
@@ -101,9 +101,8 @@ export async function rotateToken(
   const { token, secret } = payload;
   if (json) out(`${JSON.stringify({ ...token, secret })}\n`);
   else {
-    out(`New secret of ${id}, shown this once: ${secret}\n`);
-    out(
-      `The one before ${token.previousValidUntil === null ? 'has ended' : `is good until ${token.previousValidUntil}`}.\n`,
-    );
+    const { previousValidUntil: until } = token;
+    out(`New secret of ${id}, shown only once: ${secret}\n`);
+    out(`The previous secret is ${until === null ? 'revoked' : `valid until ${until}`}.\n`);
   }
 }

@@ -3,30 +3,28 @@ import type { Config } from '../../platform/config/config.ts';
 import type { Terminal } from './terminal.ts';
 import type { CreateOptions, DeleteOptions, ResetOptions } from './users.ts';
 
-/** `brokergraph user …`; what it does is loaded when it is called. */
+/** Commands `brokergraph user …`. Their modules are loaded when they run. */
 export function addUserCommands(program: Command, config: () => Config, terminal: Terminal): void {
-  const json = () => new Option('--json', 'answer as JSON');
-  // Never as an argument: those are shown to everybody on the machine.
+  const json = () => new Option('--json', 'print JSON');
+  // The password is no argument, because all users of a machine can read arguments.
   const askPassword = () =>
     new Option(
       '--ask-password',
-      'ask for the password, or read the first line of standard input where nobody is at the terminal; at least 8 characters',
+      'prompt for the password, or read the first line of standard input if it is not a terminal; at least 8 characters',
     );
-  const user = program
-    .command('user')
-    .description('People who may sign in. Works beside a running service and without one.');
+  const user = program.command('user').description('Users who may sign in. Works with and without a running service.');
   user
     .command('create <email>')
-    .description('Add a person; without --ask-password a password is generated and shown once.')
-    .option('--name <name>', 'name to show; without it first and last name, else what the address begins with')
-    .option('--first-name <name>', 'becomes part of the name')
-    .option('--last-name <name>', 'becomes part of the name')
-    .option('--root', 'root administrator: may do everything')
-    .option('--verified', 'somebody has made sure that the address is the person’s')
+    .description('Create a user. Without --ask-password, a password is generated and shown only once.')
+    .option('--name <name>', 'display name (default: first and last name, or the address up to the @)')
+    .option('--first-name <name>', 'first part of the default name')
+    .option('--last-name <name>', 'last part of the default name')
+    .option('--root', 'root administrator, with all permissions')
+    .option('--verified', 'the address is known to belong to the user')
     .addOption(
       new Option(
         '--sso-type <type>',
-        'signs in elsewhere, and has no password here: sso (OpenID provider) or ldap',
+        'identity provider of the user, who has no password here: sso (OpenID provider) or ldap',
       ).argParser(provider),
     )
     .addOption(askPassword().conflicts('ssoType'))
@@ -36,20 +34,20 @@ export function addUserCommands(program: Command, config: () => Config, terminal
     );
   user
     .command('list')
-    .description('All people.')
+    .description('List all users.')
     .addOption(json())
     .action(async (options) => (await import('./users.ts')).listUsers(config(), terminal, options));
   user
     .command('show <email>')
-    .description('What is known of a person, with the open sessions.')
+    .description('Show a user with the open sessions.')
     .addOption(json())
     .action(async (email: string, options) =>
       (await import('./users.ts')).showUser(config(), terminal, email, options),
     );
   user
     .command('delete <email>')
-    .description('Remove a person, and end the sessions. Not the last root administrator who can sign in.')
-    .option('--hand-over-to <email>', 'who gets the projects, and organisations that would have no owner')
+    .description('Delete a user and the sessions. The last root administrator who can sign in is not deleted.')
+    .option('--hand-over-to <email>', 'new owner of the projects and of organisations without another owner')
     .addOption(json())
     .action(async (email: string, options: DeleteOptions) =>
       (await import('./users.ts')).deleteUser(config(), terminal, email, options),
@@ -57,7 +55,7 @@ export function addUserCommands(program: Command, config: () => Config, terminal
   user
     .command('reset-password <email>')
     .description(
-      'Set a new password and end the person’s sessions; without --ask-password one is generated and shown once.',
+      'Set a new password and close the user’s sessions. Without --ask-password, a password is generated and shown only once.',
     )
     .addOption(askPassword())
     .addOption(json())
@@ -66,14 +64,16 @@ export function addUserCommands(program: Command, config: () => Config, terminal
     );
   user
     .command('reset-second-factor <email>')
-    .description('For somebody who has lost it: the password alone signs in, and the person’s sessions end.')
+    .description(
+      'Remove a lost second factor, so that the password alone is sufficient, and close the user’s sessions.',
+    )
     .addOption(json())
     .action(async (email: string, options) =>
       (await import('./users.ts')).resetSecondFactor(config(), terminal, email, options),
     );
   user
     .command('unlock <email>')
-    .description('End the waits of a person after failed log-ins, in the running service.')
+    .description('Reset the waiting times of a user after failed log-ins, in the running service.')
     .addOption(json())
     .action(async (email: string, options) =>
       (await import('./users.ts')).unlockUser(config(), terminal, email, options),
@@ -82,5 +82,5 @@ export function addUserCommands(program: Command, config: () => Config, terminal
 
 function provider(text: string): string {
   if (/^(sso|ldap)$/i.test(text)) return text.toUpperCase();
-  throw new InvalidArgumentError('It is sso or ldap.');
+  throw new InvalidArgumentError('It must be sso or ldap.');
 }

@@ -53,7 +53,7 @@ export async function createUser(
   if (json) terminal.out(`${JSON.stringify({ ...user, ...(generated && { password: generated }) })}\n`);
   else {
     terminal.out(`Created ${user.email} (${user.id}).\n`);
-    if (generated) terminal.out(`Password, shown this once: ${generated}\n`);
+    if (generated) terminal.out(`Password, shown only once: ${generated}\n`);
   }
 }
 
@@ -68,7 +68,7 @@ interface Page {
   };
 }
 
-/** With a text: those who have it in address or name. */
+/** Users whose address or name contains the text; all users if it is null. */
 async function usersWith(config: Config, text: string | null): Promise<User[]> {
   const users: User[] = [];
   for (let after: string | null = null, more = true; more; ) {
@@ -143,7 +143,10 @@ function textOf(user: Shown): string {
     ['E-mail', `${user.email}${user.verified ? ' (verified)' : ''}`],
     ['Name', user.name],
     ['Since', user.createdAt],
-    ['Root administrator', user.isRootAdmin && !user.isRemovable ? 'the last who can sign in' : yes(user.isRootAdmin)],
+    [
+      'Root administrator',
+      user.isRootAdmin && !user.isRemovable ? 'the last one who can sign in' : yes(user.isRootAdmin),
+    ],
     ['Signs in', user.ssoType === null ? 'with a password' : `by ${user.ssoType.toLowerCase()}`],
     ['Second factor', yes(user.hasSecondFactor)],
     ['Owns', `${user.projectCount} projects with ${user.brokerCount} brokers`],
@@ -161,7 +164,9 @@ export interface DeleteOptions {
   readonly json?: boolean;
 }
 
-/** Errors: NOT_FOUND, LAST_ADMINISTRATOR, IN_USE (owner of something, and nobody to hand over to). */
+/**
+ * Errors: NOT_FOUND, LAST_ADMINISTRATOR, IN_USE (the user owns projects or organisations, and `handOverTo` is missing).
+ */
 export async function deleteUser(
   config: Config,
   { out }: Terminal,
@@ -169,17 +174,20 @@ export async function deleteUser(
   { handOverTo, json }: DeleteOptions,
 ): Promise<void> {
   const user = await userOf(config, email);
-  const heir = handOverTo === undefined ? null : await userOf(config, handOverTo);
+  const newOwner = handOverTo === undefined ? null : await userOf(config, handOverTo);
   const { deleteUser: done } = await runOnGraph<{ deleteUser: { handedOverProjectIds: readonly string[] } }>(
     config,
     'mutation ($input: DeleteUserInput!) { deleteUser(input: $input) { handedOverProjectIds } }',
-    { input: { userId: user.id, handOverTo: heir?.id ?? null } },
+    { input: { userId: user.id, handOverTo: newOwner?.id ?? null } },
     NAMES,
   );
   const { length } = done.handedOverProjectIds;
   if (json) out(`${JSON.stringify({ id: user.id, email: user.email, ...done })}\n`);
-  else if (length === 0) out(`Removed ${user.email}.\n`);
-  else out(`Removed ${user.email}; ${heir?.email} owns ${length === 1 ? 'the project' : `${length} projects`} now.\n`);
+  else if (length === 0) out(`Deleted ${user.email}.\n`);
+  else {
+    const projects = length === 1 ? 'the project' : `${length} projects`;
+    out(`Deleted ${user.email}. ${newOwner?.email} now owns ${projects}.\n`);
+  }
 }
 
 export interface ResetOptions {
@@ -203,8 +211,8 @@ export async function resetPassword(
     NAMES,
   );
   if (json) terminal.out(`${JSON.stringify({ email, ...(generated && { password: generated }) })}\n`);
-  else if (generated) terminal.out(`New password of ${email}, shown this once: ${generated}\n`);
-  else terminal.out(`The password of ${email} is set, and the sessions are ended.\n`);
+  else if (generated) terminal.out(`New password of ${email}, shown only once: ${generated}\n`);
+  else terminal.out(`The password of ${email} is set, and the sessions are closed.\n`);
 }
 
 /** Errors: NOT_FOUND. */
@@ -221,13 +229,13 @@ export async function resetSecondFactor(
   out(
     json
       ? `${JSON.stringify({ email: user.email })}\n`
-      : `${user.email} signs in with the password alone now, and the sessions are ended.\n`,
+      : `${user.email} can sign in with the password alone, and the sessions are closed.\n`,
   );
 }
 
 /**
- * Ends the waits of a person after failed log-ins. They are in the memory of services, so there is something to do only if one runs on
- * the data folder, or others may run on the same PostgreSQL. Errors: NOT_FOUND.
+ * Resets the waiting times of a user after failed log-ins. They are in the memory of service processes, so nothing is
+ * done unless one runs on the data folder, or others may run on the same PostgreSQL. Errors: NOT_FOUND.
  */
 export async function unlockUser(
   config: Config,
@@ -243,10 +251,10 @@ export async function unlockUser(
     });
   }
   if (json) out(`${JSON.stringify({ email: user.email, unlocked })}\n`);
-  else if (unlocked) out(`${user.email} can sign in without a wait now.\n`);
-  else out(`No service runs on ${config.dataDir}: waits are in its memory, so there is nothing to unlock.\n`);
+  else if (unlocked) out(`${user.email} can sign in without waiting.\n`);
+  else out(`No service runs on ${config.dataDir}: waiting times are in its memory, so there is nothing to unlock.\n`);
 }
 
-/** The first line: `echo secret |` ends it with a line break, which is no part of it. */
+/** Returns the first line of the input without its line break. */
 const passwordFrom = async ({ readInput }: Terminal, email: string): Promise<string> =>
   (await readInput(`Password for ${email}`)).split(/\r?\n/, 1)[0] ?? '';

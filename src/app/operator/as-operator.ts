@@ -1,14 +1,14 @@
 import type { RequestContext, Services } from '../../gateway/context.ts';
-import { compileOperation } from '../../gateway/graphql/operations.ts';
+import { compileOperation } from '../../gateway/graphql/internal-operation.ts';
 import type { Viewer } from '../../platform/auth/viewer.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { schema } from '../schema.ts';
-import type { RunOperation } from './operator-door.ts';
+import type { RunOperation } from './operator-socket.ts';
 
-/** As many as the largest request of the operator's socket can hold in practice, see `openOperatorDoor`. */
+/** Sufficient for the largest request of the operator's socket, see `openOperatorSocket`. */
 const MAX_VARIABLE_ENTRIES = 8_000_000;
 
-/** The operator of the machine: whoever owns the data folder. */
+/** The operator of the machine, who owns the data folder. */
 const OPERATOR: Viewer = {
   kind: 'OPERATOR',
   id: 'operator',
@@ -20,7 +20,7 @@ const OPERATOR: Viewer = {
   brokers: null,
 };
 
-/** Operations on the graph as the operator, who needs no credentials. */
+/** Runs operations on the graph as the operator, who needs no credentials. */
 export function asOperator(db: Database, services: Services): RunOperation {
   const context: RequestContext = {
     viewer: OPERATOR,

@@ -76,7 +76,7 @@ test.each(KINDS)('the access control of %s is exported, planned, applied and exp
   expect(plan.out).not.toContain('a secret');
   // Nobody can be connected with accounts that are not there.
   expect(plan.out).not.toMatch(/connected/i);
-  expect(plan.out).toContain('`--passwords` gives them one');
+  expect(plan.out).toContain('`--passwords` when the accounts are created');
   const piped = await runWith(JSON.stringify(document), world, 'plan', brokerId, '-', '--passwords', passwords);
   expect(piped).toEqual(plan);
   const secrets = await runWith('{ "ann": "a secret" }', world, 'plan', brokerId, wanted, '--passwords', '-');
@@ -208,8 +208,8 @@ test('what cannot be done is said with its place, and nothing is sent', async ()
   const { brokerId } = world;
   const missing = await run(world, 'plan', brokerId, '/nowhere.json');
   expect(missing).toMatchObject({ exit: 1, out: '', err: 'error: The file /nowhere.json cannot be read\n' });
-  expect((await run(world, 'plan', brokerId, file('a.json', '{'))).err).toMatch(/is not JSON/);
-  expect((await runWith('{', world, 'plan', brokerId, '-')).err).toBe('error: Standard input is not JSON\n');
+  expect((await run(world, 'plan', brokerId, file('a.json', '{'))).err).toMatch(/is not valid JSON/);
+  expect((await runWith('{', world, 'plan', brokerId, '-')).err).toBe('error: Standard input is not valid JSON\n');
   expect((await runWith('{}', world, 'plan', brokerId, '-', '--passwords', '-')).err).toMatch(/cannot both/);
   const bad = {
     ...JSON.parse((await run(world, 'export', brokerId)).out),

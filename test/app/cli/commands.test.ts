@@ -332,7 +332,7 @@ describe('a service on a folder where somebody has added a user, and one beside 
     neighbour.child.kill('SIGUSR2');
     const { code, err } = await neighbour.done;
     expect(code).toBe(1);
-    const line = err.split('\n').find((text) => text.includes('ended by a bug')) ?? '{}';
+    const line = err.split('\n').find((text) => text.includes('exiting after an uncaught error')) ?? '{}';
     expect(JSON.parse(line)).toMatchObject({ level: 60, err: { message: 'planted' } });
   });
 });

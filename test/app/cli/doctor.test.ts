@@ -82,7 +82,7 @@ describe('what the settings name', () => {
   }
 
   test('nothing is tried where nothing is set', async () => {
-    expect(await examine({})).toMatchObject({ code: 0, out: expect.stringContaining('Nothing to try') });
+    expect(await examine({})).toMatchObject({ code: 0, out: expect.stringContaining('Nothing to test') });
   });
 
   test('the provider is asked about itself, the client and the redirect address', async () => {

@@ -19,7 +19,7 @@ test('a broker keeps the ports that it was made with, and the start says which s
   const env = { MQTT_PORT: '1', MQTT_WS_PORT: '2', DATABASE_URL: first.config.databaseUrl ?? '' };
   const second = await startTestService({ ...folder, env });
   expect(second.report.mqtt).toMatchObject({ url, wsUrl });
-  expect(startMessage(second.report)).toContain('MQTT_PORT=1 and MQTT_WS_PORT=2 would count for a new broker only');
+  expect(startMessage(second.report)).toContain('MQTT_PORT=1 and MQTT_WS_PORT=2 apply to a new broker only');
   await second.close();
   const port = Number(new URL(url ?? '').port);
   const program = createServer().listen(port, '127.0.0.1');
@@ -27,5 +27,5 @@ test('a broker keeps the ports that it was made with, and the start says which s
   await once(program, 'listening');
   const third = await startTestService(folder);
   expect(third.report.mqtt?.url).not.toBe(url);
-  expect(startMessage(third.report)).toContain(`(port ${port} is taken by another program)`);
+  expect(startMessage(third.report)).toContain(`(port ${port} is in use by another program)`);
 }, 120_000);

@@ -346,9 +346,9 @@ test('whatever is asked in whatever order, each mutation leaves one entry with i
 
 test('the command line is told as the operator', async () => {
   const service = await startTestService();
-  const { knockAtOperatorDoor } = await import('../../../src/app/operator/operator-door.ts');
+  const { callOperatorSocket } = await import('../../../src/app/operator/operator-socket.ts');
   const events = await leftBy(service, () =>
-    knockAtOperatorDoor(
+    callOperatorSocket(
       service.config.dataDir,
       'mutation { createProject(input: { name: "O" }) { project { id } } }',
       {},

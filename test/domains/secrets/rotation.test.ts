@@ -236,7 +236,7 @@ test('a start with a key that opens no stored secret is refused in words, and al
   expect(existsSync(file)).toBe(false);
   expect(await secretsRotate({ DATA_DIR: dataDir, SECRET_KEY: other.trim() }, '--discard-unreadable')).toMatchObject({
     code: 0,
-    out: expect.stringContaining('1 that no key opens were deleted'),
+    out: expect.stringContaining('1 secrets that no key opens were deleted'),
   });
   const last = await startTestService({ dataDir, env: { SECRET_KEY: other.trim() } });
   expect((await last.storage.db.broker.findUnique({ where: { id } }))?.sealedPassword).toBeNull();

@@ -170,7 +170,7 @@ test('root administrators end the waits of a person, at the command line of the 
     return [code, out];
   };
   expect(await unlock('nobody@example.com')).toEqual([1, '']);
-  expect(await unlock(email)).toEqual([0, `${email} can sign in without a wait now.\n`]);
+  expect(await unlock(email)).toEqual([0, `${email} can sign in without waiting.\n`]);
   expect(await guess(service, email)).toBe('UNAUTHORIZED');
   await service.close();
   if (config.databaseUrl !== undefined) return;

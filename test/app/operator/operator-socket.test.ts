@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openOperatorDoor } from '../../../src/app/operator/operator-door.ts';
+import { openOperatorSocket } from '../../../src/app/operator/operator-socket.ts';
 import { temporaryFolder } from '../../support/database.ts';
 
 test('the door is for its owner alone, whoever may look into the folder', async () => {
@@ -10,7 +10,7 @@ test('the door is for its owner alone, whoever may look into the folder', async 
   chmodSync(folder, 0o777);
   const before = process.umask(0);
   onTestFinished(() => void process.umask(before));
-  const door = await openOperatorDoor(folder, async () => ({ data: {} }));
+  const door = await openOperatorSocket(folder, async () => ({ data: {} }));
   onTestFinished(() => door.close());
   expect(statSync(join(folder, 'operator.sock')).mode & 0o777).toBe(0o600);
 });

@@ -1,18 +1,18 @@
+import { once } from 'node:events';
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { join, resolve } from 'node:path';
 import type { ExecutionResult } from 'graphql';
 import { ServiceError } from '../../platform/errors.ts';
 
-/**
- * The operator's door: whoever owns the data folder (mode 0700) may run operations on the graph as a root administrator,
- * through a socket in it. It is how commands reach a service that is running; nothing of it is open to the network.
- */
+/** Runs one operation on the graph as a root administrator. */
 export type RunOperation = (document: string, variables: Readonly<Record<string, unknown>>) => Promise<ExecutionResult>;
 
-/** Longer paths cannot be bound on Linux; such a folder simply has no door, and commands need the service stopped. */
+/** Linux cannot bind longer paths. Such a data folder has no socket, and commands require the service to be stopped. */
 const MAX_SOCKET_PATH = 107;
-/** Enough for the access control of a broker with some hundred thousand accounts; only the folder's owner can send it. */
+/**
+ * Enough for the access control of a broker with some hundred thousand accounts. Only the folder's owner can send it.
+ */
 const MAX_REQUEST_BYTES = 64_000_000;
 
 const socketIn = (dataDir: string): string | null => {
@@ -20,11 +20,14 @@ const socketIn = (dataDir: string): string | null => {
   return process.platform === 'win32' || Buffer.byteLength(path) > MAX_SOCKET_PATH ? null : path;
 };
 
-/** Opens the door of a folder that this process owns. */
-export async function openOperatorDoor(dataDir: string, run: RunOperation): Promise<{ close(): Promise<void> }> {
+/**
+ * Opens the Unix socket by which commands reach the running service. The owner of the data folder (mode 0700) runs
+ * operations through it as a root administrator. It is not reachable over the network.
+ */
+export async function openOperatorSocket(dataDir: string, run: RunOperation): Promise<{ close(): Promise<void> }> {
   const path = socketIn(dataDir);
   if (path === null) return { close: async () => undefined };
-  // Left by a process that was killed: nobody else can own it, since the folder is ours.
+  // A killed process left it. No other process uses it, because this process holds the lock of the folder.
   await rm(path, { force: true });
   const server = createServer((req, res) => {
     const chunks: Buffer[] = [];
@@ -35,18 +38,19 @@ export async function openOperatorDoor(dataDir: string, run: RunOperation): Prom
       else chunks.push(chunk);
     });
     req.on('end', () => {
-      const answer = async () => {
+      const execute = async () => {
         const { document, variables } = JSON.parse(Buffer.concat(chunks).toString('utf8'));
         return run(String(document), variables ?? {});
       };
-      answer().then(
+      execute().then(
         (result) => res.end(JSON.stringify(result)),
         (error: unknown) => res.writeHead(400).end(JSON.stringify({ errors: [{ message: String(error) }] })),
       );
     });
   });
-  await new Promise<void>((done, fail) => server.once('error', fail).listen(path, done));
-  // The folder may be older than this service, and open to others.
+  server.listen(path);
+  await once(server, 'listening');
+  // The folder may be older than this service and accessible to other users.
   await chmod(path, 0o600);
   return {
     close: async () => {
@@ -57,8 +61,8 @@ export async function openOperatorDoor(dataDir: string, run: RunOperation): Prom
   };
 }
 
-/** Asks the service that owns the folder. Null: nobody answers at its door. */
-export function knockAtOperatorDoor(
+/** Runs an operation in the service that owns the data folder. `null` if no service runs. */
+export function callOperatorSocket(
   dataDir: string,
   document: string,
   variables: Readonly<Record<string, unknown>>,
@@ -76,16 +80,16 @@ export function knockAtOperatorDoor(
         try {
           done(JSON.parse(text) as ExecutionResult);
         } catch (cause) {
-          fail(new ServiceError('INTERNAL_ERROR', 'The running service gave no answer that can be read', { cause }));
+          fail(new ServiceError('INTERNAL_ERROR', 'The response of the running service is invalid', { cause }));
         }
       });
       res.on('error', (cause) =>
-        fail(new ServiceError('INTERNAL_ERROR', 'The running service ended meanwhile', { cause })),
+        fail(new ServiceError('INTERNAL_ERROR', 'The running service stopped before it responded', { cause })),
       );
     });
     req.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') done(null);
-      else fail(new ServiceError('INTERNAL_ERROR', 'The running service could not be asked', { cause: error }));
+      else fail(new ServiceError('INTERNAL_ERROR', 'The running service cannot be reached', { cause: error }));
     });
     req.end(JSON.stringify({ document, variables }));
   });
