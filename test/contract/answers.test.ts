@@ -15,7 +15,7 @@ import { startTestService, type TestService } from '../support/service.ts';
 const ajv = createValidator();
 const isError = ajv.compile(ERROR);
 
-/** Checks an answer against the schema that its route documents. */
+/** Checks a response against the documented schema of its route. */
 function expectDocumented(method: string, template: string, { status, body }: { status: number; body: unknown }): void {
   const route = apiRoutes.find((entry) => entry.method === method && entry.path === template);
   if (!route) throw new Error(`${method} ${template} is not served`);
@@ -36,7 +36,7 @@ const BROKER = `${BROKERS}/{brokerId}`;
 const fill = (template: string, ids: Readonly<Record<string, string>>) =>
   template.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'none');
 
-test('projects, settings and brokers of all kinds answer as documented', async () => {
+test('responses about projects, settings and brokers of all kinds are as documented', async () => {
   const service = await startTestService({ embeddedBroker: true });
   const { projectId } = service;
   const added = await service.rest('POST', `/api/projects/${projectId}/brokers`, service.root, {
@@ -76,7 +76,7 @@ test('projects, settings and brokers of all kinds answer as documented', async (
   expect([gone.status, gone.body.code]).toEqual([404, 'NOT_FOUND']);
 });
 
-test('clients of a broker answer as documented, in full and by name', async () => {
+test('responses about clients of a broker are as documented, in full and by name', async () => {
   const service = await startTestService({ embeddedBroker: true });
   const { projectId, report } = service;
   const [broker] = (await service.rest('GET', fill(BROKERS, { projectId }))).body;
@@ -109,7 +109,7 @@ test('clients of a broker answer as documented, in full and by name', async () =
   expectDocumented('GET', `${BROKER}/license`, license);
 });
 
-test('control of clients and all that is told of them answer as documented', async () => {
+test('responses about client control and client details are as documented', async () => {
   const broker = await startCommercialBroker();
   broker.clients.set('m1', meter('m1'));
   const service = await startTestService();
@@ -129,96 +129,102 @@ test('control of clients and all that is told of them answer as documented', asy
   expect(await put('/disconnect', { clientid: 'm1' })).toEqual({});
 });
 
-test.each(['Mosquitto', 'the embedded broker'])('access control of %s answers as documented', async (kind) => {
-  const service = await startTestService({
-    embeddedBroker: kind === 'the embedded broker',
-    env: { BROKER_TIMEOUT_MS: '10000' },
-  });
-  const { projectId } = service;
-  const added =
-    kind === 'Mosquitto'
-      ? await service.rest('POST', fill(BROKERS, { projectId }), service.root, {
-          url: (await startMosquitto({ access: 'dynsec' })).url,
-          ...ADMIN,
-        })
-      : { body: await service.storage.db.broker.findFirstOrThrow() };
-  const at = fill(BROKER, { projectId, brokerId: added.body.id });
-  const ask = async (method: string, path: string, body?: unknown, query = '') => {
-    const answer = await service.rest(method, `${at}${path}${query}`, service.root, body);
-    expectDocumented(method, `${BROKER}${path}`, answer);
-    return answer;
-  };
-  await ask('POST', '/roles', { rolename: 'r', textname: null, textdescription: 'd' });
-  const acl = { acltype: 'subscribePattern', topic: 'a/#', priority: 1, allow: true };
-  await ask('PUT', '/roles', { rolename: 'r', textname: 'R', acls: [acl] });
-  await ask('POST', '/groups', { groupname: 'g', textname: 'G', textdescription: 'd' });
-  await ask('POST', '/clients', { username: 'u', password: 'p', groups: [{ groupname: 'g' }], roles: [] });
-  await ask('POST', '/clients', { username: 'bare', clientid: null, groups: null });
-  await ask('PUT', '/clients', { username: 'u', textname: 'U', roles: [{ rolename: 'r' }] });
-  await ask('PUT', '/groups', { groupname: 'g', clients: [{ username: 'bare' }], roles: [{ rolename: 'r' }] });
-  await ask('PUT', '/clients/enable', { username: 'u', enable: false });
-  await ask('PUT', '/acldefault', [{ acltype: 'publishClientSend', allow: false }]);
-  for (const list of ['/clients', '/groups', '/roles']) {
-    expect((await ask('GET', list)).body.length).toBeGreaterThan(0);
-    expect((await ask('GET', list, undefined, '?verbose=false')).body).toEqual(
-      expect.arrayContaining([expect.any(String)]),
-    );
-    expect((await ask('GET', list, undefined, '?filterValue=nothing+like+it')).body).toEqual([]);
-  }
-  expect((await ask('GET', '/clients', undefined, '?username=u')).body).toMatchObject([{ username: 'u' }]);
-  await ask('GET', '/acldefault');
-  await ask('DELETE', '/clients', undefined, '?username=u');
-  await ask('DELETE', '/groups', undefined, '?groupname=g');
-  await ask('DELETE', '/roles', undefined, '?rolename=r');
-});
+test.each(['Mosquitto', 'the embedded broker'])(
+  'responses about access control of %s are as documented',
+  async (kind) => {
+    const service = await startTestService({
+      embeddedBroker: kind === 'the embedded broker',
+      env: { BROKER_TIMEOUT_MS: '10000' },
+    });
+    const { projectId } = service;
+    const added =
+      kind === 'Mosquitto'
+        ? await service.rest('POST', fill(BROKERS, { projectId }), service.root, {
+            url: (await startMosquitto({ access: 'dynsec' })).url,
+            ...ADMIN,
+          })
+        : { body: await service.storage.db.broker.findFirstOrThrow() };
+    const at = fill(BROKER, { projectId, brokerId: added.body.id });
+    const ask = async (method: string, path: string, body?: unknown, query = '') => {
+      const answer = await service.rest(method, `${at}${path}${query}`, service.root, body);
+      expectDocumented(method, `${BROKER}${path}`, answer);
+      return answer;
+    };
+    await ask('POST', '/roles', { rolename: 'r', textname: null, textdescription: 'd' });
+    const acl = { acltype: 'subscribePattern', topic: 'a/#', priority: 1, allow: true };
+    await ask('PUT', '/roles', { rolename: 'r', textname: 'R', acls: [acl] });
+    await ask('POST', '/groups', { groupname: 'g', textname: 'G', textdescription: 'd' });
+    await ask('POST', '/clients', { username: 'u', password: 'p', groups: [{ groupname: 'g' }], roles: [] });
+    await ask('POST', '/clients', { username: 'bare', clientid: null, groups: null });
+    await ask('PUT', '/clients', { username: 'u', textname: 'U', roles: [{ rolename: 'r' }] });
+    await ask('PUT', '/groups', { groupname: 'g', clients: [{ username: 'bare' }], roles: [{ rolename: 'r' }] });
+    await ask('PUT', '/clients/enable', { username: 'u', enable: false });
+    await ask('PUT', '/acldefault', [{ acltype: 'publishClientSend', allow: false }]);
+    for (const list of ['/clients', '/groups', '/roles']) {
+      expect((await ask('GET', list)).body.length).toBeGreaterThan(0);
+      expect((await ask('GET', list, undefined, '?verbose=false')).body).toEqual(
+        expect.arrayContaining([expect.any(String)]),
+      );
+      expect((await ask('GET', list, undefined, '?filterValue=nothing+like+it')).body).toEqual([]);
+    }
+    expect((await ask('GET', '/clients', undefined, '?username=u')).body).toMatchObject([{ username: 'u' }]);
+    await ask('GET', '/acldefault');
+    await ask('DELETE', '/clients', undefined, '?username=u');
+    await ask('DELETE', '/groups', undefined, '?groupname=g');
+    await ask('DELETE', '/roles', undefined, '?rolename=r');
+  },
+);
 
-test.each(['Mosquitto', 'the embedded broker'])('streams and topics of %s answer as documented', async (kind) => {
-  const service = await startTestService({
-    embeddedBroker: kind === 'the embedded broker',
-    env: { BROKER_TIMEOUT_MS: '10000' },
-  });
-  const { projectId } = service;
-  const added =
-    kind === 'Mosquitto'
-      ? await service.rest('POST', fill(BROKERS, { projectId }), service.root, { url: (await startMosquitto()).url })
-      : { body: await service.storage.db.broker.findFirstOrThrow() };
-  const at = fill(BROKER, { projectId, brokerId: added.body.id });
-  const ask = async (method: string, path: string, body?: unknown, query = '') => {
-    const answer = await service.rest(method, `${at}${path}${query}`, service.root, body);
-    expectDocumented(method, `${BROKER}${path}`, answer);
-    return answer.body;
-  };
-  const query = { select: [{ source: '[a]', target: '[a]' }] };
-  const labels = { textname: 'S', textdescription: 'd', key: 'k' };
-  const stream = { streamname: 's', sourceTopic: 'in', targetTopic: 'out', targetqos: 1, ttl: 60, query, ...labels };
-  await ask('POST', '/streams', stream);
-  await ask('POST', '/streams', { streamname: 'bare', sourceTopic: 'in' });
-  const change = {
-    sourcetopic: 'in/#',
-    targettopic: 'out/s',
-    replace: true,
-    persist: true,
-    active: true,
-    process: true,
-  };
-  await ask('PUT', '/streams', { streamname: 's', ...change, targetqos: -1, ttl: 0, query: {}, ...labels });
-  expect((await ask('GET', '/streams')).map(Object.keys)).toEqual([
-    expect.arrayContaining(['streamname', 'sourcetopic', 'targettopic', 'textname', 'textdescription', 'replaying']),
-    expect.not.arrayContaining(['targettopic', 'textname', 'key', 'state']),
-  ]);
-  expect(await ask('GET', '/streams', undefined, '?offset=1&count=-1&verbose=false')).toEqual(['bare']);
-  expect(await ask('GET', '/streams', undefined, '?offset=2')).toEqual([]);
-  const replay = { streamname: 's', replayTopic: 'r', gte: '', lte: '', reverse: false, limit: -1, speed: 1 };
-  await ask('PUT', '/streams/replay', replay);
-  await ask('DELETE', '/streams/messages', undefined, '?streamname=s');
-  await ask('DELETE', '/streams', undefined, '?streamname=s');
+test.each(['Mosquitto', 'the embedded broker'])(
+  'responses about streams and topics of %s are as documented',
+  async (kind) => {
+    const service = await startTestService({
+      embeddedBroker: kind === 'the embedded broker',
+      env: { BROKER_TIMEOUT_MS: '10000' },
+    });
+    const { projectId } = service;
+    const added =
+      kind === 'Mosquitto'
+        ? await service.rest('POST', fill(BROKERS, { projectId }), service.root, { url: (await startMosquitto()).url })
+        : { body: await service.storage.db.broker.findFirstOrThrow() };
+    const at = fill(BROKER, { projectId, brokerId: added.body.id });
+    const ask = async (method: string, path: string, body?: unknown, query = '') => {
+      const answer = await service.rest(method, `${at}${path}${query}`, service.root, body);
+      expectDocumented(method, `${BROKER}${path}`, answer);
+      return answer.body;
+    };
+    const query = { select: [{ source: '[a]', target: '[a]' }] };
+    const labels = { textname: 'S', textdescription: 'd', key: 'k' };
+    const stream = { streamname: 's', sourceTopic: 'in', targetTopic: 'out', targetqos: 1, ttl: 60, query, ...labels };
+    await ask('POST', '/streams', stream);
+    await ask('POST', '/streams', { streamname: 'bare', sourceTopic: 'in' });
+    const change = {
+      sourcetopic: 'in/#',
+      targettopic: 'out/s',
+      replace: true,
+      persist: true,
+      active: true,
+      process: true,
+    };
+    await ask('PUT', '/streams', { streamname: 's', ...change, targetqos: -1, ttl: 0, query: {}, ...labels });
+    expect((await ask('GET', '/streams')).map(Object.keys)).toEqual([
+      expect.arrayContaining(['streamname', 'sourcetopic', 'targettopic', 'textname', 'textdescription', 'replaying']),
+      expect.not.arrayContaining(['targettopic', 'textname', 'key', 'state']),
+    ]);
+    expect(await ask('GET', '/streams', undefined, '?offset=1&count=-1&verbose=false')).toEqual(['bare']);
+    expect(await ask('GET', '/streams', undefined, '?offset=2')).toEqual([]);
+    const replay = { streamname: 's', replayTopic: 'r', gte: '', lte: '', reverse: false, limit: -1, speed: 1 };
+    await ask('PUT', '/streams/replay', replay);
+    await ask('DELETE', '/streams/messages', undefined, '?streamname=s');
+    await ask('DELETE', '/streams', undefined, '?streamname=s');
 
-  await ask('PUT', '/topictree/ttl', { ttl_sec: 120 });
-  expect(await ask('GET', '/topictree/ttl')).toEqual({ ttl_sec: 120 });
-  for (const page of ['', '?offset=1&count=-1', '?count=0']) await ask('GET', '/topictree', undefined, page);
-});
+    await ask('PUT', '/topictree/ttl', { ttl_sec: 120 });
+    expect(await ask('GET', '/topictree/ttl')).toEqual({ ttl_sec: 120 });
+    for (const page of ['', '?offset=1&count=-1', '?count=0']) await ask('GET', '/topictree', undefined, page);
+  },
+);
 
-test('certificates and listeners answer as documented', async () => {
+test('responses about certificates and listeners are as documented', async () => {
   const broker = await startCommercialCertificates();
   const service = await startTestService();
   const { projectId } = service;
@@ -262,7 +268,7 @@ test('certificates and listeners answer as documented', async () => {
   await ask('DELETE', one);
 });
 
-test('clusters answer as documented, whole and with nodes away', async () => {
+test('responses about clusters are as documented, with all nodes and with missing nodes', async () => {
   const { service, nodes } = await haWorld(4);
   const ids: Record<string, string> = { projectId: service.projectId };
   const ask = async (method: string, template: string, body?: unknown, query = '') => {
@@ -298,7 +304,7 @@ test('clusters answer as documented, whole and with nodes away', async () => {
   expect(await ask('DELETE', list, undefined, '?purge=true')).toMatchObject([{ status: 200, success: true }]);
 });
 
-test('tokens answer as documented', async () => {
+test('responses about tokens are as documented', async () => {
   const service = await startTestService();
   const { projectId } = service;
   const brokerId = (
@@ -334,7 +340,7 @@ test('tokens answer as documented', async () => {
   }
   await service.rest('GET', fill(BROKERS, ids), made.token);
   ids.tokenId = made.id;
-  // Written behind the answer.
+  // Written after the response.
   await expect
     .poll(async () => (await ask('GET', list)).body[0].last_used_date)
     .toBeGreaterThanOrEqual(made.issue_date);
@@ -348,7 +354,7 @@ test('tokens answer as documented', async () => {
   expect((await service.rest('DELETE', fill(one, ids))).status).toBe(404);
 });
 
-test('users and root administrators answer as documented', async () => {
+test('responses about users and root administrators are as documented', async () => {
   const service = await startTestService();
   const ids: Record<string, string> = {};
   const ask = async (method: string, template: string, body?: unknown, query = '') => {
@@ -417,7 +423,7 @@ test('users and root administrators answer as documented', async () => {
   expect(await refusal('DELETE', fill(one, ids))).toEqual([404, 'NOT_FOUND']);
 });
 
-test('every entry is refused without credentials, out of sight and below its role, and open at its role', async () => {
+test('every route is refused without credentials, if not visible and below its role, and allowed at its role', async () => {
   const service = await startTestService();
   const { projectId } = service;
   const { body } = await service.rest('POST', fill(BROKERS, { projectId }), service.root, {
@@ -445,7 +451,7 @@ test('every entry is refused without credentials, out of sight and below its rol
     if (role === 'EDITOR' || role === 'ADMIN') await expectRefused(method, url, viewer.token, 403, 'NOT_ALLOWED');
     if (role === 'ADMIN') await expectRefused(method, url, editor.token, 403, 'NOT_ALLOWED');
     if (role === 'ROOT_ADMIN') await expectRefused(method, url, editor.token, 403, 'NOT_ALLOWED');
-    // Removing the broker itself would take it from the entries after this one.
+    // Deleting the broker would affect the following routes.
     const allowed = method === 'DELETE' ? fill(path, { ...ids, brokerId: 'none' }) : url;
     const answer = await service.rest(method, allowed, tokens[role], method === 'GET' ? undefined : {});
     expect([401, 403], `${method} ${url} as ${role}`).not.toContain(answer.status);

@@ -31,10 +31,10 @@ const ROLES: Readonly<Record<DocumentedOperation['role'], RequiredRole>> = {
   RootAdmin: 'ROOT_ADMIN',
 };
 
-/** One for all, as in a service. */
+/** Shared by all routes, as in a service. */
 const ajv = createValidator();
 
-/** The list of projects has no project to have a role in: whoever is signed in sees those with a role. */
+/** The list of projects has no project for a role: signed-in callers see the projects in which they have a role. */
 const roleOf = ({ role, path }: DocumentedOperation): RequiredRole =>
   path === '/api/projects' ? 'SIGNED_IN' : ROLES[role];
 
@@ -48,7 +48,7 @@ test('all 61 documented operations are served, with the documented role and sect
   }
 });
 
-test('no entry is there twice, and one beyond the document has no section', () => {
+test('no route is defined twice, and routes beyond the document have no section', () => {
   expect(routes.size).toBe(apiRoutes.length);
   const known = new Set(documented.map(keyOf));
   for (const route of apiRoutes) expect(known.has(keyOf(route)), keyOf(route)).toBe(route.section !== undefined);
@@ -57,9 +57,9 @@ test('no entry is there twice, and one beyond the document has no section', () =
 describe.each(apiRoutes.map((route) => ({ name: keyOf(route), route })))('$name', ({ route }) => {
   const operation = documented.find((entry) => keyOf(entry) === keyOf(route));
 
-  test('can be served: operation, picks, spellings and schemas fit the graph', () => {
+  test('is valid: operation, picks, spellings and schemas match the graph', () => {
     expect(() => prepareRoute(route, { schema, ajv, compileOperation })).not.toThrow();
-    // What is made when it is needed first, and would be found wrong only then.
+    // Functions that are compiled at first use.
     for (const text of [route.operation, ...(route.lists ? [route.lists.next.operation] : [])]) {
       expect(() => compileOperation(schema, text, { plainScalars: ['DateTime', 'JSON'] }).compile()).not.toThrow();
     }
@@ -70,24 +70,24 @@ describe.each(apiRoutes.map((route) => ({ name: keyOf(route), route })))('$name'
     }
   });
 
-  test('answers the documented statuses', () => {
+  test('returns the documented statuses', () => {
     expect(route.status ?? 200).toBe(operation?.success ?? route.status ?? 200);
     if (operation) expect(route.errors).toEqual(expect.arrayContaining([...operation.errors]));
     expect(route.response === undefined).toBe(route.status === 204);
   });
 
-  test('asks for at least the role that the fields of its operation ask for', () => {
+  test('requires at least the role that the fields of its operation require', () => {
     for (const needed of requiredBy(parse(route.operation))) {
       expect(rank(route.role), `${needed} of the graph`).toBeGreaterThanOrEqual(rank(needed));
     }
   });
 });
 
-test('every root field that a route uses tells the role it needs, so that the comparison above means something', () => {
+test('every root field of a route declares its role', () => {
   for (const route of apiRoutes) expect(requiredBy(parse(route.operation)).length, keyOf(route)).toBeGreaterThan(0);
 });
 
-test('a mutation asks for exactly the role of its route', () => {
+test('a mutation requires exactly the role of its route', () => {
   for (const route of apiRoutes) {
     const document = parse(route.operation);
     if (getOperationAST(document)?.operation !== 'mutation') continue;
@@ -112,7 +112,7 @@ function requiredBy(document: DocumentNode): RequiredRole[] {
   return roles;
 }
 
-test('the OpenAPI document holds every operation with its role', () => {
+test('the OpenAPI document contains every operation with its role', () => {
   const { paths } = openApiOf(apiRoutes, { version: '0.0.0' }) as {
     paths: Record<string, Record<string, Record<string, unknown>>>;
   };

@@ -60,7 +60,7 @@ export function headersFor(status: number, type: MediaType): Record<string, stri
   return headers;
 }
 
-export interface WriteOptions {
+interface WriteOptions {
   /** Counts the bytes of the response. Default: they are not counted. */
   readonly traffic?: Traffic;
   /** Default: `statusOf` the response. */
@@ -131,7 +131,7 @@ export function isJsonBody({ headers }: IncomingMessage): boolean {
   return media === JSON_TYPE && (charset === undefined || charset === 'utf-8' || charset === 'utf8');
 }
 
-export interface BodyOptions {
+interface BodyOptions {
   readonly maxBytes: number;
   /** Budget that the body is counted in. */
   readonly traffic: Traffic;

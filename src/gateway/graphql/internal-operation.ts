@@ -9,7 +9,7 @@ interface InternalOperationOptions extends LeafOptions {
   readonly maxVariableEntries?: number;
 }
 
-export interface CompiledOperation {
+interface CompiledOperation {
   readonly execute: (context: unknown, variables?: Variables) => MaybePromise<ExecutionResult>;
   /**
    * Compiles now instead of at the first execution. Errors: NotCompilable if graphql-js has to execute the operation.

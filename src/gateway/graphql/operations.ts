@@ -32,7 +32,7 @@ type SharedOptions = 'limits' | 'introspection' | 'onIntrospectionRefused' | 'ex
  * Defaults: `DEFAULT_LIMITS`; `introspection` for signed-in viewers; `executor` `auto`. `js` never compiles and serves
  * to compare the executors.
  */
-export interface OperationsOptions extends Partial<Pick<OperationOptions, SharedOptions>> {
+interface OperationsOptions extends Partial<Pick<OperationOptions, SharedOptions>> {
   /** Its list resolvers are changed in place, see whole-lists.ts. */
   readonly schema: GraphQLSchema;
   /** Default: 1,000. */

@@ -10,7 +10,7 @@ import { ServiceError } from '../../platform/errors.ts';
 const MAX_WALK = 100_000;
 
 /** Maximum number of characters that the fields of one run may process: previews, and configurations of bridges. */
-export const MAX_CHARACTERS = 8 * 1024 * 1024;
+const MAX_CHARACTERS = 8 * 1024 * 1024;
 
 interface CharacterBudget {
   readonly limit: number;

@@ -27,7 +27,7 @@ interface ConnectionsOptions {
 export type RefusalReason = 'FULL' | 'NETWORK';
 
 /** One connection of the HTTP server. */
-export interface Connection {
+interface Connection {
   readonly socket: Socket;
   readonly network: string;
   /** Requests without a complete response. */

@@ -9,7 +9,7 @@ const DRAIN_FACTOR = 8;
 /** The response must close the connection, because the rest of the body is not read. */
 export class UnreadBodyError extends ServiceError {}
 
-export interface BodyOptions {
+interface BodyOptions {
   readonly maxBytes: number;
   /** Counts the bytes of the body. */
   readonly traffic: Traffic;

@@ -56,7 +56,7 @@ export interface PreparedRoute<C> {
   readonly versions: Readonly<Record<Revision, PreparedVersion>>;
 }
 
-export interface Preparation<C> {
+interface Preparation<C> {
   readonly schema: GraphQLSchema;
   readonly compileOperation: CompileOperation<C>;
 }
@@ -164,7 +164,7 @@ function prepareVersion(
   };
 }
 
-export function missingIn(revision: Revision, existences: Readonly<Record<string, Existence>>): string[] {
+function missingIn(revision: Revision, existences: Readonly<Record<string, Existence>>): string[] {
   return Object.keys(existences).filter((name) => !existsIn(revision, existences[name] ?? {}));
 }
 

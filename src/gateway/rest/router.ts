@@ -62,7 +62,10 @@ const ONE_CALLER: StartingCaller = { viewer: null, address: '' };
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 
 /** Creates the REST server. All operations are checked here. Errors: an Error that names the first invalid route. */
-export const createRestServer = <C>(options: RestServerOptions<C>): RestServer => new RestRouter(options);
+export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
+  const router = new RestRouter(options);
+  return { handle: (req, res) => router.handle(req, res) };
+}
 
 /**
  * Serves the REST interface: finds the route, authorizes the caller, checks the input, executes the route's operation
@@ -73,7 +76,7 @@ export const createRestServer = <C>(options: RestServerOptions<C>): RestServer =
  * error body. An error that is not a ServiceError is a bug: it is logged with the request id, and the response is
  * INTERNAL_ERROR.
  */
-class RestRouter<C> implements RestServer {
+class RestRouter<C> {
   readonly #options: RestServerOptions<C>;
   readonly #traffic: Traffic;
   readonly #paths: Paths<C>;

@@ -5,12 +5,12 @@ import { type AccessWorld, accessWorld, addBroker, KINDS } from '../../domains/a
 import { temporaryFolder } from '../../support/database.ts';
 import { FOLLOWED_LOG, startMosquitto } from '../../support/mosquitto.ts';
 
-/** One command line on the data of the service, which may run; `exit` is what the shell would see. */
+/** Runs one command on the data of the service, which may be running. `exit` is the exit code. */
 async function run(world: AccessWorld | null, ...args: string[]): Promise<{ exit: number; out: string; err: string }> {
   return runWith('', world, ...args);
 }
 
-/** The same with something on standard input. */
+/** Runs a command with text on standard input. */
 async function runWith(
   input: string,
   world: AccessWorld | null,
@@ -74,7 +74,7 @@ test.each(KINDS)('the access control of %s is exported, planned, applied and exp
   expect(plan.out).toMatch(/^PLANNED +createClient username="ann" password="\*\*\*"/m);
   expect(plan.out).toContain('before they have a password: bob, eve\n');
   expect(plan.out).not.toContain('a secret');
-  // Nobody can be connected with accounts that are not there.
+  // No client can be connected with accounts that do not exist.
   expect(plan.out).not.toMatch(/connected/i);
   expect(plan.out).toContain('`--passwords` when the accounts are created');
   const piped = await runWith(JSON.stringify(document), world, 'plan', brokerId, '-', '--passwords', passwords);
@@ -134,7 +134,7 @@ test.each(KINDS)('the access control of %s is exported, planned, applied and exp
   const anonymous = await run(world, 'explain', brokerId, 'publish', 'a');
   expect(anonymous).toMatchObject({ exit: 0, out: expect.stringMatching(/^DENIED: /) });
 
-  // Whoever is connected with what is taken away is named, and is there until it is done.
+  // The plan lists the clients of removed accounts, and they stay connected until `apply`.
   const connected = await world.client({ username: 'ann', password: 'a secret', clientId: 'device' });
   const back = file('before.json', before);
   const removal = await run(world, 'plan', brokerId, back, '--delete-others');
@@ -147,7 +147,7 @@ test.each(KINDS)('the access control of %s is exported, planned, applied and exp
   expect(JSON.parse((await run(world, 'export', brokerId)).out)).toEqual(before);
 });
 
-test('the file of a Mosquitto is planned with what of it is left out', async () => {
+test('the plan for a file of Mosquitto lists what is left out', async () => {
   const world = await accessWorld('Mosquitto 2.0');
   const dynsec = file('dynamic-security.json', {
     roles: [{ rolename: 'reader', acls: [] }],
@@ -160,12 +160,12 @@ test('the file of a Mosquitto is planned with what of it is left out', async () 
   expect(exit).toBe(0);
   expect(out).toMatch(/^PLANNED +createClient username="bob"/m);
   expect(out).toMatch(/^Note: Passwords are kept as hashes.*"bob"/m);
-  // Names come from files of others.
+  // Names come from files of other users.
   expect(out).not.toContain('\u001b');
   expect((await run(world, 'plan', world.brokerId, dynsec)).exit).toBe(1);
 });
 
-test('without a running service the commands connect by themselves, and only to the broker that is asked', async () => {
+test('without a running service the commands connect themselves, and only to the required broker', async () => {
   const idle = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
   const world = await accessWorld('Mosquitto 2.0');
   const { service, brokerId } = world;
@@ -195,7 +195,7 @@ test('without a running service the commands connect by themselves, and only to 
   expect(down).toMatchObject({ exit: 1, out: '', err: expect.stringMatching(/^error: Connection refused/) });
 });
 
-test('a broker that the service runs is not there without it, and the error says so', async () => {
+test('a broker of the service is not reachable without the service, and the error says so', async () => {
   const world = await accessWorld('the embedded broker');
   await world.service.close();
   const { exit, out, err } = await run(world, 'export', world.brokerId);
@@ -203,7 +203,7 @@ test('a broker that the service runs is not there without it, and the error says
   expect(err).toMatch(/^error: The broker "Embedded broker" runs inside the service.*start the service/i);
 });
 
-test('what cannot be done is said with its place, and nothing is sent', async () => {
+test('invalid input is refused with its path, and nothing is sent', async () => {
   const world = await accessWorld('Mosquitto 2.0');
   const { brokerId } = world;
   const missing = await run(world, 'plan', brokerId, '/nowhere.json');
@@ -225,7 +225,7 @@ test('what cannot be done is said with its place, and nothing is sent', async ()
   expect((await run(world, 'explain', brokerId, 'explode', 'a')).exit).toBe(2);
 });
 
-test('each command says what it takes', async () => {
+test('each command describes its options', async () => {
   const help = await run(null, '--help');
   for (const command of ['export', 'plan', 'apply', 'explain']) {
     expect(help.out).toContain(command);

@@ -22,7 +22,7 @@ interface Running {
   readonly child: ChildProcess;
   readonly output: { out: string; err: string };
   readonly done: Promise<Run>;
-  /** As by `kill -9`. */
+  /** Like `kill -9`. */
   kill(): Promise<unknown>;
 }
 
@@ -52,7 +52,7 @@ function startForTest(args: readonly string[], env: Record<string, string>): Run
 
 const run = (args: readonly string[], env: Record<string, string>): Promise<Run> => startForTest(args, env).done;
 
-/** What a command does, without the second that a process takes to start. */
+/** Runs a command in this process, which saves the start of a process. */
 async function runHere(args: readonly string[], env: Record<string, string>, input = ''): Promise<Run> {
   const output = { out: '', err: '' };
   const code = await runCommand(args, {
@@ -71,7 +71,7 @@ async function runHere(args: readonly string[], env: Record<string, string>, inp
   return { code, ...output };
 }
 
-/** Every command that does something, by its help; each has `--json`, but for the one that never ends. */
+/** All commands by their help. Each has `--json`, except the one that does not end. */
 async function commandsBelow(words: readonly string[]): Promise<string[]> {
   const { code, out } = await runHere([...words, '--help'], {});
   expect(code).toBe(0);
@@ -88,7 +88,7 @@ const SERVE = { PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0' };
 /** A running service for this test. */
 const serve = (env: Record<string, string>) => ready(startForTest(['serve'], { ...SERVE, ...env }));
 
-/** Answers when its start message is complete. */
+/** Resolves when the start message is complete. */
 async function ready(running: Running) {
   await new Promise<void>((resolve, reject) => {
     running.child.stdout?.on('data', () => {
@@ -127,7 +127,7 @@ test('--help names every command and setting, and a wrong command line exits wit
   }
 });
 
-test('bad settings are all reported at once, and nothing starts', async () => {
+test('all invalid settings are reported together, and nothing starts', async () => {
   const dataDir = `${temporaryFolder()}/data`;
   const { code, err } = await run(['serve'], { DATA_DIR: dataDir, PORT: 'x', LOG_LEVEL: 'y' });
   expect(code).toBe(2);
@@ -135,7 +135,7 @@ test('bad settings are all reported at once, and nothing starts', async () => {
   expect(() => statSync(dataDir)).toThrow();
 });
 
-describe('a service on a folder where somebody has added a user, and one beside it', () => {
+describe('a service on a data folder with a user, and commands with and without it', () => {
   const folderOf = (name: string) => mkdtempSync(join(tmpdir(), `brokergraph-${name}-`));
   const env = { DATA_DIR: folderOf('first'), ROOT_PASSWORD: 'a known password' };
   const neighbourEnv = { ...env, DATA_DIR: folderOf('neighbour') };
@@ -184,7 +184,7 @@ describe('a service on a folder where somebody has added a user, and one beside 
     (await graphql(url, `mutation { login(input: { email: "ann@example.com", password: "${secret}" }) { token } }`))
       .data;
 
-  test('users and tokens are managed beside it', async () => {
+  test('users and tokens are managed without a running service', async () => {
     expect(await login(first.url, password)).toMatchObject({ login: { token: expect.any(String) } });
 
     const reset = json(await run(['user', 'reset-password', 'ann@example.com', '--json'], env));
@@ -197,7 +197,7 @@ describe('a service on a folder where somebody has added a user, and one beside 
     expect(json(await runHere(['user', 'reset-second-factor', 'Ann@example.com', '--json'], env))).toEqual({
       email: 'ann@example.com',
     });
-    // It ends the sessions: whoever found the app may be signed in.
+    // The reset closes the sessions, because the finder of the device may be signed in.
     expect((await graphql(first.url, '{ viewer { id } }', token)).data).toBeFalsy();
     token = await sessionOf(password);
     const { projects } = (await graphql(first.url, '{ projects { nodes { id } } }', token)).data as unknown as {
@@ -223,7 +223,7 @@ describe('a service on a folder where somebody has added a user, and one beside 
     const { out } = await runHere(['token', 'list', '--project', project], env);
     expect(out).toMatch(new RegExp(`^${made.id} +ci +viewer +all +until revoked +20`, 'm'));
     expect(out).toMatch(new RegExp(`^${json(own).id} +one +viewer +${brokerId} +until revoked +never`, 'm'));
-    // Names are what anybody gave; the terminal must not obey them.
+    // Names may contain control characters, which the terminal must not interpret.
     const hostile = ['token', 'create', '--project', project, '--name', 'n\u001b]0;owned\u0007\u009b2J\nrow'];
     expect((await runHere(hostile, env)).code).toBe(0);
     const listed = await runHere(['token', 'list', '--project', project], env);
@@ -241,7 +241,7 @@ describe('a service on a folder where somebody has added a user, and one beside 
     expect(await statusWithToken()).toBe(401);
   });
 
-  test('people are added, shown and removed beside it, and errors name the option', async () => {
+  test('users are created, shown and deleted without a running service, and errors name the option', async () => {
     const people = async () => json(await runHere(['user', 'list', '--json'], env)).length;
     const before = await people();
     const create = ['user', 'create', 'Bob@example.com'];
@@ -293,19 +293,19 @@ describe('a service on a folder where somebody has added a user, and one beside 
     expect(await people()).toBe(before + 1);
   });
 
-  test('a second instance on the same data folder is refused with who owns it', async () => {
+  test('a second process on the same data folder is refused with the owner', async () => {
     const second = await run(['serve'], { ...env, PORT: '0' });
     expect(second.code).toBe(1);
     expect(second.err).toContain(String(first.child.pid));
     expect(second.err).toContain('DATA_DIR');
   });
 
-  test('a taken MQTT port is replaced by the next free one, and the start message says so', () => {
+  test('an MQTT port in use is replaced by the next free one, and the start message says so', () => {
     expect(neighbour.mqtt).not.toBe(first.mqtt);
-    expect(neighbour.output.out).toContain(`port ${portOf(first.mqtt)} is taken`);
+    expect(neighbour.output.out).toContain(`port ${portOf(first.mqtt)} is in use`);
   });
 
-  test('SIGTERM ends it with clients connected, and the next start finds everything', async () => {
+  test('SIGTERM stops it with clients connected, and the next start finds all data', async () => {
     const file = join(env.DATA_DIR, ...first.passwordFile.split('/').slice(-3));
     const client = await connectAsync(first.mqtt, {
       username: 'admin',
@@ -328,7 +328,7 @@ describe('a service on a folder where somebody has added a user, and one beside 
     expect(await login(second.url, password)).toMatchObject({ login: { token: expect.any(String) } });
   });
 
-  test('a bug that nobody caught is a line of the log, and ends the service with an error', async () => {
+  test('an uncaught error is logged and stops the service with exit code 1', async () => {
     neighbour.child.kill('SIGUSR2');
     const { code, err } = await neighbour.done;
     expect(code).toBe(1);
@@ -337,7 +337,7 @@ describe('a service on a folder where somebody has added a user, and one beside 
   });
 });
 
-test('migrate brings the database up to date and says when it is', async () => {
+test('migrate updates the database and reports if it is up to date', async () => {
   const env = { DATA_DIR: temporaryFolder() };
   expect(json(await run(['migrate', '--json'], env))).toMatchObject({
     engine: 'sqlite',
@@ -357,7 +357,7 @@ test('migrate brings the database up to date and says when it is', async () => {
   expect((await runHere(['migrate'], env)).out).toContain('up to date');
 });
 
-test('a reader who leaves early ends no command with an error', async () => {
+test('a closed standard output does not fail a command', async () => {
   const { child, output, done } = start(['--help'], {});
   child.stdout?.destroy();
   expect({ ...(await done), err: output.err }).toMatchObject({ code: 0, err: '' });

@@ -23,7 +23,7 @@ const providers = (stdout: string) =>
     JSON.parse(stdout).capabilities.map(({ api, provider }: { api: string; provider: string }) => [api, provider]),
   );
 
-test('a Mosquitto that lacks the log feed is told what to configure', async () => {
+test('a Mosquitto without the log feed gets a recommendation', async () => {
   const { url } = await startMosquitto({ access: 'dynsec' });
   const args = ['doctor', url, '--username', ADMIN.username, '--password-file', passwordFile()];
   const { stdout } = await run(process.execPath, [MAIN, ...args, '--json']);
@@ -54,15 +54,15 @@ test('a Mosquitto with the log feed can be inspected', async () => {
   expect(providers(stdout)).toMatchObject({ 'cedalo/inspect': 'GATEWAY' });
 });
 
-test('why a broker cannot be reached is told in words, with exit code 1', () => {
+test('an unreachable broker is reported with the reason and exit code 1', () => {
   const { status, stderr } = spawnSync(process.execPath, [MAIN, 'doctor', 'mqtt://127.0.0.1:1'], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([1, expect.stringMatching(/^error: Connection refused/)]);
 });
 
-describe('what the settings name', () => {
+describe('the sign-in providers of the settings', () => {
   const NOTHING_SECRET = [ADMIN.password, LDAP_PASSWORD];
 
-  /** Without a process: the parts outside are real. */
+  /** Runs in this process with real providers. */
   async function examine(env: Record<string, string>, ...args: string[]) {
     const output = { out: '', err: '' };
     const code = await runCommand(['doctor', ...args], {
@@ -81,11 +81,11 @@ describe('what the settings name', () => {
     return { code, ...output };
   }
 
-  test('nothing is tried where nothing is set', async () => {
+  test('are not tested if none is set', async () => {
     expect(await examine({})).toMatchObject({ code: 0, out: expect.stringContaining('Nothing to test') });
   });
 
-  test('the provider is asked about itself, the client and the redirect address', async () => {
+  test('the OpenID provider, the client and the redirect address are tested', async () => {
     const oidc = await startOidc();
     const PUBLIC_URL = 'https://brokers.example.com';
     oidc.serve(PUBLIC_URL);

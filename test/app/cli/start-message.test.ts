@@ -5,7 +5,7 @@ import { startMessage } from '../../../src/app/cli/serve.ts';
 import { temporaryFolder } from '../../support/database.ts';
 import { startTestService } from '../../support/service.ts';
 
-test('a broker keeps the ports that it was made with, and the start says which settings it does not follow', async () => {
+test('a broker keeps its ports, and the start message lists the settings that do not apply', async () => {
   const folder = { embeddedBroker: true, dataDir: temporaryFolder() };
   const first = await startTestService({ ...folder, env: { MQTT_TLS_PORT: '0', MQTT_WSS_PORT: '0' } });
   expect(startMessage(first.report)).toMatch(/ mqtts:\/\/127.0.0.1:[1-9]\d+ .*\n +wss:\/\/127.0.0.1:[1-9]/);

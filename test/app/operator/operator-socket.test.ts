@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openOperatorSocket } from '../../../src/app/operator/operator-socket.ts';
 import { temporaryFolder } from '../../support/database.ts';
 
-test('the door is for its owner alone, whoever may look into the folder', async () => {
+test('only the owner may use the socket, even if others may read the folder', async () => {
   const folder = join(temporaryFolder(), 'data');
   mkdirSync(folder);
   chmodSync(folder, 0o777);

@@ -5,7 +5,7 @@ import { Broadcast } from '../../../src/gateway/live/broadcast.ts';
 import type { Tick } from './graph.ts';
 import { startGraphqlServer, type TestServer } from './server.ts';
 
-// Who signs in is known and bounded; who does not may hold a connection only while it runs something.
+// Signed-in callers are bounded elsewhere; other callers may occupy a connection only while it runs an operation.
 
 async function open({ port }: TestServer, params: Record<string, unknown>) {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, 'graphql-transport-ws');
@@ -24,13 +24,13 @@ const start = async () => {
 
 const SUBSCRIBE = { id: '1', type: 'subscribe', payload: { query: 'subscription { ticks { n } }' } };
 
-test('a WebSocket over which nobody signs in and nothing runs is closed, the others are not', async () => {
+test('an idle WebSocket without credentials is closed, others stay open', async () => {
   const server = await start();
   const [signedIn, running] = await Promise.all([open(server, { token: 'ann' }), open(server, {})]);
   running.socket.send(JSON.stringify(SUBSCRIBE));
   await once(running.socket, 'message');
   expect(await (await open(server, {})).closed).toBe(4401);
-  // Both are older.
+  // Both sockets are older.
   expect([signedIn.socket.readyState, running.socket.readyState]).toEqual([WebSocket.OPEN, WebSocket.OPEN]);
 
   running.socket.send(JSON.stringify({ id: '1', type: 'complete' }));

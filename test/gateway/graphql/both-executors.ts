@@ -36,7 +36,7 @@ async function run(operations: Operations, text: string, variables: object): Pro
   return JSON.parse(JSON.stringify(publicResult(result, { requestId: 'r', log })));
 }
 
-/** As the short road does it: the text of the data, where there is one, and otherwise the data. */
+/** Like JSON POST: the text of the data if there is one, otherwise the data. */
 async function runToText(text: string, variables: object): Promise<PublicResult & { readonly dataText?: string }> {
   const operation = compiling.find(text);
   if (!(operation instanceof Operation)) return run(compiling, text, variables);
@@ -48,8 +48,8 @@ async function runToText(text: string, variables: object): Promise<PublicResult 
 }
 
 /**
- * Where several failing fields take one parent away, the executors name different ones (graphql-js itself names the first
- * in time): of such an error only the place of the null counts.
+ * If several failing fields make one parent null, the executors report different ones (graphql-js the first in time),
+ * so only the path of the null is compared.
  */
 function comparable({ data, errors }: PublicResult): object {
   const places = errors?.map((error) => {
@@ -64,14 +64,14 @@ function comparable({ data, errors }: PublicResult): object {
   return { data, places };
 }
 
-/** Runs a document three times by each executor: the second and third time it is compiled. */
+/** Runs a document three times with each executor; the second and third run are compiled. */
 export async function both(text: string, variables: object = {}): Promise<PublicResult> {
   const expected = await run(interpreting, text, variables);
   for (let i = 0; i < 3; i++) {
     expect(comparable(await run(compiling, text, variables)), text).toEqual(comparable(expected));
     const { dataText, ...written } = await runToText(text, variables);
     expect(comparable(written), text).toEqual(comparable(expected));
-    // To the byte, keys in the same order.
+    // Compared as text, with keys in the same order.
     if (dataText !== undefined && !written.errors) expect(dataText, text).toBe(JSON.stringify(expected.data));
   }
   return expected;

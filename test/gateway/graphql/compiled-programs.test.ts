@@ -13,7 +13,7 @@ const CLIENTS =
 const PROJECTS = `nodes { id name description brokers { nodes { id name ${CLIENTS} } } }`;
 const CONDITIONS = ['a', 'b', 'c', 'd'];
 
-/** Every variant of one document, twice, as anybody may ask without signing in. */
+/** Runs every variant of one document twice, without credentials. */
 async function askAllVariants(operations: Operations, name: string): Promise<void> {
   const variables = CONDITIONS.map((condition) => `$${condition}: Boolean!`).join(', ');
   const optional = CONDITIONS.map((condition) => `${condition}: viewer @include(if: $${condition}) { id }`).join(' ');
@@ -26,7 +26,7 @@ async function askAllVariants(operations: Operations, name: string): Promise<voi
   }
 }
 
-test('documents that never come back do not fill the memory with programs', async () => {
+test('documents that do not repeat do not fill the memory with programs', async () => {
   const operations = new Operations({ schema, preparationMsPerSecond: Infinity });
   const used = () => {
     collectGarbage();
@@ -34,7 +34,7 @@ test('documents that never come back do not fill the memory with programs', asyn
   };
   for (let n = 0; n < 17; n++) await askAllVariants(operations, `First${n}`);
   const full = used();
-  // Were they kept, these would be 70 MB.
+  // Without eviction the programs would take 70 MB.
   for (let n = 0; n < 10; n++) await askAllVariants(operations, `Next${n}`);
   expect(used() - full).toBeLessThan(40_000_000);
 });

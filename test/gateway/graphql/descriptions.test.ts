@@ -8,7 +8,7 @@ interface Described {
   readonly description?: string | null | undefined;
 }
 
-/** A type with all that it is made of, by names such as `Query.broker(id)`. */
+/** A type and its members, by names such as `Query.broker(id)`. */
 function partsOf(type: GraphQLNamedType): Described[] {
   const parts: Described[] = [type];
   const add = (name: string, { description }: Omit<Described, 'name'>) => parts.push({ name, description });
@@ -27,7 +27,7 @@ function partsOf(type: GraphQLNamedType): Described[] {
 const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'));
 const missingIn = (type: GraphQLNamedType) => partsOf(type).filter(({ description }) => !description?.trim());
 
-test('types, fields, arguments and values are described; those that were not yet become fewer', () => {
+test('types, fields, arguments and values have descriptions, and known gaps become fewer', () => {
   const missing = types.map((type) => [type.name, missingIn(type).map(({ name }) => name)] as const);
   const tooMany = missing.filter(([name, names]) => names.length > (UNDESCRIBED[name] ?? 0));
   expect(Object.fromEntries(tooMany), 'describe what is new').toEqual({});
@@ -35,13 +35,13 @@ test('types, fields, arguments and values are described; those that were not yet
   expect(counts, 'write the smaller numbers to undescribed.ts').toEqual(UNDESCRIBED);
 });
 
-test('root fields are described', () => {
+test('root fields have descriptions', () => {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
   const fields = roots.flatMap((root) => Object.values(root?.getFields() ?? {}));
   expect(fields.filter(({ description }) => !description).map(({ name }) => name)).toEqual([]);
 });
 
-test('no description only says the name again', () => {
+test('no description only repeats the name', () => {
   const words = (text: string) =>
     text
       .toLowerCase()

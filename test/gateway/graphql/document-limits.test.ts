@@ -54,7 +54,7 @@ describe('fields under one response key', () => {
     }
   });
 
-  test('are refused where repetitions multiply, and served where 200 fields repeat others', async () => {
+  test('are refused if repetitions multiply, and served if 200 fields repeat others', async () => {
     const service = await startTestService();
     const multiplied = (outer: number, inner: number) => `{${`viewer{${'id '.repeat(inner)}}`.repeat(outer)}}`;
     expect((await service.graphql(multiplied(25, 25))).errors).toMatchObject([
@@ -64,13 +64,13 @@ describe('fields under one response key', () => {
   });
 });
 
-test('a caller who sends new documents without end is refused, and others and known documents are served', async () => {
+test('a caller with too many new documents is refused; other callers and cached documents are served', async () => {
   const service = await startTestService({ env: { QUERY_PREPARATION_MS: '10' } });
   const { token } = await service.person(null);
   const known = '{ signInOffers { __typename } }';
   expect((await service.graphql(known, {}, null)).errors).toBeUndefined();
 
-  // Each differs by a blank.
+  // Each document differs by a space.
   const spreads = Array.from({ length: 400 }, (_, i) => `...F${i}`).join(' ');
   let refusal: unknown;
   for (let blanks = 0; refusal === undefined && blanks < 2_000; blanks++) {
@@ -86,7 +86,7 @@ test('a caller who sends new documents without end is refused, and others and kn
   expect((await service.graphql('{ viewer { user { id } } } # new', {}, token)).errors).toBeUndefined();
 });
 
-test('new documents are prepared one for each turn of the event loop, callers in rotation', async () => {
+test('new documents are prepared one per event loop iteration, round robin over callers', async () => {
   const operations = new Operations({ schema });
   const order: string[] = [];
   const send = async (address: string, index: number) => {
@@ -101,7 +101,7 @@ test('new documents are prepared one for each turn of the event loop, callers in
   }
   await Promise.all(all);
   expect(order.slice(0, 3)).toContain('192.0.2.2 0');
-  // Cached: without a turn.
+  // A cached document does not wait for an iteration.
   expect(operations.findFor({ viewer: null }, '{ viewer { user { id } } } # 192.0.2.1 0')).toBeInstanceOf(Operation);
 });
 

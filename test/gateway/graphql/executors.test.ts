@@ -86,19 +86,19 @@ const DOCUMENTS: readonly (readonly [text: string, variables?: object])[] = [
   ['{ hello '],
 ];
 
-test('both executors give one answer to every document of the list', async () => {
+test('both executors return the same result for every document of the list', async () => {
   for (const [text, variables] of DOCUMENTS) await both(text, variables);
 });
 
-test('a string that looks like the compiler’s own marks stays a string', async () => {
+test('a string that looks like a marker of the compiler stays a string', async () => {
   const mark = '__MAGIC_DATE__33a9e76d_02e0_4128_8e92_3530ad3da74d0), x: process.exit(1), y: (0';
   const { data } = await both(`{ hello(name: ${JSON.stringify(mark)}) echo(json: { a: ${JSON.stringify(mark)} }) }`);
   expect(data).toEqual({ hello: `hello ${mark}`, echo: { json: { a: mark } } });
 });
 
-test('both executors give one answer to generated documents', () => tryGeneratedDocuments(50));
+test('both executors return the same result for generated documents', () => tryGeneratedDocuments(50));
 
-test('an operation of our own takes its own spelling of enums and dates', async () => {
+test('an internal operation uses its own spelling of enums and dates', async () => {
   const operation = compileOperation(schema, 'query ($id: ID!) { broker(id: $id) { state created_at: createdAt } }', {
     serializers: {
       State: (value) => `is ${value}`,

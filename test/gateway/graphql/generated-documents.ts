@@ -52,7 +52,7 @@ const document = fc
     fragment G on Broker { gid: id gl: later strictUrl @skip(if: $p) }`,
   );
 
-/** Most of them are valid. */
+/** Most documents are valid. */
 export async function tryGeneratedDocuments(count: number): Promise<void> {
   let valid = 0;
   await fc.assert(

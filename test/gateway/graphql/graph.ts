@@ -1,4 +1,4 @@
-/** A small graph with everything that executors may disagree about: modelled on brokers, with faults on demand. */
+/** A small graph of brokers with everything in which executors may differ, and with faults on demand. */
 import SchemaBuilder from '@pothos/core';
 import ComplexityPlugin from '@pothos/plugin-complexity';
 import { GraphQLError, type GraphQLSchema } from 'graphql';
@@ -9,7 +9,7 @@ import type { RightsGuard } from '../../../src/platform/auth/rights-guards.ts';
 import type { Viewer } from '../../../src/platform/auth/viewer.ts';
 import { ServiceError } from '../../../src/platform/errors.ts';
 
-export interface BrokerRow {
+interface BrokerRow {
   readonly kind: 'CloudBroker' | 'SelfHostedBroker' | 'OnPremiseSetup';
   readonly id: string;
   readonly name: string;
@@ -21,7 +21,7 @@ export interface BrokerRow {
 
 const KINDS = ['CloudBroker', 'SelfHostedBroker', 'OnPremiseSetup'] as const;
 
-export const BROKERS: readonly BrokerRow[] = Array.from({ length: 9 }, (_, i) => ({
+const BROKERS: readonly BrokerRow[] = Array.from({ length: 9 }, (_, i) => ({
   kind: KINDS[i % 3] ?? 'CloudBroker',
   id: `brk_${i}`,
   name: `broker ${i} "ü"`,
@@ -39,7 +39,7 @@ export interface GraphParts {
   readonly ticks?: Broadcast<Tick, Tick>;
   /** Called for each event that a subscription of `counter` executes. */
   readonly onExecution?: (viewer: Viewer | null) => void;
-  /** The rights of a subscriber of `counter`. Default: as they are, for ever. */
+  /** Guard of a subscriber of `counter`. Default: constant permissions. */
   readonly guard?: (viewer: Viewer | null) => RightsGuard;
 }
 
@@ -116,7 +116,7 @@ export function createGraph({
       state: t.expose('state', { type: State }),
       later: t.string({ resolve: async ({ name }) => name }),
       url: t.exposeString('url', { nullable: true }),
-      // Null for every second one, and not nullable.
+      // Null for every second entry, and not nullable.
       strictUrl: t.string({ resolve: ({ url }) => url as string }),
       fault: t.string({
         nullable: true,
@@ -306,7 +306,7 @@ export function createGraph({
       }),
       ticks: t.field({
         type: TickType,
-        // No generator around it: its `return` would wait for the next event.
+        // Not a generator, whose `return` would wait for the next event.
         subscribe: () => ticks.subscribe(),
         resolve: (event) => stateOf(event) ?? { n: -1 },
       }),

@@ -49,7 +49,7 @@ test.each([
   expect(codeOf(await post(server, { query: '{ hello }' }))).toEqual([200, undefined]);
 });
 
-test('a limit tells itself and what was asked', async () => {
+test('a refusal contains the limit and the actual number', async () => {
   const server = await startGraphqlServer();
   const { json } = await post(server, {
     query: '{ brokers(first: 100000) { id name } }',
@@ -60,7 +60,7 @@ test('a limit tells itself and what was asked', async () => {
   });
 });
 
-test('the worst document that the limits let through is validated in well under a second', async () => {
+test('the worst document within the limits is validated in well under a second', async () => {
   const server = await startGraphqlServer();
   const worst = `{ ${'brokers{id name} '.repeat(28)} broker(id: 1) { ${'id name url '.repeat(300)} } }`;
   const started = busyMs();
@@ -98,7 +98,7 @@ test.each<[string, string | Buffer, number]>([
   expect(codeOf(await post(server, { query: '{ hello }' }))).toEqual([200, undefined]);
 });
 
-test('a body without a length is stopped at the limit', async () => {
+test('a body without a length is refused at the limit', async () => {
   const server = await startGraphqlServer({ maxBodyBytes: 1_000 });
   const socket = connect(server.port, '127.0.0.1');
   socket.write(
@@ -110,7 +110,7 @@ test('a body without a length is stopped at the limit', async () => {
   socket.destroy();
 });
 
-test('a caller that leaves in the middle of its body costs nothing', async () => {
+test('a caller that disconnects in the middle of a body costs nothing', async () => {
   const server = await startGraphqlServer();
   for (let i = 0; i < 5; i++) {
     const socket = connect(server.port, '127.0.0.1');
@@ -124,7 +124,7 @@ test('a caller that leaves in the middle of its body costs nothing', async () =>
   expect(server.logged).toEqual([]);
 });
 
-test('any variables and any text get an answer, and nothing is logged as a bug', async () => {
+test('any variables and any text get a response, and nothing is logged as a bug', async () => {
   const server = await startGraphqlServer();
   const query =
     'query ($f: Filter, $n: Int, $i: [ID!], $j: JSON, $d: DateTime) { echo(filter: $f, ids: $i, json: $j, since: $d) brokers(first: $n) { id } }';

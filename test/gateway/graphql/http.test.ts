@@ -47,7 +47,7 @@ const REQUESTS: readonly (readonly [query: string, variables?: object, operation
   ['subscription { ticks { n } }'],
 ];
 
-test('both roads give one answer, for both media types, signed in or not', async () => {
+test('JSON POST and Yoga return the same response, for both media types, with and without credentials', async () => {
   const server = await startGraphqlServer();
   const comparable = ({ status, headers, json }: Reply) => ({
     status,
@@ -84,7 +84,7 @@ test('both roads give one answer, for both media types, signed in or not', async
   }
 });
 
-test('errors keep their code and place, and bugs keep their secrets', async () => {
+test('errors keep their code and path, and bugs are masked', async () => {
   const server = await startGraphqlServer();
 
   const { json, headers } = await post(server, {
@@ -113,7 +113,7 @@ test('errors keep their code and place, and bugs keep their secrets', async () =
   expect(server.logged).toMatchObject([{ requestId, path: 'broker.b', err: { message: 'password=hunter2' } }]);
 });
 
-test('X-Request-Id is echoed, and made when it is missing or not fit for a log', async () => {
+test('X-Request-Id is returned, and created if it is missing or invalid', async () => {
   const server = await startGraphqlServer();
   const idOf = async (given: string) =>
     (await post(server, { query: '{ hello }' }, { 'x-request-id': given })).headers['x-request-id'];
@@ -121,7 +121,7 @@ test('X-Request-Id is echoed, and made when it is missing or not fit for a log',
   expect(await idOf('a b"c')).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test('unknown credentials answer 401 with WWW-Authenticate on every road', async () => {
+test('unknown credentials get 401 with WWW-Authenticate on every transport', async () => {
   const server = await startGraphqlServer();
   const headers = { authorization: 'Bearer bad' };
   for (const reply of [
@@ -134,7 +134,7 @@ test('unknown credentials answer 401 with WWW-Authenticate on every road', async
   }
 });
 
-test('the schema is told to signed-in callers only', async () => {
+test('only signed-in callers may read the schema', async () => {
   const server = await startGraphqlServer();
   const query = getIntrospectionQuery({
     descriptions: true,
@@ -147,7 +147,7 @@ test('the schema is told to signed-in callers only', async () => {
   expect(buildClientSchema(json.data).getQueryType()?.name).toBe('Query');
 });
 
-test('GraphiQL is served to browsers, whole: it loads nothing from elsewhere', async () => {
+test('GraphiQL is served to browsers without external resources', async () => {
   const server = await startGraphqlServer();
   const { status, text, headers } = await send(server, 'GET', {
     headers: { accept: 'text/html,*/*' },
@@ -164,7 +164,7 @@ test('GraphiQL is served to browsers, whole: it loads nothing from elsewhere', a
   expect(text).toContain('SignIn');
 });
 
-test('another site can neither ask nor read, unless its origin is allowed', async () => {
+test('another site can neither send nor read, unless its origin is allowed', async () => {
   const server = await startGraphqlServer({
     corsOrigins: ['https://app.example'],
   });
@@ -204,7 +204,7 @@ test('another site can neither ask nor read, unless its origin is allowed', asyn
   });
 });
 
-test('what is not served is refused with its status', async () => {
+test('unsupported requests are refused with their status', async () => {
   const server = await startGraphqlServer();
   const json = { 'content-type': 'application/json' };
   const body = '{"query":"{ hello }"}';

@@ -22,7 +22,7 @@ const ALL = parse(`{
   }
 }`);
 
-test('the text is that of JSON.stringify, whatever the values', () => {
+test('the text equals that of JSON.stringify for all values', () => {
   const write = createJsonWriter(schema, ALL);
   const text = fc.oneof(
     fc.string(),
@@ -43,13 +43,13 @@ test('the text is that of JSON.stringify, whatever the values', () => {
   );
 });
 
-test('keys that are undefined are left out, also the first', () => {
+test('undefined keys are omitted, including the first', () => {
   const write = createJsonWriter(schema, ALL, { path: ['things'] });
   expect(write?.([{ __typename: undefined, id: 'a', name: null }])).toBe('[{"id":"a","name":null}]');
   expect(write?.([{ id: undefined }, null])).toBe('[{},null]');
 });
 
-test('there is no writer where the order of keys depends on more than the document', () => {
+test('no writer is created if the order of keys depends on more than the document', () => {
   const writerOf = (text: string) => createJsonWriter(schema, parse(text));
   expect(writerOf('{ things { ... on Pump { id name } ... on Tank { name id } } }')).toBeNull();
   expect(writerOf('query ($a: Boolean!) { things { id @skip(if: $a) name } }')).toBeNull();
@@ -57,7 +57,7 @@ test('there is no writer where the order of keys depends on more than the docume
   expect(writerOf('{ things { ... on Pump { id on name } ... on Tank { id level name } } }')).not.toBeNull();
 });
 
-test('leaves are serialised by their types, and what a type does not take is thrown', () => {
+test('leaves are serialised by their types, and errors of types are thrown', () => {
   const write = createJsonWriter(schema, parse('{ pump { id on flow colours } }'), { serialise: true, path: ['pump'] });
   expect(write?.({ id: 7, on: 1, flow: '2.5', colours: [['RED'], null] })).toBe(
     '{"id":"7","on":true,"flow":2.5,"colours":[["RED"],null]}',
@@ -66,7 +66,7 @@ test('leaves are serialised by their types, and what a type does not take is thr
   expect(() => write?.({ id: '', on: null, flow: null, colours: [['BLUE']] })).toThrow('BLUE');
 });
 
-test('a value that its type does not take is an error at its place, in text too', async () => {
+test('a value that its type refuses is an error at its path, in text as well', async () => {
   const operation = new Operations({ schema, introspection: 'always' }).find('{ pump { id flow name } }');
   if (!(operation instanceof Operation)) throw new Error('refused');
   const query = schema.getQueryType()?.getFields().pump;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestService } from '../../support/service.ts';
 
-test('ids, addresses and cursors that cannot exist are the caller’s fault, whatever characters they have', async () => {
+test('ids, addresses and cursors that cannot exist are errors of the caller, with any characters', async () => {
   const { graphql, projectId } = await startTestService();
   const codeOf = async (document: string, x: string, token?: null) =>
     (await graphql(document, { x }, token)).errors?.[0]?.extensions.code ?? 'NONE';

@@ -23,7 +23,7 @@ test.each([
     `query ($id: ID!) { project(id: $id) { brokers(first: 10) { edges { node { connectedClients(first: 1000) { edges { node { ${DETAILS} } } } } } } } }`,
   ],
   ['many searches among topics', searches(10)],
-])('what costs as much as its pages are large is refused: %s', async (_name, query) => {
+])('a query with large pages is refused: %s', async (_name, query) => {
   const { graphql, projectId } = await startTestService();
   const { errors } = await graphql(query, { id: projectId });
   expect(errors?.[0]).toMatchObject({ extensions: { code: 'RATE_LIMITED', info: { limit: 50_000 } } });
@@ -35,21 +35,21 @@ test.each([
   ['details of 50 clients of 10 brokers', clients('(first: 10)', '(first: 50)', DETAILS)],
   ['pages of unsaid size', clients('', '', DETAILS)],
   ['a search among topics of each kind', searches(2)],
-])('what a dashboard asks is let through: %s', async (_name, query) => {
+])('a query of a dashboard is accepted: %s', async (_name, query) => {
   const { graphql, projectId } = await startTestService();
   const { errors, data } = await graphql(query, { id: projectId });
   expect(errors).toBeUndefined();
   expect(data.project.brokers.nodes).toEqual([]);
 });
 
-test('null for a variable is not remembered as its default', async () => {
+test('the cost for a null variable is not cached as that of its default', async () => {
   const { graphql } = await startTestService();
   const query = 'query ($n: Int = 10000) { projects(first: $n) { nodes { id name description a: id b: id } } }';
   expect((await graphql(query, { n: null })).errors).toBeUndefined();
   expect((await graphql(query)).errors?.[0]?.extensions.code).toBe('RATE_LIMITED');
 });
 
-test('one argument that no cost can be calculated from does not let the rest of the document through', async () => {
+test('an argument without a calculable cost refuses the whole document', async () => {
   const { graphql, projectId } = await startTestService();
   const query = clients('(first: 1000)', '(first: 1000)', DETAILS)
     .replace('($id: ID!)', '($id: ID!, $v: String = "x")')

@@ -6,10 +6,10 @@ const client = `createAccessClient: { username: "a", password: "${SECRET}" }`;
 const inList = (change: string, variable = '') =>
   `mutation ${variable} { changeAccessControl(input: { brokerId: "b", changes: [${change}] }) { outcome } }`;
 
-test('no error quotes texts of the document, which may be passwords', async () => {
+test('no error quotes texts of the document, because they may be passwords', async () => {
   const service = await startTestService();
   const documents = [
-    // Only when it runs it turns out that a change has none of its members: graphql-js then quotes the whole argument.
+    // Execution finds that a change has no member: graphql-js then quotes the whole argument.
     inList(`{ createAccessClient: $c }, { ${client} }`, '($c: CreateAccessClientChange)'),
     inList(`{ ${client}, deleteAccessRole: $r }`, '($r: DeleteAccessRoleChange)'),
     inList(`{ createAccessClient: "${SECRET}" }`),
@@ -21,7 +21,7 @@ test('no error quotes texts of the document, which may be passwords', async () =
   }
 });
 
-describe('a variable that does not fit', () => {
+describe('an invalid variable', () => {
   const refusal = async (service: TestService, input: unknown) => {
     const { errors } = await service.graphql(
       'mutation ($input: ChangeAccessControlInput!) { changeAccessControl(input: $input) { outcome } }',
@@ -30,7 +30,7 @@ describe('a variable that does not fit', () => {
     return errors?.[0];
   };
 
-  test('is named by its place, without its value', async () => {
+  test('is reported by its path, without its value', async () => {
     const service = await startTestService();
     const fine = { deleteAccessClient: { username: 'a' } };
     const wrong = { createAccessClient: { username: 'a', password: [`${SECRET}" at "elsewhere"; `] } };
@@ -44,7 +44,7 @@ describe('a variable that does not fit', () => {
     expect(JSON.stringify(error)).not.toContain(SECRET);
   });
 
-  test('as a whole is named by its name, and one that is not there by what graphql-js says of it', async () => {
+  test('is reported by its name if it is invalid as a whole or missing', async () => {
     const service = await startTestService();
     expect(await refusal(service, SECRET)).toMatchObject({
       message: expect.stringMatching(/^input: Expected type "ChangeAccessControlInput" to be an object/),

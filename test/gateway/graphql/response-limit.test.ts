@@ -18,7 +18,7 @@ import { post, startGraphqlServer, type TestServer } from './server.ts';
 const LIMIT = 32 * 1024 * 1024;
 const MEGABYTE = 1024 * 1024;
 
-/** A graph of texts of 1 MiB, as many as are asked for. */
+/** A graph with any number of texts of 1 MiB. */
 function graphOfTexts(): GraphQLSchema {
   const mib = { type: new GraphQLNonNull(GraphQLInt) };
   const anything = new GraphQLScalarType({ name: 'JSON' });
@@ -58,12 +58,12 @@ const tooLarge = {
   extensions: { code: 'TOO_LARGE', info: { limit: LIMIT } },
 };
 
-/** Twice: graphql-js runs a document first, then the compiled program with the writer of text. */
+/** Runs twice: first graphql-js, then the compiled program with the JSON writer. */
 async function twice(server: TestServer, query: string, check: (reply: { json: unknown; status: number }) => void) {
   for (let run = 0; run < 2; run++) check(await post(server, { query }));
 }
 
-describe('a response beyond 32 MiB is a typed error, and one within is sent', () => {
+describe('a response above 32 MiB is a typed error, and a smaller one is sent', () => {
   test.each([
     ['by many entries', '{ items(mib: 40) { text } }', '{ items(mib: 31) { text } }'],
     [
@@ -90,7 +90,7 @@ describe('a response beyond 32 MiB is a typed error, and one within is sent', ()
     });
   });
 
-  test('for a mutation, which says that it was carried out', async () => {
+  test('for a mutation, with the note that it was carried out', async () => {
     const server = await startGraphqlServer({ schema: graphOfTexts() });
     await twice(server, 'mutation { change(mib: 40) { text } }', ({ json }) =>
       expect(json).toMatchObject({
@@ -126,7 +126,7 @@ describe('a response beyond 32 MiB is a typed error, and one within is sent', ()
   });
 });
 
-test('one preview under many aliases of its texts does not make a larger response', async () => {
+test('one preview under many aliases does not exceed the limit', async () => {
   const service = await startTestService();
   const { token } = await service.person('VIEWER');
   const aliases = Array.from({ length: 15 }, (_, index) => `p${index}: payload o${index}: output`).join(' ');
@@ -140,7 +140,7 @@ test('one preview under many aliases of its texts does not make a larger respons
   }
 });
 
-test('the size of a result is found without its text, and never above it', () => {
+test('the size of a result is a lower bound of its text', () => {
   const size = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
   for (const value of ['x'.repeat(LIMIT - 2), Array(LIMIT / 4 - 1).fill('x'), { k: ['€'.repeat(10_000_000)] }]) {
     expect([isTooLarge(value), size(value) > LIMIT]).toEqual([false, false]);

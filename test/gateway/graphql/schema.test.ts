@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { schema } from '../../../src/app/schema.ts';
 import { printedSchema } from '../../../src/gateway/graphql/printed.ts';
 
-test('the schema is the one in schema.graphql (npm run schema writes it)', () => {
+test('the schema equals schema.graphql, which npm run schema writes', () => {
   const agreed = readFileSync(new URL('../../../schema.graphql', import.meta.url), 'utf8');
   expect(printedSchema(schema)).toBe(agreed);
 });

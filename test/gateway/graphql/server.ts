@@ -13,9 +13,9 @@ export interface TestServer {
   readonly url: string;
   readonly port: number;
   readonly logged: object[];
-  /** Tokens that were good and no longer are. */
+  /** Tokens that are no longer valid. */
   readonly revoked: Set<string>;
-  /** Called by the flood subscription for each event it makes. */
+  /** The flood subscription calls this for each event. */
   onFlood: (n: number) => void;
 }
 
@@ -30,7 +30,7 @@ const viewerNamed = (name: string): Viewer => ({
   brokers: null,
 });
 
-export type TestServerOptions = Partial<GraphqlServerOptions> & GraphParts;
+type TestServerOptions = Partial<GraphqlServerOptions> & GraphParts;
 
 export async function startGraphqlServer({
   ticks,
@@ -83,11 +83,11 @@ export interface Reply {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of any shape.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of any shape.
   readonly json: any;
 }
 
-/** One request, without the help that `fetch` gives. */
+/** One raw request, without `fetch`. */
 export function send(
   { port }: { readonly port: number },
   method: string,

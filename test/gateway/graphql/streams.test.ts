@@ -16,9 +16,9 @@ function webSocketClient(
   connectionParams?: Record<string, unknown>,
   headers: Record<string, string> = {},
 ) {
-  let tell: (event: { code: number; reason: string }) => void = () => {};
+  let resolveClosed: (event: { code: number; reason: string }) => void = () => {};
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
-    tell = resolve;
+    resolveClosed = resolve;
   });
   class Socket extends WebSocket {
     constructor(url: string, protocols: string | string[]) {
@@ -31,7 +31,7 @@ function webSocketClient(
     retryAttempts: 0,
     ...(connectionParams && { connectionParams }),
     on: {
-      closed: (event) => tell(event as { code: number; reason: string }),
+      closed: (event) => resolveClosed(event as { code: number; reason: string }),
     },
   });
   onTestFinished(() => client.dispose());
@@ -42,7 +42,7 @@ const until = async (holds: () => boolean) => {
   while (!holds()) await new Promise(setImmediate);
 };
 
-test('a subscription over WebSocket gives the present, then every change', async () => {
+test('a subscription over WebSocket returns the current state, then every change', async () => {
   const { ticks, tick } = createTicks();
   const server = await startGraphqlServer({ ticks });
   const { client } = webSocketClient(server);
@@ -58,7 +58,7 @@ test('a subscription over WebSocket gives the present, then every change', async
   await until(() => ticks.subscriberCount === 0);
 });
 
-test('queries and mutations work over WebSocket, and errors arrive as the other roads tell them', async () => {
+test('queries and mutations work over WebSocket, with the errors of the other transports', async () => {
   const server = await startGraphqlServer();
   const { client } = webSocketClient(server, { authorization: 'Bearer ann' });
   const one = async (query: string) => (await client.iterate({ query }).next()).value;
@@ -91,7 +91,7 @@ test('unknown credentials close the WebSocket with 4403', async () => {
   expect(await closed).toMatchObject({ code: 4403 });
 });
 
-test('credentials that end between two operations close the WebSocket with 4403', async () => {
+test('credentials that expire between two operations close the WebSocket with 4403', async () => {
   const server = await startGraphqlServer();
   const { client, closed } = webSocketClient(server, { token: 'ann' });
   const running = client.iterate({ query: TICKS });
@@ -104,7 +104,7 @@ test('credentials that end between two operations close the WebSocket with 4403'
 });
 
 test.each(['NOT_ALLOWED', 'UNAUTHORIZED'])(
-  'a subscription that ends with %s says so and closes the WebSocket with 4403',
+  'a subscription that ends with %s reports it and closes the WebSocket with 4403',
   async (code) => {
     const server = await startGraphqlServer();
     const { client, closed } = webSocketClient(server);
@@ -120,7 +120,7 @@ test.each(['NOT_ALLOWED', 'UNAUTHORIZED'])(
 );
 
 test.each(['@skip(if: true)', '@include(if: false)'])(
-  'a subscription whose field is left out by %s is refused, and no fault',
+  'a subscription whose field is excluded by %s is refused, and is not a bug',
   async (left) => {
     const server = await startGraphqlServer(createTicks());
     const { client } = webSocketClient(server);
@@ -144,7 +144,7 @@ test('a subscription that fails for another reason leaves the WebSocket open', a
   });
 });
 
-test('a client that goes away ends its subscriptions', async () => {
+test('a client that disconnects ends its subscriptions', async () => {
   const { ticks } = createTicks();
   const server = await startGraphqlServer({ ticks });
   const { client } = webSocketClient(server);
@@ -168,14 +168,14 @@ test('a client that goes away ends its subscriptions', async () => {
   await until(() => ticks.subscriberCount === 0);
 });
 
-/** Frames as a test writes them, and all messages that came. */
+/** Sends frames of the test and collects all received messages. */
 async function rawSocket({ port }: TestServer) {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, 'graphql-transport-ws');
   onTestFinished(() => socket.terminate());
   const closed = new Promise<[number, string]>((resolve) => {
     socket.once('close', (code, reason) => resolve([code, String(reason)]));
   });
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read results of any shape.
   const seen: any[] = [];
   socket.on('message', (data) => seen.push(JSON.parse(String(data))));
   await new Promise((resolve) => socket.once('open', resolve));
@@ -187,10 +187,10 @@ async function rawSocket({ port }: TestServer) {
   return { socket, seen, closed, subscribeAs, complete };
 }
 
-test('an id that was completed while its operation started, and is used again, names the newest alone', async () => {
+test('an id that is completed while its operation starts, and reused, belongs to the newest operation', async () => {
   const { ticks, tick } = createTicks();
   const contextFor = async (): Promise<RequestContext> => {
-    // Longer than the messages below need to arrive.
+    // Longer than the messages below take to arrive.
     for (let turns = 0; turns < 50; turns++) await nextTurn();
     return { viewer: null, requestId: '', address: '' } as RequestContext;
   };
@@ -222,7 +222,7 @@ test('an id that was completed while its operation started, and is used again, n
   await until(() => ticks.subscriberCount === 0);
 });
 
-test('ids may be long, but not for each result to carry a book', async () => {
+test('an operation id above the limit is refused', async () => {
   const server = await startGraphqlServer(createTicks());
   const { seen, subscribeAs, closed } = await rawSocket(server);
   const long = 'i'.repeat(1_000);
@@ -236,7 +236,7 @@ test('ids may be long, but not for each result to carry a book', async () => {
   expect(server.logged).toEqual([]);
 });
 
-test('what comes with connection_init is kept, so it is small', async () => {
+test('connection_init has a maximum size, because its payload is stored', async () => {
   const server = await startGraphqlServer();
   const init = async (length: number) => {
     const socket = new WebSocket(`ws://127.0.0.1:${server.port}/graphql`, 'graphql-transport-ws');
@@ -252,7 +252,7 @@ test('what comes with connection_init is kept, so it is small', async () => {
   expect([await init(16_000), await init(17_000)]).toEqual(['connection_ack', 4400]);
 });
 
-test('pongs that answer no ping keep nobody alive', async () => {
+test('pongs without a matching ping do not keep a WebSocket open', async () => {
   const server = await startGraphqlServer({ keepAliveMs: 20 });
   const socket = new WebSocket(`ws://127.0.0.1:${server.port}/graphql`, 'graphql-transport-ws', { autoPong: false });
   await new Promise((resolve) => socket.once('open', resolve));
@@ -260,7 +260,7 @@ test('pongs that answer no ping keep nobody alive', async () => {
   expect(await new Promise((resolve) => socket.once('close', resolve))).toBe(1006);
 });
 
-test('a WebSocket that reads nothing stops its subscription from making more', async () => {
+test('a WebSocket whose client does not read pauses its subscription', async () => {
   const server = await startGraphqlServer();
   let made = 0;
   server.onFlood = (n) => {
@@ -280,7 +280,7 @@ test('a WebSocket that reads nothing stops its subscription from making more', a
     }),
   );
   await until(() => made > 10);
-  // It stands still when the kernel's buffers are full: no progress over many turns of the event loop.
+  // The kernel's buffers are full when nothing changes over many event loop iterations.
   for (let still = 0, last = -1; still < 2_000; still = made === last ? still + 1 : 0) {
     last = made;
     await new Promise(setImmediate);
@@ -299,8 +299,8 @@ test('a connection runs a bounded number of operations', async () => {
 
 test.each([
   ['a message that is too large', 'x'.repeat(2_000), 1009],
-  ['a message that is no JSON', '{', 4400],
-  ['a payload that is no GraphQL request', '{"id":"1","type":"subscribe","payload":{"query":1}}', 4400],
+  ['a message that is not JSON', '{', 4400],
+  ['a payload that is not a GraphQL request', '{"id":"1","type":"subscribe","payload":{"query":1}}', 4400],
   ['a subscribe before connection_init', '{"id":"1","type":"subscribe","payload":{"query":"{ hello }"}}', 4401],
 ])('%s closes the WebSocket with its code', async (_name, message, code) => {
   const server = await startGraphqlServer({ maxBodyBytes: 1_000 });
@@ -329,7 +329,7 @@ test('another site cannot open a WebSocket', async () => {
   expect(await open(`http://127.0.0.1:${server.port}`)).toBe('open');
 });
 
-test('a WebSocket that answers no ping is cut', async () => {
+test('a WebSocket without pongs is terminated', async () => {
   const { ticks } = createTicks();
   const server = await startGraphqlServer({ ticks, keepAliveMs: 20 });
   const socket = new WebSocket(`ws://127.0.0.1:${server.port}/graphql`, 'graphql-transport-ws', { autoPong: false });
@@ -337,7 +337,7 @@ test('a WebSocket that answers no ping is cut', async () => {
   expect(await new Promise((resolve) => socket.once('close', resolve))).toBe(1006);
 });
 
-test('a subscription over SSE gives the present and the changes, with comments that keep it alive', async () => {
+test('a subscription over SSE returns the current state and changes, with keep-alive comments', async () => {
   const { ticks, tick } = createTicks();
   const server = await startGraphqlServer({ ticks });
   const client = createSseClient({ url: server.url, retryAttempts: 0 });
@@ -353,7 +353,7 @@ test('a subscription over SSE gives the present and the changes, with comments t
   await until(() => ticks.subscriberCount === 0);
 });
 
-test('SSE ends with an event that tells why the rights ended', async () => {
+test('SSE ends with an event that contains the reason when permissions end', async () => {
   const server = await startGraphqlServer();
   const { status, headers, text } = await post(
     server,
@@ -370,17 +370,17 @@ test('SSE ends with an event that tells why the rights ended', async () => {
   ]);
 });
 
-test('SSE tells a refused subscription by an event', async () => {
+test('SSE reports a refused subscription by an event', async () => {
   const server = await startGraphqlServer();
   const { text } = await post(server, { query: 'subscription { refused { n } }' }, { accept: 'text/event-stream' });
   expect(text).toContain('"code":"NOT_ALLOWED"');
   expect(text).toContain('event: complete');
 });
 
-test('SSE is kept alive by comments, is not buffered by proxies, and needs no HTTP/1.1', async () => {
+test('SSE has keep-alive comments, is not buffered by proxies, and works with HTTP/1.0', async () => {
   const { ticks, tick } = createTicks();
   const { port } = await startGraphqlServer({ ticks, keepAliveMs: 20 });
-  // What nginx says to the servers behind it, unless it is told otherwise.
+  // The default protocol of nginx towards upstream servers.
   const path = `/graphql?${new URLSearchParams({ query: TICKS, variables: '{}' })}`;
   const socket = connect(port, '127.0.0.1', () =>
     socket.write(`GET ${path} HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\nAccept: text/event-stream\r\n\r\n`),
@@ -410,7 +410,7 @@ test('SSE is kept alive by comments, is not buffered by proxies, and needs no HT
   expect(text.endsWith('event: complete\ndata:\n\n')).toBe(true);
 });
 
-test('queries and mutations over SSE are one event, and GET changes nothing', async () => {
+test('queries and mutations over SSE are one event, and GET refuses mutations', async () => {
   const server = await startGraphqlServer();
   const accept = { accept: 'text/event-stream' };
   const one = (data: string) => `event: next\ndata: ${data}\n\nevent: complete\ndata:\n\n`;
@@ -426,7 +426,7 @@ test('queries and mutations over SSE are one event, and GET changes nothing', as
   expect((await post(server, '{', accept)).status).toBe(400);
 });
 
-test('an SSE stream whose reader takes nothing is cut', async () => {
+test('an SSE stream whose client does not read is closed', async () => {
   const { ticks, tick } = createTicks();
   const { port } = await startGraphqlServer({ ticks, keepAliveMs: 20 });
   const stalled = await subscriber('SSE', port, 'subscription { counter { n padding } }');

@@ -1,6 +1,6 @@
 /**
- * How many parts of each type (itself, its fields, their arguments, its values) had no description when the test for them was
- * written. The numbers only fall; a type that is not here has all of them.
+ * Number of parts of each type (itself, its fields, their arguments, its values) without a description. The numbers
+ * must only decrease. A type that is not listed has descriptions for all parts.
  */
 export const UNDESCRIBED: Readonly<Record<string, number>> = {
   AccessAction: 1,

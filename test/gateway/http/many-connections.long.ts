@@ -4,7 +4,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { bearer } from '../../support/service.ts';
 import { type ServiceProcess, startServiceProcess } from '../../support/service-process.ts';
 
-/** Connections without credentials, from as many networks as the bound per network requires. The service needs a few more. */
+/**
+ * Connections without credentials, from as many networks as the bound per network requires. The service needs a few
+ * more.
+ */
 const CONNECTIONS = 9_900;
 const PER_NETWORK = 990;
 const AT_ONCE = 200;

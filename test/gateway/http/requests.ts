@@ -10,7 +10,7 @@ export interface Reply {
   readonly text: string;
 }
 
-export interface RequestParts {
+interface RequestParts {
   readonly method?: string;
   readonly headers?: Record<string, string>;
   readonly body?: string;

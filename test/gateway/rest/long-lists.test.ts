@@ -3,7 +3,7 @@ import { type FetchPage, longLists } from '../../../src/gateway/rest/long-lists.
 
 const SHAPE = { key: 'topics', within: ['published', 'subscribed'], pageSize: 3, wanted: Number.POSITIVE_INFINITY };
 
-/** A list of which a first page stands in a body. */
+/** A list whose first page is in a body. */
 const first = (all: readonly string[], size = 3) => ({
   count: all.length,
   topics: all.slice(0, size),
@@ -54,7 +54,7 @@ const whole = (node: number, most = Number.POSITIVE_INFINITY) => {
   return { node, published: part('published'), subscribed: part('subscribed'), truncated: false };
 };
 
-test('lists within an object, and within each of several, are read on page by page where they stand', async () => {
+test('lists in an object, and in each of several objects, are read page by page', async () => {
   const { asked, fetchPage } = asker();
   expect(await written(bodyOf(1), fetchPage)).toEqual(whole(1));
   expect(asked).toEqual(['1 published 3', '1 published 3']);
@@ -71,7 +71,7 @@ test('all wanted entries are returned, even if a page is shorter than requested'
   expect(asked.slice(1)).toEqual(['1 published 2']);
 });
 
-test('a body whose lists are whole is left to be written at once, without what is not told', () => {
+test('a body with complete lists is written as a whole, without pageInfo', () => {
   const body = { node: 3, published: first(['x']), subscribed: null, truncated: true };
   expect(longLists(body, SHAPE)).toBeNull();
   expect(JSON.parse(JSON.stringify(body))).toEqual({

@@ -9,7 +9,7 @@ type Json = Record<string, unknown>;
 
 const openApi = openApiOf(lampRoutes, { version: '1.2.3' });
 
-test('the document is public, is OpenAPI 3.1, and tells the version', async () => {
+test('the document is public, is OpenAPI 3.1, and contains the version', async () => {
   const { call } = await startLampServer();
   const { status, json, headers } = await call('GET', '/api/openapi.json');
   expect(status).toBe(200);
@@ -23,7 +23,7 @@ test('the document is public, is OpenAPI 3.1, and tells the version', async () =
   expect(await call('HEAD', '/api/openapi.json')).toMatchObject({ status: 200, text: '' });
 });
 
-test('every reference leads somewhere, and every schema is JSON Schema 2020-12', () => {
+test('every reference resolves, and every schema is JSON Schema 2020-12', () => {
   const document = JSON.parse(JSON.stringify(openApi));
   const references: string[] = [];
   const schemas: Json[] = [];
@@ -48,7 +48,7 @@ test('every reference leads somewhere, and every schema is JSON Schema 2020-12',
   }
 });
 
-test('operation ids are unique; path parameters are declared; bodies, parameters, roles and errors are told', () => {
+test('operation ids are unique, and path parameters, bodies, roles and errors are described', () => {
   const { paths } = openApi as { paths: Record<string, Record<string, Json>> };
   const ids: unknown[] = [];
   for (const [path, item] of Object.entries(paths)) {
@@ -74,7 +74,7 @@ test('operation ids are unique; path parameters are declared; bodies, parameters
   expect(Object.keys(lamps?.post?.responses as Json)).toEqual(['200', '400', '413']);
 });
 
-test('the page for people is public, needs nothing from elsewhere, and shows every entry', async () => {
+test('the HTML page is public, has no external resources, and shows every route', async () => {
   const { call } = await startLampServer();
   const { status, text, headers } = await call('GET', '/api/docs');
   expect(status).toBe(200);
@@ -88,7 +88,7 @@ test('the page for people is public, needs nothing from elsewhere, and shows eve
   expect(text).not.toMatch(/ on\w+=| style="/);
 });
 
-test('bodies are shown with the elements of their lists, and with an example that is taken', () => {
+test('bodies are shown with the elements of their lists, and with a valid example', () => {
   const page = unescaped(docsPage(apiRoutes, { version: '1.2.3' }));
   expect(page).toContain(`acls?: {
     acltype: "publishClientSend" | "publishClientReceive" | "subscribeLiteral" | "subscribePattern" | "unsubscribeLiteral" | "unsubscribePattern"

@@ -16,7 +16,7 @@ import {
 } from '../../../src/platform/auth/viewer.ts';
 import { ServiceError } from '../../../src/platform/errors.ts';
 
-export interface LampContext {
+interface LampContext {
   readonly viewer: Viewer | null;
   readonly lamps: Lamp[];
 }
@@ -250,23 +250,23 @@ export const makeLamps = (count: number): Lamp[] =>
     room: { floor: i === 0 ? null : i, owner: null },
   }));
 
-export interface RestAnswer {
+interface RestAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** Undefined when there is no body, or it is no JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at what came, whatever it is
+  /** `undefined` if there is no body, or it is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of any shape
   readonly json: any;
 }
 
-export interface RestCall {
+interface RestCall {
   readonly as?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string is sent as it is. */
+  /** A string is sent unchanged. */
   readonly body?: unknown;
 }
 
-/** The REST server over a schema of lamps, on a port of its own. */
+/** The REST server of a schema of lamps, on a free port. */
 export async function startLampServer(
   options: Partial<RestServerOptions<LampContext>> & { readonly lamps?: Lamp[] } = {},
 ) {
@@ -303,7 +303,7 @@ export async function startLampServer(
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  /** Sends the path as it is written. */
+  /** Sends the path unchanged. */
   const call = (method: string, path: string, { as, headers = {}, body }: RestCall = {}): Promise<RestAnswer> =>
     callRest(port, method, path, {
       headers: { ...(as ? { authorization: `Bearer ${as}` } : {}), ...headers },
@@ -312,12 +312,7 @@ export async function startLampServer(
   return { call, port, logged, lamps };
 }
 
-export function callRest(
-  port: number,
-  method: string,
-  path: string,
-  { headers = {}, body }: RestCall,
-): Promise<RestAnswer> {
+function callRest(port: number, method: string, path: string, { headers = {}, body }: RestCall): Promise<RestAnswer> {
   const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
   return new Promise((resolve, reject) => {
     const req = request({

@@ -12,8 +12,8 @@ import { lampRoutes, lampSchema, makeLamps, startLampServer } from './rest-serve
 const LAMPS = '/api/projects/p1/lamps';
 const ADD = { as: 'admin', body: { name: 'new' } } as const;
 
-describe('answers', () => {
-  test('aliases and spellings give the documented keys and values, optional keys that are unknown are left out', async () => {
+describe('responses', () => {
+  test('have the documented keys and values of aliases and spellings, without unknown optional keys', async () => {
     const { call } = await startLampServer();
     const { status, json, headers } = await call('GET', `${LAMPS}?count=2`, { as: 'viewer' });
     expect(status).toBe(200);
@@ -29,13 +29,13 @@ describe('answers', () => {
     });
   });
 
-  test('verbose=false answers names only', async () => {
+  test('have only names with verbose=false', async () => {
     const { call } = await startLampServer();
     const { json } = await call('GET', `${LAMPS}?verbose=false&offset=1`, { as: 'viewer' });
     expect(json).toEqual(['lamp 1', 'lamp 2']);
   });
 
-  test('a creating operation answers the id, a changing one 204 without a body', async () => {
+  test('have the id for a created object, and 204 without a body for a change', async () => {
     const { call } = await startLampServer();
     expect(await call('POST', LAMPS, ADD)).toMatchObject({ status: 200, json: { id: 'l3' } });
     const changed = await call('PUT', `${LAMPS}/l1`, { as: 'editor', body: { name: 'other' } });
@@ -43,7 +43,7 @@ describe('answers', () => {
     expect(changed.headers['content-length']).toBeUndefined();
   });
 
-  test('HEAD answers as GET without a body, OPTIONS tells what is possible without credentials', async () => {
+  test('of HEAD equal those of GET without a body, and OPTIONS lists the methods without credentials', async () => {
     const { call } = await startLampServer();
     const get = await call('GET', `${LAMPS}/l1`, { as: 'viewer' });
     const head = await call('HEAD', `${LAMPS}/l1`, { as: 'viewer' });
@@ -54,7 +54,7 @@ describe('answers', () => {
     expect(await call('HEAD', `${LAMPS}/none`, { as: 'viewer' })).toMatchObject({ status: 404, text: '' });
   });
 
-  test('a request id is echoed, or made when it is missing or unfit for a header', async () => {
+  test('have the request id, or a new one if it is missing or invalid', async () => {
     const { call } = await startLampServer();
     const sent = await call('GET', LAMPS, { as: 'viewer', headers: { 'x-request-id': 'abc-1' } });
     expect(sent.headers['x-request-id']).toBe('abc-1');
@@ -115,7 +115,7 @@ describe('refusals', () => {
     }
   });
 
-  test('without credentials 401, out of sight 404, below the role 403, and only then the input is looked at', async () => {
+  test('without credentials 401, not visible 404, below the role 403, and the input is checked afterwards', async () => {
     const { call } = await startLampServer();
     const body = 'not json';
     const without = await call('POST', LAMPS, { body });
@@ -159,7 +159,7 @@ describe('refusals', () => {
     }
   });
 
-  test('what is not JSON, not UTF-8, too deep, holds U+0000, or is said to be something else is 400', async () => {
+  test('a body that is not JSON, not UTF-8, too deep, contains U+0000, or has another media type is 400', async () => {
     const { call } = await startLampServer();
     const bodies = [
       '',
@@ -198,7 +198,7 @@ describe('refusals', () => {
     expect((await call('POST', LAMPS, { as: 'admin', body: { name: 'a\\u0000' } })).status).toBe(200);
   });
 
-  test('a body that is too large is 413, and its sender gets to see that', async () => {
+  test('a body that is too large is 413, and its sender receives the response', async () => {
     const { call, lamps } = await startLampServer();
     const body = { name: 'x'.repeat(20_000) };
     expect(await call('POST', LAMPS, { as: 'admin', body })).toMatchObject({
@@ -208,7 +208,7 @@ describe('refusals', () => {
     expect(lamps).toHaveLength(3);
   });
 
-  test('a body that is announced as huge is refused before it is sent', async () => {
+  test('a body with a huge Content-Length is refused before it is sent', async () => {
     const { port } = await startLampServer();
     const socket = connect(port, '127.0.0.1');
     socket.write(
@@ -221,7 +221,7 @@ describe('refusals', () => {
     expect(received).toMatch(/connection: close/i);
   });
 
-  test('query parameters are refused with their names', async () => {
+  test('invalid query parameters are refused with their names', async () => {
     const { call } = await startLampServer();
     const bad = [
       'count=ten',
@@ -247,7 +247,7 @@ describe('refusals', () => {
     expect((await call('GET', `${LAMPS}?count=1&ratio=-0.5&token=x`, { as: 'viewer' })).status).toBe(200);
   });
 
-  test('a query parameter that is not declared is refused, with the name that it may have been meant to be', async () => {
+  test('an undeclared query parameter is refused with the most similar declared name', async () => {
     const { call, lamps } = await startLampServer();
     const issuesOf = async (method: string, path: string) => {
       const { status, json } = await call(method, path, {
@@ -270,7 +270,7 @@ describe('refusals', () => {
       'INVALID',
       [unknown('COUNT', 'count'), unknown('colour'), { path: 'verbose', reason: 'must be boolean' }],
     ]);
-    // Of an entry that has no parameters, too, and before anything is done.
+    // A route without parameters refuses them as well, before its operation runs.
     expect(await issuesOf('POST', `${LAMPS}?dryRun=true`)).toEqual([400, 'INVALID', [unknown('dryRun')]]);
     expect(lamps).toHaveLength(3);
     expect((await call('POST', `${LAMPS}?token=x`, { as: 'admin', body: { name: 'n' } })).status).toBe(200);
@@ -298,7 +298,7 @@ describe('refusals', () => {
     });
   });
 
-  test('a bug is answered as INTERNAL_ERROR without its text, and logged whole under the request id', async () => {
+  test('a bug is INTERNAL_ERROR without its text, and is logged completely with the request id', async () => {
     const { call, logged } = await startLampServer();
     const { status, text, json, headers } = await call('GET', `${LAMPS}/l1/broken`, { as: 'viewer' });
     expect(status).toBe(500);
@@ -311,7 +311,7 @@ describe('refusals', () => {
     });
   });
 
-  test('a null on the way to the body is 404', async () => {
+  test('a null on the path to the body is 404', async () => {
     const { call } = await startLampServer();
     expect(await call('GET', `${LAMPS}/none`, { as: 'viewer' })).toMatchObject({
       status: 404,
@@ -319,7 +319,7 @@ describe('refusals', () => {
     });
   });
 
-  test('a token in the query counts only where that is switched on, and never beats the header', async () => {
+  test('a token in the query is used only if that is enabled and there is no header', async () => {
     const { call } = await startLampServer();
     expect((await call('GET', `${LAMPS}?token=viewer`)).status).toBe(401);
     const open = await startLampServer({ tokenInQuery: true });
@@ -329,7 +329,7 @@ describe('refusals', () => {
 });
 
 describe('revisions', () => {
-  test('Accept selects one, and Content-Type tells which it was', async () => {
+  test('Accept selects one, and Content-Type contains it', async () => {
     const { call } = await startLampServer();
     const version = async (accept: string) =>
       (await call('GET', LAMPS, { as: 'viewer', headers: { accept } })).headers['content-type']?.split('version=')[1];
@@ -358,8 +358,8 @@ describe('revisions', () => {
   });
 });
 
-describe('whole lists', () => {
-  test('are written page by page and come out whole', async () => {
+describe('complete lists', () => {
+  test('are written page by page without gaps', async () => {
     const lamps = makeLamps(5_500);
     const { call } = await startLampServer({ lamps });
     const { json, headers } = await call('GET', `${LAMPS}?count=-1&offset=100`, { as: 'viewer' });
@@ -373,7 +373,7 @@ describe('whole lists', () => {
     expect(await call('HEAD', LAMPS, { as: 'viewer' })).toMatchObject({ status: 200, text: '' });
   });
 
-  test('a failure in the middle cuts the connection, so that nobody takes a part for the whole', async () => {
+  test('a failure in the middle closes the connection, so that no client takes a part for the whole', async () => {
     const lamps = makeLamps(3_000);
     lamps[2_500] = { id: 'l2500', name: 'trap', state: 'ON', room: { floor: 1, owner: null } };
     const { call, logged } = await startLampServer({ lamps });
@@ -382,7 +382,7 @@ describe('whole lists', () => {
     expect((await call('GET', `${LAMPS}?count=1`, { as: 'viewer' })).status).toBe(200);
   });
 
-  test('break off when the rights of the caller end while they are written', async () => {
+  test('end with an error when the permissions of the caller end while they are written', async () => {
     const lamps = makeLamps(3_000);
     let pages = 0;
     const { call, logged } = await startLampServer({
@@ -405,7 +405,7 @@ describe('whole lists', () => {
     expect(logged).toMatchObject([{ fields: { err: { code: 'UNAUTHORIZED' } } }]);
   });
 
-  test('are not read ahead of a caller that does not take them', async () => {
+  test('are not read ahead of a client that does not read', async () => {
     const lamps = makeLamps(100_000);
     let pages = 0;
     const { port } = await startLampServer({
@@ -422,7 +422,7 @@ describe('whole lists', () => {
     });
     const socket = connect(port, '127.0.0.1').pause();
     socket.write(`GET ${LAMPS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer viewer\r\n\r\n`);
-    // Until the sockets' buffers are full and nothing moves.
+    // Until the sockets' buffers are full.
     for (let before = -1; pages === 0 || pages !== before; ) {
       before = pages;
       await setTimeout(100);
@@ -450,7 +450,7 @@ describe('the start', () => {
       });
   };
 
-  test('is stopped by a route that cannot be served', () => {
+  test('fails for an invalid route', () => {
     expect(start({})).not.toThrow();
     expect(start({ operation: '{ lamps { nodes { colour } } }' })).toThrow(/GET .*lamps cannot be served: .*colour/);
     expect(start({ operation: '{ lamps' })).toThrow(/cannot be served/);
@@ -463,7 +463,7 @@ describe('the start', () => {
   });
 });
 
-test('whatever is sent, the answer has the error body and the right status, and the process lives', async () => {
+test('any request gets a response with the error body and the right status, and the process survives', async () => {
   const { call, logged } = await startLampServer();
   const segment = fc.oneof(
     fc.constantFrom('api', 'projects', 'p1', 'lamps', 'l1', '', '.', '..', '%2e%2e', '%', '%ff', '%00'),

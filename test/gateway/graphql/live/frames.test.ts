@@ -5,7 +5,9 @@ import { startGraphqlServer } from '../server.ts';
 import { createTicks } from './subscribers.ts';
 
 const QUERY = 'subscription ($label: String!) { counter(label: $label) { n label } }';
-/** In bytes: both sides of where the head of a frame gets longer (RFC 6455 5.2), and of where a result counts as large. */
+/**
+ * In bytes: both sides of where the head of a frame gets longer (RFC 6455 5.2), and of where a result counts as large.
+ */
 const LENGTHS = [125, 126, 16_300, 17_000, 65_535, 65_536];
 const LETTERS = ['a', 'é', '€', '😀'];
 

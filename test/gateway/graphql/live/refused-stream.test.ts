@@ -2,7 +2,7 @@ import { createClient } from 'graphql-sse';
 import { expect, test } from 'vitest';
 import { post, startGraphqlServer } from '../server.ts';
 
-test('graphql-sse’s own client is told at once why a subscription was refused', async () => {
+test('the client of graphql-sse gets the reason of a refused subscription immediately', async () => {
   const { url } = await startGraphqlServer();
   const client = createClient({ url });
   const seen: unknown[] = [];
@@ -10,7 +10,7 @@ test('graphql-sse’s own client is told at once why a subscription was refused'
   expect(seen).toMatchObject([{ errors: [{ extensions: { code: 'NOT_ALLOWED' } }] }]);
 });
 
-test('a refusal is a stream of one event with 200; what is no request keeps its status', async () => {
+test('a refused subscription is one event with 200; an invalid request keeps its status', async () => {
   const server = await startGraphqlServer();
   const accept = { accept: 'text/event-stream' };
   const query = 'subscription { refused { n } }';

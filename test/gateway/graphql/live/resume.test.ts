@@ -5,7 +5,7 @@ import { createTicks, subscriber, type Transport } from './subscribers.ts';
 const COUNTER = 'subscription ($after: Float) { counter(after: $after) { kind sequence partsLeft n } }';
 
 test.each<Transport>(['WebSocket', 'SSE'])(
-  'who comes back over %s goes on where it was, while that is kept',
+  'a subscriber that reconnects over %s resumes while the changes are stored',
   async (transport) => {
     const { ticks, tick } = createTicks({ history: 3 });
     const { port } = await startGraphqlServer({ ticks });

@@ -12,7 +12,7 @@ const COUNTER =
 const reach = (subscribers: readonly RawSubscriber[], n: number) =>
   Promise.all(subscribers.map(({ until }) => until(({ data }) => data?.counter.n === n)));
 
-test.each(TRANSPORTS)('100 identical subscribers over %s cost one execution for each event', async (transport) => {
+test.each(TRANSPORTS)('100 identical subscribers over %s cost one execution per event', async (transport) => {
   const { ticks, tick } = createTicks();
   let executions = 0;
   const { port } = await startGraphqlServer({ ticks, onExecution: () => (executions += 1) });
@@ -20,7 +20,7 @@ test.each(TRANSPORTS)('100 identical subscribers over %s cost one execution for 
     Array.from({ length: 100 }, (_, i) => subscriber(transport, port, COUNTER, { token: `person${i}` })),
   );
   await reach(subscribers, 0);
-  // A snapshot is taken anew after a second.
+  // A snapshot is taken again after a second.
   expect(executions).toBeLessThan(20);
   executions = 0;
   for (let n = 1; n <= 10; n++) {
@@ -30,12 +30,12 @@ test.each(TRANSPORTS)('100 identical subscribers over %s cost one execution for 
   expect(executions).toBe(10);
   for (const { results } of subscribers) {
     expect(results.map(({ data }) => data.counter.n)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    // Nobody's name is in what everybody gets.
+    // Shared results contain no name of a subscriber.
     expect(results.every(({ data }) => data.counter.whoami === '')).toBe(true);
   }
 });
 
-test('other variables or other rights are other results; where one begins is not', async () => {
+test('other variables or permissions have other results; other start positions have the same', async () => {
   const { ticks, tick } = createTicks();
   let executions = 0;
   const viewerOf = (viewer: Viewer | null) => ({ ...(viewer as Viewer), isRootAdmin: viewer?.name === 'root' });
@@ -67,7 +67,7 @@ test('other variables or other rights are other results; where one begins is not
   ]);
 });
 
-/** Rights that a test changes and ends. */
+/** Permissions that a test changes and ends. */
 function changeable(start: Viewer): RightsGuard & { viewer: Viewer; end: (why: unknown) => void } {
   const controller = new AbortController();
   return {
@@ -78,7 +78,7 @@ function changeable(start: Viewer): RightsGuard & { viewer: Viewer; end: (why: u
   };
 }
 
-test.each(TRANSPORTS)('rights that change and still suffice change the results over %s', async (transport) => {
+test.each(TRANSPORTS)('changed permissions that still suffice change the results over %s', async (transport) => {
   const { ticks, tick } = createTicks();
   const guards = new Map<string, ReturnType<typeof changeable>>();
   let executions = 0;
@@ -107,7 +107,7 @@ test.each(TRANSPORTS)('rights that change and still suffice change the results o
   expect(executions).toBe(3);
 });
 
-test.each(TRANSPORTS)('results that take their time come in the order of the events over %s', async (transport) => {
+test.each(TRANSPORTS)('asynchronous results keep the order of the events over %s', async (transport) => {
   const { ticks, tick } = createTicks();
   const { port } = await startGraphqlServer({ ticks });
   const query = 'subscription { counter { n later } }';
@@ -120,7 +120,7 @@ test.each(TRANSPORTS)('results that take their time come in the order of the eve
   }
 });
 
-test('a fault in what all get is told to all as a bug, and logged once', async () => {
+test('a bug in a shared result is reported to all subscribers and logged once', async () => {
   const { ticks, tick } = createTicks();
   const { port, logged } = await startGraphqlServer({ ticks });
   const query = 'subscription { counter { n bug } }';
@@ -139,7 +139,7 @@ test('a fault in what all get is told to all as a bug, and logged once', async (
   expect(logged).toHaveLength(1);
 });
 
-test('a fault names no request of those who share it, since callers may name these', async () => {
+test('a bug in a shared result contains no request id of a subscriber, because callers choose these', async () => {
   const { ticks } = createTicks();
   const { url, logged } = await startGraphqlServer({ ticks });
   const left = new AbortController();
@@ -160,22 +160,25 @@ test('a fault names no request of those who share it, since callers may name the
   expect(logged).toMatchObject([{ requestId: told }]);
 });
 
-test.each(TRANSPORTS)('rights that end while a result is made end the stream at once over %s', async (transport) => {
-  const { ticks } = createTicks();
-  let guard: ReturnType<typeof changeable> | undefined;
-  const { port } = await startGraphqlServer({
-    ticks,
-    guard: (viewer) => {
-      guard = changeable(viewer as Viewer);
-      return guard;
-    },
-    onExecution: () =>
-      setImmediate(() => guard?.end(new ServiceError('NOT_ALLOWED', `You are out: ${'ü'.repeat(100)}`))),
-  });
-  const events = await subscriber(transport, port, 'subscription { counter { n never } }', { token: 'ann' });
-  const { code, reason } = await events.ended;
-  expect(events.results).toMatchObject([{ errors: [{ extensions: { code: 'NOT_ALLOWED' } }] }]);
-  if (transport === 'SSE') return;
-  // A close frame has room for 123 bytes, and half a character is none.
-  expect([code, reason]).toEqual([4403, `You are out: ${'ü'.repeat(55)}`]);
-});
+test.each(TRANSPORTS)(
+  'permissions that end while a result is pending end the stream immediately over %s',
+  async (transport) => {
+    const { ticks } = createTicks();
+    let guard: ReturnType<typeof changeable> | undefined;
+    const { port } = await startGraphqlServer({
+      ticks,
+      guard: (viewer) => {
+        guard = changeable(viewer as Viewer);
+        return guard;
+      },
+      onExecution: () =>
+        setImmediate(() => guard?.end(new ServiceError('NOT_ALLOWED', `You are out: ${'ü'.repeat(100)}`))),
+    });
+    const events = await subscriber(transport, port, 'subscription { counter { n never } }', { token: 'ann' });
+    const { code, reason } = await events.ended;
+    expect(events.results).toMatchObject([{ errors: [{ extensions: { code: 'NOT_ALLOWED' } }] }]);
+    if (transport === 'SSE') return;
+    // A close frame has at most 123 bytes of reason, without half a character.
+    expect([code, reason]).toEqual([4403, `You are out: ${'ü'.repeat(55)}`]);
+  },
+);

@@ -1,4 +1,4 @@
-/** Somebody who stops reading its socket while much happens: what that costs the service, and what it is told afterwards. */
+/** A client that stops reading under load: its memory in the service, and the events that it gets afterwards. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'vitest';
@@ -7,10 +7,10 @@ import { createTicks, subscriber, type Transport } from './subscribers.ts';
 
 const COUNTER = 'subscription { counter { kind n missed padding } }';
 const PER_SECOND = 5_000;
-/** As long as the kernel's buffers for two sockets may take to fill. */
+/** Maximum time until the kernel's buffers of two sockets are full. */
 const FILLING_MS = 500;
 
-/** In bytes, of what is reachable. */
+/** Reachable memory in bytes. */
 function memory(): number {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();
@@ -18,7 +18,7 @@ function memory(): number {
   return heapUsed + external;
 }
 
-/** Publishes at the rate for so long, however late the event loop is. */
+/** Publishes at the rate for this time, even if the event loop is late. */
 function publish(tick: () => void, ms: number): Promise<void> {
   const start = performance.now();
   let published = 0;
@@ -33,7 +33,7 @@ function publish(tick: () => void, ms: number): Promise<void> {
   });
 }
 
-export async function expectFlatMemoryThenTruth(transport: Transport, stallMs: number): Promise<void> {
+export async function expectFlatMemoryAndGap(transport: Transport, stallMs: number): Promise<void> {
   const { ticks, tick } = createTicks();
   const { port } = await startGraphqlServer({ ticks });
   const slow = await subscriber(transport, port, COUNTER);
@@ -44,7 +44,7 @@ export async function expectFlatMemoryThenTruth(transport: Transport, stallMs: n
   await publish(tick, stallMs);
   const grown = memory() - before;
   const published = ((FILLING_MS + stallMs) * PER_SECOND) / 1_000;
-  // Unsent, the events of the stall would be 10 kB each.
+  // Unsent events of the stall would take 10 kB each.
   expect(grown).toBeLessThan(3_000_000);
 
   slow.resume();
@@ -56,7 +56,7 @@ export async function expectFlatMemoryThenTruth(transport: Transport, stallMs: n
   for (const { data } of slow.results) {
     const { kind, n, missed: leftOut } = data.counter;
     if (kind === 'GAP') missed += leftOut;
-    // What changed between the GAP and the snapshot is in the snapshot.
+    // Changes between the GAP and the snapshot are in the snapshot.
     else if (kind === 'SNAPSHOT') expect(n).toBeGreaterThan(held);
     else expect(n).toBe(held + 1);
     expect(kind === 'SNAPSHOT').toBe(isGap || held === -1);
@@ -64,6 +64,6 @@ export async function expectFlatMemoryThenTruth(transport: Transport, stallMs: n
     held = n ?? held;
   }
   expect(held).toBe(published + 1);
-  // Most of it: sockets of one machine take some megabytes before they are full.
+  // Most of it, because sockets of one machine buffer some megabytes.
   expect(missed).toBeGreaterThan(published / 2);
 }

@@ -1,16 +1,16 @@
-/** Subscribers that read their sockets as tests want them to: a library would read all, at once. */
+/** Subscribers whose reading a test controls. A library would read everything immediately. */
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { Broadcast, type BroadcastOptions } from '../../../../src/gateway/live/broadcast.ts';
 import type { Tick } from '../graph.ts';
 
-export interface Ticks {
+interface Ticks {
   readonly ticks: Broadcast<Tick, Tick>;
   readonly tick: () => void;
 }
 
-/** A number that is observed, and what makes it one more. */
+/** An observed number and a function that increments it. */
 export function createTicks(options?: BroadcastOptions<Tick, Tick>): Ticks {
   const state = { n: 0 };
   const ticks = new Broadcast<Tick, Tick>(() => ({ ...state }), options);
@@ -23,15 +23,15 @@ export function createTicks(options?: BroadcastOptions<Tick, Tick>): Ticks {
   };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
-export type Result = { data?: any; errors?: { message: string; extensions: { code: string } }[] };
+// biome-ignore lint/suspicious/noExplicitAny: tests read results of any shape.
+type Result = { data?: any; errors?: { message: string; extensions: { code: string } }[] };
 
 export interface RawSubscriber {
-  /** All results so far. */
+  /** All received results. */
   readonly results: Result[];
-  /** Resolves when one of the results, also an earlier one, fits. */
+  /** Resolves when one of the results matches, including earlier ones. */
   until(fits: (result: Result) => boolean): Promise<Result>;
-  /** With the close code of a WebSocket, else 0. */
+  /** Resolves with the close code of a WebSocket, 0 for SSE. */
   readonly ended: Promise<{ readonly code: number; readonly reason: string }>;
   /** Stops reading from the socket. */
   pause(): void;
@@ -39,7 +39,7 @@ export interface RawSubscriber {
   end(): void;
 }
 
-export interface SubscriberOptions {
+interface SubscriberOptions {
   readonly token?: string;
   readonly variables?: Record<string, unknown>;
 }
