@@ -458,7 +458,7 @@ describe('the start', () => {
     expect(start({ total: 'lamps.count' })).toThrow(/"count"/);
     expect(start({ omitNull: ['room.colour'] })).toThrow(/"colour"/);
     expect(start({ spell: { LampState: { ON: 'on' } } })).toThrow(/LampState.OFF/);
-    expect(start({ spell: { Colour: {} } })).toThrow(/no enum/);
+    expect(start({ spell: { Colour: {} } })).toThrow(/not an enum/);
     expect(start({ stream: { when: () => true, pageInfo: 'lamps.page', pageSize: 10 } })).toThrow(/"page"/);
   });
 });
