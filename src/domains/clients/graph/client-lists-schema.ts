@@ -1,7 +1,7 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { guarded } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, partsLeftField, resumeArgument } from '../../../gateway/graphql/live-event.ts';
-import { pageCost, BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ClientsEvent } from '../client-service.ts';
 import { refOf } from '../inspect/client-key.ts';

@@ -118,7 +118,11 @@ const healthError = ({ status: { state, nodes } }: ClusterHealth) => {
 const ClusterHealthType = builder.objectRef<ClusterHealth>('ClusterHealth').implement({
   description: 'Health of a cluster.',
   fields: (t) => ({
-    cluster: t.field({ description: 'The cluster of this health report.', type: Cluster, resolve: ({ cluster }) => cluster }),
+    cluster: t.field({
+      description: 'The cluster of this health report.',
+      type: Cluster,
+      resolve: ({ cluster }) => cluster,
+    }),
     clusterId: t.id({ description: 'Id of the cluster.', resolve: ({ cluster }) => cluster.id }),
     name: t.string({ description: 'Name of the cluster.', resolve: ({ cluster }) => cluster.name }),
     state: t.field({ description: 'State of the cluster.', type: ClusterState, resolve: ({ status }) => status.state }),
