@@ -52,6 +52,9 @@ export interface Mosquitto {
   start(): Promise<void>;
   stop(): Promise<void>;
   kill(): Promise<void>;
+  /** Stops the process with SIGSTOP, so that it processes afterwards, in one batch, what arrived meanwhile. */
+  suspend(): void;
+  resume(): void;
   /** A plain mqtt.js client, ended when the test ends. */
   client(options?: IClientOptions): Promise<MqttClient>;
 }
@@ -117,6 +120,8 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     start,
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
+    suspend: () => void running?.kill('SIGSTOP'),
+    resume: () => void running?.kill('SIGCONT'),
     client: (clientOptions = {}) =>
       startClient(url, access === 'anonymous' ? clientOptions : { ...ADMIN, ...clientOptions }),
   };

@@ -4,16 +4,20 @@ import { dialMqtt, type RawClient } from './raw-client.ts';
 import { isGateway } from './truth-check.ts';
 import { watchByWebSocket } from './watchers.ts';
 
+/**
+ * More than `max_queued_messages` of Mosquitto (1,000). No log line is dropped all the same: Mosquitto 2.0 takes over the
+ * Receive Maximum of this service's connection (65,535) as the number of messages in flight.
+ */
 const CLIENTS = 1_500;
-/** CONNECTs under way at once. */
+/** Concurrent CONNECT packets. */
 const CONCURRENCY = 50;
 
 const LIST = `query ($id: ID!) { broker(id: $id) { connectedClients(first: 1) { totalCount isComplete } } }`;
 
-test(`when ${CLIENTS} clients of Mosquitto go at once nobody stays listed, or the list says that it is not complete`, async () => {
-  const { service, brokerId, port } = await mosquittoBroker();
+test(`the list is empty and complete after ${CLIENTS} clients of Mosquitto disconnect in one batch`, async () => {
+  const { service, brokerId, port, mosquitto } = await mosquittoBroker();
   const { mirror } = watchByWebSocket(service, brokerId);
-  // Whoever comes before the log is followed stays unknown.
+  // Clients that connect before the log is followed remain unknown.
   await mirror.until(() => mirror.resumeAt !== null);
   const waiting = Array.from({ length: CLIENTS }, (_, number) => `device-${number}`);
   const clients: RawClient[] = [];
@@ -25,14 +29,17 @@ test(`when ${CLIENTS} clients of Mosquitto go at once nobody stays listed, or th
       }
     }),
   );
-  await mirror.until(() => mirror.held(isGateway).length === CLIENTS);
+  const listed = () => mirror.held(isGateway).map(({ clientId }) => clientId);
+  await mirror.until(() => listed().length === CLIENTS);
   const list = async () => (await service.graphql(LIST, { id: brokerId })).data.broker.connectedClients;
-  await expect.poll(list).toEqual({ totalCount: CLIENTS + 1, isComplete: true });
+  await expect.poll(list, { message: 'all clients are listed' }).toEqual({ totalCount: CLIENTS + 1, isComplete: true });
 
+  // All connections close before Mosquitto processes the first of them.
+  mosquitto.suspend();
   for (const client of clients) client.destroy();
-  const isOver = await mirror.until(() => mirror.held(isGateway).length === 0, AbortSignal.timeout(20_000));
-  // Lines may be lost on the way; then the broker's own count tells.
-  const expected = isOver ? { totalCount: 1, isComplete: true } : { totalCount: expect.any(Number), isComplete: false };
-  console.log(`${mirror.held(isGateway).length} of ${CLIENTS} are still listed`);
-  await expect.poll(list).toEqual(expected);
+  mosquitto.resume();
+
+  await expect.poll(listed, { message: 'every log line arrives, so no client remains listed' }).toEqual([]);
+  const complete = { totalCount: 1, isComplete: true };
+  await expect.poll(list, { message: 'the count of the broker confirms the empty list' }).toEqual(complete);
 });

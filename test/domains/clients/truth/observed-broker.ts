@@ -3,18 +3,18 @@ import { connectAsync } from 'mqtt';
 import { onTestFinished } from 'vitest';
 import { passwordFile } from '../../../../src/engines/cloud-brokers/cloud-brokers.ts';
 import { dynsecDone } from '../../../engines/embedded/dynsec.ts';
-import { FOLLOWED_LOG, startMosquitto } from '../../../support/mosquitto.ts';
+import { FOLLOWED_LOG, type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../../support/service.ts';
 import { subscribe } from '../../../support/subscription.ts';
 import type { CrowdPlan } from './crowd.ts';
 
-/** A service with one broker that lets in who comes, with or without a user name. */
+/** A service with one broker that accepts all clients, with or without a user name. */
 export interface ObservedBroker {
   readonly service: TestService;
   readonly brokerId: string;
   readonly port: number;
   readonly accounts: CrowdPlan['accounts'];
-  /** It is followed by its log: nobody can tell whether a session that was to stay is older than that. */
+  /** Whether the log is followed, so that a persistent session may be older than the log. */
   readonly isFollowed: boolean;
 }
 
@@ -42,15 +42,16 @@ export async function embeddedBroker(): Promise<ObservedBroker> {
   return { service, brokerId: id, port: Number(new URL(url ?? '').port), accounts: ACCOUNTS, isFollowed: false };
 }
 
-export async function mosquittoBroker(): Promise<ObservedBroker> {
-  const { url, port } = await startMosquitto({ logTypes: FOLLOWED_LOG });
+export async function mosquittoBroker(): Promise<ObservedBroker & { readonly mosquitto: Mosquitto }> {
+  const mosquitto = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const { url, port } = mosquitto;
   const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '20000' } });
   const { body } = await service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, {
     name: 'mosquitto',
     url,
   });
   await connected(service, body.id);
-  return { service, brokerId: body.id, port, accounts: ACCOUNTS, isFollowed: true };
+  return { service, brokerId: body.id, port, accounts: ACCOUNTS, isFollowed: true, mosquitto };
 }
 
 async function connected(service: TestService, brokerId: string): Promise<void> {
