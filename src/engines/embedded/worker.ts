@@ -4,13 +4,12 @@
  * at its limit) ends the thread with an error, and the service starts another one from what is on disk.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { writeToStream } from 'mqtt-packet';
 import { type AssembledBroker, startBroker } from './broker-assembly.ts';
 import type { Fault } from './core/faults.ts';
+import { disableNumberCache } from './core/mqtt-packet-internals.ts';
 import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
-// What aedes writes packets with keeps a table of all two-byte numbers, 65,536 buffers and 7 MB, for one small allocation less per packet.
-Object.assign(writeToStream, { cacheNumbers: false });
+disableNumberCache();
 
 // aedes makes the filters of a returning session unique by a plain object, and a filter may be called `__proto__`. Without the accessor that
 // is a name like any other, here and in every library of this thread; Node has `--disable-proto=delete` for the same.

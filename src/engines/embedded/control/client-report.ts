@@ -6,8 +6,9 @@ import {
   type ConnectedClientDetail,
   type ConnectedClientSummary,
 } from '../../../domains/clients/inspect/inspect-data.ts';
+import { subscriptionsOf } from '../core/aedes-internals.ts';
 import { type ClientRegistry, droppedOn } from '../core/client-registry.ts';
-import { type Connection, subscriptionsOf, type TlsInfo, type WillInfo } from '../core/connection.ts';
+import type { Connection, TlsInfo, WillInfo } from '../core/connection.ts';
 import type { BrokerLimits, QueueLimits } from '../limits.ts';
 import type { IncomingStore } from '../store/incoming-store.ts';
 import type { Session } from '../store/session.ts';

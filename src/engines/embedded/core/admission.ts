@@ -7,9 +7,10 @@ import { NOWHERE } from '../store/consumed-publish.ts';
 import { filterWeight } from '../store/filter-weight.ts';
 import type { Session, SessionAbout } from '../store/session.ts';
 import type { WillPacket } from '../store/will-store.ts';
+import { NEVER_EXPIRES, setSessionEnd, subscriptionsOf } from './aedes-internals.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { RefusalReason } from './connect-refusal.ts';
-import { type Connection, SESSION_TAKEN_OVER, subscriptionsOf } from './connection.ts';
+import { type Connection, SESSION_TAKEN_OVER } from './connection.ts';
 import { type HeldBytes, SendWindow } from './send-window.ts';
 import { willProperties } from './will-properties.ts';
 
@@ -73,7 +74,7 @@ export class Admission {
     connection.previousDisconnect = registry.session(clientId)?.about?.lastDisconnect ?? null;
     this.#options.onReturn(clientId, connection);
     const wasEnded = (connection.isCleanStart && store.endSession(clientId)) || isOver;
-    keepSession(client, connection);
+    if (connection.protocolVersion >= 5) setSessionEnd(client, connection.isClean);
     if (connection.isClean) {
       if (wasEnded) await store.commit();
       return null;
@@ -199,15 +200,6 @@ function aboutOf(connection: Connection): SessionAbout {
 
 /** FORBIDDEN: by access control, or nobody may have it. TOO_MANY: beyond `maxFilters`, or a bound on their weight. */
 export type FilterRefusal = 'FORBIDDEN' | 'TOO_MANY';
-
-/** aedes has sessions of MQTT 5 end by its own timers, and throws a queue away where the session ends with the connection. */
-function keepSession(client: Client, { protocolVersion, isClean }: Connection): void {
-  if (protocolVersion < 5) return;
-  Object.assign(client, { clean: isClean, sessionExpiryInterval: isClean ? 0 : NEVER_EXPIRES });
-}
-
-/** MQTT 5: a Session Expiry Interval that never ends. */
-const NEVER_EXPIRES = 0xffff_ffff;
 
 /** Keeps on the connection what its CONNECT said, and takes from it what aedes would act on by itself. */
 export function noteConnect(connection: Connection, packet: ConnectPacket, limits: QueueLimits, all: HeldBytes): void {

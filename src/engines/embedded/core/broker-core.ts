@@ -9,21 +9,22 @@ import type { BrokerStore } from '../store/broker-store.ts';
 import { Persistence } from '../store/persistence.ts';
 import type { DelayedWill } from '../store/will-store.ts';
 import { Admission, expiryOf } from './admission.ts';
-import { guardBroker, guardClient, guardSubscribe, hasValidFilters } from './aedes-guards.ts';
+import { emitterOf, subscriptionsOf, useSafeBrokerTables, useSafeClientTables } from './aedes-internals.ts';
 import { ClientControl } from './client-control.ts';
 import { clientHooks } from './client-hooks.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { RefusalReason } from './connect-refusal.ts';
-import { type Connection, subscriptionsOf, TOPIC_FILTER_INVALID } from './connection.ts';
+import { type Connection, TOPIC_FILTER_INVALID } from './connection.ts';
 import { ControlIntake, type ServeControl } from './control-intake.ts';
 import { Delivery } from './delivery.ts';
 import { DeliveryTurns } from './delivery-turns.ts';
 import { Departures } from './departures.ts';
 import { type Fault, Faults } from './faults.ts';
 import { guardPersistence } from './guarded-persistence.ts';
+import type { IncomingPacket } from './mqtt-packet-internals.ts';
 import { OwnPublishes } from './own-publishes.ts';
-import { guardPackets } from './packet-border.ts';
-import { type IncomingPacket, meterPackets } from './packet-meter.ts';
+import { guardPackets } from './packet-guard.ts';
+import { meterPackets } from './packet-meter.ts';
 import { PublishIntake } from './publish-intake.ts';
 import { PublishTap } from './publish-tap.ts';
 import { ReleaseIntake } from './release-intake.ts';
@@ -31,9 +32,9 @@ import { RetainedReadings } from './retained-readings.ts';
 import { HeldBytes } from './send-window.ts';
 import { SessionFaults } from './session-faults.ts';
 import { readInSlices } from './sliced-reading.ts';
-import { type Emitter, SocketBudget } from './socket-budget.ts';
+import { SocketBudget } from './socket-budget.ts';
 import { SubscribeOrder } from './subscribe-order.ts';
-import { guardUnsubscribe } from './unsubscribe-intake.ts';
+import { guardSubscribe, guardUnsubscribe, hasValidFilters } from './subscription-packets.ts';
 
 /** Told what becomes of subscriptions that end with their connections, each time after it did. Those of sessions the store tells. */
 export interface BriefSubscriptionListener {
@@ -95,14 +96,13 @@ export class BrokerCore {
     // A new id for each run: the numbers of delivered messages start again, and wills of earlier runs are known by it.
     const id = randomUUID();
     this.#aedes = this.#createAedes(id);
-    guardBroker(this.#aedes);
+    useSafeBrokerTables(this.#aedes);
     this.#budget = new SocketBudget({
       limits,
       connectedCount: () => registry.connectedCount,
       connectionOf: (clientId) => registry.connection(clientId),
     });
-    // aedes delivers with it and declares it nowhere.
-    this.#budget.watch((this.#aedes as unknown as { readonly mq: Emitter }).mq);
+    this.#budget.watch(emitterOf(this.#aedes));
     const { tap } = this;
     this.#delivery = new Delivery({
       aedes: this.#aedes,
@@ -272,7 +272,7 @@ export class BrokerCore {
     const client = this.#aedes.handle(stream);
     connection.client = client;
     this.#connections.set(client, connection);
-    guardClient(client);
+    useSafeClientTables(client);
     const before = (packet: IncomingPacket) => {
       if (!hasValidFilters(packet)) return TOPIC_FILTER_INVALID;
       guardSubscribe(packet, (subscriptions) => {
@@ -329,7 +329,6 @@ export class BrokerCore {
     return new Promise((resolve) => {
       // Whether it may go out is asked before this returns.
       if (connection) connection.isAnswered = true;
-      // aedes calls the callback that its types leave out.
       client.publish(packet, () => resolve());
       if (connection) connection.isAnswered = false;
     });
@@ -357,7 +356,7 @@ const TOPIC_ALIASES = 10;
 /** MQTT 5: DISCONNECT may say another expiry, unless the session was to end with the connection [MQTT-3.14.2-2]. */
 function noteDisconnect(connection: Connection, packet: IncomingPacket): void {
   if (packet.cmd !== 'disconnect') return;
-  const { properties } = packet as { properties?: { sessionExpiryInterval?: number } };
+  const { properties } = packet;
   const interval = properties?.sessionExpiryInterval;
   if (!properties || interval === undefined) return;
   if (connection.expirySeconds !== 0) connection.expirySeconds = expiryOf(interval);

@@ -3,6 +3,7 @@ import type { BrokerStore } from '../store/broker-store.ts';
 import type { DeliveryNumber } from '../store/message-queues.ts';
 import type { Session } from '../store/session.ts';
 import { type Admission, type FilterRefusal, heldBy } from './admission.ts';
+import { subscribeClient, unsubscribeClient } from './aedes-internals.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { Connection } from './connection.ts';
 import { type GivenSubscription, optionsOf, subscribeAway } from './subscribe-away.ts';
@@ -62,7 +63,8 @@ export class ClientControl {
       const refusal = admission.refusalFor(client, connection, filter);
       if (refusal) return refusal;
       // aedes answers nothing where the client goes meanwhile; its session may have stayed.
-      if (await settledBy(connection, (done) => client.subscribe(packetOf(given), done))) return 'DONE';
+      if (await settledBy(connection, (done) => subscribeClient(client, optionsOf(given), given.identifier, done)))
+        return 'DONE';
     }
   }
 
@@ -77,9 +79,7 @@ export class ClientControl {
     store.sessions.unsubscribe(clientId, filter);
     if ('client' in found) {
       const { connection, client } = found;
-      // aedes takes names of filters, which its types leave out.
-      const filters = [filter] as never;
-      await settledBy(connection, (done) => client.unsubscribe(filters, done));
+      await settledBy(connection, (done) => unsubscribeClient(client, filter, done));
     }
     await store.commit();
     return true;
@@ -107,13 +107,6 @@ interface Connected {
 interface Away {
   readonly session: Session;
 }
-
-/** A SUBSCRIBE as aedes takes it from its own users; its types know no properties there. */
-const packetOf = (given: GivenSubscription) =>
-  ({
-    subscriptions: [optionsOf(given)],
-    ...(given.identifier === undefined ? {} : { properties: { subscriptionIdentifier: given.identifier } }),
-  }) as never;
 
 /** Runs what aedes calls back for. False: the connection ended before. */
 function settledBy(connection: Connection, run: (done: (error?: Error | null) => void) => void): Promise<boolean> {

@@ -1,6 +1,7 @@
 import type { AedesOptions, Client, PublishPacket } from 'aedes';
 import type { QueueLimits } from '../limits.ts';
 import { type Admission, noteConnect } from './admission.ts';
+import { hasIdentifier } from './aedes-internals.ts';
 import { type RefusalReason, refuseRate, refuseWith, returnCodeOf } from './connect-refusal.ts';
 import type { Connection } from './connection.ts';
 import type { Delivery } from './delivery.ts';
@@ -153,7 +154,3 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
     },
   };
 }
-
-/** aedes puts it on each subscription of a SUBSCRIBE, and on those that are restored. */
-const hasIdentifier = (subscription: object): boolean =>
-  (subscription as { subscriptionIdentifier?: number }).subscriptionIdentifier !== undefined;

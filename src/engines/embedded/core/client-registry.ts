@@ -1,6 +1,7 @@
 import type { Session } from '../store/session.ts';
 import type { SessionStore } from '../store/session-store.ts';
-import { type Connection, subscriptionsOf } from './connection.ts';
+import { subscriptionsOf } from './aedes-internals.ts';
+import type { Connection } from './connection.ts';
 import { SortedIds } from './sorted-ids.ts';
 
 /** What the connections that ended had counted, so that totals never fall. */

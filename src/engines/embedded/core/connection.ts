@@ -5,8 +5,9 @@ import type { AedesPublishPacket, Client } from 'aedes';
 import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
 import type { Identity } from '../access.ts';
 import type { Traffic } from '../store/session.ts';
-import type { PacketRow } from './packet-row.ts';
-import type { PublisherPace } from './publisher-pace.ts';
+import { allowDisconnectPacket, discardWill, resumeReadingStream, stopReadingStream } from './aedes-internals.ts';
+import type { PacketQueue } from './packet-queue.ts';
+import type { PublisherBackpressure } from './publisher-backpressure.ts';
 import type { SendWindow } from './send-window.ts';
 import type { SubscribeOrder } from './subscribe-order.ts';
 import { UnderWay } from './under-way.ts';
@@ -109,7 +110,7 @@ export class Connection {
   /** Payload bytes of large messages that are written to its stream in the next step of the event loop. */
   notWrittenBytes = 0;
   /** Set when it has published a large message. */
-  pace: PublisherPace | null = null;
+  backpressure: PublisherBackpressure | null = null;
   packetsIn = 0;
   /** Packets that are not PUBLISH: each is the answer to one that came. */
   answers = 0;
@@ -126,11 +127,11 @@ export class Connection {
    * Publishes whose acknowledgement somebody puts off, and those behind them: acknowledgements leave in the order in which the
    * publishes came [MQTT-4.6.0-2, MQTT-4.6.0-3]. Null: none yet.
    */
-  held: PacketRow | null = null;
+  held: PacketQueue | null = null;
   /** SUBSCRIBEs on their way, and the publishes behind them; null: it sent no SUBSCRIBE yet. */
   subscribing: SubscribeOrder | null = null;
-  /** Rows of its packets that have no room: while there is one, nothing is read. */
-  fullRows = 0;
+  /** Number of `stopReading` calls without `resumeReading`. While it is above 0, nothing is read. */
+  readingStops = 0;
   pendingControl = 0;
   /** While the broker answers it by itself: an answer needs no right to receive. */
   isAnswered = false;
@@ -163,6 +164,17 @@ export class Connection {
     this.hasTime = time.charge(this.identity?.clientId ?? '', ms);
   }
 
+  /** Nothing is read until `resumeReading` was called as often. */
+  stopReading(): void {
+    this.readingStops += 1;
+    if (this.client) stopReadingStream(this.client);
+  }
+
+  resumeReading(): void {
+    this.readingStops -= 1;
+    if (this.client && this.readingStops === 0) resumeReadingStream(this.client);
+  }
+
   /** Ends it from this side; a client of MQTT 5 is told `reason`, unless it does not read. Resolves when its client is gone. */
   end(reason: DisconnectReason): Promise<void> {
     const { client } = this;
@@ -172,9 +184,7 @@ export class Connection {
         resolve();
         return;
       }
-      // aedes sends DISCONNECT to a client that it counts as connected, which it does only when the queue of its session was sent.
-      if ((client as unknown as { readonly connackSent: boolean }).connackSent)
-        Object.assign(client, { connected: true });
+      allowDisconnectPacket(client);
       client.disconnect({ reasonCode: reason }, resolve);
       // aedes would wait for it to be read.
       if (this.#stream.writableNeedDrain) client.close(resolve);
@@ -183,7 +193,7 @@ export class Connection {
 
   /** As `end`, as an administrator does: as if it had sent DISCONNECT, so without its will. Resolves when it is gone. */
   async kick(): Promise<void> {
-    if (this.client) (this.client as unknown as { _disconnected: boolean })._disconnected = true;
+    if (this.client) discardWill(this.client);
     void this.end(ADMINISTRATIVE_ACTION);
     await this.gone();
   }
@@ -219,17 +229,4 @@ export class Connection {
     this.#stream.destroy();
     this.#socket.destroy();
   }
-}
-
-export interface GrantedSubscription {
-  readonly qos: 0 | 1 | 2;
-  /** MQTT 5: subscription identifier, No Local and Retain As Published. */
-  readonly si?: number;
-  readonly nl?: boolean;
-  readonly rap?: boolean;
-}
-
-/** A connected client's subscriptions by topic filter, as granted. aedes has them but does not declare them. */
-export function subscriptionsOf(client: Client): Readonly<Record<string, GrantedSubscription | undefined>> {
-  return (client as unknown as { subscriptions: Record<string, GrantedSubscription> }).subscriptions;
 }

@@ -1,7 +1,6 @@
 import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
 import type { Connection } from './connection.ts';
 import type { Faults } from './faults.ts';
-import { goOnReading, stopReading } from './packet-row.ts';
 
 /** Number of waiting deliveries of one publisher from which nothing more is read of it. */
 const MAX_WAITING = 100;
@@ -27,7 +26,7 @@ export class DeliveryTurns {
     const row = this.#waiting.get(publisher);
     if (row) {
       row.push(deliver);
-      if (row.length === MAX_WAITING) stopReading(publisher);
+      if (row.length === MAX_WAITING) publisher.stopReading();
     } else if (this.#time.leftMs > 0) this.#deliver(publisher, deliver);
     else {
       this.#waiting.set(publisher, [deliver]);
@@ -43,7 +42,7 @@ export class DeliveryTurns {
     const row = this.#waiting.get(publisher) ?? [];
     do {
       const deliver = row.shift();
-      if (row.length === MAX_WAITING - 1) goOnReading(publisher);
+      if (row.length === MAX_WAITING - 1) publisher.resumeReading();
       if (deliver) this.#deliver(publisher, deliver);
     } while (row.length > 0 && this.#time.leftMs > 0);
     if (row.length > 0) this.#wait(publisher);

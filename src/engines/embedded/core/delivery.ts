@@ -8,7 +8,15 @@ import { type MessageProperties, takenIn } from '../store/message-properties.ts'
 import type { DeliveryNumber } from '../store/message-queues.ts';
 import { isSendable, queuedPacket, unsentEntries } from '../store/queued-packet.ts';
 import type { QueueEntry, Session, StoredMessage } from '../store/session.ts';
-import { Connection, subscriptionsOf } from './connection.ts';
+import {
+  emitterOf,
+  nextMessageNumber,
+  publisherOf,
+  sendMessage,
+  subscriptionsOf,
+  takePacketId,
+} from './aedes-internals.ts';
+import { Connection } from './connection.ts';
 import type { Faults } from './faults.ts';
 import type { SocketBudget } from './socket-budget.ts';
 
@@ -48,10 +56,9 @@ export class Delivery {
    * and is done then.
    */
   deliver(publisherId: string | null, live: LiveMessage, queued: StoredMessage | null, done: () => void): void {
-    // `mq` and `counter` are what aedes itself publishes with; its own publish stores first.
-    const internals = this.#options.aedes as unknown as AedesInternals;
-    internals.counter += 1;
-    const { mq, id: brokerId, counter } = internals;
+    const { aedes } = this.#options;
+    const brokerId = aedes.id;
+    const counter = nextMessageNumber(aedes);
     if (queued) this.#options.store.queues.number(queued, { brokerId, counter });
     const { topic, payload, qos, retain, properties } = live;
     // aedes clears `retain` for subscriptions that did not ask for it as published.
@@ -63,7 +70,7 @@ export class Delivery {
       done();
     };
     try {
-      mq.emit(publisherId === null ? packet : { ...packet, clientId: publisherId }, finish);
+      emitterOf(aedes).emit(publisherId === null ? packet : { ...packet, clientId: publisherId }, finish);
     } catch (error) {
       // What `done` itself throws is for the publisher.
       if (isDone) throw error;
@@ -74,9 +81,8 @@ export class Delivery {
 
   /** For a message that is queued and not delivered now. */
   number(): DeliveryNumber {
-    const internals = this.#options.aedes as unknown as AedesInternals;
-    internals.counter += 1;
-    return { brokerId: internals.id, counter: internals.counter };
+    const { aedes } = this.#options;
+    return { brokerId: aedes.id, counter: nextMessageNumber(aedes) };
   }
 
   /** What aedes is about to send to a client, as it may be sent; null: not, or not now, or it was sent from here. */
@@ -215,7 +221,7 @@ export class Delivery {
       const messageId = nextPacketId(client, session);
       window.take(messageId);
       connection.underWay.add(messageId, packet.payload.length);
-      send(client, { ...packet, messageId });
+      sendMessage(client, { ...packet, messageId });
     }
     if (!session) return;
     const now = Date.now();
@@ -238,7 +244,7 @@ export class Delivery {
     const packetId = entry.packetId ?? nextPacketId(client, session);
     queues.sent(session, entry, packetId);
     window?.take(packetId);
-    const sendNow = () => send(client, queuedPacket(entry));
+    const sendNow = () => sendMessage(client, queuedPacket(entry));
     // aedes itself waits for that, unless the flag is set. To wait twice would let live messages overtake this one.
     if (entry.qos === 1 || !entry.retain) {
       sendNow();
@@ -262,35 +268,16 @@ export class Delivery {
       this.#options.store.discard(client.id, packet.brokerCounter);
       return false;
     }
-    send(client, packet);
+    sendMessage(client, packet);
     return true;
   }
 }
 
-interface AedesInternals {
-  readonly id: string;
-  counter: number;
-  readonly mq: { emit(packet: object, done: () => void): void };
-}
-
-interface AedesClientInternals {
-  readonly deliverQoS: (packet: object, done: () => void) => void;
-  _nextId: number;
-}
-
-/** Without a broker id, or aedes takes the packet for a duplicate of the delivery that was put off. */
-function send(client: Client, packet: object): void {
-  const { deliverQoS } = client as unknown as AedesClientInternals;
-  deliverQoS({ ...packet, brokerId: undefined }, () => {});
-}
-
-/** From aedes' own row of packet ids. */
+/** The next packet id that no message of the session has. */
 function nextPacketId(client: Client, session: Session | undefined): number {
-  const internals = client as unknown as AedesClientInternals;
   for (;;) {
-    const packetId = internals._nextId;
-    internals._nextId = packetId >= 65_535 ? 1 : packetId + 1;
-    // More than there are packet ids is never queued.
+    const packetId = takePacketId(client);
+    // The limits of a queue are below the number of packet ids.
     if (!session?.byPacketId.has(packetId)) return packetId;
   }
 }
@@ -330,8 +317,7 @@ function grantedQos(client: Client, topic: string, qos: 0 | 1 | 2): 0 | 1 | 2 {
 /** [MQTT-3.3.4-4] A message is sent once, so with the identifiers of all subscriptions that it is sent for; aedes gives one. */
 function addIdentifiers(client: Client, packet: AedesPublishPacket): void {
   const identifiers: number[] = [];
-  // `deliver` set it.
-  const { clientId: publisherId } = packet as { clientId?: string };
+  const publisherId = publisherOf(packet);
   const subscriptions = subscriptionsOf(client);
   for (const filter in subscriptions) {
     const { si, nl } = subscriptions[filter] ?? {};

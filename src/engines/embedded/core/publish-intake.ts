@@ -10,7 +10,7 @@ import type { ControlIntake } from './control-intake.ts';
 import type { Delivery } from './delivery.ts';
 import type { DeliveryTurns } from './delivery-turns.ts';
 import type { OwnPublishes } from './own-publishes.ts';
-import { PacketRow } from './packet-row.ts';
+import { PacketQueue } from './packet-queue.ts';
 import type { PublishTap } from './publish-tap.ts';
 
 export interface PublishIntakeOptions {
@@ -192,7 +192,7 @@ export class PublishIntake {
 function putOff(connection: Connection, held: Held | null, bytes: number, run: () => void): () => void {
   const before = connection.held;
   if (!held && (before === null || before.isEmpty)) return run;
-  connection.held ??= new PacketRow(connection);
+  connection.held ??= new PacketQueue(connection);
   const ready = connection.held.add(bytes, run);
   return held ? () => held.whenFree(ready) : ready;
 }

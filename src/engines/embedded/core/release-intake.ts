@@ -1,16 +1,10 @@
 import type { Client } from 'aedes';
 import { writeToStream } from 'mqtt-packet';
 import type { BrokerStore } from '../store/broker-store.ts';
+import { readNextAfterWrite } from './aedes-internals.ts';
 
 /** Reason code of PUBCOMP (MQTT 5, 3.7.2.1). */
 const PACKET_IDENTIFIER_NOT_FOUND = 0x92;
-
-/** The writing side of aedes' client. */
-interface AedesWriter {
-  readonly version: number | null;
-  readonly _nextBatch: (error?: Error | null) => void;
-  waitForDrain(done: (error?: Error | null) => void): void;
-}
 
 /**
  * What a PUBREL releases. aedes looks for the packet id first and deletes it later, so of two PUBRELs that overlap the second one would
@@ -29,8 +23,7 @@ export class ReleaseIntake {
    */
   take(client: Client, messageId: number): Promise<object> {
     if (this.#store.incoming.release(client, messageId)) return Promise.resolve({});
-    const { version } = client as unknown as AedesWriter;
-    if (version !== 5) return Promise.reject(new Error('no such packet'));
+    if (client.version !== 5) return Promise.reject(new Error('no such packet'));
     // Behind the PUBCOMP of a PUBREL that came before and is being committed. A journal that cannot be written ends the broker.
     this.#store.commit().then(
       () => setImmediate(() => this.#answer(client, messageId)),
@@ -41,11 +34,9 @@ export class ReleaseIntake {
 
   #answer(client: Client, messageId: number): void {
     if (client.closed) return;
-    const aedes = client as unknown as AedesWriter;
     const pubcomp = { cmd: 'pubcomp', messageId, reasonCode: PACKET_IDENTIFIER_NOT_FOUND } as const;
     // A socket, or a stream of a WebSocket.
-    if (writeToStream(pubcomp, client.conn as never, { protocolVersion: 5 })) setImmediate(aedes._nextBatch, null);
-    else aedes.waitForDrain(aedes._nextBatch);
+    readNextAfterWrite(client, writeToStream(pubcomp, client.conn as never, { protocolVersion: 5 }));
   }
 
   /** An id left on disk after PUBCOMP would swallow the next publish that uses it. */

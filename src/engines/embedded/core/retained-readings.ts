@@ -2,7 +2,6 @@ import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
 import type { RetainedPacket, RetainedStore } from '../store/retained-store.ts';
 import type { Connection } from './connection.ts';
 import type { Faults } from './faults.ts';
-import { goOnReading, stopReading } from './packet-row.ts';
 
 /** Maximum of one slice; a larger message is a slice of its own. */
 const MAX_MESSAGES = 100;
@@ -89,7 +88,7 @@ export class RetainedReadings {
     const row = this.#rows.get(connection);
     if (row) {
       row.readings.push(reading);
-      if (row.readings.length === MAX_WAITING) stopReading(connection);
+      if (row.readings.length === MAX_WAITING) connection.stopReading();
       return;
     }
     const added = { connection, readings: [reading], isAway: false };
@@ -160,7 +159,7 @@ export class RetainedReadings {
     if (!this.#rows.has(connection)) return;
     if (isDone) {
       readings.shift();
-      if (readings.length === MAX_WAITING - 1) goOnReading(connection);
+      if (readings.length === MAX_WAITING - 1) connection.resumeReading();
     }
     if (readings.length > 0) this.#wait(row);
     else this.#end(row);
@@ -169,6 +168,6 @@ export class RetainedReadings {
   #end(row: Row): void {
     if (!this.#rows.delete(row.connection)) return;
     if (row.isAway) this.#away -= 1;
-    if (row.readings.length >= MAX_WAITING) goOnReading(row.connection);
+    if (row.readings.length >= MAX_WAITING) row.connection.resumeReading();
   }
 }

@@ -1,51 +1,32 @@
-import type { Readable } from 'node:stream';
 import type { Client } from 'aedes';
 import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
+import { isConnackSent, parserOf, readNext } from './aedes-internals.ts';
 import type { Connection } from './connection.ts';
+import { afterEachPacket, hasUnparsedBytes, missingBytes, takeUnparsedBytes } from './mqtt-packet-internals.ts';
 
-/** Bytes that are read at once, unless the rest of a large packet is longer. What there is no time for is put back into the socket. */
-const PIECE_BYTES = 16_384;
-
-interface AedesReading {
-  readonly conn: Readable;
-  readonly closed: boolean;
-  readonly connecting: boolean;
-  readonly connackSent: boolean;
-  readonly _nextBatch: () => void;
-  readonly _parser?: MqttParser;
-}
-
-/** mqtt-packet 9.0.2. */
-interface MqttParser {
-  /** The packet that is being read; its length is -1 between two packets. */
-  readonly packet: { readonly length: number };
-  /** Bytes that are not read yet. */
-  readonly _list: { readonly length: number; slice(): Buffer; consume(bytes: number): void };
-  parse(chunk: Buffer): number;
-  /** Emits the packet that was read. */
-  _newPacket(): boolean;
-}
+/** Maximum number of bytes of one read, unless the rest of a large packet is longer. */
+const MAX_READ_BYTES = 16_384;
 
 /**
- * Reads a connection in slices, in turn with the other connections of the broker: a slice ends with the first packet after `time` is
- * over. A client whose packets take long, such as messages that match thousands of filters, comes after clients that use little time,
- * and delays them by one packet. Unread bytes wait in the socket, so no packet is lost when the client closes the connection.
- * aedes 2.0.0-beta.1 handles all bytes that have arrived without a pause.
+ * Reads a connection in time slices, fairly with the other connections of the broker: a slice ends with the first packet after `time` is
+ * over. A client whose packets take long, such as messages that match thousands of filters, is read after clients that use little time,
+ * and delays them by one packet. Bytes that were not parsed return to the socket's buffer, so no packet is lost when the client closes
+ * the connection. aedes 2.0.0-beta.1 handles all bytes that have arrived without a pause.
  *
- * What follows CONNECT is read when CONNACK was sent: call the returned function then.
+ * The packets behind CONNECT are read after CONNACK was sent: call the returned function then.
  */
 export function readInSlices(client: Client, connection: Connection, time: ReadingTime): () => void {
-  const aedes = client as unknown as AedesReading;
-  const { conn, _parser: parser } = aedes;
+  const { conn } = client;
+  const parser = parserOf(client);
   if (!parser) return () => {};
   let isWaiting = false;
   let isParsing = false;
   let end = 0;
-  const isConnecting = () => aedes.connecting && !aedes.connackSent;
+  const isConnecting = () => client.connecting && !isConnackSent(client);
   const goOn = () => {
     isWaiting = false;
     // aedes reads when `readable` is emitted, which calls this function.
-    if (!aedes.closed && connection.fullRows === 0) aedes._nextBatch();
+    if (!client.closed && connection.readingStops === 0) readNext(client);
   };
   const wait = () => {
     isWaiting = true;
@@ -54,14 +35,14 @@ export function readInSlices(client: Client, connection: Connection, time: Readi
 
   const read = conn.read;
   conn.read = (size?: number) => {
-    // aedes reads with null, also when it has handled a packet while later ones are being parsed.
+    // aedes passes null. It also reads when it has handled a packet while later ones are being parsed.
     if (typeof size === 'number') return read.call(conn, size);
     if (isWaiting || isParsing || isConnecting()) return null;
     if (time.leftMs <= 0) {
       wait();
       return null;
     }
-    const bytes = Math.max(PIECE_BYTES, parser.packet.length - parser._list.length);
+    const bytes = Math.max(MAX_READ_BYTES, missingBytes(parser));
     if (conn.readableLength <= bytes) return read.call(conn);
     isWaiting = true;
     process.nextTick(goOn);
@@ -81,16 +62,10 @@ export function readInSlices(client: Client, connection: Connection, time: Readi
     }
   };
 
-  const newPacket = parser._newPacket;
-  parser._newPacket = () => {
-    newPacket.call(parser);
-    const { _list: list } = parser;
-    if (list.length === 0 || aedes.closed || (performance.now() < end && !isConnecting())) return true;
-    const rest = list.slice();
-    list.consume(rest.length);
-    conn.unshift(rest);
+  afterEachPacket(parser, () => {
+    if (!hasUnparsedBytes(parser) || client.closed || (performance.now() < end && !isConnecting())) return;
+    conn.unshift(takeUnparsedBytes(parser));
     if (!isWaiting && !isConnecting()) wait();
-    return true;
-  };
+  });
   return () => process.nextTick(goOn);
 }

@@ -1,7 +1,8 @@
 import type { Duplex } from 'node:stream';
 import type { BrokerLimits, QueueLimits } from '../limits.ts';
+import type { Emitter } from './aedes-internals.ts';
 import type { Connection } from './connection.ts';
-import { PublisherPace } from './publisher-pace.ts';
+import { PublisherBackpressure } from './publisher-backpressure.ts';
 
 /** Memory of one `write` that waits in a stream, beside its bytes. A PUBLISH is up to five of them. */
 const WRITE_BYTES = 128;
@@ -20,17 +21,6 @@ export interface SocketBudgetOptions {
 /** DROP: the message passes the client by and is counted. END: the connection ends; its session keeps the message. */
 export type Admittance = 'TAKE' | 'DROP' | 'END';
 
-export interface Emitter {
-  emit(packet: Emitted, done: (error?: Error | null) => void): unknown;
-}
-
-interface Emitted {
-  readonly topic: string;
-  readonly qos?: number;
-  readonly payload?: { readonly length: number };
-  readonly clientId?: string;
-}
-
 /**
  * Bounds the memory of live messages that subscribers have not taken from their sockets.
  *
@@ -39,7 +29,7 @@ interface Emitted {
  * more unsent than its fair share loses QoS 0; above `totalBytes` all clients lose QoS 0, and a client above its fair share that is
  * sent QoS 1 or 2 is disconnected.
  *
- * A publisher of large QoS 0 messages is paced, see `PublisherPace`; at QoS 1 and 2 acknowledgements do so.
+ * A publisher of large QoS 0 messages is paced, see `PublisherBackpressure`; at QoS 1 and 2 acknowledgements do so.
  */
 export class SocketBudget {
   readonly #options: SocketBudgetOptions;
@@ -131,8 +121,8 @@ export class SocketBudget {
   #paced(publisherId: string | undefined, bytes: number): (() => void) | null {
     const publisher = publisherId === undefined ? undefined : this.#options.connectionOf(publisherId);
     if (!publisher) return null;
-    publisher.pace ??= new PublisherPace(publisher);
-    return publisher.pace.began(bytes);
+    publisher.backpressure ??= new PublisherBackpressure(publisher);
+    return publisher.backpressure.began(bytes);
   }
 }
 

@@ -1,45 +1,44 @@
-import type { Connection } from './connection.ts';
-import { PacketRow } from './packet-row.ts';
+import { PacketQueue, type PausableReader } from './packet-queue.ts';
 
 /**
- * Keeps the publishes of one connection behind the SUBSCRIBEs that it sent before them. A subscription of a session that stays is
- * in effect only when it is safe, and aedes goes on with the next packet meanwhile: a client that subscribes and publishes at once
- * would miss its own message, or the answer to its request, which in Mosquitto it gets.
+ * Delays the publishes of one connection until the SUBSCRIBEs before them are in effect. A subscription of a persistent session is in
+ * effect when it is on disk, and aedes handles the next packet meanwhile. Without the delay, a client that subscribes and publishes
+ * immediately would miss its own message, or the response to its request. Mosquitto delivers it.
  */
 export class SubscribeOrder {
-  readonly #row: PacketRow;
+  readonly #queue: PacketQueue;
   readonly #pending = new Map<object, () => void>();
 
-  constructor(connection: Connection) {
-    this.#row = new PacketRow(connection);
+  constructor(reader: PausableReader) {
+    this.#queue = new PacketQueue(reader);
   }
 
-  /** aedes has come to a SUBSCRIBE, which is known by its list of subscriptions. */
+  /** aedes handles a SUBSCRIBE now, which is identified by its list of subscriptions. */
   began(subscriptions: object): void {
     this.#pending.set(
       subscriptions,
-      this.#row.add(0, () => {}),
+      this.#queue.add(0, () => {}),
     );
   }
 
-  /** Its subscriptions are in effect, or refused. */
+  /** The subscriptions are in effect, or refused. */
   settled(subscriptions: object): void {
     const settle = this.#pending.get(subscriptions);
     this.#pending.delete(subscriptions);
     settle?.();
   }
 
-  /** Whether a publish that comes now has to wait. */
+  /** Whether a publish that arrives now has to wait. */
   get isPending(): boolean {
-    return !this.#row.isEmpty;
+    return !this.#queue.isEmpty;
   }
 
-  /** Calls `run` for a publish of so many bytes, behind what came before it. */
+  /** Calls `run` for a publish of `bytes` bytes after the packets before it. */
   after(bytes: number, run: () => void): void {
-    this.#row.add(bytes, run)();
+    this.#queue.add(bytes, run)();
   }
 
-  /** The connection has ended, and aedes goes on with none of its SUBSCRIBEs: what it published before is still taken in. */
+  /** The connection has ended, and aedes completes none of its SUBSCRIBEs. The publishes behind them are still accepted. */
   end(): void {
     for (const subscriptions of [...this.#pending.keys()]) this.settled(subscriptions);
   }

@@ -1,8 +1,8 @@
 import type { Client } from 'aedes';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import { subscriptionsOf } from '../core/aedes-internals.ts';
 import type { BrokerCore } from '../core/broker-core.ts';
 import type { ClientRegistry } from '../core/client-registry.ts';
-import { subscriptionsOf } from '../core/connection.ts';
 import type { Session } from '../store/session.ts';
 import type { SessionStore } from '../store/session-store.ts';
 

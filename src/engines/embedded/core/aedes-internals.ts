@@ -1,0 +1,197 @@
+import type { Aedes, AedesPublishPacket, Client, Subscription } from 'aedes';
+import type { PacketParser } from './mqtt-packet-internals.ts';
+
+/**
+ * Members of aedes 2.0.0-beta.1 that its types do not declare, or declare as read-only. No other file touches them.
+ * `aedes-internals.test.ts` checks each of them against the installed package.
+ */
+interface BrokerInternals {
+  counter: number;
+  readonly mq: Emitter;
+  clients: object;
+  brokers: object;
+}
+
+interface ClientInternals {
+  subscriptions: Record<string, GrantedSubscription | undefined>;
+  duplicates: object;
+  clean: boolean;
+  sessionExpiryInterval: number;
+  connected: boolean;
+  readonly connackSent: boolean;
+  readonly deliverQoS: (packet: object, done: () => void) => void;
+  readonly waitForDrain: (done: Continue) => void;
+  readonly _parser?: PacketParser;
+  readonly _nextBatch: Continue;
+  _nextId: number;
+  _disconnected: boolean;
+}
+
+type Continue = (error?: Error | null) => void;
+
+/** The mqemitter through which aedes delivers messages. */
+export interface Emitter {
+  emit(packet: EmittedPacket, done: Continue): unknown;
+}
+
+export interface EmittedPacket {
+  readonly topic: string;
+  readonly qos?: number;
+  readonly payload?: { readonly length: number };
+  readonly clientId?: string;
+}
+
+export interface GrantedSubscription {
+  readonly qos: 0 | 1 | 2;
+  /** MQTT 5: subscription identifier, No Local and Retain As Published. */
+  readonly si?: number;
+  readonly nl?: boolean;
+  readonly rap?: boolean;
+}
+
+/** A subscription with the names that aedes and aedes-persistence give to the options. */
+export interface SubscriptionOptions {
+  readonly topic: string;
+  readonly qos: 0 | 1 | 2;
+  readonly rh: number;
+  readonly rap: boolean;
+  readonly nl: boolean;
+}
+
+const brokerOf = (aedes: Aedes): BrokerInternals => aedes as unknown as BrokerInternals;
+const internalsOf = (client: Client): ClientInternals => client as unknown as ClientInternals;
+const ignore = (): void => {};
+
+/**
+ * `mq`: aedes registers each granted topic filter at this emitter, with a function that sends to the subscriber. `Aedes.publish` emits
+ * a message after it has stored it.
+ */
+export const emitterOf = (aedes: Aedes): Emitter => brokerOf(aedes).mq;
+
+/**
+ * `counter`: aedes numbers each message with it. A client's `duplicates` remember the highest number that the client was sent, and
+ * aedes drops messages with a lower one.
+ */
+export function nextMessageNumber(aedes: Aedes): number {
+  const broker = brokerOf(aedes);
+  broker.counter += 1;
+  return broker.counter;
+}
+
+/**
+ * `clients` and `brokers`: aedes 2.0.0-beta.1 uses client and broker ids as keys of plain objects (GHSA-52qw-whmv-87c5, fixed in 1.2.0).
+ * A client called `constructor` would find an inherited member.
+ */
+export function useSafeBrokerTables(aedes: Aedes): void {
+  const broker = brokerOf(aedes);
+  broker.clients = Object.create(null);
+  broker.brokers = Object.create(null);
+}
+
+/** `subscriptions` and `duplicates`: the same for topic filters and broker ids. Call it before the client is read. */
+export function useSafeClientTables(client: Client): void {
+  const internals = internalsOf(client);
+  internals.subscriptions = Object.create(null);
+  internals.duplicates = Object.create(null);
+}
+
+/** `subscriptions`: the granted subscriptions of a connected client by topic filter. */
+export const subscriptionsOf = (client: Client): Readonly<Record<string, GrantedSubscription | undefined>> =>
+  internalsOf(client).subscriptions;
+
+/**
+ * `deliverQoS`: sends a message to the client. aedes drops a message that has a broker id and a number that is not higher than the last
+ * one, so the packet is sent without a broker id.
+ */
+export function sendMessage(client: Client, packet: object): void {
+  internalsOf(client).deliverQoS({ ...packet, brokerId: undefined }, ignore);
+}
+
+/** `_nextId`: the packet id that aedes gives to the next message of QoS 1 or 2, from 1 to 65,535. */
+export function takePacketId(client: Client): number {
+  const internals = internalsOf(client);
+  const packetId = internals._nextId;
+  internals._nextId = packetId >= 65_535 ? 1 : packetId + 1;
+  return packetId;
+}
+
+/** `_parser`: aedes parses with it what it reads from the stream. `null` if aedes has no such parser. */
+export function parserOf(client: Client): PacketParser | null {
+  const parser = internalsOf(client)._parser;
+  return typeof parser?.parse === 'function' ? parser : null;
+}
+
+/** `connackSent`: aedes sets it when CONNACK was written. Packets that are parsed before are queued in memory. */
+export const isConnackSent = (client: Client): boolean => internalsOf(client).connackSent;
+
+/**
+ * `connected`: aedes sets it when the queue of the session was sent, and sends DISCONNECT only to connected clients. This sets it as soon
+ * as CONNACK was sent.
+ */
+export function allowDisconnectPacket(client: Client): void {
+  const internals = internalsOf(client);
+  if (internals.connackSent) internals.connected = true;
+}
+
+/** `_disconnected`: aedes sets it when DISCONNECT arrives, and then does not publish the will. */
+export function discardWill(client: Client): void {
+  internalsOf(client)._disconnected = true;
+}
+
+/** `_nextBatch`: reads from the stream, parses and handles what has arrived. */
+export function readNext(client: Client): void {
+  internalsOf(client)._nextBatch();
+}
+
+/** `_nextBatch` is the listener of `readable`: aedes reads whenever bytes arrive, even while it handles earlier packets. */
+export function stopReadingStream(client: Client): void {
+  client.conn.off('readable', internalsOf(client)._nextBatch);
+}
+
+export function resumeReadingStream(client: Client): void {
+  if (!client.closed) client.conn.on('readable', internalsOf(client)._nextBatch);
+}
+
+/** `waitForDrain`: aedes waits with it when the stream is full, and closes the connection after `drainTimeout`. */
+export function readNextAfterWrite(client: Client, hasRoom: boolean): void {
+  const internals = internalsOf(client);
+  if (hasRoom) setImmediate(internals._nextBatch, null);
+  else internals.waitForDrain(internals._nextBatch);
+}
+
+/** MQTT 5: a Session Expiry Interval that never ends. */
+export const NEVER_EXPIRES = 0xffff_ffff;
+
+/**
+ * `clean` and `sessionExpiryInterval`: when an MQTT 5 connection ends, aedes deletes the queue of the session if `clean` is set, and
+ * otherwise starts a timer that ends the session. With `NEVER_EXPIRES` aedes starts no timer.
+ */
+export function setSessionEnd(client: Client, isClean: boolean): void {
+  const internals = internalsOf(client);
+  internals.clean = isClean;
+  internals.sessionExpiryInterval = isClean ? 0 : NEVER_EXPIRES;
+}
+
+/** Subscribes a client as if it had sent SUBSCRIBE, without SUBACK. The types of aedes know no properties here. */
+export function subscribeClient(
+  client: Client,
+  options: SubscriptionOptions,
+  identifier: number | undefined,
+  done: Continue,
+): void {
+  const properties = identifier === undefined ? {} : { properties: { subscriptionIdentifier: identifier } };
+  client.subscribe({ subscriptions: [options], ...properties } as never, done);
+}
+
+/** Unsubscribes a client as if it had sent UNSUBSCRIBE, without UNSUBACK. aedes expects names of filters, unlike its types. */
+export function unsubscribeClient(client: Client, filter: string, done: Continue): void {
+  client.unsubscribe([filter] as never, done);
+}
+
+/** `subscriptionIdentifier`: aedes copies the identifier of SUBSCRIBE to each subscription; restored subscriptions have it, too. */
+export const hasIdentifier = (subscription: Subscription): boolean =>
+  (subscription as { subscriptionIdentifier?: number }).subscriptionIdentifier !== undefined;
+
+/** `clientId`: the publisher. aedes compares it with the subscriber for No Local. */
+export const publisherOf = (packet: AedesPublishPacket): string | undefined =>
+  (packet as { clientId?: string }).clientId;

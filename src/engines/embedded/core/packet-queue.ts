@@ -1,0 +1,68 @@
+/** Beyond these limits nothing more is read of the connection. The packets of the current read, at most 64 KiB or one packet, are added. */
+const MAX_TASKS = 1_000;
+const MAX_BYTES = 1_048_576;
+
+/** The connection whose packets are queued. */
+export interface PausableReader {
+  stopReading(): void;
+  resumeReading(): void;
+}
+
+interface Task {
+  readonly bytes: number;
+  readonly run: () => void;
+  isReady: boolean;
+}
+
+/** Runs one task for each packet of a connection in the order of the packets. A task that is not ready delays those behind it. */
+export class PacketQueue {
+  readonly #reader: PausableReader;
+  #tasks: Task[] = [];
+  #bytes = 0;
+  #isRunning = false;
+  #isStopped = false;
+
+  constructor(reader: PausableReader) {
+    this.#reader = reader;
+  }
+
+  get isEmpty(): boolean {
+    return this.#tasks.length === 0;
+  }
+
+  /** `run` is called when the returned function was called, for this task and for all before it. */
+  add(bytes: number, run: () => void): () => void {
+    const task: Task = { bytes, run, isReady: false };
+    this.#tasks.push(task);
+    this.#bytes += bytes;
+    if (!this.#isStopped && this.#isFull()) {
+      this.#isStopped = true;
+      this.#reader.stopReading();
+    }
+    return () => {
+      task.isReady = true;
+      this.#advance();
+    };
+  }
+
+  #advance(): void {
+    // A task may resume reading, which calls this function again.
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    for (let first = this.#tasks[0]; first?.isReady; first = this.#tasks[0]) {
+      this.#tasks.shift();
+      this.#bytes -= first.bytes;
+      first.run();
+    }
+    this.#isRunning = false;
+    if (!this.#isStopped || this.#isFull()) return;
+    this.#isStopped = false;
+    this.#reader.resumeReading();
+  }
+
+  #isFull(): boolean {
+    // An empty queue must resume reading, however large its last packet was.
+    if (this.#tasks.length === 0) return false;
+    return this.#tasks.length >= MAX_TASKS || this.#bytes >= MAX_BYTES;
+  }
+}

@@ -1,0 +1,455 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Aedes, type AedesOptions, type Client } from 'aedes';
+import {
+  parser as createParser,
+  generate,
+  type IConnectPacket,
+  type IPublishPacket,
+  type Packet,
+  writeToStream,
+} from 'mqtt-packet';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  allowDisconnectPacket,
+  discardWill,
+  emitterOf,
+  hasIdentifier,
+  isConnackSent,
+  nextMessageNumber,
+  parserOf,
+  publisherOf,
+  readNext,
+  readNextAfterWrite,
+  resumeReadingStream,
+  sendMessage,
+  setSessionEnd,
+  stopReadingStream,
+  subscribeClient,
+  subscriptionsOf,
+  takePacketId,
+  unsubscribeClient,
+  useSafeBrokerTables,
+  useSafeClientTables,
+} from '../../../src/engines/embedded/core/aedes-internals.ts';
+import {
+  afterEachPacket,
+  disableNumberCache,
+  hasUnparsedBytes,
+  missingBytes,
+  type PacketParser,
+  packetLength,
+  refuseMalformedFields,
+  takeUnparsedBytes,
+  wasReadBeyondEnd,
+} from '../../../src/engines/embedded/core/mqtt-packet-internals.ts';
+import { rawClient } from './raw-client.ts';
+
+/** Each test fails if an upgrade of aedes or mqtt-packet removes a member that the broker uses, or changes what it does. */
+
+const message = (fields: Partial<IPublishPacket> = {}) =>
+  ({ cmd: 'publish', topic: 'a', payload: Buffer.from('x'), qos: 0, retain: false, dup: false, ...fields }) as const;
+const will = { topic: 'will', payload: Buffer.from('gone'), qos: 0, retain: false } as const;
+const options = { topic: 'a', qos: 1, rh: 0, rap: false, nl: false } as const;
+
+/** aedes as its package is, behind a TCP port. `connect` returns both sides of a connection of MQTT 5. */
+async function startAedes(given: AedesOptions = {}, onClient: (client: Client) => void = () => {}) {
+  const aedes = new Aedes(given);
+  useSafeBrokerTables(aedes);
+  await aedes.listen();
+  const server = createServer((socket) => {
+    const client = aedes.handle(socket);
+    useSafeClientTables(client);
+    onClient(client);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    server.close();
+    return new Promise<void>((resolve) => aedes.close(resolve));
+  });
+  const { port } = server.address() as { port: number };
+  const connect = async (fields: Partial<IConnectPacket> = {}, filter?: string) => {
+    const ready = new Promise<Client>((resolve) => void aedes.once('clientReady', resolve));
+    const [client, raw] = await Promise.all([ready, rawClient(port, fields, filter)]);
+    return { client, raw };
+  };
+  const publish = (fields: Partial<IPublishPacket> = {}) =>
+    new Promise<void>((resolve) => aedes.publish(message(fields), () => resolve()));
+  return { aedes, connect, publish };
+}
+
+const publishesOf = ({ packets }: { readonly packets: readonly Packet[] }) =>
+  packets.flatMap((packet) => (packet.cmd === 'publish' ? [packet] : []));
+
+describe('aedes', () => {
+  test('`mq` delivers a message to subscribers, and aedes publishes through it', async () => {
+    const { aedes, connect, publish } = await startAedes();
+    const { raw } = await connect({}, 'a');
+    const emitter = emitterOf(aedes);
+    await new Promise<void>((resolve) => void emitter.emit(message({ payload: 'emitted' }), () => resolve()));
+    const emitted: string[] = [];
+    const emit = emitter.emit.bind(emitter);
+    emitter.emit = (packet, done) => {
+      emitted.push(packet.topic);
+      return emit(packet, done);
+    };
+    await publish({ payload: 'published' });
+    await raw.until('publish', 2);
+    expect(publishesOf(raw).map(({ payload }) => String(payload))).toEqual(['emitted', 'published']);
+    expect(emitted).toContain('a');
+  });
+
+  test('`mq` throws for a topic with more than 100 levels', async () => {
+    const { aedes } = await startAedes();
+    const packet = message({ topic: Array(101).fill('a').join('/') });
+    expect(() => emitterOf(aedes).emit(packet, () => {})).toThrow('too many words');
+  });
+
+  test('`counter` numbers messages, and a client drops a message with a lower number', async () => {
+    const { aedes, connect, publish } = await startAedes();
+    const { raw } = await connect({}, 'a');
+    const before = nextMessageNumber(aedes);
+    await publish();
+    const after = nextMessageNumber(aedes);
+    expect(after).toBeGreaterThan(before + 1);
+    const send = (payload: string, brokerCounter: number) =>
+      new Promise<void>((resolve) => {
+        const packet = { ...message({ payload }), brokerId: aedes.id, brokerCounter };
+        emitterOf(aedes).emit(packet, () => resolve());
+      });
+    await send('sent', after);
+    await send('dropped', before);
+    await raw.settle();
+    expect(publishesOf(raw).map(({ payload }) => String(payload))).toEqual(['x', 'sent']);
+  });
+
+  test('`clients` and `brokers` are plain objects unless they are replaced', async () => {
+    type Tables = { readonly clients: object; readonly brokers: object };
+    const original = new Aedes() as unknown as Tables;
+    expect(Object.getPrototypeOf(original.clients)).toBe(Object.prototype);
+    expect(Object.getPrototypeOf(original.brokers)).toBe(Object.prototype);
+    const { aedes, connect } = await startAedes();
+    await connect({ clientId: 'constructor' });
+    const { clients, brokers } = aedes as unknown as Tables;
+    expect(Object.keys(clients)).toEqual(['constructor']);
+    expect(Object.keys(brokers)).toEqual([]);
+    expect(Object.getPrototypeOf(brokers)).toBe(null);
+  });
+
+  test('`subscriptions` has what was granted, also for the filter `__proto__`', async () => {
+    const { connect } = await startAedes();
+    const { client, raw } = await connect({}, '__proto__');
+    raw.send({
+      cmd: 'subscribe',
+      messageId: 2,
+      subscriptions: [{ ...options, nl: true, rap: true }],
+      properties: { subscriptionIdentifier: 7 },
+    });
+    await raw.until('suback', 2);
+    expect(Object.keys(subscriptionsOf(client))).toEqual(['__proto__', 'a']);
+    expect(Object.values(subscriptionsOf(client))[0]).toMatchObject({ qos: 2 });
+    expect(subscriptionsOf(client).a).toMatchObject({ qos: 1, si: 7, nl: true, rap: true });
+  });
+
+  test('`duplicates` has the number of the last message of each broker', async () => {
+    const { aedes, connect, publish } = await startAedes();
+    const { client, raw } = await connect({}, 'a');
+    await publish();
+    await raw.until('publish', 1);
+    const { duplicates } = client as unknown as { readonly duplicates: Record<string, number> };
+    expect(duplicates).toEqual(Object.assign(Object.create(null), { [aedes.id]: expect.any(Number) }));
+  });
+
+  test('`deliverQoS` sends a message, also one with an earlier number', async () => {
+    const { aedes, connect, publish } = await startAedes();
+    const { client, raw } = await connect({}, 'a');
+    await publish();
+    for (const qos of [0, 1, 2] as const) {
+      sendMessage(client, { ...message({ topic: `qos/${qos}`, qos }), brokerId: aedes.id, brokerCounter: 1 });
+    }
+    await raw.until('publish', 4);
+    expect(publishesOf(raw).map(({ topic, qos }) => `${topic} ${qos}`)).toEqual([
+      'a 0',
+      'qos/0 0',
+      'qos/1 1',
+      'qos/2 2',
+    ]);
+  });
+
+  test('`_nextId` is the packet id of the next message, and 1 follows 65,535', async () => {
+    const { connect, publish } = await startAedes();
+    const { client, raw } = await connect({}, 'a');
+    while (takePacketId(client) !== 65_534) {}
+    await publish({ qos: 1 });
+    await publish({ qos: 1 });
+    await raw.until('publish', 2);
+    expect(publishesOf(raw).map(({ messageId }) => messageId)).toEqual([65_535, 1]);
+    expect(takePacketId(client)).toBe(2);
+  });
+
+  test('`_parser` parses what the client sends', async () => {
+    const { connect } = await startAedes();
+    const { client, raw } = await connect();
+    const commands: string[] = [];
+    parserOf(client)?.on('packet', ({ cmd }) => commands.push(cmd));
+    await raw.settle();
+    expect(commands).toEqual(['pingreq']);
+    expect(parserOf({} as Client)).toBe(null);
+  });
+
+  test('`connackSent` is set after CONNACK was written', async () => {
+    const seen: boolean[] = [];
+    const { aedes, connect } = await startAedes();
+    aedes.on('client', (client) => seen.push(isConnackSent(client)));
+    aedes.on('clientReady', (client) => seen.push(isConnackSent(client)));
+    const { client } = await connect();
+    expect(seen).toEqual([false, true]);
+    expect(client.connecting).toBe(false);
+  });
+
+  test('`connected` decides whether aedes sends DISCONNECT', async () => {
+    const { connect } = await startAedes();
+    const commands: string[][] = [];
+    for (const isAllowed of [false, true]) {
+      const { client, raw } = await connect();
+      expect(client.connected).toBe(true);
+      Object.assign(client, { connected: false });
+      if (isAllowed) allowDisconnectPacket(client);
+      client.disconnect({ reasonCode: 0x98 });
+      await raw.closed;
+      commands.push(raw.packets.map(({ cmd }) => cmd));
+    }
+    expect(commands).toEqual([['connack'], ['connack', 'disconnect']]);
+  });
+
+  test('`_disconnected` decides whether the will is published', async () => {
+    const { aedes, connect } = await startAedes();
+    const { raw: watcher } = await connect({ clientId: 'watcher' }, 'will');
+    for (const payload of ['published', 'discarded', 'published, too']) {
+      const { client, raw } = await connect({ clientId: payload, will: { ...will, payload: Buffer.from(payload) } });
+      const gone = once(aedes, 'clientDisconnect');
+      if (payload === 'discarded') discardWill(client);
+      client.close();
+      await Promise.all([gone, raw.closed]);
+    }
+    await watcher.until('publish', 2);
+    expect(publishesOf(watcher).map(({ payload }) => String(payload))).toEqual(['published', 'published, too']);
+  });
+
+  test('`_nextBatch` reads the stream, and is its listener of `readable`', async () => {
+    const { connect } = await startAedes();
+    const { client, raw } = await connect();
+    stopReadingStream(client);
+    const arrived = once(client.conn, 'readable');
+    raw.send({ cmd: 'pingreq' });
+    await arrived;
+    await turn();
+    expect(client.conn.readableLength).toBe(2);
+    readNext(client);
+    await raw.until('pingresp', 1);
+    resumeReadingStream(client);
+    await raw.settle();
+    expect(raw.count('pingresp')).toBe(2);
+  });
+
+  test('`waitForDrain` reads again when the stream is drained', async () => {
+    const { connect } = await startAedes();
+    const { client, raw } = await connect();
+    stopReadingStream(client);
+    for (const hasRoom of [true, false]) {
+      const arrived = once(client.conn, 'readable');
+      raw.send({ cmd: 'pingreq' });
+      await arrived;
+      readNextAfterWrite(client, hasRoom);
+      await turn();
+      await turn();
+      expect(client.conn.readableLength).toBe(hasRoom ? 0 : 2);
+    }
+    client.conn.emit('drain');
+    await raw.until('pingresp', 2);
+  });
+
+  test('`waitForDrain` closes the connection after `drainTimeout`', async () => {
+    const { connect } = await startAedes({ drainTimeout: 20 });
+    const { client, raw } = await connect();
+    readNextAfterWrite(client, false);
+    await raw.closed;
+    expect(client.closed).toBe(true);
+  });
+
+  test('`clean` and `sessionExpiryInterval` decide whether the session ends with the connection', async () => {
+    const { aedes, connect } = await startAedes();
+    const isPresent: boolean[] = [];
+    for (const isClean of [false, true]) {
+      const { client, raw } = await connect();
+      setSessionEnd(client, false);
+      raw.send({ cmd: 'subscribe', messageId: 1, subscriptions: [options] });
+      await raw.until('suback', 1);
+      setSessionEnd(client, isClean);
+      const gone = once(aedes, 'clientDisconnect');
+      await raw.leave();
+      await gone;
+      const { raw: next } = await connect({ clean: false });
+      const [connack] = next.packets;
+      isPresent.push(connack?.cmd === 'connack' && connack.sessionPresent);
+      await next.leave();
+    }
+    expect(isPresent).toEqual([true, false]);
+  });
+
+  test('`subscribe` and `unsubscribe` take a subscription identifier and the name of a filter', async () => {
+    const { connect, publish } = await startAedes();
+    const { client, raw } = await connect();
+    await new Promise<unknown>((resolve) => subscribeClient(client, options, 5, resolve));
+    await publish({ payload: 'subscribed' });
+    await new Promise<unknown>((resolve) => unsubscribeClient(client, 'a', resolve));
+    await publish({ payload: 'unsubscribed' });
+    await raw.settle();
+    expect(publishesOf(raw)).toMatchObject([{ topic: 'a', properties: { subscriptionIdentifier: 5 } }]);
+    expect(raw.packets.map(({ cmd }) => cmd)).toEqual(['connack', 'publish', 'pingresp']);
+  });
+
+  test('`subscriptionIdentifier` is on the subscriptions that aedes asks about', async () => {
+    const seen: boolean[] = [];
+    const authorizeSubscribe: AedesOptions['authorizeSubscribe'] = (_client, subscription, done) => {
+      seen.push(hasIdentifier(subscription));
+      done(null, subscription);
+    };
+    const { connect } = await startAedes({ authorizeSubscribe });
+    const { raw } = await connect({}, 'b');
+    const properties = { subscriptionIdentifier: 5 };
+    raw.send({ cmd: 'subscribe', messageId: 2, subscriptions: [options], properties });
+    await raw.until('suback', 2);
+    expect(seen).toEqual([false, true]);
+  });
+
+  test('`clientId` of a message is its publisher', async () => {
+    const seen: unknown[] = [];
+    const authorizeForward: AedesOptions['authorizeForward'] = (_client, packet) => {
+      if (packet.topic === 'a') seen.push(publisherOf(packet));
+      return packet;
+    };
+    const { connect, publish } = await startAedes({ authorizeForward });
+    const { raw } = await connect({ clientId: 'subscriber' }, 'a');
+    const { raw: publisher } = await connect({ clientId: 'publisher' });
+    publisher.send(message());
+    await raw.until('publish', 1);
+    await publish();
+    await raw.until('publish', 2);
+    expect(seen).toEqual(['publisher', undefined]);
+  });
+});
+
+/** Parses bytes that are sent in one piece. Returns the packets, and the messages of the errors. */
+function parse(bytes: Buffer, isGuarded = true) {
+  const parser = createParser({ protocolVersion: 5 }) as unknown as PacketParser;
+  if (isGuarded) refuseMalformedFields(parser);
+  const packets: Packet[] = [];
+  const errors: string[] = [];
+  parser.on('packet', (packet) => packets.push(packet as Packet));
+  parser.on('error', (error) => errors.push(error.message));
+  parser.parse(bytes);
+  return { packets, errors };
+}
+
+const newParser = () => createParser({ protocolVersion: 5 }) as unknown as PacketParser;
+const bytesOf = (packet: Packet) => generate(packet, { protocolVersion: 5 });
+const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
+const PINGREQ = bytesOf({ cmd: 'pingreq' });
+
+describe('mqtt-packet', () => {
+  test('`packet.length` is the length of the packet that is being parsed, and -1 between two packets', () => {
+    const parser = newParser();
+    expect(packetLength(parser)).toBe(-1);
+    const bytes = bytesOf(message({ payload: Buffer.alloc(500) }));
+    parser.parse(bytes.subarray(0, 50));
+    expect(packetLength(parser)).toBe(bytes.length - 3);
+    parser.parse(bytes.subarray(50));
+    expect(packetLength(parser)).toBe(-1);
+  });
+
+  test('`_list` has the bytes that are not parsed yet', () => {
+    const parser = newParser();
+    const bytes = bytesOf(message({ payload: Buffer.alloc(500) }));
+    parser.parse(bytes.subarray(0, 50));
+    expect(missingBytes(parser)).toBe(bytes.length - 50);
+    expect(hasUnparsedBytes(parser)).toBe(true);
+    expect(takeUnparsedBytes(parser)).toEqual(bytes.subarray(3, 50));
+    expect(hasUnparsedBytes(parser)).toBe(false);
+    expect(missingBytes(parser)).toBe(bytes.length - 3);
+    const packets: string[] = [];
+    parser.on('packet', ({ cmd }) => packets.push(cmd));
+    parser.parse(bytes.subarray(3));
+    expect(packets).toEqual(['publish']);
+  });
+
+  test('`_pos` shows that a field was read from the next packet', () => {
+    // A PUBACK that ends in the middle of its packet id.
+    for (const [bytes, isBeyond] of [
+      [hex('40 01 00'), true],
+      [bytesOf({ cmd: 'puback', messageId: 1 }), false],
+    ] as const) {
+      const parser = newParser();
+      const seen: boolean[] = [];
+      parser.on('packet', () => seen.push(wasReadBeyondEnd(parser)));
+      parser.on('error', () => {});
+      parser.parse(Buffer.concat([bytes, PINGREQ, PINGREQ]));
+      expect(seen[0]).toBe(isBeyond);
+    }
+  });
+
+  test('`_newPacket` emits a packet, and the listener is called after it', () => {
+    const parser = newParser();
+    const seen: string[] = [];
+    parser.on('packet', ({ cmd }) => seen.push(cmd));
+    afterEachPacket(parser, () => seen.push(`rest: ${hasUnparsedBytes(parser)}`));
+    parser.parse(Buffer.concat([bytesOf(message()), PINGREQ]));
+    expect(seen).toEqual(['publish', 'rest: true', 'pingreq', 'rest: false']);
+  });
+
+  test('`_parseString` accepts ill-formed UTF-8 and NUL unless it is replaced', () => {
+    for (const topic of ['61 ff', '61 00', 'c0 80', 'ed a0 80']) {
+      const { length } = hex(topic);
+      const bytes = Buffer.concat([Buffer.of(0x30, length + 3, 0, length), hex(topic), hex('00')]);
+      expect(parse(bytes, false)).toMatchObject({ packets: [{ cmd: 'publish' }], errors: [] });
+      expect(parse(bytes).errors).toContain('a string is not valid UTF-8');
+    }
+    const valid = message({ topic: 'a\ufffd€' });
+    expect(parse(bytesOf(valid))).toMatchObject({ packets: [{ topic: valid.topic }], errors: [] });
+  });
+
+  test('`_parseProperties` and `_parseVarByteNum` accept repeated and incomplete properties unless they are replaced', () => {
+    // Content Type twice; Response Topic and Message Expiry Interval without a value.
+    for (const properties of ['03 0001 78 03 0001 79', '08', '02']) {
+      const { length } = hex(properties);
+      const bytes = Buffer.concat([Buffer.of(0x30, length + 4), hex('0001 61'), Buffer.of(length), hex(properties)]);
+      expect(parse(bytes, false)).toMatchObject({ packets: [{ cmd: 'publish' }], errors: [] });
+      expect(parse(bytes).errors).toEqual(['a property is incomplete or occurs twice']);
+    }
+    const properties = { contentType: 'x', userProperties: { a: ['1', '2'] }, payloadFormatIndicator: false };
+    const valid = parse(bytesOf(message({ properties })));
+    expect(valid).toMatchObject({ packets: [{ properties: { contentType: 'x', payloadFormatIndicator: false } }] });
+    expect(valid.errors).toEqual([]);
+  });
+
+  test('`cacheNumbers` keeps a buffer for each number of two bytes unless it is disabled', () => {
+    const { cacheNumbers } = writeToStream as unknown as { cacheNumbers: boolean };
+    expect(Object.getOwnPropertyDescriptor(writeToStream, 'cacheNumbers')?.set).toBeTypeOf('function');
+    expect(cacheNumbers).toBe(true);
+    disableNumberCache();
+    expect(writeToStream).toMatchObject({ cacheNumbers: false });
+    expect(bytesOf(message({ qos: 1, messageId: 65_535 }))).toEqual(hex('32 07 0001 61 ffff 00 78'));
+  });
+
+  test('`error` is set by an unknown property, which is reported once', () => {
+    expect(parse(hex('30 06 0001 61 02 7f 00')).errors).toEqual(['Unknown property']);
+  });
+
+  test('`_parseDisconnect` reads a missing reason code from the next packet unless it is replaced', () => {
+    const bytes = Buffer.concat([hex('e0 00'), PINGREQ]);
+    expect(parse(bytes, false).errors).not.toEqual([]);
+    expect(parse(bytes)).toMatchObject({ packets: [{ cmd: 'disconnect', reasonCode: 0 }, { cmd: 'pingreq' }] });
+    expect(parse(hex('e0 01 04'))).toMatchObject({ packets: [{ cmd: 'disconnect', reasonCode: 4 }], errors: [] });
+  });
+});
