@@ -77,7 +77,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const limits = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS };
     const registry = new ClientRegistry(store.sessions);
     const control: ControlServer = new ControlServer({
-      publish: (topic, payload) => core.own.publish(topic, payload),
+      publish: (topic, payload) => core.publisher.publish(topic, payload),
       onBug: (error, command) => hooks.onProblem(`the command ${command.slice(0, 100)} failed`, error),
     });
     let topics: EmbeddedTopics | null = null;

@@ -20,12 +20,12 @@ test('who waits for the end of a connection and gives up leaves nothing behind',
   });
   const before = socket.listenerCount('close');
   const told: string[] = [];
-  for (let round = 0; round < 20; round++) connection.onGone(() => told.push('gave up'))();
+  for (let round = 0; round < 20; round++) connection.onClosed(() => told.push('gave up'))();
   expect(socket.listenerCount('close')).toBe(before);
-  connection.onGone(() => told.push('waits'));
+  connection.onClosed(() => told.push('waits'));
   client.destroy();
   socket.resume();
-  await connection.gone();
-  connection.onGone(() => told.push('late'));
+  await connection.whenClosed();
+  connection.onClosed(() => told.push('late'));
   expect(told).toEqual(['waits', 'late']);
 });

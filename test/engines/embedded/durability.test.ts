@@ -40,7 +40,7 @@ test('kill -9 at random moments loses no acknowledged message, retained message 
     let [stored, joined] = [0, 0];
     let progressed = () => {};
     /** However busy the machine is, the kill comes in the midst of work. */
-    const underWay = new Promise<void>((resolve) => {
+    const inFlight = new Promise<void>((resolve) => {
       progressed = () => {
         if (stored >= 2 && joined >= 2) resolve();
       };
@@ -74,7 +74,7 @@ test('kill -9 at random moments loses no acknowledged message, retained message 
         await whileAlive(client.endAsync());
       }
     })();
-    await underWay;
+    await inFlight;
     await delay(Math.random() * 300);
     await process.kill();
     running = false;

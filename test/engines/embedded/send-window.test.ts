@@ -37,16 +37,16 @@ class Receiver {
     this.#raw = raw;
     const earlier = new Set(this.received);
     const here = new Set<string>();
-    const underWay = new Set<number>();
+    const inFlight = new Set<number>();
     raw.each((packet) => {
-      if (packet.cmd === 'publish') this.#take(packet, { earlier, here, underWay });
+      if (packet.cmd === 'publish') this.#take(packet, { earlier, here, inFlight });
       if (packet.cmd === 'pubrel') this.#unreleased.delete(packet.messageId ?? 0);
       const answer = answerTo(packet);
       if (!answer) return;
       this.#waiting += 1;
       later(this.#turns(), () => {
         this.#waiting -= 1;
-        if (answer.cmd !== 'pubrec') underWay.delete(answer.messageId ?? 0);
+        if (answer.cmd !== 'pubrec') inFlight.delete(answer.messageId ?? 0);
         raw.send(answer);
         this.#check();
       });
@@ -70,15 +70,15 @@ class Receiver {
     await this.#raw?.settle();
   }
 
-  #take({ qos, dup, payload, messageId = 0 }: IPublishPacket, { earlier, here, underWay }: Taken): void {
+  #take({ qos, dup, payload, messageId = 0 }: IPublishPacket, { earlier, here, inFlight }: Taken): void {
     const text = payload.toString();
     const about = `${text}, QoS ${qos}, packet id ${messageId}`;
     if (here.has(text)) this.wrong.push(`twice on one connection: ${about}`);
     here.add(text);
     if (earlier.has(text) && !dup) this.wrong.push(`again without the flag: ${about}`);
-    if (underWay.has(messageId)) this.wrong.push(`packet id in use: ${about}`);
-    underWay.add(messageId);
-    if (underWay.size > Math.min(this.#receiveMaximum, LARGEST_WINDOW)) this.wrong.push(`too many at a time: ${about}`);
+    if (inFlight.has(messageId)) this.wrong.push(`packet id in use: ${about}`);
+    inFlight.add(messageId);
+    if (inFlight.size > Math.min(this.#receiveMaximum, LARGEST_WINDOW)) this.wrong.push(`too many at a time: ${about}`);
     const unreleased = this.#unreleased.get(messageId);
     if (unreleased !== undefined && unreleased !== text) this.wrong.push(`swallowed by ${unreleased}: ${about}`);
     if (unreleased === undefined) this.received.push(text);
@@ -89,7 +89,7 @@ class Receiver {
 interface Taken {
   readonly earlier: ReadonlySet<string>;
   readonly here: Set<string>;
-  readonly underWay: Set<number>;
+  readonly inFlight: Set<number>;
 }
 
 function answerTo({ cmd, messageId, ...rest }: Packet): Packet | null {

@@ -170,7 +170,7 @@ test('queues of many sessions together hold as much memory as the bound says, al
 test('what clients without a session may not be sent yet has one bound for all of them, and is free again when they have gone', async () => {
   const { port, registry } = await startTappedCore(undefined, { totalBytes: 1_000_000 });
   const publisher = await connect(port);
-  const held = () => ['a', 'b'].reduce((sum, id) => sum + (registry.connection(id)?.window?.heldBytes ?? 0), 0);
+  const held = () => ['a', 'b'].reduce((sum, id) => sum + (registry.connection(id)?.window?.queuedBytes ?? 0), 0);
   const dropped = () => ['a', 'b'].reduce((sum, id) => sum + (registry.connection(id)?.window?.dropped ?? 0), 0);
   for (let round = 0; round < 2; round += 1) {
     const properties = { receiveMaximum: 1 };

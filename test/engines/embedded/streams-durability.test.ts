@@ -34,9 +34,9 @@ test('kill -9 at random moments: streams are kept, and they have every message t
     const { port, whileAlive } = process;
     const will = { topic: 'will', payload: Buffer.from(`gone ${round}`), qos: 1, retain: false } as const;
     await connect(port, { clientId: 'leaving', will });
-    let underWay = () => {};
+    let inFlight = () => {};
     const enough = new Promise<void>((resolve) => {
-      underWay = resolve;
+      inFlight = resolve;
     });
     // Several at a time, so that some are always on their way when the broker ends.
     const publishing = [1, 2].flatMap((qos) =>
@@ -49,7 +49,7 @@ test('kill -9 at random moments: streams are kept, and they have every message t
           const sent = await whileAlive(publisher.publishAsync(`in/${lane}`, text, { qos: qos as 1 | 2 }));
           if (!sent) return;
           acknowledged[qos - 1]?.push(text);
-          if (index >= 3 + Math.random() * 10) underWay();
+          if (index >= 3 + Math.random() * 10) inFlight();
         }
       }),
     );

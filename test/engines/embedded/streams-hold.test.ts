@@ -110,8 +110,8 @@ test('what is retained, wills and what the broker publishes are live messages; w
   const away = await connect(port, { protocolVersion: 5, properties: { sessionExpiryInterval: 60 }, will: later });
   away.stream.destroy();
   await until(5);
-  void core.own.publish('own', 'by the broker', { qos: 1 });
-  void core.own.publish('$SYS/x', 'by the broker');
+  void core.publisher.publish('own', 'by the broker', { qos: 1 });
+  void core.publisher.publish('$SYS/x', 'by the broker');
   await until(6);
   expect(told.map(({ text, qos }) => `${text} ${qos}`)).toEqual([
     'retained 0 0',
@@ -229,7 +229,7 @@ test('while paused, publishers of what matches wait and stop being read; others,
   expect(bytes).toBe(total * 10_000 + 3 + 2 + 3);
   publisher.send(publish('free', 'x', 1, 1));
   await publisher.until('puback', 1);
-  expect(registry.connection('publisher')?.held?.isEmpty).toBe(true);
+  expect(registry.connection('publisher')?.delayedAcks?.isEmpty).toBe(true);
 });
 
 test('closing does not wait for what is held, and tells nobody that it was taken; a publisher that left is no matter', async () => {

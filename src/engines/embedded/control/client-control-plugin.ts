@@ -4,7 +4,7 @@ import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { requiredText, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { ClientControl, ControlOutcome } from '../core/client-control.ts';
-import type { GivenSubscription } from '../core/subscribe-away.ts';
+import type { RequestedSubscription } from '../core/offline-subscribe.ts';
 import { topicFilterProblem } from '../topic-rules.ts';
 
 /** MQTT 5, 3.8.2.1.2. */
@@ -88,7 +88,7 @@ function problemHere(filter: string): string | null {
   return /\p{Cs}/u.test(filter) ? 'not valid UTF-8' : null;
 }
 
-function givenBy(command: ControlCommand): GivenSubscription {
+function givenBy(command: ControlCommand): RequestedSubscription {
   const filter = filterOf(command);
   const qos = fieldOf(command, 'qos');
   if (qos !== 0 && qos !== 1 && qos !== 2) throw new ControlRefusal('Invalid/missing qos');

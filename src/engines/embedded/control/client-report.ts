@@ -124,7 +124,7 @@ export class ClientReport {
 
   #queuesOut(session: Session | undefined, connection: Connection | undefined): ClientQueues {
     const { offlineMessages, onlineMessages, sessionBytes } = this.#options.limits;
-    const held = connection?.window?.heldBytes ?? 0;
+    const held = connection?.window?.queuedBytes ?? 0;
     return {
       messagesOut: waitingOf(session, connection),
       messagesMax: connection ? onlineMessages : offlineMessages,
@@ -139,14 +139,14 @@ export class ClientReport {
     const { incoming, limits } = this.#options;
     const messagesInMax = limits.maxIncoming;
     const messagesOutMax = connection?.window?.size ?? limits.onlineMessages;
-    const { pendingQos2 = 0, pendingQos2Bytes = 0, underWay } = connection ?? {};
+    const { pendingQos2 = 0, pendingQos2Bytes = 0, inFlight } = connection ?? {};
     return {
       messagesIn: incoming.count(clientId) - pendingQos2,
       messagesInMax,
       bytesIn: incoming.bytes(clientId) - pendingQos2Bytes,
-      messagesOut: (session?.sentMessages ?? 0) + (underWay?.count ?? 0),
+      messagesOut: (session?.sentMessages ?? 0) + (inFlight?.count ?? 0),
       messagesOutMax,
-      bytesOut: (session?.sentBytes ?? 0) + (underWay?.bytes ?? 0),
+      bytesOut: (session?.sentBytes ?? 0) + (inFlight?.bytes ?? 0),
       messagesMax: messagesInMax + messagesOutMax,
       bytesMax: session ? limits.sessionBytes : 0,
     };
@@ -156,7 +156,7 @@ export class ClientReport {
 const versionName = (level: number): 'v3.1' | 'v3.1.1' | 'v5' => (level === 3 ? 'v3.1' : level === 5 ? 'v5' : 'v3.1.1');
 
 const waitingOf = (session: Session | undefined, connection: Connection | undefined): number =>
-  (session ? session.queue.size - session.sentMessages : 0) + (connection?.window?.held ?? 0);
+  (session ? session.queue.size - session.sentMessages : 0) + (connection?.window?.queued ?? 0);
 
 function subscriptionsIn(connection: Connection | undefined, session: Session | undefined) {
   if (connection?.client) {

@@ -46,7 +46,7 @@ export class SysStatistics {
     this.#tell('clients/total', connected + offline);
     this.#tell('clients/maximum', registry.maximumConnected);
     this.#tell('messages/received', totals.packetsIn);
-    this.#tell('messages/sent', totals.delivered + totals.answers);
+    this.#tell('messages/sent', totals.delivered + totals.responses);
     this.#tell('publish/messages/received', totals.published);
     this.#tell('publish/messages/sent', totals.delivered);
     this.#tell('publish/messages/dropped', queues.dropped + core.droppedDeliveries + core.refusedPublishes);
@@ -66,6 +66,6 @@ export class SysStatistics {
     const text = String(value);
     if (this.#told.get(name) === text) return;
     this.#told.set(name, text);
-    void this.#options.core.own.publish(`$SYS/broker/${name}`, text, { retain: true });
+    void this.#options.core.publisher.publish(`$SYS/broker/${name}`, text, { retain: true });
   }
 }

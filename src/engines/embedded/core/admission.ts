@@ -11,10 +11,10 @@ import { NEVER_EXPIRES, setSessionEnd, subscriptionsOf } from './aedes-internals
 import type { ClientRegistry } from './client-registry.ts';
 import type { RefusalReason } from './connect-refusal.ts';
 import { type Connection, SESSION_TAKEN_OVER } from './connection.ts';
-import { type HeldBytes, SendWindow } from './send-window.ts';
+import { type ByteBudget, SendWindow } from './send-window.ts';
 import { willProperties } from './will-properties.ts';
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly store: BrokerStore;
   readonly registry: ClientRegistry;
   readonly access: AccessControl;
@@ -22,24 +22,25 @@ export interface AdmissionOptions {
     BrokerLimits,
     'maxConnections' | 'maxSessions' | 'maxFilters' | 'maxFilterWeight' | 'maxTotalFilterWeight'
   >;
-  /** A client that was away is let in, before its session is looked at. */
+  /** Called when a client is admitted, before its session is opened. */
   readonly onReturn: (clientId: string, connection: Connection) => void;
 }
 
 /**
- * What a client may have of the broker: a connection, a session, topic filters. Access control decides who may, the limits how
- * many; a client beyond a limit is refused, those that are in stay. A client id that is connected already is taken over.
+ * Admits clients and their subscriptions according to access control and the limits of connections, sessions and topic
+ * filters. A client beyond a limit is refused; admitted clients stay. A new connection takes over the session of a
+ * connected client id.
  */
 export class Admission {
   readonly #options: AdmissionOptions;
-  /** Of the filters of connections whose session ends with them; those of other sessions the store knows. */
+  /** Weight of the filters of connections with a clean session. The store has the weight of persistent sessions. */
   #filterWeight = 0;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
   }
 
-  /** Why the client is not let in; `null` if it is: then a session that is to stay is on disk. */
+  /** Returns why the client is refused; `null` if it is admitted. A persistent session is on disk then. */
   async admit(
     client: Client,
     connection: Connection,
@@ -56,18 +57,18 @@ export class Admission {
     const verdict = await access.authenticate({ clientId, username, password, network, isWanted });
     if (verdict !== 'ACCEPTED') return isWanted() ? REFUSALS[verdict] : 'closed';
     if (connection.will?.topic.startsWith('$CONTROL/')) return 'will';
-    // aedes takes over too, but later, when the old connection would delete the new one's will.
+    // aedes would close the old connection later, which would delete the will of the new connection.
     const older = registry.connection(clientId);
-    await older?.end(SESSION_TAKEN_OVER);
+    await older?.disconnect(SESSION_TAKEN_OVER);
     if (older?.isClean) store.incoming.clear(clientId);
-    // MQTT 5: the connection had taken up a session that was to end with it.
+    // MQTT 5: the old connection had resumed a session that ends with it.
     const isOver = older?.expirySeconds === 0 && store.endSession(clientId);
     const hasSession = registry.session(clientId) !== undefined;
-    // MQTT 5: an earlier session goes on although this connection wants none that outlives it.
+    // MQTT 5: the connection resumes an earlier session although its own Session Expiry Interval is 0.
     if (hasSession && !connection.isCleanStart) connection.isClean = false;
     const isNewSession = !connection.isClean && !hasSession;
     if (isNewSession && store.sessions.count >= limits.maxSessions) return 'sessions';
-    // Disconnected meanwhile, perhaps because its account was changed.
+    // The connection was closed meanwhile, for example because its account was changed.
     if (connection.isClosed || client.closed) return 'closed';
     connection.identity = { clientId, username: username ?? null };
     connection.connectedAt = Date.now();
@@ -87,8 +88,8 @@ export class Admission {
   }
 
   /**
-   * A session that returns loses the subscriptions that it may not have any more, for good: what stays in the store has messages
-   * queued for it. Mosquitto does so since 2.0.12; 2.0.11 leaves them.
+   * Removes forbidden subscriptions from a resumed session, as Mosquitto does since 2.0.12. Messages would be queued
+   * for them.
    */
   #dropForbidden(identity: Identity): void {
     const { access, store } = this.#options;
@@ -98,15 +99,15 @@ export class Admission {
     }
   }
 
-  /** The reason why a client with these filters may not subscribe to `filter`; `null` if it may. */
-  refusal(identity: Identity, filter: string, held: HeldFilters): FilterRefusal | null {
+  /** Returns why a client with this filter usage may not subscribe to `filter`; `null` if it may. */
+  refusal(identity: Identity, filter: string, usage: FilterUsage): FilterRefusal | null {
     const { access } = this.#options;
     if (filter.startsWith('$share/') || filter.startsWith(NOWHERE)) return 'FORBIDDEN';
-    if (!held.isAmong && this.#isTooMuch(filter, held)) return 'TOO_MANY';
+    if (!usage.isSubscribed && this.#exceedsLimit(filter, usage)) return 'TOO_MANY';
     return access.maySubscribe(identity, filter) ? null : 'FORBIDDEN';
   }
 
-  #isTooMuch(filter: string, { count, weight }: HeldFilters): boolean {
+  #exceedsLimit(filter: string, { count, weight }: FilterUsage): boolean {
     const { limits, store } = this.#options;
     const own = weight + filterWeight(filter);
     if (count >= limits.maxFilters || own > limits.maxFilterWeight) return true;
@@ -114,24 +115,27 @@ export class Admission {
     return total > limits.maxTotalFilterWeight && own > limits.maxTotalFilterWeight / 1_000;
   }
 
-  /** The same for a connected client. aedes asks for the filters of a returning session, too. */
+  /** The same for a connected client. aedes also calls `authorizeSubscribe` for the filters of a resumed session. */
   refusalFor(client: Client, connection: Connection, filter: string): FilterRefusal | null {
     const { identity, filters: count, filterWeight: weight } = connection;
     if (!identity) return 'FORBIDDEN';
-    // The session has it already if the client returns.
+    // A resumed session already has the filter.
     const session = connection.isClean ? undefined : this.#options.store.sessions.get(identity.clientId);
-    const isAmong = subscriptionsOf(client)[filter] !== undefined || session?.subscriptions.has(filter) === true;
-    return this.refusal(identity, filter, { isAmong, count, weight });
+    const isSubscribed = subscriptionsOf(client)[filter] !== undefined || session?.subscriptions.has(filter) === true;
+    return this.refusal(identity, filter, { isSubscribed, count, weight });
   }
 
-  /** Whether the session of a connected client keeps a filter of a SUBSCRIBE, of which aedes hands over those it refuses, too. */
-  mayKeep({ identity }: Connection, filter: string): boolean {
+  /**
+   * Whether a filter of SUBSCRIBE is stored in the session. aedes passes all filters to the persistence, also refused
+   * ones.
+   */
+  mayStore({ identity }: Connection, filter: string): boolean {
     if (!identity) return false;
     const session = this.#options.store.sessions.get(identity.clientId);
-    return this.refusal(identity, filter, session ? heldBy(session, filter) : NO_FILTERS) === null;
+    return this.refusal(identity, filter, session ? filterUsageOf(session, filter) : NO_FILTERS) === null;
   }
 
-  /** Grants the subscription and counts it, or says no. */
+  /** Returns whether the subscription is granted. A granted subscription is counted. */
   subscribe(client: Client, connection: Connection, filter: string, qos: 0 | 1 | 2): boolean {
     if (this.refusalFor(client, connection, filter) !== null) return false;
     if (!subscriptionsOf(client)[filter]) {
@@ -152,30 +156,32 @@ export class Admission {
     );
   }
 
-  left(connection: Connection): void {
+  closed(connection: Connection): void {
     if (connection.isClean) this.#filterWeight -= connection.filterWeight;
     connection.filterWeight = 0;
   }
 
   #weigh(connection: Connection, weight: number): void {
-    // aedes goes on with a SUBSCRIBE whose connection has ended.
+    // aedes continues with a SUBSCRIBE whose connection is closed.
     if (!this.#options.registry.open.has(connection)) return;
     if (connection.isClean) this.#filterWeight += weight - connection.filterWeight;
     connection.filterWeight = weight;
   }
 }
 
-/** The filters that a client has: whether one is among them, how many there are, and their weight. */
-export interface HeldFilters {
-  readonly isAmong: boolean;
+/**
+ * The topic filters of a client: whether it is already subscribed to the filter in question, their number and weight.
+ */
+interface FilterUsage {
+  readonly isSubscribed: boolean;
   readonly count: number;
   readonly weight: number;
 }
 
-const NO_FILTERS: HeldFilters = { isAmong: false, count: 0, weight: 0 };
+const NO_FILTERS: FilterUsage = { isSubscribed: false, count: 0, weight: 0 };
 
-export const heldBy = ({ subscriptions, filterWeight: weight }: Session, filter: string): HeldFilters => ({
-  isAmong: subscriptions.has(filter),
+export const filterUsageOf = ({ subscriptions, filterWeight: weight }: Session, filter: string): FilterUsage => ({
+  isSubscribed: subscriptions.has(filter),
   count: subscriptions.size,
   weight,
 });
@@ -198,11 +204,14 @@ function aboutOf(connection: Connection): SessionAbout {
   };
 }
 
-/** FORBIDDEN: by access control, or nobody may have it. TOO_MANY: beyond `maxFilters`, or a bound on their weight. */
+/**
+ * FORBIDDEN: access control denies the filter, or the broker does not support it. TOO_MANY: a limit of `BrokerLimits`
+ * is reached.
+ */
 export type FilterRefusal = 'FORBIDDEN' | 'TOO_MANY';
 
-/** Keeps on the connection what its CONNECT said, and takes from it what aedes would act on by itself. */
-export function noteConnect(connection: Connection, packet: ConnectPacket, limits: QueueLimits, all: HeldBytes): void {
+/** Copies the fields of CONNECT to the connection, and removes those that aedes would apply itself. */
+export function readConnect(connection: Connection, packet: ConnectPacket, limits: QueueLimits, all: ByteBudget): void {
   const { protocolVersion = 4, clean = true, properties = {} } = packet;
   connection.protocolVersion = protocolVersion;
   connection.keepalive = packet.keepalive ?? 0;
@@ -212,29 +221,29 @@ export function noteConnect(connection: Connection, packet: ConnectPacket, limit
     connection.expirySeconds = expiryOf(properties.sessionExpiryInterval ?? 0);
     connection.maxPacketBytes = properties.maximumPacketSize ?? null;
     const { receiveMaximum } = properties;
-    const { onlineMessages: maxHeld, sessionBytes: maxHeldBytes } = limits;
-    if (receiveMaximum) connection.window = new SendWindow(receiveMaximum, { maxHeld, maxHeldBytes, all });
+    const { onlineMessages: maxQueued, sessionBytes: maxQueuedBytes } = limits;
+    if (receiveMaximum) connection.window = new SendWindow(receiveMaximum, { maxQueued, maxQueuedBytes, all });
   } else connection.expirySeconds = clean ? 0 : null;
   connection.isClean = connection.expirySeconds === 0;
   if (!packet.will) return;
   const { topic, payload, qos, retain } = packet.will;
-  const about = packet.will.properties;
+  const willOptions = packet.will.properties;
   connection.will = {
     topic,
     payload: Buffer.from(payload),
     qos: qos ?? 0,
     retain: retain ?? false,
-    properties: willProperties(about),
-    delayInterval: about?.willDelayInterval ?? 0,
+    properties: willProperties(willOptions),
+    delayInterval: willOptions?.willDelayInterval ?? 0,
   };
-  if (!about?.willDelayInterval) return;
-  // aedes would keep the client for that long and forget the will at the next start; `Departures` does it.
-  const delaySeconds = Math.min(about.willDelayInterval, connection.expirySeconds ?? Number.POSITIVE_INFINITY);
+  if (!willOptions?.willDelayInterval) return;
+  // The timer of aedes keeps the client in memory and is lost at a restart. `SessionExpiry` delays the will instead.
+  const delaySeconds = Math.min(willOptions.willDelayInterval, connection.expirySeconds ?? Number.POSITIVE_INFINITY);
   (packet.will as WillPacket).delaySeconds = delaySeconds;
-  about.willDelayInterval = 0;
+  willOptions.willDelayInterval = 0;
 }
 
-/** Seconds; null: never. */
+/** Converts a Session Expiry Interval to seconds; `null` if the session never expires. */
 export function expiryOf(interval: number): number | null {
   return interval >= NEVER_EXPIRES ? null : interval;
 }

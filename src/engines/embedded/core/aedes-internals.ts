@@ -63,14 +63,14 @@ const internalsOf = (client: Client): ClientInternals => client as unknown as Cl
 const ignore = (): void => {};
 
 /**
- * `mq`: aedes registers each granted topic filter at this emitter, with a function that sends to the subscriber. `Aedes.publish` emits
- * a message after it has stored it.
+ * `mq`: aedes registers each granted topic filter at this emitter, with a function that sends to the subscriber.
+ * `Aedes.publish` emits a message after it has stored it.
  */
 export const emitterOf = (aedes: Aedes): Emitter => brokerOf(aedes).mq;
 
 /**
- * `counter`: aedes numbers each message with it. A client's `duplicates` remember the highest number that the client was sent, and
- * aedes drops messages with a lower one.
+ * `counter`: aedes numbers each message with it. A client's `duplicates` remember the highest number that the client
+ * was sent, and aedes drops messages with a lower one.
  */
 export function nextMessageNumber(aedes: Aedes): number {
   const broker = brokerOf(aedes);
@@ -79,8 +79,8 @@ export function nextMessageNumber(aedes: Aedes): number {
 }
 
 /**
- * `clients` and `brokers`: aedes 2.0.0-beta.1 uses client and broker ids as keys of plain objects (GHSA-52qw-whmv-87c5, fixed in 1.2.0).
- * A client called `constructor` would find an inherited member.
+ * `clients` and `brokers`: aedes 2.0.0-beta.1 uses client and broker ids as keys of plain objects (GHSA-52qw-whmv-87c5,
+ * fixed in 1.2.0). A client called `constructor` would find an inherited member.
  */
 export function useSafeBrokerTables(aedes: Aedes): void {
   const broker = brokerOf(aedes);
@@ -100,8 +100,8 @@ export const subscriptionsOf = (client: Client): Readonly<Record<string, Granted
   internalsOf(client).subscriptions;
 
 /**
- * `deliverQoS`: sends a message to the client. aedes drops a message that has a broker id and a number that is not higher than the last
- * one, so the packet is sent without a broker id.
+ * `deliverQoS`: sends a message to the client. aedes drops a message with a broker id unless its number is higher than
+ * the last one. The packet is therefore sent without a broker id.
  */
 export function sendMessage(client: Client, packet: object): void {
   internalsOf(client).deliverQoS({ ...packet, brokerId: undefined }, ignore);
@@ -125,8 +125,8 @@ export function parserOf(client: Client): PacketParser | null {
 export const isConnackSent = (client: Client): boolean => internalsOf(client).connackSent;
 
 /**
- * `connected`: aedes sets it when the queue of the session was sent, and sends DISCONNECT only to connected clients. This sets it as soon
- * as CONNACK was sent.
+ * `connected`: aedes sets it when the queue of the session was sent, and sends DISCONNECT only to connected clients.
+ * This sets it as soon as CONNACK was sent.
  */
 export function allowDisconnectPacket(client: Client): void {
   const internals = internalsOf(client);
@@ -143,7 +143,9 @@ export function readNext(client: Client): void {
   internalsOf(client)._nextBatch();
 }
 
-/** `_nextBatch` is the listener of `readable`: aedes reads whenever bytes arrive, even while it handles earlier packets. */
+/**
+ * `_nextBatch` is the listener of `readable`: aedes reads whenever bytes arrive, even while it handles earlier packets.
+ */
 export function stopReadingStream(client: Client): void {
   client.conn.off('readable', internalsOf(client)._nextBatch);
 }
@@ -163,8 +165,8 @@ export function readNextAfterWrite(client: Client, hasRoom: boolean): void {
 export const NEVER_EXPIRES = 0xffff_ffff;
 
 /**
- * `clean` and `sessionExpiryInterval`: when an MQTT 5 connection ends, aedes deletes the queue of the session if `clean` is set, and
- * otherwise starts a timer that ends the session. With `NEVER_EXPIRES` aedes starts no timer.
+ * `clean` and `sessionExpiryInterval`: at the end of an MQTT 5 connection, aedes deletes the queue of a clean session.
+ * Otherwise aedes starts a timer that ends the session, except with `NEVER_EXPIRES`.
  */
 export function setSessionEnd(client: Client, isClean: boolean): void {
   const internals = internalsOf(client);
@@ -183,12 +185,18 @@ export function subscribeClient(
   client.subscribe({ subscriptions: [options], ...properties } as never, done);
 }
 
-/** Unsubscribes a client as if it had sent UNSUBSCRIBE, without UNSUBACK. aedes expects names of filters, unlike its types. */
+/**
+ * Unsubscribes a client as if it had sent UNSUBSCRIBE, without UNSUBACK. aedes expects names of filters, unlike its
+ * types.
+ */
 export function unsubscribeClient(client: Client, filter: string, done: Continue): void {
   client.unsubscribe([filter] as never, done);
 }
 
-/** `subscriptionIdentifier`: aedes copies the identifier of SUBSCRIBE to each subscription; restored subscriptions have it, too. */
+/**
+ * `subscriptionIdentifier`: aedes copies the identifier of SUBSCRIBE to each subscription; restored subscriptions have
+ * it, too.
+ */
 export const hasIdentifier = (subscription: Subscription): boolean =>
   (subscription as { subscriptionIdentifier?: number }).subscriptionIdentifier !== undefined;
 

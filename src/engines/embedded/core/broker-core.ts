@@ -15,32 +15,35 @@ import { clientHooks } from './client-hooks.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { RefusalReason } from './connect-refusal.ts';
 import { type Connection, TOPIC_FILTER_INVALID } from './connection.ts';
-import { ControlIntake, type ServeControl } from './control-intake.ts';
+import { ControlHandler, type ServeControl } from './control-handler.ts';
 import { Delivery } from './delivery.ts';
-import { DeliveryTurns } from './delivery-turns.ts';
-import { Departures } from './departures.ts';
+import { DeliveryScheduler } from './delivery-scheduler.ts';
 import { type Fault, Faults } from './faults.ts';
 import { guardPersistence } from './guarded-persistence.ts';
+import { InternalPublisher } from './internal-publisher.ts';
 import type { IncomingPacket } from './mqtt-packet-internals.ts';
-import { OwnPublishes } from './own-publishes.ts';
 import { guardPackets } from './packet-guard.ts';
 import { meterPackets } from './packet-meter.ts';
-import { PublishIntake } from './publish-intake.ts';
+import { PublishHandler } from './publish-handler.ts';
 import { PublishTap } from './publish-tap.ts';
-import { ReleaseIntake } from './release-intake.ts';
-import { RetainedReadings } from './retained-readings.ts';
-import { HeldBytes } from './send-window.ts';
+import { PubrelHandler } from './pubrel-handler.ts';
+import { RetainedDelivery } from './retained-delivery.ts';
+import { ByteBudget } from './send-window.ts';
+import { SessionExpiry } from './session-expiry.ts';
 import { SessionFaults } from './session-faults.ts';
 import { readInSlices } from './sliced-reading.ts';
 import { SocketBudget } from './socket-budget.ts';
 import { SubscribeOrder } from './subscribe-order.ts';
 import { guardSubscribe, guardUnsubscribe, hasValidFilters } from './subscription-packets.ts';
 
-/** Told what becomes of subscriptions that end with their connections, each time after it did. Those of sessions the store tells. */
-export interface BriefSubscriptionListener {
-  /** It may have had them before. */
+/**
+ * Called after each change of subscriptions that end with their connection. `SubscriptionListener` reports those of
+ * persistent sessions.
+ */
+export interface TransientSubscriptionListener {
+  /** The client may already have had the subscriptions. */
   subscribed(client: Client, subscriptions: readonly { readonly topic: string; readonly qos: 0 | 1 | 2 }[]): void;
-  /** It may not have had the filter. Told of all when the connection ends. */
+  /** The client may not have had the filter. Called for all filters when the connection ends. */
   unsubscribed(client: Client, filter: string): void;
 }
 
@@ -51,49 +54,50 @@ export interface BrokerCoreOptions {
   readonly serveControl: ServeControl;
   readonly limits: BrokerLimits & QueueLimits;
   readonly onProblem: (problem: string, error: Error) => void;
-  /** Called for each CONNECT that was refused, with the user name that it came with. */
+  /** Called for each refused CONNECT with its user name. */
   readonly onRefused?: (connection: Connection, username: string | null, reason: RefusalReason) => void;
-  /** Default: a problem. */
+  /** Default: reports a problem. */
   readonly onFault?: (fault: Fault) => void;
 }
 
 /**
- * aedes 2.0.0-beta.1, with what it leaves open decided by ours: who is let in and what it may subscribe to (`Admission`), what happens to
- * a publish (`PublishIntake`) and how it reaches subscribers (`Delivery`). Here is what ties them to aedes' hooks and events.
+ * The MQTT broker: aedes 2.0.0-beta.1 with its own admission of clients (`Admission`), handling of publishes
+ * (`PublishHandler`) and delivery (`Delivery`). This class connects them to the hooks and events of aedes.
  *
  * A client whose socket stays full slows its publishers down, and is disconnected after `drainTimeoutMs`.
  */
 export class BrokerCore {
   readonly clients: ClientControl;
   readonly tap = new PublishTap();
-  /** What the broker itself publishes. */
-  readonly own: OwnPublishes;
-  /** Set by whoever records them; null: nobody does. */
-  briefSubscriptionListener: BriefSubscriptionListener | null = null;
+  /** Publishes the broker's own messages. */
+  readonly publisher: InternalPublisher;
+  /** `null` while subscriptions are not recorded. */
+  transientSubscriptionListener: TransientSubscriptionListener | null = null;
   readonly #options: BrokerCoreOptions;
   readonly #aedes: Aedes;
   readonly #admission: Admission;
   readonly #budget: SocketBudget;
-  readonly #held: HeldBytes;
+  readonly #windowBytes: ByteBudget;
   readonly #delivery: Delivery;
-  readonly #intake: PublishIntake;
-  readonly #departures: Departures;
+  readonly #publishHandler: PublishHandler;
+  readonly #sessionExpiry: SessionExpiry;
   readonly #connections = new WeakMap<Client, Connection>();
   readonly #readingTime = new ReadingTime();
-  readonly #retained: RetainedReadings;
+  readonly #retained: RetainedDelivery;
   readonly #faults: Faults;
   readonly #sessionFaults: SessionFaults;
 
   private constructor(options: BrokerCoreOptions) {
     this.#options = options;
-    this.#held = new HeldBytes(options.limits.totalBytes);
+    this.#windowBytes = new ByteBudget(options.limits.totalBytes);
     const { store, registry, access, serveControl, limits, onProblem } = options;
     const { onFault = ({ text, error }: Fault) => onProblem(text, error as Error) } = options;
     this.#sessionFaults = new SessionFaults(store);
     this.#faults = new Faults(onFault, (connection) => this.#sessionFaults.failed(connection));
     const faults = this.#faults;
-    this.#retained = new RetainedReadings({ retained: store.retained, time: this.#readingTime, faults });
-    // A new id for each run: the numbers of delivered messages start again, and wills of earlier runs are known by it.
+    this.#retained = new RetainedDelivery({ retained: store.retained, time: this.#readingTime, faults });
+    // A new id for each run: the numbers of delivered messages restart, and the id identifies the wills of earlier
+    // runs.
     const id = randomUUID();
     this.#aedes = this.#createAedes(id);
     useSafeBrokerTables(this.#aedes);
@@ -113,54 +117,50 @@ export class BrokerCore {
       faults,
     });
     const delivery = this.#delivery;
-    const publishWill = (clientId: string, will: DelayedWill) => this.#intake.publishWill(clientId, will);
-    const publishOwn: OwnPublishes['publish'] = (...publish) => this.own.publish(...publish);
-    this.#departures = new Departures({ store, registry, publishOwn, publishWill, faults });
-    this.own = new OwnPublishes({ store, delivery, tap });
-    const onReturn = (clientId: string, connection: Connection) => this.#departures.returned(clientId, connection);
+    this.publisher = new InternalPublisher({ store, delivery, tap });
+    const publishWill = (clientId: string, will: DelayedWill) => this.#publishHandler.publishWill(clientId, will);
+    this.#sessionExpiry = new SessionExpiry({ store, registry, publisher: this.publisher, publishWill, faults });
+    const onReturn = (clientId: string, connection: Connection) => this.#sessionExpiry.returned(clientId, connection);
     this.#admission = new Admission({ store, registry, access, limits, onReturn });
     const number = () => delivery.number();
     this.clients = new ClientControl({ number, store, registry, admission: this.#admission });
-    const control = new ControlIntake({ incoming: store.incoming, serve: serveControl, onProblem });
-    const { maxIncoming } = limits;
-    const delayWill = (clientId: string, will: DelayedWill) => this.#departures.delayWill(clientId, will);
-    this.#intake = new PublishIntake({
+    const control = new ControlHandler({ incoming: store.incoming, serve: serveControl, onProblem });
+    this.#publishHandler = new PublishHandler({
       store,
       access,
       control,
-      delivery: this.#delivery,
-      turns: new DeliveryTurns(this.#readingTime, faults),
-      own: this.own,
+      delivery,
+      scheduler: new DeliveryScheduler(this.#readingTime, faults),
+      publisher: this.publisher,
       tap,
-      delayWill,
-      maxIncoming,
+      delayWill: (clientId, will) => this.#sessionExpiry.delayWill(clientId, will),
+      maxIncoming: limits.maxIncoming,
       onProblem,
     });
   }
 
-  /** Its hooks are called for clients, so once everything is made. */
+  /** The hooks are called for clients, so after all parts were created. */
   #createAedes(id: string): Aedes {
     const { store, limits } = this.#options;
     return new Aedes({
       id,
-      // aedes hands its own client over.
       persistence: guardPersistence(
         new Persistence(
           store,
           (client, filter) => {
             const connection = this.#connections.get(client as Client);
-            return connection !== undefined && this.#admission.mayKeep(connection, filter);
+            return connection !== undefined && this.#admission.mayStore(connection, filter);
           },
           (client) => Boolean(this.#connections.get(client as Client)?.window),
         ),
         {
-          releases: new ReleaseIntake(store),
+          pubrel: new PubrelHandler(store),
           retained: this.#retained,
           onFault: (client, error) =>
             this.#faults.ofConnection(this.#connectionOf(client), "a client's packet could not be handled", error),
         },
       ),
-      // No common bound on deliveries: one slow client would stall every publisher instead of its own.
+      // A common limit on deliveries would let one slow client stall every publisher.
       concurrency: 0,
       queueLimit: 1_000,
       connectTimeout: limits.connectTimeoutMs,
@@ -170,18 +170,18 @@ export class BrokerCore {
       ...clientHooks({
         connectionOf: (client) => this.#connections.get(client),
         admission: () => this.#admission,
-        intake: () => this.#intake,
+        publishHandler: () => this.#publishHandler,
         delivery: () => this.#delivery,
         faults: this.#faults,
         sessionFaults: this.#sessionFaults,
         onRefused: this.#options.onRefused,
         limits,
-        held: this.#held,
+        windowBytes: this.#windowBytes,
       }),
     });
   }
 
-  /** aedes hands over its own client, or a copy of its id. */
+  /** aedes passes its own client, or an object with the id of the client. */
   #connectionOf(client: { readonly id: string }): Connection | undefined {
     const connection = this.#connections.get(client as Client);
     if (connection) return connection;
@@ -218,7 +218,7 @@ export class BrokerCore {
     aedes.on('unsubscribe', (filters, client) =>
       guarded(client, (connection) => this.#unsubscribed(client, connection, filters)),
     );
-    // EventEmitter's own event, which the types leave out: a failing persistence.
+    // The event of EventEmitter, which the types of aedes do not declare: the persistence has failed.
     (aedes as NodeJS.EventEmitter).on('error', (error: Error) => onProblem('the broker core failed', error));
   }
 
@@ -231,43 +231,42 @@ export class BrokerCore {
     connection: Connection | undefined,
     subscriptions: readonly { readonly topic: string; readonly qos: number }[],
   ): void {
-    // It is told, too, where the connection has ended meanwhile.
-    if (this.briefSubscriptionListener !== null && client.clean && !client.closed) {
-      // Above 2 it says why it was refused.
+    // aedes emits `subscribe` also after the connection has ended.
+    if (this.transientSubscriptionListener !== null && client.clean && !client.closed) {
+      // Values above 2 are reason codes of refused subscriptions.
       const granted = subscriptions.flatMap(({ topic, qos }) => (isQos(qos) ? [{ topic, qos }] : []));
-      this.briefSubscriptionListener.subscribed(client, granted);
+      this.transientSubscriptionListener.subscribed(client, granted);
     }
-    // SUBACK was written.
     connection?.subscribing?.settled(subscriptions);
     this.#retained.subscribed(connection);
   }
 
   #unsubscribed(client: Client, connection: Connection | undefined, filters: readonly string[]): void {
     if (connection) this.#admission.unsubscribed(client, connection);
-    if (this.briefSubscriptionListener === null || !client.clean) return;
-    for (const filter of filters) this.briefSubscriptionListener.unsubscribed(client, filter);
+    if (this.transientSubscriptionListener === null || !client.clean) return;
+    for (const filter of filters) this.transientSubscriptionListener.unsubscribed(client, filter);
   }
 
-  /** Goes on with what the last run left: wills, and sessions that end. Before that nobody may connect. */
+  /** Publishes the wills and resumes the session expiry of the last run. Call it before clients may connect. */
   async resume(): Promise<void> {
-    await this.#departures.resume(Date.now());
+    await this.#sessionExpiry.resume(Date.now());
   }
 
   get refusedPublishes(): number {
-    return this.#intake.refused;
+    return this.#publishHandler.refused;
   }
 
-  /** QoS 0 messages that passed slow clients by, since the start. */
+  /** Number of QoS 0 messages that were dropped for slow clients since the start. */
   get droppedDeliveries(): number {
     return this.#budget.dropped;
   }
 
-  /** Serves MQTT on a stream until either side ends it. */
+  /** Serves MQTT on a stream until either side closes it. */
   readonly accept = (connection: Connection, stream: Duplex): void => {
     const { registry, access, limits } = this.#options;
     registry.opened(connection);
     stream.once('close', () => {
-      this.#faults.run(undefined, 'the end of a connection could not be handled', () => this.#left(connection));
+      this.#faults.run(undefined, 'the end of a connection could not be handled', () => this.#closed(connection));
     });
     const client = this.#aedes.handle(stream);
     connection.client = client;
@@ -290,76 +289,82 @@ export class BrokerCore {
     });
   };
 
-  /** Ends the connections of these accounts (null: those without user name) without their wills; their sessions stay. */
+  /**
+   * Closes the connections of these user names without publishing wills; sessions stay. `null`: clients without a user
+   * name.
+   */
   readonly kick = (usernames: Iterable<string | null>): void => {
     for (const username of usernames) {
       for (const connection of [...this.#options.registry.claimedBy(username)]) void connection.kick();
     }
   };
 
-  #left(connection: Connection): void {
-    connection.subscribing?.end();
+  #closed(connection: Connection): void {
+    connection.subscribing?.close();
     connection.window?.close();
-    this.#retained.left(connection);
-    this.#admission.left(connection);
+    this.#retained.closed(connection);
+    this.#admission.closed(connection);
     const now = Date.now();
     const { registry } = this.#options;
     const clientId = connection.identity?.clientId;
-    const isLeft = registry.closed(connection, now);
-    if (isLeft && clientId !== undefined) this.#departures.left(clientId, connection, now);
+    const isOffline = registry.closed(connection, now);
+    if (isOffline && clientId !== undefined) this.#sessionExpiry.closed(clientId, connection, now);
   }
 
-  /** Whether a client may publish on this topic now. */
+  /** Whether a client may publish to this topic now. */
   maySend(client: Client, topic: string): boolean {
     const identity = this.#connections.get(client)?.identity;
     return identity ? this.#options.access.mayPublish(identity, topic) : false;
   }
 
-  /** Whether a client would get a message on this topic now. */
+  /** Whether a message to this topic would be delivered to the client now. */
   receives(client: Client, topic: string): boolean {
     const identity = this.#connections.get(client)?.identity;
     if (!identity || !this.#options.access.mayReceive(identity, topic)) return false;
     return Object.keys(subscriptionsOf(client)).some((filter) => filterMatches(filter, topic));
   }
 
-  /** To one client, whether or not it subscribed and may receive it. QoS 0. Resolves when it was written, or could not be. */
+  /**
+   * Sends a message of QoS 0 to one client, without regard to its subscriptions and permissions. Resolves when the
+   * message was written or could not be written.
+   */
   sendTo(client: Client, topic: string, payload: string): Promise<void> {
     const connection = this.#connections.get(client);
     const packet = { cmd: 'publish', topic, payload: Buffer.from(payload), qos: 0, retain: false, dup: false } as const;
     return new Promise((resolve) => {
-      // Whether it may go out is asked before this returns.
-      if (connection) connection.isAnswered = true;
+      // aedes calls `authorizeForward` before `publish` returns.
+      if (connection) connection.isReceivingResponse = true;
       client.publish(packet, () => resolve());
-      if (connection) connection.isAnswered = false;
+      if (connection) connection.isReceivingResponse = false;
     });
   }
 
-  /** Ends every connection; their sessions stay. */
+  /** Closes all connections; sessions stay. */
   async close(): Promise<void> {
     await new Promise<void>((resolve) => this.#aedes.close(resolve));
     const { registry } = this.#options;
     for (const connection of [...registry.open]) {
       connection.destroy();
-      // Its `close` event comes when the journal is closed already.
-      this.#left(connection);
+      // The `close` event of the stream would be emitted after the journal was closed.
+      this.#closed(connection);
     }
     this.#retained.close();
-    this.#departures.close();
+    this.#sessionExpiry.close();
   }
 }
 
 const isQos = (qos: number): qos is 0 | 1 | 2 => qos <= 2;
 
-/** MQTT 5: topic aliases that a client may have; Mosquitto's default. */
+/** MQTT 5: Topic Alias Maximum, as in Mosquitto. */
 const TOPIC_ALIASES = 10;
 
-/** MQTT 5: DISCONNECT may say another expiry, unless the session was to end with the connection [MQTT-3.14.2-2]. */
+/** MQTT 5: DISCONNECT may change the Session Expiry Interval, unless the interval of CONNECT is 0 [MQTT-3.14.2-2]. */
 function noteDisconnect(connection: Connection, packet: IncomingPacket): void {
   if (packet.cmd !== 'disconnect') return;
   const { properties } = packet;
   const interval = properties?.sessionExpiryInterval;
   if (!properties || interval === undefined) return;
   if (connection.expirySeconds !== 0) connection.expirySeconds = expiryOf(interval);
-  // `Departures` acts on it, not aedes.
+  // `SessionExpiry` applies it. aedes would apply it, too.
   delete properties.sessionExpiryInterval;
 }

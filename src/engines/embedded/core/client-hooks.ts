@@ -1,49 +1,49 @@
 import type { AedesOptions, Client, PublishPacket } from 'aedes';
 import type { QueueLimits } from '../limits.ts';
-import { type Admission, noteConnect } from './admission.ts';
+import { type Admission, readConnect } from './admission.ts';
 import { hasIdentifier } from './aedes-internals.ts';
-import { type RefusalReason, refuseRate, refuseWith, returnCodeOf } from './connect-refusal.ts';
+import { type RefusalReason, refuseRate, refuseWith, returnCodeOf, willRefusal } from './connect-refusal.ts';
 import type { Connection } from './connection.ts';
 import type { Delivery } from './delivery.ts';
 import type { Faults } from './faults.ts';
-import type { PublishIntake } from './publish-intake.ts';
-import type { HeldBytes } from './send-window.ts';
+import type { PublishHandler } from './publish-handler.ts';
+import type { ByteBudget } from './send-window.ts';
 import type { SessionFaults } from './session-faults.ts';
-import { willRefusal } from './will-refusal.ts';
 
-/** What the hooks work with. The functions are called for clients, so once everything is created. */
-export interface ClientHookParts {
+/** The parts that the hooks use. The functions are called for clients, so after all parts were created. */
+interface ClientHookParts {
   readonly connectionOf: (client: Client) => Connection | undefined;
   readonly admission: () => Admission;
-  readonly intake: () => PublishIntake;
+  readonly publishHandler: () => PublishHandler;
   readonly delivery: () => Delivery;
   readonly faults: Faults;
   readonly sessionFaults: SessionFaults;
-  /** Called for each CONNECT that was refused, with the user name that it came with. */
+  /** Called for each refused CONNECT with its user name. */
   readonly onRefused: ((connection: Connection, username: string | null, reason: RefusalReason) => void) | undefined;
   readonly limits: QueueLimits;
-  /** What the send windows of all clients hold. */
-  readonly held: HeldBytes;
+  /** Shared by the send windows of all clients. */
+  readonly windowBytes: ByteBudget;
 }
 
 type Hooks = 'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe' | 'authorizeForward';
 
-/** Milliseconds until a throttled client gets its CONNACK: many clients connect again as soon as they are refused. */
+/** Milliseconds until a throttled client gets CONNACK, because many clients reconnect as soon as they are refused. */
 const THROTTLED_DELAY_MS = 1_000;
-/** Maximum number of clients that wait for that. Further ones are refused immediately. */
+/** Maximum number of clients that wait for this CONNACK. Further clients are refused immediately. */
 const MAX_DELAYED = 2_000;
 
-/** What a fault says of what the broker did. */
+/** Texts of faults. */
 const CONNECT_FAULT = 'a client could not be let in';
 const PUBLISH_FAULT = "a client's publish could not be handled";
 
 /**
- * What aedes asks about its clients: whether they are let in, and what they may publish, subscribe to and receive. aedes calls back and is
- * called back from promises and other clients' packets, so both ways pass the faults of the one connection that is asked about.
+ * The hooks of aedes: whether a client is admitted, and what it may publish, subscribe to and receive. aedes calls the
+ * hooks from promises and from the packets of other clients, and so do the callbacks of aedes. Exceptions in either
+ * close the connection in question.
  */
 export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions, Hooks>> {
-  const { connectionOf, admission, intake, delivery, faults, sessionFaults, onRefused, limits, held } = parts;
-
+  const { connectionOf, admission, publishHandler, delivery, faults, sessionFaults, onRefused, limits, windowBytes } =
+    parts;
   let delayed = 0;
 
   const publish = (
@@ -52,19 +52,19 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
     packet: PublishPacket,
     done: (error?: Error | null) => void,
   ): void => {
-    // A will is a packet without a command.
+    // The packet of a will has no command.
     if (client && connection && packet.cmd === 'publish') {
       const { subscribing } = connection;
       if (!subscribing?.isPending) {
-        intake().take(client, connection, packet, done);
+        publishHandler().take(client, connection, packet, done);
         return;
       }
-      const take = () => intake().take(client, connection, packet, done);
+      const take = () => publishHandler().take(client, connection, packet, done);
       subscribing.after(packet.payload.length, () => faults.run(connection, PUBLISH_FAULT, take));
       return;
     }
-    connection?.subscribing?.end();
-    intake().takeWill(connection?.identity ?? null, packet, done);
+    connection?.subscribing?.close();
+    publishHandler().takeWill(connection?.identity ?? null, packet, done);
   };
 
   return {
@@ -76,13 +76,13 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
         refuseWith(client, packet.protocolVersion, refusal);
         return;
       }
-      if (connection) noteConnect(connection, packet, limits, held);
+      if (connection) readConnect(connection, packet, limits, windowBytes);
       done(null, connection !== undefined);
     },
-    authenticate: (client, username, password, answer) => {
+    authenticate: (client, username, password, callback) => {
       const connection = connectionOf(client);
-      const done: typeof answer = (error, isAccepted) =>
-        faults.run(connection, CONNECT_FAULT, () => answer(error, isAccepted));
+      const done: typeof callback = (error, isAccepted) =>
+        faults.run(connection, CONNECT_FAULT, () => callback(error, isAccepted));
       const send = (reason: RefusalReason) => {
         if (reason === 'throttled' && connection?.protocolVersion === 5) refuseRate(client);
         // aedes sends CONNACK with `returnCode`.

@@ -4,22 +4,19 @@ import { subscriptionsOf } from './aedes-internals.ts';
 import type { Connection } from './connection.ts';
 import { SortedIds } from './sorted-ids.ts';
 
-/** What the connections that ended had counted, so that totals never fall. */
-export interface Totals {
+/** Sums of the counters of connections. They include closed connections, so they never decrease. */
+interface Totals {
   published: number;
   publishedBytes: number;
   delivered: number;
   deliveredBytes: number;
   packetsIn: number;
-  answers: number;
+  responses: number;
   bytesRead: number;
   bytesWritten: number;
 }
 
-/**
- * Who is connected here, and who left a persistent session: client ids with their connection, their session, or both.
- * `onChange` is told each client id whose state changed; it looks up what became of it.
- */
+/** The clients of the broker by client id: those with a connection, with a persistent session, or with both. */
 export class ClientRegistry {
   readonly #sessions: SessionStore;
   readonly #connections = new Map<string, Connection>();
@@ -43,7 +40,7 @@ export class ClientRegistry {
     return this.#maximum;
   }
 
-  /** Sockets, whether or not their client was let in. */
+  /** All open connections, also of clients that are not admitted yet. */
   get open(): ReadonlySet<Connection> {
     return this.#open;
   }
@@ -54,7 +51,7 @@ export class ClientRegistry {
     return count;
   }
 
-  /** Subscriptions of connected clients and of the sessions of the others. */
+  /** Number of subscriptions of connected clients, and of sessions of offline clients. */
   subscriptionCount(): number {
     let count = 0;
     for (const { client } of this.#connections.values())
@@ -73,6 +70,7 @@ export class ClientRegistry {
     return this.#sessions.get(clientId);
   }
 
+  /** The listener is called with the id of each client whose state has changed. */
   onChange(listener: (clientId: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -93,7 +91,7 @@ export class ClientRegistry {
     this.#open.add(connection);
   }
 
-  /** Its CONNECT came; whether it is let in is not known yet. */
+  /** Called when CONNECT has arrived, before the client is authenticated. */
   claimed(connection: Connection, username: string | null): void {
     if (!this.#open.has(connection)) return;
     connection.claimedUsername = username;
@@ -102,7 +100,7 @@ export class ClientRegistry {
     else this.#byUsername.set(username, new Set([connection]));
   }
 
-  /** Connections that came with a user name, let in or not; null: those without one. */
+  /** Connections whose CONNECT has this user name, whether or not they are admitted. `null`: without a user name. */
   claimedBy(username: string | null): Iterable<Connection> {
     return this.#byUsername.get(username) ?? [];
   }
@@ -115,7 +113,7 @@ export class ClientRegistry {
     this.#changed(clientId);
   }
 
-  /** Says whether its client id is without a connection now; not when it was never let in, or was taken over. */
+  /** Returns whether the client is offline now. `false` if it was never admitted, or its session was taken over. */
   closed(connection: Connection, now: number): boolean {
     if (!this.#open.delete(connection)) return false;
     connection.isClosed = true;
@@ -125,20 +123,20 @@ export class ClientRegistry {
     if (clientId === undefined) return false;
     const current = this.#connections.get(clientId);
     if (current === connection) this.#connections.delete(clientId);
-    // Taken over: the client id belongs to a newer connection already.
+    // A newer connection has taken over the session.
     else if (current) return false;
     const session = this.#sessions.get(clientId);
-    // Otherwise a newer connection, which is just being let in, has opened it.
-    const isLeft = !session || session.owner === connection;
-    if (session && isLeft) {
+    // Otherwise a newer connection, which is being admitted, has opened the session.
+    const isOffline = !session || session.owner === connection;
+    if (session && isOffline) {
       session.dropped += droppedOn(connection);
       this.#sessions.leave(session, now, connection.expirySeconds, connection.traffic);
     }
     this.#changed(clientId);
-    return isLeft;
+    return isOffline;
   }
 
-  /** The session of a client that is not connected ended. */
+  /** Called when the session of an offline client has ended. */
   changed(clientId: string): void {
     this.#changed(clientId);
   }
@@ -149,7 +147,7 @@ export class ClientRegistry {
     return totals;
   }
 
-  /** All client ids, ascending by code unit. Later changes leave the list as it is. */
+  /** All client ids in ascending order of their code units. The list does not change later. */
   sortedIds(): readonly string[] {
     return this.#ids.all();
   }
@@ -168,7 +166,10 @@ export class ClientRegistry {
   }
 }
 
-/** Messages that one connection lost: QoS 0 that passed it by, and QoS 1 and 2 that its Receive Maximum left no room for. */
+/**
+ * Number of dropped messages of one connection: QoS 0 because the client reads too slowly, QoS 1 and 2 because of its
+ * Receive Maximum.
+ */
 export const droppedOn = ({ dropped, window }: Connection): number => dropped + (window?.dropped ?? 0);
 
 const emptyTotals = (): Totals => ({
@@ -177,7 +178,7 @@ const emptyTotals = (): Totals => ({
   delivered: 0,
   deliveredBytes: 0,
   packetsIn: 0,
-  answers: 0,
+  responses: 0,
   bytesRead: 0,
   bytesWritten: 0,
 });
@@ -188,7 +189,7 @@ function addTotals(totals: Totals, from: Readonly<Totals>): void {
   totals.delivered += from.delivered;
   totals.deliveredBytes += from.deliveredBytes;
   totals.packetsIn += from.packetsIn;
-  totals.answers += from.answers;
+  totals.responses += from.responses;
   totals.bytesRead += from.bytesRead;
   totals.bytesWritten += from.bytesWritten;
 }

@@ -1,16 +1,19 @@
-import type { Client } from 'aedes';
+import type { Client, ConnectPacket } from 'aedes';
 import { generate } from 'mqtt-packet';
+import { topicNameProblem } from '../topic-rules.ts';
+import { MALFORMED_PACKET } from './connection.ts';
+import type { SentWillProperties } from './will-properties.ts';
 
 /**
  * Why a CONNECT was refused.
  *
- * - `credentials`: unknown user name, wrong password, disabled account, or no user name where that is refused.
+ * - `credentials`: unknown user name, wrong password, disabled account, or a missing user name that is required.
  * - `throttled`: too many wrong passwords from the network.
  * - `busy`: too many passwords wait to be checked.
- * - `client_id`: no client id for a session that stays (MQTT 3).
- * - `will`: the will cannot be published, or is for a topic below `$CONTROL/`.
- * - `connections`, `sessions`: as many as the limits allow.
- * - `closed`: the connection ended meanwhile.
+ * - `client_id`: no client id for a persistent session (MQTT 3).
+ * - `will`: the will cannot be published, or its topic is below `$CONTROL/`.
+ * - `connections`, `sessions`: the limit is reached.
+ * - `closed`: the connection was closed meanwhile.
  * - `error`: the broker failed; the log has the reason.
  */
 export const REFUSAL_REASONS = [
@@ -31,7 +34,8 @@ export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 const IDENTIFIER_REJECTED = 2;
 const SERVER_UNAVAILABLE = 3;
 const NOT_AUTHORIZED = 5;
-/** Reason code of MQTT 5. */
+/** Reason codes of CONNACK (MQTT 5, 3.2.2.2). */
+const TOPIC_NAME_INVALID = 0x90;
 const CONNECTION_RATE_EXCEEDED = 0x9f;
 
 const RETURN_CODES: Partial<Record<RefusalReason, number>> = {
@@ -40,19 +44,32 @@ const RETURN_CODES: Partial<Record<RefusalReason, number>> = {
   client_id: IDENTIFIER_REJECTED,
 };
 
-/** The MQTT 3.1.1 code; for most reasons "server unavailable", after which clients connect again. */
+/** The return code of MQTT 3.1.1. Default: "server unavailable", after which clients reconnect. */
 export const returnCodeOf = (reason: RefusalReason): number => RETURN_CODES[reason] ?? SERVER_UNAVAILABLE;
 
-/** Refuses a client of MQTT 5 that tries too many passwords. */
+/** Refuses an MQTT 5 client of a network that tries too many passwords. */
 export const refuseRate = (client: Client): void => refuseWith(client, 5, CONNECTION_RATE_EXCEEDED);
 
 /**
- * Sends CONNACK with a reason code that aedes 2.0.0-beta.1 cannot send, and closes the connection. MQTT 3 has no such codes: its clients are
- * sent "not authorized".
+ * Sends CONNACK with a reason code that aedes 2.0.0-beta.1 cannot send, and closes the connection. MQTT 3 clients get
+ * "not authorized".
  */
 export function refuseWith(client: Client, protocolVersion: number | undefined, reasonCode: number): void {
   const code = protocolVersion === 5 ? { reasonCode } : { returnCode: NOT_AUTHORIZED };
   const packet = { cmd: 'connack', sessionPresent: false, ...code } as const;
   client.conn.write(generate(packet, { protocolVersion: protocolVersion === 5 ? 5 : 4 }));
   setImmediate(() => client.close());
+}
+
+/**
+ * Returns the reason code of MQTT 5 for a CONNECT whose will cannot be published; `null` if it can, or there is no
+ * will.
+ */
+export function willRefusal({ will }: ConnectPacket): number | null {
+  if (!will) return null;
+  // mqtt-packet 9.0.2 accepts QoS 3 [MQTT-3.1.2-12].
+  if (![0, 1, 2].includes(will.qos ?? 0)) return MALFORMED_PACKET;
+  const { responseTopic } = (will.properties ?? {}) as SentWillProperties;
+  const topics = responseTopic === undefined ? [will.topic] : [will.topic, responseTopic];
+  return topics.every((topic) => topicNameProblem(topic) === null) ? null : TOPIC_NAME_INVALID;
 }

@@ -6,11 +6,11 @@ import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
 import type { Identity } from '../access.ts';
 import type { Traffic } from '../store/session.ts';
 import { allowDisconnectPacket, discardWill, resumeReadingStream, stopReadingStream } from './aedes-internals.ts';
+import { InFlightMessages } from './in-flight-messages.ts';
 import type { PacketQueue } from './packet-queue.ts';
 import type { PublisherBackpressure } from './publisher-backpressure.ts';
 import type { SendWindow } from './send-window.ts';
 import type { SubscribeOrder } from './subscribe-order.ts';
-import { UnderWay } from './under-way.ts';
 import type { WillProperty } from './will-properties.ts';
 
 export interface ListenerInfo {
@@ -24,10 +24,10 @@ export interface ListenerInfo {
 }
 
 export interface TlsInfo {
-  /** As `TLSv1.3`. */
+  /** For example `TLSv1.3`. */
   readonly version: string;
   readonly ciphers: string;
-  /** PEM; null: the client sent none. */
+  /** PEM. `null` if the client sent no certificate. */
   readonly clientCertificate: string | null;
 }
 
@@ -36,9 +36,9 @@ export interface WillInfo {
   readonly payload: Uint8Array;
   readonly qos: number;
   readonly retain: boolean;
-  /** As CONNECT said, in order. */
+  /** In the order of CONNECT. */
   readonly properties: readonly WillProperty[];
-  /** Seconds, as CONNECT said. */
+  /** Will Delay Interval of CONNECT, in seconds. */
   readonly delayInterval: number;
 }
 
@@ -57,84 +57,89 @@ export type DisconnectReason =
   | typeof RECEIVE_MAXIMUM_EXCEEDED
   | typeof ADMINISTRATIVE_ACTION;
 
-/** One network connection and what was counted on it. Counters are plain fields: they are touched for every message. */
+/** One network connection and its counters. The counters are plain fields because every message changes them. */
 export class Connection {
   readonly listener: ListenerInfo;
   readonly address: string;
   readonly remotePort: number;
   readonly #stream: Duplex;
   readonly #socket: Socket;
-  /** Set when the broker core took the stream. */
+  /** aedes' client, set when the broker core accepts the stream. */
   client: Client | null = null;
-  /** The user name that its CONNECT came with, let in or not; null: without one, undefined: no CONNECT came. */
+  /**
+   * User name of CONNECT, whether or not the client is admitted. `null` if CONNECT has none, `undefined` before
+   * CONNECT.
+   */
   claimedUsername: string | null | undefined = undefined;
-  /** Set when the client was let in. */
+  /** Set when the client is admitted. */
   identity: Identity | null = null;
   protocolVersion = 0;
   keepalive = 0;
-  /** Nothing of an earlier session is wanted. */
+  /** Whether the client discards an earlier session. */
   isCleanStart = true;
-  /** The session ends with the connection. */
+  /** Whether the session ends with the connection. */
   isClean = true;
-  /** Seconds that the session outlives the connection; null: without end. */
+  /** Seconds that the session outlives the connection. `null` if the session never expires. */
   expirySeconds: number | null = 0;
-  /** CONNECT came without a client id; before MQTT 5 only a clean session may. */
+  /** Whether CONNECT has no client id. Before MQTT 5 this requires a clean session. */
   hasNoId = false;
   will: WillInfo | null = null;
-  /** Epoch milliseconds; when it was let in. */
+  /** When the client was admitted, in epoch milliseconds. */
   connectedAt = 0;
   previousDisconnect: number | null = null;
-  /** Reads what follows CONNECT. Called when CONNACK was sent. */
+  /** Reads the packets behind CONNECT. Called when CONNACK was sent. */
   readOn: () => void = () => {};
-  /** CONNACK and what was queued for it were sent. */
+  /** Whether CONNACK and the queue of the session were sent. */
   isReady = false;
-  /** The queue of its session is being sent; live messages of QoS 1 and 2 wait for their turn behind it. */
+  /** Whether the queue of the session is being sent. Live messages of QoS 1 and 2 wait behind it. */
   isDraining = false;
-  /** MQTT 5: it said how many messages of QoS 1 and 2 it takes at a time. */
+  /** MQTT 5: set if the client limits the number of unacknowledged messages (Receive Maximum). */
   window: SendWindow<AedesPublishPacket> | null = null;
-  /** MQTT 5: the largest packet it takes. */
+  /** MQTT 5: Maximum Packet Size of the client. */
   maxPacketBytes: number | null = null;
-  /** MQTT 5: it gave a subscription an identifier. */
+  /** MQTT 5: whether the client has used a subscription identifier. */
   hasIdentifiers = false;
-  /** The lowest QoS it ever asked for: messages at or below it never need a smaller one. */
+  /**
+   * The lowest QoS of all subscriptions that the client has requested. Messages at or below it are never downgraded.
+   */
   lowestQos: 0 | 1 | 2 = 2;
-  /** An upper bound: filters that it asked for, and their weight. */
+  /** Upper bound of the number of its topic filters, and of their weight. */
   filters = 0;
   filterWeight = 0;
   published = 0;
   publishedBytes = 0;
   delivered = 0;
   deliveredBytes = 0;
-  /** QoS 0 messages that passed it by because it reads too slowly. */
+  /** QoS 0 messages that were dropped because the client reads too slowly. */
   dropped = 0;
-  /** Payload bytes of large messages that are written to its stream in the next step of the event loop. */
+  /** Payload bytes of large messages that are written to the stream in the next iteration of the event loop. */
   notWrittenBytes = 0;
-  /** Set when it has published a large message. */
+  /** Set when the client has published a large message. */
   backpressure: PublisherBackpressure | null = null;
   packetsIn = 0;
-  /** Packets that are not PUBLISH: each is the answer to one that came. */
-  answers = 0;
-  /** Messages of QoS 1 and 2 that it was sent and that no session keeps. */
-  readonly underWay = new UnderWay();
-  /** Whether handling its packets has taken little time recently, so that it comes before clients that it has taken more for. */
+  /** Number of packets sent to the client except PUBLISH. Each responds to one received packet. */
+  responses = 0;
+  /** Messages of QoS 1 and 2 that were sent to the client and belong to no session. */
+  readonly inFlight = new InFlightMessages();
+  /** Whether its packets took little time recently. Clients for which this is true are served before the others. */
   hasTime = true;
-  /** Publishes that are not on disk, or not delivered yet, and bytes of their payload; and those of QoS 2 among them. */
+  /** Publishes that are not on disk or not delivered yet, and their payload bytes; then the same for QoS 2. */
   pendingCommits = 0;
   pendingBytes = 0;
   pendingQos2 = 0;
   pendingQos2Bytes = 0;
   /**
-   * Publishes whose acknowledgement somebody puts off, and those behind them: acknowledgements leave in the order in which the
-   * publishes came [MQTT-4.6.0-2, MQTT-4.6.0-3]. Null: none yet.
+   * Publishes whose acknowledgement is delayed, and the publishes behind them: acknowledgements are sent in the order
+   * of the publishes [MQTT-4.6.0-2, MQTT-4.6.0-3]. `null` if there was none yet.
    */
-  held: PacketQueue | null = null;
-  /** SUBSCRIBEs on their way, and the publishes behind them; null: it sent no SUBSCRIBE yet. */
+  delayedAcks: PacketQueue | null = null;
+  /** SUBSCRIBEs that are not in effect yet, and the publishes behind them. `null` before the first SUBSCRIBE. */
   subscribing: SubscribeOrder | null = null;
   /** Number of `stopReading` calls without `resumeReading`. While it is above 0, nothing is read. */
   readingStops = 0;
   pendingControl = 0;
-  /** While the broker answers it by itself: an answer needs no right to receive. */
-  isAnswered = false;
+  /** Whether the broker is sending a control response to the client, which needs no permission to receive it. */
+  isReceivingResponse = false;
   isClosed = false;
 
   constructor(stream: Duplex, socket: Socket, listener: ListenerInfo) {
@@ -158,13 +163,13 @@ export class Connection {
     return this.#socket.bytesWritten;
   }
 
-  /** Notes the time that handling its packets has taken. */
+  /** Records the time that handling its packets has taken. */
   spend(time: ReadingTime, ms: number): void {
     time.spend(ms);
     this.hasTime = time.charge(this.identity?.clientId ?? '', ms);
   }
 
-  /** Nothing is read until `resumeReading` was called as often. */
+  /** Stops reading. Reading resumes when `resumeReading` was called as often as this method. */
   stopReading(): void {
     this.readingStops += 1;
     if (this.client) stopReadingStream(this.client);
@@ -175,8 +180,11 @@ export class Connection {
     if (this.client && this.readingStops === 0) resumeReadingStream(this.client);
   }
 
-  /** Ends it from this side; a client of MQTT 5 is told `reason`, unless it does not read. Resolves when its client is gone. */
-  end(reason: DisconnectReason): Promise<void> {
+  /**
+   * Closes the connection. An MQTT 5 client that reads gets DISCONNECT with `reason`. Resolves when aedes' client is
+   * closed.
+   */
+  disconnect(reason: DisconnectReason): Promise<void> {
     const { client } = this;
     return new Promise((resolve) => {
       if (!client) {
@@ -186,25 +194,25 @@ export class Connection {
       }
       allowDisconnectPacket(client);
       client.disconnect({ reasonCode: reason }, resolve);
-      // aedes would wait for it to be read.
+      // aedes would wait until the client reads.
       if (this.#stream.writableNeedDrain) client.close(resolve);
     });
   }
 
-  /** As `end`, as an administrator does: as if it had sent DISCONNECT, so without its will. Resolves when it is gone. */
+  /** Closes the connection for an administrator. The will is not published. Resolves when the connection is closed. */
   async kick(): Promise<void> {
     if (this.client) discardWill(this.client);
-    void this.end(ADMINISTRATIVE_ACTION);
-    await this.gone();
+    void this.disconnect(ADMINISTRATIVE_ACTION);
+    await this.whenClosed();
   }
 
-  /** Resolves when the stream is closed, and those who listened before know it. */
-  gone(): Promise<void> {
-    return new Promise((resolve) => void this.onGone(resolve));
+  /** Resolves when the stream is closed, after its earlier listeners were called. */
+  whenClosed(): Promise<void> {
+    return new Promise((resolve) => void this.onClosed(resolve));
   }
 
-  /** Calls once, when `gone` resolves, unless the returned function was called before. */
-  onGone(listener: () => void): () => void {
+  /** Calls `listener` once when the stream is closed. The returned function removes the listener. */
+  onClosed(listener: () => void): () => void {
     if (this.isClosed || this.#stream.closed) {
       listener();
       return () => {};
@@ -213,7 +221,7 @@ export class Connection {
     return () => this.#stream.off('close', listener);
   }
 
-  /** Null: the connection is not encrypted, or its listener leaves that to somebody before it. */
+  /** `null` if the connection is not encrypted, or a proxy in front of the listener terminates TLS. */
   get tls(): TlsInfo | null {
     const socket = this.#socket;
     if (!(socket instanceof TLSSocket)) return null;

@@ -1,9 +1,9 @@
-/** How late a deadline may be noticed. */
+/** Maximum delay of a deadline. */
 const PRECISION_MS = 1_000;
 
 /**
- * Names and the moment each is due. One timer for all, and none while there is nothing to wait for. `onDue` is called for one name after
- * the other, when the promise that it returned for the previous name is resolved. It must not reject.
+ * Deadlines by name, with one timer that runs only while there are deadlines. `onDue` is called for one name after the
+ * other: the next call waits for the promise of the previous one, which must not reject.
  */
 export class Deadlines {
   readonly #onDue: (name: string) => Promise<void> | void;

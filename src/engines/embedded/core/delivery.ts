@@ -4,7 +4,7 @@ import { generate } from 'mqtt-packet';
 import { filterMatches } from '../../../protocol/mqtt/filter-match.ts';
 import type { AccessControl } from '../access.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
-import { type MessageProperties, takenIn } from '../store/message-properties.ts';
+import { type MessageProperties, withExpiry } from '../store/message-properties.ts';
 import type { DeliveryNumber } from '../store/message-queues.ts';
 import { isSendable, queuedPacket, unsentEntries } from '../store/queued-packet.ts';
 import type { QueueEntry, Session, StoredMessage } from '../store/session.ts';
@@ -24,7 +24,7 @@ export interface DeliveryOptions {
   readonly aedes: Aedes;
   readonly store: BrokerStore;
   readonly access: AccessControl;
-  /** What the topics of aedes' own events begin with; they are told to no client. */
+  /** Prefix of the topics of aedes' own events, which are delivered to no client. */
   readonly ownTopics: string;
   readonly budget: SocketBudget;
   readonly faults: Faults;
@@ -39,9 +39,9 @@ export interface LiveMessage {
 }
 
 /**
- * How messages reach subscribers. A message leaves at the highest QoS that the client asked for it, once. While the queue of a
- * session is being sent, later messages that leave at QoS 1 and 2 wait behind it; so they do while an MQTT 5 client has as many
- * under way as it takes at a time.
+ * Delivers messages to subscribers. A client gets each message once, at the highest QoS of its matching subscriptions.
+ * Messages of QoS 1 and 2 wait while the queue of the session is being sent. They also wait while the Receive Maximum of
+ * an MQTT 5 client is used up.
  */
 export class Delivery {
   readonly #options: DeliveryOptions;
@@ -51,9 +51,9 @@ export class Delivery {
   }
 
   /**
-   * Numbers the message and hands it to its subscribers at once: aedes drops a lower number after a higher one. `queued` is what
-   * sessions keep of it; `done` is called when it was written to the sockets. A topic that mqemitter throws for is reported as a fault,
-   * and is done then.
+   * Numbers the message and delivers it in the same step, because aedes drops a lower number after a higher one.
+   * `queued` is the message in the queues of sessions. `done` is called when the message was written to the sockets. If
+   * mqemitter throws for the topic, a fault is reported and `done` is called.
    */
   deliver(publisherId: string | null, live: LiveMessage, queued: StoredMessage | null, done: () => void): void {
     const { aedes } = this.#options;
@@ -61,7 +61,7 @@ export class Delivery {
     const counter = nextMessageNumber(aedes);
     if (queued) this.#options.store.queues.number(queued, { brokerId, counter });
     const { topic, payload, qos, retain, properties } = live;
-    // aedes clears `retain` for subscriptions that did not ask for it as published.
+    // aedes clears `retain` for subscriptions without Retain As Published.
     const packet = { cmd: 'publish', brokerId, brokerCounter: counter, topic, payload, qos, retain, dup: false };
     if (properties) Object.assign(packet, { properties });
     let isDone = false;
@@ -72,29 +72,32 @@ export class Delivery {
     try {
       emitterOf(aedes).emit(publisherId === null ? packet : { ...packet, clientId: publisherId }, finish);
     } catch (error) {
-      // What `done` itself throws is for the publisher.
+      // `done` has thrown, which concerns the publisher.
       if (isDone) throw error;
       this.#options.faults.ofMessage(`a message on ${topic.slice(0, 100)} could not be delivered`, error);
       finish();
     }
   }
 
-  /** For a message that is queued and not delivered now. */
+  /** Numbers a message that is queued and not delivered now. */
   number(): DeliveryNumber {
     const { aedes } = this.#options;
     return { brokerId: aedes.id, counter: nextMessageNumber(aedes) };
   }
 
-  /** What aedes is about to send to a client, as it may be sent; null: not, or not now, or it was sent from here. */
+  /**
+   * Returns the packet that aedes shall send to a client. `null` if the message is dropped, is sent later, or was sent
+   * by this method.
+   */
   forward(client: Client, connection: Connection, packet: AedesPublishPacket): AedesPublishPacket | null {
     const { access, store, ownTopics, budget } = this.#options;
     const { identity } = connection;
     if (!identity) return null;
     const { topic, qos, messageId, brokerId, retain } = packet;
     if (topic.startsWith(ownTopics)) return null;
-    // Messages from the queue have a packet id, retained ones and those that this class sends by itself no broker id.
+    // Messages from the queue have a packet id. Retained messages and messages sent by this class have no broker id.
     const isLive = messageId === undefined && Boolean(brokerId);
-    if (!connection.isAnswered && !access.mayReceive(identity, topic)) {
+    if (!connection.isReceivingResponse && !access.mayReceive(identity, topic)) {
       if (isLive && qos > 0) store.discard(identity.clientId, packet.brokerCounter);
       if (messageId !== undefined) release(connection, messageId);
       return null;
@@ -102,18 +105,18 @@ export class Delivery {
     const session = qos > 0 ? store.sessions.get(client.id) : undefined;
     const entry = messageId === undefined ? session?.byCounter.get(packet.brokerCounter) : undefined;
     if (messageId === undefined && qos > connection.lowestQos) packet.qos = grantedQos(client, topic, qos);
-    if (isLive && !connection.isAnswered) {
-      // aedes' types call it a connection; every stream that it is given here is a Duplex.
+    if (isLive && !connection.isReceivingResponse) {
+      // Every stream that `BrokerCore.accept` passes to aedes is a Duplex.
       const admittance = budget.admit(connection, client.conn as Duplex, packet.qos, packet.payload.length);
-      if (admittance === 'END') connection.destroy();
-      if (admittance !== 'TAKE') return null;
+      if (admittance === 'CLOSE') connection.destroy();
+      if (admittance !== 'SEND') return null;
     }
     if (isLive && packet.qos > 0) {
-      // Its queue has it. What leaves at QoS 0 is in no queue, so it goes now.
+      // The message is in the queue, unless it is delivered at QoS 0.
       if (connection.isDraining) return null;
       if (connection.lowestQos === 0 && this.#sendAtHighest(client, packet)) return null;
     }
-    // Those that are sent because of a SUBSCRIBE have its identifier.
+    // aedes adds the identifier of SUBSCRIBE to its retained messages.
     const isOfSubscribe = retain && !brokerId && messageId === undefined;
     if (connection.hasIdentifiers && !isOfSubscribe) addIdentifiers(client, packet);
     if (isTooLarge(connection, packet)) {
@@ -122,22 +125,24 @@ export class Delivery {
       return null;
     }
     if (messageId === undefined && packet.qos > 0 && isAcknowledged(client, packet.topic)) {
-      const kept = entry ?? (isOfSubscribe && session ? this.#keepRetained(session, packet) : undefined);
-      // Its queue has it.
-      if (kept && connection.isDraining) return null;
+      const queued = entry ?? (isOfSubscribe && session ? this.#queueRetained(session, packet) : undefined);
+      if (queued && connection.isDraining) return null;
       if (client.closed) {
-        if (kept && session) this.#sendToOwner(session, connection);
+        if (queued && session) this.#sendToOwner(session, connection);
         return null;
       }
-      if (this.#waits(client, connection, packet, session, kept)) return null;
-      if (!kept) takeUnderWay(client, connection, packet, session);
+      if (this.#waits(client, connection, packet, session, queued)) return null;
+      if (!queued) countInFlight(client, connection, packet, session);
     }
     connection.delivered += 1;
     connection.deliveredBytes += packet.payload.length;
     return packet;
   }
 
-  /** CONNACK and the queue were sent. What came meanwhile goes out now, in order, and then messages are live. */
+  /**
+   * Called when CONNACK and the queue were sent. Sends the messages that were queued meanwhile; later messages are
+   * live.
+   */
   drained(client: Client, connection: Connection): void {
     if (!connection.isDraining) return;
     if (connection.window) {
@@ -150,23 +155,26 @@ export class Delivery {
     for (const entry of unsentEntries(session)) this.#sendEntry(client, connection, session, entry);
   }
 
-  /** The client is done with a message: an MQTT 5 client that takes a few at a time gets the next one. */
+  /**
+   * Called when the client has acknowledged or refused a message. An MQTT 5 client with a Receive Maximum gets the next
+   * message.
+   */
   settled(client: Client, connection: Connection, packetId: number): void {
     const { window } = connection;
     const wasInWindow = window?.has(packetId);
     release(connection, packetId);
     if (!window || !wasInWindow) return;
-    if (connection.isDraining || window.isHolding) this.#fill(client, connection);
+    if (connection.isDraining || window.hasQueued) this.#fill(client, connection);
   }
 
   /**
-   * [MQTT-4.1.0-1] A retained message that a SUBSCRIBE is sent belongs to the session until it is acknowledged: the client may be gone
-   * before that. Undefined: there is no room in the queue, so it is sent once.
+   * [MQTT-4.1.0-1] Queues a retained message that is sent after SUBSCRIBE, because the client may disconnect before it
+   * acknowledges the message. `undefined` if the queue is full; the message is then sent once.
    */
-  #keepRetained(session: Session, { topic, payload, qos, properties }: AedesPublishPacket): QueueEntry | undefined {
+  #queueRetained(session: Session, { topic, payload, qos, properties }: AedesPublishPacket): QueueEntry | undefined {
     const { queues } = this.#options.store;
     if (qos === 0) return undefined;
-    const message = { topic, payload, properties: takenIn(properties as MessageProperties | undefined, Date.now()) };
+    const message = { topic, payload, properties: withExpiry(properties as MessageProperties | undefined, Date.now()) };
     if (!queues.hasRoom(session, message)) return undefined;
     const stored = queues.add(new Map([[session, { qos, retain: true }]]), message);
     if (!stored) return undefined;
@@ -175,14 +183,14 @@ export class Delivery {
     return session.byCounter.get(number.counter);
   }
 
-  /** The queue of a session has a message that `left` is not sent any more: the connection that took the session over is sent it. */
-  #sendToOwner({ owner }: Session, left: Connection): void {
-    if (!(owner instanceof Connection) || owner === left || !owner.isReady || !owner.client) return;
+  /** Sends queued messages to the connection that has taken over the session from `previous`. */
+  #sendToOwner({ owner }: Session, previous: Connection): void {
+    if (!(owner instanceof Connection) || owner === previous || !owner.isReady || !owner.client) return;
     owner.isDraining = true;
     this.drained(owner.client, owner);
   }
 
-  /** Whether the packet is not to be sent by aedes: it waits for its turn, or was sent from here. */
+  /** Whether aedes must not send the packet, because it waits or was sent by this method. */
   #waits(
     client: Client,
     connection: Connection,
@@ -191,26 +199,28 @@ export class Delivery {
     entry: QueueEntry | undefined,
   ): boolean {
     const { window } = connection;
-    if (window && (!window.isOpen || window.isHolding)) {
-      // A session's messages are in its queue.
+    if (window && (!window.isOpen || window.hasQueued)) {
+      // The message is in the queue of the session.
       if (entry) connection.isDraining = true;
-      else window.hold({ ...packet });
+      else window.enqueue({ ...packet });
       return true;
     }
     if (entry && session && packet.retain) {
-      // aedes takes it for one that no queue keeps.
+      // aedes would not store the packet id of a retained message.
       this.#sendEntry(client, connection, session, entry);
       return true;
     }
     if (!window) return false;
     packet.messageId = nextPacketId(client, session);
     window.take(packet.messageId);
-    // aedes notes it a turn later. If the queue is read meanwhile, this message must not be taken for one that waits there.
+    // aedes stores the packet id later. If the queue is read meanwhile, the message must not look unsent.
     if (entry && session) this.#options.store.queues.sent(session, entry, packet.messageId);
     return false;
   }
 
-  /** Sends what waits, in order, as long as the window is open: what no session keeps, then the queue of the session. */
+  /**
+   * Sends waiting messages in order while the window is open: first those of the window, then the queue of the session.
+   */
   #fill(client: Client, connection: Connection): void {
     const { window } = connection;
     if (!window) return;
@@ -220,7 +230,7 @@ export class Delivery {
       if (!packet) break;
       const messageId = nextPacketId(client, session);
       window.take(messageId);
-      connection.underWay.add(messageId, packet.payload.length);
+      connection.inFlight.add(messageId, packet.payload.length);
       sendMessage(client, { ...packet, messageId });
     }
     if (!session) return;
@@ -228,7 +238,7 @@ export class Delivery {
     for (const entry of session.queue.values()) {
       const { packetId, message, released } = entry;
       if (released || (packetId !== undefined && window.has(packetId))) continue;
-      // Not numbered: it will be delivered as a live message.
+      // A message without a number will be delivered as a live message.
       if (packetId === undefined && message.counter === 0) continue;
       if (!window.isOpen) return;
       if (isSendable(entry, now)) this.#sendEntry(client, connection, session, entry);
@@ -237,7 +247,9 @@ export class Delivery {
     connection.isDraining = false;
   }
 
-  /** Sends a queued message under its packet id. QoS 2 goes when that is on disk: it is sent again under the same one. */
+  /**
+   * Sends a queued message with its packet id. QoS 2 is sent when the packet id is on disk, because it must not change.
+   */
   #sendEntry(client: Client, connection: Connection, session: Session, entry: QueueEntry): void {
     const { queues } = this.#options.store;
     const { window } = connection;
@@ -245,23 +257,24 @@ export class Delivery {
     queues.sent(session, entry, packetId);
     window?.take(packetId);
     const sendNow = () => sendMessage(client, queuedPacket(entry));
-    // aedes itself waits for that, unless the flag is set. To wait twice would let live messages overtake this one.
+    // aedes waits for the packet id to be stored unless `retain` is set. Waiting twice would let live messages overtake
+    // this one.
     if (entry.qos === 1 || !entry.retain) {
       sendNow();
       return;
     }
     const sendOnDisk = () => {
       sendNow();
-      // It was too large, or is no longer allowed: nobody will acknowledge it, so the next one goes now.
+      // The message was too large or is no longer allowed. It will not be acknowledged, so the next one is sent now.
       if (connection.isDraining && window && !window.has(packetId) && !client.closed) this.#fill(client, connection);
     };
-    // A journal that cannot be written ends the broker.
+    // If the journal cannot be written, the broker shuts down.
     this.#options.store.commit().then(sendOnDisk, () => {});
   }
 
   /**
-   * A client with filters of QoS 0 and of more: aedes sends the message once, for the first filter that matches, at QoS 0 if that
-   * one is. So it is sent from here, where its QoS is known. False: aedes has to send it after all.
+   * Sends a message to a client with subscriptions of QoS 0 and of a higher QoS. aedes would use the QoS of the first
+   * matching subscription. Returns `false` if aedes has to send the message.
    */
   #sendAtHighest(client: Client, packet: AedesPublishPacket): boolean {
     if (!isAcknowledged(client, packet.topic)) {
@@ -282,27 +295,30 @@ function nextPacketId(client: Client, session: Session | undefined): number {
   }
 }
 
-/** Whatever is asked of it, aedes takes the QoS of the filter that equals the topic. */
+/**
+ * Whether the message is delivered at QoS 1 or 2: aedes uses QoS 0 if the subscription whose filter equals the topic
+ * has QoS 0.
+ */
 const isAcknowledged = (client: Client, topic: string): boolean => subscriptionsOf(client)[topic]?.qos !== 0;
 
-/** Counts a message that no session keeps, under the packet id that it is sent with. */
-function takeUnderWay(
+/** Counts a message that belongs to no session by its packet id. */
+function countInFlight(
   client: Client,
   connection: Connection,
   packet: AedesPublishPacket,
   session: Session | undefined,
 ): void {
   packet.messageId ??= nextPacketId(client, session);
-  connection.underWay.add(packet.messageId, packet.payload.length);
+  connection.inFlight.add(packet.messageId, packet.payload.length);
 }
 
-/** Nothing is under way with this packet id. */
-function release({ window, underWay }: Connection, packetId: number): void {
+/** No message with this packet id is in flight. */
+function release({ window, inFlight }: Connection, packetId: number): void {
   window?.release(packetId);
-  underWay.settle(packetId);
+  inFlight.settle(packetId);
 }
 
-/** [MQTT-3.8.4-8] The lower of the message's QoS and the highest that was granted for it. */
+/** [MQTT-3.8.4-8] Returns the lower of the message's QoS and the highest granted QoS. */
 function grantedQos(client: Client, topic: string, qos: 0 | 1 | 2): 0 | 1 | 2 {
   let granted: 0 | 1 | 2 = 0;
   const subscriptions = subscriptionsOf(client);
@@ -314,7 +330,10 @@ function grantedQos(client: Client, topic: string, qos: 0 | 1 | 2): 0 | 1 | 2 {
   return granted;
 }
 
-/** [MQTT-3.3.4-4] A message is sent once, so with the identifiers of all subscriptions that it is sent for; aedes gives one. */
+/**
+ * [MQTT-3.3.4-4] Adds the identifiers of all matching subscriptions, because the message is sent once. aedes adds one
+ * of them.
+ */
 function addIdentifiers(client: Client, packet: AedesPublishPacket): void {
   const identifiers: number[] = [];
   const publisherId = publisherOf(packet);
@@ -324,12 +343,12 @@ function addIdentifiers(client: Client, packet: AedesPublishPacket): void {
     if (si === undefined || (nl && publisherId === client.id)) continue;
     if (filterMatches(filter, packet.topic)) identifiers.push(si);
   }
-  // Shared with what other clients are sent.
+  // The object is shared with the packets of other clients.
   const { subscriptionIdentifier: _one, ...rest } = packet.properties ?? {};
   packet.properties = identifiers.length > 0 ? { ...rest, subscriptionIdentifier: identifiers } : rest;
 }
 
-/** [MQTT-3.1.2-24] What a client does not take is dropped as if it had been sent. */
+/** [MQTT-3.1.2-24] Whether the packet exceeds the Maximum Packet Size of the client. It is then dropped. */
 function isTooLarge({ maxPacketBytes }: Connection, packet: AedesPublishPacket): boolean {
   if (maxPacketBytes === null) return false;
   return generate({ ...packet, messageId: packet.messageId ?? 1 }, { protocolVersion: 5 }).length > maxPacketBytes;

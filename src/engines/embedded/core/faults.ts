@@ -1,31 +1,29 @@
-import type { Connection } from './connection.ts';
-import { type DisconnectReason, IMPLEMENTATION_ERROR } from './connection.ts';
+import { type Connection, type DisconnectReason, IMPLEMENTATION_ERROR } from './connection.ts';
 
-/** An exception that one packet or one stored record caused, and that ended nothing else. */
+/** An exception that one packet or one stored record caused, and that affected nothing else. */
 export interface Fault {
-  /** What was given up for it. */
+  /** Whether a connection was closed, or a message or stored record was lost. */
   readonly kind: 'connection' | 'message' | 'record';
-  /** What the broker did when it was thrown. */
+  /** Describes the failed operation. */
   readonly text: string;
   readonly error: unknown;
 }
 
 /**
- * Where exceptions end that would otherwise end the thread. aedes calls the broker from socket events, immediates and promises, and catches
- * nothing, so every border between aedes and this broker passes what is thrown to here. Each fault is reported, to be counted and logged
- * with its stack.
+ * Handles exceptions that would otherwise end the worker thread. aedes calls the broker from socket events, immediates
+ * and promises, and catches no exceptions. Each fault is reported, counted and logged with its stack.
  */
 export class Faults {
   readonly #report: (fault: Fault) => void;
   readonly #onConnection: (connection: Connection) => void;
 
-  /** `onConnection` is called for each connection that a fault ends. */
+  /** `onConnection` is called for each connection that a fault closes. */
   constructor(report: (fault: Fault) => void, onConnection: (connection: Connection) => void) {
     this.#report = report;
     this.#onConnection = onConnection;
   }
 
-  /** Ends the connection, if there is one. Never throws. */
+  /** Closes the connection, if there is one. Never throws. */
   ofConnection(
     connection: Connection | undefined,
     text: string,
@@ -36,23 +34,23 @@ export class Faults {
     if (!connection) return;
     this.#onConnection(connection);
     try {
-      void connection.end(reason);
+      void connection.disconnect(reason);
     } catch {
       connection.destroy();
     }
   }
 
-  /** A message that cannot be delivered, or not to everybody. */
+  /** Reports a message that cannot be delivered to some or all subscribers. */
   ofMessage(text: string, error: unknown): void {
     this.#report({ kind: 'message', text, error });
   }
 
-  /** A stored record that the broker goes on without. */
+  /** Reports a stored record that is skipped. */
   ofRecord(text: string, error: unknown): void {
     this.#report({ kind: 'record', text, error });
   }
 
-  /** Calls `work`, and ends the connection if it throws. */
+  /** Calls `work`, and closes the connection if it throws. */
   run(connection: Connection | undefined, text: string, work: () => void): void {
     try {
       work();

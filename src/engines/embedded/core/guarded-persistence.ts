@@ -3,14 +3,14 @@ import type { Client } from 'aedes';
 import { NOWHERE } from '../store/consumed-publish.ts';
 import type { ClientRef } from '../store/incoming-store.ts';
 import type { Persistence } from '../store/persistence.ts';
-import type { ReleaseIntake } from './release-intake.ts';
-import type { RetainedReadings } from './retained-readings.ts';
+import type { PubrelHandler } from './pubrel-handler.ts';
+import type { RetainedDelivery } from './retained-delivery.ts';
 
-/** Told what was thrown, or by what a promise was rejected that aedes does not look at, and for which client. */
-export type OnFault = (client: ClientRef, error: unknown) => void;
+/** Called with an exception or a rejection that aedes does not handle, and the client that it concerns. */
+type OnFault = (client: ClientRef, error: unknown) => void;
 
 /** Methods of aedes-persistence 10 that concern one client, which is their first argument. */
-const OF_CLIENT = [
+const CLIENT_METHODS = [
   'addSubscriptions',
   'removeSubscriptions',
   'subscriptionsByClient',
@@ -25,42 +25,41 @@ const OF_CLIENT = [
 ] as const satisfies readonly (keyof Persistence)[];
 
 /**
- * The persistence as aedes is given it. aedes goes on with a client's packet in a callback of the promise, and neither catches what that
- * throws nor what `finally` is told, which would end the thread; here `onFault` is told. PUBREL is served by `releases`, and retained
- * messages after a SUBSCRIBE by `retained`.
+ * Returns the persistence for aedes. aedes continues with a client's packet in a callback of the promise, and handles
+ * neither an exception in the callback nor a rejection before `finally`. Either would end the thread; here `onFault` is
+ * called. `pubrel` handles PUBREL, and `retained` sends retained messages after SUBSCRIBE.
  */
 export function guardPersistence(
   persistence: Persistence,
-  { releases, retained, onFault }: { releases: ReleaseIntake; retained: RetainedReadings; onFault: OnFault },
+  { pubrel, retained, onFault }: { pubrel: PubrelHandler; retained: RetainedDelivery; onFault: OnFault },
 ): object {
   const guarded: Record<string, unknown> = Object.create(null);
   for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(persistence))) {
     const member = persistence[name as keyof Persistence];
-    // aedes looks whether `setup` is an async function, which it stays when it is bound.
+    // aedes requires `setup` to be an async function, which a bound one still is.
     if (typeof member === 'function') guarded[name] = member.bind(persistence);
   }
-  for (const name of OF_CLIENT) {
-    // Each takes the client, and one argument more or none.
+  for (const name of CLIENT_METHODS) {
+    // Each method takes the client and at most one more argument.
     const run = persistence[name].bind(persistence) as (client: ClientRef, argument: never) => Promise<unknown>;
     guarded[name] = (client: ClientRef, argument: never) =>
-      new Attributed(client, () => run(client, argument), onFault);
+      new GuardedPromise(client, () => run(client, argument), onFault);
   }
   const { incomingGetPacket, incomingDelPacket } = persistence;
-  const takenIn = (client: Client, packet: PacketRef): Promise<object> => {
-    if (packet.cmd === 'pubrel') return releases.take(client, packet.messageId);
-    // What was not consumed is delivered already. Its id is gone if PUBREL came before PUBREC: aedes would deliver it again.
+  const incoming = (client: Client, packet: PacketRef): Promise<object> => {
+    if (packet.cmd === 'pubrel') return pubrel.take(client, packet.messageId);
+    // A publish that was not consumed is delivered already. If PUBREL overtook PUBREC, its id is released and aedes
+    // would deliver it again.
     if (packet.topic !== NOWHERE) return Promise.resolve(packet);
     return incomingGetPacket.call(persistence, client, packet as never);
   };
   guarded.incomingGetPacket = (client: Client, packet: PacketRef) =>
-    new Attributed(client, () => takenIn(client, packet), onFault);
+    new GuardedPromise(client, () => incoming(client, packet), onFault);
   guarded.incomingDelPacket = (client: Client, packet: PacketRef) =>
-    new Attributed(
+    new GuardedPromise(
       client,
       () =>
-        packet.cmd === 'pubrel'
-          ? releases.commit(client)
-          : incomingDelPacket.call(persistence, client, packet as never),
+        packet.cmd === 'pubrel' ? pubrel.commit(client) : incomingDelPacket.call(persistence, client, packet as never),
       onFault,
     );
   guarded.createRetainedStreamCombi = (filters: readonly string[]) => retained.read(filters);
@@ -83,8 +82,8 @@ interface PacketRef {
 
 type Settled<Value, Result> = ((value: Value) => Result | PromiseLike<Result>) | null | undefined;
 
-/** A promise whose callbacks may throw: that is reported with the client for which it was made. */
-class Attributed<T> implements PromiseLike<T> {
+/** A promise for one client. Exceptions of its callbacks are reported as faults of the client. */
+class GuardedPromise<T> implements PromiseLike<T> {
   readonly #client: ClientRef;
   readonly #promise: Promise<T>;
   readonly #onFault: OnFault;
@@ -99,12 +98,12 @@ class Attributed<T> implements PromiseLike<T> {
     }
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: aedes takes it for a promise.
+  // biome-ignore lint/suspicious/noThenProperty: aedes uses this object as a promise.
   then<Done = T, Failed = never>(done?: Settled<T, Done>, failed?: Settled<unknown, Failed>): Promise<Done | Failed> {
     return this.#promise.then(done && this.#guarded(done), failed && this.#guarded(failed));
   }
 
-  /** As where it is resolved: nobody looks at the promise that is returned. */
+  /** Resolves also if the promise rejects, because aedes ignores the promise that `finally` returns. */
   finally(done: () => void): Promise<void> {
     const guarded = this.#guarded(done);
     return this.#promise.then(guarded, (error) => {
@@ -113,14 +112,14 @@ class Attributed<T> implements PromiseLike<T> {
     });
   }
 
-  /** Called for each acknowledgement, so it takes the one value that promises have. */
+  /** Called for each acknowledgement, so it has no rest parameters. */
   #guarded<Value, Result>(callback: (value: Value) => Result): (value: Value) => Result {
     return (value) => {
       try {
         return callback(value);
       } catch (error) {
         this.#onFault(this.#client, error);
-        // Nothing follows it.
+        // aedes does not use the result.
         return undefined as Result;
       }
     };

@@ -6,16 +6,21 @@ import { type IncomingPacket, refuseMalformedFields, wasReadBeyondEnd } from './
 
 export interface PacketGuardOptions {
   readonly faults: Faults;
-  /** Called for each packet before aedes handles it. Returns the reason to close the connection; `null` if there is none. */
+  /**
+   * Called for each packet before aedes handles it. Returns the reason to close the connection; `null` if there is
+   * none.
+   */
   readonly before: (packet: IncomingPacket) => DisconnectReason | null;
 }
 
 /**
- * Guards aedes against the packets of one connection. A packet that is malformed, or that `before` refuses, closes the connection, with
- * DISCONNECT in MQTT 5. An exception while a packet is parsed or handled closes the connection, too, and is reported as a fault. After
- * that nothing more of the connection is read. Call this function before anything else listens to the client's parser.
+ * Guards aedes against the packets of one connection. A packet that is malformed, or that `before` refuses, closes the
+ * connection, with DISCONNECT in MQTT 5. An exception while a packet is parsed or handled closes the connection, too,
+ * and is reported as a fault. After that nothing more of the connection is read. Call this function before anything
+ * else listens to the client's parser.
  *
- * mqtt-packet returns `null`, -1 or `undefined` for a truncated field, or reads beyond the property, and aedes uses such values.
+ * mqtt-packet returns `null`, -1 or `undefined` for a truncated field, or reads beyond the property, and aedes uses
+ * such values.
  */
 export function guardPackets(client: Client, connection: Connection, { faults, before }: PacketGuardOptions): void {
   const parser = parserOf(client);
@@ -24,7 +29,7 @@ export function guardPackets(client: Client, connection: Connection, { faults, b
   const refuse = (reason: DisconnectReason) => {
     if (isOver) return;
     isOver = true;
-    void connection.end(reason);
+    void connection.disconnect(reason);
   };
   const failed = (text: string, error: unknown, reason?: DisconnectReason) => {
     isOver = true;

@@ -13,8 +13,9 @@ const UNANSWERED = new Set(['connect', 'puback', 'pubcomp', 'disconnect']);
 const FAILURE = 0x80;
 
 /**
- * Counts the packets of a connection, and refuses a packet that is too large before its body is read: aedes refuses it afterwards, except
- * in MQTT 5. `settled` is called with the packet ids of messages that the client has acknowledged or refused.
+ * Counts the packets of a connection, and refuses a packet that is too large before its body is read: aedes refuses it
+ * afterwards, except in MQTT 5. `settled` is called with the packet ids of messages that the client has acknowledged or
+ * refused.
  */
 export function meterPackets(
   client: Client,
@@ -26,7 +27,7 @@ export function meterPackets(
   if (!parser) return;
   parser.on('packet', ({ cmd, qos, messageId, reasonCode = 0 }) => {
     connection.packetsIn += 1;
-    if (cmd === 'publish' ? qos !== 0 : !UNANSWERED.has(cmd)) connection.answers += 1;
+    if (cmd === 'publish' ? qos !== 0 : !UNANSWERED.has(cmd)) connection.responses += 1;
     const isSettled = cmd === 'puback' || cmd === 'pubcomp' || (cmd === 'pubrec' && reasonCode >= FAILURE);
     if (isSettled && messageId !== undefined) settled(messageId);
   });

@@ -1,4 +1,7 @@
-/** Beyond these limits nothing more is read of the connection. The packets of the current read, at most 64 KiB or one packet, are added. */
+/**
+ * Beyond these limits nothing more is read of the connection. The packets of the current read, at most 64 KiB or one
+ * packet, are added.
+ */
 const MAX_TASKS = 1_000;
 const MAX_BYTES = 1_048_576;
 
@@ -14,7 +17,10 @@ interface Task {
   isReady: boolean;
 }
 
-/** Runs one task for each packet of a connection in the order of the packets. A task that is not ready delays those behind it. */
+/**
+ * Runs one task for each packet of a connection in the order of the packets. A task that is not ready delays those
+ * behind it.
+ */
 export class PacketQueue {
   readonly #reader: PausableReader;
   #tasks: Task[] = [];

@@ -10,57 +10,64 @@ export interface Published {
 
 type TapListener = (message: StreamMessage) => void;
 
-/** Everything that is published, once; told to listeners by topic filter, of which none begins with `$`. */
+interface TapSubscription {
+  readonly listener: TapListener;
+}
+
+/**
+ * Passes each published message once to the listeners whose topic filter matches. Filters that begin with `$` are not
+ * supported.
+ */
 export class PublishTap {
   /**
-   * Told of each message as it is taken, below `$` too; null: nobody is. It must not throw, publish, or keep the payload, which may be
-   * a part of what was read from a socket.
+   * Called for each accepted message, also below `$`. `null` if there is no watcher. It must not throw, publish, or
+   * store the payload, which may be a part of the buffer of a socket.
    */
   watcher: ((published: Published) => void) | null = null;
-  readonly #listeners = new FilterTree<{ readonly tell: TapListener }>();
+  readonly #subscriptions = new FilterTree<TapSubscription>();
   #count = 0;
   #isPaused = false;
-  /** What the pause itself holds: at most what was read of each client before its reading stopped. */
-  #waiting: (() => void)[] = [];
+  /** Releases messages that the pause holds: at most those that were read of each client before its reading stopped. */
+  #paused: (() => void)[] = [];
 
-  /** Stops when the returned function is called. */
-  listen(filter: string, tell: TapListener): () => void {
-    const listener = { tell };
-    this.#listeners.add(filter, listener);
+  /** The returned function removes the listener. */
+  listen(filter: string, listener: TapListener): () => void {
+    const subscription = { listener };
+    this.#subscriptions.add(filter, subscription);
     this.#count += 1;
     let isListening = true;
     return () => {
       if (!isListening) return;
       isListening = false;
       this.#count -= 1;
-      this.#listeners.remove(filter, listener);
+      this.#subscriptions.remove(filter, subscription);
     };
   }
 
-  /** Null: nobody listens on its topic. While paused a client waits for the end of the pause, too. */
+  /** `null` if no listener matches the topic. Messages of clients are held while the tap is paused. */
   take(published: Published, isOfClient: boolean): TappedMessage | null {
     this.watcher?.(published);
     if (this.#count === 0) return null;
-    const listeners = this.#listeners.match(published.topic);
-    if (listeners.length === 0) return null;
-    const message = new TappedMessage(published, listeners);
-    if (this.#isPaused && isOfClient) this.#waiting.push(message.hold());
+    const subscriptions = this.#subscriptions.match(published.topic);
+    if (subscriptions.length === 0) return null;
+    const message = new TappedMessage(published, subscriptions);
+    if (this.#isPaused && isOfClient) this.#paused.push(message.hold());
     return message;
   }
 
-  /** What the broker publishes by itself goes on: the one who paused may wait for it. */
+  /** Does not hold messages of the broker itself, because the caller may wait for them. */
   pause(): void {
     this.#isPaused = true;
   }
 
   resume(): void {
     this.#isPaused = false;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const [index, release] of waiting.entries()) {
-      // A publisher that goes on may be the reason for the next pause.
+    const paused = this.#paused;
+    this.#paused = [];
+    for (const [index, release] of paused.entries()) {
+      // A publisher that continues may cause the next pause.
       if (this.#isPaused) {
-        this.#waiting = waiting.slice(index).concat(this.#waiting);
+        this.#paused = paused.slice(index).concat(this.#paused);
         return;
       }
       release();
@@ -68,20 +75,20 @@ export class PublishTap {
   }
 }
 
-/** One message on its way to those who listen; held from the beginning until they were told. */
+/** A message for the listeners of the tap. It is held until all listeners were notified. */
 export class TappedMessage implements StreamMessage {
   readonly topic: string;
   readonly payload: Buffer;
   readonly qos: 0 | 1 | 2;
-  readonly #listeners: readonly { readonly tell: TapListener }[];
+  readonly #subscriptions: readonly TapSubscription[];
   #holds = 1;
   #waiting: (() => void)[] = [];
 
-  constructor({ topic, payload, qos }: Published, listeners: readonly { readonly tell: TapListener }[]) {
+  constructor({ topic, payload, qos }: Published, subscriptions: readonly TapSubscription[]) {
     this.topic = topic;
     this.payload = bufferOf(payload);
     this.qos = qos;
-    this.#listeners = listeners;
+    this.#subscriptions = subscriptions;
   }
 
   readonly hold = (): (() => void) => {
@@ -94,13 +101,13 @@ export class TappedMessage implements StreamMessage {
     };
   };
 
-  /** Once. */
-  tell(): void {
-    for (const { tell } of this.#listeners) tell(this);
+  /** Calls all listeners. Call it once. */
+  notify(): void {
+    for (const { listener } of this.#subscriptions) listener(this);
     this.#release();
   }
 
-  /** Calls when nobody holds it, maybe at once. */
+  /** Calls `callback` when no listener holds the message, possibly immediately. */
   whenFree(callback: () => void): void {
     if (this.#holds === 0) callback();
     else this.#waiting.push(callback);

@@ -1,10 +1,10 @@
 /** Memory of one queued message without its payload. */
 const PACKET_BYTES = 512;
-/** What one client may be sent at a time, below what it allows. */
+/** Maximum number of messages in flight, even if the client allows more. */
 const LARGEST_WINDOW = 100;
 
-/** Bytes of payload that all windows of a broker hold together. */
-export class HeldBytes {
+/** Limits the payload bytes in the send windows of all clients of a broker. */
+export class ByteBudget {
   readonly #max: number;
   #bytes = 0;
 
@@ -26,98 +26,92 @@ export class HeldBytes {
 }
 
 export interface SendWindowLimits {
-  readonly maxHeld: number;
-  readonly maxHeldBytes: number;
+  readonly maxQueued: number;
+  readonly maxQueuedBytes: number;
   /** Shared by all windows of a broker. */
-  readonly all: HeldBytes;
+  readonly all: ByteBudget;
 }
 
 /**
- * The Receive Maximum of one MQTT 5 client [MQTT-3.3.4-9]: how many messages of QoS 1 and 2 are under way to it. Those of its
- * session wait in the session's queue; those that no session keeps wait here, at most `maxHeld` messages and `maxHeldBytes` of
- * payload, and as much as there is room for in `all`. Further messages are dropped and counted.
+ * Enforces the Receive Maximum of one MQTT 5 client [MQTT-3.3.4-9], which limits its unacknowledged QoS 1 and 2
+ * messages. The messages of a session wait in the session's queue. Other messages wait in this window: at most
+ * `maxQueued` messages and `maxQueuedBytes` of payload, within the common budget `all`. Further messages are dropped
+ * and counted.
  */
 export class SendWindow<Packet extends { readonly payload: { readonly length: number } }> {
-  readonly #size: number;
-  readonly #maxHeld: number;
-  readonly #maxHeldBytes: number;
-  readonly #all: HeldBytes;
-  readonly #underWay = new Set<number>();
-  #held: Packet[] = [];
+  /** Maximum number of messages in flight. */
+  readonly size: number;
+  readonly #limits: SendWindowLimits;
+  readonly #inFlight = new Set<number>();
+  #packets: Packet[] = [];
+  /** Index of the oldest packet. */
   #next = 0;
-  #heldBytes = 0;
+  #queuedBytes = 0;
   #isClosed = false;
   dropped = 0;
 
   constructor(receiveMaximum: number, limits: SendWindowLimits) {
-    this.#size = Math.min(receiveMaximum, LARGEST_WINDOW);
-    this.#maxHeld = limits.maxHeld;
-    this.#maxHeldBytes = limits.maxHeldBytes;
-    this.#all = limits.all;
+    this.size = Math.min(receiveMaximum, LARGEST_WINDOW);
+    this.#limits = limits;
   }
 
-  /** How many messages may be under way. */
-  get size(): number {
-    return this.#size;
+  /** Number of messages that wait here. */
+  get queued(): number {
+    return this.#packets.length - this.#next;
   }
 
-  /** Messages that wait here, and bytes of their payload. */
-  get held(): number {
-    return this.#held.length - this.#next;
-  }
-
-  get heldBytes(): number {
-    return this.#heldBytes;
+  get queuedBytes(): number {
+    return this.#queuedBytes;
   }
 
   get isOpen(): boolean {
-    return this.#underWay.size < this.#size;
+    return this.#inFlight.size < this.size;
   }
 
-  get isHolding(): boolean {
-    return this.#next < this.#held.length;
+  get hasQueued(): boolean {
+    return this.#next < this.#packets.length;
   }
 
   has(packetId: number): boolean {
-    return this.#underWay.has(packetId);
+    return this.#inFlight.has(packetId);
   }
 
   take(packetId: number): void {
-    this.#underWay.add(packetId);
+    this.#inFlight.add(packetId);
   }
 
-  /** The client is done with it. */
   release(packetId: number): void {
-    this.#underWay.delete(packetId);
+    this.#inFlight.delete(packetId);
   }
 
-  hold(packet: Packet): void {
+  enqueue(packet: Packet): void {
     const { length } = packet.payload;
-    const isFull = this.held >= this.#maxHeld || this.#heldBytes + length > this.#maxHeldBytes;
-    if (isFull || this.#isClosed || !this.#all.hasRoomFor(length + PACKET_BYTES)) {
+    const { maxQueued, maxQueuedBytes, all } = this.#limits;
+    const isFull = this.queued >= maxQueued || this.#queuedBytes + length > maxQueuedBytes;
+    if (isFull || this.#isClosed || !all.hasRoomFor(length + PACKET_BYTES)) {
       this.dropped += 1;
       return;
     }
-    this.#held.push(packet);
-    this.#heldBytes += length;
-    this.#all.add(length + PACKET_BYTES);
+    this.#packets.push(packet);
+    this.#queuedBytes += length;
+    all.add(length + PACKET_BYTES);
   }
 
-  /** The oldest that is held here. */
+  /** Removes and returns the oldest queued packet. */
   shift(): Packet | undefined {
-    const packet = this.#held[this.#next];
+    const packet = this.#packets[this.#next];
     if (!packet) return undefined;
     this.#next += 1;
-    this.#heldBytes -= packet.payload.length;
-    this.#all.add(-packet.payload.length - PACKET_BYTES);
-    if (this.#next * 2 > this.#held.length) {
-      this.#held = this.#held.slice(this.#next);
+    this.#queuedBytes -= packet.payload.length;
+    this.#limits.all.add(-packet.payload.length - PACKET_BYTES);
+    if (this.#next * 2 > this.#packets.length) {
+      this.#packets = this.#packets.slice(this.#next);
       this.#next = 0;
     }
     return packet;
   }
 
-  /** Evicts what is held: the connection has ended. */
+  /** Drops the queued packets, because the connection is closed. */
   close(): void {
     this.#isClosed = true;
     while (this.shift()) {}

@@ -1,12 +1,14 @@
 import type { BrokerStore } from '../store/broker-store.ts';
 import type { Connection } from './connection.ts';
 
-/** Connections in a row that a session ends while it is taken up, before it is moved into quarantine. */
+/**
+ * Number of consecutive connections that fail while they resume a session, before the session is moved into quarantine.
+ */
 const MAX_FAULTS = 3;
 
 /**
- * Finds sessions that their client cannot take up again, because of a fault of the broker each time. Such a session is moved into quarantine
- * before the next connection is let in, so that the client begins a new one.
+ * Finds sessions that cannot be resumed because of a fault of the broker. The session is moved into quarantine before
+ * the next connection is admitted, so that the client starts a new session.
  */
 export class SessionFaults {
   readonly #store: BrokerStore;
@@ -16,13 +18,13 @@ export class SessionFaults {
     this.#store = store;
   }
 
-  /** A fault ended a connection. */
+  /** A fault has closed the connection. */
   failed({ identity, isReady, isClean }: Connection): void {
     if (isReady || isClean || !identity) return;
     this.#counts.set(identity.clientId, (this.#counts.get(identity.clientId) ?? 0) + 1);
   }
 
-  /** The session was taken up. */
+  /** The session was resumed. */
   ready({ identity }: Connection): void {
     if (identity) this.#counts.delete(identity.clientId);
   }
@@ -30,7 +32,7 @@ export class SessionFaults {
   beforeAdmission(clientId: string): void {
     if ((this.#counts.get(clientId) ?? 0) < MAX_FAULTS) return;
     this.#counts.delete(clientId);
-    const reason = `its connection ended ${MAX_FAULTS} times while it was taken up; the log has the faults`;
+    const reason = `the broker failed ${MAX_FAULTS} times to resume it; the log has the reason`;
     this.#store.quarantine.move('session', [clientId], reason);
     this.#store.endSession(clientId);
   }

@@ -4,32 +4,35 @@ import type { Emitter } from './aedes-internals.ts';
 import type { Connection } from './connection.ts';
 import { PublisherBackpressure } from './publisher-backpressure.ts';
 
-/** Memory of one `write` that waits in a stream, beside its bytes. A PUBLISH is up to five of them. */
+/** Memory of one `write` that waits in a stream, without its bytes. A PUBLISH is up to five writes. */
 const WRITE_BYTES = 128;
-/** Memory of one delivery that is not written yet, beside its payload. */
+/** Memory of one delivery that is not written yet, without its payload. */
 const DELIVERY_BYTES = 512;
-/** Payloads from here on count as written before the socket has them: several of them arrive in one turn of the event loop. */
+/**
+ * Minimum size of a large payload, which counts as written in advance: several may arrive in one iteration of the event
+ * loop.
+ */
 const LARGE_BYTES = 16_384;
 
-export interface SocketBudgetOptions {
+interface SocketBudgetOptions {
   readonly limits: Pick<BrokerLimits, 'unsentBytes' | 'unsentTotalBytes'> &
     Pick<QueueLimits, 'sessionBytes' | 'totalBytes'>;
   readonly connectedCount: () => number;
   readonly connectionOf: (clientId: string) => Connection | undefined;
 }
 
-/** DROP: the message passes the client by and is counted. END: the connection ends; its session keeps the message. */
-export type Admittance = 'TAKE' | 'DROP' | 'END';
+/** DROP: the message is dropped and counted. CLOSE: the connection is closed; the session stores the message. */
+type Admittance = 'SEND' | 'DROP' | 'CLOSE';
 
 /**
- * Bounds the memory of live messages that subscribers have not taken from their sockets.
+ * Limits the memory of live messages that subscribers have not taken from their sockets.
  *
- * Per client: at most `unsentBytes` of QoS 0 and `sessionBytes` of QoS 1 and 2, plus one message. For the broker: payloads count once
- * for all their subscribers, from the publish until the last socket has taken them. Above `unsentTotalBytes`, a client that has
- * more unsent than its fair share loses QoS 0; above `totalBytes` all clients lose QoS 0, and a client above its fair share that is
- * sent QoS 1 or 2 is disconnected.
+ * Per client: at most `unsentBytes` of QoS 0 and `sessionBytes` of QoS 1 and 2, plus one message. Per broker: a payload
+ * counts once for all subscribers, from the publish until the last socket has taken it. Above `unsentTotalBytes`, QoS 0
+ * is dropped for a client with more than its fair share. Above `totalBytes`, QoS 0 is dropped for all clients, and a
+ * client above its fair share is disconnected at QoS 1 and 2.
  *
- * A publisher of large QoS 0 messages is paced, see `PublisherBackpressure`; at QoS 1 and 2 acknowledgements do so.
+ * `PublisherBackpressure` slows down publishers of large QoS 0 messages; at QoS 1 and 2 the acknowledgements do.
  */
 export class SocketBudget {
   readonly #options: SocketBudgetOptions;
@@ -47,35 +50,36 @@ export class SocketBudget {
     return this.#bytes;
   }
 
-  /** QoS 0 messages that passed a client by, since the start. */
+  /** Number of dropped QoS 0 messages since the start. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Counts every message from here on. Replaces `emit` of the emitter that aedes delivers with. */
+  /** Counts every message of the emitter by replacing its `emit`. */
   watch(emitter: Emitter): void {
     const emit = emitter.emit.bind(emitter);
     emitter.emit = (packet, done) => {
       let bytes = packet.payload?.length ?? 0;
       let isDone = false;
-      const paced = packet.qos === 0 && bytes >= LARGE_BYTES ? this.#paced(packet.clientId, bytes) : null;
-      const taken = (error?: Error | null) => {
+      const isLarge = packet.qos === 0 && bytes >= LARGE_BYTES;
+      const sent = isLarge ? this.#slowDown(packet.clientId, bytes) : null;
+      const finished = (error?: Error | null) => {
         isDone = true;
         this.#bytes -= bytes;
-        paced?.();
+        sent?.();
         done(error);
       };
       const outer = this.#deliveries;
       this.#deliveries = 0;
       this.#bytes += bytes;
       try {
-        emit(packet, taken);
+        emit(packet, finished);
       } catch (error) {
-        // Otherwise it is `done` that failed.
+        // Otherwise `done` has thrown.
         if (!isDone) {
           isDone = true;
           this.#bytes -= bytes;
-          paced?.();
+          sent?.();
         }
         throw error;
       } finally {
@@ -89,11 +93,11 @@ export class SocketBudget {
     };
   }
 
-  /** Whether a live message goes to a client now. A dropped message is counted. */
+  /** Decides whether a live message is sent to a client now. A dropped message is counted. */
   admit(connection: Connection, conn: Duplex, qos: 0 | 1 | 2, length: number): Admittance {
     const unsent = unsentOf(connection, conn);
     const admittance = this.#decide(unsent, qos, length);
-    if (admittance === 'TAKE') {
+    if (admittance === 'SEND') {
       this.#deliveries += 1;
       if (length >= LARGE_BYTES) addNotWritten(connection, length);
     } else if (admittance === 'DROP') {
@@ -108,17 +112,17 @@ export class SocketBudget {
     const all = this.#bytes;
     if (qos === 0) {
       if (unsent > unsentBytes || all > totalBytes) return 'DROP';
-      return all > unsentTotalBytes && unsent + length > this.#share(unsentTotalBytes) ? 'DROP' : 'TAKE';
+      return all > unsentTotalBytes && unsent + length > this.#share(unsentTotalBytes) ? 'DROP' : 'SEND';
     }
-    if (unsent > sessionBytes) return 'END';
-    return all > totalBytes && unsent > this.#share(totalBytes) ? 'END' : 'TAKE';
+    if (unsent > sessionBytes) return 'CLOSE';
+    return all > totalBytes && unsent > this.#share(totalBytes) ? 'CLOSE' : 'SEND';
   }
 
   #share(total: number): number {
     return total / Math.max(1, this.#options.connectedCount());
   }
 
-  #paced(publisherId: string | undefined, bytes: number): (() => void) | null {
+  #slowDown(publisherId: string | undefined, bytes: number): (() => void) | null {
     const publisher = publisherId === undefined ? undefined : this.#options.connectionOf(publisherId);
     if (!publisher) return null;
     publisher.backpressure ??= new PublisherBackpressure(publisher);
@@ -126,16 +130,16 @@ export class SocketBudget {
   }
 }
 
-/** Bytes that wait in a client's stream or are about to be written there, with what each `write` takes beside them. */
+/** Bytes that wait in a client's stream or are about to be written to it, with the memory of each `write`. */
 function unsentOf({ notWrittenBytes }: Connection, conn: Duplex): number {
   const { writableLength } = conn;
   if (writableLength === 0) return notWrittenBytes;
-  // Node has the number, and declares it nowhere.
+  // A member of Node's streams that its types do not declare.
   const state = (conn as { _writableState?: { bufferedRequestCount?: number } })._writableState;
   return writableLength + notWrittenBytes + (state?.bufferedRequestCount ?? 0) * WRITE_BYTES;
 }
 
-/** aedes writes a message one step of the event loop after it asks whether to. */
+/** aedes writes a message one iteration of the event loop after `authorizeForward`. */
 function addNotWritten(connection: Connection, bytes: number): void {
   const isFirst = connection.notWrittenBytes === 0;
   connection.notWrittenBytes += bytes;

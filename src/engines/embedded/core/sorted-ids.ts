@@ -1,13 +1,13 @@
 /**
- * Client ids in the order of their code units. What changed is sorted in when the list is asked for: a copy of the list, and a
- * binary search for each changed id, however large the list is and however many changes came before.
+ * Client ids in the order of their code units. `all` merges the changes: it copies the list and uses a binary search
+ * per changed id.
  */
 export class SortedIds {
   readonly #exists: (id: string) => boolean;
   readonly #changed = new Set<string>();
   #ids: readonly string[] = [];
 
-  /** `exists` decides whether an id that changed is in the list now. */
+  /** `exists` returns whether a changed id belongs to the list now. */
   constructor(exists: (id: string) => boolean) {
     this.#exists = exists;
   }
@@ -16,7 +16,7 @@ export class SortedIds {
     this.#changed.add(id);
   }
 
-  /** Later changes leave this list as it is. */
+  /** The returned list does not change later. */
   all(): readonly string[] {
     const changed = [...this.#changed].filter((id) => this.#exists(id) !== this.#has(id));
     this.#changed.clear();
@@ -25,17 +25,17 @@ export class SortedIds {
   }
 
   #has(id: string): boolean {
-    return this.#ids[placeOf(this.#ids, id, 0)] === id;
+    return this.#ids[indexOf(this.#ids, id, 0)] === id;
   }
 }
 
-/** `ids` without those of `changed` that it has, and with those that it has not. */
+/** Removes the `changed` ids that are in `ids`, and adds those that are not. */
 function merged(ids: readonly string[], changed: readonly string[]): readonly string[] {
   const result: string[] = [];
   let from = 0;
   for (const id of changed) {
-    const place = placeOf(ids, id, from);
-    for (; from < place; from += 1) result.push(ids[from] as string);
+    const index = indexOf(ids, id, from);
+    for (; from < index; from += 1) result.push(ids[from] as string);
     if (ids[from] === id) from += 1;
     else result.push(id);
   }
@@ -43,8 +43,8 @@ function merged(ids: readonly string[], changed: readonly string[]): readonly st
   return result;
 }
 
-/** Of the first id from `from` on that is not before `id`. */
-function placeOf(ids: readonly string[], id: string, from: number): number {
+/** Index of the first id from `from` on that is not less than `id`. */
+function indexOf(ids: readonly string[], id: string, from: number): number {
   let low = from;
   let high = ids.length;
   while (low < high) {

@@ -1,9 +1,10 @@
 import { PacketQueue, type PausableReader } from './packet-queue.ts';
 
 /**
- * Delays the publishes of one connection until the SUBSCRIBEs before them are in effect. A subscription of a persistent session is in
- * effect when it is on disk, and aedes handles the next packet meanwhile. Without the delay, a client that subscribes and publishes
- * immediately would miss its own message, or the response to its request. Mosquitto delivers it.
+ * Delays the publishes of one connection until the SUBSCRIBEs before them are in effect. A subscription of a persistent
+ * session is in effect when it is on disk, and aedes handles the next packet meanwhile. Without the delay, a client
+ * that subscribes and publishes immediately would miss its own message, or the response to its request. Mosquitto
+ * delivers it.
  */
 export class SubscribeOrder {
   readonly #queue: PacketQueue;
@@ -38,8 +39,11 @@ export class SubscribeOrder {
     this.#queue.add(bytes, run)();
   }
 
-  /** The connection has ended, and aedes completes none of its SUBSCRIBEs. The publishes behind them are still accepted. */
-  end(): void {
+  /**
+   * Called when the connection is closed: aedes completes none of its SUBSCRIBEs. The publishes behind them are still
+   * accepted.
+   */
+  close(): void {
     for (const subscriptions of [...this.#pending.keys()]) this.settled(subscriptions);
   }
 }

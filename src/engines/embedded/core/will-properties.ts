@@ -1,13 +1,13 @@
-/** A property of a will, under Mosquitto's name for it (as `content-type`), its value as text. */
+/** A property of a will: its name in Mosquitto (for example `content-type`) and its value as text. */
 export interface WillProperty {
   readonly identifier: string;
-  /** Of a `user-property`. */
+  /** Name of a `user-property`. */
   readonly name?: string;
-  /** Numbers in decimal; `correlation-data` in Base64. */
+  /** Numbers are decimal; `correlation-data` is Base64. */
   readonly value: string;
 }
 
-/** What CONNECT may say of a will (MQTT 5, 3.1.3.2). */
+/** The will properties of CONNECT (MQTT 5, 3.1.3.2). */
 export interface SentWillProperties {
   readonly willDelayInterval?: number | undefined;
   readonly payloadFormatIndicator?: boolean | undefined;
@@ -18,21 +18,23 @@ export interface SentWillProperties {
   readonly userProperties?: object | undefined;
 }
 
-/** All but the delay, which inspection tells by itself. A user property that came several times is told as often. */
+/**
+ * All properties except the delay, which inspection reports separately. A repeated user property is listed repeatedly.
+ */
 export function willProperties(sent: SentWillProperties | undefined): WillProperty[] {
   if (!sent) return [];
-  const told: WillProperty[] = [];
-  const tell = (identifier: string, value: string | undefined) => {
-    if (value !== undefined) told.push({ identifier, value });
+  const properties: WillProperty[] = [];
+  const add = (identifier: string, value: string | undefined) => {
+    if (value !== undefined) properties.push({ identifier, value });
   };
   const { payloadFormatIndicator: isText, messageExpiryInterval: expiry, correlationData, userProperties } = sent;
-  tell('payload-format-indicator', isText === undefined ? undefined : String(Number(isText)));
-  tell('message-expiry-interval', expiry?.toString());
-  tell('content-type', sent.contentType);
-  tell('response-topic', sent.responseTopic);
-  tell('correlation-data', correlationData && Buffer.from(correlationData).toString('base64'));
+  add('payload-format-indicator', isText === undefined ? undefined : String(Number(isText)));
+  add('message-expiry-interval', expiry?.toString());
+  add('content-type', sent.contentType);
+  add('response-topic', sent.responseTopic);
+  add('correlation-data', correlationData && Buffer.from(correlationData).toString('base64'));
   for (const [name, values] of Object.entries(userProperties ?? {})) {
-    for (const value of [values].flat()) told.push({ identifier: 'user-property', name, value: String(value) });
+    for (const value of [values].flat()) properties.push({ identifier: 'user-property', name, value: String(value) });
   }
-  return told;
+  return properties;
 }

@@ -22,7 +22,7 @@ import {
   sortMemberships,
   withoutMembership,
 } from './membership-fields.ts';
-import { clientAnswer } from './object-answers.ts';
+import { clientResponse } from './object-responses.ts';
 
 /** Commands on clients. Texts of refusals and the order of checks are those of Mosquitto 2.1. */
 export const CLIENT_COMMANDS: CommandTable = {
@@ -70,14 +70,14 @@ export const CLIENT_COMMANDS: CommandTable = {
 
   getClient(command, { state, addresses }) {
     const client = find(state, requiredUsername(command));
-    return { client: clientAnswer(client, addresses(client.username)) };
+    return { client: clientResponse(client, addresses(client.username)) };
   },
 
   listClients(command, { state, addresses }) {
     const { verbose, offset, end } = pageOf(command);
     const { clients } = state.policy;
     const names = state.names(clients).slice(offset, end);
-    const listed = verbose ? names.map((name) => clientAnswer(find(state, name), addresses(name))) : names;
+    const listed = verbose ? names.map((name) => clientResponse(find(state, name), addresses(name))) : names;
     return { totalCount: clients.size, clients: listed };
   },
 

@@ -13,7 +13,7 @@ import {
 } from './command-fields.ts';
 import { type CommandContext, type CommandTable, kickMembers, NO_ROOM, requireRoom } from './command-table.ts';
 import { addMembership, holds, namedEntries, priorityOf, rolesOf, withoutMembership } from './membership-fields.ts';
-import { groupAnswer } from './object-answers.ts';
+import { groupResponse } from './object-responses.ts';
 
 /** Commands on groups. Texts of refusals and the order of checks are those of Mosquitto 2.1. */
 export const GROUP_COMMANDS: CommandTable = {
@@ -43,14 +43,14 @@ export const GROUP_COMMANDS: CommandTable = {
 
   getGroup(command, { state }) {
     const group = find(state, requiredGroupname(command));
-    return { group: groupAnswer(group, state.members(group.groupname)) };
+    return { group: groupResponse(group, state.members(group.groupname)) };
   },
 
   listGroups(command, { state }) {
     const { verbose, offset, end } = pageOf(command);
     const { groups } = state.policy;
     const names = state.names(groups).slice(offset, end);
-    const listed = verbose ? names.map((name) => groupAnswer(find(state, name), state.members(name))) : names;
+    const listed = verbose ? names.map((name) => groupResponse(find(state, name), state.members(name))) : names;
     return { totalCount: groups.size, groups: listed };
   },
 

@@ -21,7 +21,7 @@ import {
 } from './command-fields.ts';
 import { type CommandTable, kickHolders, requireRoom } from './command-table.ts';
 import { clampPriority } from './membership-fields.ts';
-import { roleAnswer } from './object-answers.ts';
+import { roleResponse } from './object-responses.ts';
 
 /** Commands on roles. Texts of refusals and the order of checks are those of Mosquitto 2.1. */
 export const ROLE_COMMANDS: CommandTable = {
@@ -48,14 +48,14 @@ export const ROLE_COMMANDS: CommandTable = {
   },
 
   getRole(command, { state }) {
-    return { role: roleAnswer(find(state, requiredRolename(command))) };
+    return { role: roleResponse(find(state, requiredRolename(command))) };
   },
 
   listRoles(command, { state }) {
     const { verbose, offset, end } = pageOf(command);
     const { roles } = state.policy;
     const names = state.names(roles).slice(offset, end);
-    const listed = verbose ? names.map((name) => roleAnswer(find(state, name))) : names;
+    const listed = verbose ? names.map((name) => roleResponse(find(state, name))) : names;
     return { totalCount: roles.size, roles: listed };
   },
 

@@ -1,7 +1,7 @@
 import type { StoreLimits } from '../limits.ts';
-import { type ClientRef, type Held, IncomingStore } from './incoming-store.ts';
+import { type AcknowledgementHold, type ClientRef, IncomingStore } from './incoming-store.ts';
 import { Journal } from './journal.ts';
-import { type MessageProperties, takenIn } from './message-properties.ts';
+import { type MessageProperties, withExpiry } from './message-properties.ts';
 import { type DeliveryNumber, MessageQueues } from './message-queues.ts';
 import { Quarantine, type QuarantinedRecord } from './quarantine.ts';
 import { checkRecords } from './record-check.ts';
@@ -85,17 +85,19 @@ export class BrokerStore {
    * the broker itself; without `clean` no packet id is remembered on disk. `held`: who needs it before it is acknowledged. Whoever calls
    * tells `retained` when one to be retained was handed on.
    */
-  accept(publisher: ClientRef | null, publish: Publish, held: Held | null = null): Accepted {
+  accept(publisher: ClientRef | null, publish: Publish, held: AcknowledgementHold | null = null): Accepted {
     const { topic, payload, qos, retain, messageId, properties } = publish;
     const matches = qos > 0 ? this.sessions.match(topic) : [];
     // What is kept must not hold on to the socket buffer it was read in.
     const kept = retain || matches.length > 0 ? compact(payload) : payload;
     const kind =
-      properties && (retain || matches.length > 0) ? { properties: takenIn(properties, publish.at ?? Date.now()) } : {};
+      properties && (retain || matches.length > 0)
+        ? { properties: withExpiry(properties, publish.at ?? Date.now()) }
+        : {};
     let isDurable = retain
       ? this.retained.put({ cmd: 'publish', topic, payload: kept, qos, retain: true, ...kind })
       : false;
-    if (retain) this.retained.takenIn(topic);
+    if (retain) this.retained.accepted(topic);
     const queued = { topic, payload: kept, retain, publisherId: publisher?.id ?? null, ...kind };
     const message = qos > 0 ? this.sessions.enqueue(matches, { ...queued, qos: qos === 2 ? 2 : 1 }) : null;
     if (message) isDurable = true;

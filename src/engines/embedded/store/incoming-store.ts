@@ -7,7 +7,7 @@ export interface ClientRef {
 }
 
 /** Somebody needs it before it is acknowledged. */
-export interface Held {
+export interface AcknowledgementHold {
   /** Calls when nobody does any more, maybe at once. */
   whenFree(callback: () => void): void;
 }
@@ -18,7 +18,7 @@ interface Incoming {
   readonly bytes: number;
   readonly packet?: object;
   /** UNKNOWN: it was held by somebody in an earlier run of the broker. */
-  held?: Held | 'UNKNOWN' | null;
+  held?: AcknowledgementHold | 'UNKNOWN' | null;
 }
 
 /** Those of one client. */
@@ -29,7 +29,7 @@ interface Incomings {
 
 /**
  * Packet ids of QoS 2 publishes that came and wait for PUBREL: in memory, and in the journal except those of clean sessions. How
- * many one client may have, `PublishIntake` decides.
+ * many one client may have, `PublishHandler` decides.
  */
 export class IncomingStore {
   readonly #journal: Journal;
@@ -72,9 +72,9 @@ export class IncomingStore {
   /**
    * A publish was taken in: only its packet id matters from then on. Returns whether the journal has something to commit.
    */
-  take(client: ClientRef, packetId: number, bytes: number, held: Held | null = null): boolean {
+  take(client: ClientRef, packetId: number, bytes: number, held: AcknowledgementHold | null = null): boolean {
     this.#set(client.id, packetId, { bytes });
-    if (held) this.hold(client.id, packetId, held);
+    if (held) this.setHold(client.id, packetId, held);
     if (client.clean !== false) return false;
     const sql = 'INSERT OR IGNORE INTO incoming (client_id, packet_id, bytes, held) VALUES (?, ?, ?, ?)';
     this.#journal.add(sql, client.id, packetId, bytes, held ? 1 : 0);
@@ -82,7 +82,7 @@ export class IncomingStore {
   }
 
   /** Sent again it is acknowledged when nobody holds it any more. */
-  hold(clientId: string, packetId: number, held: Held | null): void {
+  setHold(clientId: string, packetId: number, held: AcknowledgementHold | null): void {
     const incoming = this.#clients.get(clientId)?.byPacketId.get(packetId);
     if (!incoming) return;
     incoming.held = held;
@@ -91,7 +91,7 @@ export class IncomingStore {
     });
   }
 
-  heldBy(clientId: string, packetId: number): Held | 'UNKNOWN' | null {
+  holdOf(clientId: string, packetId: number): AcknowledgementHold | 'UNKNOWN' | null {
     return this.#clients.get(clientId)?.byPacketId.get(packetId)?.held ?? null;
   }
 

@@ -21,7 +21,7 @@ export function forwardable(properties: MessageProperties | undefined): MessageP
 }
 
 /** The same for a message that is taken in now: its expiry begins. */
-export function takenIn(properties: MessageProperties | undefined, now: number): MessageProperties | undefined {
+export function withExpiry(properties: MessageProperties | undefined, now: number): MessageProperties | undefined {
   const kept = forwardable(properties);
   if (kept?.messageExpiryInterval === undefined) return kept;
   return { ...kept, expiresAt: now + kept.messageExpiryInterval * 1000 };

@@ -77,15 +77,15 @@ export class RetainedStore {
     return true;
   }
 
-  /** It was taken in, and will be handed to those who are subscribed by then; `handedOn` is to follow. */
-  takenIn(topic: string): void {
+  /** It was taken in, and will be handed to those who are subscribed by then; `delivered` is to follow. */
+  accepted(topic: string): void {
     this.#arriving.set(topic, (this.#arriving.get(topic) ?? 0) + 1);
     const entry = this.#entries.get(topic);
     if (entry) entry.delivered = Number.POSITIVE_INFINITY;
   }
 
   /** It was handed on, or cannot be. */
-  handedOn(topic: string): void {
+  delivered(topic: string): void {
     // A subscription that had it just now is about to ask for what is retained: aedes does that in an earlier turn than this one.
     setImmediate(() => {
       const left = (this.#arriving.get(topic) ?? 1) - 1;

@@ -14,13 +14,13 @@ const MAX_DEPTH = 50;
  * need of it is done, too.
  */
 export class EmbeddedStreamSession implements StreamSession {
-  readonly #core: Pick<BrokerCore, 'tap' | 'own'>;
+  readonly #core: Pick<BrokerCore, 'tap' | 'publisher'>;
   readonly #subscriptions = new Set<Stop>();
   readonly #listeners = new Set<(status: LinkStatus) => void>();
   #depth = 0;
   #status: LinkStatus = { state: 'CONNECTED', since: Date.now() };
 
-  constructor(core: Pick<BrokerCore, 'tap' | 'own'>) {
+  constructor(core: Pick<BrokerCore, 'tap' | 'publisher'>) {
     this.#core = core;
   }
 
@@ -58,7 +58,7 @@ export class EmbeddedStreamSession implements StreamSession {
     const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
     const live = { topic, payload: bytes, qos, retain: false, properties: undefined };
     this.#nested(() =>
-      this.#core.own.send(null, live, (error) => {
+      this.#core.publisher.send(null, live, (error) => {
         // A journal that cannot be written ends the broker.
         this.#nested(() => done(error && closedError(error)));
       }),

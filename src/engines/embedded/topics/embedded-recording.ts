@@ -5,10 +5,11 @@ import { type RecordingQuestion, TopicRecording } from '../../../domains/topic-t
 import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { Published, PublishTap } from '../core/publish-tap.ts';
 import type { RetainedStore } from '../store/retained-store.ts';
-import { HeldFilters, type HeldFiltersOptions } from './held-filters.ts';
+import { SubscribedFilters, type SubscribedFiltersOptions } from './subscribed-filters.ts';
 
-export interface EmbeddedRecordingOptions extends Pick<HeldFiltersOptions, 'registry' | 'sessions' | 'ownClientIds'> {
-  readonly core: HeldFiltersOptions['core'] & { readonly tap: Pick<PublishTap, 'watcher'> };
+export interface EmbeddedRecordingOptions
+  extends Pick<SubscribedFiltersOptions, 'registry' | 'sessions' | 'ownClientIds'> {
+  readonly core: SubscribedFiltersOptions['core'] & { readonly tap: Pick<PublishTap, 'watcher'> };
   readonly retained: Pick<RetainedStore, 'all'>;
   /** Of all that is recorded. */
   readonly maxBytes: number;
@@ -29,7 +30,7 @@ const OFFER_MS = 5_000;
 export class EmbeddedRecording {
   readonly #options: EmbeddedRecordingOptions;
   readonly #recording: TopicRecording;
-  readonly #held: HeldFilters;
+  readonly #held: SubscribedFilters;
   readonly #offers: NodeJS.Timeout;
   #isComplete = false;
   #isClosed = false;
@@ -41,7 +42,7 @@ export class EmbeddedRecording {
     const { core, registry, sessions, ownClientIds, maxBytes } = options;
     const recording = new TopicRecording({ settings, maxBytes, isHeld: (filter) => this.#held.has(filter) });
     this.#recording = recording;
-    this.#held = new HeldFilters({
+    this.#held = new SubscribedFilters({
       core,
       registry,
       sessions,

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { DEFAULT_TOPIC_SETTINGS } from '../../../../src/domains/topic-tree/model/topic-settings.ts';
 import { idleMs } from '../../../../src/domains/topic-tree/recorder/idle-time.ts';
 import { EmbeddedTopicRecorder } from '../../../../src/engines/embedded/topics/embedded-topic-recorder.ts';
-import { HeldFilters } from '../../../../src/engines/embedded/topics/held-filters.ts';
+import { SubscribedFilters } from '../../../../src/engines/embedded/topics/subscribed-filters.ts';
 import { runInSlices } from '../../../../src/platform/scheduling/sliced-task.ts';
 import { connect } from '../embedded.ts';
 import { startTappedCore } from '../tapped-core.ts';
@@ -29,13 +29,13 @@ test('nothing is recorded before the first question, and from when nobody has as
   const { core } = tapped;
   const { recorder, names, isRecording } = startRecorder(tapped);
   await recorder.apply({ ...DEFAULT_TOPIC_SETTINGS, ttlSeconds: 400 });
-  await core.own.publish('early', '1');
+  await core.publisher.publish('early', '1');
   expect(isRecording()).toBe(false);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const { since, state } = await recorder.ask('status', {});
   expect([state, isRecording()]).toEqual(['RECORDING', true]);
-  await core.own.publish('asked', '1');
+  await core.publisher.publish('asked', '1');
   const idle = idleMs({ ttlSeconds: 400 });
   vi.advanceTimersByTime(idle - 1);
   expect(await names()).toEqual(['asked']);
@@ -43,7 +43,7 @@ test('nothing is recorded before the first question, and from when nobody has as
   expect(isRecording()).toBe(true);
   vi.advanceTimersByTime(1);
   expect(isRecording()).toBe(false);
-  await core.own.publish('unasked', '1');
+  await core.publisher.publish('unasked', '1');
   expect(await names()).toEqual([]);
   expect((await recorder.ask('status', {})).since).toBeGreaterThanOrEqual(since ?? 0);
 
@@ -67,7 +67,7 @@ test('a bug of what records reaches no message: the recording ends, is told of, 
   expect(problems).toHaveLength(1);
   expect(isRecording()).toBe(false);
   expect(await names()).toEqual([]);
-  await core.own.publish('after', '1');
+  await core.publisher.publish('after', '1');
   expect(await names()).toEqual(['after']);
 });
 
@@ -108,7 +108,7 @@ test('whatever clients do while it looks, the filters that are held are those th
 
   const released: string[] = [];
   const used = new Set<string>();
-  const held = new HeldFilters({
+  const held = new SubscribedFilters({
     ...partsOf(tapped),
     onUse: (filter) => void used.add(filter),
     onRelease: (filter) => void released.push(filter),
@@ -138,7 +138,7 @@ test('whatever clients do while it looks, the filters that are held are those th
   // Each count was right: with the last of its holders each filter is released, once.
   released.length = 0;
   for (const client of clients.values()) await client.endAsync(true);
-  for (const connection of all) await connection?.gone();
+  for (const connection of all) await connection?.whenClosed();
   for (const { id } of [...store.sessions.all()]) store.endSession(id);
   expect(released.sort()).toEqual([...expected].sort());
   expect([...held.all()]).toEqual([]);

@@ -3,7 +3,7 @@ import type { MessageProperties } from '../store/message-properties.ts';
 import type { Delivery, LiveMessage } from './delivery.ts';
 import type { PublishTap } from './publish-tap.ts';
 
-export interface OwnPublishesOptions {
+export interface InternalPublisherOptions {
   readonly store: BrokerStore;
   readonly delivery: Delivery;
   readonly tap: PublishTap;
@@ -15,16 +15,16 @@ export interface PublishOptions {
   readonly properties?: MessageProperties | undefined;
 }
 
-/** What is published without a publisher whose reading could be slowed down or who is answered: the broker's own messages, and wills. */
-export class OwnPublishes {
-  readonly #options: OwnPublishesOptions;
+/** Publishes messages that no connection sends: the broker's own messages, and wills. Access control does not apply. */
+export class InternalPublisher {
+  readonly #options: InternalPublisherOptions;
   #pendingCommits = 0;
 
-  constructor(options: OwnPublishesOptions) {
+  constructor(options: InternalPublisherOptions) {
     this.#options = options;
   }
 
-  /** For the broker itself; otherwise as `send`. Rejects when it could not be stored. */
+  /** Publishes a message of the broker itself, see `send`. Rejects if the message could not be stored. */
   publish(
     topic: string,
     payload: Uint8Array | string,
@@ -38,8 +38,9 @@ export class OwnPublishes {
   }
 
   /**
-   * Without access control. `done` is called when it was written to sockets, is durable if it must be, and nobody holds it, maybe
-   * before this returns; with an error when it could not be stored. `publisherId` null: the broker itself.
+   * Publishes a message. `done` is called when the message was written to the sockets, is on disk if it must be, and no
+   * stream holds it; or with an error if it could not be stored. `done` may be called before this method returns.
+   * `publisherId` is `null` for the broker itself.
    */
   send(publisherId: string | null, live: LiveMessage, done: (error: Error | null) => void): void {
     const { store, delivery, tap } = this.#options;
@@ -52,9 +53,10 @@ export class OwnPublishes {
     const { topic, retain } = live;
     const deliver = () => {
       delivery.deliver(publisherId, live, message, delivered);
-      if (retain) store.retained.handedOn(topic);
+      if (retain) store.retained.delivered(topic);
     };
-    // Messages of QoS 1 and 2 keep their order, so one that needs no commit waits for those before it that do.
+    // Messages of QoS 1 and 2 keep their order: a message that needs no commit waits for earlier messages that need
+    // one.
     if (live.qos === 0 || (!isDurable && this.#pendingCommits === 0)) deliver();
     else {
       this.#pendingCommits += 1;
@@ -65,11 +67,11 @@ export class OwnPublishes {
         },
         (error: Error) => {
           this.#pendingCommits -= 1;
-          if (retain) store.retained.handedOn(topic);
+          if (retain) store.retained.delivered(topic);
           done(error);
         },
       );
     }
-    tapped?.tell();
+    tapped?.notify();
   }
 }

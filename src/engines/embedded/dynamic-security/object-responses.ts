@@ -7,7 +7,7 @@ import type {
 import { DEFAULT_MEMBERSHIP_PRIORITY } from '../../../domains/access-control/policy/access-model.ts';
 
 /** How objects are answered: what is absent is left out, and so are `disabled` when false and a priority that nobody gave. */
-export function clientAnswer(client: AccessClient, addresses: readonly string[]): object {
+export function clientResponse(client: AccessClient, addresses: readonly string[]): object {
   const { username, clientId, disabled, roles, groups } = client;
   return {
     username,
@@ -20,7 +20,7 @@ export function clientAnswer(client: AccessClient, addresses: readonly string[])
   };
 }
 
-export function groupAnswer(group: AccessGroup, members: readonly string[]): object {
+export function groupResponse(group: AccessGroup, members: readonly string[]): object {
   return {
     groupname: group.groupname,
     ...textAnswer(group),
@@ -29,7 +29,7 @@ export function groupAnswer(group: AccessGroup, members: readonly string[]): obj
   };
 }
 
-export function roleAnswer(role: AccessRole): object {
+export function roleResponse(role: AccessRole): object {
   return {
     rolename: role.rolename,
     ...textAnswer(role),

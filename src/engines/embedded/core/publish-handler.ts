@@ -2,54 +2,56 @@ import type { Client, PublishPacket } from 'aedes';
 import type { AccessControl, Identity } from '../access.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
 import { consume } from '../store/consumed-publish.ts';
-import type { Held } from '../store/incoming-store.ts';
+import type { AcknowledgementHold } from '../store/incoming-store.ts';
 import { forwardable } from '../store/message-properties.ts';
 import type { DelayedWill, WillPacket } from '../store/will-store.ts';
 import { type Connection, RECEIVE_MAXIMUM_EXCEEDED } from './connection.ts';
-import type { ControlIntake } from './control-intake.ts';
+import type { ControlHandler } from './control-handler.ts';
 import type { Delivery } from './delivery.ts';
-import type { DeliveryTurns } from './delivery-turns.ts';
-import type { OwnPublishes } from './own-publishes.ts';
+import type { DeliveryScheduler } from './delivery-scheduler.ts';
+import type { InternalPublisher } from './internal-publisher.ts';
 import { PacketQueue } from './packet-queue.ts';
 import type { PublishTap } from './publish-tap.ts';
 
-export interface PublishIntakeOptions {
+export interface PublishHandlerOptions {
   readonly store: BrokerStore;
   readonly access: AccessControl;
-  readonly control: ControlIntake;
+  readonly control: ControlHandler;
   readonly delivery: Delivery;
-  readonly turns: DeliveryTurns;
-  readonly own: OwnPublishes;
+  readonly scheduler: DeliveryScheduler;
+  readonly publisher: InternalPublisher;
   readonly tap: PublishTap;
   readonly delayWill: (clientId: string, will: DelayedWill) => void;
-  /** QoS 2 publishes of one client that wait for PUBREL; a client with more is disconnected. */
+  /** Maximum number of QoS 2 publishes of one client that wait for PUBREL. A client that exceeds it is disconnected. */
   readonly maxIncoming: number;
   readonly onProblem: (problem: string, error: Error) => void;
 }
 
-/** Lets aedes go on with the packet, or ends the connection. */
+/** Continues with the packet in aedes. An error closes the connection. */
 type Done = (error?: Error | null) => void;
 
 /**
- * What happens when a client publishes.
+ * Handles the publishes of clients.
  *
- * aedes acknowledges a QoS 1 publish before it stores it, numbers a message before it stores it and then drops what is overtaken
- * as a duplicate, and closes the connection of a client that may not publish. So every publish of QoS 1 or 2 is taken in here:
- * stored and committed, then delivered, then acknowledged; aedes is left with a packet for a topic that nobody has. What a client
- * may not publish is acknowledged and dropped, as Mosquitto does; MQTT 5 tells it so in the acknowledgement.
+ * aedes acknowledges a QoS 1 publish before it stores it. It numbers a message before it stores it, and then drops an
+ * overtaken message as a duplicate. It closes the connection of a client that may not publish. Therefore this class
+ * stores and commits each publish of QoS 1 or 2, delivers it, and then acknowledges it; aedes gets a packet with a
+ * topic that has no subscribers. A forbidden publish is acknowledged and dropped, as in Mosquitto. In MQTT 5 the
+ * acknowledgement has a reason code.
  *
- * Who listens at the tap is told of a message as soon as it was handed on, while the journal may still be writing it. Who holds it
- * puts off its acknowledgement, and those of what its client sent afterwards; of QoS 0, the reading of what follows.
+ * Streams get a message from the tap as soon as it was delivered, while the journal may still write it. A stream that
+ * holds the message delays its acknowledgement and those of later publishes of the same client. For QoS 0 it delays the
+ * reading of later packets.
  */
-export class PublishIntake {
-  readonly #options: PublishIntakeOptions;
+export class PublishHandler {
+  readonly #options: PublishHandlerOptions;
   #refused = 0;
 
-  constructor(options: PublishIntakeOptions) {
+  constructor(options: PublishHandlerOptions) {
     this.#options = options;
   }
 
-  /** Publishes dropped because their client may not send them, since the start. */
+  /** Number of forbidden publishes since the start. */
   get refused(): number {
     return this.#refused;
   }
@@ -57,7 +59,7 @@ export class PublishIntake {
   take(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
     const { access, control, store } = this.#options;
     const { topic, payload, qos } = packet;
-    // Sent again before PUBREL it is the same message (MQTT-4.3.3-10).
+    // [MQTT-4.3.3-10] A publish that is repeated before PUBREL is the same message.
     if (!this.#isRepeated(client, packet)) {
       connection.published += 1;
       connection.publishedBytes += payload.length;
@@ -87,17 +89,17 @@ export class PublishIntake {
       done();
       return;
     }
-    // aedes would wait for it to be stored and be overtaken by the next message.
+    // aedes would wait for the store, and the next message would overtake this one.
     if (packet.retain) store.accept(client, packet);
     const { properties, retain } = packet;
     consume(packet);
-    const delivered = putOff(connection, tapped, payload.length, done);
+    const delivered = delayAck(connection, tapped, payload.length, done);
     this.#options.delivery.deliver(client.id, { topic, payload, qos, retain, properties }, null, delivered);
-    if (retain) store.retained.handedOn(topic);
-    tapped?.tell();
+    if (retain) store.retained.delivered(topic);
+    tapped?.notify();
   }
 
-  /** `identity` is null where its client is not known any more. */
+  /** `identity` is `null` if the client is unknown. */
   takeWill(identity: Identity | null, packet: PublishPacket, done: Done): void {
     const { access, delayWill } = this.#options;
     const { topic, payload, qos, retain } = packet;
@@ -112,10 +114,10 @@ export class PublishIntake {
     done();
   }
 
-  /** Stores and delivers it, whether or not its client may still publish. */
+  /** Stores and delivers a will. Access control was checked when the connection ended. */
   publishWill(clientId: string, { topic, payload, qos, retain, properties }: DelayedWill): void {
-    const { own, onProblem } = this.#options;
-    own.send(clientId, { topic, payload, qos, retain, properties }, (error) => {
+    const { publisher, onProblem } = this.#options;
+    publisher.send(clientId, { topic, payload, qos, retain, properties }, (error) => {
       if (error) onProblem('a will could not be stored', error);
     });
   }
@@ -125,38 +127,38 @@ export class PublishIntake {
   }
 
   #takeAcknowledged(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
-    const { store, delivery, turns, tap, maxIncoming, onProblem } = this.#options;
+    const { store, delivery, scheduler, tap, maxIncoming, onProblem } = this.#options;
     const { topic, payload, qos, retain } = packet;
     if (this.#isRepeated(client, packet)) {
       this.#takeRepeated(client, connection, packet, done);
       return;
     }
     if (qos === 2 && store.incoming.count(client.id) >= maxIncoming) {
-      // aedes tells a client of MQTT 5 that it may not publish this one, and goes on.
-      if (connection.protocolVersion === 5) void connection.end(RECEIVE_MAXIMUM_EXCEEDED);
+      // With an error aedes would answer an MQTT 5 client "not authorized", and continue.
+      if (connection.protocolVersion === 5) void connection.disconnect(RECEIVE_MAXIMUM_EXCEEDED);
       else done(new Error('too many QoS 2 publishes without PUBREL'));
       return;
     }
     const tapped = tap.take(packet, true);
     const { message, isDurable } = store.accept(client, packet, tapped);
     const properties = forwardable(packet.properties);
-    const delivered = putOff(connection, tapped, payload.length, () => {
-      // QoS 2 is answered from its stored packet id; QoS 1 is still published by aedes after PUBACK.
+    const delivered = delayAck(connection, tapped, payload.length, () => {
+      // aedes acknowledges QoS 2 from the stored packet id, and publishes QoS 1 after PUBACK.
       if (qos === 1) consume(packet);
       done();
     });
     const deliver = () => {
       delivery.deliver(client.id, { topic, payload, qos, retain, properties }, message, delivered);
-      if (retain) store.retained.handedOn(topic);
+      if (retain) store.retained.delivered(topic);
     };
-    // Messages of one client keep their order, so one that needs no commit waits for those before it that do.
+    // Messages of one client keep their order: a message that needs no commit waits for earlier messages that need one.
     if (!isDurable && connection.pendingCommits === 0) deliver();
     else {
       countPending(connection, qos, payload.length, 1);
       const finished = () => countPending(connection, qos, payload.length, -1);
       store.commit().then(
         () => {
-          turns.add(connection, () => {
+          scheduler.add(connection, () => {
             deliver();
             finished();
           });
@@ -168,33 +170,38 @@ export class PublishIntake {
         },
       );
     }
-    tapped?.tell();
+    tapped?.notify();
   }
 
-  /** aedes answers PUBREC from the stored packet id, which must be on disk by then. */
+  /** aedes sends PUBREC from the stored packet id, which must be on disk then. */
   #takeRepeated(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
     const { store, tap } = this.#options;
     const { messageId = 0, payload } = packet;
-    const held = store.incoming.heldBy(client.id, messageId);
-    // It came before the broker was started again: whether those who held it had it is not known.
-    const tapped = held === 'UNKNOWN' ? tap.take(packet, true) : null;
-    if (held === 'UNKNOWN') store.incoming.hold(client.id, messageId, tapped);
-    const answer = putOff(connection, held === 'UNKNOWN' ? tapped : held, payload.length, done);
-    store.commit().then(answer, done);
-    tapped?.tell();
+    const hold = store.incoming.holdOf(client.id, messageId);
+    // The publish was received before a restart: whether the streams have processed it is not known.
+    const tapped = hold === 'UNKNOWN' ? tap.take(packet, true) : null;
+    if (hold === 'UNKNOWN') store.incoming.setHold(client.id, messageId, tapped);
+    const acknowledge = delayAck(connection, hold === 'UNKNOWN' ? tapped : hold, payload.length, done);
+    store.commit().then(acknowledge, done);
+    tapped?.notify();
   }
 }
 
 /**
- * Calls when nobody holds the message any more, once the returned function was called, and after those that its connection sent
- * before.
+ * Returns a function that calls `run` when no stream holds the message any longer, after earlier delayed publishes of
+ * the connection.
  */
-function putOff(connection: Connection, held: Held | null, bytes: number, run: () => void): () => void {
-  const before = connection.held;
-  if (!held && (before === null || before.isEmpty)) return run;
-  connection.held ??= new PacketQueue(connection);
-  const ready = connection.held.add(bytes, run);
-  return held ? () => held.whenFree(ready) : ready;
+function delayAck(
+  connection: Connection,
+  hold: AcknowledgementHold | null,
+  bytes: number,
+  run: () => void,
+): () => void {
+  const earlier = connection.delayedAcks;
+  if (!hold && (earlier === null || earlier.isEmpty)) return run;
+  connection.delayedAcks ??= new PacketQueue(connection);
+  const ready = connection.delayedAcks.add(bytes, run);
+  return hold ? () => hold.whenFree(ready) : ready;
 }
 
 function countPending(connection: Connection, qos: 0 | 1 | 2, bytes: number, sign: 1 | -1): void {

@@ -3,31 +3,31 @@ import { consume } from '../store/consumed-publish.ts';
 import type { IncomingStore } from '../store/incoming-store.ts';
 import type { Connection } from './connection.ts';
 
-/** Serves a control request; resolves when it was answered. */
+/** Serves a control request. Resolves when the response was sent. */
 export type ServeControl = (client: Client, topic: string, payload: Uint8Array) => Promise<void>;
 
-export interface ControlIntakeOptions {
+export interface ControlHandlerOptions {
   readonly incoming: IncomingStore;
   readonly serve: ServeControl;
   readonly onProblem: (problem: string, error: Error) => void;
 }
 
-/** Control requests of one client that may be under way before its next packet has to wait. */
+/** Maximum number of unfinished control requests of one client. Its next packet waits then. */
 const MAX_PENDING = 64;
 
-/** What happens to a publish on `$CONTROL`: it is served once, and never delivered. */
-export class ControlIntake {
-  readonly #options: ControlIntakeOptions;
+/** Handles publishes to `$CONTROL/`: each is served once and never delivered. */
+export class ControlHandler {
+  readonly #options: ControlHandlerOptions;
 
-  constructor(options: ControlIntakeOptions) {
+  constructor(options: ControlHandlerOptions) {
     this.#options = options;
   }
 
-  /** `done` lets aedes acknowledge the packet and read the client's next one. */
+  /** `done` lets aedes acknowledge the packet and read the client's next packet. */
   take(client: Client, connection: Connection, packet: PublishPacket, done: () => void): void {
     const { incoming, serve, onProblem } = this.#options;
     const { topic, qos, messageId } = packet;
-    // Sent again before it was acknowledged: the command ran, aedes answers from the stored packet id.
+    // A repeated publish: the command has run, and aedes acknowledges the stored packet id.
     if (qos === 2 && messageId !== undefined && incoming.has(client.id, messageId)) {
       done();
       return;

@@ -2,16 +2,17 @@ import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
 import type { Connection } from './connection.ts';
 import type { Faults } from './faults.ts';
 
-/** Number of waiting deliveries of one publisher from which nothing more is read of it. */
+/** Maximum number of waiting deliveries of one publisher. Nothing more is read of the publisher then. */
 const MAX_WAITING = 100;
 
 /**
- * When messages that are on disk are delivered: in slices, in turn over publishers and with the reading of other clients. A group of
- * messages that was committed at once may take seconds to deliver, when each matches thousands of filters.
+ * Schedules the delivery of messages that are on disk: in time slices, in turn over publishers and with the reading of
+ * other clients. A group of messages that was committed together may take seconds to deliver if each matches thousands
+ * of filters.
  *
  * Messages of one publisher keep their order.
  */
-export class DeliveryTurns {
+export class DeliveryScheduler {
   readonly #time: ReadingTime;
   readonly #faults: Faults;
   readonly #waiting = new Map<Connection, (() => void)[]>();
@@ -21,12 +22,12 @@ export class DeliveryTurns {
     this.#faults = faults;
   }
 
-  /** Delivers immediately if there is time and no earlier message of the publisher waits, otherwise in a later turn. */
+  /** Delivers immediately if there is time and no earlier message of the publisher waits; otherwise in a later turn. */
   add(publisher: Connection, deliver: () => void): void {
-    const row = this.#waiting.get(publisher);
-    if (row) {
-      row.push(deliver);
-      if (row.length === MAX_WAITING) publisher.stopReading();
+    const queue = this.#waiting.get(publisher);
+    if (queue) {
+      queue.push(deliver);
+      if (queue.length === MAX_WAITING) publisher.stopReading();
     } else if (this.#time.leftMs > 0) this.#deliver(publisher, deliver);
     else {
       this.#waiting.set(publisher, [deliver]);
@@ -39,13 +40,13 @@ export class DeliveryTurns {
   }
 
   #deliverSlice(publisher: Connection): void {
-    const row = this.#waiting.get(publisher) ?? [];
+    const queue = this.#waiting.get(publisher) ?? [];
     do {
-      const deliver = row.shift();
-      if (row.length === MAX_WAITING - 1) publisher.resumeReading();
+      const deliver = queue.shift();
+      if (queue.length === MAX_WAITING - 1) publisher.resumeReading();
       if (deliver) this.#deliver(publisher, deliver);
-    } while (row.length > 0 && this.#time.leftMs > 0);
-    if (row.length > 0) this.#wait(publisher);
+    } while (queue.length > 0 && this.#time.leftMs > 0);
+    if (queue.length > 0) this.#wait(publisher);
     else this.#waiting.delete(publisher);
   }
 

@@ -6,8 +6,8 @@ import type { ClientRegistry } from '../core/client-registry.ts';
 import type { Session } from '../store/session.ts';
 import type { SessionStore } from '../store/session-store.ts';
 
-export interface HeldFiltersOptions {
-  readonly core: Pick<BrokerCore, 'briefSubscriptionListener'>;
+export interface SubscribedFiltersOptions {
+  readonly core: Pick<BrokerCore, 'transientSubscriptionListener'>;
   readonly registry: Pick<ClientRegistry, 'open'>;
   readonly sessions: SessionStore;
   /** Clients that begin with it are nobody: this service itself. */
@@ -25,8 +25,8 @@ export interface HeldFiltersOptions {
  * Holders are looked at one by one, all of a holder's filters in one piece, by `look` or when something becomes of their subscriptions;
  * so what happens before `look` is done counts once, too.
  */
-export class HeldFilters {
-  readonly #options: HeldFiltersOptions;
+export class SubscribedFilters {
+  readonly #options: SubscribedFiltersOptions;
   /** How many have it, times four, and the QoS that was asked for last. */
   readonly #held = new Map<string, number>();
   readonly #brief = new Map<Client, Set<string>>();
@@ -34,7 +34,7 @@ export class HeldFilters {
   #sessionsSeen: Set<Session> | null = new Set();
   #isClosed = false;
 
-  constructor(options: HeldFiltersOptions) {
+  constructor(options: SubscribedFiltersOptions) {
     this.#options = options;
     options.sessions.subscriptionListener = {
       subscribed: (session, filter, qos, isNew) => {
@@ -51,7 +51,7 @@ export class HeldFilters {
         for (const filter of session.subscriptions.keys()) this.#release(filter);
       },
     };
-    options.core.briefSubscriptionListener = {
+    options.core.transientSubscriptionListener = {
       subscribed: (client, subscriptions) => {
         if (this.#isOwn(client.id)) return;
         const filters = this.#brief.get(client);
@@ -102,7 +102,7 @@ export class HeldFilters {
     const { sessions, core } = this.#options;
     this.#isClosed = true;
     sessions.subscriptionListener = null;
-    core.briefSubscriptionListener = null;
+    core.transientSubscriptionListener = null;
     this.#held.clear();
     this.#brief.clear();
   }

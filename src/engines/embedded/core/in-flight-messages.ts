@@ -1,11 +1,11 @@
-/** As many as a session keeps for a connected client. */
+/** The same as `onlineMessages`, the limit of a session whose client is connected. */
 const MAX_MESSAGES = 20_000;
 
 /**
- * Messages of QoS 1 and 2 that were sent on one connection and are not acknowledged, by packet id: how many, and bytes of their
- * payload; nothing of the messages themselves. Where a client acknowledges nothing, those beyond 20,000 push out the oldest.
+ * Number and payload bytes of the unacknowledged QoS 1 and 2 messages of one connection, by packet id. The messages
+ * themselves are not stored. If the client acknowledges nothing, only the newest 20,000 are counted.
  */
-export class UnderWay {
+export class InFlightMessages {
   readonly #sizes = new Map<number, number>();
   #bytes = 0;
 
@@ -17,7 +17,7 @@ export class UnderWay {
     return this.#bytes;
   }
 
-  /** A packet id that is used again stands for the later message. */
+  /** A packet id that is used again identifies the later message. */
   add(packetId: number, bytes: number): void {
     this.settle(packetId);
     if (this.#sizes.size >= MAX_MESSAGES) this.settle(this.#sizes.keys().next().value ?? packetId);
@@ -25,7 +25,7 @@ export class UnderWay {
     this.#bytes += bytes;
   }
 
-  /** The client is done with it. */
+  /** The client has acknowledged or refused the message. */
   settle(packetId: number): void {
     const bytes = this.#sizes.get(packetId);
     if (bytes === undefined) return;

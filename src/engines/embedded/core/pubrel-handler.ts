@@ -7,10 +7,10 @@ import { readNextAfterWrite } from './aedes-internals.ts';
 const PACKET_IDENTIFIER_NOT_FOUND = 0x92;
 
 /**
- * What a PUBREL releases. aedes looks for the packet id first and deletes it later, so of two PUBRELs that overlap the second one would
- * find the id, too. Here the id is released at once, and committed when aedes deletes it.
+ * Releases packet ids on PUBREL. aedes first looks for the packet id and deletes it later, so the second of two
+ * overlapping PUBRELs would find it, too. This class releases the id immediately, and commits when aedes deletes it.
  */
-export class ReleaseIntake {
+export class PubrelHandler {
   readonly #store: BrokerStore;
 
   constructor(store: BrokerStore) {
@@ -18,28 +18,29 @@ export class ReleaseIntake {
   }
 
   /**
-   * Rejects where there is no such packet id, so that aedes answers PUBCOMP. MQTT 5 has a reason code for it, which aedes cannot send:
-   * there PUBCOMP is sent from here, aedes goes on with the next packet, and the promise never settles.
+   * Rejects if the packet id does not exist; aedes then sends PUBCOMP. aedes cannot send the reason code of MQTT 5: for
+   * an MQTT 5 client this method sends PUBCOMP, aedes continues with the next packet, and the promise never settles.
    */
   take(client: Client, messageId: number): Promise<object> {
     if (this.#store.incoming.release(client, messageId)) return Promise.resolve({});
     if (client.version !== 5) return Promise.reject(new Error('no such packet'));
-    // Behind the PUBCOMP of a PUBREL that came before and is being committed. A journal that cannot be written ends the broker.
+    // The PUBCOMP of an earlier PUBREL, which is being committed, is sent first. If the journal cannot be written, the
+    // broker shuts down.
     this.#store.commit().then(
-      () => setImmediate(() => this.#answer(client, messageId)),
+      () => setImmediate(() => this.#respond(client, messageId)),
       () => {},
     );
     return new Promise(() => {});
   }
 
-  #answer(client: Client, messageId: number): void {
+  #respond(client: Client, messageId: number): void {
     if (client.closed) return;
     const pubcomp = { cmd: 'pubcomp', messageId, reasonCode: PACKET_IDENTIFIER_NOT_FOUND } as const;
-    // A socket, or a stream of a WebSocket.
+    // The stream is a socket, or a Duplex of a WebSocket.
     readNextAfterWrite(client, writeToStream(pubcomp, client.conn as never, { protocolVersion: 5 }));
   }
 
-  /** An id left on disk after PUBCOMP would swallow the next publish that uses it. */
+  /** A packet id that stays on disk after PUBCOMP would discard the next publish with the same id. */
   async commit(client: Client): Promise<void> {
     if (client.clean === false) await this.#store.commit();
   }

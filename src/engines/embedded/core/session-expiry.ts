@@ -4,43 +4,49 @@ import type { ClientRegistry } from './client-registry.ts';
 import type { Connection } from './connection.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Faults } from './faults.ts';
-import type { OwnPublishes } from './own-publishes.ts';
+import type { InternalPublisher } from './internal-publisher.ts';
 
-/** Bytes of queued messages from which sessions that expire together commit their deletion. Each message counts MESSAGE_BYTES more. */
+/**
+ * Deletions of sessions that expire together are committed after this many bytes of queued messages. Each message adds
+ * MESSAGE_BYTES.
+ */
 const MAX_DELETED_BYTES = 1_048_576;
 const MESSAGE_BYTES = 1_024;
 
-export interface DeparturesOptions {
+export interface SessionExpiryOptions {
   readonly store: BrokerStore;
   readonly registry: ClientRegistry;
-  readonly publishOwn: OwnPublishes['publish'];
+  readonly publisher: InternalPublisher;
   readonly publishWill: (clientId: string, will: DelayedWill) => void;
   readonly faults: Faults;
 }
 
 /**
- * What MQTT 5 lets happen some time after a client went: its session ends, its delayed will is published. aedes has timers for
- * both, but they end with the process and hold on to the client; here the journal knows when, and one timer serves all.
+ * Ends sessions after their Session Expiry Interval, and publishes wills after their Will Delay Interval (MQTT 5). The
+ * timers of aedes are lost when the process ends, and keep the client in memory. Here the deadlines are in the journal,
+ * and one timer serves all sessions.
  */
-export class Departures {
-  readonly #options: DeparturesOptions;
+export class SessionExpiry {
+  readonly #options: SessionExpiryOptions;
   readonly #sessions = new Deadlines((clientId) => this.#expire(clientId));
   readonly #wills = new Deadlines((clientId) =>
     this.#guarded(`the delayed will of "${clientId}" could not be published`, () => this.#publishWill(clientId)),
   );
-
   #deletedBytes = 0;
 
-  constructor(options: DeparturesOptions) {
+  constructor(options: SessionExpiryOptions) {
     this.#options = options;
   }
 
-  /** What the last run left: its clients went when it ended, or before. Resolves when their wills were published. */
+  /**
+   * Restores the deadlines of the last run, whose connections ended at the latest with it. Resolves when their wills
+   * were published.
+   */
   async resume(now: number): Promise<void> {
     const { sessions, wills, trial } = this.#options.store;
-    const left = wills.all();
-    if (trial.isOn) for (const will of left) await this.#resumeWill(will, now);
-    else await Promise.all(left.map((will) => this.#resumeWill(will, now)));
+    const connected = wills.all();
+    if (trial.isOn) for (const will of connected) await this.#resumeWill(will, now);
+    else await Promise.all(connected.map((will) => this.#resumeWill(will, now)));
     for (const { id, about } of [...sessions.all()]) {
       const { expirySeconds = null, lastDisconnect } = about ?? {};
       if (expirySeconds === null) continue;
@@ -56,18 +62,25 @@ export class Departures {
     }
   }
 
-  /** The client is without a connection now. */
-  left(clientId: string, { isClean, expirySeconds }: Pick<Connection, 'isClean' | 'expirySeconds'>, now: number): void {
+  /** Called when the last connection of a client is closed. */
+  closed(
+    clientId: string,
+    { isClean, expirySeconds }: Pick<Connection, 'isClean' | 'expirySeconds'>,
+    now: number,
+  ): void {
     const { store } = this.#options;
     // The packet ids of QoS 2 publishes belong to the session.
     if (isClean) store.incoming.clear(clientId);
-    // A newer connection has ended it.
+    // A newer connection has ended the session.
     else if (!store.sessions.get(clientId)) return;
     else if (expirySeconds === 0) this.#endSession(clientId);
     else if (expirySeconds !== null) this.#sessions.set(clientId, now + expirySeconds * 1000);
   }
 
-  /** Its will is not published if it comes back in time, except that a session that it does not want ends now. */
+  /**
+   * Called when the client reconnects. Cancels its delayed will, except that Clean Start ends the session and publishes
+   * the will.
+   */
   returned(clientId: string, { isCleanStart }: Pick<Connection, 'isCleanStart'>): void {
     this.#sessions.delete(clientId);
     if (isCleanStart) this.#publishWill(clientId);
@@ -85,9 +98,12 @@ export class Departures {
     this.#wills.close();
   }
 
-  /** Of a client that was connected when the last run ended: its connection ended with it, not by DISCONNECT. */
+  /**
+   * Publishes or delays the will of a client that was connected when the last run ended, which counts as a lost
+   * connection.
+   */
   async #resumeWill(will: WillPacket, now: number): Promise<void> {
-    const { publishOwn, store, faults } = this.#options;
+    const { publisher, store, faults } = this.#options;
     const { topic, payload, retain, clientId = '', properties, delaySeconds = 0 } = will;
     const qos = will.qos === 0 ? 0 : 1;
     if (delaySeconds > 0) {
@@ -95,7 +111,7 @@ export class Departures {
       return;
     }
     try {
-      await store.trial.run('will', clientId, () => publishOwn(topic, payload, { qos, retain, properties }));
+      await store.trial.run('will', clientId, () => publisher.publish(topic, payload, { qos, retain, properties }));
     } catch (error) {
       faults.ofRecord(`the will of "${clientId}" could not be published`, error);
       store.quarantine.move('will', [clientId], (error as Error).message);
@@ -103,7 +119,10 @@ export class Departures {
     store.wills.remove(clientId);
   }
 
-  /** Ends the session. Commits large deletions, because one transaction for hundreds of megabytes takes a third of a second. */
+  /**
+   * Ends the session. Commits large deletions, because one transaction for hundreds of megabytes takes a third of a
+   * second.
+   */
   async #expire(clientId: string): Promise<void> {
     const { store } = this.#options;
     const session = store.sessions.get(clientId);
@@ -111,7 +130,7 @@ export class Departures {
     this.#guarded(`the session of "${clientId}" could not be ended`, () => this.#endSession(clientId));
     if (this.#deletedBytes < MAX_DELETED_BYTES) return;
     this.#deletedBytes = 0;
-    // A journal that cannot be written ends the broker.
+    // If the journal cannot be written, the broker shuts down.
     await store.commit().catch(() => {});
   }
 
@@ -127,11 +146,10 @@ export class Departures {
     const { store, registry } = this.#options;
     store.endSession(clientId);
     registry.changed(clientId);
-    // The will is due when the session ends, at the latest [MQTT-3.1.3-9].
+    // [MQTT-3.1.3-9] The will is published at the latest when the session ends.
     this.#publishWill(clientId);
   }
 
-  /** If one is put off, it is no more. */
   #publishWill(clientId: string): void {
     this.#wills.delete(clientId);
     const { store, publishWill } = this.#options;

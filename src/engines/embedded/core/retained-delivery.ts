@@ -1,0 +1,178 @@
+import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
+import type { RetainedPacket, RetainedStore } from '../store/retained-store.ts';
+import type { Connection } from './connection.ts';
+import type { Faults } from './faults.ts';
+
+/** Limits of one slice. A larger message is a slice of its own. */
+const MAX_MESSAGES = 100;
+const MAX_BYTES = 65_536;
+/** Maximum number of waiting SUBSCRIBEs of one client. Nothing more is read of the client then. */
+const MAX_WAITING = 16;
+/**
+ * Maximum number of disconnected clients whose retained messages are still queued. Beyond it they end with the
+ * connection.
+ */
+const MAX_OFFLINE = 1_000;
+
+/** The transform stream of aedes that sends a retained message, and calls `sent` when the socket has taken it. */
+interface Sender {
+  _transform(message: RetainedPacket, encoding: BufferEncoding, sent: () => void): void;
+}
+
+/** The retained messages for one SUBSCRIBE. `null` if many topics were compared that do not match. */
+interface Request {
+  readonly messages: Iterator<RetainedPacket | null>;
+  readonly sender: Sender;
+}
+
+/** The requests of one client. The first request is in progress. */
+interface ClientRequests {
+  readonly connection: Connection;
+  readonly requests: Request[];
+  isOffline: boolean;
+}
+
+export interface RetainedDeliveryOptions {
+  readonly retained: RetainedStore;
+  /** Shared with the reading of clients. */
+  readonly time: ReadingTime;
+  readonly faults: Faults;
+}
+
+/**
+ * Sends retained messages after SUBSCRIBE, in slices and round robin over clients: comparing hundreds of filters with a
+ * hundred thousand topics takes seconds, and aedes 2.0.0-beta.1 itself sends one message in two iterations of the event
+ * loop. If the broker has time, the first slice follows SUBACK immediately: a client that disconnects after SUBACK, or
+ * its session, has the messages.
+ *
+ * When the connection of a persistent session ends, its requests continue, because messages of QoS 1 and 2 go into the
+ * queue.
+ */
+export class RetainedDelivery {
+  readonly #options: RetainedDeliveryOptions;
+  readonly #clients = new Map<Connection, ClientRequests>();
+  /** Clients whose next slice may be sent, first in, first out. */
+  #ready: ClientRequests[] = [];
+  #isScheduled = false;
+  #offline = 0;
+  #subscriber: Connection | undefined;
+
+  constructor(options: RetainedDeliveryOptions) {
+    this.#options = options;
+  }
+
+  /** aedes requests retained messages immediately after its event `subscribe`, and does not name the client. */
+  subscribed(connection: Connection | undefined): void {
+    this.#subscriber = connection;
+  }
+
+  /** Returns an object that aedes uses as a stream of the retained messages that match one of the filters. */
+  read(filters: readonly string[]): { pipe(sender: Sender): void } {
+    const connection = this.#subscriber;
+    const messages = this.#options.retained.forSubscriber(filters);
+    return { pipe: (sender) => connection && this.#add(connection, { messages, sender }) };
+  }
+
+  /** Called when the connection is closed. */
+  closed(connection: Connection): void {
+    const client = this.#clients.get(connection);
+    if (!client) return;
+    if (!connection.isClean && this.#offline < MAX_OFFLINE) {
+      client.isOffline = true;
+      this.#offline += 1;
+    } else this.#end(client);
+  }
+
+  /** Ends all requests. */
+  close(): void {
+    this.#clients.clear();
+    this.#ready = [];
+  }
+
+  #add(connection: Connection, request: Request): void {
+    const client = this.#clients.get(connection);
+    if (client) {
+      client.requests.push(request);
+      if (client.requests.length === MAX_WAITING) connection.stopReading();
+      return;
+    }
+    const added = { connection, requests: [request], isOffline: false };
+    this.#clients.set(connection, added);
+    if (this.#options.time.leftMs > 0) this.#send(added);
+    else this.#wait(added);
+  }
+
+  #wait(client: ClientRequests): void {
+    this.#ready.push(client);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#ready.length === 0) return;
+    this.#isScheduled = true;
+    // All clients together get one turn among the clients whose packets are read.
+    this.#options.time.nextIteration(() => {
+      this.#isScheduled = false;
+      const client = this.#ready.shift();
+      if (client && this.#clients.has(client.connection)) this.#send(client);
+      this.#schedule();
+    });
+  }
+
+  #send(client: ClientRequests): void {
+    const text = 'retained messages could not be sent to a client';
+    try {
+      this.#sendSlice(client);
+    } catch (error) {
+      this.#end(client);
+      this.#options.faults.ofConnection(client.connection, text, error);
+    }
+  }
+
+  /** Sends one slice. The next slice follows when the socket has taken this one. */
+  #sendSlice(client: ClientRequests): void {
+    const { time } = this.#options;
+    const [request] = client.requests;
+    if (!request) return;
+    const start = performance.now();
+    const end = start + time.leftMs;
+    let isDone = false;
+    let unsent = 1;
+    const sent = () => {
+      unsent -= 1;
+      if (unsent === 0) this.#sliceSent(client, isDone);
+    };
+    let bytes = 0;
+    for (let count = 0; count < MAX_MESSAGES && bytes < MAX_BYTES; ) {
+      const { done, value } = request.messages.next();
+      isDone = done === true;
+      if (isDone) break;
+      if (value) {
+        unsent += 1;
+        count += 1;
+        bytes += value.topic.length + value.payload.length;
+        request.sender._transform(value, 'utf8', sent);
+      }
+      if (performance.now() >= end) break;
+    }
+    time.spend(performance.now() - start);
+    sent();
+  }
+
+  #sliceSent(client: ClientRequests, isDone: boolean): void {
+    const { connection, requests } = client;
+    if (!this.#clients.has(connection)) return;
+    if (isDone) {
+      requests.shift();
+      if (requests.length === MAX_WAITING - 1) connection.resumeReading();
+    }
+    if (requests.length > 0) this.#wait(client);
+    else this.#end(client);
+  }
+
+  #end(client: ClientRequests): void {
+    if (!this.#clients.delete(client.connection)) return;
+    if (client.isOffline) this.#offline -= 1;
+    if (client.requests.length >= MAX_WAITING) client.connection.resumeReading();
+  }
+}
