@@ -40,8 +40,8 @@ export interface LiveMessage {
 
 /**
  * Delivers messages to subscribers. A client gets each message once, at the highest QoS of its matching subscriptions.
- * Messages of QoS 1 and 2 wait while the queue of the session is being sent. They also wait while the Receive Maximum of
- * an MQTT 5 client is used up.
+ * Messages of QoS 1 and 2 wait while the queue of the session is being sent. They also wait while the Receive Maximum
+ * of an MQTT 5 client is used up.
  */
 export class Delivery {
   readonly #options: DeliveryOptions;
