@@ -1,4 +1,6 @@
-/** Every bound of the access control of an embedded broker, with its default. What is beyond is refused; what is there stays. */
+/**
+ * The limits of the access control of an embedded broker. Objects beyond a limit are refused; existing objects stay.
+ */
 export interface AccessLimits {
   readonly clients: number;
   readonly groups: number;
@@ -7,7 +9,7 @@ export interface AccessLimits {
   readonly acls: number;
   /** Roles or groups of one client, roles of one group. */
   readonly memberships: number;
-  /** Characters of everything that is kept: names, texts, topics, and some for each membership and rule. */
+  /** Characters of all stored names, texts and topics, and a constant for each membership and rule. */
   readonly size: number;
 }
 

@@ -9,12 +9,12 @@ import type {
 import { compareNames } from '../../../domains/access-control/policy/access-order.ts';
 import type { AccessLimits } from './access-limits.ts';
 
-/** What was changed since the last `takeChanges()`; the names of what is gone are among them. */
+/** Names of the objects that were changed or deleted since the last `takeChanges()`. */
 export interface StateChanges {
   readonly clients: ReadonlySet<string>;
   readonly groups: ReadonlySet<string>;
   readonly roles: ReadonlySet<string>;
-  /** Default access, anonymous group. */
+  /** Whether the default access, the anonymous group or the change index was changed. */
   readonly settings: boolean;
 }
 
@@ -25,8 +25,8 @@ export interface Settings {
 }
 
 /**
- * The access control of one embedded broker in memory: objects by name, and who holds what, from both sides. Objects are replaced,
- * never changed. Callers have checked what they put in: references exist, lists are sorted.
+ * The access control of one embedded broker in memory: objects by name, with memberships indexed in both directions.
+ * Objects are replaced, never changed. The caller has validated the objects: references exist, and lists are sorted.
  */
 export class AccessState {
   readonly #limits: AccessLimits;
@@ -50,7 +50,7 @@ export class AccessState {
     this.#policy = this.#createPolicy();
   }
 
-  /** What decides now; its maps are this state's own and change with it. */
+  /** The current policy. Its maps change with this object. */
   get policy(): AccessPolicy {
     return this.#policy;
   }
@@ -63,7 +63,7 @@ export class AccessState {
     return this.#limits;
   }
 
-  /** Whether something with so many characters more may be kept. */
+  /** Whether `size` more characters fit into the limit. */
   hasRoomFor(size: number): boolean {
     return size <= 0 || this.#size + size <= this.#limits.size;
   }
@@ -72,10 +72,10 @@ export class AccessState {
     return this.#passwordHashes.get(username) ?? null;
   }
 
-  /** The names of one of the policy's maps, sorted. */
+  /** Sorted names of one of the policy's maps. */
   names(of: ReadonlyMap<string, object>): readonly string[] {
     let names = this.#sortedNames.get(of);
-    // Names are only ever added or removed one by one, and removing drops what is remembered.
+    // Names are added and removed one by one, and removing a name deletes the sorted list.
     if (!names || names.length !== of.size) {
       names = Array.from(of.keys()).sort(compareNames);
       this.#sortedNames.set(of, names);
@@ -83,7 +83,7 @@ export class AccessState {
     return names;
   }
 
-  /** User names of a group's members, sorted. */
+  /** Sorted user names of the members of a group. */
   members(groupname: string): string[] {
     return this.#members.sorted(groupname);
   }
@@ -96,7 +96,9 @@ export class AccessState {
     return this.#roleGroups.sorted(rolename);
   }
 
-  /** Told of each change: decisions on this account are out of date; null: on all. */
+  /**
+   * The listener is called after each change, with the account that it concerns; `null` if it concerns all accounts.
+   */
   onChange(listener: (username: string | null) => void): void {
     this.#listeners.add(listener);
   }
@@ -112,7 +114,7 @@ export class AccessState {
     this.#changed(username);
   }
 
-  /** Null: it has no password. */
+  /** `hash` is `null` if the client has no password. */
   putPasswordHash(username: string, hash: string | null): void {
     if (hash === null) this.#passwordHashes.delete(username);
     else this.#passwordHashes.set(username, hash);
@@ -142,7 +144,7 @@ export class AccessState {
     this.#changed(null);
   }
 
-  /** Its members leave it. */
+  /** Removes the group, also from its members. */
   removeGroup(groupname: string): void {
     const old = this.#groups.get(groupname);
     if (!old) return;
@@ -166,7 +168,7 @@ export class AccessState {
     this.#changed(null);
   }
 
-  /** Those who hold it lose it. */
+  /** Removes the role, also from its clients and groups. */
   removeRole(rolename: string): void {
     const old = this.#roles.get(rolename);
     if (!old) return;
@@ -192,7 +194,7 @@ export class AccessState {
     this.#changed(null);
   }
 
-  /** One more write was done, whether or not it changed anything. */
+  /** Counts a write command, whether or not it has changed anything. */
   countWrite(): void {
     this.#settings = { ...this.#settings, changeIndex: this.#settings.changeIndex + 1 };
     this.#changes.settings = true;
@@ -224,7 +226,7 @@ const noChanges = () => ({
 const without = (memberships: readonly Membership[], name: string): readonly Membership[] =>
   memberships.filter((membership) => membership.name !== name);
 
-/** For each name those who hold it. */
+/** The holders of each role or group by its name. */
 class Holders {
   readonly #byName = new Map<string, Set<string>>();
 
@@ -247,7 +249,7 @@ class Holders {
   }
 }
 
-/** What a membership or a rule takes beside its text. */
+/** Size of a membership or a rule without its text. */
 const ENTRY = 50;
 
 export const membershipSize = (name: string): number => ENTRY + name.length;
@@ -264,7 +266,7 @@ interface Sized {
   readonly acls?: readonly { readonly topic: string }[];
 }
 
-/** Characters that an object takes, as `AccessLimits.size` counts. */
+/** Size of an object in characters, for `AccessLimits.size`. */
 export function sizeOf(object: Sized): number {
   const { username = '', clientId, groupname = '', rolename = '', textName, textDescription } = object;
   const texts = [username, clientId ?? '', groupname, rolename, textName ?? '', textDescription ?? ''];

@@ -3,7 +3,7 @@ import type { Journal } from '../store/journal.ts';
 import type { AccessLimits } from './access-limits.ts';
 import { AccessState, type Settings } from './access-state.ts';
 
-/** As `mosquitto_ctrl dynsec init` sets it. */
+/** The defaults of `mosquitto_ctrl dynsec init`. */
 const FIRST_SETTINGS: Settings = {
   defaultAcl: { publishClientSend: false, publishClientReceive: true, subscribe: false, unsubscribe: true },
   anonymousGroup: null,
@@ -12,10 +12,10 @@ const FIRST_SETTINGS: Settings = {
 
 const SETTINGS = 'accessControl';
 
-/** Access control on disk: one row for each client, group and role, and one for the rest. */
+/** Stores access control in the journal: one row for each client, group and role, and one row for the settings. */
 export class AccessStore {
   readonly state: AccessState;
-  /** Nothing was there. */
+  /** Whether the journal had no access control. */
   readonly isNew: boolean;
   readonly #journal: Journal;
 
@@ -23,7 +23,7 @@ export class AccessStore {
     this.#journal = journal;
     const [row] = journal.rows<{ value: string }>('SELECT value FROM setting WHERE name = ?', SETTINGS);
     this.isNew = row === undefined;
-    // What is parsed here was written by this class, or by the migration of an older folder.
+    // Written by this class, or by the migration of an older folder.
     const settings = row ? (JSON.parse(row.value) as Settings) : FIRST_SETTINGS;
     this.state = new AccessState(settings, limits);
     this.#load();
@@ -48,7 +48,7 @@ export class AccessStore {
     state.takeChanges();
   }
 
-  /** What changed since the last time is on disk when this resolves, in one transaction. */
+  /** Writes all changes in one transaction. Resolves when they are on disk. */
   async save(): Promise<void> {
     const { state } = this;
     const { clients, groups, roles, settings } = state.takeChanges();

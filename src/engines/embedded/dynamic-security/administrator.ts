@@ -10,7 +10,7 @@ import { holds, sortMemberships } from './membership-fields.ts';
 import { ADMINISTRATOR_COST, hashPassword, type PasswordCheck } from './password-check.ts';
 import { sortAcls } from './role-commands.ts';
 
-export interface AdministratorAccount {
+interface AdministratorAccount {
   readonly username: string;
   readonly password: string;
 }
@@ -18,9 +18,9 @@ export interface AdministratorAccount {
 const ROLE = 'admin';
 
 /**
- * The service cannot do without its account: at each start it exists, is enabled, has the given password and no client id, and may
- * use `$CONTROL`. Where its rights were taken it gets them back by a role that goes before its others; roles that are there are
- * left as they are.
+ * Ensures at each start that the account of the service exists, is enabled, has the given password and no client id,
+ * and may use `$CONTROL`. If a permission is missing, the account gets a role with a higher priority than its other
+ * roles. Existing roles are not changed.
  */
 export async function ensureAdministrator(
   store: AccessStore,
@@ -39,7 +39,7 @@ export async function ensureAdministrator(
     state.putClient({ ...old, disabled: false, clientId: null });
   }
   const hash = state.passwordHash(username);
-  // The one that clients are checked by, which then remembers the password: the service connects without another check.
+  // This `PasswordCheck` also checks clients. It remembers the password, so the service connects without another check.
   const attempt = { username, password: Buffer.from(password), network: '' };
   if (hash === null || (await passwords.check({ ...attempt, hash })).verdict !== 'RIGHT') {
     state.putPasswordHash(username, await hashPassword(password, ADMINISTRATOR_COST));
@@ -48,16 +48,19 @@ export async function ensureAdministrator(
   await store.save();
 }
 
-/** By the role of the first start where that does it; else by one of its kind under a free name, before all others. */
+/**
+ * Assigns the role of the first start if that suffices; otherwise a similar role with a free name and the highest
+ * priority.
+ */
 function grant({ state }: AccessStore, username: string, access: AccessControl): void {
   const { clients, roles } = state.policy;
-  const give = (name: string, priority: number) => {
+  const assign = (name: string, priority: number) => {
     const client = clients.get(username);
     if (!client) return;
     const others = client.roles.filter((role) => role.name !== name);
     const lowered = others.map((role) => ({ ...role, priority: Math.min(role.priority, MAX_PRIORITY - 1) }));
-    const kept: readonly Membership[] = priority === MAX_PRIORITY ? lowered : others;
-    state.putClient({ ...client, roles: sortMemberships([...kept, { name, priority }]) });
+    const remaining: readonly Membership[] = priority === MAX_PRIORITY ? lowered : others;
+    state.putClient({ ...client, roles: sortMemberships([...remaining, { name, priority }]) });
   };
   const create = (rolename: string) =>
     state.putRole({
@@ -73,15 +76,15 @@ function grant({ state }: AccessStore, username: string, access: AccessControl):
     if (!roles.has(name)) create(name);
     for (const priority of [DEFAULT_MEMBERSHIP_PRIORITY, MAX_PRIORITY]) {
       if (before && priority === DEFAULT_MEMBERSHIP_PRIORITY && holds(before.roles, name)) continue;
-      give(name, priority);
+      assign(name, priority);
       if (mayControl(access, username)) return;
     }
-    // Somebody else's role of this name, which does not grant it.
+    // An existing role with this name does not grant the permissions.
     if (before) state.putClient(before);
   }
 }
 
-/** Any client id: the service connects with a new one each time. */
+/** Checks with a random client id, because the service connects with a new client id each time. */
 function mayControl(access: AccessControl, username: string): boolean {
   const identity: Identity = { clientId: `service-${crypto.randomUUID()}`, username };
   return ['$CONTROL/dynamic-security/v1', '$CONTROL/cedalo/inspect/v1', '$CONTROL/broker/v1'].every(

@@ -24,7 +24,7 @@ import {
 } from './membership-fields.ts';
 import { clientResponse } from './object-responses.ts';
 
-/** Commands on clients. Texts of refusals and the order of checks are those of Mosquitto 2.1. */
+/** Commands for clients. Error texts and the order of checks are the same as in Mosquitto 2.1. */
 export const CLIENT_COMMANDS: CommandTable = {
   createClient(command, { state, passwordHash }) {
     if (requiredText(command, 'username') === '') throw new ControlRefusal('Empty username');
@@ -84,7 +84,7 @@ export const CLIENT_COMMANDS: CommandTable = {
   modifyClient(command, { state, passwordHash, kick }) {
     const client = find(state, requiredUsername(command));
     const clientId = lenientText(command, 'clientid');
-    // Here Mosquitto takes control characters; what is no text cannot be kept.
+    // Mosquitto accepts control characters here. Lone surrogates cannot be stored.
     if (/\p{Cs}/u.test(String(fieldOf(command, 'clientid')))) throw new ControlRefusal('Client ID not valid UTF-8');
     const modified: AccessClient = {
       ...client,
@@ -127,7 +127,7 @@ export const CLIENT_COMMANDS: CommandTable = {
     const name = requiredRolename(command);
     const client = find(state, username);
     if (!state.policy.roles.has(name)) throw new ControlRefusal('Role not found');
-    // Mosquitto has no other text for it.
+    // The error text of Mosquitto.
     if (holds(client.roles, name)) throw new ControlRefusal('Internal error');
     const roles = addMembership(client.roles, { name, priority: priorityOf(command) }, state);
     requireRoom(state, { ...client, roles }, client);
@@ -151,10 +151,10 @@ function find({ policy }: AccessState, username: string): AccessClient {
   return client;
 }
 
-/** Before what is no UTF-8 was replaced. */
+/** Checks the client id before `checkText` replaces lone surrogates. */
 const checkClientId = (fields: Fields): string => checkName(String(fieldOf(fields, 'clientid')), 'Client ID');
 
-/** An entry without a name is passed over. */
+/** Entries without a name are skipped. */
 function newGroups(fields: Fields, state: AccessState): readonly Membership[] {
   const groups = new Map<string, Membership>();
   for (const { name, priority } of namedEntries(fields, 'groups', 'groupname') ?? []) {
@@ -166,7 +166,7 @@ function newGroups(fields: Fields, state: AccessState): readonly Membership[] {
   return checkCount(sortMemberships(groups.values()), state);
 }
 
-/** Undefined: there is no list. */
+/** `undefined` if there is no list. */
 function replacedGroups(fields: Fields, state: AccessState): readonly Membership[] | undefined {
   const entries = namedEntries(fields, 'groups', 'groupname');
   if (!entries) return undefined;

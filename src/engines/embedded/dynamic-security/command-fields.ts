@@ -1,12 +1,12 @@
 import { type Fields, fieldOf } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 
-/** The longest string of MQTT, in bytes; Mosquitto's limit of names. */
+/** The maximum length of an MQTT string in bytes, which Mosquitto uses for names. */
 const MAX_BYTES = 65_535;
 
 /**
- * Reading the fields of a command as Mosquitto's dynamic security does: what is required and missing, or no text, is refused as
- * `Invalid/missing <field>`.
+ * A required field of a command. As in Mosquitto, a missing field or another type is refused with `Invalid/missing
+ * <field>`.
  */
 export function requiredText(fields: Fields, field: string): string {
   const value = fieldOf(fields, field);
@@ -26,33 +26,33 @@ export function requiredRolename(fields: Fields): string {
   return checkName(requiredText(fields, 'rolename'), 'Role name');
 }
 
-/** Undefined: absent. Another type is refused; `label` is how the refusal names the field. */
+/** `undefined` if the field is absent. Another type is refused; `label` is the name of the field in the refusal. */
 export function optionalText(fields: Fields, field: string, label: string = field): string | undefined {
   const value = fieldOf(fields, field);
   if (value !== undefined && typeof value !== 'string') throw new ControlRefusal(`Invalid/missing ${label}`);
   return value === undefined ? undefined : checkText(value, field);
 }
 
-/** Undefined: absent, or no text, which a `modify…` command takes for absent. */
+/** `undefined` if the field is absent or has another type, which means absent in a `modify…` command. */
 export function lenientText(fields: Fields, field: string): string | undefined {
   const value = fieldOf(fields, field);
   return typeof value === 'string' ? checkText(value, field) : undefined;
 }
 
-/** As C reads a number into an `int`. Another type counts as absent. */
+/** Converts a number like the `int` of C. Another type means absent. */
 export function integerOf(fields: Fields, field: string, fallback: number): number {
   const value = fieldOf(fields, field);
   if (typeof value !== 'number') return fallback;
   return Math.max(-0x8000_0000, Math.min(0x7fff_ffff, Math.trunc(value))) + 0;
 }
 
-/** Another type counts as absent. */
+/** Another type means absent. */
 export function flagOf(fields: Fields, field: string, fallback: boolean): boolean {
   const value = fieldOf(fields, field);
   return typeof value === 'boolean' ? value : fallback;
 }
 
-/** Mosquitto takes no control characters, no code points that are no characters, and nothing longer than MQTT does. */
+/** Like Mosquitto, refuses control characters, noncharacters, and names that are longer than MQTT allows. */
 export function checkName(name: string, label: string): string {
   if (isTooLong(name) || /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u.test(name)) {
     throw new ControlRefusal(`${label} not valid UTF-8`);
@@ -60,7 +60,7 @@ export function checkName(name: string, label: string): string {
   return name;
 }
 
-/** Texts are free, but what is no UTF-8 could not be kept as it is. */
+/** Replaces lone surrogates, which cannot be stored as UTF-8. */
 function checkText(text: string, field: string): string {
   if (isTooLong(text)) throw new ControlRefusal(`The ${field} is too long`);
   return text.replace(/\p{Cs}/gu, '\ufffd');
@@ -71,11 +71,11 @@ export const isTooLong = (text: string): boolean => text.length > MAX_BYTES / 3 
 export interface Page {
   readonly verbose: boolean;
   readonly offset: number;
-  /** Past the last one. */
+  /** Index after the last element. */
   readonly end: number;
 }
 
-/** A `count` of 0 is one, of less is all. */
+/** As in Mosquitto, a `count` of 0 means 1, and a negative one means all. */
 export function pageOf(fields: Fields): Page {
   const count = integerOf(fields, 'count', -1);
   const offset = Math.max(0, integerOf(fields, 'offset', 0));

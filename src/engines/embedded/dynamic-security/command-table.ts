@@ -2,21 +2,21 @@ import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { type AccessState, sizeOf } from './access-state.ts';
 
-/** What commands work on. */
+/** The data that commands work on. */
 export interface CommandContext {
   readonly state: AccessState;
-  /** The hash of the password in the command; null: it has none. */
+  /** The hash of the password in the command; `null` if it has none. */
   passwordHash(command: ControlCommand): string | null;
-  /** Disconnects the clients of an account once the request was answered; null: those without user name. */
+  /** Disconnects the clients of an account after the response; `null`: clients without a user name. */
   kick(username: string | null): void;
   /** Addresses of the connected clients of an account. */
   addresses(username: string): readonly string[];
 }
 
-/** Answers the `data` of a command that reads, and nothing for one that writes. Refusals come before the first change. */
+/** Returns `data` if the command reads; `undefined` if it writes. Throws `ControlRefusal` before the first change. */
 export type Run = (command: ControlCommand, context: CommandContext) => object | undefined;
 
-/** By the names that Mosquitto gives them. */
+/** Commands by their names in Mosquitto. */
 export type CommandTable = Readonly<Record<string, Run>>;
 
 export function kickMembers(groupname: string, { state, kick }: CommandContext): void {
@@ -24,7 +24,7 @@ export function kickMembers(groupname: string, { state, kick }: CommandContext):
   for (const username of state.members(groupname)) kick(username);
 }
 
-/** Those who hold it themselves, and through their groups. */
+/** Disconnects the clients that have the role directly or through a group. */
 export function kickHolders(rolename: string, context: CommandContext): void {
   const { state, kick } = context;
   for (const username of state.clientsWith(rolename)) kick(username);
@@ -33,7 +33,7 @@ export function kickHolders(rolename: string, context: CommandContext): void {
 
 export const NO_ROOM = 'Too much access control to keep';
 
-/** Refuses what would grow beyond what may be kept. `old` is what it takes the place of. */
+/** Refuses an object that exceeds the total size of access control. `old` is the object that it replaces. */
 export function requireRoom(
   state: AccessState,
   object: Parameters<typeof sizeOf>[0],

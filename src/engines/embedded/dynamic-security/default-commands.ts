@@ -9,9 +9,9 @@ import type { CommandTable } from './command-table.ts';
 
 const TYPES: ReadonlyMap<string, DefaultAclType> = new Map(DEFAULT_ACL_TYPES.map((type) => [type.toLowerCase(), type]));
 
-/** Commands on the default access, and on all of it. */
+/** Commands for the default access, and for access control as a whole. */
 export const DEFAULT_COMMANDS: CommandTable = {
-  /** An entry of an unknown type, or that does not say whether, is passed over. */
+  /** Entries with an unknown type or without `allow` are skipped. */
   setDefaultACLAccess(command, { state }) {
     const entries = fieldOf(command, 'acls');
     if (!Array.isArray(entries)) throw new ControlRefusal('Missing/invalid actions array');

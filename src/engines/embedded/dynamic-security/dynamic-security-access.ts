@@ -14,7 +14,7 @@ import type { AccessState } from './access-state.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { ACCOUNT_COST, hashPassword, type PasswordCheck } from './password-check.ts';
 
-/** The embedded broker decides as Mosquitto 2.1 does. */
+/** The embedded broker evaluates access rules like Mosquitto 2.1. */
 export const EMBEDDED_DIALECT: AccessDialect = {
   substitution: true,
   wildcardFlag: true,
@@ -27,26 +27,26 @@ export const EMBEDDED_DIALECT: AccessDialect = {
 };
 
 /**
- * Access by dynamic security. Whoever connects without user name is let in where an anonymous group is set, which Mosquitto leaves
- * to its listeners' `allow_anonymous`.
+ * Access control by dynamic security. A client without a user name is admitted if there is an anonymous group; in
+ * Mosquitto the option `allow_anonymous` of the listener decides.
  *
- * What an account's roles say is compiled once and dropped when something changes: at most one list for each account, and one for
- * each connection.
+ * The roles of an account are compiled once, and again after a change: at most one list per account, and one per
+ * connection.
  */
 export class DynamicSecurityAccess implements AccessControl {
   readonly #state: AccessState;
   readonly #passwords: PasswordCheck;
   readonly #throttle = new LoginThrottle();
-  /** Of a password that nobody has. */
-  readonly #nobodysHash: string;
+  /** Hash of a random password. */
+  readonly #dummyHash: string;
   readonly #compiled = new WeakMap<AccessRole, CompiledRole>();
   readonly #accounts = new Map<string | null, readonly CompiledRole[]>();
   readonly #connections = new WeakMap<Identity, ConnectionRoles>();
 
-  private constructor(state: AccessState, passwords: PasswordCheck, nobodysHash: string) {
+  private constructor(state: AccessState, passwords: PasswordCheck, dummyHash: string) {
     this.#state = state;
     this.#passwords = passwords;
-    this.#nobodysHash = nobodysHash;
+    this.#dummyHash = dummyHash;
     state.onChange((username) => {
       if (username === null) this.#accounts.clear();
       else this.#accounts.delete(username);
@@ -61,12 +61,12 @@ export class DynamicSecurityAccess implements AccessControl {
     const { username, password, network } = credentials;
     if (username === undefined) return this.#state.policy.anonymousGroup === null ? 'REFUSED' : 'ACCEPTED';
     if (password === undefined) return 'REFUSED';
-    // A client that cannot be let in costs the same check, or the time would tell which names exist.
+    // An unknown user name takes the same check, so that the response time does not reveal which names exist.
     const accountHash = this.#hashFor(credentials);
-    const hash = accountHash ?? this.#nobodysHash;
+    const hash = accountHash ?? this.#dummyHash;
     const verdict = await this.#check({ ...credentials, username, password }, hash);
     if (verdict !== 'RIGHT') return verdict === 'WRONG' ? 'REFUSED' : verdict;
-    // Meanwhile the account may have changed.
+    // The account may have changed meanwhile.
     if (accountHash === null || this.#hashFor(credentials) !== hash) return 'REFUSED';
     this.#throttle.offset(network);
     return 'ACCEPTED';
@@ -79,7 +79,7 @@ export class DynamicSecurityAccess implements AccessControl {
     if (known !== null) return known;
     const mustWait = () => this.#throttle.mustWait(username, network);
     if (mustWait()) return 'THROTTLED';
-    // Attempts that wait for their turn may fail meanwhile.
+    // Other attempts may have failed while this one waited.
     const isWanted = () => credentials.isWanted() && !mustWait();
     const { verdict, isNew } = await this.#passwords.check({ ...attempt, isWanted });
     if (verdict === 'RIGHT') this.#throttle.succeeded(username, network);
@@ -104,7 +104,7 @@ export class DynamicSecurityAccess implements AccessControl {
     return this.#may(identity, 'UNSUBSCRIBE', filter);
   }
 
-  /** Null: whatever the password, the client is not let in. */
+  /** `null` if the client is refused with any password. */
   #hashFor({ username = '', clientId }: Credentials): string | null {
     const account = this.#state.policy.clients.get(username);
     if (!account || account.disabled || (account.clientId !== null && account.clientId !== clientId)) return null;
@@ -119,7 +119,7 @@ export class DynamicSecurityAccess implements AccessControl {
     );
   }
 
-  /** Null: there is no such account any more. */
+  /** `null` if the account was deleted. */
   #rolesFor(identity: Identity): readonly CompiledRole[] | null {
     const roles = this.#accounts.get(identity.username) ?? this.#compile(identity.username);
     if (!roles) return null;

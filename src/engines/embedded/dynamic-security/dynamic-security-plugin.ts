@@ -10,16 +10,21 @@ import { GROUP_COMMANDS } from './group-commands.ts';
 import { ACCOUNT_COST, hashPassword } from './password-check.ts';
 import { ROLE_COMMANDS } from './role-commands.ts';
 
-export interface DynamicSecurityOptions {
+interface DynamicSecurityOptions {
   readonly store: AccessStore;
-  /** Disconnects the clients of these accounts, without their wills; null: those without user name. Sessions stay. */
+  /**
+   * Disconnects the clients of these accounts without publishing wills; sessions stay. `null`: clients without a user
+   * name.
+   */
   readonly kick: (usernames: ReadonlySet<string | null>) => void;
-  /** Addresses of an account's connected clients. */
+  /** Addresses of the connected clients of an account. */
   readonly addresses: (username: string) => readonly string[];
 }
 
-/** Passwords hashed at a time; each takes a thread of the pool that connecting clients need too. */
-const HASHES_AT_ONCE = 3;
+/**
+ * Number of passwords that are hashed in parallel. Each uses a thread of the pool that connecting clients need, too.
+ */
+const PARALLEL_HASHES = 3;
 
 const COMMANDS: ReadonlyMap<string, { readonly name: string; readonly run: Run }> = new Map(
   Object.entries({ ...CLIENT_COMMANDS, ...GROUP_COMMANDS, ...ROLE_COMMANDS, ...DEFAULT_COMMANDS }).map(
@@ -30,11 +35,11 @@ const COMMANDS: ReadonlyMap<string, { readonly name: string; readonly run: Run }
 const WITH_PASSWORD: ReadonlySet<string> = new Set(['createclient', 'modifyclient', 'setclientpassword']);
 
 /**
- * `dynamic-security` as Mosquitto 2.1 has it: what a request changes decides at once, is on disk before the request is answered,
- * and disconnects whom it concerns after it. Passwords of a request are hashed side by side before its first command runs.
+ * `dynamic-security` of Mosquitto 2.1. Changes apply immediately and are on disk before the response; the clients in
+ * question are disconnected after it. The passwords of a request are hashed in parallel before its first command runs.
  *
- * It differs from Mosquitto where that goes wrong: whoever holds a role is known however it came to it, a refused command
- * changes nothing, and an empty password is none.
+ * Three defects of Mosquitto are avoided: each way to assign a role is tracked, a refused command changes nothing, and
+ * an empty password is no password.
  */
 export class DynamicSecurityPlugin implements ControlPlugin {
   readonly api = 'dynamic-security';
@@ -64,13 +69,13 @@ export class DynamicSecurityPlugin implements ControlPlugin {
     const work = async () => {
       for (const command of waiting) {
         const password = fieldOf(command, 'password');
-        // Half a surrogate pair stands for what was no UTF-8, which no client could send again.
+        // Invalid UTF-8 was decoded to lone surrogates. No client could send such a password.
         if (typeof password !== 'string' || password === '' || isTooLong(password) || /\p{Cs}/u.test(password))
           continue;
         this.#hashes.set(command, await hashPassword(password, ACCOUNT_COST));
       }
     };
-    await Promise.all(Array.from({ length: HASHES_AT_ONCE }, work));
+    await Promise.all(Array.from({ length: PARALLEL_HASHES }, work));
   }
 
   execute(command: ControlCommand): unknown {

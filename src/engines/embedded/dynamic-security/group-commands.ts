@@ -15,7 +15,7 @@ import { type CommandContext, type CommandTable, kickMembers, NO_ROOM, requireRo
 import { addMembership, holds, namedEntries, priorityOf, rolesOf, withoutMembership } from './membership-fields.ts';
 import { groupResponse } from './object-responses.ts';
 
-/** Commands on groups. Texts of refusals and the order of checks are those of Mosquitto 2.1. */
+/** Commands for groups. Error texts and the order of checks are the same as in Mosquitto 2.1. */
 export const GROUP_COMMANDS: CommandTable = {
   createGroup(command, { state }) {
     if (requiredText(command, 'groupname') === '') throw new ControlRefusal('Empty groupname');
@@ -25,7 +25,7 @@ export const GROUP_COMMANDS: CommandTable = {
     const { groups } = state.policy;
     if (groups.has(groupname)) throw new ControlRefusal('Group already exists');
     if (groups.size >= state.limits.groups) throw new ControlRefusal('Too many groups');
-    // Here Mosquitto has no text for a bad list.
+    // Mosquitto returns this text for an invalid list.
     const group = { groupname, textName, textDescription, roles: rolesOf(command, state, 'Internal error') ?? [] };
     requireRoom(state, group);
     state.putGroup(group);
@@ -120,7 +120,7 @@ function find({ policy }: AccessState, groupname: string): AccessGroup {
   return group;
 }
 
-/** The client is disconnected, refused or not. */
+/** Disconnects the client, even if the command is refused. */
 function clientAndGroup(
   fields: Fields,
   { state, kick }: CommandContext,
@@ -142,7 +142,7 @@ function groupAndRole(fields: Fields, state: AccessState): { readonly group: Acc
   return { group, rolename };
 }
 
-/** User names with the priority of the group for them; undefined: there is no list. */
+/** User names with the priority of the group; `undefined` if there is no list. */
 function replacedMembers(fields: Fields, groupname: string, state: AccessState): Map<string, number> | undefined {
   const entries = namedEntries(fields, 'clients', 'username');
   if (!entries) return undefined;

@@ -1,23 +1,23 @@
 import { FailureWait } from '../../../platform/limits/failure-wait.ts';
 
-/** Different wrong passwords that one network may try at one account before it has to wait. */
+/** Number of different wrong passwords for one account from one network before it has to wait. */
 const FREE_OF_ACCOUNT = 20;
 const LONGEST_WAIT_OF_ACCOUNT_MS = 5 * 60_000;
 /** Failures minus successes of one network, over all accounts: a whole site of devices may have one address. */
 const FREE_OF_NETWORK = 1_000;
 const LONGEST_WAIT_OF_NETWORK_MS = 60_000;
-/** Accounts are named by callers. */
+/** User names are untrusted input. */
 const MAX_NAME_LENGTH = 254;
 
 /**
- * Slows down guesses at passwords of MQTT accounts.
+ * Throttles attempts to guess passwords of MQTT accounts.
  *
- * - A failure is a wrong password that was not tried before: devices that go on with a password that was rotated fail once.
- * - An account is throttled for one network alone, after 20 failures: each further one doubles the wait, from 1 s to 5 min. A
- *   successful log-in of the account from that network ends that. Other networks log in with the account as before.
- * - A network is throttled for all accounts from 1,000 failures on, up to 60 s; each successful log-in from it makes up for one
- *   failure. A site behind one address is therefore not throttled because of a few wrong devices.
- * - A password that was right before is let in whatever the wait, because it needs no hash: see `PasswordCheck`.
+ * - A failure is a wrong password that was not tried before: a device that repeats an outdated password fails once.
+ * - After 20 failures an account is throttled for this network only. Each further failure doubles the wait, from 1 s to
+ *   5 min. A successful log-in of the account from the network resets it.
+ * - After 1,000 failures a network is throttled for all accounts, up to 60 s. Each successful log-in offsets one
+ *   failure, so that a few misconfigured devices do not throttle a site behind one address.
+ * - A password that was correct before is always accepted, because it needs no hash: see `PasswordCheck`.
  */
 export class LoginThrottle {
   readonly #accounts = new FailureWait({ free: FREE_OF_ACCOUNT, longestWaitMs: LONGEST_WAIT_OF_ACCOUNT_MS });
@@ -32,12 +32,12 @@ export class LoginThrottle {
     this.#networks.failed(network);
   }
 
-  /** A password was checked and is right. */
+  /** A password was checked and is correct. */
   succeeded(username: string, network: string): void {
     this.#accounts.succeeded(keyOf(username, network));
   }
 
-  /** A client logged in, checked or remembered: makes up for one failure of its network. */
+  /** A client has logged in, with a checked or a remembered password. Offsets one failure of its network. */
   offset(network: string): void {
     this.#networks.offset(network);
   }

@@ -14,7 +14,7 @@ export const clampPriority = (priority: number): number => Math.max(-MAX_PRIORIT
 export const priorityOf = (fields: Fields): number =>
   clampPriority(integerOf(fields, 'priority', DEFAULT_MEMBERSHIP_PRIORITY));
 
-/** Highest priority first, equals by name. */
+/** Sorts by descending priority, then by name. */
 export const sortMemberships = (memberships: Iterable<Membership>): readonly Membership[] =>
   membershipsInOrder([...memberships]);
 
@@ -34,7 +34,7 @@ export const withoutMembership = (memberships: readonly Membership[], name: stri
 export const holds = (memberships: readonly Membership[], name: string): boolean =>
   memberships.some((membership) => membership.name === name);
 
-/** Undefined: absent. A role that is named twice counts as named the first time. */
+/** `undefined` if the field is absent. The first entry of a repeated role applies. */
 export function rolesOf(
   fields: Fields,
   state: AccessState,
@@ -54,8 +54,8 @@ export function rolesOf(
 }
 
 /**
- * The objects of a list with the name that each has under `key`; undefined where that is no text. Undefined altogether: no list,
- * which counts as absent. What is no object in it is passed over.
+ * The objects of a list, each with its name in the field `key`, or `undefined` if that is no text. Returns `undefined`
+ * if the field is no list, which means absent. Elements that are no objects are skipped.
  */
 export function namedEntries(
   fields: Fields,

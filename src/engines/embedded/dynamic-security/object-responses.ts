@@ -6,16 +6,16 @@ import type {
 } from '../../../domains/access-control/policy/access-model.ts';
 import { DEFAULT_MEMBERSHIP_PRIORITY } from '../../../domains/access-control/policy/access-model.ts';
 
-/** How objects are answered: what is absent is left out, and so are `disabled` when false and a priority that nobody gave. */
+/** The JSON form of a client. Absent fields are omitted, and so are `disabled` if false and the default priority. */
 export function clientResponse(client: AccessClient, addresses: readonly string[]): object {
   const { username, clientId, disabled, roles, groups } = client;
   return {
     username,
     ...(clientId === null ? {} : { clientid: clientId }),
-    ...textAnswer(client),
+    ...textFields(client),
     ...(disabled ? { disabled } : {}),
-    roles: roles.map(roleMembershipAnswer),
-    groups: groups.map((membership) => ({ groupname: membership.name, ...priorityAnswer(membership) })),
+    roles: roles.map(roleMembership),
+    groups: groups.map((membership) => ({ groupname: membership.name, ...priorityField(membership) })),
     connections: addresses.map((address) => ({ address })),
   };
 }
@@ -23,32 +23,32 @@ export function clientResponse(client: AccessClient, addresses: readonly string[
 export function groupResponse(group: AccessGroup, members: readonly string[]): object {
   return {
     groupname: group.groupname,
-    ...textAnswer(group),
+    ...textFields(group),
     clients: members.map((username) => ({ username })),
-    roles: group.roles.map(roleMembershipAnswer),
+    roles: group.roles.map(roleMembership),
   };
 }
 
 export function roleResponse(role: AccessRole): object {
   return {
     rolename: role.rolename,
-    ...textAnswer(role),
+    ...textFields(role),
     allowwildcardsubs: role.allowWildcardSubs ?? true,
     acls: role.acls.map(({ aclType, topic, priority, allow }) => ({ acltype: aclType, topic, priority, allow })),
   };
 }
 
-function textAnswer({ textName, textDescription }: Pick<AccessClient, 'textName' | 'textDescription'>): object {
+function textFields({ textName, textDescription }: Pick<AccessClient, 'textName' | 'textDescription'>): object {
   return {
     ...(textName === null ? {} : { textname: textName }),
     ...(textDescription === null ? {} : { textdescription: textDescription }),
   };
 }
 
-const roleMembershipAnswer = (membership: Membership): object => ({
+const roleMembership = (membership: Membership): object => ({
   rolename: membership.name,
-  ...priorityAnswer(membership),
+  ...priorityField(membership),
 });
 
-const priorityAnswer = ({ priority }: Membership): object =>
+const priorityField = ({ priority }: Membership): object =>
   priority === DEFAULT_MEMBERSHIP_PRIORITY ? {} : { priority };

@@ -3,9 +3,9 @@ import { promisify } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { ConcurrencyLimit, QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
 
-/** RFC 7914 with the cost that OWASP names for interactive logins; 16 MiB and some 50 ms each. */
+/** Cost of scrypt (RFC 7914) that OWASP recommends for interactive log-ins: 16 MiB and about 50 ms. */
 export const ADMINISTRATOR_COST: PasswordCost = { N: 16_384, r: 8, p: 1 };
-/** Of devices, which come back by the thousand: 1 MiB and some 2.5 ms each. */
+/** Cost for devices, thousands of which may reconnect: 1 MiB and about 2.5 ms. */
 export const ACCOUNT_COST: PasswordCost = { N: 1_024, r: 8, p: 1 };
 const KEY_BYTES = 32;
 
@@ -15,7 +15,7 @@ export interface PasswordCost {
   readonly p: number;
 }
 
-/** `scrypt$<N>$<r>$<p>$<salt, base64>$<key, base64>` */
+/** Returns `scrypt$<N>$<r>$<p>$<salt, base64>$<key, base64>`. */
 export async function hashPassword(password: Uint8Array | string, cost: PasswordCost): Promise<string> {
   const salt = randomBytes(16);
   const key = await derive(password, salt, KEY_BYTES, cost);
@@ -23,48 +23,56 @@ export async function hashPassword(password: Uint8Array | string, cost: Password
 }
 
 export interface PasswordAttempt {
-  /** Part of what is remembered, so that the time of a refusal does not tell whether two names have an account. */
+  /** Part of the remembered digest, so that the time of a refusal does not reveal whether two names have an account. */
   readonly username: string;
   readonly password: Uint8Array;
   readonly hash: string;
-  /** Checks take turns by network. */
+  /** Checks are scheduled round robin by network. */
   readonly network: string;
-  /** Asked before the password is hashed: whether its socket is open, for example. */
+  /**
+   * Called before the password is hashed: whether the result is still needed, for example because the socket is open.
+   */
   readonly isWanted?: () => boolean;
 }
 
-/** Different passwords of one account that wait in one network: devices of an account share one or two. Further ones are CROWDED. */
+/**
+ * Maximum number of different passwords of one account and network that wait. Devices of an account share one or two
+ * passwords.
+ */
 const MAX_PENDING_OF_ACCOUNT = 32;
 
-/** CROWDED: too many passwords of the account wait. BUSY: too many checks wait, or it was not wanted any more. `isNew`: the password was hashed for this attempt first. */
+/**
+ * CROWDED: too many passwords of the account wait. BUSY: too many checks wait, or the result is no longer needed.
+ * `isNew`: whether the password was hashed for this attempt.
+ */
 export interface PasswordResult {
   readonly verdict: 'RIGHT' | 'WRONG' | 'CROWDED' | 'BUSY';
   readonly isNew: boolean;
 }
 
-/** One check that several attempts wait for. */
+/** A check for one or more attempts. */
 interface Pending {
   readonly result: Promise<boolean | null>;
   readonly wanted: (() => boolean)[];
-  /** Networks in whose turn the check may run. */
+  /** Networks whose turn may run the check. */
   readonly networks: Set<string>;
   enqueue(network: string): void;
 }
 
 /**
- * Checks passwords against their hashes, two at a time, because every check costs as much as hundreds of messages or more. Networks
+ * Checks passwords against their hashes, two at a time, because a check costs as much as hundreds of messages. Networks
  * take turns, and equal attempts share one check.
  *
- * Results are remembered as keyed digests (the key is lost with the process): a thousand devices that reconnect with one account cost
- * one check, whether their password is right or wrong. Bounds: `maxWaiting` checks wait, 32 of one account in one network;
- * `maxRemembered` right and as many wrong passwords.
+ * Results are remembered as keyed digests; the key is lost when the process ends. A thousand devices that reconnect
+ * with one account cost one check, whether their password is correct or wrong. Limits: `maxWaiting` waiting checks, 32
+ * waiting checks of one account and network, and `maxRemembered` correct and as many wrong passwords.
  */
 export class PasswordCheck {
   readonly #key = randomBytes(32);
   readonly #queue: ConcurrencyLimit;
-  /** Digests by hash. */
+  /** Digests of correct passwords by hash. */
   readonly #right: LRUCache<string, string>;
-  /** Digests. */
+  /** Digests of wrong passwords. */
   readonly #wrong: LRUCache<string, true>;
   readonly #pending = new Map<string, Pending>();
   /** Pending checks by account and the network of the first attempt. */
@@ -77,12 +85,12 @@ export class PasswordCheck {
     this.#wrong = new LRUCache({ max: maxRemembered });
   }
 
-  /** Passwords that were hashed. */
+  /** Number of hashed passwords. */
   get hashed(): number {
     return this.#hashed;
   }
 
-  /** The result of an earlier check, without hashing; `null`: none is remembered. */
+  /** Returns the result of an earlier check without hashing; `null` if none is remembered. */
   recall(attempt: Pick<PasswordAttempt, 'username' | 'password' | 'hash'>): 'RIGHT' | 'WRONG' | null {
     return this.#recall(attempt.hash, this.#digestOf(attempt));
   }
@@ -119,7 +127,7 @@ export class PasswordCheck {
       else this.#pendingOf.set(account, left);
     };
     const run = async () => {
-      // In the turn of another network.
+      // The turn of another network has started the check.
       if (isStarted) return;
       isStarted = true;
       this.#hashed += 1;
@@ -148,7 +156,7 @@ export class PasswordCheck {
   }
 
   #recall(hash: string, digest: string): 'RIGHT' | 'WRONG' | null {
-    // Both are digests with a key that no caller knows, so the time of the comparison tells nothing.
+    // Both values are digests with a secret key, so the time of the comparison reveals nothing.
     if (this.#right.get(hash) === digest) return 'RIGHT';
     return this.#wrong.get(digest) === true ? 'WRONG' : null;
   }
@@ -169,7 +177,7 @@ function withResolvers<T>() {
   return { promise, resolve, reject };
 }
 
-/** Hashes of this file, and Mosquitto's own: `$7$<iterations>$<salt>$<key>`, PBKDF2 with SHA-512. */
+/** Supports hashes of `hashPassword`, and of Mosquitto: `$7$<iterations>$<salt>$<key>`, PBKDF2 with SHA-512. */
 async function matches(password: Uint8Array, hash: string): Promise<boolean> {
   const [scheme, ...parts] = hash.split('$');
   if (scheme === '' && parts[0] === '7') {

@@ -6,11 +6,13 @@ import { requiredText, runCommandOf } from '../../../protocol/control/plugin-arg
 import type { AccessStore } from './access-store.ts';
 
 /**
- * Control API `brokergraph/password-copies`, with which the service copies passwords from one embedded broker to another one of the same
- * cluster.
+ * Control API `brokergraph/password-copies`: the service copies passwords between the embedded brokers of a cluster
+ * with it.
  *
- * - `getPasswords` (`usernames`): password hashes of these accounts, sealed (`sealed-hashes.ts`). Unknown accounts are left out.
- * - `putPasswords` (`passwords`): stores such hashes, and disconnects the accounts whose password changed. Unknown accounts are left out.
+ * - `getPasswords` (`usernames`): encrypted password hashes of these accounts, see `sealed-hashes.ts`. Unknown accounts
+ *   are skipped.
+ * - `putPasswords` (`passwords`): stores these hashes, and disconnects the accounts whose password changed. Unknown
+ *   accounts are skipped.
  */
 export class PasswordCopyPlugin implements ControlPlugin {
   readonly api = 'brokergraph/password-copies';

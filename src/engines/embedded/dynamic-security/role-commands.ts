@@ -23,7 +23,7 @@ import { type CommandTable, kickHolders, requireRoom } from './command-table.ts'
 import { clampPriority } from './membership-fields.ts';
 import { roleResponse } from './object-responses.ts';
 
-/** Commands on roles. Texts of refusals and the order of checks are those of Mosquitto 2.1. */
+/** Commands for roles. Error texts and the order of checks are the same as in Mosquitto 2.1. */
 export const ROLE_COMMANDS: CommandTable = {
   createRole(command, { state }) {
     if (requiredText(command, 'rolename') === '') throw new ControlRefusal('Empty rolename');
@@ -106,7 +106,10 @@ function find({ policy }: AccessState, rolename: string): AccessRole {
 const TYPES: ReadonlyMap<string, AclType> = new Map(ACL_TYPES.map((type) => [type.toLowerCase(), type]));
 const RANKS: Readonly<Record<string, number>> = Object.fromEntries(ACL_TYPES.map((type, rank) => [type, rank]));
 
-/** By type, then by priority, highest first; equals stay in the order in which they were added, which is how they are looked at. */
+/**
+ * Sorts by type and by descending priority. Equal rules stay in the order in which they were added, which is the order
+ * of evaluation.
+ */
 export function sortAcls(acls: readonly AclRule[]): AclRule[] {
   return acls.toSorted((a, b) => (RANKS[a.aclType] ?? 0) - (RANKS[b.aclType] ?? 0) || b.priority - a.priority);
 }
@@ -121,7 +124,7 @@ const ruleOf = (fields: Fields, aclType: AclType, topic: string): AclRule => ({
   allow: flagOf(fields, 'allow', false),
 });
 
-/** Undefined: there is no list. An entry that is no rule is passed over, and so is one for a topic that came before. */
+/** `undefined` if there is no list. Entries that are no rules, and repeated topics, are skipped. */
 function aclsOf(fields: Fields, state: AccessState): AclRule[] | undefined {
   const entries = fieldOf(fields, 'acls');
   if (!Array.isArray(entries)) return undefined;
@@ -154,10 +157,10 @@ function roleAndAcl(fields: Fields, state: AccessState): RoleAndAcl {
   return { role, aclType, topic };
 }
 
-/** As in Mosquitto, where a topic has at most 201 levels. */
+/** Mosquitto's maximum number of topic levels. */
 const MAX_LEVELS = 201;
 
-/** Wildcards stand alone in their level, and `#` in the last one. */
+/** Whether each wildcard is a level of its own, and `#` is the last level. */
 function isFilter(topic: string): boolean {
   const levels = topic.split('/');
   if (levels.length > MAX_LEVELS) return false;
