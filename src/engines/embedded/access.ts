@@ -1,7 +1,7 @@
-/** Who a connection is, once it was let in. */
+/** The identity of an admitted client. */
 export interface Identity {
   readonly clientId: string;
-  /** Null: anonymous. */
+  /** `null` if the client is anonymous. */
   readonly username: string | null;
 }
 
@@ -9,23 +9,24 @@ export interface Credentials {
   readonly clientId: string;
   readonly username: string | undefined;
   readonly password: Uint8Array | undefined;
-  /** Network that the client connects from, see `networkOf`. */
+  /** Network from which the client connects, see `networkOf`. */
   readonly network: string;
   /** Whether the client still waits for the result. */
   readonly isWanted: () => boolean;
 }
 
 /**
- * - ACCEPTED: the client is let in.
- * - REFUSED: unknown user, wrong password, disabled, or anonymous where that is refused. Clients are not told which.
+ * - ACCEPTED: the client is admitted.
+ * - REFUSED: unknown user, wrong password, disabled account, or anonymous without permission. The client does not learn
+ *   which.
  * - THROTTLED: too many wrong passwords from this network; the password was not checked.
- * - BUSY: too many passwords wait to be checked, or the client has gone.
+ * - BUSY: too many passwords wait to be checked, or the client has disconnected.
  */
 export type Verdict = 'ACCEPTED' | 'REFUSED' | 'THROTTLED' | 'BUSY';
 
 /**
- * Every access decision of the embedded broker. Called for each message, so the `may…` methods answer at once and from memory.
- * They are never asked about what no client may have: shared subscriptions and the broker core's own topics.
+ * The access decisions of the embedded broker. The `may…` methods are called for each message, so they are synchronous.
+ * They are not called for shared subscriptions and the broker core's own topics, which are always forbidden.
  */
 export interface AccessControl {
   authenticate(credentials: Credentials): Promise<Verdict>;

@@ -31,29 +31,29 @@ import { type EmbeddedTopics, startTopics } from './topics/embedded-topics.ts';
 import type { RefusalMessage, WorkerOptions } from './worker-protocol.ts';
 
 export interface AssembledBroker {
-  /** With the ports they got. */
+  /** With the assigned ports. */
   readonly listeners: readonly ListenerWanted[];
-  /** `areTopicPayloadsStored` may return another value. */
+  /** Call it when `areTopicPayloadsStored` has changed. */
   topicPayloadsChanged(): void;
-  /** Refuses new connections, ends the open ones, and has everything on disk when it resolves. */
+  /** Refuses new connections and closes the open ones. Resolves when everything is on disk. */
   close(): Promise<void>;
 }
 
-export interface BrokerHooks {
+interface BrokerHooks {
   readonly onProblem: (problem: string, error: unknown) => void;
   readonly onRefused: (message: RefusalMessage) => void;
   readonly onFault: (fault: Fault) => void;
   readonly onQuarantined: (record: QuarantinedRecord) => void;
-  /** Now. */
+  /** Whether payloads of recorded topics are stored. */
   readonly areTopicPayloadsStored: () => boolean;
-  /** The journal cannot be written: the broker must end now. */
+  /** Called when the journal cannot be written. The broker must shut down immediately. */
   readonly onBroken: (error: Error) => void;
 }
 
-/** How long connections may take to end. */
+/** Maximum time to close the connections. */
 const CLOSE_TIMEOUT_MS = 3_000;
 
-/** Puts one embedded broker together and starts it; runs inside the worker thread. */
+/** Creates and starts one embedded broker. Runs in the worker thread. */
 export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): Promise<AssembledBroker> {
   const closers: (() => unknown)[] = [];
   const close = async () => {
@@ -85,7 +85,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     let streams: EmbeddedStreams | null = null;
     closers.push(() => streams?.close());
     closers.push(() => control.close());
-    // As this service names its own connections to the broker.
+    // Prefix of the client ids with which the service connects to the broker.
     const ownClientIds = `brokergraph-${options.id}-`;
     const { onRefused } = hooks;
     const refused = new RefusedConnects({
@@ -166,7 +166,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     for (const one of inOrderOfPorts(all)) {
       const listener = await startListener(one, shared);
       listeners.push(listener);
-      certificates.begin(listener, (error) =>
+      certificates.apply(listener, (error) =>
         onProblem(`TLS listener ${one.number} cannot use its certificates`, error),
       );
     }

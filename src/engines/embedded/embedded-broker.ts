@@ -12,7 +12,7 @@ import { FailureRecord } from './failure-record.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
 import type { RefusalMessage, ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
-/** What is used of a logger; pino's shape. */
+/** The methods of a pino logger that are used. */
 export interface BrokerLog {
   info(fields: object, text: string): void;
   warn(fields: object, text: string): void;
@@ -21,36 +21,41 @@ export interface BrokerLog {
 
 export interface EmbeddedBrokerOptions {
   readonly id: string;
-  /** Belongs to this broker alone; created when missing. */
+  /** Folder of this broker only. Created if missing. */
   readonly folder: string;
-  /** Port 0: any free one. A taken port: the next free one. */
+  /** Port 0 means any free port. If a port is in use, the next free port is used. */
   readonly listeners: readonly ListenerWanted[];
-  /** The account of the service, which exists and may do everything from each start on; the folder holds its hash only. */
+  /**
+   * Account of the service. Each start restores it with all permissions. The folder has only the hash of the password.
+   */
   readonly administrator: { readonly username: string; readonly password: string };
-  /** The product's version, told on `$SYS/broker/version`. */
+  /** Version of the product, published on `$SYS/broker/version`. */
   readonly version?: string;
-  /** The compiled worker; by default the one beside this file. */
+  /** The compiled worker. Default: `worker.js` in the folder of this file. */
   readonly workerUrl?: URL;
   readonly log: BrokerLog;
-  /** STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; any -> STOPPED by `close()`. Each change once. `error` with FAILED. */
+  /**
+   * Called for each change of the state: STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; any state ->
+   * STOPPED by `close()`. `error` is set with FAILED.
+   */
   readonly onState?: (state: RunningState, error?: string) => void;
-  /** Called when CONNECTs were refused, at most once a second, and for bursts of them. */
+  /** Called at most once a second after CONNECTs were refused, and for bursts of refused log-ins. */
   readonly onRefused?: (message: RefusalMessage) => void;
-  /** Called for each exception that ended a connection, or lost a message or a stored record, and nothing else. */
+  /** Called for each exception that affected only one connection, message or stored record. */
   readonly onFault?: (kind: Fault['kind']) => void;
-  /** Heap limit in MiB; 512. Beyond it the broker fails and starts anew. */
+  /** Heap limit in MiB. Beyond it the broker fails and restarts. Default: 512. */
   readonly maxHeapMegabytes?: number;
-  /** How often `$SYS` statistics are published, in milliseconds; 10,000. */
+  /** Interval of the `$SYS` statistics in milliseconds. Default: 10,000. */
   readonly sysIntervalMs?: number;
-  /** Bound on what the stored messages of its streams take on disk; 10 GiB. */
+  /** Limit of stored stream messages on disk. Default: 10 GiB. */
   readonly streamStorageBytes?: number;
-  /** Bound on what its recorded topics take in memory; 512 MiB. */
+  /** Limit of recorded topics in memory. Default: 512 MiB. */
   readonly topicTreeBytes?: number;
-  /** Whether payloads of its topics are stored. Default: always. */
+  /** Whether payloads of recorded topics are stored. Default: always. */
   readonly topicPayloads?: TopicPayloads;
 }
 
-/** Resolves when the broker listens; rejects when it cannot start the first time. Afterwards it is kept running. */
+/** Resolves when the broker listens. Rejects if the first start fails. Later failures restart the broker. */
 export async function startEmbeddedBroker(options: EmbeddedBrokerOptions): Promise<RunningBroker> {
   const supervisor = new BrokerSupervisor(options);
   await supervisor.start();
@@ -58,9 +63,9 @@ export async function startEmbeddedBroker(options: EmbeddedBrokerOptions): Promi
 }
 
 const CLOSE_TIMEOUT_MS = 5_000;
-/** A small young generation keeps an idle broker small; the measured throughput is the same. */
+/** A small young generation reduces the memory of an idle broker; the measured throughput does not change. */
 const YOUNG_MEGABYTES = 16;
-/** Records in quarantine that `notice` names. */
+/** Maximum number of records in quarantine that `notice` names. */
 const MAX_NAMED = 3;
 
 type BrokerThread = WorkerThread<ServiceMessage>;
@@ -68,7 +73,7 @@ type BrokerThread = WorkerThread<ServiceMessage>;
 class BrokerSupervisor implements RunningBroker {
   readonly #options: EmbeddedBrokerOptions;
   readonly #failures: FailureRecord;
-  /** Since this object was created: the first few, and how many there were. */
+  /** The first records that were moved into quarantine since this object was created, and their total number. */
   readonly #quarantined: QuarantinedRecord[] = [];
   #quarantinedCount = 0;
   #listeners: readonly ListenerWanted[];
@@ -146,8 +151,7 @@ class BrokerSupervisor implements RunningBroker {
     onState?.('FAILED', reason);
   }
 
-  /** What is not about the broker's start or end. */
-  #heard(message: Extract<WorkerMessage, { type: 'fault' | 'quarantined' }>): void {
+  #reportFault(message: Extract<WorkerMessage, { type: 'fault' | 'quarantined' }>): void {
     const { id, log, onFault } = this.#options;
     if (message.type === 'fault') {
       onFault?.(message.kind);
@@ -193,7 +197,7 @@ class BrokerSupervisor implements RunningBroker {
         if (message.type === 'running') isRunning(message.listeners);
         else if (message.type === 'refused' || message.type === 'refusedBurst') this.#options.onRefused?.(message);
         else if (message.type === 'failed') failure = { reason: message.reason, stack: message.stack };
-        else if (message.type === 'fault' || message.type === 'quarantined') this.#heard(message);
+        else if (message.type === 'fault' || message.type === 'quarantined') this.#reportFault(message);
         else if (message.type === 'log') {
           const { level, text, reason } = message;
           log[level]({ broker: id, reason }, text);

@@ -2,9 +2,11 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ThreadExit } from '../../protocol/hosting/worker-thread.ts';
 
-/** In the folder of the broker, so that it outlives a start that failed, and the service. */
+/** The file in the folder of the broker outlives the worker thread and the service. */
 const FILE = 'failure.json';
-/** Failures of the same kind after which the next start looks for the record at fault. */
+/**
+ * Number of consecutive failures of the same kind after which the next start searches for the record that causes them.
+ */
 const REPEATED = 2;
 
 interface Failure {
@@ -13,7 +15,7 @@ interface Failure {
   readonly count: number;
 }
 
-/** How often in a row a broker ended in the same way soon after its start. */
+/** Counts consecutive failures of the same kind soon after the start of a broker. */
 export class FailureRecord {
   readonly #file: string;
 
@@ -23,21 +25,21 @@ export class FailureRecord {
 
   failed(end: ThreadExit): void {
     const kind = kindOf(end);
-    const before = this.#read();
-    const failure: Failure = { kind, reason: end.reason, count: before?.kind === kind ? before.count + 1 : 1 };
+    const previous = this.#read();
+    const failure: Failure = { kind, reason: end.reason, count: previous?.kind === kind ? previous.count + 1 : 1 };
     try {
       writeFileSync(this.#file, JSON.stringify(failure), { mode: 0o600 });
     } catch {
-      // A folder that cannot be written, or is gone, is what the next start fails by.
+      // If the folder is missing or cannot be written, the next start fails and reports it.
     }
   }
 
-  /** It ran long enough, or was closed: what comes next is another failure. */
+  /** Called when the broker has run long enough, or was closed: the next failure has a new reason. */
   clear(): void {
     rmSync(this.#file, { force: true });
   }
 
-  /** The reason of failures that repeat; `undefined`: they do not. */
+  /** The reason of repeated failures; `undefined` if they do not repeat. */
   get suspicion(): string | undefined {
     const failure = this.#read();
     return failure !== null && failure.count >= REPEATED ? failure.reason : undefined;
@@ -53,7 +55,7 @@ export class FailureRecord {
   }
 }
 
-/** Where it was thrown, since reasons may hold names; without a stack the reason. */
+/** Identifies a failure by the top of its stack, because reasons may contain names; without a stack by its reason. */
 function kindOf({ reason, stack }: ThreadExit): string {
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
   return frames.slice(0, 3).join('\n').slice(0, 1_000) || reason.slice(0, 1_000);

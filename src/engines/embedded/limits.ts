@@ -1,54 +1,64 @@
-/** Every bound of an embedded broker, with its default. */
+/** The limits of an embedded broker. */
 export interface BrokerLimits {
   readonly maxConnections: number;
   readonly maxPacketBytes: number;
-  /** Persistent sessions, connected or not. Those of MQTT 3 never expire, so further ones are refused. */
+  /**
+   * Persistent sessions of connected and offline clients. Sessions of MQTT 3 never expire, so further sessions are
+   * refused.
+   */
   readonly maxSessions: number;
   /** Topic filters of one client. */
   readonly maxFilters: number;
-  /** Their weight, see `filterWeight`. */
+  /** Weight of the topic filters of one client, see `filterWeight`. */
   readonly maxFilterWeight: number;
-  /** Of all clients and persistent sessions: above it only those may have more that have a thousandth of it at most. */
+  /**
+   * Weight of all topic filters. Above it, only clients whose filters have at most a thousandth of this weight may
+   * subscribe.
+   */
   readonly maxTotalFilterWeight: number;
   /**
-   * QoS 2 publishes of one client that wait for PUBREL. MQTT 3.1.1 cannot tell a client to send fewer, and its PUBRELs come behind
-   * its publishes, so the bound is the protocol's own: there are no more packet ids. It is what MQTT 5 takes for granted, too.
+   * QoS 2 publishes of one client that wait for PUBREL. The limit is the number of packet ids: MQTT 3.1.1 has no flow
+   * control, and the PUBRELs of a client follow its publishes. It is also the default Receive Maximum of MQTT 5.
    */
   readonly maxIncoming: number;
   readonly connectTimeoutMs: number;
-  /** Connections of one TLS listener whose handshake is not done. */
+  /** Unfinished TLS handshakes of one listener. */
   readonly maxHandshakes: number;
   /** From the TCP connection to the end of the TLS handshake. */
   readonly handshakeTimeoutMs: number;
-  /** How long a client may leave its socket full before it is disconnected. */
+  /** Maximum time that the socket of a client may be full before the client is disconnected. */
   readonly drainTimeoutMs: number;
-  /** Bytes that one client has not taken from its socket: above it QoS 0 messages are dropped and counted; 1 MiB. */
+  /**
+   * Bytes that one client has not taken from its socket. Above it, QoS 0 messages are dropped and counted. Default: 1
+   * MiB.
+   */
   readonly unsentBytes: number;
   /**
-   * Bytes of live messages that sockets have not taken, over all clients, each payload once: above it a client that has more than
-   * its fair share unsent loses QoS 0; 64 MiB.
+   * Bytes of live messages that the sockets of all clients have not taken; each payload counts once. Above it, QoS 0
+   * messages are dropped for clients with more than their fair share. Default: 64 MiB.
    */
   readonly unsentTotalBytes: number;
 }
 
 export interface QueueLimits {
-  /** Messages queued for a client that is away (Mosquitto's max_queued_messages); 1,000. */
+  /** Messages queued for an offline client, like `max_queued_messages` of Mosquitto. Default: 1,000. */
   readonly offlineMessages: number;
-  /** Messages sent to a connected client and not acknowledged yet; 20,000. */
+  /** Messages queued for a connected client, or sent to it and not acknowledged. Default: 20,000. */
   readonly onlineMessages: number;
-  /** Bytes of topics, payloads and properties of one session; 32 MiB. */
+  /** Bytes of topics, payloads and properties of one session. Default: 32 MiB. */
   readonly sessionBytes: number;
   /**
-   * Bytes of topics, payloads and properties of all sessions, each message once, and 256 bytes for each session that it is queued for;
-   * 256 MiB. The same bound holds for what MQTT 5 clients without a session have not taken, and for what waits for sockets.
+   * Bytes of topics, payloads and properties of all sessions. Each message counts once, and 256 bytes for each session
+   * that queues it. The same limit applies to the send windows of MQTT 5 clients without a session, and to messages
+   * that wait for sockets. Default: 256 MiB.
    */
   readonly totalBytes: number;
 }
 
 export interface StoreLimits extends QueueLimits {
-  /** 100,000. */
+  /** Default: 100,000. */
   readonly retainedMessages: number;
-  /** Bytes of payload and properties; 128 MiB. */
+  /** Bytes of payload and properties. Default: 128 MiB. */
   readonly retainedBytes: number;
 }
 

@@ -1,14 +1,14 @@
 import { filterProblem, topicProblem } from '../../protocol/mqtt/topics.ts';
 
-/** Levels of a topic name or a topic filter. mqemitter 7 delivers by qlobber 8, which throws "too many words" beyond. */
+/** Maximum number of levels of a topic. mqemitter 7 uses qlobber 8, which throws "too many words" for more. */
 const MAX_TOPIC_LEVELS = 100;
 
-/** Why this broker cannot publish a topic name; `null`: it can. */
+/** Returns why the broker cannot publish to a topic name; `null` if it can. */
 export function topicNameProblem(topic: string): string | null {
   return topicProblem(topic) ?? levelProblem(topic);
 }
 
-/** Why this broker cannot subscribe to a topic filter; `null`: it can. */
+/** Returns why the broker cannot subscribe to a topic filter; `null` if it can. */
 export function topicFilterProblem(filter: string): string | null {
   return filterProblem(filter) ?? levelProblem(filter);
 }

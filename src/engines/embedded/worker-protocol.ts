@@ -3,9 +3,9 @@ import type { Fault } from './core/faults.ts';
 import type { RefusalCounts, RefusedBurst } from './listening/refused-connects.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
 
-/** What the worker thread of a broker is started with. */
+/** Options of the worker thread of a broker. */
 export interface WorkerOptions {
-  /** As the service knows the broker. */
+  /** Id of the broker in the service. */
   readonly id: string;
   readonly folder: string;
   readonly version: string;
@@ -14,13 +14,18 @@ export interface WorkerOptions {
   readonly sysIntervalMs: number;
   readonly streamStorageBytes: number;
   readonly topicTreeBytes: number;
-  /** Whether payloads of its topics are stored. */
+  /** Whether payloads of recorded topics are stored. */
   readonly topicPayloads: boolean;
-  /** The reason by which it ended repeatedly soon after its start: the record at fault is looked for. */
+  /**
+   * Reason of repeated failures after the start. If set, the broker searches for the stored record that causes them.
+   */
   readonly suspicion?: string | undefined;
 }
 
-/** CONNECTs that were refused since the last message, or a burst of refused log-ins that begins (`seconds` is `null`) or has ended. */
+/**
+ * CONNECTs that were refused since the last message, or a burst of refused log-ins that has started (`seconds` is
+ * `null`) or ended.
+ */
 export type RefusalMessage =
   | { readonly type: 'refused'; readonly counts: RefusalCounts }
   | {
@@ -32,10 +37,13 @@ export type RefusalMessage =
 
 export type WorkerMessage =
   | RefusalMessage
-  /** `listeners` with the ports they got. */
+  /** `listeners` has the assigned ports. */
   | { readonly type: 'running'; readonly listeners: readonly ListenerWanted[] }
   | { readonly type: 'failed'; readonly reason: string; readonly stack: string }
-  /** An exception that ended a connection, or lost a message, and nothing else. `log` is null where it was logged a moment before. */
+  /**
+   * An exception that affected one connection, message or record. `log` is `null` if the same fault was logged within a
+   * second.
+   */
   | {
       readonly type: 'fault';
       readonly kind: Fault['kind'];
@@ -47,5 +55,4 @@ export type WorkerMessage =
 
 export type ServiceMessage =
   | { readonly type: 'close' }
-  /** From now on. */
   | { readonly type: 'topicPayloads'; readonly areStored: boolean };

@@ -84,7 +84,7 @@ describe('on one broker', () => {
     expect(await insertCa(MUTUAL, SERVER)).toMatch(/^error: The private key .*the certificate is not an authority/);
     const fields = { listener_id: MUTUAL, file_name: 'ca.pem', ca_cert_pem: CA.leaf + CA.key };
     const refusal = await run('insertCACertificate', fields);
-    expect(refusal).toBe('error: Invalid ca_cert_pem: it holds a private key, which nobody may have');
+    expect(refusal).toBe('error: Invalid ca_cert_pem: it holds a private key, which must stay secret');
     expect(await insertCa(MUTUAL, CA)).toEqual(SUCCESS);
   });
 

@@ -4,7 +4,7 @@ import type { ControlPlugin } from '../../../protocol/control/plugin.ts';
 import { runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { ListenerInfo } from '../core/connection.ts';
 
-/** `broker`: which APIs there are and where the broker listens. */
+/** `broker`: lists the control APIs and the listeners of the broker. */
 export class BrokerPlugin implements ControlPlugin {
   readonly api = 'broker';
   readonly #apis: () => readonly ControlApi[];

@@ -14,16 +14,16 @@ import {
   type ListenerWithTls,
   UnusableCertificate,
 } from '../listening/listener-certificates.ts';
-import type { KeptCertificates } from '../store/certificate-store.ts';
+import type { ListenerCertificateSet } from '../store/certificate-store.ts';
 
-/** All of them are told to every client in its handshake. */
+/** The handshake sends the names of all authorities to each client. */
 const MAX_AUTHORITIES = 100;
-/** As the name of a file has to be, which it is elsewhere: Mosquitto keeps authorities in files. */
+/** A valid file name, because Mosquitto stores authorities in files. */
 const FILE_NAME = /^(?!\.{1,2}$)[^/\\\p{Cc}]{1,255}$/u;
 
 const SUCCESS = { response: 'SUCCESS' } as const;
 
-/** `certificate-management` of the embedded broker. What a request changes is on disk and in use before it is answered. */
+/** `certificate-management` of the embedded broker. Changes are on disk and in use before the response. */
 export class CertificatePlugin implements ControlPlugin {
   readonly api = CERTIFICATE_API;
   readonly #certificates: ListenerCertificates;
@@ -46,57 +46,57 @@ export class CertificatePlugin implements ControlPlugin {
   close(): void {}
 
   async #insertAuthority(command: ControlCommand): Promise<typeof SUCCESS> {
-    const { listener, kept } = this.#listenerOf(command);
+    const { listener, current } = this.#listenerOf(command);
     const fileName = fileNameOf(command);
     const { leaf, key } = materialOf({ cert: requiredText(command, 'ca_cert_pem') });
-    if (key !== null) throw new ControlRefusal('Invalid ca_cert_pem: it holds a private key, which nobody may have');
-    const { authorities } = kept;
+    if (key !== null) throw new ControlRefusal('Invalid ca_cert_pem: it holds a private key, which must stay secret');
+    const { authorities } = current;
     if (authorities.some((authority) => authority.fileName === fileName)) {
       throw new ControlRefusal('File already exists');
     }
     if (authorities.length >= MAX_AUTHORITIES) {
       throw new ControlRefusal(`The listener has ${MAX_AUTHORITIES} authorities, which is the limit`);
     }
-    // What came with it is how it got its own certificate: trusting that too would let others' clients in.
+    // Only the leaf is trusted: trusting its chain would admit clients of other authorities below the same root.
     const added = { fileName, fingerprint256: leaf.fingerprint256, cert: leaf.toString() };
-    return this.#change(listener, { ...kept, authorities: [...authorities, added] });
+    return this.#change(listener, { ...current, authorities: [...authorities, added] });
   }
 
   #deleteAuthority(command: ControlCommand): Promise<typeof SUCCESS> {
-    const { listener, kept } = this.#listenerOf(command);
+    const { listener, current } = this.#listenerOf(command);
     const fileName = fileNameOf(command);
-    const authorities = kept.authorities.filter((authority) => authority.fileName !== fileName);
-    if (authorities.length === kept.authorities.length) throw new ControlRefusal('File not found');
-    return this.#change(listener, { ...kept, authorities });
+    const authorities = current.authorities.filter((authority) => authority.fileName !== fileName);
+    if (authorities.length === current.authorities.length) throw new ControlRefusal('File not found');
+    return this.#change(listener, { ...current, authorities });
   }
 
   #setServer(command: ControlCommand): Promise<typeof SUCCESS> {
-    const { listener, kept } = this.#listenerOf(command);
+    const { listener, current } = this.#listenerOf(command);
     const fileName = fileNameOf(command);
     const privateKey = requiredText(command, 'key_pem');
     const { leaf, cert, key } = materialOf({ cert: requiredText(command, 'cert_pem'), privateKey });
     if (key === null) throw new ControlRefusal('Invalid/missing key_pem');
-    return this.#change(listener, { ...kept, server: { fileName, fingerprint256: leaf.fingerprint256, cert, key } });
+    return this.#change(listener, { ...current, server: { fileName, fingerprint256: leaf.fingerprint256, cert, key } });
   }
 
   #removeServer(command: ControlCommand): Promise<typeof SUCCESS> {
-    const { listener, kept } = this.#listenerOf(command);
-    if (kept.server === null) throw new ControlRefusal('File not found');
-    return this.#change(listener, { ...kept, server: null });
+    const { listener, current } = this.#listenerOf(command);
+    if (current.server === null) throw new ControlRefusal('File not found');
+    return this.#change(listener, { ...current, server: null });
   }
 
   #list(): object {
     return {
       listeners: this.#certificates.numbers.map((number) => {
         const { server, authorities } = this.#certificates.of(number);
-        return { listener_id: number, server: server && toldOf(server), cas: authorities.map(toldOf) };
+        return { listener_id: number, server: server && summaryOf(server), cas: authorities.map(summaryOf) };
       }),
     };
   }
 
-  async #change(listener: ListenerWithTls, kept: KeptCertificates): Promise<typeof SUCCESS> {
+  async #change(listener: ListenerWithTls, changed: ListenerCertificateSet): Promise<typeof SUCCESS> {
     try {
-      await this.#certificates.change(listener, kept);
+      await this.#certificates.change(listener, changed);
     } catch (error) {
       if (error instanceof UnusableCertificate) throw new ControlRefusal(error.message);
       throw error;
@@ -104,13 +104,16 @@ export class CertificatePlugin implements ControlPlugin {
     return SUCCESS;
   }
 
-  #listenerOf(command: ControlCommand): { readonly listener: ListenerWithTls; readonly kept: KeptCertificates } {
+  #listenerOf(command: ControlCommand): {
+    readonly listener: ListenerWithTls;
+    readonly current: ListenerCertificateSet;
+  } {
     const number = fieldOf(command, 'listener_id');
     if (typeof number !== 'number') throw new ControlRefusal('Invalid/missing listener_id');
     const listener = this.#certificates.find(number);
     if (listener === 'NO_LISTENER') throw new ControlRefusal('Listener not found');
     if (listener === 'NO_TLS') throw new ControlRefusal('TLS is not enabled on this listener');
-    return { listener, kept: this.#certificates.of(number) };
+    return { listener, current: this.#certificates.of(number) };
   }
 }
 
@@ -125,12 +128,12 @@ function materialOf(input: MaterialInput) {
     return checkedMaterial(input);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    // What `invalid` puts there.
+    // `invalid` stores its issues there.
     throw new ControlRefusal(materialRefusal((error.info?.issues ?? []) as readonly InputIssue[]));
   }
 }
 
-const toldOf = ({ fileName, fingerprint256 }: { readonly fileName: string; readonly fingerprint256: string }) => ({
+const summaryOf = ({ fileName, fingerprint256 }: { readonly fileName: string; readonly fingerprint256: string }) => ({
   file_name: fileName,
   fingerprint256,
 });

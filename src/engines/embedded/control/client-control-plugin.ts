@@ -11,16 +11,18 @@ import { topicFilterProblem } from '../topic-rules.ts';
 const MAX_IDENTIFIER = 268_435_455;
 
 /**
- * `cedalo/client-control` of the embedded broker; who may use it, access control decides as for every API. Each command answers
- * `{}` when it is done and, where there is something to keep, on disk.
+ * `cedalo/client-control` of the embedded broker. Each command returns `{}` when it is done and its changes are on
+ * disk.
  *
- * - `disconnectClient` (`clientid`): that connection alone, with reason 0x98 for MQTT 5, without its will; its session stays.
+ * - `disconnectClient` (`clientid`): closes the connection without publishing the will, with reason code 0x98 in MQTT
+ * 5. The session stays.
  * - `subscribeClient` (`clientid`, `topic`, `qos`; optional `subscription_identifier` and `options` with `no_local`,
- *   `retain_as_published` and `send_retain`, where null counts as absent): as if the client had sent SUBSCRIBE.
- * - `unsubscribeClient` (`clientid`, `topic`): also where it is not subscribed.
+ *   `retain_as_published` and `send_retain`; `null` means absent): as if the client had sent SUBSCRIBE.
+ * - `unsubscribeClient` (`clientid`, `topic`): succeeds also without such a subscription.
  *
- * Errors: `Client not found` (for `disconnectClient` a client that is away, too), `Invalid/missing <field>`,
- * `Invalid topic: <why>`, and a text where the client itself may not have the subscription: it would lose it with its next connection.
+ * Errors: `Client not found` (in `disconnectClient` also for an offline client), `Invalid/missing <field>`, `Invalid
+ * topic: <reason>`, and a text if the client may not have the subscription: the broker would remove it at the next
+ * connection.
  */
 export class ClientControlPlugin implements ControlPlugin {
   readonly api = CLIENT_CONTROL_API;
@@ -45,16 +47,16 @@ export class ClientControlPlugin implements ControlPlugin {
 
   async #disconnect(command: ControlCommand): Promise<object> {
     const isDone = await this.#clients.disconnect(nameOf(command, 'clientid'));
-    return answer(isDone ? 'DONE' : 'NOT_FOUND');
+    return responseFor(isDone ? 'DONE' : 'NOT_FOUND');
   }
 
   async #subscribe(command: ControlCommand): Promise<object> {
-    return answer(await this.#clients.subscribe(nameOf(command, 'clientid'), givenBy(command)));
+    return responseFor(await this.#clients.subscribe(nameOf(command, 'clientid'), subscriptionOf(command)));
   }
 
   async #unsubscribe(command: ControlCommand): Promise<object> {
     const isDone = await this.#clients.unsubscribe(nameOf(command, 'clientid'), filterOf(command));
-    return answer(isDone ? 'DONE' : 'NOT_FOUND');
+    return responseFor(isDone ? 'DONE' : 'NOT_FOUND');
   }
 }
 
@@ -64,7 +66,7 @@ const REFUSALS: Readonly<Record<Exclude<ControlOutcome, 'DONE'>, string>> = {
   TOO_MANY: 'The client has as many subscriptions as it may have',
 };
 
-function answer(outcome: ControlOutcome): object {
+function responseFor(outcome: ControlOutcome): object {
   if (outcome !== 'DONE') throw new ControlRefusal(REFUSALS[outcome]);
   return {};
 }
@@ -77,18 +79,18 @@ function nameOf(command: ControlCommand, field: string): string {
 
 function filterOf(command: ControlCommand): string {
   const filter = nameOf(command, 'topic');
-  const problem = topicFilterProblem(filter) ?? problemHere(filter);
+  const problem = topicFilterProblem(filter) ?? unsupportedProblem(filter);
   if (problem) throw new ControlRefusal(`Invalid topic: ${problem}`);
   return filter;
 }
 
-function problemHere(filter: string): string | null {
+function unsupportedProblem(filter: string): string | null {
   if (filter.startsWith('$share/')) return 'this broker has no shared subscriptions';
-  // Half a surrogate pair stands for what was no UTF-8.
+  // Invalid UTF-8 was decoded to lone surrogates.
   return /\p{Cs}/u.test(filter) ? 'not valid UTF-8' : null;
 }
 
-function givenBy(command: ControlCommand): RequestedSubscription {
+function subscriptionOf(command: ControlCommand): RequestedSubscription {
   const filter = filterOf(command);
   const qos = fieldOf(command, 'qos');
   if (qos !== 0 && qos !== 1 && qos !== 2) throw new ControlRefusal('Invalid/missing qos');
@@ -104,7 +106,7 @@ function givenBy(command: ControlCommand): RequestedSubscription {
   };
 }
 
-/** Null counts as absent. */
+/** `null` means absent. */
 const optional = (fields: Fields, name: string): unknown => fieldOf(fields, name) ?? undefined;
 
 function flagOf(options: Fields, name: string): boolean {
@@ -113,7 +115,7 @@ function flagOf(options: Fields, name: string): boolean {
   return value;
 }
 
-/** Their order is that of Retain Handling. REST has no other way to say null than by that word. */
+/** `SEND_RETAIN` is in the order of Retain Handling. REST can express null only by the text `null`. */
 function retainHandlingOf(options: Fields): 0 | 1 | 2 {
   const value = optional(options, 'send_retain') ?? 'always';
   const index = value === 'null' ? 0 : (SEND_RETAIN as readonly unknown[]).indexOf(value);

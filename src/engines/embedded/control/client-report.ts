@@ -19,26 +19,25 @@ export interface ClientReportOptions {
   readonly limits: QueueLimits & Pick<BrokerLimits, 'maxIncoming'>;
 }
 
-/** As it goes over the wire, where the options of subscriptions have other names. */
-export interface ToldDetail extends Omit<ConnectedClientDetail, 'subscriptionOptions'> {
+/** The JSON form of a client detail, in which the options of subscriptions have other names. */
+export interface WireClientDetail extends Omit<ConnectedClientDetail, 'subscriptionOptions'> {
   readonly subscriptionOptions: readonly { readonly no_local: boolean; readonly retain_as_published: boolean }[];
 }
 
 /**
- * What inspection tells of one client of the embedded broker. Bytes are those of payloads.
+ * Inspection data of one client of the embedded broker. Bytes are payload bytes.
  *
- * - `queues`: messages that wait. In: publishes of QoS 1 and 2 that are not on disk yet. Out: what its session, or the flow control
- *   of MQTT 5, holds back until it may be sent. QoS 0 never waits here, and nothing is paged.
- * - `inflight`: messages under way. In: QoS 2, from PUBREC to PUBREL. Out: QoS 1 and 2 that were sent and are not acknowledged to
- *   the end; for a client that is away, what will be sent again.
- * - The bounds of out hold for what waits and what is under way together, and are those of now: fewer messages may wait for a
- *   client that is away, and the Receive Maximum, which bounds what is under way, is gone with the connection that told it.
- *   Messages that waited or were sent before the client left stay, also beyond the lower bound. `bytesMax` of inflight is 0, no bound, where no session
- *   keeps the messages.
- * - `numDropped`: messages that a full queue refused, and QoS 0 messages that passed the client by while it read too slowly. It counts
- *   for the session since the broker started, or for the connection of a client without a session.
- * - The other counters are those of the connection, and of the last one while the client is away; absent if the broker was killed
- *   meanwhile.
+ * - `queues`: waiting messages. In: publishes of QoS 1 and 2 that are not on disk yet. Out: messages that wait in the
+ *   session, or for the flow control of MQTT 5. QoS 0 messages never wait here, and no messages are paged.
+ * - `inflight`: unacknowledged messages. In: QoS 2 from PUBREC to PUBREL. Out: messages of QoS 1 and 2 that were sent
+ *   and not completely acknowledged; for an offline client, the messages that will be sent again.
+ * - The limits of out apply to waiting and unacknowledged messages together. An offline client has a lower limit and no
+ *   Receive Maximum. Earlier messages stay, also beyond the lower limit. `bytesMax` of inflight is 0 (no limit) for a
+ *   client without a session.
+ * - `numDropped`: messages that a full queue refused, and QoS 0 messages that were dropped because the client read too
+ *   slowly. It counts for the session since the start of the broker, or for the connection of a client without a
+ *   session.
+ * - The other counters belong to the current or last connection. They are absent if the broker was killed meanwhile.
  */
 export class ClientReport {
   readonly #options: ClientReportOptions;
@@ -82,7 +81,7 @@ export class ClientReport {
     };
   }
 
-  detail(clientId: string): ToldDetail | null {
+  detail(clientId: string): WireClientDetail | null {
     const summary = this.summary(clientId);
     if (!summary) return null;
     const { registry } = this.#options;
@@ -103,7 +102,10 @@ export class ClientReport {
     };
   }
 
-  /** As in the detail; a summary has the keys of `#queuesOut` only. Null: no such client. */
+  /**
+   * The queues of a client as in its detail; a summary has the keys of `#queuesOut` only. `null` if there is no such
+   * client.
+   */
   queues(clientId: string): ClientQueues | null {
     const { registry } = this.#options;
     const connection = registry.connection(clientId);
@@ -124,11 +126,11 @@ export class ClientReport {
 
   #queuesOut(session: Session | undefined, connection: Connection | undefined): ClientQueues {
     const { offlineMessages, onlineMessages, sessionBytes } = this.#options.limits;
-    const held = connection?.window?.queuedBytes ?? 0;
+    const windowBytes = connection?.window?.queuedBytes ?? 0;
     return {
       messagesOut: waitingOf(session, connection),
       messagesMax: connection ? onlineMessages : offlineMessages,
-      bytesOut: (session ? session.payloadBytes - session.sentBytes : 0) + held,
+      bytesOut: (session ? session.payloadBytes - session.sentBytes : 0) + windowBytes,
       bytesMax: sessionBytes,
       pagedMessagesOut: 0,
       pagedMessagesMax: 0,

@@ -3,22 +3,25 @@ import { type ControlEvent, requestTopic, responseTopic } from '../../../protoco
 import type { ControlPlugin } from '../../../protocol/control/plugin.ts';
 import { serveControlRequest } from '../../../protocol/control/serve.ts';
 
-export interface ControlServerOptions {
-  /** To everyone who subscribed to the topic; QoS 0, not retained. Resolves when it was written to their sockets. */
+interface ControlServerOptions {
+  /**
+   * Publishes to all subscribers of the topic with QoS 0, not retained. Resolves when the message was written to their
+   * sockets.
+   */
   readonly publish: (topic: string, payload: string) => Promise<void>;
   readonly onBug: (error: unknown, command: string) => void;
 }
 
-/** How long what follows an answer waits at most for it to be delivered. */
+/** Maximum time to deliver a response before the actions that follow it start. */
 const DELIVERY_TIMEOUT_MS = 500;
 
-/** The one who asked. */
-export interface Asker {
-  /** Whether it may publish on a topic. */
+/** The client that has sent the request. */
+interface Requester {
+  /** Whether the client may publish to the topic. */
   maySend(topic: string): boolean;
-  /** Whether it gets what is published on a topic. */
+  /** Whether messages to the topic are delivered to the client. */
   receives(topic: string): boolean;
-  /** Resolves when it was written. It gets it whether or not it subscribed and may receive it. */
+  /** Sends without regard to subscriptions and permissions. Resolves when the message was written. */
   send(topic: string, payload: string): Promise<void>;
 }
 
@@ -30,9 +33,9 @@ interface Endpoint {
 }
 
 /**
- * The `$CONTROL` side of the embedded broker: one plugin per API, requests of one API one after the other, in the order in which
- * they came. Responses and events go to all subscribers of the response topic. A topic without a plugin is answered to the
- * requester alone: `{"error":"endpoint not available"}`, as Mosquitto 2.1 does.
+ * Serves the `$CONTROL` topics of the embedded broker with one plugin per API. The requests of one API run one after
+ * the other in order of arrival. Responses and events are published to the response topic. For a topic without a plugin
+ * only the requester gets the response `{"error":"endpoint not available"}`, as in Mosquitto 2.1.
  */
 export class ControlServer {
   readonly #options: ControlServerOptions;
@@ -52,33 +55,36 @@ export class ControlServer {
   }
 
   emit(api: ControlPlugin['api'], event: ControlEvent): void {
-    // Tools that wait for answers, and were written for brokers without events, look through `responses` of whatever comes there.
+    // Tools for brokers without events expect `responses` in each message of the topic.
     void this.#options.publish(responseTopic(api), JSON.stringify({ ...event, responses: [] }));
   }
 
-  /** Resolves when the request was answered, or could not be: what it did could not be kept. Never rejects. */
-  serve(topic: string, payload: Uint8Array, asker: Asker): Promise<void> {
+  /**
+   * Resolves when the response was sent, or the request has failed because its changes could not be stored. Never
+   * rejects.
+   */
+  serve(topic: string, payload: Uint8Array, requester: Requester): Promise<void> {
     const endpoint = this.#endpoints.get(topic);
     if (!endpoint) {
-      void asker.send(`${topic}/response`, JSON.stringify({ error: 'endpoint not available' }));
+      void requester.send(`${topic}/response`, JSON.stringify({ error: 'endpoint not available' }));
       return Promise.resolve();
     }
     endpoint.tail = endpoint.tail
-      // What was asked before may have taken away its right.
-      .then(() => (asker.maySend(topic) ? this.#answer(endpoint, payload, asker) : undefined))
+      // An earlier request may have removed the permission.
+      .then(() => (requester.maySend(topic) ? this.#respond(endpoint, payload, requester) : undefined))
       .catch((error: unknown) => this.#options.onBug(error, topic));
     return endpoint.tail;
   }
 
-  async #answer({ plugin, response: topic }: Endpoint, payload: Uint8Array, asker: Asker): Promise<void> {
-    const isExpected = asker.receives(topic);
+  async #respond({ plugin, response: topic }: Endpoint, payload: Uint8Array, requester: Requester): Promise<void> {
+    const isExpected = requester.receives(topic);
     const response = await serveControlRequest(payload, plugin, this.#options.onBug);
     const afterwards = plugin.afterAnswer?.();
-    // Whoever takes away its own right to receive answers has this last one.
-    const isLost = isExpected && !asker.receives(topic);
+    // A requester that removes its own permission to receive responses still gets this response.
+    const isLost = isExpected && !requester.receives(topic);
     const published = this.#options.publish(topic, response);
-    const delivered = isLost ? Promise.all([published, asker.send(topic, response)]) : published;
-    // One subscriber whose socket is full must not put it off for the others.
+    const delivered = isLost ? Promise.all([published, requester.send(topic, response)]) : published;
+    // One subscriber whose socket is full must not delay the actions.
     if (afterwards)
       void Promise.race([delivered, delay(DELIVERY_TIMEOUT_MS, undefined, { ref: false })]).then(afterwards);
   }

@@ -10,27 +10,27 @@ import { fieldOf } from '../../../protocol/control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { pageOf, requiredText, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { ClientRegistry } from '../core/client-registry.ts';
-import type { ClientReport, ToldDetail } from './client-report.ts';
+import type { ClientReport, WireClientDetail } from './client-report.ts';
 
 export interface InspectPluginOptions {
   readonly registry: ClientRegistry;
   readonly report: ClientReport;
-  /** Epoch milliseconds since when the broker runs. */
+  /** Start time of the broker in epoch milliseconds. */
   readonly since: number;
   readonly emit: (event: ClientsChangedEvent) => void;
-  /** How long changes are collected before they are told; 50 ms. */
+  /** Milliseconds for which changes are collected before an event. Default: 50. */
   readonly collectMs?: number;
 }
 
-/** Clients that one event tells of; more of them are told in several. */
+/** Maximum number of clients of one event. Further changes follow in more events. */
 const MAX_EVENT_CLIENTS = 1_000;
 
 /**
- * `cedalo/inspect` of the embedded broker: its own clients, connected ones and those that left a persistent session.
+ * `cedalo/inspect` of the embedded broker: its connected clients, and offline clients with a persistent session.
  *
- * Events: each `clientsChanged` carries the number after the one before and holds clients whose state changed, as they are now, at
- * most 1,000: where more changed, several follow at once. A list carries the number of the last event told and is as old: what
- * changed before is told first. Who lists at number n and applies the events after n has the truth.
+ * Each `clientsChanged` event has the next sequence number and the current state of at most 1,000 changed clients.
+ * Pending changes are sent before a list is created, and the list has the sequence number of the last event. A caller
+ * that lists the clients at number n and applies the events after n has the current state.
  */
 export class InspectPlugin implements ControlPlugin {
   readonly api = 'cedalo/inspect';
@@ -44,7 +44,7 @@ export class InspectPlugin implements ControlPlugin {
     this.#options = options;
     this.#stop = options.registry.onChange((clientId) => {
       this.#changed.add(clientId);
-      this.#timer ??= setTimeout(() => this.#tell(), options.collectMs ?? 50);
+      this.#timer ??= setTimeout(() => this.#emitChanges(), options.collectMs ?? 50);
     });
   }
 
@@ -64,7 +64,7 @@ export class InspectPlugin implements ControlPlugin {
   }
 
   #list(command: ControlCommand): ListClientsData | { readonly clients: readonly string[] } {
-    this.#tell();
+    this.#emitChanges();
     const { verbose, count, offset } = pageOf(command);
     const { registry, report, since } = this.#options;
     const ids = registry.sortedIds();
@@ -74,7 +74,7 @@ export class InspectPlugin implements ControlPlugin {
     return { ...about, clients: page.map((id) => report.summary(id)).filter((client) => client !== null) };
   }
 
-  #get(command: ControlCommand): ToldDetail {
+  #get(command: ControlCommand): WireClientDetail {
     const clientId = requiredText(command, 'clientid');
     const detail = this.#options.report.detail(clientId);
     if (!detail) throw new ControlRefusal('Client not found');
@@ -87,17 +87,17 @@ export class InspectPlugin implements ControlPlugin {
     return { queues: ids.map((id) => (typeof id === 'string' ? this.#options.report.queues(id) : null)) };
   }
 
-  #tell(): void {
+  #emitChanges(): void {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
     const clientIds = [...this.#changed];
     this.#changed.clear();
     for (let from = 0; from < clientIds.length; from += MAX_EVENT_CLIENTS) {
-      this.#tellOf(clientIds.slice(from, from + MAX_EVENT_CLIENTS));
+      this.#emitFor(clientIds.slice(from, from + MAX_EVENT_CLIENTS));
     }
   }
 
-  #tellOf(clientIds: readonly string[]): void {
+  #emitFor(clientIds: readonly string[]): void {
     const { report, emit } = this.#options;
     const changed: ConnectedClientSummary[] = [];
     const removed: string[] = [];

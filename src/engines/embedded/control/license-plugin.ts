@@ -2,10 +2,10 @@ import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import type { ControlPlugin } from '../../../protocol/control/plugin.ts';
 import { runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 
-/** No licence ends: the last moment that ISO 8601 writes with four digits of year. */
+/** The latest time with a year of four digits in ISO 8601: the licence does not expire. */
 const NEVER = Date.UTC(9999, 11, 31, 23, 59, 59);
 
-/** `cedalo/license`: the embedded broker needs none, and its features are the APIs it serves. */
+/** `cedalo/license`: the embedded broker needs no licence. Its features are the APIs that it serves. */
 export class LicensePlugin implements ControlPlugin {
   readonly api = 'cedalo/license';
   readonly #since: number;

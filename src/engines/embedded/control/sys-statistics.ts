@@ -2,28 +2,28 @@ import type { BrokerCore } from '../core/broker-core.ts';
 import type { ClientRegistry } from '../core/client-registry.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
 
-export interface SysStatisticsOptions {
+interface SysStatisticsOptions {
   readonly version: string;
   readonly core: BrokerCore;
   readonly registry: ClientRegistry;
   readonly store: BrokerStore;
-  /** 10 s, as Mosquitto's sys_interval. */
+  /** Like `sys_interval` of Mosquitto, 10 s by default. */
   readonly intervalMs: number;
 }
 
 /**
- * The `$SYS/broker` statistics, under Mosquitto's names, as decimal text, retained, at start and then every `intervalMs` where a
- * value changed. Counters are since the start; they are QoS 0, so that no session queues them.
+ * Publishes the `$SYS/broker` statistics with the names of Mosquitto, as decimal text and retained: at the start, and
+ * changed values every `intervalMs`. Counters start with the broker. QoS is 0, so that no session queues the messages.
  */
 export class SysStatistics {
   readonly #options: SysStatisticsOptions;
-  readonly #told = new Map<string, string>();
+  readonly #published = new Map<string, string>();
   readonly #startedAt = process.hrtime.bigint();
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: SysStatisticsOptions) {
     this.#options = options;
-    this.#tell('version', `brokergraph embedded ${options.version}`);
+    this.#publish('version', `brokergraph embedded ${options.version}`);
     this.#update();
     this.#timer = setInterval(() => this.#update(), options.intervalMs);
   }
@@ -38,34 +38,34 @@ export class SysStatistics {
     const totals = registry.totals();
     const connected = registry.connectedCount;
     const offline = registry.offlineCount;
-    this.#tell('uptime', `${(process.hrtime.bigint() - this.#startedAt) / 1_000_000_000n} seconds`);
-    this.#tell('clients/connected', connected);
-    this.#tell('clients/active', connected);
-    this.#tell('clients/disconnected', offline);
-    this.#tell('clients/inactive', offline);
-    this.#tell('clients/total', connected + offline);
-    this.#tell('clients/maximum', registry.maximumConnected);
-    this.#tell('messages/received', totals.packetsIn);
-    this.#tell('messages/sent', totals.delivered + totals.responses);
-    this.#tell('publish/messages/received', totals.published);
-    this.#tell('publish/messages/sent', totals.delivered);
-    this.#tell('publish/messages/dropped', queues.dropped + core.droppedDeliveries + core.refusedPublishes);
-    this.#tell('publish/bytes/received', totals.publishedBytes);
-    this.#tell('publish/bytes/sent', totals.deliveredBytes);
-    this.#tell('bytes/received', totals.bytesRead);
-    this.#tell('bytes/sent', totals.bytesWritten);
-    this.#tell('messages/stored', queues.count);
-    this.#tell('store/messages/count', queues.count);
-    this.#tell('store/messages/bytes', queues.bytes);
-    this.#tell('subscriptions/count', registry.subscriptionCount());
-    this.#tell('shared_subscriptions/count', 0);
-    this.#tell('retained messages/count', retained.count);
+    this.#publish('uptime', `${(process.hrtime.bigint() - this.#startedAt) / 1_000_000_000n} seconds`);
+    this.#publish('clients/connected', connected);
+    this.#publish('clients/active', connected);
+    this.#publish('clients/disconnected', offline);
+    this.#publish('clients/inactive', offline);
+    this.#publish('clients/total', connected + offline);
+    this.#publish('clients/maximum', registry.maximumConnected);
+    this.#publish('messages/received', totals.packetsIn);
+    this.#publish('messages/sent', totals.delivered + totals.responses);
+    this.#publish('publish/messages/received', totals.published);
+    this.#publish('publish/messages/sent', totals.delivered);
+    this.#publish('publish/messages/dropped', queues.dropped + core.droppedDeliveries + core.refusedPublishes);
+    this.#publish('publish/bytes/received', totals.publishedBytes);
+    this.#publish('publish/bytes/sent', totals.deliveredBytes);
+    this.#publish('bytes/received', totals.bytesRead);
+    this.#publish('bytes/sent', totals.bytesWritten);
+    this.#publish('messages/stored', queues.count);
+    this.#publish('store/messages/count', queues.count);
+    this.#publish('store/messages/bytes', queues.bytes);
+    this.#publish('subscriptions/count', registry.subscriptionCount());
+    this.#publish('shared_subscriptions/count', 0);
+    this.#publish('retained messages/count', retained.count);
   }
 
-  #tell(name: string, value: number | string): void {
+  #publish(name: string, value: number | string): void {
     const text = String(value);
-    if (this.#told.get(name) === text) return;
-    this.#told.set(name, text);
+    if (this.#published.get(name) === text) return;
+    this.#published.set(name, text);
     void this.#options.core.publisher.publish(`$SYS/broker/${name}`, text, { retain: true });
   }
 }

@@ -1,38 +1,41 @@
-import type { CertificateStore, KeptCertificates } from '../store/certificate-store.ts';
+import type { CertificateStore, ListenerCertificateSet } from '../store/certificate-store.ts';
 import type { Listener } from './listener.ts';
 import type { PreparedTls, TlsGate } from './tls-gate.ts';
 
-/** Why a listener gets no certificate. */
-export type ListenerProblem = 'NO_LISTENER' | 'NO_TLS';
+/** Why a listener cannot have certificates. */
+type ListenerProblem = 'NO_LISTENER' | 'NO_TLS';
 
 export interface ListenerWithTls {
   readonly number: number;
   readonly gate: TlsGate;
 }
 
-/** OpenSSL does not take it; the message is a sentence that says why. */
+/** OpenSSL does not accept the certificate. The message is a sentence with the reason. */
 export class UnusableCertificate extends Error {
   override readonly name = 'UnusableCertificate';
 
   constructor(cause: unknown) {
-    const { reason = 'OpenSSL does not take it' } = cause as { readonly reason?: string };
+    const { reason = 'OpenSSL does not accept it' } = cause as { readonly reason?: string };
     super(`The certificate cannot be used: ${reason}`, { cause });
   }
 }
 
-/** The certificates that TLS listeners serve, and what is kept of them. */
+/** The certificates of the TLS listeners, in use and in the store. */
 export class ListenerCertificates {
   readonly #store: CertificateStore;
   readonly #listeners: readonly Listener[];
 
-  /** `listeners` may get more, each begun with `begin`. */
+  /** Listeners may be added to `listeners`; call `apply` for each. */
   constructor(store: CertificateStore, listeners: readonly Listener[]) {
     this.#store = store;
     this.#listeners = listeners;
   }
 
-  /** Has a listener use what was kept of it. `onUnusable`: OpenSSL took it once and does not now; the listener is without until it is given others. */
-  begin({ info, tls }: Listener, onUnusable: (error: unknown) => void): void {
+  /**
+   * Applies the stored certificates. `onUnusable` is called if OpenSSL no longer accepts them; the listener then has no
+   * certificate.
+   */
+  apply({ info, tls }: Listener, onUnusable: (error: unknown) => void): void {
     if (tls === null) return;
     try {
       tls.use(prepare(tls, this.of(info.number)));
@@ -41,7 +44,7 @@ export class ListenerCertificates {
     }
   }
 
-  /** Those with TLS. */
+  /** Numbers of the listeners with TLS. */
   get numbers(): readonly number[] {
     return this.#listeners.filter(({ tls }) => tls !== null).map(({ info }) => info.number);
   }
@@ -52,19 +55,22 @@ export class ListenerCertificates {
     return listener.tls === null ? 'NO_TLS' : { number, gate: listener.tls };
   }
 
-  of(number: number): KeptCertificates {
+  of(number: number): ListenerCertificateSet {
     return this.#store.of(number);
   }
 
-  /** Kept on disk, and used from the next handshake on, when it resolves. Errors: UnusableCertificate, before anything changed. */
-  async change({ number, gate }: ListenerWithTls, kept: KeptCertificates): Promise<void> {
-    const prepared = prepare(gate, kept);
-    await this.#store.put(number, kept);
+  /**
+   * Resolves when the certificates are on disk and used for new handshakes. Throws `UnusableCertificate` before the
+   * first change.
+   */
+  async change({ number, gate }: ListenerWithTls, certificates: ListenerCertificateSet): Promise<void> {
+    const prepared = prepare(gate, certificates);
+    await this.#store.put(number, certificates);
     gate.use(prepared);
   }
 }
 
-function prepare(gate: TlsGate, { server, authorities }: KeptCertificates): PreparedTls {
+function prepare(gate: TlsGate, { server, authorities }: ListenerCertificateSet): PreparedTls {
   try {
     return gate.prepare({ server, authorities: authorities.map(({ cert }) => cert) });
   } catch (error) {

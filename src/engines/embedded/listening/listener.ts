@@ -8,35 +8,35 @@ import { WebSocketGate } from './websocket-gate.ts';
 
 export interface Listener {
   readonly info: ListenerInfo;
-  /** Null: no TLS. Without a server certificate until it is given one. */
+  /** `null` if the listener has no TLS. It has no server certificate at first. */
   readonly tls: TlsGate | null;
   close(): void;
 }
 
-/** Takes over a new connection; the stream carries MQTT packets. */
+/** Serves a new connection; the stream carries MQTT packets. */
 export type Accept = (connection: Connection, stream: Duplex) => void;
 
-export interface ListenerOptions extends HandshakeLimits {
-  /** All listeners of the broker: a port that another one wants is left to it. */
+interface ListenerOptions extends HandshakeLimits {
+  /** All listeners of the broker. Their configured ports are not used as replacements for a port in use. */
   readonly all?: readonly ListenerWanted[];
   readonly maxConnections: number;
   readonly maxPacketBytes: number;
   readonly accept: Accept;
-  /** The listener could not take a connection (out of file descriptors); it goes on listening. */
+  /** Called when the listener could not accept a connection (too many open files). It continues to listen. */
   readonly onError: (error: Error) => void;
-  /** Somebody was not let in by TLS. May be called for each connection that comes. */
+  /** Called for each client that TLS refuses. */
   readonly onRefused: (listener: ListenerInfo, reason: string) => void;
 }
 
 /**
- * MQTT over TCP or WebSocket, behind TLS or not: TCP connections -> TLS (`TlsGate`) -> WebSocket (`WebSocketGate`) -> MQTT. What is not MQTT
- * yet is bounded by these gates, and every connection, whatever it has come to, by `maxConnections`.
+ * Starts a listener for MQTT over TCP or WebSocket, with or without TLS: TCP connection -> TLS (`TlsGate`) -> WebSocket
+ * (`WebSocketGate`) -> MQTT. The gates limit unfinished handshakes; `maxConnections` limits all connections.
  */
 export async function startListener(wanted: ListenerWanted, options: ListenerOptions): Promise<Listener> {
   const { protocol, tls, requireCertificate } = wanted;
   const { maxConnections, maxPacketBytes, accept, onError, onRefused } = options;
   const isWeb = protocol === 'WEBSOCKET';
-  // HTTP answers also after the client has ended its side.
+  // HTTP responds also after the client has closed its side.
   const halfOpen = { allowHalfOpen: isWeb };
   const server = createServer({ ...halfOpen, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 });
   server.maxConnections = maxConnections;
@@ -58,7 +58,7 @@ export async function startListener(wanted: ListenerWanted, options: ListenerOpt
   return { info, tls: gate, close };
 }
 
-/** The port. */
+/** Listens on the first free port, and returns it. */
 async function listen(server: Server, wanted: ListenerWanted, all: readonly ListenerWanted[]): Promise<number> {
   let taken: Error | null = null;
   for (const port of portCandidates(wanted, all)) {
@@ -71,7 +71,7 @@ async function listen(server: Server, wanted: ListenerWanted, all: readonly List
   return address.port;
 }
 
-/** Resolves with the error when the port is taken. */
+/** Resolves with the error if the port is in use. */
 function tryListen(server: Server, host: string, port: number): Promise<Error | null> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException) => {

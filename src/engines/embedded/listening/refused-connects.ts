@@ -2,34 +2,37 @@ import { Bursts } from '../../../platform/limits/bursts.ts';
 import { networkOf } from '../../../platform/limits/network.ts';
 import type { RefusalReason } from '../core/connect-refusal.ts';
 
-/** Refused log-ins of one network, or of one account, that are a burst: devices are a few at a time misconfigured. */
+/** Number of refused log-ins of a network or an account that make a burst. A few misconfigured devices are no burst. */
 const BURST_FROM = 20;
 const FLUSH_MS = 1_000;
-/** Reasons that may be attempts to guess a password, or to keep others from logging in. */
+/** Reasons that may be attempts to guess a password, or to block log-ins of other clients. */
 const GUESSES: ReadonlySet<RefusalReason> = new Set(['credentials', 'throttled', 'busy']);
 
 export type RefusalCounts = Readonly<Partial<Record<RefusalReason, number>>>;
 
-/** Refused log-ins in a row, of one network or at one account from many networks. */
+/** A series of refused log-ins from one network, or for one account from many networks. */
 export interface RefusedBurst {
-  /** Of the first client; `null` if they come from many networks. */
+  /** Address of the first client; `null` if the log-ins come from many networks. */
   readonly address: string | null;
-  /** Name of an account that exists; `null` if there are several, or none: a name may be a password in the wrong place. */
+  /**
+   * Name of an existing account; `null` if there are several or none. Unknown names may be passwords in the wrong
+   * field.
+   */
   readonly username: string | null;
 }
 
-export interface RefusedConnectsOptions {
+interface RefusedConnectsOptions {
   readonly isAccount: (username: string) => boolean;
-  /** At most once a second. */
+  /** Called at most once a second. */
   readonly onCounts: (counts: RefusalCounts) => void;
   readonly onBurst: (burst: RefusedBurst, count: number) => void;
-  /** When a burst has been quiet for a minute. */
+  /** Called after `quietMs` without a refusal. */
   readonly onBurstEnd: (burst: RefusedBurst, count: number, seconds: number) => void;
   /** Milliseconds without a refusal that end a burst. Default: one minute. */
   readonly quietMs?: number;
 }
 
-/** Counts refused CONNECTs by reason, and reports each burst of refused log-ins when it begins and when it ends. */
+/** Counts refused CONNECTs by reason, and reports the start and the end of each burst of refused log-ins. */
 export class RefusedConnects {
   readonly #options: RefusedConnectsOptions;
   readonly #byNetwork: Bursts<RefusedBurst>;
@@ -55,12 +58,12 @@ export class RefusedConnects {
     this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS).unref();
     if (!GUESSES.has(reason)) return;
     const account = username !== null && this.#options.isAccount(username) ? username : null;
-    // Of one network it is one burst, however many accounts it tries; what is left are many networks that try one account.
+    // All log-ins of a network are one burst. The remaining log-ins come from many networks and count per account.
     if (this.#byNetwork.add(networkOf(address), { address, username: account })) return;
     if (account !== null) this.#byAccount.add(account, { address: null, username: account });
   }
 
-  /** Reports what is left. Ends all bursts. */
+  /** Reports the remaining counts, and ends all bursts. */
   close(): void {
     this.#flush();
     this.#byNetwork.close();

@@ -3,17 +3,17 @@ import type { Server, TLSSocket } from 'node:tls';
 import { createTlsServer, failureOf, refusalOf, type TlsMaterial } from './tls-server.ts';
 
 export interface HandshakeLimits {
-  /** Connections of one listener whose handshake is not done. */
+  /** Unfinished handshakes of one listener. */
   readonly maxHandshakes: number;
   /** From the TCP connection to the end of the handshake. */
   readonly handshakeTimeoutMs: number;
 }
 
-export interface TlsGateOptions {
+interface TlsGateOptions {
   readonly requireCertificate: boolean;
   readonly limits: HandshakeLimits;
   readonly onSecure: (socket: TLSSocket) => void;
-  /** Somebody was not let in. May be called for each connection that comes. */
+  /** Called for each refused client. */
   readonly onRefused: (reason: string) => void;
 }
 
@@ -22,49 +22,51 @@ interface Handshake {
   /** Epoch milliseconds. */
   readonly since: number;
   readonly timer: NodeJS.Timeout;
-  /** Who shakes hands with it; null: nobody yet. */
+  /** The TLS server of the handshake; `null` before the handshake has started. */
   server: Server | null;
 }
 
-/** Who has not gone on for so long gives way to others when there are too many. */
-const PATIENCE_MS = 1_000;
+/** Age in milliseconds from which an unfinished handshake may be replaced if there are too many. */
+const REPLACEABLE_AFTER_MS = 1_000;
 
-/** What can be used, because OpenSSL has read it. */
+/** Certificates that OpenSSL has accepted. */
 export interface PreparedTls {
   readonly material: TlsMaterial;
   readonly server: Server;
 }
 
-const NOTHING: TlsMaterial = { server: null, authorities: [] };
+const NO_MATERIAL: TlsMaterial = { server: null, authorities: [] };
 
 /**
- * The handshakes of one TLS listener. States of a connection: SILENT -> WAITING (its first bytes came) -> BEGUN -> done, or closed.
+ * Performs the handshakes of one TLS listener. States of a connection: SILENT -> WAITING (bytes have arrived) ->
+ * STARTED -> done, or closed.
  *
- * A handshake costs a signature, so one begins per turn of the event loop: however many come, what others send is read in between. At
- * `maxHandshakes` the first SILENT or BEGUN one that is older than a second gives way to a new one, and without any the new one is refused.
+ * A handshake costs a signature. One handshake starts per iteration of the event loop, so that other connections are
+ * read in between. At `maxHandshakes` a new handshake replaces the first SILENT or STARTED one that is older than a
+ * second. If there is none, it is refused.
  *
- * `use` changes the certificates: open connections stay, new handshakes see the new ones. Where the authorities change, handshakes that have
- * begun are ended, so that nobody comes in by one that is gone.
+ * `use` changes the certificates for new handshakes; open connections stay. If the authorities change, started
+ * handshakes are closed, so that a removed authority admits no more clients.
  */
 export class TlsGate {
   readonly #options: TlsGateOptions;
   readonly #handshakes = new Map<string, Handshake>();
-  /** Their first bytes are here, and it is the turn of those before them. */
+  /** Handshakes in state WAITING, in the order in which they start. */
   readonly #waiting = new Set<Handshake>();
-  #used: PreparedTls;
+  #current: PreparedTls;
   #turn: NodeJS.Immediate | null = null;
 
   constructor(options: TlsGateOptions) {
     this.#options = options;
-    this.#used = this.prepare(NOTHING);
+    this.#current = this.prepare(NO_MATERIAL);
   }
 
-  /** Errors: OpenSSL's, where the material cannot be used. */
+  /** Throws OpenSSL's error if the material cannot be used. */
   prepare(material: TlsMaterial): PreparedTls {
     const server = createTlsServer(material, this.#options);
     server.on('secureConnection', (socket) => this.#done(socket));
     server.on('tlsClientError', (error, socket) => {
-      // That of one which is gone says no more than that, whoever ended it.
+      // The error of a closed connection has no information.
       if (keyOf(socket) === null && !socket.authorizationError) return;
       this.#options.onRefused(material.server ? failureOf(socket, error) : 'it has no server certificate');
     });
@@ -72,14 +74,14 @@ export class TlsGate {
   }
 
   use(prepared: PreparedTls): void {
-    const before = this.#used;
-    this.#used = prepared;
-    if (before.material.authorities.join() === prepared.material.authorities.join()) return;
+    const previous = this.#current;
+    this.#current = prepared;
+    if (previous.material.authorities.join() === prepared.material.authorities.join()) return;
     for (const { server, socket } of [...this.#handshakes.values()]) if (server !== null) socket.destroy();
   }
 
   readonly take = (socket: Socket): void => {
-    // `close` follows.
+    // The event `close` follows.
     socket.on('error', () => {});
     const key = keyOf(socket);
     if (key === null || !this.#hasRoom()) {
@@ -93,9 +95,9 @@ export class TlsGate {
     }, handshakeTimeoutMs);
     const handshake: Handshake = { socket, since: Date.now(), timer, server: null };
     this.#handshakes.set(key, handshake);
-    socket.once('close', () => this.#left(key, handshake));
+    socket.once('close', () => this.#remove(key, handshake));
     socket.once('readable', () => {
-      // Nothing came but the end.
+      // The client has closed the connection without sending anything.
       if (socket.readableLength === 0) socket.destroy();
       else this.#queue(handshake);
     });
@@ -109,12 +111,12 @@ export class TlsGate {
     const { limits, onRefused } = this.#options;
     if (this.#handshakes.size < limits.maxHandshakes) return true;
     onRefused(`there are ${limits.maxHandshakes} handshakes already`);
-    const before = Date.now() - PATIENCE_MS;
+    const latest = Date.now() - REPLACEABLE_AFTER_MS;
     for (const [key, handshake] of this.#handshakes) {
-      if (handshake.since > before) return false;
+      if (handshake.since > latest) return false;
       if (this.#waiting.has(handshake)) continue;
       handshake.socket.destroy();
-      this.#left(key, handshake);
+      this.#remove(key, handshake);
       return true;
     }
     return false;
@@ -122,26 +124,26 @@ export class TlsGate {
 
   #queue(handshake: Handshake): void {
     this.#waiting.add(handshake);
-    this.#turn ??= setImmediate(() => this.#begin());
+    this.#turn ??= setImmediate(() => this.#startNext());
   }
 
-  #begin(): void {
+  #startNext(): void {
     this.#turn = null;
     const [handshake] = this.#waiting;
     if (!handshake) return;
     this.#waiting.delete(handshake);
-    if (this.#waiting.size > 0) this.#turn = setImmediate(() => this.#begin());
+    if (this.#waiting.size > 0) this.#turn = setImmediate(() => this.#startNext());
     if (handshake.socket.destroyed) return;
-    handshake.server = this.#used.server;
-    // The documented way to have a connection of one's own served by TLS.
+    handshake.server = this.#current.server;
+    // The documented way to serve an existing connection by TLS.
     handshake.server.emit('connection', handshake.socket);
   }
 
   #done(socket: TLSSocket): void {
     const key = keyOf(socket);
     const handshake = key === null ? undefined : this.#handshakes.get(key);
-    const reason = handshake ? refusalOf(socket) : 'it is gone';
-    if (key !== null && handshake) this.#left(key, handshake);
+    const reason = handshake ? refusalOf(socket) : 'it is closed';
+    if (key !== null && handshake) this.#remove(key, handshake);
     if (reason === null) {
       this.#options.onSecure(socket);
       return;
@@ -150,14 +152,17 @@ export class TlsGate {
     socket.destroy();
   }
 
-  #left(key: string, handshake: Handshake): void {
+  #remove(key: string, handshake: Handshake): void {
     clearTimeout(handshake.timer);
     this.#waiting.delete(handshake);
     if (this.#handshakes.get(key) === handshake) this.#handshakes.delete(key);
   }
 }
 
-/** A TLS socket does not tell which TCP socket it came from, but both have the addresses of the connection. Null: it is gone. */
+/**
+ * Identifies a connection: a TLS socket has no reference to its TCP socket, but both have the same addresses. `null` if
+ * it is closed.
+ */
 function keyOf({ localAddress, remoteAddress, remotePort }: Socket): string | null {
   return remoteAddress === undefined ? null : `${localAddress} ${remoteAddress} ${remotePort}`;
 }

@@ -2,11 +2,11 @@ import { constants, randomBytes } from 'node:crypto';
 import { createSecureContext, createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
 import { CIPHERS_OF_TLS_1_2 } from '../../../domains/certificates/material/ciphers.ts';
 
-/** What a TLS listener uses; PEM texts. */
+/** The certificates of a TLS listener in PEM. */
 export interface TlsMaterial {
-  /** Null: every handshake fails. `cert`: leaf first, then its chain. */
+  /** `cert` is the leaf followed by its chain. `null`: all handshakes fail. */
   readonly server: { readonly cert: string; readonly key: string } | null;
-  /** Who may issue clients' certificates; each trusted by itself, whoever issued it. */
+  /** Authorities of client certificates. Each is trusted regardless of its issuer. */
   readonly authorities: readonly string[];
 }
 
@@ -18,9 +18,9 @@ const CIPHERS = [
 ].join(':');
 
 /**
- * Shakes hands on connections that it is given by its event `connection`; it does not listen itself. Its sessions are its own:
- * a session that began at another one is not resumed, so whoever comes is checked by what this one trusts.
- * Errors: OpenSSL's, where the material cannot be used.
+ * Creates a TLS server for connections that are passed by its event `connection`; it does not listen itself. It resumes
+ * only its own TLS sessions, so that each client is checked against its authorities. Throws OpenSSL's error if the
+ * material cannot be used.
  */
 export function createTlsServer(
   { server, authorities }: TlsMaterial,
@@ -29,32 +29,33 @@ export function createTlsServer(
   const context: SecureContextOptions = {
     minVersion: 'TLSv1.2',
     ciphers: CIPHERS,
-    // Else the client's wish counts.
+    // Otherwise the client chooses the cipher.
     honorCipherOrder: true,
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     ...(server === null ? {} : { cert: server.cert, key: server.key }),
-    // An empty list, because without one every public authority would be trusted.
+    // Without a list, all public authorities would be trusted.
     ca: [...authorities],
     allowPartialTrustChain: true,
-    // 32 characters is the most that OpenSSL takes.
+    // OpenSSL accepts at most 32 characters.
     sessionIdContext: randomBytes(16).toString('hex'),
   };
-  const made = createServer({
+  const tlsServer = createServer({
     ...context,
-    // Who is not asked keeps its certificate to itself, and gets in where none is needed.
+    // Clients send a certificate only if the server requests it.
     requestCert: requireCertificate || authorities.length > 0,
     rejectUnauthorized: requireCertificate,
   });
-  // Node 20 does not hand `allowPartialTrustChain` on to the context of a server; without it authorities below others are not trusted.
-  return Object.assign(made, { _sharedCreds: createSecureContext(context) });
+  // Node 20 does not pass `allowPartialTrustChain` to the context of a server. Without it, intermediate authorities are
+  // not trusted.
+  return Object.assign(tlsServer, { _sharedCreds: createSecureContext(context) });
 }
 
-/** Why the certificate of a client is none to come in with; null: it is, or there is none. */
+/** Returns why the certificate of a client is refused; `null` if it is accepted, or there is none. */
 export function refusalOf(socket: TLSSocket): string | null {
   return socket.authorized || !socket.getPeerX509Certificate() ? null : notAccepted(socket);
 }
 
-/** Why a handshake failed: in OpenSSL's words, of which `sslv3 alert certificate unknown` is what the client said. */
+/** Returns why a handshake failed, in OpenSSL's words. `sslv3 alert …` is an alert of the client. */
 export function failureOf(socket: TLSSocket, error: Error & { readonly reason?: string }): string {
   return socket.authorizationError ? notAccepted(socket) : (error.reason ?? error.message);
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createWebSocketStream, WebSocketServer } from 'ws';
 
-/** How long a connection may take to become a WebSocket. */
+/** Maximum time until the WebSocket handshake is complete. */
 const UPGRADE_TIMEOUT_MS = 10_000;
 
 const SUBPROTOCOLS = ['mqtt', 'mqttv3.1'] as const;
@@ -13,7 +13,7 @@ export class WebSocketGate {
   readonly #http = createServer((_request, response) => {
     response.writeHead(426, { 'content-type': 'text/plain' }).end('MQTT over WebSocket only\n');
   });
-  /** Those that are no WebSocket yet, with the end of their time. */
+  /** Connections without a WebSocket handshake, with their timeouts. */
   readonly #waiting = new Map<Socket, NodeJS.Timeout>();
 
   constructor(maxPacketBytes: number, onOpen: (socket: Socket, stream: Duplex) => void) {
@@ -31,19 +31,19 @@ export class WebSocketGate {
         return;
       }
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
-        this.#left(socket);
+        this.#remove(socket);
         onOpen(socket, createWebSocketStream(webSocket));
       });
     });
   }
 
-  /** A new connection, TLS done. */
+  /** Takes a new connection, after the TLS handshake if there is one. */
   readonly take = (socket: Socket): void => {
     this.#waiting.set(
       socket,
       setTimeout(() => socket.destroy(), UPGRADE_TIMEOUT_MS),
     );
-    socket.once('close', () => this.#left(socket));
+    socket.once('close', () => this.#remove(socket));
     this.#http.emit('connection', socket);
   };
 
@@ -51,7 +51,7 @@ export class WebSocketGate {
     for (const socket of this.#waiting.keys()) socket.destroy();
   }
 
-  #left(socket: Socket): void {
+  #remove(socket: Socket): void {
     clearTimeout(this.#waiting.get(socket));
     this.#waiting.delete(socket);
   }

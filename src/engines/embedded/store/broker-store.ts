@@ -17,7 +17,7 @@ export interface BrokerStoreOptions {
   readonly onBroken: (error: Error) => void;
   /** Called for each stored record that was moved into quarantine. */
   readonly onQuarantined?: (record: QuarantinedRecord) => void;
-  /** The reason by which the broker ended repeatedly; see `RecordTrial`. */
+  /** Reason of repeated failures; see `RecordTrial`. */
   readonly suspicion?: string | undefined;
 }
 
@@ -28,21 +28,21 @@ export interface Publish {
   readonly retain: boolean;
   readonly messageId?: number | undefined;
   readonly properties?: MessageProperties | undefined;
-  /** Epoch milliseconds, when it was published; missing: now. */
+  /** Time of the publish in epoch milliseconds. Default: now. */
   readonly at?: number | undefined;
 }
 
-/** What one accepted publish left behind. */
-export interface Accepted {
-  /** Null: no session queues it. */
+/** The result of an accepted publish. */
+interface Accepted {
+  /** `null` if no session queues the message. */
   readonly message: StoredMessage | null;
   /** Whether the acknowledgement has to wait for `commit()`. */
   readonly isDurable: boolean;
 }
 
 /**
- * What one embedded broker keeps, in memory over one journal (`journal.ts`). What a resolved `commit()` covers survives a killed
- * process; what nobody waits for is on disk within the journal's lazy time.
+ * The persistent data of one embedded broker: in memory, and in one journal. Writes before a resolved `commit()`
+ * survive a killed process; other writes are on disk within `lazyMs` of the journal.
  */
 export class BrokerStore {
   readonly journal: Journal;
@@ -59,7 +59,7 @@ export class BrokerStore {
     this.quarantine = new Quarantine(this.journal, onQuarantined);
     this.trial = new RecordTrial(this.journal, this.quarantine, suspicion ?? null);
     checkRecords(this.journal, this.quarantine);
-    // What was moved is not to be loaded.
+    // Records in quarantine must not be loaded.
     this.journal.flush();
     this.queues = new MessageQueues(this.journal, limits);
     this.sessions = new SessionStore(this.journal, this.queues);
@@ -69,7 +69,7 @@ export class BrokerStore {
     this.wills = new WillStore(this.journal);
   }
 
-  /** What earlier runs left; `number` gives each queued message its place among what the broker core delivers. */
+  /** Loads the data of earlier runs. `number` numbers each queued message. */
   load(number: () => DeliveryNumber): void {
     this.sessions.load(number, Date.now());
     this.incoming.load();
@@ -81,40 +81,40 @@ export class BrokerStore {
   }
 
   /**
-   * Takes a publish in: retains it, queues it, and remembers its QoS 2 packet id, all in one transaction. `publisher` is null for
-   * the broker itself; without `clean` no packet id is remembered on disk. `held`: who needs it before it is acknowledged. Whoever calls
-   * tells `retained` when one to be retained was handed on.
+   * Stores a publish in one transaction: as retained message, in the queues of sessions, and its QoS 2 packet id.
+   * `publisher` is `null` for the broker itself; without `clean` the packet id is not stored on disk. `hold` delays the
+   * acknowledgement. After the delivery of a retained message the caller calls `retained.delivered`.
    */
-  accept(publisher: ClientRef | null, publish: Publish, held: AcknowledgementHold | null = null): Accepted {
+  accept(publisher: ClientRef | null, publish: Publish, hold: AcknowledgementHold | null = null): Accepted {
     const { topic, payload, qos, retain, messageId, properties } = publish;
     const matches = qos > 0 ? this.sessions.match(topic) : [];
-    // What is kept must not hold on to the socket buffer it was read in.
-    const kept = retain || matches.length > 0 ? compact(payload) : payload;
-    const kind =
+    // A stored payload must not keep the buffer of the socket in memory.
+    const stored = retain || matches.length > 0 ? compact(payload) : payload;
+    const expiring =
       properties && (retain || matches.length > 0)
         ? { properties: withExpiry(properties, publish.at ?? Date.now()) }
         : {};
     let isDurable = retain
-      ? this.retained.put({ cmd: 'publish', topic, payload: kept, qos, retain: true, ...kind })
+      ? this.retained.put({ cmd: 'publish', topic, payload: stored, qos, retain: true, ...expiring })
       : false;
     if (retain) this.retained.accepted(topic);
-    const queued = { topic, payload: kept, retain, publisherId: publisher?.id ?? null, ...kind };
+    const queued = { topic, payload: stored, retain, publisherId: publisher?.id ?? null, ...expiring };
     const message = qos > 0 ? this.sessions.enqueue(matches, { ...queued, qos: qos === 2 ? 2 : 1 }) : null;
     if (message) isDurable = true;
     if (publisher && qos === 2 && messageId !== undefined) {
-      if (this.incoming.take(publisher, messageId, payload.length, held)) isDurable = true;
+      if (this.incoming.take(publisher, messageId, payload.length, hold)) isDurable = true;
     }
     return { message, isDurable };
   }
 
-  /** The message that is delivered under this number leaves the queue of a session unsent. */
+  /** Removes the message with this number from the queue of a session. */
   discard(clientId: string, counter: number): void {
     const session = this.sessions.get(clientId);
     const entry = session?.byCounter.get(counter);
     if (session && entry) this.queues.settle(session, entry);
   }
 
-  /** Nothing of what the client left stays. Says whether the journal has something to commit. */
+  /** Deletes the session of a client. Returns whether there is something to commit. */
   endSession(clientId: string): boolean {
     this.incoming.clear(clientId);
     return this.sessions.remove(clientId);

@@ -1,68 +1,69 @@
 import type { Journal } from './journal.ts';
 
-/** PEM texts; fingerprints as `AB:CD:…`. */
-export interface KeptAuthority {
+/** The certificate is in PEM, the fingerprint like `AB:CD:…`. */
+export interface StoredAuthority {
   readonly fileName: string;
   readonly fingerprint256: string;
   readonly cert: string;
 }
 
-/** `cert`: leaf first, then its chain. The fingerprint is the leaf's. */
-export interface KeptServerCertificate extends KeptAuthority {
+/** `cert` is the leaf followed by its chain; the fingerprint is that of the leaf. */
+export interface StoredServerCertificate extends StoredAuthority {
   readonly key: string;
 }
 
-/** What one listener has. */
-export interface KeptCertificates {
-  readonly server: KeptServerCertificate | null;
+/** The certificates of one listener. */
+export interface ListenerCertificateSet {
+  readonly server: StoredServerCertificate | null;
   /** In order of their file names. */
-  readonly authorities: readonly KeptAuthority[];
+  readonly authorities: readonly StoredAuthority[];
 }
 
-const NONE: KeptCertificates = { server: null, authorities: [] };
+const NONE: ListenerCertificateSet = { server: null, authorities: [] };
 
-/** The certificates of TLS listeners, in memory over the journal; each change is on disk when it resolves. */
+/** Stores the certificates of TLS listeners in memory and in the journal. */
 export class CertificateStore {
   readonly #journal: Journal;
-  readonly #kept = new Map<number, KeptCertificates>();
+  readonly #certificates = new Map<number, ListenerCertificateSet>();
 
-  /** `listeners`: the numbers of those with TLS. Of others, which are gone, everything is thrown away. */
+  /** `listeners` are the numbers of listeners with TLS. The certificates of other listeners are deleted. */
   constructor(journal: Journal, listeners: readonly number[]) {
     this.#journal = journal;
-    for (const { listener, ...server } of journal.rows<KeptServerCertificate & Row>(
+    for (const { listener, ...server } of journal.rows<StoredServerCertificate & Row>(
       'SELECT listener, file_name AS fileName, fingerprint256, cert, key FROM server_certificate',
     )) {
-      this.#kept.set(listener, { server, authorities: [] });
+      this.#certificates.set(listener, { server, authorities: [] });
     }
-    for (const { listener, ...authority } of journal.rows<KeptAuthority & Row>(
+    for (const { listener, ...authority } of journal.rows<StoredAuthority & Row>(
       'SELECT listener, file_name AS fileName, fingerprint256, cert FROM client_authority',
     )) {
       const { server, authorities } = this.of(listener);
-      this.#kept.set(listener, { server, authorities: [...authorities, authority].sort(byFileName) });
+      this.#certificates.set(listener, { server, authorities: [...authorities, authority].sort(byFileName) });
     }
-    for (const listener of [...this.#kept.keys()]) if (!listeners.includes(listener)) this.#forget(listener);
+    for (const listener of [...this.#certificates.keys()]) if (!listeners.includes(listener)) this.#delete(listener);
   }
 
-  of(listener: number): KeptCertificates {
-    return this.#kept.get(listener) ?? NONE;
+  of(listener: number): ListenerCertificateSet {
+    return this.#certificates.get(listener) ?? NONE;
   }
 
-  async put(listener: number, kept: KeptCertificates): Promise<void> {
-    const before = this.of(listener);
-    const { server, authorities } = kept;
-    this.#kept.set(listener, { server, authorities: authorities.toSorted(byFileName) });
-    if (server !== before.server) this.#writeServer(listener, server);
-    for (const { fileName } of before.authorities.filter((authority) => !authorities.includes(authority))) {
+  /** Resolves when the certificates are on disk. */
+  async put(listener: number, certificates: ListenerCertificateSet): Promise<void> {
+    const previous = this.of(listener);
+    const { server, authorities } = certificates;
+    this.#certificates.set(listener, { server, authorities: authorities.toSorted(byFileName) });
+    if (server !== previous.server) this.#writeServer(listener, server);
+    for (const { fileName } of previous.authorities.filter((authority) => !authorities.includes(authority))) {
       this.#journal.add('DELETE FROM client_authority WHERE listener = ? AND file_name = ?', listener, fileName);
     }
-    for (const { fileName, fingerprint256, cert } of authorities.filter((one) => !before.authorities.includes(one))) {
+    for (const { fileName, fingerprint256, cert } of authorities.filter((one) => !previous.authorities.includes(one))) {
       const sql = 'INSERT INTO client_authority (listener, file_name, fingerprint256, cert) VALUES (?, ?, ?, ?)';
       this.#journal.add(sql, listener, fileName, fingerprint256, cert);
     }
     await this.#journal.commit();
   }
 
-  #writeServer(listener: number, server: KeptServerCertificate | null): void {
+  #writeServer(listener: number, server: StoredServerCertificate | null): void {
     if (server === null) {
       this.#journal.add('DELETE FROM server_certificate WHERE listener = ?', listener);
       return;
@@ -73,14 +74,14 @@ export class CertificateStore {
     this.#journal.add(sql, listener, fileName, fingerprint256, cert, key);
   }
 
-  #forget(listener: number): void {
-    this.#kept.delete(listener);
+  #delete(listener: number): void {
+    this.#certificates.delete(listener);
     this.#journal.add('DELETE FROM server_certificate WHERE listener = ?', listener);
     this.#journal.add('DELETE FROM client_authority WHERE listener = ?', listener);
   }
 }
 
-const byFileName = (one: KeptAuthority, other: KeptAuthority) => (one.fileName < other.fileName ? -1 : 1);
+const byFileName = (one: StoredAuthority, other: StoredAuthority) => (one.fileName < other.fileName ? -1 : 1);
 
 interface Row {
   readonly listener: number;

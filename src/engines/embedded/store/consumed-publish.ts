@@ -1,9 +1,9 @@
 import type { PublishPacket } from 'aedes';
 
-/** Where aedes may publish what was consumed or delivered already. Nobody can subscribe to it. */
+/** A topic without subscribers: aedes publishes packets to it that were consumed or delivered already. */
 export const NOWHERE = '$nowhere';
 
-/** aedes acknowledges the packet, and delivers and retains it for nobody. */
+/** Lets aedes acknowledge the packet without delivering and retaining it. */
 export function consume(packet: PublishPacket): void {
   packet.topic = NOWHERE;
   packet.retain = false;

@@ -1,16 +1,17 @@
-/** Levels that topics usually have at most. Each further one counts DEEP_WEIGHT more. */
+/** Usual maximum number of levels. Each further level has an additional weight. */
 const USUAL_LEVELS = 16;
 const DEEP_WEIGHT = 20;
-/** What each + counts more than another level. */
+/** Additional weight of `+`. */
 const WILDCARD_WEIGHT = 3;
-/** Characters that count as a level, for their memory and because each of them is looked at. */
+/** Number of characters that weigh as much as a level, because of their memory and comparison. */
 const LENGTH_OF_LEVEL = 32;
 const SLASH = 47;
 const PLUS = 43;
 
 /**
- * What a topic filter costs a broker: a level takes about 170 bytes in the index of subscriptions. A message is compared with all filters
- * that match the beginning of its topic, of which there can be 2^n with n levels, so deep filters with wildcards cost most.
+ * The cost of a topic filter: a level takes about 170 bytes in the index of subscriptions. A message is compared with
+ * all filters that match the beginning of its topic. There can be 2^n of them with n levels, so deep filters with
+ * wildcards cost most.
  */
 export function filterWeight(filter: string): number {
   let levels = 1;

@@ -1,35 +1,36 @@
 import type { Journal } from './journal.ts';
 
-/** What is read of a broker core's client. */
+/** The members of aedes' client that the store needs. */
 export interface ClientRef {
   readonly id: string;
   readonly clean?: boolean;
 }
 
-/** Somebody needs it before it is acknowledged. */
+/** Delays the acknowledgement of a publish until streams have processed it. */
 export interface AcknowledgementHold {
-  /** Calls when nobody does any more, maybe at once. */
+  /** Calls `callback` when the publish may be acknowledged, possibly immediately. */
   whenFree(callback: () => void): void;
 }
 
-/** What is kept of a QoS 2 publish: nothing, or what aedes stored by itself. */
+/** A QoS 2 publish that waits for PUBREL. */
 interface Incoming {
-  /** Of its payload. */
+  /** Payload bytes. */
   readonly bytes: number;
+  /** The packet, if aedes has stored it. */
   readonly packet?: object;
-  /** UNKNOWN: it was held by somebody in an earlier run of the broker. */
-  held?: AcknowledgementHold | 'UNKNOWN' | null;
+  /** UNKNOWN: a stream held the publish in an earlier run of the broker. */
+  hold?: AcknowledgementHold | 'UNKNOWN' | null;
 }
 
-/** Those of one client. */
+/** The QoS 2 publishes of one client. */
 interface Incomings {
   readonly byPacketId: Map<number, Incoming>;
   bytes: number;
 }
 
 /**
- * Packet ids of QoS 2 publishes that came and wait for PUBREL: in memory, and in the journal except those of clean sessions. How
- * many one client may have, `PublishHandler` decides.
+ * Packet ids of QoS 2 publishes that wait for PUBREL: in memory, and for persistent sessions in the journal.
+ * `PublishHandler` limits them.
  */
 export class IncomingStore {
   readonly #journal: Journal;
@@ -42,7 +43,7 @@ export class IncomingStore {
   load(): void {
     type Row = { client_id: string; packet_id: number; bytes: number; held: number };
     for (const { client_id, packet_id, bytes, held } of this.#journal.rows<Row>('SELECT * FROM incoming')) {
-      this.#set(client_id, packet_id, held === 1 ? { bytes, held: 'UNKNOWN' } : { bytes });
+      this.#set(client_id, packet_id, held === 1 ? { bytes, hold: 'UNKNOWN' } : { bytes });
     }
   }
 
@@ -50,7 +51,7 @@ export class IncomingStore {
     return this.#clients.get(clientId)?.byPacketId.size ?? 0;
   }
 
-  /** Of the payloads of those that are counted. */
+  /** Payload bytes of the publishes of a client. */
   bytes(clientId: string): number {
     return this.#clients.get(clientId)?.bytes ?? 0;
   }
@@ -64,38 +65,36 @@ export class IncomingStore {
     return incoming?.packet ?? incoming;
   }
 
-  /** In memory alone: what aedes stores by itself is in the journal already, or nobody's. */
-  keep(clientId: string, packetId: number, packet: object, bytes: number): void {
+  /** Stores a packet of aedes in memory only: its packet id is in the journal if it must be. */
+  put(clientId: string, packetId: number, packet: object, bytes: number): void {
     this.#set(clientId, packetId, { packet, bytes });
   }
 
-  /**
-   * A publish was taken in: only its packet id matters from then on. Returns whether the journal has something to commit.
-   */
-  take(client: ClientRef, packetId: number, bytes: number, held: AcknowledgementHold | null = null): boolean {
+  /** Stores the packet id of an accepted publish. Returns whether there is something to commit. */
+  take(client: ClientRef, packetId: number, bytes: number, hold: AcknowledgementHold | null = null): boolean {
     this.#set(client.id, packetId, { bytes });
-    if (held) this.setHold(client.id, packetId, held);
+    if (hold) this.setHold(client.id, packetId, hold);
     if (client.clean !== false) return false;
     const sql = 'INSERT OR IGNORE INTO incoming (client_id, packet_id, bytes, held) VALUES (?, ?, ?, ?)';
-    this.#journal.add(sql, client.id, packetId, bytes, held ? 1 : 0);
+    this.#journal.add(sql, client.id, packetId, bytes, hold ? 1 : 0);
     return true;
   }
 
-  /** Sent again it is acknowledged when nobody holds it any more. */
-  setHold(clientId: string, packetId: number, held: AcknowledgementHold | null): void {
+  /** Delays the acknowledgement of a repeated publish. */
+  setHold(clientId: string, packetId: number, hold: AcknowledgementHold | null): void {
     const incoming = this.#clients.get(clientId)?.byPacketId.get(packetId);
     if (!incoming) return;
-    incoming.held = held;
-    held?.whenFree(() => {
-      incoming.held = null;
+    incoming.hold = hold;
+    hold?.whenFree(() => {
+      incoming.hold = null;
     });
   }
 
   holdOf(clientId: string, packetId: number): AcknowledgementHold | 'UNKNOWN' | null {
-    return this.#clients.get(clientId)?.byPacketId.get(packetId)?.held ?? null;
+    return this.#clients.get(clientId)?.byPacketId.get(packetId)?.hold ?? null;
   }
 
-  /** PUBREL came. False: no such packet id. */
+  /** Releases the packet id after PUBREL. Returns `false` if it does not exist. */
   release(client: ClientRef, packetId: number): boolean {
     const incomings = this.#clients.get(client.id);
     const incoming = incomings?.byPacketId.get(packetId);

@@ -3,14 +3,16 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 
 /**
- * The durable side of one embedded broker: a SQLite file that belongs to this process alone (a second one is refused).
+ * The data of one embedded broker on disk: a SQLite file that is locked by this process.
  *
- * Writes are added in memory and go to disk in groups, one transaction each, in the order they were added. `commit()` resolves
- * when everything added so far is on disk (WAL, synchronous FULL: survives a killed process and a power cut); writes nobody
- * waits for follow within `lazyMs`. Waiting callers of one turn of the event loop share one transaction.
+ * Writes are collected in memory and written in batches, in order, with one transaction per batch. `commit()` resolves
+ * when all earlier writes are on disk (WAL, synchronous FULL: they survive a killed process and a power failure).
+ * Writes without a commit are on disk within `lazyMs`. All commits of one iteration of the event loop share a
+ * transaction.
  *
- * States: OPEN -> CLOSED, or OPEN -> BROKEN when a transaction fails (disk full). Memory is then ahead of the file, so every
- * waiter is rejected and `onBroken` must end the broker; what was acknowledged before is in the file.
+ * States: OPEN -> CLOSED, or OPEN -> BROKEN if a transaction fails (disk full). Memory is then ahead of the file: all
+ * commits are rejected, and `onBroken` must shut down the broker. Everything that was acknowledged before is in the
+ * file.
  */
 export class Journal {
   readonly #db: Database.Database;
@@ -32,7 +34,7 @@ export class Journal {
     const file = join(folder, 'broker.sqlite');
     this.#db = new Database(file, { timeout: 1_000 });
     try {
-      // SQLite makes the files beside it with the same rights.
+      // SQLite creates its other files with the same permissions.
       chmodSync(file, 0o600);
       this.#db.pragma('locking_mode = EXCLUSIVE');
       this.#db.pragma('journal_mode = WAL');
@@ -130,11 +132,11 @@ export class Journal {
 }
 
 export interface JournalOptions {
-  /** Created when missing, readable by the owner only. */
+  /** Created if missing, readable by the owner only. */
   readonly folder: string;
-  /** Longest time a write stays in memory that nobody waits for; 20 ms. */
+  /** Maximum time in milliseconds until a write without a commit is on disk. Default: 20. */
   readonly lazyMs?: number;
-  /** Called once. */
+  /** Called once when a transaction has failed. */
   readonly onBroken: (error: Error) => void;
 }
 
@@ -152,21 +154,23 @@ interface Waiter {
 
 const ACCESS_TABLES = ['access_client', 'access_group', 'access_role'];
 const SESSION_TABLES = ['retained', 'session', 'subscription', 'message', 'queue', 'incoming', 'delayed_will', 'will'];
-/** What nodes of clusters had copies of (`before_…`) until version 0.2. */
+/** Tables of which nodes of clusters had copies (`before_…`) until version 0.2. */
 const NODE_TABLES = [...ACCESS_TABLES, ...SESSION_TABLES];
 
-/** Puts the copies of tables back if the setting `keptCopy` has one of these values. */
-function restored(tables: readonly string[], kept: string): string {
-  const isKept = `EXISTS (SELECT 1 FROM setting WHERE name = 'keptCopy' AND value IN (${kept}))`;
+/** Restores the copies of tables if the setting `keptCopy` has one of these values. */
+function restored(tables: readonly string[], values: string): string {
+  const isCopied = `EXISTS (SELECT 1 FROM setting WHERE name = 'keptCopy' AND value IN (${values}))`;
   return tables
     .map(
       (table) =>
-        `DELETE FROM ${table} WHERE ${isKept}; INSERT INTO ${table} SELECT * FROM before_${table} WHERE ${isKept};`,
+        `DELETE FROM ${table} WHERE ${isCopied}; INSERT INTO ${table} SELECT * FROM before_${table} WHERE ${isCopied};`,
     )
     .join('\n');
 }
 
-/** `message` holds a payload once, however many sessions queue it; `queue.packet_id` is set once it was sent. */
+/**
+ * `message` has each payload once for all sessions that queue it. `queue.packet_id` is set when the message was sent.
+ */
 const MIGRATIONS = [
   `
   CREATE TABLE account (username TEXT PRIMARY KEY, password_hash TEXT NOT NULL) WITHOUT ROWID;
@@ -186,7 +190,7 @@ const MIGRATIONS = [
   CREATE TABLE incoming (client_id TEXT NOT NULL, packet_id INTEGER NOT NULL, PRIMARY KEY (client_id, packet_id)) WITHOUT ROWID;
   CREATE TABLE will (client_id TEXT PRIMARY KEY, topic TEXT NOT NULL, payload BLOB NOT NULL, qos INTEGER NOT NULL, retain INTEGER NOT NULL) WITHOUT ROWID;
   `,
-  // Access control: `about` is the object of the access model as JSON. The account of older folders becomes a client.
+  // Access control: `about` is an object of the access model as JSON. The account of older folders becomes a client.
   `
   CREATE TABLE access_client (username TEXT PRIMARY KEY, about TEXT NOT NULL, password_hash TEXT) WITHOUT ROWID;
   CREATE TABLE access_group (groupname TEXT PRIMARY KEY, about TEXT NOT NULL) WITHOUT ROWID;
@@ -197,7 +201,7 @@ const MIGRATIONS = [
   ), password_hash FROM account;
   DROP TABLE account;
   `,
-  // MQTT 5: `properties` is JSON, null without any; `queue.retain` for subscriptions that get the flag as it was published.
+  // MQTT 5: `properties` is JSON or null. `queue.retain` is set for subscriptions with Retain As Published.
   `
   ALTER TABLE retained ADD COLUMN properties TEXT;
   ALTER TABLE message ADD COLUMN properties TEXT;
@@ -209,16 +213,18 @@ const MIGRATIONS = [
     properties TEXT, due INTEGER NOT NULL
   ) WITHOUT ROWID;
   `,
-  // Bytes of the payload of a QoS 2 publish, which is told of its client.
+  // Payload bytes of a QoS 2 publish, for inspection.
   `
   ALTER TABLE incoming ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
   `,
-  // Streams: `about` is the definition as JSON; `held` of a QoS 2 publish that some stream had to have before it was acknowledged.
+  // Streams: `about` is the definition as JSON. `held` is 1 if a stream delayed the acknowledgement of the QoS 2
+  // publish.
   `
   CREATE TABLE stream (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, about TEXT NOT NULL);
   ALTER TABLE incoming ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
   `,
-  // Certificates of listeners, by their numbers; PEM. A server's certificate and its key are one row, so that there is never one without the other.
+  // Certificates of listeners by number, in PEM. A server certificate and its key are in one row, so that neither is
+  // stored alone.
   `
   CREATE TABLE server_certificate (
     listener INTEGER PRIMARY KEY, file_name TEXT NOT NULL, fingerprint256 TEXT NOT NULL, cert TEXT NOT NULL, key TEXT NOT NULL
@@ -228,8 +234,8 @@ const MIGRATIONS = [
     PRIMARY KEY (listener, file_name)
   ) WITHOUT ROWID;
   `,
-  // In a cluster: up to where the node has applied the common log (JSON), the id of the next message, and who is connected to which node,
-  // with the will in `about` (JSON) and `will_payload`.
+  // Clusters: the position of the node in the common log (JSON), the id of the next message, and for each client its
+  // node and its will in `about` (JSON) and `will_payload`.
   `
   CREATE TABLE log_place (
     id INTEGER PRIMARY KEY CHECK (id = 1), node_id INTEGER NOT NULL, place TEXT NOT NULL, next_message INTEGER NOT NULL
@@ -238,17 +244,18 @@ const MIGRATIONS = [
     client_id TEXT PRIMARY KEY, node_id INTEGER NOT NULL, run TEXT NOT NULL, number INTEGER NOT NULL, about TEXT NOT NULL, will_payload BLOB
   ) WITHOUT ROWID;
   `,
-  // What a broker had before it became a node of a cluster. Whoever adds a column to one of these adds it here, too.
+  // Data of a broker before it became a node of a cluster.
   NODE_TABLES.map((table) => `CREATE TABLE before_${table} AS SELECT * FROM ${table} WHERE 0;`).join('\n'),
-  // Records that the broker cannot serve: `record` is the row as JSON, its bytes as Base64.
+  // Records that the broker cannot use: `record` is the row as JSON, with bytes in Base64.
   `
   CREATE TABLE quarantine (
     id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, reason TEXT NOT NULL,
     record TEXT NOT NULL
   );
   `,
-  // Clusters of embedded brokers that shared sessions are no more. A broker that was a node keeps its retained messages and the sessions of
-  // clients that were connected to it last. One whose cluster was still being created has what it had before.
+  // Removes clusters of embedded brokers that shared sessions. A node keeps its retained messages and the sessions of
+  // clients that were last connected to it. If its cluster was still being created, the node gets its earlier data
+  // back.
   `
   ${restored(ACCESS_TABLES, "'ACCESS', 'ALL'")}
   ${restored(SESSION_TABLES, "'ALL'")}

@@ -1,44 +1,50 @@
-/** MQTT 5 properties that belong to a message and reach everyone who receives it (MQTT 5, 3.3.2.3). */
+/** MQTT 5 properties of a message that are forwarded to its subscribers (MQTT 5, 3.3.2.3). */
 export interface MessageProperties {
   readonly payloadFormatIndicator?: boolean | undefined;
-  /** Seconds, as published. */
+  /** In seconds, as published. */
   readonly messageExpiryInterval?: number | undefined;
   readonly contentType?: string | undefined;
   readonly responseTopic?: string | undefined;
   readonly correlationData?: Buffer | undefined;
   readonly userProperties?: Readonly<Record<string, string | string[]>> | undefined;
-  /** Epoch milliseconds. Set when the message was taken in with an expiry. */
+  /** In epoch milliseconds. Set by `withExpiry`. */
   readonly expiresAt?: number | undefined;
 }
 
-/** What of a packet's properties goes on to others; undefined: nothing. The rest is about one connection. */
+/**
+ * Returns the properties that are forwarded to subscribers; `undefined` if there are none. Other properties concern one
+ * connection.
+ */
 export function forwardable(properties: MessageProperties | undefined): MessageProperties | undefined {
   if (!properties) return undefined;
-  const kept: Record<string, unknown> & { correlationData?: Buffer } = {};
-  for (const name of FORWARDED) if (properties[name] !== undefined) kept[name] = properties[name];
-  if (properties.correlationData) kept.correlationData = copyOf(properties.correlationData);
-  return Object.keys(kept).length > 0 ? kept : undefined;
+  const forwarded: Record<string, unknown> & { correlationData?: Buffer } = {};
+  for (const name of FORWARDED) if (properties[name] !== undefined) forwarded[name] = properties[name];
+  if (properties.correlationData) forwarded.correlationData = copyOf(properties.correlationData);
+  return Object.keys(forwarded).length > 0 ? forwarded : undefined;
 }
 
-/** The same for a message that is taken in now: its expiry begins. */
+/** Returns the forwardable properties of a message that is accepted now, with the time of its expiry. */
 export function withExpiry(properties: MessageProperties | undefined, now: number): MessageProperties | undefined {
-  const kept = forwardable(properties);
-  if (kept?.messageExpiryInterval === undefined) return kept;
-  return { ...kept, expiresAt: now + kept.messageExpiryInterval * 1000 };
+  const forwarded = forwardable(properties);
+  if (forwarded?.messageExpiryInterval === undefined) return forwarded;
+  return { ...forwarded, expiresAt: now + forwarded.messageExpiryInterval * 1000 };
 }
 
 export function isExpired(properties: MessageProperties | undefined, now: number): boolean {
   return properties?.expiresAt !== undefined && properties.expiresAt <= now;
 }
 
-/** As a packet carries them: with what is left of the expiry [MQTT-3.3.2-6]. A message that was sent before is never without any. */
+/**
+ * [MQTT-3.3.2-6] Returns the properties for a packet, with the remaining expiry interval. A repeated message has at
+ * least one second.
+ */
 export function outgoing(properties: MessageProperties, now: number): MessageProperties {
   const { expiresAt, ...rest } = properties;
   if (expiresAt === undefined) return rest;
   return { ...rest, messageExpiryInterval: Math.max(1, Math.ceil((expiresAt - now) / 1000)) };
 }
 
-/** For the journal; null: none. Its length counts as bytes of the message. */
+/** JSON for the journal; `null` if there are no properties. Its length counts as bytes of the message. */
 export function toText(properties: MessageProperties | undefined): string | null {
   if (!properties) return null;
   const { correlationData, ...rest } = properties;
@@ -62,7 +68,7 @@ const FORWARDED = [
   'userProperties',
 ] as const;
 
-/** What is kept must not hold on to the socket buffer it was read in. */
+/** A stored value must not keep the buffer of the socket in memory. */
 function copyOf(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   copy.set(bytes);

@@ -3,19 +3,19 @@ import type { Journal } from './journal.ts';
 import { fromText, type MessageProperties, toText } from './message-properties.ts';
 import type { QueueEntry, Session, StoredMessage } from './session.ts';
 
-/** The broker core's name for a message that it delivers. */
+/** Identifies a delivered message in aedes. */
 export interface DeliveryNumber {
   readonly brokerId: string;
   readonly counter: number;
 }
 
-export interface NewMessage {
+interface NewMessage {
   readonly topic: string;
   readonly payload: Uint8Array | string;
   readonly properties?: MessageProperties | undefined;
 }
 
-/** How one session gets a message. */
+/** How a message is delivered to a session. */
 export interface Grant {
   readonly qos: 1 | 2;
   readonly retain: boolean;
@@ -25,10 +25,10 @@ export interface Grant {
 const ENTRY_BYTES = 256;
 
 /**
- * The queues of QoS 1 and 2 messages of all sessions, and the messages in them, each kept once: in memory and in the journal.
- * A queue that is full refuses the newest message and counts it. Nothing here waits for the journal.
+ * The queues of QoS 1 and 2 messages of all sessions, in memory and in the journal. Each message is stored once. A full
+ * queue drops the newest message and counts it. The methods do not wait for the journal.
  *
- * A message is queued, then numbered when the broker core delivers it, and goes when the last session is done with it.
+ * A message is queued, numbered when it is delivered, and deleted when no queue has it.
  */
 export class MessageQueues {
   readonly #journal: Journal;
@@ -44,22 +44,22 @@ export class MessageQueues {
     this.#limits = limits;
   }
 
-  /** Messages that any session waits for. */
+  /** Number of queued messages. A message in several queues counts once. */
   get count(): number {
     return this.#count;
   }
 
-  /** Their topics, payloads and properties. */
+  /** Bytes of their topics, payloads and properties. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Messages that a full queue refused, since the start. */
+  /** Number of messages that full queues have dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** `number` gives each message its place among what the broker core delivers. */
+  /** `number` numbers each message. */
   load(sessionOf: (clientId: string) => Session, number: () => DeliveryNumber): void {
     const messages = this.#loadMessages(number);
     type QueueRow = {
@@ -89,13 +89,13 @@ export class MessageQueues {
     this.#journal.add('DELETE FROM message WHERE id NOT IN (SELECT message_id FROM queue)');
     const messages = new Map<number, StoredMessage>();
     type MessageRow = { id: number; topic: string; payload: Buffer; properties: string | null };
-    const kept = 'SELECT * FROM message WHERE id IN (SELECT message_id FROM queue) ORDER BY id';
-    for (const row of this.#journal.rows<MessageRow>(kept)) {
+    const queued = 'SELECT * FROM message WHERE id IN (SELECT message_id FROM queue) ORDER BY id';
+    for (const row of this.#journal.rows<MessageRow>(queued)) {
       const size = row.topic.length + row.payload.length + (row.properties?.length ?? 0);
       const properties = fromText(row.properties);
       messages.set(row.id, { ...row, properties, size, ...number(), references: 0, queued: [] });
     }
-    // Those that are about to be deleted, too: their ids are still taken.
+    // Messages that are about to be deleted still use their ids.
     const [last] = this.#journal.rows<{ id: number | null }>('SELECT max(id) AS id FROM message');
     this.#nextMessageId = (last?.id ?? 0) + 1;
     return messages;
@@ -107,7 +107,7 @@ export class MessageQueues {
     return this.#hasRoom(session, size, ENTRY_BYTES + size);
   }
 
-  /** Queues a message for each session as it is granted; null: for none. */
+  /** Queues a message for each granted session. `null` if no session queues it. */
   add(granted: ReadonlyMap<Session, Grant>, { topic, payload, properties }: NewMessage): StoredMessage | null {
     const text = toText(properties);
     const size = sizeOf(topic, payload, text);
@@ -135,7 +135,7 @@ export class MessageQueues {
     return !isFull && this.#bytes + this.#entries * ENTRY_BYTES + more <= this.#limits.totalBytes;
   }
 
-  /** The broker core delivers the message from now on under this number. */
+  /** Sets the number with which the message is delivered. */
   number(message: StoredMessage, { brokerId, counter }: DeliveryNumber): void {
     message.brokerId = brokerId;
     message.counter = counter;
@@ -158,14 +158,14 @@ export class MessageQueues {
     this.#journal.add('UPDATE queue SET released = 1 WHERE client_id = ? AND position = ?', session.id, entry.position);
   }
 
-  /** Done with: acknowledged, or no longer allowed. */
+  /** Removes a message that was acknowledged, has expired, or may no longer be sent. */
   settle(session: Session, entry: QueueEntry): void {
     this.#unlink(session, entry);
     session.queue.delete(entry.position);
     this.#journal.add('DELETE FROM queue WHERE client_id = ? AND position = ?', session.id, entry.position);
   }
 
-  /** The session ended, and its queue with it. */
+  /** Deletes the queue of a session that has ended. */
   end(session: Session): void {
     for (const entry of session.queue.values()) this.#unlink(session, entry);
     this.#journal.add('DELETE FROM queue WHERE client_id = ?', session.id);

@@ -9,7 +9,7 @@ import type { Session, SubscriptionRecord } from './session.ts';
 import type { MatchedSubscription } from './session-store.ts';
 import type { WillPacket } from './will-store.ts';
 
-/** What is read of aedes' packets. */
+/** The fields of aedes' packets that are used. */
 interface PacketRef {
   readonly cmd?: string;
   readonly topic: string;
@@ -32,19 +32,17 @@ interface SubscriptionRequest extends SubscriptionRecord {
   readonly topic: string;
 }
 
-/** Refuses what a client asked for in the same SUBSCRIBE as filters it may have. */
-export type AdmitsFilter = (client: ClientRef, filter: string) => boolean;
+/** Whether a filter of SUBSCRIBE is stored. A SUBSCRIBE may also have filters that are refused. */
+type AdmitsFilter = (client: ClientRef, filter: string) => boolean;
 
-/** Whether the client is sent a few messages at a time, and not its whole queue as it connects. */
-export type HasWindow = (client: ClientRef) => boolean;
+/** Whether the client has a Receive Maximum. It then does not get its whole queue when it connects. */
+type HasWindow = (client: ClientRef) => boolean;
 
 /**
- * aedes-persistence 10 over the broker's store, for what aedes itself reads and writes; publishes are taken in by
- * `BrokerStore.accept`.
+ * The interface of aedes-persistence 10 for the broker's store. `BrokerStore.accept` stores publishes instead of aedes.
  *
- * Promises: a method resolves when what it wrote survives a killed process. Resolved without a commit, because nothing was
- * acknowledged by it: the packet id of a QoS 1 message that is sent (a lost one means one duplicate), an acknowledged message
- * leaving its queue (likewise), and wills (on disk within the journal's lazy time).
+ * A method resolves when its writes survive a killed process. Some writes need no commit: the packet id of a QoS 1
+ * message that is sent, and the removal of an acknowledged message, because a loss means one duplicate; and wills.
  */
 export class Persistence {
   readonly #store: BrokerStore;
@@ -63,7 +61,7 @@ export class Persistence {
     return this.#broker;
   }
 
-  // aedes insists on an async function.
+  // aedes requires an async function.
   async setup(broker: BrokerRef): Promise<void> {
     this.#broker = broker;
     this.#store.load(() => {
@@ -73,7 +71,7 @@ export class Persistence {
   }
 
   async storeRetained(packet: PacketRef & { readonly retain: true }): Promise<void> {
-    // aedes' packet as it is.
+    // The packet is a complete PUBLISH.
     const copy = { ...packet } as unknown as RetainedPacket;
     if (this.#store.retained.put(copy)) await this.#store.commit();
   }
@@ -87,7 +85,7 @@ export class Persistence {
   }
 
   addSubscriptions(client: ClientRef, subscriptions: readonly SubscriptionRequest[]): Promise<void> {
-    // aedes asks once for each filter of a SUBSCRIBE, always with all of them.
+    // aedes calls this method once for each filter of a SUBSCRIBE, each time with all filters.
     if (this.#adding?.subscriptions === subscriptions) return this.#adding.done;
     for (const { topic, ...record } of subscriptions) {
       if (!this.#admits(client, topic)) continue;
@@ -96,11 +94,11 @@ export class Persistence {
       this.#store.sessions.subscribe(client.id, topic, { qos, rh, rap, nl, ...identifier });
     }
     const done = this.#store.commit();
-    const forget = () => {
+    const reset = () => {
       this.#adding = null;
     };
-    // Not a promise made of it: that would resolve after the one of an UNSUBSCRIBE that came later.
-    done.then(forget, forget);
+    // `done` itself is returned: a derived promise would resolve after that of a later UNSUBSCRIBE.
+    done.then(reset, reset);
     this.#adding = { subscriptions, done };
     return done;
   }
@@ -112,7 +110,7 @@ export class Persistence {
 
   async subscriptionsByClient(client: ClientRef): Promise<SubscriptionRequest[]> {
     const session = this.#store.sessions.get(client.id);
-    // aedes says that a session is present where it has subscriptions [MQTT-3.2.2-2]. This one nobody is granted.
+    // [MQTT-3.2.2-2] aedes reports a present session only if it has subscriptions. This subscription is never granted.
     if (session?.isResumed && session.subscriptions.size === 0) return [{ topic: NOWHERE, qos: 0 }];
     return Array.from(session?.subscriptions ?? [], ([topic, record]) => ({ topic, ...record }));
   }
@@ -122,8 +120,8 @@ export class Persistence {
   }
 
   /**
-   * A clean session begins: everything the client left is gone, its queue too. For a session that stays, `Admission` did that
-   * already and began a new one, which this call would end.
+   * Deletes the earlier session of a client that starts a clean session. For a persistent session, `Admission` has
+   * already deleted it and created a new one, which this call must not delete.
    */
   async cleanSubscriptions(client: ClientRef): Promise<void> {
     if (client.clean === false) return;
@@ -164,15 +162,18 @@ export class Persistence {
       await this.#store.commit();
       return;
     }
-    // Not found: its queue was full, it is retained, or its subscription ended meanwhile. It is sent all the same.
+    // There is no entry if the queue was full, the message is retained, or the subscription has ended. The message is
+    // sent anyway.
     const entry = session.byCounter.get(packet.brokerCounter ?? 0);
     if (!entry) return;
     queues.sent(session, entry, packet.messageId);
-    // QoS 2 is sent again under the same packet id or the receiver sees it twice.
+    // A QoS 2 message must be repeated with the same packet id, otherwise the receiver gets it twice.
     if (entry.qos === 2) await this.#store.commit();
   }
 
-  /** Without a packet id nothing is cleared: aedes asks so for any message it did not forward, duplicates among them. */
+  /**
+   * Does nothing without a packet id: aedes calls it so for each message that it has not sent, including duplicates.
+   */
   async outgoingClearMessageId(client: ClientRef, packet: PacketRef): Promise<object | undefined> {
     const { sessions, queues } = this.#store;
     const session = sessions.get(client.id);
@@ -189,7 +190,7 @@ export class Persistence {
     return Readable.from(session ? this.#outgoing(client, session) : []);
   }
 
-  /** Snapshot of the queue; what expired unsent leaves it. */
+  /** A snapshot of the queue. Expired messages are removed from the queue. */
   #outgoing(client: ClientRef, session: Session): object[] {
     const now = Date.now();
     const hasWindow = this.#hasWindow(client);
@@ -203,10 +204,10 @@ export class Persistence {
 
   async incomingStorePacket(client: ClientRef, packet: PacketRef): Promise<void> {
     const { cmd, topic, payload: sent, qos, retain, dup, messageId } = packet;
-    // What was consumed already is not held on to.
+    // The payload of a consumed packet is not needed.
     const payload = topic === NOWHERE ? '' : sent;
-    const kept = { cmd, topic, payload, qos, retain, dup, messageId };
-    this.#store.incoming.keep(client.id, messageId ?? 0, kept, sent.length);
+    const stored = { cmd, topic, payload, qos, retain, dup, messageId };
+    this.#store.incoming.put(client.id, messageId ?? 0, stored, sent.length);
   }
 
   async incomingGetPacket(client: ClientRef, packet: PacketRef): Promise<object> {
@@ -217,7 +218,7 @@ export class Persistence {
 
   async incomingDelPacket(client: ClientRef, packet: PacketRef): Promise<void> {
     if (!this.#store.incoming.release(client, packet.messageId ?? 0)) throw new Error('no such packet');
-    // An id left on disk after PUBCOMP would swallow the next publish that uses it.
+    // A packet id that stays on disk after PUBCOMP would discard the next publish with the same id.
     if (client.clean === false) await this.#store.commit();
   }
 

@@ -1,13 +1,13 @@
 import type { Journal, SqlValue } from './journal.ts';
 
-/** What is known of a record that was moved, for people. */
+/** Describes a record in quarantine for the operator. */
 export interface QuarantinedRecord {
-  /** As `will of client "x"`. */
+  /** For example `will "client-1"`. */
   readonly name: string;
   readonly reason: string;
 }
 
-/** The table of each kind of record, and the columns that name one. */
+/** The table of each kind of record, and its key columns. */
 const KINDS = {
   will: { table: 'will', key: ['client_id'] },
   'delayed will': { table: 'delayed_will', key: ['client_id'] },
@@ -19,12 +19,12 @@ const KINDS = {
 
 export type RecordKind = keyof typeof KINDS;
 
-/** Records in quarantine. Beyond it the oldest are deleted, which the log names like every one that was moved. */
+/** Maximum number of records in quarantine. Beyond it the oldest are deleted. The log has all of them. */
 const MAX_RECORDS = 10_000;
 
 /**
- * Stored records that the broker cannot serve. They are moved from their table into the table `quarantine`, as JSON with the reason, so that
- * the broker starts without them and an operator can look at them. `onMoved` is called for each.
+ * Moves stored records that the broker cannot use from their table into the table `quarantine`, as JSON with the
+ * reason. The broker starts without them, and an operator can inspect them. `onMoved` is called for each record.
  */
 export class Quarantine {
   readonly #journal: Journal;
@@ -35,7 +35,7 @@ export class Quarantine {
     this.#onMoved = onMoved;
   }
 
-  /** Nothing happens where there is no such record. Memory is the caller's affair. */
+  /** Moves a record, if it exists. The caller removes it from memory. */
   move(kind: RecordKind, key: readonly SqlValue[], reason: string): void {
     const { table, key: columns } = KINDS[kind];
     const where = columns.map((column) => `${column} = ?`).join(' AND ');
@@ -50,7 +50,7 @@ export class Quarantine {
     this.#onMoved({ name: `${kind} ${name.slice(0, 200)}`, reason });
   }
 
-  /** Subscriptions and queued messages of a session. Messages that other sessions wait for stay for those. */
+  /** Moves the subscriptions and queued messages of a session. Messages in other queues stay there. */
   #moveParts(clientId: string, reason: string): void {
     const queued = `SELECT queue.*, topic, payload, properties FROM queue JOIN message ON message.id = queue.message_id
       WHERE client_id = ?`;

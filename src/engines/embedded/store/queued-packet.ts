@@ -1,7 +1,7 @@
 import { isExpired, outgoing } from './message-properties.ts';
 import type { QueueEntry, Session } from './session.ts';
 
-/** A queued message as aedes sends it. */
+/** Converts a queued message to a packet for aedes. */
 export function queuedPacket({ message, qos, retain, packetId, released, dup }: QueueEntry): QueuedPacket {
   if (released) return { cmd: 'pubrel', messageId: packetId };
   const { properties } = message;
@@ -19,26 +19,26 @@ export function queuedPacket({ message, qos, retain, packetId, released, dup }: 
   };
 }
 
-export interface QueuedPacket {
+interface QueuedPacket {
   readonly cmd: 'publish' | 'pubrel';
   readonly messageId: number | undefined;
   readonly [field: string]: unknown;
 }
 
-/** Whether it may be sent: not once it is expired before it was sent at all [MQTT-3.3.2-5]. */
+/** [MQTT-3.3.2-5] Whether a message may be sent. Expired messages may not, unless they were already sent. */
 export function isSendable({ message, packetId }: QueueEntry, now: number): boolean {
   return packetId !== undefined || !isExpired(message.properties, now);
 }
 
 /**
- * What a session is sent when its client connects, oldest first. Not what is not numbered: it is being committed and will be
- * delivered as a live message.
+ * Messages to send when the client connects, oldest first. A message without a number is being committed, and is
+ * delivered live later.
  */
 export function queuedEntries(session: Session): QueueEntry[] {
   return [...session.queue.values()].filter(({ message, packetId }) => message.counter > 0 || packetId !== undefined);
 }
 
-/** Messages of a session that no connection has sent yet, oldest first. */
+/** Messages of a session that were not sent yet, oldest first. */
 export function unsentEntries(session: Session): QueueEntry[] {
   return [...session.queue.values()].filter(({ message, packetId }) => packetId === undefined && message.counter > 0);
 }

@@ -19,8 +19,8 @@ const MESSAGES: readonly (readonly [RecordKind, string])[] = [
 ];
 
 /**
- * Moves stored records into quarantine that this broker cannot publish or restore. Earlier versions stored wills, and what became of them,
- * on topics that end the broker when they are delivered. Call it before anything is loaded.
+ * Moves stored records that this broker cannot publish or restore into quarantine. Earlier versions stored wills and
+ * retained messages with topics that end the broker at their delivery. Call this function before anything is loaded.
  */
 export function checkRecords(journal: Journal, quarantine: Quarantine): void {
   for (const [kind, sql] of MESSAGES) {
@@ -49,13 +49,13 @@ function messageProblem({ topic, qos, properties }: MessageRow): string | null {
 
 const named = (what: string, problem: string | null): string | null => problem && `${what} ${problem}`;
 
-/** Subscribers would be disconnected by properties that cannot be written. */
+/** Properties that cannot be serialized would disconnect subscribers. */
 function propertiesProblem(topic: string, text: string | null): string | null {
   if (text === null) return null;
   try {
     const { expiresAt: _expiresAt, ...properties } = fromText(text) ?? {};
     const packet = { cmd: 'publish', topic, payload: '', qos: 0, retain: false, dup: false, properties };
-    // Whatever it is, `generate` says whether it can be sent.
+    // `generate` throws if the properties are invalid.
     generate(packet as never, { protocolVersion: 5 });
     return null;
   } catch (error) {

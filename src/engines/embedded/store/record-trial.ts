@@ -10,9 +10,9 @@ interface Note {
 }
 
 /**
- * Finds the record that ends the broker at its start, where no exception names it. After repeated failures of the same kind `suspicion` is
- * their reason: then records are handled one after the other, and each is noted on disk before. A note that is there at the next start names
- * the record, which is moved into quarantine.
+ * Finds a stored record that ends the broker at its start without an exception that names it. After repeated failures
+ * of the same kind, `suspicion` is their reason. Records are then handled one after the other, and a note on disk names
+ * the current record. If the note exists at the next start, the record is moved into quarantine.
  */
 export class RecordTrial {
   readonly #journal: Journal;
@@ -25,17 +25,17 @@ export class RecordTrial {
     if (!row) return;
     // Written by `run`.
     const { kind, clientId } = JSON.parse(row.value) as Note;
-    const because = suspicion === null ? '' : `: ${suspicion}`;
-    quarantine.move(kind, [clientId], `the broker ended whenever it handled this${because}`);
+    const detail = suspicion === null ? '' : `: ${suspicion}`;
+    quarantine.move(kind, [clientId], `the broker ended whenever it handled this${detail}`);
     this.#clear();
   }
 
-  /** Whether records are to be handled one after the other. */
+  /** Whether records must be handled one after the other. */
   get isOn(): boolean {
     return this.#suspicion !== null;
   }
 
-  /** Calls `work`, which handles one record, and waits a turn for what follows it. */
+  /** Calls `work`, which handles one record, and waits two iterations of the event loop for its effects. */
   async run(kind: RecordKind, clientId: string, work: () => Promise<void>): Promise<void> {
     if (!this.isOn) {
       await work();

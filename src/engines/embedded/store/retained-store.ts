@@ -13,26 +13,27 @@ export interface RetainedPacket {
 
 interface Entry {
   readonly packet: RetainedPacket;
-  /** Sequence number of its delivery to subscribers; infinite until it is delivered. */
+  /** Sequence number of its delivery; infinite until the message is delivered. */
   delivered: number;
 }
 
-/** Characters of topics that are compared with a filter between two pauses, and what a topic costs besides: about 0.1 ms. */
+/** Characters of topics that are compared between two pauses, which takes about 0.1 ms. Each topic adds TOPIC_COST. */
 const PAUSE_AFTER = 32_768;
 const TOPIC_COST = 32;
 
 /**
- * The last retained message of each topic: all in memory, and in the journal except `$SYS`, which the broker makes anew.
- * Bounds: `maxCount` messages and `maxBytes` of payload and properties. What does not fit is not retained (it is still delivered) and counted.
+ * The retained message of each topic: in memory, and in the journal except `$SYS`, which the broker publishes again.
+ * Limits: `maxCount` messages and `maxBytes` of payload and properties. A message beyond a limit is delivered and
+ * counted, but not retained.
  */
 export class RetainedStore {
   readonly #journal: Journal;
   readonly #maxCount: number;
   readonly #maxBytes: number;
   readonly #entries = new Map<string, Entry>();
-  /** By topic: messages that were taken in and are not handed to subscribers yet. */
+  /** Number of accepted messages by topic that are not delivered yet. */
   readonly #arriving = new Map<string, number>();
-  /** Of the last delivery. */
+  /** Sequence number of the last delivery. */
   #sequence = 0;
   #bytes = 0;
   #refused = 0;
@@ -56,16 +57,16 @@ export class RetainedStore {
     return this.#refused;
   }
 
-  /** An empty payload removes. Says whether the journal has something to commit. */
+  /** Stores a message, or deletes it if the payload is empty. Returns whether there is something to commit. */
   put(packet: RetainedPacket): boolean {
     const { topic, payload } = packet;
     const journaled = !topic.startsWith('$SYS/');
     if (payload.length === 0) {
       return this.#remove(topic) && journaled;
     }
-    const before = this.#entries.get(topic)?.packet;
-    const growth = sizeOf(packet) - (before ? sizeOf(before) : 0);
-    if ((!before && this.#entries.size >= this.#maxCount) || this.#bytes + growth > this.#maxBytes) {
+    const replaced = this.#entries.get(topic)?.packet;
+    const growth = sizeOf(packet) - (replaced ? sizeOf(replaced) : 0);
+    if ((!replaced && this.#entries.size >= this.#maxCount) || this.#bytes + growth > this.#maxBytes) {
       this.#refused += 1;
       return false;
     }
@@ -77,20 +78,21 @@ export class RetainedStore {
     return true;
   }
 
-  /** It was taken in, and will be handed to those who are subscribed by then; `delivered` is to follow. */
+  /** A message was accepted. `delivered` must be called after its delivery. */
   accepted(topic: string): void {
     this.#arriving.set(topic, (this.#arriving.get(topic) ?? 0) + 1);
     const entry = this.#entries.get(topic);
     if (entry) entry.delivered = Number.POSITIVE_INFINITY;
   }
 
-  /** It was handed on, or cannot be. */
+  /** A message was delivered, or cannot be delivered. */
   delivered(topic: string): void {
-    // A subscription that had it just now is about to ask for what is retained: aedes does that in an earlier turn than this one.
+    // A new subscription that got the message live requests retained messages next. aedes does so before `setImmediate`
+    // runs.
     setImmediate(() => {
-      const left = (this.#arriving.get(topic) ?? 1) - 1;
-      if (left > 0) {
-        this.#arriving.set(topic, left);
+      const remaining = (this.#arriving.get(topic) ?? 1) - 1;
+      if (remaining > 0) {
+        this.#arriving.set(topic, remaining);
         return;
       }
       this.#arriving.delete(topic);
@@ -100,19 +102,20 @@ export class RetainedStore {
   }
 
   /**
-   * As `matching`, for a subscription that live messages reach from this call on: without those that it gets as such, however long the
-   * caller takes. Null: many topics were compared that do not match, and the caller may pause.
+   * Like `matching`, for a subscription that gets live messages from this call on. These messages are not returned,
+   * however long the caller takes. `null` means that many topics were compared that do not match, and the caller may
+   * pause.
    */
   forSubscriber(filters: readonly string[]): Generator<RetainedPacket | null> {
     return this.#matching(filters, { delivered: this.#sequence });
   }
 
-  /** As they may be sent now; those that expired are removed. */
+  /** Matching messages with their remaining expiry interval. Expired messages are deleted. */
   *matching(filters: readonly string[], now = Date.now()): Generator<RetainedPacket> {
     for (const packet of this.#matching(filters, { now })) if (packet !== null) yield packet;
   }
 
-  /** Those that did not expire. They may change meanwhile: what is put again may come once more. */
+  /** All messages that have not expired. A message that is replaced during the iteration may be returned twice. */
   *all(): Generator<RetainedPacket> {
     for (const { packet } of this.#entries.values()) if (!isExpired(packet.properties, Date.now())) yield packet;
   }
@@ -130,11 +133,11 @@ export class RetainedStore {
         if (entry && isIncluded(entry)) yield* this.#sendable(entry.packet, now);
         continue;
       }
-      // What is put meanwhile comes last, and could go on without end.
-      let left = this.#entries.size;
+      // Messages that are stored meanwhile come last, and could prevent the end of the iteration.
+      let remaining = this.#entries.size;
       for (const entry of this.#entries.values()) {
-        if (left === 0) break;
-        left -= 1;
+        if (remaining === 0) break;
+        remaining -= 1;
         const { packet } = entry;
         if (isIncluded(entry) && filterMatches(filter, packet.topic)) yield* this.#sendable(packet, now);
         compared += packet.topic.length + TOPIC_COST;
@@ -178,6 +181,5 @@ export class RetainedStore {
 
 const withProperties = (properties: MessageProperties | undefined) => (properties ? { properties } : {});
 
-/** Payload and properties. */
 const sizeOf = ({ payload, properties }: RetainedPacket): number =>
   payload.length + (properties ? (toText(properties)?.length ?? 0) : 0);

@@ -5,14 +5,14 @@ import type { DeliveryNumber, Grant, MessageQueues } from './message-queues.ts';
 import { Session, type SessionAbout, type StoredMessage, type SubscriptionRecord, type Traffic } from './session.ts';
 import { SubscriptionTree } from './topic-filter.ts';
 
-/** A message of QoS 1 or 2 for the sessions that wait for it. */
-export interface QueuedMessage {
+/** A message of QoS 1 or 2 to be queued in sessions. */
+interface QueuedMessage {
   readonly topic: string;
   readonly payload: Uint8Array | string;
   readonly qos: 1 | 2;
   readonly retain?: boolean;
   readonly properties?: MessageProperties | undefined;
-  /** Null or missing: the broker itself. */
+  /** `null` or missing if the broker itself publishes. */
   readonly publisherId?: string | null;
 }
 
@@ -21,19 +21,19 @@ export interface MatchedSubscription extends SubscriptionRecord {
   readonly topic: string;
 }
 
-/** Told what becomes of subscriptions of sessions, each time after it did. */
-export interface SubscriptionListener {
-  /** `isNew`: it did not have it before. */
+/** Called after each change of the subscriptions of persistent sessions. */
+interface SubscriptionListener {
+  /** `isNew` is `false` if an existing subscription was replaced. */
   subscribed(session: Session, filter: string, qos: 0 | 1 | 2, isNew: boolean): void;
   unsubscribed(session: Session, filter: string): void;
-  /** It has none any more. */
+  /** The session has ended, and its subscriptions with it. */
   ended(session: Session): void;
 }
 
 /**
- * Persistent sessions and their subscriptions, indexed in memory, written to the journal; their queues are in `MessageQueues`.
- * Whoever acknowledges anything to a client waits for the journal's commit first; nothing here waits. How many sessions and
- * subscriptions there may be, `Admission` decides.
+ * Persistent sessions and their subscriptions, in memory and in the journal; `MessageQueues` has their queues. The
+ * methods do not wait for the journal: the caller waits for a commit before it acknowledges a packet. `Admission`
+ * limits sessions and subscriptions.
  */
 export class SessionStore {
   readonly #journal: Journal;
@@ -41,9 +41,9 @@ export class SessionStore {
   readonly #sessions = new Map<string, Session>();
   readonly #tree = new SubscriptionTree<MatchedSubscription>();
   #filterWeight = 0;
-  /** Told each client id whose session began or ended; set by whoever lists them. */
+  /** Called with the client id when a session is created or deleted. */
   onMember: (clientId: string) => void = () => {};
-  /** Set by whoever records them; null: nobody does. */
+  /** `null` while subscriptions are not recorded. */
   subscriptionListener: SubscriptionListener | null = null;
 
   constructor(journal: Journal, queues: MessageQueues) {
@@ -58,7 +58,7 @@ export class SessionStore {
       const session = this.#ensure(row.client_id);
       // Written by this class.
       session.about = JSON.parse(row.about) as SessionAbout;
-      // The broker ended before the client did, so this start is the first moment it is known to be away.
+      // The broker ended before the connection, so the client counts as offline from this start.
       const { lastDisconnect, lastConnect } = session.about;
       if (!lastDisconnect || lastDisconnect < lastConnect) {
         this.#describe(session, { ...session.about, lastDisconnect: now });
@@ -84,12 +84,12 @@ export class SessionStore {
     return this.#sessions.size;
   }
 
-  /** Subscriptions that messages are queued for. */
+  /** Number of subscriptions with a queue, which have QoS 1 or 2. */
   get subscriptionCount(): number {
     return this.#tree.size;
   }
 
-  /** Of the subscriptions of all sessions. */
+  /** Weight of the topic filters of all sessions. */
   get filterWeight(): number {
     return this.#filterWeight;
   }
@@ -105,10 +105,10 @@ export class SessionStore {
     return session;
   }
 
-  /** The client went; its session stays, for as long as `expirySeconds` says. */
+  /** Called when the connection is closed and the session stays for `expirySeconds`. */
   leave(session: Session, now: number, expirySeconds: number | null, traffic?: Traffic): void {
     session.online = false;
-    // Its sockets and buffers would stay in memory as long as the session waits, several times what the session takes.
+    // The connection with its socket and buffers would take several times the memory of the session.
     session.owner = null;
     session.markDuplicates();
     if (session.about && this.#sessions.get(session.id) === session) {
@@ -149,7 +149,7 @@ export class SessionStore {
     this.#weigh(session, -filterWeight(filter));
     this.subscriptionListener?.unsubscribed(session, filter);
     this.#journal.add('DELETE FROM subscription WHERE client_id = ? AND filter = ?', clientId, filter);
-    // A session that never connected here has nothing left to be kept for.
+    // A session without a client and without subscriptions is not needed.
     if (session.subscriptions.size > 0 || session.about !== null) return;
     this.#sessions.delete(clientId);
     this.onMember(clientId);
@@ -159,7 +159,10 @@ export class SessionStore {
     return this.#tree.match(topic);
   }
 
-  /** Queues a message for each session among `subscriptions`, once, at the highest of its granted QoS; null: for none. */
+  /**
+   * Queues a message once for each session of the subscriptions, at its highest granted QoS. `null` if no session
+   * queues it.
+   */
   enqueue(
     subscriptions: readonly {
       readonly clientId: string;
@@ -177,10 +180,10 @@ export class SessionStore {
       if (nl === true && clientId === publisherId) continue;
       const session = this.#ensure(clientId);
       const level = limit >= 2 && qos === 2 ? 2 : 1;
-      const before = granted.get(session);
-      const keepsFlag = (rap === true && retain === true) || before?.retain === true;
-      if (!before || before.qos < level || before.retain !== keepsFlag) {
-        granted.set(session, { qos: before?.qos === 2 ? 2 : level, retain: keepsFlag });
+      const grant = granted.get(session);
+      const keepsFlag = (rap === true && retain === true) || grant?.retain === true;
+      if (!grant || grant.qos < level || grant.retain !== keepsFlag) {
+        granted.set(session, { qos: grant?.qos === 2 ? 2 : level, retain: keepsFlag });
       }
     }
     return this.#queues.add(granted, message);
@@ -209,7 +212,7 @@ export class SessionStore {
   #index(session: Session, filter: string, record: SubscriptionRecord): void {
     if (!session.subscriptions.has(filter)) this.#weigh(session, filterWeight(filter));
     session.subscriptions.set(filter, record);
-    // QoS 0 subscriptions are restored with the session but never queued for.
+    // QoS 0 messages are not queued.
     if (record.qos > 0) {
       const { qos, rh, rap, nl } = record;
       this.#tree.add(filter, session.id, { clientId: session.id, topic: filter, qos, rh, rap, nl });

@@ -1,6 +1,6 @@
 import type { MessageProperties } from './message-properties.ts';
 
-/** Publishes of one connection and their payload bytes: those that came from the client, and those it was sent. */
+/** Number and payload bytes of the publishes that were received from a client, and sent to it. */
 export interface Traffic {
   readonly published: number;
   readonly publishedBytes: number;
@@ -8,7 +8,9 @@ export interface Traffic {
   readonly deliveredBytes: number;
 }
 
-/** What is told of a session while its client is away. Times are epoch milliseconds. */
+/**
+ * Data of the last connection of a session, for inspection while the client is offline. Times are epoch milliseconds.
+ */
 export interface SessionAbout {
   readonly username: string | null;
   readonly address: string;
@@ -19,19 +21,19 @@ export interface SessionAbout {
   readonly listener: { readonly port: number; readonly host: string };
   readonly lastConnect: number;
   readonly lastDisconnect: number | null;
-  /** Seconds that the session outlives its connection; null or missing (written by an earlier version): without end. */
+  /** Seconds that the session outlives its connection. `null`, or missing from an earlier version: it never expires. */
   readonly expirySeconds?: number | null;
-  /** Of the last connection; missing: the broker ended before it did, or it was an earlier version. */
+  /** Missing if the broker ended before the connection, or the record is from an earlier version. */
   readonly traffic?: Traffic;
 }
 
 export interface SubscriptionRecord {
   readonly qos: 0 | 1 | 2;
-  /** MQTT 5 subscription options, as the broker core hands them over. */
+  /** MQTT 5 subscription options with their names in aedes. */
   readonly [option: string]: unknown;
 }
 
-/** A payload, kept once for all the sessions that wait for it. */
+/** A queued message, stored once for all sessions that queue it. */
 export interface StoredMessage {
   readonly id: number;
   readonly topic: string;
@@ -39,31 +41,35 @@ export interface StoredMessage {
   readonly properties: MessageProperties | undefined;
   /** Bytes of topic, payload and properties. */
   readonly size: number;
-  /** How the broker core numbers what it delivers; 0 until it is delivered. */
+  /** The number of the delivery, see `DeliveryNumber`; 0 until the message is delivered. */
   brokerId: string | undefined;
   counter: number;
   references: number;
-  /** Until it is numbered: where it is queued. */
+  /** The queues of the message, until it is numbered. */
   queued: { readonly session: Session; readonly entry: QueueEntry }[];
 }
 
-/** A message in the queue of one session: queued, then sent (`packetId`), then for QoS 2 released, then gone. */
+/**
+ * A message in the queue of one session: queued, then sent (`packetId`), for QoS 2 then released, and at last removed.
+ */
 export interface QueueEntry {
-  /** The message's id: in the order in which they were queued. */
+  /** Id of the message, which gives the order of the queue. */
   readonly position: number;
   readonly message: StoredMessage;
   readonly qos: 1 | 2;
-  /** The message was published to be retained, and the subscription asked for that flag as it was published. */
+  /** Whether the RETAIN flag is sent: the message was retained, and the subscription has Retain As Published. */
   readonly retain: boolean;
-  /** Set once it was sent. */
+  /** Set when the message was sent. */
   packetId: number | undefined;
-  /** QoS 2: PUBREC came, PUBREL is what would be sent again. */
+  /** QoS 2: whether PUBREC was received. A new connection gets PUBREL then. */
   released: boolean;
-  /** It was sent on a connection that ended. */
+  /** Whether the message was sent on an earlier connection. */
   dup: boolean;
 }
 
-/** One client's persistent session in memory. Who changes it also writes the journal: `SessionStore` and `MessageQueues`. */
+/**
+ * The persistent session of one client in memory. `SessionStore` and `MessageQueues` change it and write the journal.
+ */
 export class Session {
   readonly id: string;
   readonly subscriptions = new Map<string, SubscriptionRecord>();
@@ -72,17 +78,17 @@ export class Session {
   readonly byCounter = new Map<number, QueueEntry>();
   about: SessionAbout | null = null;
   online = false;
-  /** It was there before it was opened for the connection that has it now, or had it last. */
+  /** Whether the session existed before its current or last connection. */
   isResumed = false;
-  /** The connection that it was last opened for in this run. */
+  /** The connection that has the session; `null` if the client is offline. */
   owner: object | null = null;
-  /** Of its subscriptions. */
+  /** Weight of its topic filters. */
   filterWeight = 0;
-  /** Of topic, payload and properties, as the limits count. */
+  /** Bytes of topics, payloads and properties, as counted by the limits. */
   queuedBytes = 0;
-  /** Of payload alone. */
+  /** Bytes of payloads. */
   payloadBytes = 0;
-  /** Those in the queue that were sent, and bytes of their payload. */
+  /** Number and payload bytes of queued messages that were sent. */
   sentMessages = 0;
   sentBytes = 0;
   dropped = 0;
@@ -94,12 +100,12 @@ export class Session {
   entryByPacketId(packetId: number): QueueEntry | undefined {
     const entry = this.byPacketId.get(packetId);
     if (entry) return entry;
-    // Packet ids wrap, so two entries may have had the same one and the map knows only the later.
+    // Packet ids are reused, so two entries may have the same id, and the map has only the later entry.
     for (const candidate of this.queue.values()) if (candidate.packetId === packetId) return candidate;
     return undefined;
   }
 
-  /** What an earlier connection sent is sent again as a duplicate [MQTT-3.3.1-1]. */
+  /** [MQTT-3.3.1-1] Sets DUP for messages that were sent on an earlier connection. */
   markDuplicates(): void {
     for (const entry of this.queue.values()) if (entry.packetId !== undefined) entry.dup = true;
   }

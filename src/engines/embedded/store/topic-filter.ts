@@ -2,13 +2,15 @@ const DOLLAR = 36;
 
 interface TreeNode<T> {
   readonly children: Map<string, TreeNode<T>>;
-  /** By client id. */
+  /** Values by client id. */
   readonly values: Map<string, T>;
 }
 
 const createNode = <T>(): TreeNode<T> => ({ children: new Map(), values: new Map() });
 
-/** Subscriptions by topic filter, one per client and filter; finds those that match a topic without trying the others. */
+/**
+ * An index of subscriptions by topic filter, one per client and filter. It finds the subscriptions that match a topic.
+ */
 export class SubscriptionTree<T> {
   readonly #root = createNode<T>();
   #size = 0;
@@ -55,7 +57,7 @@ export class SubscriptionTree<T> {
 }
 
 function collect<T>(node: TreeNode<T>, levels: readonly string[], depth: number, found: T[]): void {
-  // `#` stands for the parent level too, so it is looked for before the end is.
+  // `#` also matches the parent level, so it is checked before the end of the topic.
   const wildcards = depth > 0 || levels[0]?.charCodeAt(0) !== DOLLAR;
   if (wildcards) {
     const rest = node.children.get('#');
@@ -70,7 +72,7 @@ function collect<T>(node: TreeNode<T>, levels: readonly string[], depth: number,
     const any = node.children.get('+');
     if (any) collect(any, levels, depth + 1, found);
   }
-  // A published topic holds no wildcard, so `level` is never the key of one.
+  // A topic name has no wildcards, so `level` is never `+` or `#`.
   const child = node.children.get(level);
   if (child) collect(child, levels, depth + 1, found);
 }

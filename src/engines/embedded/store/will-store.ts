@@ -7,14 +7,14 @@ export interface WillPacket {
   qos: number;
   retain: boolean;
   properties?: MessageProperties | undefined;
-  /** How long it is put off after the connection ended (MQTT 5, no longer than the session lasts); 0 or missing: not at all. */
+  /** MQTT 5: Will Delay Interval, at most the Session Expiry Interval. Default: 0. */
   delaySeconds?: number;
-  /** The run of the broker that took it; none: an earlier one. */
+  /** The run of the broker in which the client connected; missing for an earlier run. */
   brokerId?: string;
   clientId?: string;
 }
 
-/** The will of a client whose connection ended. */
+/** The will of a client whose connection has ended. */
 export interface DelayedWill {
   readonly topic: string;
   readonly payload: Uint8Array | string;
@@ -26,8 +26,8 @@ export interface DelayedWill {
 }
 
 /**
- * The wills of connected clients and those that are put off, one of each for a client: in memory, and in the journal so that those
- * of a run that was killed are published.
+ * The wills of connected clients, and the delayed wills of disconnected clients; at most one of each per client. They
+ * are in memory and in the journal, so that they are published after a crash.
  */
 export class WillStore {
   readonly #journal: Journal;
@@ -88,7 +88,7 @@ export class WillStore {
     return this.#delayed;
   }
 
-  /** Takes the place of the will that the client had while it was connected. */
+  /** Replaces the will of the connected client by a delayed will. */
   delay(clientId: string, will: DelayedWill): void {
     this.remove(clientId);
     this.#delayed.set(clientId, will);

@@ -4,14 +4,15 @@ import type { LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts'
 import type { BrokerCore } from '../core/broker-core.ts';
 import { topicNameProblem } from '../topic-rules.ts';
 
-/** Publishes, and ends of publishes, within each other. */
+/** Maximum depth of nested publishes and their callbacks. */
 const MAX_DEPTH = 50;
 
 /**
- * What streams know of the broker whose thread they run in: its tap, and its own publishes. CONNECTED until it is closed.
+ * The session of streams that run in the thread of an embedded broker. It uses the tap and the publisher of the broker
+ * core. CONNECTED until it is closed.
  *
- * While paused, publishers of messages that match wait; what streams publish goes on. A publish is done when whatever other streams
- * need of it is done, too.
+ * While it is paused, publishers of matching messages wait; publishes of streams continue. A publish is done when all
+ * streams have processed it.
  */
 export class EmbeddedStreamSession implements StreamSession {
   readonly #core: Pick<BrokerCore, 'tap' | 'publisher'>;
@@ -59,7 +60,7 @@ export class EmbeddedStreamSession implements StreamSession {
     const live = { topic, payload: bytes, qos, retain: false, properties: undefined };
     this.#nested(() =>
       this.#core.publisher.send(null, live, (error) => {
-        // A journal that cannot be written ends the broker.
+        // If the journal cannot be written, the broker shuts down.
         this.#nested(() => done(error && closedError(error)));
       }),
     );
@@ -73,7 +74,7 @@ export class EmbeddedStreamSession implements StreamSession {
     this.#core.tap.resume();
   }
 
-  /** Nobody is held up any more. Safe to call twice. */
+  /** Releases all held messages. Safe to call twice. */
   close(): void {
     if (this.#isClosed) return;
     this.#status = { state: 'CLOSED', since: Date.now() };
@@ -82,7 +83,10 @@ export class EmbeddedStreamSession implements StreamSession {
     for (const listener of this.#listeners) listener(this.#status);
   }
 
-  /** One stream feeds the next one from within its publish, thousands in a row maybe: more than the stack holds go on in a later turn. */
+  /**
+   * A publish of one stream may trigger thousands of others. Beyond `MAX_DEPTH` they continue in the next iteration of
+   * the event loop.
+   */
   #nested(work: () => void): void {
     if (this.#depth >= MAX_DEPTH) {
       setImmediate(() => this.#nested(work));

@@ -11,9 +11,9 @@ import { EmbeddedStreamSession } from './embedded-stream-session.ts';
 import { JournalStreamDefinitions } from './journal-stream-definitions.ts';
 
 export interface EmbeddedStreamsOptions {
-  /** Of the broker; stored messages are in its folder `streams`. */
+  /** Folder of the broker. Stored messages are in its subfolder `streams`. */
   readonly folder: string;
-  /** Bound on what stored messages take on disk. */
+  /** Limit of stored messages on disk. */
   readonly maxBytes: number;
   readonly journal: Journal;
   readonly core: BrokerCore;
@@ -22,11 +22,11 @@ export interface EmbeddedStreamsOptions {
 }
 
 export interface EmbeddedStreams {
-  /** Once nobody publishes any more. What was stored is on disk when it resolves. */
+  /** Call it when no client is connected. Resolves when all stored messages are on disk. */
   close(): Promise<void>;
 }
 
-/** Registers `stream-processing`. When it resolves, all streams that are kept run: nothing that is published now passes them by. */
+/** Registers `stream-processing`. Resolves when all defined streams run. */
 export async function startStreams(options: EmbeddedStreamsOptions): Promise<EmbeddedStreams> {
   const { folder, maxBytes, journal, core, control, onProblem } = options;
   const store = openSegmentStore({

@@ -11,38 +11,38 @@ export interface EmbeddedRecordingOptions
   extends Pick<SubscribedFiltersOptions, 'registry' | 'sessions' | 'ownClientIds'> {
   readonly core: SubscribedFiltersOptions['core'] & { readonly tap: Pick<PublishTap, 'watcher'> };
   readonly retained: Pick<RetainedStore, 'all'>;
-  /** Of all that is recorded. */
+  /** Limit of recorded topics in memory. */
   readonly maxBytes: number;
-  /** What is recorded is not true any more: a bug. */
+  /** Called when a bug has made the recording incorrect. */
   readonly onFault: (error: unknown) => void;
 }
 
 /** Milliseconds that messages of the broker wait at most for a part of what takes long. */
 const SLICE_MS = 2;
-/** Between two looks for room for filters that somebody has and that were left out (ms). */
-const OFFER_MS = 5_000;
+/** Milliseconds between two attempts to record filters that were left out by a limit. */
+const RETRY_MS = 5_000;
 
 /**
- * What is recorded of an embedded broker from when this is made until it is closed: its publishes, as they are taken in, and the
- * subscriptions of all its clients and sessions. Retained messages, and subscriptions that are there already, are recorded as if they
- * came now. A filter stays as long as somebody has it.
+ * Records the accepted publishes of an embedded broker, and the subscriptions of all its clients and sessions, until it
+ * is closed. Existing retained messages and subscriptions are recorded as if they were new. A filter stays as long as a
+ * client or session is subscribed to it.
  */
 export class EmbeddedRecording {
   readonly #options: EmbeddedRecordingOptions;
   readonly #recording: TopicRecording;
-  readonly #held: SubscribedFilters;
-  readonly #offers: NodeJS.Timeout;
+  readonly #filters: SubscribedFilters;
+  readonly #retries: NodeJS.Timeout;
   #isComplete = false;
   #isClosed = false;
-  /** Resolves when what was there before is recorded. Never rejects. */
+  /** Resolves when the existing topics and subscriptions are recorded. Never rejects. */
   readonly completed: Promise<void>;
 
   constructor(options: EmbeddedRecordingOptions, settings: TopicSettings) {
     this.#options = options;
     const { core, registry, sessions, ownClientIds, maxBytes } = options;
-    const recording = new TopicRecording({ settings, maxBytes, isHeld: (filter) => this.#held.has(filter) });
+    const recording = new TopicRecording({ settings, maxBytes, isHeld: (filter) => this.#filters.has(filter) });
     this.#recording = recording;
-    this.#held = new SubscribedFilters({
+    this.#filters = new SubscribedFilters({
       core,
       registry,
       sessions,
@@ -54,17 +54,17 @@ export class EmbeddedRecording {
     this.completed = this.#runInSlices(this.#recordExisting()).then(() => {
       this.#isComplete = true;
     });
-    this.#offers = setInterval(() => {
-      if (recording.status.subscribed.isTruncated) void this.#runInSlices(this.#offer());
-    }, OFFER_MS).unref();
+    this.#retries = setInterval(() => {
+      if (recording.status.subscribed.isTruncated) void this.#runInSlices(this.#recordMissing());
+    }, RETRY_MS).unref();
   }
 
-  /** Holds from now on. Resolves when what they leave out is gone, and what they had left out is there. */
+  /** Resolves when topics that the settings exclude are deleted, and existing topics that they include are recorded. */
   async apply(settings: TopicSettings): Promise<void> {
-    const before = new RecordedTopics(this.#recording.settings);
+    const previous = new RecordedTopics(this.#recording.settings);
     await this.#recording.apply(settings);
-    await this.#runInSlices(this.#offer());
-    await this.#runInSlices(this.#recordRetained((topic) => !before.has(topic)));
+    await this.#runInSlices(this.#recordMissing());
+    await this.#runInSlices(this.#recordRetained((topic) => !previous.has(topic)));
   }
 
   ask<Type extends RecordingQuestion>(
@@ -87,24 +87,24 @@ export class EmbeddedRecording {
 
   close(): void {
     this.#isClosed = true;
-    clearInterval(this.#offers);
+    clearInterval(this.#retries);
     this.#options.core.tap.watcher = null;
-    this.#held.close();
+    this.#filters.close();
     this.#recording.close();
   }
 
   #take({ topic, payload, qos, retain }: Published): void {
     const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
-    // An empty one clears what was kept.
+    // An empty payload deletes the retained message.
     this.#recording.record(topic, bytes, qos, retain && bytes.length > 0);
   }
 
   *#recordExisting(): SlicedTask<void> {
     yield* this.#recordRetained(() => true);
-    yield* this.#held.look();
+    yield* this.#filters.scan();
   }
 
-  /** Those that nobody has published meanwhile. */
+  /** Records retained messages that were not published meanwhile. */
   *#recordRetained(isWanted: (topic: string) => boolean): SlicedTask<void> {
     for (const packet of this.#options.retained.all()) {
       if (this.#isClosed) return;
@@ -113,10 +113,10 @@ export class EmbeddedRecording {
     }
   }
 
-  /** Filters that are held and were left out by a limit, or by filters before, as long as there is room. */
-  *#offer(): SlicedTask<void> {
+  /** Records filters that were left out by a limit or by earlier settings, as long as there is room. */
+  *#recordMissing(): SlicedTask<void> {
     const recorded = new RecordedTopics(this.#recording.settings);
-    for (const [filter, qos] of this.#held.all()) {
+    for (const [filter, qos] of this.#filters.all()) {
       if (this.#isClosed) return;
       const isMissing = recorded.hasSubscription(filter) && !this.#recording.hasSubscription(filter);
       if (isMissing && !this.#recording.subscribed(filter, qos)) return;
@@ -128,7 +128,7 @@ export class EmbeddedRecording {
     await runInSlices(steps, SLICE_MS).catch(this.#options.onFault);
   }
 
-  /** Whatever fails here must not reach the message or the subscription that is under way. */
+  /** A failed recording must not affect the message or the subscription that is being handled. */
   #safely(step: () => void): void {
     try {
       step();

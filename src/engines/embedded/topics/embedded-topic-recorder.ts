@@ -10,14 +10,14 @@ export interface EmbeddedTopicRecorderOptions extends Omit<EmbeddedRecordingOpti
   readonly onProblem: (problem: string, error: unknown) => void;
 }
 
-/** The first answer waits for what is there already to be recorded, so long at most. */
+/** Maximum time that the first query waits until the existing topics are recorded. */
 const COMPLETE_MS = 2_000;
 
 /**
- * Records the topics of the broker whose thread it runs in, while somebody asks. While nothing is recorded, a message of the broker pays
- * for a look at one field.
+ * Records the topics of the broker in whose thread it runs, until there were no queries for a while. Without a
+ * recording, a message of the broker costs the check of one field.
  *
- * Errors of `ask` beside those of TopicRecording: BROKER_UNREACHABLE once it is closed.
+ * Errors of `ask`: those of TopicRecording, and BROKER_UNREACHABLE after `close`.
  */
 export class EmbeddedTopicRecorder implements TopicRecorder {
   readonly #options: EmbeddedTopicRecorderOptions;
@@ -33,12 +33,12 @@ export class EmbeddedTopicRecorder implements TopicRecorder {
   async apply(settings: TopicSettings): Promise<void> {
     this.#assertOpen();
     this.#settings = settings;
-    const before = this.#recording;
-    const recording = settings.isAlwaysOn ? this.#begin() : before;
+    const running = this.#recording;
+    const recording = settings.isAlwaysOn ? this.#start() : running;
     if (recording === null) return;
-    this.#rest();
-    // One that has just begun has them.
-    if (recording === before) await recording.apply(settings);
+    this.#restartIdleTimer();
+    // A new recording already has the settings.
+    if (recording === running) await recording.apply(settings);
   }
 
   async ask<Type extends keyof TopicQuestions>(
@@ -46,8 +46,8 @@ export class EmbeddedTopicRecorder implements TopicRecorder {
     question: TopicQuestions[Type]['question'],
   ): Promise<TopicQuestions[Type]['answer']> {
     this.#assertOpen();
-    const recording = this.#begin();
-    this.#rest();
+    const recording = this.#start();
+    this.#restartIdleTimer();
     if (recording.status.state === 'STARTING') {
       await Promise.race([recording.completed, delay(COMPLETE_MS, undefined, { ref: false })]);
     }
@@ -61,18 +61,17 @@ export class EmbeddedTopicRecorder implements TopicRecorder {
     this.#stop();
   }
 
-  #begin(): EmbeddedRecording {
+  #start(): EmbeddedRecording {
     const onFault = (error: unknown) => {
       this.#options.onProblem('topics could not be recorded', error);
-      // The next question begins anew.
+      // The next query starts a new recording.
       this.#stop();
     };
     this.#recording ??= new EmbeddedRecording({ ...this.#options, onFault }, this.#settings);
     return this.#recording;
   }
 
-  /** Nobody may ask any more, from now on. */
-  #rest(): void {
+  #restartIdleTimer(): void {
     if (this.#idle) clearTimeout(this.#idle);
     this.#idle = this.#settings.isAlwaysOn ? null : setTimeout(() => this.#stop(), idleMs(this.#settings)).unref();
   }

@@ -12,11 +12,11 @@ export interface EmbeddedTopicsOptions {
   readonly registry: ClientRegistry;
   readonly store: BrokerStore;
   readonly control: ControlServer;
-  /** Clients that begin with it are nobody: this service itself. */
+  /** Prefix of the client ids of the service itself, which are ignored. */
   readonly ownClientIds: string;
-  /** Bound on what recorded topics take in memory. */
+  /** Limit of recorded topics in memory. */
   readonly maxBytes: number;
-  /** `payloadsChanged` is called when it may return another value. */
+  /** Whether payloads are stored. Call `payloadsChanged` after a change. */
   readonly arePayloadsStored: () => boolean;
   readonly onProblem: (problem: string, error: unknown) => void;
 }
@@ -26,7 +26,7 @@ export interface EmbeddedTopics {
   close(): Promise<void>;
 }
 
-/** Registers `cedalo/topictree`. Where its settings have it always on, it records when this resolves. */
+/** Registers `cedalo/topictree`. If recording is always on, it has started when this function resolves. */
 export async function startTopics(options: EmbeddedTopicsOptions): Promise<EmbeddedTopics> {
   const { core, registry, store, control, ownClientIds, maxBytes, arePayloadsStored, onProblem } = options;
   const { sessions, retained } = store;

@@ -6,10 +6,13 @@ import {
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { Journal } from '../store/journal.ts';
 
-/** In table `setting`. */
+/** Name of the row in table `setting`. */
 const NAME = 'topic-tree';
 
-/** How an embedded broker records its topics: in its journal, where nobody else writes. */
+/**
+ * Stores the topic settings of an embedded broker in its journal. There are no other writers, so `onChange` never
+ * fires.
+ */
 export class JournalTopicSettings implements TopicSettingsStore {
   readonly #journal: Journal;
   #settings: TopicSettings;
@@ -17,7 +20,7 @@ export class JournalTopicSettings implements TopicSettingsStore {
   constructor(journal: Journal) {
     this.#journal = journal;
     const [row] = journal.rows<{ value: string }>('SELECT value FROM setting WHERE name = ?', NAME);
-    // Written by this class, maybe before a field was added.
+    // Written by this class, possibly by an earlier version without some fields.
     this.#settings = { ...DEFAULT_TOPIC_SETTINGS, ...(row && (JSON.parse(row.value) as Partial<TopicSettings>)) };
   }
 

@@ -10,27 +10,28 @@ export interface SubscribedFiltersOptions {
   readonly core: Pick<BrokerCore, 'transientSubscriptionListener'>;
   readonly registry: Pick<ClientRegistry, 'open'>;
   readonly sessions: SessionStore;
-  /** Clients that begin with it are nobody: this service itself. */
+  /** Prefix of the client ids of the service itself, which are ignored. */
   readonly ownClientIds: string;
-  /** Somebody subscribed, or was found to have it. */
+  /** Called when a client has subscribed, or an existing subscription was found. */
   readonly onUse: (filter: string, qos: 0 | 1 | 2) => void;
-  /** The last one who had it has it no more. */
+  /** Called when the last subscriber has unsubscribed. */
   readonly onRelease: (filter: string) => void;
 }
 
 /**
- * The topic filters that somebody has: sessions, connected or not, and clients whose session ends with the connection. Counted from when
- * it is made until it is closed, at nobody's cost before.
+ * The topic filters of all persistent sessions and of clients with a clean session, with their number of subscribers.
+ * They are counted from the construction until `close`.
  *
- * Holders are looked at one by one, all of a holder's filters in one piece, by `look` or when something becomes of their subscriptions;
- * so what happens before `look` is done counts once, too.
+ * `scan` counts the existing subscriptions. A change of subscriptions counts all filters of the subscriber immediately,
+ * so that each subscription counts once, also during the scan.
  */
 export class SubscribedFilters {
   readonly #options: SubscribedFiltersOptions;
-  /** How many have it, times four, and the QoS that was asked for last. */
-  readonly #held = new Map<string, number>();
-  readonly #brief = new Map<Client, Set<string>>();
-  /** Null: all were. */
+  /** For each filter the number of subscribers times 4, plus the last requested QoS. */
+  readonly #uses = new Map<string, number>();
+  /** Filters of clients with a clean session. */
+  readonly #clients = new Map<Client, Set<string>>();
+  /** Sessions that were counted. `null` if all were. */
   #sessionsSeen: Set<Session> | null = new Set();
   #isClosed = false;
 
@@ -54,7 +55,7 @@ export class SubscribedFilters {
     options.core.transientSubscriptionListener = {
       subscribed: (client, subscriptions) => {
         if (this.#isOwn(client.id)) return;
-        const filters = this.#brief.get(client);
+        const filters = this.#clients.get(client);
         if (!filters) this.#seeClient(client);
         else {
           for (const { topic, qos } of subscriptions) {
@@ -64,21 +65,21 @@ export class SubscribedFilters {
         }
       },
       unsubscribed: (client, filter) => {
-        const filters = this.#brief.get(client);
+        const filters = this.#clients.get(client);
         if (!filters?.delete(filter)) return;
-        if (filters.size === 0) this.#brief.delete(client);
+        if (filters.size === 0) this.#clients.delete(client);
         this.#release(filter);
       },
     };
   }
 
-  /** Whom it began with. Ends when this is closed. */
-  *look(): SlicedTask<void> {
+  /** Counts the existing subscriptions. Ends after `close`. */
+  *scan(): SlicedTask<void> {
     const { registry, sessions } = this.#options;
     for (const { client, identity } of registry.open) {
       if (this.#isClosed) return;
       if (!client || !identity || !client.clean || client.closed || this.#isOwn(client.id)) continue;
-      if (!this.#brief.has(client)) this.#seeClient(client);
+      if (!this.#clients.has(client)) this.#seeClient(client);
       yield;
     }
     for (const session of sessions.all()) {
@@ -90,12 +91,12 @@ export class SubscribedFilters {
   }
 
   has(filter: string): boolean {
-    return this.#held.has(filter);
+    return this.#uses.has(filter);
   }
 
-  /** With the QoS that was asked for last. They may change meanwhile. */
+  /** All filters with the last requested QoS. Changes during the iteration are included. */
   *all(): Generator<[filter: string, qos: 0 | 1 | 2]> {
-    for (const [filter, held] of this.#held) yield [filter, qosOf(held)];
+    for (const [filter, use] of this.#uses) yield [filter, qosOf(use)];
   }
 
   close(): void {
@@ -103,8 +104,8 @@ export class SubscribedFilters {
     this.#isClosed = true;
     sessions.subscriptionListener = null;
     core.transientSubscriptionListener = null;
-    this.#held.clear();
-    this.#brief.clear();
+    this.#uses.clear();
+    this.#clients.clear();
   }
 
   #isOwn(clientId: string): boolean {
@@ -123,29 +124,29 @@ export class SubscribedFilters {
   #seeClient(client: Client): void {
     const subscriptions = subscriptionsOf(client);
     const filters = Object.keys(subscriptions);
-    if (filters.length > 0) this.#brief.set(client, new Set(filters));
+    if (filters.length > 0) this.#clients.set(client, new Set(filters));
     for (const filter of filters) this.#use(filter, subscriptions[filter]?.qos ?? 0, true);
   }
 
   #use(filter: string, qos: 0 | 1 | 2, isNew: boolean): void {
-    const count = countOf(this.#held.get(filter) ?? 0);
-    this.#held.set(filter, (isNew ? count + 1 : count) * 4 + qos);
+    const count = countOf(this.#uses.get(filter) ?? 0);
+    this.#uses.set(filter, (isNew ? count + 1 : count) * 4 + qos);
     this.#options.onUse(filter, qos);
   }
 
   #release(filter: string): void {
-    const held = this.#held.get(filter);
-    if (held === undefined) return;
-    if (countOf(held) > 1) {
-      this.#held.set(filter, held - 4);
+    const use = this.#uses.get(filter);
+    if (use === undefined) return;
+    if (countOf(use) > 1) {
+      this.#uses.set(filter, use - 4);
       return;
     }
-    this.#held.delete(filter);
+    this.#uses.delete(filter);
     this.#options.onRelease(filter);
   }
 }
 
-const countOf = (held: number): number => held >>> 2;
+const countOf = (use: number): number => use >>> 2;
 
-// What `#use` put there.
-const qosOf = (held: number) => (held & 3) as 0 | 1 | 2;
+// `#use` stores a valid QoS.
+const qosOf = (use: number) => (use & 3) as 0 | 1 | 2;

@@ -114,8 +114,8 @@ test('whatever clients do while it looks, the filters that are held are those th
     onRelease: (filter) => void released.push(filter),
   });
   // As slowly as clients are quick, so that they are between those that were looked at and the others.
-  const looks = held.look();
-  const unfinished = held.look();
+  const looks = held.scan();
+  const unfinished = held.scan();
   for (let count = 0; count < 60; count += 1) {
     await step();
     looks.next();
