@@ -79,7 +79,7 @@ describe('on one broker', () => {
     expect(await run('listCertificates')).toEqual(before);
   });
 
-  test('an authority has to be one, and comes without its key; nothing of a key is told', async () => {
+  test('an authority must be a CA certificate without a key, and refusals do not reveal the key', async () => {
     const { run, insertCa } = await commands();
     expect(await insertCa(MUTUAL, SERVER)).toMatch(/^error: The private key .*the certificate is not an authority/);
     const fields = { listener_id: MUTUAL, file_name: 'ca.pem', ca_cert_pem: CA.leaf + CA.key };
@@ -88,7 +88,7 @@ describe('on one broker', () => {
     expect(await insertCa(MUTUAL, CA)).toEqual(SUCCESS);
   });
 
-  test('what each listener has is listed, without keys', async () => {
+  test('the certificates of each listener are listed without keys', async () => {
     const { setServer, run, insertCa } = await commands();
     const other = createAuthority();
     await setServer(WSS, other.issue(), 'first.pem');
@@ -109,7 +109,7 @@ describe('on one broker', () => {
   });
 });
 
-test('a confirmed certificate is there after kill -9; of one that was not confirmed certificate and key are, or neither', async () => {
+test('a confirmed certificate survives kill -9; of an unconfirmed one both certificate and key are stored, or neither', async () => {
   const folder = temporaryFolder();
   const renewals = [CA.issue(), CA.issue({ key: 'rsa-2048' }), CA.issue({ key: 'ed25519' })];
   const more = [{ ...TLS_LISTENERS[1], number: MQTTS }] as typeof TLS_LISTENERS;

@@ -94,7 +94,7 @@ test.each(VERSIONS)(
   },
 );
 
-test('a client over WebSocket, and one that just left for good, are answered for', async () => {
+test('commands work for a client over WebSocket, and for one that has just disconnected with a clean session', async () => {
   const { mqttPort, wsPort } = shared();
   const admin = await connect(mqttPort);
   const web = await connect(wsPort, { clientId: 'web', ws: true });
@@ -181,7 +181,7 @@ test.each(VERSIONS)('retained messages are sent as send_retain says (MQTT %i)', 
   expect(await arrived()).toEqual(['kept, retained']);
 });
 
-test.each(VERSIONS)('own messages and the retain flag are told as the options say (MQTT %i)', async (version) => {
+test.each(VERSIONS)('own messages and the retain flag are sent according to the options (MQTT %i)', async (version) => {
   const { mqttPort } = shared();
   const admin = await connect(mqttPort);
   const id = `options-${version}`;
@@ -209,7 +209,7 @@ test.each(VERSIONS)('own messages and the retain flag are told as the options sa
   ]);
 });
 
-test('a client that is away gets subscriptions, retained messages of QoS 1 and 2, and loses them', async () => {
+test('an offline client gets and loses subscriptions, with retained messages of QoS 1 and 2', async () => {
   const { mqttPort } = shared();
   const admin = await connect(mqttPort);
   for (const qos of [0, 1, 2] as const) await retainedOf(admin, `away/kept/${qos}`, `kept ${qos}`, qos);
@@ -247,7 +247,7 @@ test('a client that is away gets subscriptions, retained messages of QoS 1 and 2
   ]);
 });
 
-test('what the client itself may not have is refused, connected or not, and who may send commands is decided by roles', async () => {
+test('forbidden subscriptions are refused for connected and offline clients, and roles decide who may send commands', async () => {
   const { mqttPort } = shared();
   const admin = await connect(mqttPort);
   await clearAccess(admin);
@@ -292,7 +292,7 @@ test('what the client itself may not have is refused, connected or not, and who 
   expect(await inspect(admin, 'guarded')).toMatchObject({ subscriptions: [] });
 });
 
-test('a session has at most as many filters as it may, by whichever way they come, and they are there after a return', async () => {
+test('the limit of filters applies to all ways to subscribe, and the filters are restored with the session', async () => {
   const { mqttPort } = shared();
   const admin = await connect(mqttPort);
   const { client } = await device(mqttPort, 'full', persistent(4));
@@ -361,7 +361,7 @@ test('commands of one request run in order, and a refused one does not stop the 
   expect(await inspect(admin, 'ordered')).toMatchObject({ subscriptions: ['c'] });
 });
 
-test('what was answered survives kill -9, for a client that is connected and for one that is away', async () => {
+test('confirmed changes survive kill -9, for connected and offline clients', async () => {
   const folder = temporaryFolder();
   let broker = await startBrokerProcess(folder);
   let admin = await connect(broker.port);
@@ -396,7 +396,7 @@ test('what was answered survives kill -9, for a client that is connected and for
   }
 });
 
-test('no payload ends the broker, and what is refused leaves nothing behind', async () => {
+test('no payload ends the broker, and refused commands leave nothing behind', async () => {
   const failures: string[] = [];
   const { mqttPort } = await startTestBroker({ onState: (state) => void (state === 'FAILED' && failures.push(state)) });
   const admin = await connect(mqttPort, { clientId: 'admin-1' });

@@ -2,7 +2,7 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { Connection } from '../../../src/engines/embedded/core/connection.ts';
 
-test('who waits for the end of a connection and gives up leaves nothing behind', async () => {
+test('a removed listener for the end of a connection leaves nothing behind', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));

@@ -5,7 +5,7 @@ import { collect, connect, control, startTestBroker } from './embedded.ts';
 
 const API = 'cedalo/inspect';
 
-test('a batch is answered in one message, in order, each with its correlation data; a refusal stops nothing', async () => {
+test('a batch gets one response message in order, with correlation data; a refused command does not stop the next', async () => {
   const { mqttPort } = await startTestBroker();
   const client = await connect(mqttPort, { clientId: 'admin-1' });
   const responses = await control(client, API, {
@@ -48,13 +48,13 @@ test.each([
       { command: 'getClient', error: 'Invalid correlationData data type.' },
     ],
   ],
-])('the payload %s is answered as Mosquitto answers it', async (payload, responses) => {
+])('the payload %s gets the same response as from Mosquitto', async (payload, responses) => {
   const { mqttPort } = await startTestBroker();
   const client = await connect(mqttPort);
   expect(await control(client, API, payload)).toEqual(responses);
 });
 
-test('a topic without an API is answered to the requester alone', async () => {
+test('a request to a topic without an API is answered to the requester only', async () => {
   const { mqttPort } = await startTestBroker();
   const asking = await connect(mqttPort);
   const other = await connect(mqttPort);
@@ -73,7 +73,7 @@ test('a topic without an API is answered to the requester alone', async () => {
   expect(heard.messages.filter(({ topic }) => topic.includes('no/such'))).toEqual([]);
 });
 
-test('requests go to nobody, are not retained, and # does not match $CONTROL', async () => {
+test('requests are not delivered or retained, and # does not match $CONTROL', async () => {
   const { mqttPort } = await startTestBroker();
   const everything = await connect(mqttPort);
   const { messages, until } = collect(everything);
@@ -90,7 +90,7 @@ test('requests go to nobody, are not retained, and # does not match $CONTROL', a
   expect(control1.messages.filter(({ topic }) => !topic.endsWith('/response'))).toEqual([]);
 });
 
-test('licence, listeners, plugins and the administrator are told', async () => {
+test('licence, listeners, plugins and the administrator are reported', async () => {
   const { mqttPort, wsPort } = await startTestBroker();
   const client = await connect(mqttPort);
   const one = async (api: string, command: object) => (await control(client, api, { commands: [command] }))[0]?.data;
@@ -137,7 +137,7 @@ test('licence, listeners, plugins and the administrator are told', async () => {
   });
 });
 
-test('no payload on any $CONTROL topic ends the broker or goes unanswered', async () => {
+test('no payload on any $CONTROL topic ends the broker or has no response', async () => {
   const failures: string[] = [];
   const { mqttPort } = await startTestBroker({
     onState: (state) => void (state === 'FAILED' && failures.push(state)),

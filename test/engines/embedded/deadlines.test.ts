@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { Deadlines } from '../../../src/engines/embedded/core/deadlines.ts';
 
-test('what is due is handled one after the other, without what was deleted meanwhile', async () => {
+test('due deadlines are handled one after the other, without those that were deleted meanwhile', async () => {
   const events: string[] = [];
   const ends: (() => void)[] = [];
   const deadlines = new Deadlines((name) => {

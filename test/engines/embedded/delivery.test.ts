@@ -4,7 +4,7 @@ import { parser as createParser, generate, type Packet } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
 import { ADMINISTRATOR, collect, connect, startTestBroker } from './embedded.ts';
 
-test('while the queue of a client is sent, what it gets at QoS 0 passes by, and the rest waits for its turn', async () => {
+test('while the queue of a client is sent, QoS 0 messages overtake it, and other messages wait behind it', async () => {
   const { mqttPort } = await startTestBroker();
   const session = { clientId: 'away', clean: false } as const;
   const away = await connect(mqttPort, session);

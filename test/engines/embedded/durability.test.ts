@@ -162,7 +162,7 @@ test('a will is published at the next start when the broker was killed', async (
   expect(message?.text).toBe('gone');
 });
 
-test('a broker that fails says so, and starts anew on the same port with what was on disk', async () => {
+test('a broker that fails reports it, and restarts on the same port with the data on disk', async () => {
   const states: string[] = [];
   let running = () => {};
   const restarted = new Promise<void>((resolve) => {
@@ -195,7 +195,7 @@ test('a broker that fails says so, and starts anew on the same port with what wa
   expect((await until((seen) => seen.length > 0))[0]?.text).toBe('kept');
 });
 
-test('a journal that cannot be written acknowledges nothing, says why, and is tried again', async () => {
+test('if the journal cannot be written, nothing is acknowledged, the reason is reported, and the broker retries', async () => {
   const folder = temporaryFolder();
   const before = await startTestBroker({ folder });
   const keeper = await connectTo(`mqtt://127.0.0.1:${before.mqttPort}`);

@@ -255,7 +255,7 @@ test.each(REFUSALS.map((row) => [row[0].command, row] as const))(
   },
 );
 
-test('objects are answered with what they have, under the names of Mosquitto', async () => {
+test('objects are returned with their fields and the names of Mosquitto', async () => {
   const { mqttPort } = await startTestBroker();
   const client = await connect(mqttPort);
   const acls = [
@@ -342,7 +342,7 @@ test('objects are answered with what they have, under the names of Mosquitto', a
   expect(details).toEqual({ clientCount: 2, groupCount: 2, roleCount: 3, changeIndex: 6 });
 });
 
-test('modify commands take an empty text for one, an empty list for none, and no text for nothing said', async () => {
+test('modify commands set an empty text, clear with an empty list, and ignore other types', async () => {
   const client = await startWithEverything();
   await dynsecDone(
     client,
@@ -377,7 +377,7 @@ test("a role that is deleted leaves everybody who held it, and one of the same n
   expect(group).toMatchObject({ group: { roles: [] } });
 });
 
-test('commands and fields are known in any case; answers have the names of Mosquitto; reading does not count as a change', async () => {
+test('commands and fields are case-insensitive; responses use the names of Mosquitto; reads do not count as changes', async () => {
   const client = await startWithEverything();
   const count = async () => (await dynsecDone(client, { command: 'getDetails' }))[0];
   const before = await count();
@@ -405,7 +405,7 @@ test('commands and fields are known in any case; answers have the names of Mosqu
   expect(await count()).toEqual(before);
 });
 
-test('what is no UTF-8 in a payload is refused in the field it is in', async () => {
+test('invalid UTF-8 in a payload is refused with the name of its field', async () => {
   const { mqttPort } = await startTestBroker();
   const client = await connect(mqttPort);
   const text = '{"commands":[{"command":"createClient","username":"a#"},{"command":"createRole","rolename":"ok"}]}';
@@ -419,7 +419,7 @@ test('what is no UTF-8 in a payload is refused in the field it is in', async () 
   });
 });
 
-test('a client is told with the addresses of those who are connected as it', async () => {
+test('a client is returned with the addresses of its connections', async () => {
   const { mqttPort } = await startTestBroker();
   const client = await connect(mqttPort);
   await connect(mqttPort);

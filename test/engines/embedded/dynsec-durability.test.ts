@@ -22,7 +22,7 @@ function batch(name: string): Command[] {
   ];
 }
 
-test('kill -9 in the middle of batches: what was answered is there, and of no batch only a part', async () => {
+test('kill -9 during batches: confirmed changes are on disk, and no batch is applied in part', async () => {
   const folder = temporaryFolder();
   const answered: string[] = [];
   const sent: string[] = [];
@@ -66,7 +66,7 @@ test('kill -9 in the middle of batches: what was answered is there, and of no ba
   await connect(broker.port, { username: `${last}-0`, password: last });
 });
 
-test('everything is the same after a restart, the administrator among it', async () => {
+test('a restart changes nothing, including the administrator', async () => {
   const folder = temporaryFolder();
   const everything = async (port: number) =>
     dynsecDone(
@@ -101,7 +101,7 @@ test('everything is the same after a restart, the administrator among it', async
   expect(await everything(second.mqttPort)).toEqual(before);
 });
 
-test('the account of a folder from before becomes a client with its password', async () => {
+test('the account of an older folder becomes a client with its password', async () => {
   const folder = temporaryFolder();
   const before = await startTestBroker({ folder });
   await before.close();

@@ -52,7 +52,7 @@ async function subscribed(client: MqttClient, filters: readonly string[]): Promi
   return granted;
 }
 
-test('a client is let in with its password, if it is enabled, and by the client id that it is bound to', async () => {
+test('a client is admitted with its password, if it is enabled, and with its client id', async () => {
   const { port, admin } = await start(
     { command: 'createClient', username: 'dev', password: 'x' },
     { command: 'createClient', username: 'bound', password: 'x', clientid: 'id' },
@@ -81,7 +81,7 @@ test('a client is let in with its password, if it is enabled, and by the client 
   expect(await as('bare', 'set')).toBe(0);
 });
 
-test('without user name a client is let in where an anonymous group is set, and has what that group has', async () => {
+test('a client without a user name is admitted if there is an anonymous group, and has its permissions', async () => {
   const { port, admin } = await start(
     role('public', ['publishClientSend', 'public/#', true], ['subscribePattern', 'public/#', true]),
     { command: 'createGroup', groupname: 'everybody', roles: [{ rolename: 'public' }] },
@@ -93,7 +93,7 @@ test('without user name a client is let in where an anonymous group is set, and 
   expect(await subscribed(client, ['public/#', 'private/#'])).toEqual(['public/#']);
 });
 
-test('what may be sent is decided by the first rule that matches: by priority, then as they were added', async () => {
+test('the first matching rule decides about a publish: by priority, then in the order of creation', async () => {
   const { port, admin } = await start(
     role(
       'sender',
@@ -134,7 +134,7 @@ test('what may be sent is decided by the first rule that matches: by priority, t
   ]);
 });
 
-test('a role of its own goes before those of its groups, each by priority', async () => {
+test('the roles of a client precede those of its groups, each by priority', async () => {
   const allow = (name: string, topic: string, is: boolean) => role(name, ['publishClientSend', topic, is]);
   const { port, admin } = await start(
     allow('low', 'a', true),
@@ -163,7 +163,7 @@ test('a role of its own goes before those of its groups, each by priority', asyn
   expect(await published(await device(port, 'dev'), admin, ['a', 'b', 'c'])).toEqual(['b', 'c']);
 });
 
-test('what may be subscribed to is a literal rule of the role, then its patterns; the wildcard flag denies before both', async () => {
+test('subscriptions are decided by a literal rule of the role, then by its patterns; the wildcard flag denies before both', async () => {
   const { port, admin } = await start(
     role(
       'reader',
@@ -226,7 +226,7 @@ test.each([true, false])(
   },
 );
 
-test('where no rule matches the default decides, at once when it changes, and never on $CONTROL', async () => {
+test('without a matching rule the default decides, immediately after a change, and never for $CONTROL', async () => {
   const { port, admin } = await start({ command: 'createClient', username: 'dev', password: 'x' });
   const client = await device(port, 'dev');
   expect(await published(client, admin, ['a'])).toEqual([]);
@@ -249,7 +249,7 @@ test('where no rule matches the default decides, at once when it changes, and ne
   expect(await published(client, admin, ['c'])).toEqual([]);
 });
 
-test('a client that is granted $CONTROL administers, and is answered only if it may receive', async () => {
+test('a client with access to $CONTROL may administer, and gets responses only if it may receive them', async () => {
   const { port } = await start(
     role(
       'dynsec',
@@ -263,7 +263,7 @@ test('a client that is granted $CONTROL administers, and is answered only if it 
   expect(await dynsecDone(ops, { command: 'listRoles' })).toEqual([{ totalCount: 2, roles: ['admin', 'dynsec'] }]);
 });
 
-test('a role is in force for who holds it by its group from the moment it is answered', async () => {
+test('a role of a group applies to its members as soon as the response is sent', async () => {
   const { port, admin } = await start(
     role('sender'),
     { command: 'createGroup', groupname: 'g', roles: [{ rolename: 'sender' }] },
@@ -278,7 +278,7 @@ test('a role is in force for who holds it by its group from the moment it is ans
 });
 
 // Mosquitto asks again since 2.0.12; before, a session kept what it once had.
-test('a session that returns has only the subscriptions that it may have now, and nothing is queued for the others', async () => {
+test('a resumed session has only its permitted subscriptions, and nothing is queued for the others', async () => {
   const mayHave = (...filters: readonly string[]) =>
     role('reader', ['publishClientReceive', '#', true], ...filters.map((f): Acl => ['subscribePattern', f, true]));
   const { port, admin } = await start(mayHave('kept', 'taken'), {

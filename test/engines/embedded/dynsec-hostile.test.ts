@@ -35,7 +35,7 @@ const command = fc
     return { ...rest, ...(username_ === 'admin' ? {} : { username: username_ }), command: of };
   });
 
-test('no command with whatever fields ends the broker, goes unanswered, or is a bug', async () => {
+test('no command with random fields ends the broker, has no response, or causes a bug', async () => {
   const problems: string[] = [];
   const log = { info: () => {}, warn: (_: object, text: string) => void problems.push(text), error: () => {} };
   const { mqttPort } = await startTestBroker({ log });
@@ -61,7 +61,7 @@ test('no command with whatever fields ends the broker, goes unanswered, or is a 
   expect(groups.totalCount + roles.totalCount).toBeGreaterThan(2);
 });
 
-test('bytes that are no request are answered, and the next request is served', async () => {
+test('invalid requests get a response, and the next request is served', async () => {
   const { mqttPort } = await startTestBroker();
   const client = await connect(mqttPort);
   const bytes = fc.uint8Array({ minLength: 1, maxLength: 60 }).map((array) => Buffer.from(array));
@@ -80,7 +80,7 @@ test('bytes that are no request are answered, and the next request is served', a
   expect(await dynsecDone(client, { command: 'getDetails' })).toHaveLength(1);
 });
 
-test('a payload of thousands of commands is served whole', async () => {
+test('a payload of thousands of commands is served completely', async () => {
   const { mqttPort } = await startTestBroker();
   const client = await connect(mqttPort);
   const commands = Array.from({ length: 20_000 }, (_, index) => ({

@@ -135,7 +135,7 @@ test.each<[string, Command[], User[], Command[]?]>([
     ],
     [...HOLDERS, 'other'],
   ],
-])('%s disconnects exactly whom Mosquitto 2.1 does', async (_name, commands, kicked, scene) => {
+])('%s disconnects the same clients as in Mosquitto 2.1', async (_name, commands, kicked, scene) => {
   expect(await kickedBy(commands, scene)).toEqual(kicked);
 });
 
@@ -146,7 +146,7 @@ function connecting(port: number, options: IClientOptions): MqttClient {
   return client;
 }
 
-test('a client that is kicked leaves its session and its queue, and its will is not published', async () => {
+test('a kicked client keeps its session and its queue, and its will is not published', async () => {
   const { mqttPort } = await startTestBroker();
   const admin = await connect(mqttPort);
   const watching = collect(admin);
@@ -173,7 +173,7 @@ test('a client that is kicked leaves its session and its queue, and its will is 
   expect(watching.messages.filter(({ topic }) => topic === 'will')).toEqual([]);
 });
 
-test('an administrator who changes its own account has the answer before it is disconnected', async () => {
+test('an administrator that changes its own account gets the response before it is disconnected', async () => {
   const { mqttPort } = await startTestBroker();
   for (let round = 0; round < 20; round += 1) {
     const admin = await connect(mqttPort);
@@ -188,7 +188,7 @@ test('an administrator who changes its own account has the answer before it is d
   }
 });
 
-test('who connects with a password that is changed meanwhile is not let in by it', async () => {
+test('a client is refused if its password is changed while it connects', async () => {
   const { mqttPort } = await startTestBroker();
   const admin = await connect(mqttPort);
   await dynsecDone(admin, { command: 'createClient', username: 'dev', password: 'old' });
@@ -204,7 +204,7 @@ test('who connects with a password that is changed meanwhile is not let in by it
   }
 });
 
-test('a request that waits behind one that takes away its right is not carried out', async () => {
+test('a request is not executed if an earlier request removes its permission', async () => {
   const { mqttPort } = await startTestBroker();
   const admin = await connect(mqttPort);
   const acls = ['publishClientSend', 'subscribePattern', 'publishClientReceive'].map((acltype) => ({

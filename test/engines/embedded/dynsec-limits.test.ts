@@ -26,7 +26,7 @@ function startLimited(limits: Partial<AccessLimits>) {
   };
 }
 
-test('clients, groups and roles beyond the bound are refused, and there is room again when one goes', async () => {
+test('clients, groups and roles beyond the limit are refused, and a deletion makes room again', async () => {
   const run = startLimited({ clients: 1, groups: 1, roles: 1 });
   for (const [kind, key, text] of [
     ['Client', 'username', 'Too many clients'],
@@ -43,7 +43,7 @@ test('clients, groups and roles beyond the bound are refused, and there is room 
   }
 });
 
-test('rules and memberships beyond the bound are refused', async () => {
+test('rules and memberships beyond the limit are refused', async () => {
   const run = startLimited({ acls: 2, memberships: 1 });
   const acl = (topic: string) => ({ acltype: 'publishClientSend', topic, allow: true });
   const roles = [{ rolename: 'a' }, { rolename: 'b' }];
@@ -86,7 +86,7 @@ test('rules and memberships beyond the bound are refused', async () => {
   ]);
 });
 
-test('what is kept is bounded by its size, and what makes it smaller is always done', async () => {
+test('the size of access control is limited, and changes that reduce it always succeed', async () => {
   const run = startLimited({ size: 1_000 });
   const text = 'x'.repeat(400);
   const full = 'Too much access control to keep';

@@ -143,7 +143,7 @@ const SESSION: readonly (readonly string[])[] = [
   ['addRoleACL', 'reader'],
 ];
 
-test('mosquitto_ctrl dynsec says the same of the embedded broker as of Mosquitto, for its whole command set', async () => {
+test('mosquitto_ctrl dynsec prints the same for the embedded broker and Mosquitto, for all commands', async () => {
   const [mosquitto, embedded] = await Promise.all([startMosquitto({ access: 'dynsec' }), startTestBroker()]);
   const said = new Set<string>();
   for (const args of SESSION) {
@@ -262,7 +262,7 @@ function comparable(answers: readonly Record<string, unknown>[]): unknown {
   });
 }
 
-test('random commands are answered by both brokers alike', async () => {
+test('random commands get the same responses from both brokers', async () => {
   const mosquitto = await startMosquitto({ access: 'dynsec' });
   const embedded = await startTestBroker();
   const reference = await mosquitto.client({ protocolVersion: 4 });

@@ -20,7 +20,7 @@ import {
 
 const shared = useTestBroker();
 
-test('the administrator connects, a wrong password, another name and an anonymous client do not', async () => {
+test('the administrator can connect; a wrong password, another user name and an anonymous client are refused', async () => {
   const { mqttPort } = await startTestBroker();
   const url = `mqtt://127.0.0.1:${mqttPort}`;
   const options = { reconnectPeriod: 0, protocolVersion: 4 } as const;
@@ -36,7 +36,7 @@ test('the administrator connects, a wrong password, another name and an anonymou
   });
 });
 
-test('another administrator password is the one that counts from the next start on', async () => {
+test('a new administrator password applies from the next start', async () => {
   const folder = temporaryFolder();
   const first = await startTestBroker({ folder });
   await first.close();
@@ -59,7 +59,7 @@ test.each([
   { qos: 0, ws: true },
   { qos: 1, ws: true },
   { qos: 2, ws: true },
-] as const)('messages of QoS $qos arrive once, whole and in order (WebSocket: $ws)', async ({ qos, ws }) => {
+] as const)('messages of QoS $qos arrive once, complete and in order (WebSocket: $ws)', async ({ qos, ws }) => {
   const { mqttPort, wsPort } = shared();
   const port = ws ? wsPort : mqttPort;
   const subscriber = await connect(port, { ws });
@@ -74,7 +74,7 @@ test.each([
   expect(new Set(seen.map((message) => message.qos))).toEqual(new Set([qos]));
 });
 
-test('a persistent session gets its messages in order while it is away, while it comes back and afterwards', async () => {
+test('a persistent session gets its messages in order while its client is offline, reconnects, and is connected', async () => {
   const { mqttPort } = await startTestBroker();
   const session = { clientId: 'device', clean: false };
   const first = await connect(mqttPort, session);
@@ -100,7 +100,7 @@ test('a persistent session gets its messages in order while it is away, while it
   expect(seen.map(({ text }) => text)).toEqual(sent);
 });
 
-test('a message leaves at the QoS that was granted, also by a wildcard [MQTT-3.8.4-8]', async () => {
+test('a message is delivered at the granted QoS, also for a filter with wildcards [MQTT-3.8.4-8]', async () => {
   const { mqttPort } = await startTestBroker();
   const publisher = await connect(mqttPort);
   await publisher.publishAsync('kept/a', 'before', { qos: 2, retain: true });
@@ -121,31 +121,34 @@ test.each([
   { clean: false, filters: { 'm/#': { qos: 1 }, 'm/+': { qos: 0 } }, qos: 1 },
   { clean: false, filters: { 'm/#': { qos: 1 }, 'm/+': { qos: 2 } }, qos: 2 },
   { clean: false, filters: { 'm/#': { qos: 1 }, 'm/a': { qos: 0 } }, qos: 0 },
-] as const)('overlapping filters get a message once and leave nothing queued: %j', async ({ clean, filters, qos }) => {
-  const { mqttPort } = shared();
-  const clientId = `device ${JSON.stringify({ clean, filters })}`;
-  const device = await connect(mqttPort, { clientId, clean });
-  const publisher = await connect(mqttPort);
-  const { until } = collect(device);
-  await device.subscribeAsync(filters);
-  for (const text of ['one', 'two']) await publisher.publishAsync('m/a', text, { qos: 2 });
-  const seen = await until((messages) => messages.length === 2);
-  expect(seen.map((message) => [message.text, message.qos])).toEqual([
-    ['one', qos],
-    ['two', qos],
-  ]);
-  const request = { commands: [{ command: 'getClient', clientid: clientId }] };
-  let queued = 0;
-  // PUBCOMP is on its way when the message is seen.
-  do {
-    const [response] = await control(publisher, 'cedalo/inspect', request);
-    const detail = parseClientDetail(response?.data);
-    queued = detail?.queues?.messagesOut ?? 0;
-    expect(detail?.numSubscribed).toBe(2);
-  } while (queued > 0);
-});
+] as const)(
+  'a client with overlapping filters gets a message once, and nothing stays queued: %j',
+  async ({ clean, filters, qos }) => {
+    const { mqttPort } = shared();
+    const clientId = `device ${JSON.stringify({ clean, filters })}`;
+    const device = await connect(mqttPort, { clientId, clean });
+    const publisher = await connect(mqttPort);
+    const { until } = collect(device);
+    await device.subscribeAsync(filters);
+    for (const text of ['one', 'two']) await publisher.publishAsync('m/a', text, { qos: 2 });
+    const seen = await until((messages) => messages.length === 2);
+    expect(seen.map((message) => [message.text, message.qos])).toEqual([
+      ['one', qos],
+      ['two', qos],
+    ]);
+    const request = { commands: [{ command: 'getClient', clientid: clientId }] };
+    let queued = 0;
+    // PUBCOMP is on its way when the message is seen.
+    do {
+      const [response] = await control(publisher, 'cedalo/inspect', request);
+      const detail = parseClientDetail(response?.data);
+      queued = detail?.queues?.messagesOut ?? 0;
+      expect(detail?.numSubscribed).toBe(2);
+    } while (queued > 0);
+  },
+);
 
-test('a QoS 0 message that is retained does not swallow the next one', async () => {
+test('a retained QoS 0 message does not suppress the next message', async () => {
   const { mqttPort } = await startTestBroker();
   const subscriber = await connect(mqttPort);
   const publisher = await connect(mqttPort);
@@ -162,7 +165,7 @@ test('a QoS 0 message that is retained does not swallow the next one', async () 
 });
 
 test.each([true, false])(
-  'a retained message that is being taken in while somebody subscribes comes to them once (clean session: %s)',
+  'a client that subscribes while a retained message is stored gets it once (clean session: %s)',
   async (clean) => {
     const { mqttPort } = await startTestBroker();
     const subscriber = await connect(mqttPort, { clean, clientId: 'subscriber' });
@@ -188,7 +191,7 @@ test.each([true, false])(
   },
 );
 
-test('a queue of an absent client holds 1,000 messages; the newest are dropped and counted', async () => {
+test('the queue of an offline client has at most 1,000 messages; further messages are dropped and counted', async () => {
   const { mqttPort } = await startTestBroker();
   const device = await connect(mqttPort, { clientId: 'device', clean: false });
   await device.subscribeAsync('q', { qos: 1 });
@@ -241,7 +244,7 @@ test('a will is published when the connection breaks, and not after DISCONNECT',
   expect(seen.map(({ topic }) => topic)).toEqual(['will/broken']);
 });
 
-test('a second connection with the same client id ends the first', async () => {
+test('a second connection with the same client id closes the first', async () => {
   const { mqttPort } = await startTestBroker();
   const first = await connect(mqttPort, { clientId: 'same' });
   const closed = new Promise<void>((resolve) => first.once('close', () => resolve()));
@@ -250,7 +253,7 @@ test('a second connection with the same client id ends the first', async () => {
   expect(second.connected).toBe(true);
 });
 
-test('what no client may have is refused: shared subscriptions, $SYS as a publisher, a persistent session without an id', async () => {
+test('shared subscriptions, publishing to $SYS, and a persistent session without a client id are refused', async () => {
   const { mqttPort } = await startTestBroker();
   const client = await connect(mqttPort);
   const { until } = collect(client);
@@ -267,7 +270,7 @@ test('what no client may have is refused: shared subscriptions, $SYS as a publis
   expect(seen.map(({ text }) => text)).not.toContain('forged');
 });
 
-test('a taken port gives way to the next free one, and the broker says which', async () => {
+test('the broker uses the next free port if a port is in use, and reports it', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));
   onTestFinished(() => void taken.close());
@@ -317,7 +320,7 @@ test('a folder in use is refused', async () => {
   await expect(startTestBroker({ folder })).rejects.toThrow(/did not start/);
 });
 
-test('a packet over the limit ends its connection before it is read, and no other', async () => {
+test('a packet beyond the limit closes its connection before it is read, and no other connection', async () => {
   const { mqttPort } = await startTestBroker();
   const quiet = await connect(mqttPort);
   const loud = await connect(mqttPort);
@@ -359,7 +362,7 @@ test('a client may send large messages while its queue is still being sent', asy
   expect(await acknowledged).toBe('acknowledged');
 });
 
-test('close() with clients connected ends, twice is fine, and sessions survive it', async () => {
+test('close() with connected clients resolves, may be called twice, and sessions survive it', async () => {
   const folder = temporaryFolder();
   const states: string[] = [];
   const broker = await startTestBroker({
@@ -393,7 +396,7 @@ test('close() with clients connected ends, twice is fine, and sessions survive i
   expect(seen[0]?.text).toBe('kept');
 });
 
-test('$SYS tells version and counts under the names of Mosquitto, retained', async () => {
+test('$SYS has the version and counters with the names of Mosquitto as retained messages', async () => {
   const { mqttPort } = await startTestBroker({
     version: '1.2.3',
     sysIntervalMs: 50,
@@ -413,7 +416,7 @@ test('$SYS tells version and counts under the names of Mosquitto, retained', asy
   expect([...latest(messages).keys()].every((topic) => topic.startsWith('$SYS/broker/'))).toBe(true);
 });
 
-test('a subscriber that stops reading slows its own publishers down, and nobody else', async () => {
+test('a subscriber that stops reading slows down its own publishers only', async () => {
   const { mqttPort } = await startTestBroker();
   const frozen = await connect(mqttPort);
   await frozen.subscribeAsync('flood');

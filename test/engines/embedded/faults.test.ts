@@ -19,7 +19,7 @@ const publish = (topic: string, qos: 0 | 1 | 2): IPublishPacket => ({
   dup: false,
 });
 
-test('a fault while a packet is handled ends its connection with 0x83, and is reported with its stack', async () => {
+test('a fault in the handling of a packet closes the connection with 0x83, and is reported with its stack', async () => {
   const { port, faults, problems } = await startTappedCore(
     undefined,
     {},
@@ -53,7 +53,7 @@ test('a fault while a packet is handled ends its connection with 0x83, and is re
   expect(problems).toEqual([]);
 });
 
-test('a fault while a message is sent to a subscriber ends the subscriber, and others get the message', async () => {
+test('a fault in the delivery of a message disconnects the subscriber, and other subscribers get the message', async () => {
   const { port, faults } = await startTappedCore(
     undefined,
     {},
@@ -72,7 +72,7 @@ test('a fault while a message is sent to a subscriber ends the subscriber, and o
   expect(faults).toHaveLength(1);
 });
 
-test('a will that cannot be taken in ends nothing', async () => {
+test('a will that cannot be stored does not affect the broker', async () => {
   const { port, faults } = await startTappedCore(undefined, {}, { mayPublish: (_identity, topic) => failing(topic) });
   const will = { topic: 'fault', payload: Buffer.from(''), qos: 1, retain: false } as const;
   const client = await rawClient(port, { clientId: 'willed', will });
@@ -82,7 +82,7 @@ test('a will that cannot be taken in ends nothing', async () => {
   await sound.settle();
 });
 
-test('a session that cannot be taken up three times is moved into quarantine', async () => {
+test('a session that cannot be resumed three times is moved into quarantine', async () => {
   let isFailing = false;
   const { port, faults, store } = await startTappedCore(
     undefined,

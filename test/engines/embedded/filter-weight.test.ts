@@ -31,7 +31,7 @@ async function open(port: number, clientId: string, clean = true, filter = deep)
 
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
 
-test('a client has deep filters up to their weight, and room again when it gives one up', async () => {
+test('a client may have deep filters up to their weight, and has room again when it unsubscribes one', async () => {
   const { mqttPort } = await startTestBroker();
   const client = await open(mqttPort, 'deep');
   expect(await client.subscribe(0, 200)).toEqual(numbers(0, FITTING));
@@ -46,7 +46,7 @@ test('each + counts as four levels', async () => {
   expect(await client.subscribe(0, 2_000)).toEqual(numbers(0, 1_612));
 });
 
-test('the filters of all clients and sessions have a bound, beyond which each client still has a few', async () => {
+test('the filters of all clients and sessions have a common limit, beyond which each client may still have a few', async () => {
   const { mqttPort } = await startTestBroker();
   // Half of them have sessions, whose filters count while they are away, too.
   const clients = [];

@@ -50,7 +50,7 @@ async function folderWithSessions(): Promise<string> {
 const nodeIdOf = (clientId: string, nodeId: number) =>
   `UPDATE session SET about = json_set(about, '$.nodeId', ${nodeId}) WHERE client_id = '${clientId}';`;
 
-test('a broker that was a node of a cluster keeps retained messages and the sessions of its own clients', async () => {
+test('a former node of a cluster keeps its retained messages and the sessions of its own clients', async () => {
   const folder = await folderWithSessions();
   asBefore(folder, `${nodeIdOf('here', 1)} ${nodeIdOf('there', 2)} INSERT INTO log_place VALUES (1, 1, '{}', 100);`);
   const broker = await startTestBroker({ folder });
@@ -71,7 +71,7 @@ test('a broker that was a node of a cluster keeps retained messages and the sess
   ).toEqual([]);
 });
 
-test('a broker whose cluster was being created has the accounts and sessions from before', async () => {
+test('a broker whose cluster was being created gets its earlier accounts and sessions back', async () => {
   const folder = await folderWithSessions();
   asBefore(
     folder,

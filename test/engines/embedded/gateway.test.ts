@@ -48,7 +48,7 @@ test('the link and the control client of this service use the embedded broker li
   await expect(controls.call('cedalo/inspect', 'noSuchCommand')).rejects.toMatchObject({ code: expect.any(String) });
 });
 
-test('streams of the embedded broker are made, followed and replayed as those of any other', async () => {
+test('streams of the embedded broker are created, watched and replayed like streams of any broker', async () => {
   const { mqttPort } = await startTestBroker();
   const link = await connectedLink({ url: `mqtt://127.0.0.1:${mqttPort}`, ...ADMINISTRATOR });
   const controls = new BrokerControls(link, { timeoutMs: 5_000 });
@@ -73,7 +73,7 @@ test('streams of the embedded broker are made, followed and replayed as those of
   await expect(createStream(controls, definition)).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
 });
 
-test('a refused password is told as such by the link', async () => {
+test('the link reports a refused password', async () => {
   const { mqttPort } = await startTestBroker();
   const link = openLink({ url: `mqtt://127.0.0.1:${mqttPort}`, username: 'admin', password: 'wrong' });
   expect(await reached(link, 'UNAUTHORISED')).toMatchObject({ state: 'UNAUTHORISED' });

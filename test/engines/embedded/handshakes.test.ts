@@ -62,7 +62,7 @@ async function echoes(socket: Socket, text: string): Promise<boolean> {
   });
 }
 
-test('what is no TLS ends its connection and no other', async () => {
+test('bytes that are not TLS close their connection and no other', async () => {
   const { port, reasons, accepted } = await startEcho();
   const client = await shakeHands(port);
   const garbage = [
@@ -80,7 +80,7 @@ test('what is no TLS ends its connection and no other', async () => {
   expect(accepted()).toBe(2);
 });
 
-test('handshakes that take too long are ended, whether nothing comes or only a part; those that are done stay', async () => {
+test('handshakes that take too long are closed, with or without a first part; finished ones stay', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const { port, reasons } = await startEcho({ handshakeTimeoutMs: 1_000 });
@@ -95,7 +95,7 @@ test('handshakes that take too long are ended, whether nothing comes or only a p
   for (const socket of [client, later]) expect(await echoes(socket, 'still here')).toBe(true);
 });
 
-test('beyond the bound a new connection is refused while the others are young, and takes the place of one that does not go on when they are old', async () => {
+test('beyond the limit a new handshake is refused while the others are young, and replaces a stalled one when they are old', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
   const { port, reasons } = await startEcho({ maxHandshakes: 3 });
@@ -111,7 +111,7 @@ test('beyond the bound a new connection is refused while the others are young, a
   expect(await echoes(client, 'still here')).toBe(true);
 });
 
-test('while many shake hands or pretend to, everybody gets in and who is in is served', async () => {
+test('during many real and fake handshakes all clients are admitted, and connected clients are served', async () => {
   const { port, accepted } = await startEcho();
   const client = await shakeHands(port);
   const pretended = Array.from({ length: 60 }, (_, index) => dial(port, index % 2 === 0 ? HALF_HELLO : ''));
@@ -130,7 +130,7 @@ test('while many shake hands or pretend to, everybody gets in and who is in is s
   expect(served).toBeGreaterThan(1);
 });
 
-test('one handshake begins per turn of the event loop', async () => {
+test('one handshake starts per iteration of the event loop', async () => {
   const { port, tls } = await startEcho();
   const { server } = tls.prepare({ server: SERVER, authorities: [] });
   const perTurn = new Map<number, number>();
@@ -148,7 +148,7 @@ test('one handshake begins per turn of the event loop', async () => {
   expect(Math.max(...perTurn.values())).toBe(1);
 });
 
-test('a handshake under way goes on when the server certificate is replaced, and ends when authorities change', async () => {
+test('a started handshake continues when the server certificate is replaced, and is closed when authorities change', async () => {
   const { port, tls } = await startEcho();
   const client = await shakeHands(port);
   const begun = await dial(port, HALF_HELLO);
@@ -165,7 +165,7 @@ test('a handshake under way goes on when the server certificate is replaced, and
   expect(await good()).toBe(true);
 });
 
-test('a listener that is closed ends handshakes under way', async () => {
+test('a listener that is closed closes its handshakes', async () => {
   const { port, close } = await startEcho();
   const [begun, silent] = [await dial(port, HALF_HELLO), await dial(port)];
   await shakeHands(port);

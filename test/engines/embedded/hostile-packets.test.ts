@@ -89,7 +89,7 @@ const will = (topic: string) => ({ topic, payload: Buffer.from('gone'), qos: 1, 
 
 const BAD_WILLS = [DEEP, 'a/#', '+/b', 'a\0b'];
 
-test.each(VERSIONS)('a will that cannot be published refuses the CONNECT (protocol %i)', async (protocolVersion) => {
+test.each(VERSIONS)('a CONNECT whose will cannot be published is refused (protocol %i)', async (protocolVersion) => {
   const { mqttPort, expectSound } = await startBroker();
   for (const topic of BAD_WILLS) {
     const sent = connectPacket({ protocolVersion, will: will(topic) });
@@ -113,7 +113,7 @@ test.each(VERSIONS)('a will that cannot be published refuses the CONNECT (protoc
   await expectSound();
 });
 
-test('a will without a topic, with QoS 3, or with a Response Topic that has wildcards refuses the CONNECT', async () => {
+test('a CONNECT is refused if its will has no topic, QoS 3, or a Response Topic with wildcards', async () => {
   const { mqttPort, expectSound } = await startBroker();
   const five = { protocolVersion: 5 } as const;
   const topic = bytesOf(5, connectPacket({ ...five, will: will('x') }));
@@ -135,7 +135,7 @@ test('a will without a topic, with QoS 3, or with a Response Topic that has wild
   await expectSound();
 });
 
-test.each(VERSIONS)('PUBREL twice in one segment is answered twice (protocol %i)', async (protocolVersion) => {
+test.each(VERSIONS)('two PUBRELs in one segment get two responses (protocol %i)', async (protocolVersion) => {
   const { mqttPort, expectSound } = await startBroker();
   for (const clean of [true, false]) {
     const clientId = `released-${clean}`;
@@ -186,7 +186,7 @@ test.each(VERSIONS)(
 );
 
 test.each(VERSIONS)(
-  'a QoS 2 message whose PUBREL comes before PUBREC is delivered once (protocol %i)',
+  'a QoS 2 message whose PUBREL arrives before PUBREC is delivered once (protocol %i)',
   async (protocolVersion) => {
     const { mqttPort } = await startBroker();
     const subscriber = await rawClient(mqttPort, { protocolVersion: 4, clientId: 'subscriber' }, 'early');
@@ -207,7 +207,7 @@ test.each(VERSIONS)(
 );
 
 test.each(VERSIONS)(
-  'names that objects inherit are filters, topics and client ids like others (protocol %i)',
+  'names of inherited properties are ordinary filters, topics and client ids (protocol %i)',
   async (version) => {
     const { mqttPort, expectSound } = await startBroker();
     for (const clientId of INHERITED) {
@@ -239,7 +239,7 @@ test.each(VERSIONS)(
   },
 );
 
-test('names that objects inherit are retained topics, wills, aliases and user properties like others', async () => {
+test('names of inherited properties are ordinary retained topics, wills, aliases and user properties', async () => {
   const { mqttPort, expectSound } = await startBroker();
   const reader = await connect(mqttPort, { protocolVersion: 5 });
   const { until } = packetsOf(reader);
@@ -264,7 +264,7 @@ test('names that objects inherit are retained topics, wills, aliases and user pr
   await expectSound();
 });
 
-test('names that objects inherit are user names, roles and groups like others', async () => {
+test('names of inherited properties are ordinary user names, roles and groups', async () => {
   const { mqttPort, expectSound } = await startBroker();
   const administrator = await connect(mqttPort);
   for (const name of INHERITED) {
@@ -289,7 +289,7 @@ const cutOff = (properties: string, left = '7061796c6f6164') => {
 };
 
 test.each([['a Response Topic', '3212', '0005746F70696312340108', '7061796C6F6164']])(
-  '%s that is cut off ends the connection, as it came',
+  '%s that is truncated closes the connection',
   async (_name, header, head, payload) => {
     const { mqttPort, expectSound } = await startBroker();
     const hello = generate(connectPacket({ protocolVersion: 5 }));
@@ -313,7 +313,7 @@ test.each([
   ['a length beyond the packet', '7f0101', undefined],
   ['a length without an end', 'ffffffff01', undefined],
   ['a Content Type that came twice', '080300016103000162', undefined],
-])('%s that is cut off ends the connection with 0x81', async (_name, properties, left) => {
+])('%s that is truncated closes the connection with 0x81', async (_name, properties, left) => {
   const { mqttPort, expectSound } = await startBroker();
   const watcher = await rawClient(mqttPort, { clientId: 'watcher' }, '#');
   const client = await rawClient(mqttPort, { clientId: 'sender' });
@@ -328,7 +328,7 @@ test.each([
 test.each([
   ['no reason code', 'e000'],
   ['a reason code and no properties', 'e00100'],
-])('DISCONNECT with %s discards the will, whatever follows it', async (_name, disconnect) => {
+])('DISCONNECT with %s discards the will, whatever follows', async (_name, disconnect) => {
   const { mqttPort, expectSound } = await startBroker();
   const watcher = await rawClient(mqttPort, { clientId: 'watcher' }, '#');
   const client = await rawClient(mqttPort, { clientId: 'leaving', will: will('gone') });
@@ -341,7 +341,7 @@ test.each([
   await expectSound();
 });
 
-test('properties that are whole are delivered as they are', async () => {
+test('complete properties are delivered unchanged', async () => {
   const { mqttPort, expectSound } = await startBroker();
   const watcher = await rawClient(mqttPort, { clientId: 'watcher' }, '#');
   const properties = {
@@ -380,45 +380,42 @@ const ILL_FORMED = {
 };
 const ID = Buffer.from([0, 1]);
 
-test.each(VERSIONS)(
-  'strings at the edge of what MQTT allows end at most their connection (protocol %i)',
-  async (version) => {
-    const { mqttPort, expectSound } = await startBroker();
-    const watcher = await rawClient(mqttPort, { clientId: 'watcher', protocolVersion: 4 }, '#');
-    const empty = version === 5 ? Buffer.from([0]) : Buffer.alloc(0);
-    const hello = generate(connectPacket({ protocolVersion: version, clientId: 'edge' }));
-    const bye = version === 5 ? Buffer.from([0xe0, 0]) : Buffer.from([0xe0, 0]);
-    const send = (...packets: readonly Buffer[]) => exchange(mqttPort, version, hello, ...packets, bye);
-    const options = Buffer.from([1]);
-    for (const bytes of Object.values(ILL_FORMED)) {
-      await send(packetOf(0x30, text(bytes), empty));
-      await send(packetOf(0x32, text(bytes), ID, empty));
-      await send(packetOf(0x82, ID, empty, text(bytes), options));
-      await send(packetOf(0xa2, ID, empty, text(bytes)));
-      const clientId = packetOf(0x10, text(Buffer.from('MQTT')), Buffer.from([version, 2, 0, 0]), empty, text(bytes));
-      await exchange(mqttPort, version, clientId, bye);
-    }
-    await watcher.settle();
-    expect(watcher.count('publish')).toBe(0);
+test.each(VERSIONS)('strings at the limits of MQTT close at most their connection (protocol %i)', async (version) => {
+  const { mqttPort, expectSound } = await startBroker();
+  const watcher = await rawClient(mqttPort, { clientId: 'watcher', protocolVersion: 4 }, '#');
+  const empty = version === 5 ? Buffer.from([0]) : Buffer.alloc(0);
+  const hello = generate(connectPacket({ protocolVersion: version, clientId: 'edge' }));
+  const bye = version === 5 ? Buffer.from([0xe0, 0]) : Buffer.from([0xe0, 0]);
+  const send = (...packets: readonly Buffer[]) => exchange(mqttPort, version, hello, ...packets, bye);
+  const options = Buffer.from([1]);
+  for (const bytes of Object.values(ILL_FORMED)) {
+    await send(packetOf(0x30, text(bytes), empty));
+    await send(packetOf(0x32, text(bytes), ID, empty));
+    await send(packetOf(0x82, ID, empty, text(bytes), options));
+    await send(packetOf(0xa2, ID, empty, text(bytes)));
+    const clientId = packetOf(0x10, text(Buffer.from('MQTT')), Buffer.from([version, 2, 0, 0]), empty, text(bytes));
+    await exchange(mqttPort, version, clientId, bye);
+  }
+  await watcher.settle();
+  expect(watcher.count('publish')).toBe(0);
 
-    await send(packetOf(0x30, text(LONG), empty));
-    await watcher.until('publish', 1);
-    await send(packetOf(0x82, ID, empty, text(LONG), options), packetOf(0xa2, ID, empty, text(LONG)));
-    const slashes = text(Buffer.alloc(65_535, '/'));
-    await send(packetOf(0x30, slashes, empty));
-    // A filter that is valid before one that is not: nothing of them is kept.
-    await send(packetOf(0x82, ID, empty, text(Buffer.from('a')), options, slashes, Buffer.from([0])));
-    await send(packetOf(0xa2, ID, empty, slashes));
-    await send(packetOf(0x30, text(Buffer.alloc(0)), empty));
-    await send(packetOf(0x82, ID, empty, text(Buffer.alloc(0)), options));
-    await send(packetOf(0x82, ID, empty));
-    await send(packetOf(0xa2, ID, empty));
-    await expectSound();
-  },
-);
+  await send(packetOf(0x30, text(LONG), empty));
+  await watcher.until('publish', 1);
+  await send(packetOf(0x82, ID, empty, text(LONG), options), packetOf(0xa2, ID, empty, text(LONG)));
+  const slashes = text(Buffer.alloc(65_535, '/'));
+  await send(packetOf(0x30, slashes, empty));
+  // A filter that is valid before one that is not: nothing of them is kept.
+  await send(packetOf(0x82, ID, empty, text(Buffer.from('a')), options, slashes, Buffer.from([0])));
+  await send(packetOf(0xa2, ID, empty, slashes));
+  await send(packetOf(0x30, text(Buffer.alloc(0)), empty));
+  await send(packetOf(0x82, ID, empty, text(Buffer.alloc(0)), options));
+  await send(packetOf(0x82, ID, empty));
+  await send(packetOf(0xa2, ID, empty));
+  await expectSound();
+});
 
 test.each(VERSIONS)(
-  'a filter of 65,536 levels in a session that stays ends the connection alone (protocol %i)',
+  'a filter of 65,536 levels in a persistent session closes only the connection (protocol %i)',
   async (version) => {
     const { mqttPort, expectSound } = await startBroker();
     const expiry = version === 5 ? { properties: { sessionExpiryInterval: 60 } } : {};
@@ -449,7 +446,7 @@ test.each(VERSIONS)(
 );
 
 test.each(VERSIONS)(
-  'packet id 0, and packets that a server sends, end at most their connection (protocol %i)',
+  'packet id 0, and packets that only a server sends, close at most their connection (protocol %i)',
   async (version) => {
     const { mqttPort, expectSound } = await startBroker();
     const hello = generate(connectPacket({ protocolVersion: version, clientId: 'odd' }));

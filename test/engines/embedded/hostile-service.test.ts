@@ -75,7 +75,7 @@ test('no packet ends the broker of a service', async () => {
   ]);
 });
 
-test('a service starts its broker on a store that ended it before, and names what the broker runs without', async () => {
+test('a service starts its broker with a store that ended it before, and names the records in quarantine', async () => {
   const dataDir = temporaryFolder();
   const before = await start(dataDir);
   const { id } = await brokerOf(before);

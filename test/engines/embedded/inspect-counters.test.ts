@@ -126,32 +126,29 @@ test.each([
   },
 );
 
-test.each([4, 5] as const)(
-  'a QoS 2 publish that is sent again before PUBREL is counted once (MQTT %i)',
-  async (version) => {
-    const { mqttPort } = shared();
-    const admin = await connect(mqttPort);
-    const raw = await rawClient(mqttPort, { clientId: `again-${version}`, ...session(version, false) });
-    const send = (messageId: number, dup: boolean, topic = 'to/nobody') =>
-      raw.send({ cmd: 'publish', topic, payload: 'x'.repeat(6), qos: 2, messageId, retain: false, dup });
-    // Before the first one is on disk, and after.
-    send(1, false);
-    send(1, true);
-    await raw.until('pubrec', 2);
-    send(1, true);
-    await raw.until('pubrec', 3);
-    expect(await inspect(admin, `again-${version}`)).toMatchObject({ numPublished: 1, bytesPublished: 6 });
-    raw.send({ cmd: 'pubrel', messageId: 1 });
-    await raw.until('pubcomp', 1);
-    send(1, false);
-    send(2, false);
-    await raw.until('pubrec', 5);
-    expect(await inspect(admin, `again-${version}`)).toMatchObject({ numPublished: 3, bytesPublished: 18 });
-  },
-);
+test.each([4, 5] as const)('a QoS 2 publish that is repeated before PUBREL counts once (MQTT %i)', async (version) => {
+  const { mqttPort } = shared();
+  const admin = await connect(mqttPort);
+  const raw = await rawClient(mqttPort, { clientId: `again-${version}`, ...session(version, false) });
+  const send = (messageId: number, dup: boolean, topic = 'to/nobody') =>
+    raw.send({ cmd: 'publish', topic, payload: 'x'.repeat(6), qos: 2, messageId, retain: false, dup });
+  // Before the first one is on disk, and after.
+  send(1, false);
+  send(1, true);
+  await raw.until('pubrec', 2);
+  send(1, true);
+  await raw.until('pubrec', 3);
+  expect(await inspect(admin, `again-${version}`)).toMatchObject({ numPublished: 1, bytesPublished: 6 });
+  raw.send({ cmd: 'pubrel', messageId: 1 });
+  await raw.until('pubcomp', 1);
+  send(1, false);
+  send(2, false);
+  await raw.until('pubrec', 5);
+  expect(await inspect(admin, `again-${version}`)).toMatchObject({ numPublished: 3, bytesPublished: 18 });
+});
 
 test.each([4, 5] as const)(
-  'a session keeps its numbers while its client is away, and through a restart (MQTT %i)',
+  'a session keeps its counters while its client is offline, and through a restart (MQTT %i)',
   async (version) => {
     const folder = temporaryFolder();
     const broker = await startTestBroker({ folder });
@@ -189,7 +186,7 @@ test.each([4, 5] as const)(
 );
 
 test.each([true, false])(
-  'what Receive Maximum holds back waits, and the rest is under way (clean: %s)',
+  'messages beyond Receive Maximum are queued, and the others are in flight (clean: %s)',
   async (clean) => {
     const { mqttPort } = shared();
     const admin = await connect(mqttPort);
@@ -209,7 +206,7 @@ test.each([true, false])(
   },
 );
 
-test('publishes that wait for the disk are told as such', async () => {
+test('publishes that are not on disk yet are reported as queued', async () => {
   const { mqttPort } = shared();
   const keeper = await rawClient(mqttPort, { clientId: 'keeper', ...session(4, false) }, 'durable');
   await keeper.leave();
@@ -241,7 +238,7 @@ test('publishes that wait for the disk are told as such', async () => {
   expect(told(await inspect(admin, 'waiting'))).toEqual({ ...NOTHING, underWayIn: [1, 6] });
 });
 
-test('a will is told with its properties and its delay', async () => {
+test('a will is reported with its properties and its delay', async () => {
   const { mqttPort } = shared();
   const admin = await connect(mqttPort);
   const properties = {
@@ -274,7 +271,7 @@ test('a will is told with its properties and its delay', async () => {
   });
 });
 
-test('a list tells what waits for each client, and nothing else of its queues', async () => {
+test('a list reports the waiting messages of each client, and no other queue data', async () => {
   const { mqttPort } = shared();
   const admin = await connect(mqttPort, { clientId: 'lister' });
   const [answer] = await control(admin, API, { commands: [{ command: 'listClients', verbose: true }] });
@@ -289,7 +286,7 @@ test('a list tells what waits for each client, and nothing else of its queues', 
   });
 });
 
-test('the certificate, the version and the cipher of a TLS connection are told', async () => {
+test('the certificate, the version and the cipher of a TLS connection are reported', async () => {
   const folder = temporaryFolder();
   const files = { key: join(folder, 'key.pem'), cert: join(folder, 'cert.pem') };
   const asked =
@@ -318,7 +315,7 @@ test('the certificate, the version and the cipher of a TLS connection are told',
   expect(await tlsOf({})).toMatchObject({ version: 'TLSv1.3', clientCertificate: null });
 });
 
-test('more changes than an event holds are told in several, each with its number', async () => {
+test('changes beyond the limit of an event are sent in several events with sequence numbers', async () => {
   const store = new BrokerStore({ folder: temporaryFolder(), limits: DEFAULT_STORE_LIMITS, onBroken: () => {} });
   onTestFinished(() => store.close());
   const registry = new ClientRegistry(store.sessions);
@@ -347,7 +344,7 @@ test('more changes than an event holds are told in several, each with its number
   expect(plugin.execute({ command: 'listClients' })).toMatchObject({ totalCount: 1_250, sequence: 3 });
 });
 
-test('ids stay in order through any changes, and a list that was asked for stays as it is', () => {
+test('client ids stay sorted through all changes, and a returned list does not change', () => {
   const id = fc.constantFrom(...'abcdefghij', '__proto__', 'é', '\u{1f600}', '\uffff');
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.record({ id, isThere: fc.boolean() }), fc.constant('ask' as const))), (steps) => {

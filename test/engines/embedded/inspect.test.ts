@@ -5,7 +5,7 @@ import { ADMINISTRATOR, connect, control, startTestBroker } from './embedded.ts'
 
 const API = 'cedalo/inspect';
 
-test('a client is told whole and counted exactly', async () => {
+test('a client is reported completely and counted exactly', async () => {
   const { mqttPort } = await startTestBroker();
   const admin = await connect(mqttPort, { clientId: 'admin-1' });
   const will = {
@@ -89,7 +89,7 @@ test('a client is told whole and counted exactly', async () => {
   });
 });
 
-test('a persistent session stays in the list when its client leaves; a clean one goes', async () => {
+test('a persistent session stays in the list when its client disconnects; a clean session does not', async () => {
   const { mqttPort } = await startTestBroker();
   const admin = await connect(mqttPort, { clientId: 'admin-1' });
   const device = await connect(mqttPort, { clientId: 'device', clean: false });
@@ -114,7 +114,7 @@ test('a persistent session stays in the list when its client leaves; a clean one
   });
 });
 
-test('pages are cut from one order by client id', async () => {
+test('pages are parts of one list that is sorted by client id', async () => {
   const { mqttPort } = await startTestBroker();
   const ids = ['a', 'b', 'c', 'd', 'e'];
   for (const clientId of [...ids].reverse()) await connect(mqttPort, { clientId });
@@ -139,7 +139,7 @@ test('pages are cut from one order by client id', async () => {
   });
 });
 
-test('a list and the events after it rebuild what is true through 2,000 connects and leaves', async () => {
+test('a list and the events after it give the current state through 2,000 connects and disconnects', async () => {
   const { mqttPort } = await startTestBroker();
   const admin = await connect(mqttPort, { clientId: 'admin-1' });
   const url = `mqtt://127.0.0.1:${mqttPort}`;
@@ -208,7 +208,7 @@ test('a list and the events after it rebuild what is true through 2,000 connects
   );
 });
 
-test('a tool that knows no events finds nothing in them, and gets its answer', async () => {
+test('a tool that does not support events ignores them, and gets its response', async () => {
   const { mqttPort } = await startTestBroker();
   const tool = await connect(mqttPort, { clientId: 'tool' });
   const events: unknown[] = [];
@@ -231,7 +231,7 @@ test('a tool that knows no events finds nothing in them, and gets its answer', a
   expect(answers).toMatchObject([{ data: { clients: ['device', 'tool'] } }]);
 });
 
-test('when a client came is told the same once it is away', async () => {
+test('the connect time of a client is the same after it has disconnected', async () => {
   const { mqttPort } = await startTestBroker();
   const admin = await connect(mqttPort, { clientId: 'admin-1' });
   const ask = async () => {

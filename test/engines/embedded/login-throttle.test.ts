@@ -78,7 +78,7 @@ test('guesses at an account are throttled for their network, before they are has
   expect(await logIn(mqttPort, { username: 'dev', password: 'right', from })).toBe(0);
 });
 
-test('an account that has not connected before is let in during a flood of wrong passwords, after a few checks of others', async () => {
+test('a new account is admitted during a flood of wrong passwords, after a few checks of others', async () => {
   const { mqttPort } = await startWithAccounts('dev');
   let isOver = false;
   let checked = 0;
@@ -102,7 +102,7 @@ test('an account that has not connected before is let in during a flood of wrong
   await Promise.all(attackers);
 }, 60_000);
 
-test('devices that go on with a password that was rotated lock out none that has the new one', async () => {
+test('devices with an outdated password do not lock out devices with the new one', async () => {
   const { mqttPort } = await startWithAccounts('dev');
   for (let n = 0; n < 10; n += 1) {
     const codes = await Promise.all(
@@ -113,7 +113,7 @@ test('devices that go on with a password that was rotated lock out none that has
   expect(await logIn(mqttPort, { username: 'dev', password: 'right' })).toBe(0);
 });
 
-test('a site of devices behind one address is not throttled by a few wrong ones among them', async () => {
+test('a site of devices behind one address is not throttled by a few misconfigured devices', async () => {
   const usernames = Array.from({ length: 30 }, (_, n) => `dev-${n}`);
   const { mqttPort } = await startWithAccounts(...usernames);
   for (const username of usernames) {
@@ -122,7 +122,7 @@ test('a site of devices behind one address is not throttled by a few wrong ones 
   for (const username of usernames) expect(await logIn(mqttPort, { username, password: 'right' })).toBe(0);
 });
 
-test('checks of passwords whose client has gone are not made, and networks take turns', async () => {
+test('passwords of disconnected clients are not checked, and networks take turns', async () => {
   const passwords = new PasswordCheck();
   const hash = await hashPassword('right', ACCOUNT_COST);
   const attempt = (password: string, network: string) => ({

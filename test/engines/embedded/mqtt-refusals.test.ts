@@ -22,7 +22,7 @@ function collected() {
 
 const CODES = { credentials: 5, throttled: 3 } as const;
 
-test('refused log-ins are counted by reason, and a burst of them is one line when it begins, one when it ends, and one audit entry', async () => {
+test('refused log-ins are counted by reason, and a burst causes one log entry at its start, one at its end, and one audit event', async () => {
   const { lines, log } = collected();
   const service = await startTestService({ embeddedBroker: true, log });
   const { mqtt } = service.report;

@@ -71,7 +71,7 @@ test('properties of retained and queued messages and of wills survive kill -9', 
   });
 });
 
-test('a message that expired is delivered neither from a queue nor as retained; one that lasts is', async () => {
+test('an expired message is delivered neither from a queue nor as retained message; other messages are delivered', async () => {
   const { mqttPort } = await startTestBroker();
   const device = await join(mqttPort, lasting('device', 600));
   await device.client.subscribeAsync('q', { qos: 1 });
@@ -92,7 +92,7 @@ test('a message that expired is delivered neither from a queue nor as retained; 
   expect(seen.map(({ text }) => text).sort()).toEqual(['end', 'long', 'long']);
 });
 
-test('a session lasts as long as it was asked for, also across kill -9', async () => {
+test('a session lasts for its Session Expiry Interval, also across kill -9', async () => {
   const folder = temporaryFolder();
   const broker = await startBrokerProcess(folder);
   const asked = { none: 0, short: 1, long: 600, forever: 0xffff_ffff };
@@ -120,7 +120,7 @@ test('a session lasts as long as it was asked for, also across kill -9', async (
   expect(await present(again.port)).toEqual(['long', 'forever']);
 });
 
-test('DISCONNECT may say another expiry; a clean start ends what was there, and its new session stays', async () => {
+test('DISCONNECT may change the expiry; a clean start ends the existing session, and its new session stays', async () => {
   const { mqttPort } = await startTestBroker();
   const publisher = await connect(mqttPort);
   const first = await join(mqttPort, lasting('device', 600));
@@ -146,7 +146,7 @@ test('DISCONNECT may say another expiry; a clean start ends what was there, and 
   expect((await join(mqttPort, lasting('device', 600))).sessionPresent).toBe(false);
 });
 
-test('a delayed will waits for the client to come back, and for no longer than the session', async () => {
+test('a delayed will is cancelled if the client reconnects, and published at the latest when the session ends', async () => {
   const folder = temporaryFolder();
   const broker = await startBrokerProcess(folder);
   const watcher = await join(broker.port, lasting('watcher', 600));
@@ -191,7 +191,7 @@ test('a delayed will waits for the client to come back, and for no longer than t
 });
 
 test.each([4, 5] as const)(
-  'a session without subscriptions is told to be present (MQTT %i) [MQTT-3.2.2-2]',
+  'a session without subscriptions is reported as present (MQTT %i) [MQTT-3.2.2-2]',
   async (version) => {
     const { mqttPort } = await startTestBroker();
     const properties = version === 5 ? { sessionExpiryInterval: 60 } : {};
@@ -208,7 +208,7 @@ test.each([4, 5] as const)(
   },
 );
 
-test('a session that was to end with its connection ends when that is taken over', async () => {
+test('a session that ends with its connection ends when the connection is taken over', async () => {
   const { mqttPort } = await startTestBroker();
   const options = { clientId: 'ending', clean: false } as const;
   const first = await rawClient(mqttPort, { ...options, properties: { sessionExpiryInterval: 60 } }, 'a');

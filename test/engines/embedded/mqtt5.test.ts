@@ -33,7 +33,7 @@ async function connectTold(port: number, options: IClientOptions) {
 }
 
 test.each([0, 1, 2] as const)(
-  'properties reach MQTT 5 subscribers, and others get the message alone (QoS %i)',
+  'MQTT 5 subscribers get properties, and others get the message without them (QoS %i)',
   async (qos) => {
     const { mqttPort } = await startTestBroker();
     const subscriber = await connect(mqttPort, v5);
@@ -52,7 +52,7 @@ test.each([0, 1, 2] as const)(
   },
 );
 
-test('what is refused is told by a reason code, and the connection goes on', async () => {
+test('a refusal has a reason code, and the connection stays open', async () => {
   const { mqttPort } = await startTestBroker();
   const url = `mqtt://127.0.0.1:${mqttPort}`;
   const wrong = mqtt.connectAsync(url, { ...ADMINISTRATOR, password: 'wrong', ...v5, reconnectPeriod: 0 });
@@ -79,7 +79,7 @@ test('what is refused is told by a reason code, and the connection goes on', asy
   expect(granted.packets.at(-1)).toMatchObject({ granted: [0, 17] });
 });
 
-test('dynamic security is told by reason codes, and who is kicked that it was an administrative action', async () => {
+test('dynamic security uses reason codes, and a kicked client gets the reason of an administrative action', async () => {
   const { mqttPort } = await startTestBroker();
   const admin = await connect(mqttPort, v5);
   const acls = ['subscribePattern', 'publishClientSend', 'publishClientReceive', 'unsubscribePattern'].map(
@@ -131,7 +131,7 @@ test('dynamic security is told by reason codes, and who is kicked that it was an
   expect(wills.packets.map(({ text }) => text)).not.toContain('w');
 });
 
-test('CONNACK tells what there is, and the client id that was assigned', async () => {
+test('CONNACK has the capabilities of the broker and the assigned client id', async () => {
   const { mqttPort } = await startTestBroker();
   const { said } = await connectTold(mqttPort, { clientId: '', clean: true });
   expect(said).toMatchObject({
@@ -141,7 +141,7 @@ test('CONNACK tells what there is, and the client id that was assigned', async (
   expect(said.properties?.assignedClientIdentifier).toMatch(/^aedes_/);
 });
 
-test('who ends a connection says why: taken over, shutting down, packet too large', async () => {
+test('the broker closes connections with a reason: taken over, shutting down, packet too large', async () => {
   const broker = await startTestBroker();
   const port = broker.mqttPort;
   const first = await connect(port, { ...v5, clientId: 'one' });
@@ -160,7 +160,7 @@ test('who ends a connection says why: taken over, shutting down, packet too larg
   expect(await shuttingDown).toBe(139);
 });
 
-test('no local, retain as published and retain handling are honoured, live and from a queue', async () => {
+test('No Local, Retain As Published and Retain Handling apply to live and queued messages', async () => {
   const { mqttPort } = await startTestBroker();
   const session = { ...v5, clientId: 'device', clean: false, properties: { sessionExpiryInterval: 600 } };
   const device = await connect(mqttPort, session);
@@ -201,7 +201,7 @@ test('no local, retain as published and retain handling are honoured, live and f
   expect(kept.packets.map(({ text }) => text)).toEqual(['old', 'live']);
 });
 
-test('a message carries the identifiers of all subscriptions that it is sent for, also from a queue', async () => {
+test('a message has the identifiers of all matching subscriptions, also from a queue', async () => {
   const { mqttPort } = await startTestBroker();
   const session = { ...v5, clientId: 'device', clean: false, properties: { sessionExpiryInterval: 600 } };
   const first = await connect(mqttPort, session);
@@ -224,7 +224,7 @@ test('a message carries the identifiers of all subscriptions that it is sent for
 test.each([
   ['a clean session', { clean: true }],
   ['a session that stays', { clean: false, properties: { sessionExpiryInterval: 600 } }],
-])('%s is sent no more at a time than it takes, in order', async (_name, options) => {
+])('%s gets messages in order, and no more than its Receive Maximum', async (_name, options) => {
   const { mqttPort } = await startTestBroker();
   const properties = { ...('properties' in options ? options.properties : {}), receiveMaximum: 3 };
   const client = await rawClient(mqttPort, { ...options, properties }, 'n');
@@ -262,7 +262,7 @@ test('a queue of QoS 2 reaches a client that takes two at a time, once and in or
   expect(seen.map(({ text }) => text)).toEqual(sent);
 });
 
-test('a message larger than a client takes is not sent to it', async () => {
+test('a message beyond the Maximum Packet Size of a client is not sent', async () => {
   const { mqttPort } = await startTestBroker();
   const client = await connect(mqttPort, { ...v5, properties: { maximumPacketSize: 100 } });
   const { until } = packetsOf(client);
@@ -273,7 +273,7 @@ test('a message larger than a client takes is not sent to it', async () => {
   expect((await until((packets) => packets.length > 0)).map(({ text }) => text)).toEqual(['small']);
 });
 
-test('names that every object has are client ids and filters like any other', async () => {
+test('names of inherited properties are ordinary client ids and filters', async () => {
   const { mqttPort } = await startTestBroker();
   const publisher = await connect(mqttPort);
   for (const clientId of ['constructor', '__proto__', 'toString']) {
@@ -297,7 +297,7 @@ test('names that every object has are client ids and filters like any other', as
   expect(raw.packets.at(-1)).toMatchObject({ granted: [0, 1, 2] });
 });
 
-test('mosquitto_ctrl and mosquitto_sub of MQTT 5 work as they are', async () => {
+test('mosquitto_ctrl and mosquitto_sub work with MQTT 5', async () => {
   const { mqttPort } = await startTestBroker();
   const { username, password } = ADMINISTRATOR;
   const options = ['-h', '127.0.0.1', '-p', String(mqttPort), '-u', username, '-P', password];

@@ -34,33 +34,36 @@ const KINDS = [
 const client = ({ name, ...fields }: (typeof KINDS)[number], test: string) =>
   rawClient(broker().mqttPort, { clientId: `${test}-${name}`, ...fields });
 
-test.each(KINDS)('who subscribes and publishes at once gets its own messages, and answers: $name', async (kind) => {
-  const { packet, write, packets, until } = await client(kind, 'own');
-  const request = {
-    topic: '$CONTROL/cedalo/license/v1',
-    payload: '{"commands":[{"command":"getLicenseInformation"}]}',
-  };
-  const sent: Packet[] = [
-    publish({ payload: 'before' }),
-    subscribe(ANSWERS, 'own/x', 'else/+', '1'),
-    publish({ ...request, qos: 1, messageId: 2 }),
-    publish({ payload: '0' }),
-    publish({ payload: '1', qos: 1, messageId: 3 }),
-    publish({ payload: '2', qos: 2, messageId: 4 }),
-  ];
-  write(Buffer.concat(sent.map(packet)));
-  await until('publish', 4);
-  expect(packets[1]).toMatchObject({ cmd: 'suback', granted: [2, 2, 2, 2] });
-  const came = packets.filter(({ cmd }) => cmd === 'publish') as IPublishPacket[];
-  const own = came.filter(({ topic }) => topic === 'own/x').map(({ payload, qos }) => `${qos}: ${payload}`);
-  expect(own.sort()).toEqual(['0: 0', '1: 1', '2: 2']);
-  expect(came.filter(({ topic }) => topic === ANSWERS)).toHaveLength(1);
-  await until('pubrec', 1);
-  const answers = packets.filter(({ cmd }) => cmd === 'puback' || cmd === 'pubrec');
-  expect(answers.map(({ messageId }) => messageId)).toEqual([2, 3, 4]);
-});
+test.each(KINDS)(
+  'a client that subscribes and publishes immediately gets its own messages, and responses: $name',
+  async (kind) => {
+    const { packet, write, packets, until } = await client(kind, 'own');
+    const request = {
+      topic: '$CONTROL/cedalo/license/v1',
+      payload: '{"commands":[{"command":"getLicenseInformation"}]}',
+    };
+    const sent: Packet[] = [
+      publish({ payload: 'before' }),
+      subscribe(ANSWERS, 'own/x', 'else/+', '1'),
+      publish({ ...request, qos: 1, messageId: 2 }),
+      publish({ payload: '0' }),
+      publish({ payload: '1', qos: 1, messageId: 3 }),
+      publish({ payload: '2', qos: 2, messageId: 4 }),
+    ];
+    write(Buffer.concat(sent.map(packet)));
+    await until('publish', 4);
+    expect(packets[1]).toMatchObject({ cmd: 'suback', granted: [2, 2, 2, 2] });
+    const came = packets.filter(({ cmd }) => cmd === 'publish') as IPublishPacket[];
+    const own = came.filter(({ topic }) => topic === 'own/x').map(({ payload, qos }) => `${qos}: ${payload}`);
+    expect(own.sort()).toEqual(['0: 0', '1: 1', '2: 2']);
+    expect(came.filter(({ topic }) => topic === ANSWERS)).toHaveLength(1);
+    await until('pubrec', 1);
+    const answers = packets.filter(({ cmd }) => cmd === 'puback' || cmd === 'pubrec');
+    expect(answers.map(({ messageId }) => messageId)).toEqual([2, 3, 4]);
+  },
+);
 
-test.each(KINDS)('of more than is held at a time nothing is lost: $name', async (kind) => {
+test.each(KINDS)('no publish is lost beyond the limit of delayed packets: $name', async (kind) => {
   const { packet, write, packets, until } = await client(kind, 'many');
   const numbers = Array.from({ length: 2_000 }, (_, index) => `${index}`);
   const sent = [subscribe('own/x'), ...numbers.map((payload) => publish({ payload }))];
@@ -70,25 +73,28 @@ test.each(KINDS)('of more than is held at a time nothing is lost: $name', async 
   expect(came.map(({ payload }) => payload.toString())).toEqual(numbers);
 });
 
-test.each(KINDS)('what was published right before the end is published, and before the will: $name', async (kind) => {
-  const watching = await connect(broker().mqttPort);
-  const topic = `state/${kind.name}`;
-  await watching.subscribeAsync(topic);
-  const { until } = collect(watching);
-  const will = { topic, payload: Buffer.from('gone'), qos: 1, retain: false } as const;
-  for (const end of ['disconnect', 'end'] as const) {
-    const { name, ...fields } = kind;
-    const { packet, write, leave } = await rawClient(broker().mqttPort, { clientId: `end-${name}`, will, ...fields });
-    const sent: Packet[] = [subscribe('own/x'), publish({ topic, payload: end })];
-    if (end === 'disconnect') sent.push({ cmd: 'disconnect' });
-    write(Buffer.concat(sent.map(packet)));
-    if (end === 'end') await leave();
-  }
-  const texts = (await until((messages) => messages.some(({ text }) => text === 'gone'))).map(({ text }) => text);
-  expect(texts).toEqual(['disconnect', 'end', 'gone']);
-});
+test.each(KINDS)(
+  'a message that is published right before the disconnect is delivered before the will: $name',
+  async (kind) => {
+    const watching = await connect(broker().mqttPort);
+    const topic = `state/${kind.name}`;
+    await watching.subscribeAsync(topic);
+    const { until } = collect(watching);
+    const will = { topic, payload: Buffer.from('gone'), qos: 1, retain: false } as const;
+    for (const end of ['disconnect', 'end'] as const) {
+      const { name, ...fields } = kind;
+      const { packet, write, leave } = await rawClient(broker().mqttPort, { clientId: `end-${name}`, will, ...fields });
+      const sent: Packet[] = [subscribe('own/x'), publish({ topic, payload: end })];
+      if (end === 'disconnect') sent.push({ cmd: 'disconnect' });
+      write(Buffer.concat(sent.map(packet)));
+      if (end === 'end') await leave();
+    }
+    const texts = (await until((messages) => messages.some(({ text }) => text === 'gone'))).map(({ text }) => text);
+    expect(texts).toEqual(['disconnect', 'end', 'gone']);
+  },
+);
 
-test.each(KINDS)('who subscribes and unsubscribes at once is not subscribed: $name', async (kind) => {
+test.each(KINDS)('a client that subscribes and unsubscribes immediately is not subscribed: $name', async (kind) => {
   const { packet, write, packets, until, settle } = await client(kind, 'undo');
   const sent: Packet[] = [
     subscribe('own/x', 'own/y'),

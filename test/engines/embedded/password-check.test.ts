@@ -18,7 +18,7 @@ async function check(passwords: PasswordCheck, password: string, hash: string): 
 }
 
 test.each([ACCOUNT_COST, ADMINISTRATOR_COST])(
-  'a password is right or wrong by its hash, whatever it cost: %o',
+  'a password is checked against its hash with any cost: %o',
   async (cost) => {
     const passwords = new PasswordCheck();
     const hash = await hashPassword('right ☃', cost);
@@ -30,7 +30,7 @@ test.each([ACCOUNT_COST, ADMINISTRATOR_COST])(
   },
 );
 
-test('hashes of Mosquitto are right or wrong too', async () => {
+test('hashes of Mosquitto are supported', async () => {
   const file = join(temporaryFolder(), 'passwords');
   execFileSync('mosquitto_passwd', ['-b', '-c', file, 'dev', 'secret ☃'], { stdio: 'ignore' });
   const hash = readFileSync(file, 'utf8').trim().slice('dev:'.length);
@@ -40,11 +40,11 @@ test('hashes of Mosquitto are right or wrong too', async () => {
   expect(await check(passwords, 'secret', hash)).toBe('WRONG');
 });
 
-test.each(['', 'x', 'scrypt$1024$8$1$', '$6$salt$key'])('a hash that is none lets nobody in: %j', async (hash) => {
+test.each(['', 'x', 'scrypt$1024$8$1$', '$6$salt$key'])('an invalid hash matches no password: %j', async (hash) => {
   expect(await check(new PasswordCheck(), '', hash)).toBe('WRONG');
 });
 
-test('checks beyond the bound are refused as busy, and those that run or wait are finished', async () => {
+test('checks beyond the limit are refused as busy, and running and waiting checks finish', async () => {
   const passwords = new PasswordCheck({ maxWaiting: 1 });
   const hash = await hashPassword('right', ACCOUNT_COST);
   const answers = await Promise.all(['a', 'b', 'right', 'c', 'a'].map((password) => check(passwords, password, hash)));

@@ -36,7 +36,7 @@ function matchesByTheBook(filter: string, topic: string): boolean {
   return wanted.length === given.length && wanted.every((name, index) => name === '+' || name === given[index]);
 }
 
-test('topic filters match as section 4.7 of MQTT 3.1.1 says', () => {
+test('topic filters match as specified in section 4.7 of MQTT 3.1.1', () => {
   fc.assert(
     fc.property(filters, topics, (filter, topic) => {
       expect(filterMatches(filter, topic), `${filter} on ${topic}`).toBe(matchesByTheBook(filter, topic));
@@ -45,7 +45,7 @@ test('topic filters match as section 4.7 of MQTT 3.1.1 says', () => {
   );
 });
 
-test('the subscription tree finds exactly the filters that match, and is empty after they went', () => {
+test('the subscription tree finds exactly the matching filters, and is empty after their removal', () => {
   fc.assert(
     fc.property(fc.uniqueArray(filters, { maxLength: 12 }), topics, (all, topic) => {
       const tree = new SubscriptionTree<string>();

@@ -23,7 +23,7 @@ async function folderWithWills(): Promise<string> {
   return folder;
 }
 
-test('a broker that failed three times in the same way starts without the record at fault, and says so', async () => {
+test('a broker that failed three times in the same way starts without the record that caused it, and reports this', async () => {
   const folder = await folderWithWills();
   const errors: { readonly text: string; readonly stack?: string; readonly record?: string }[] = [];
   const log = {
@@ -73,7 +73,7 @@ test('a broker that failed three times in the same way starts without the record
   expect(JSON.parse(rows[0]?.record ?? '')).toMatchObject({ client_id: 'blamed', topic: 'fatal' });
 });
 
-test('failures that have nothing to do with a record put none into quarantine', async () => {
+test('failures without a relation to a record move no record into quarantine', async () => {
   const folder = await folderWithWills();
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const taken = await startTestBroker({ folder: temporaryFolder() });

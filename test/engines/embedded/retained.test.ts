@@ -20,7 +20,7 @@ const subscribe = (messageId: number, qos: 0 | 1 | 2, ...topics: readonly string
 const topicsOf = (packets: readonly { readonly cmd: string }[]): string[] =>
   packets.flatMap((packet) => (packet.cmd === 'publish' ? [(packet as IPublishPacket).topic] : []));
 
-test('a persistent session gets the retained messages whose client leaves after SUBACK [MQTT-4.1.0-1]', async () => {
+test('a persistent session gets retained messages although its client disconnects after SUBACK [MQTT-4.1.0-1]', async () => {
   const publisher = await connect(broker().mqttPort);
   const topics = Array.from({ length: 300 }, (_, i) => `left/${i}`);
   await Promise.all(topics.map((topic) => publisher.publishAsync(topic, 'x', { qos: 1, retain: true })));
@@ -66,7 +66,7 @@ test.for([1, 2] as const)('a retained message of QoS %i is sent again until it i
   expect(topicsOf(third.packets)).toEqual([]);
 });
 
-test('a SUBSCRIBE that is compared with many retained messages delays no other client', async () => {
+test('a SUBSCRIBE that matches many retained messages delays no other client', async () => {
   await retain('many', 20_000);
   const other = await rawClient(broker().mqttPort, { clientId: 'other' });
   const client = await rawClient(broker().mqttPort, { protocolVersion: 4, clientId: 'compares' });
@@ -79,7 +79,7 @@ test('a SUBSCRIBE that is compared with many retained messages delays no other c
   expect(topicsOf(client.packets)).toEqual(['many/1/value']);
 });
 
-test('each SUBSCRIBE of a client that sends many at once is sent its retained messages', async () => {
+test('each of many SUBSCRIBEs in one segment gets its retained messages', async () => {
   await retain('row', 500);
   const client = await rawClient(broker().mqttPort, { protocolVersion: 4, clientId: 'row' });
   client.write(Buffer.concat(Array.from({ length: 40 }, (_, i) => client.packet(subscribe(i + 1, 0, 'row/#')))));
@@ -89,7 +89,7 @@ test('each SUBSCRIBE of a client that sends many at once is sent its retained me
   expect(client.count('publish')).toBe(40 * 500);
 });
 
-test('a client that retains what it receives gets only what was retained when it subscribed', async () => {
+test('a client that retains each received message gets only the messages that were retained when it subscribed', async () => {
   await retain('echo', 500);
   const client = await connect(broker().mqttPort);
   const received: string[] = [];

@@ -103,20 +103,17 @@ function later(turns: number, act: () => void): void {
   else setImmediate(() => later(turns - 1, act));
 }
 
-test.each([1, 2] as const)(
-  'more messages at once than are sent at a time reach a session once each, in order (QoS %i)',
-  async (qos) => {
-    const id = `burst-${qos}`;
-    const receiver = new Receiver(id, 4_000, () => 0);
-    await receiver.join();
-    const publisher = await connect(shared().mqttPort);
-    const sent = texts(500);
-    await Promise.all(sent.map((text) => publisher.publishAsync(id, text, { qos })));
-    await receiver.has(sent);
-    expect(receiver.wrong).toEqual([]);
-    expect(receiver.received).toEqual(sent);
-  },
-);
+test.each([1, 2] as const)('a session gets more messages than its window once each, in order (QoS %i)', async (qos) => {
+  const id = `burst-${qos}`;
+  const receiver = new Receiver(id, 4_000, () => 0);
+  await receiver.join();
+  const publisher = await connect(shared().mqttPort);
+  const sent = texts(500);
+  await Promise.all(sent.map((text) => publisher.publishAsync(id, text, { qos })));
+  await receiver.has(sent);
+  expect(receiver.wrong).toEqual([]);
+  expect(receiver.received).toEqual(sent);
+});
 
 const bursts = fc.array(
   fc.record({
@@ -132,7 +129,7 @@ const clients = fc.record({
   bursts,
 });
 
-test('whatever a session is sent, and however late it acknowledges, it gets each message once while it is connected', async () => {
+test('a connected session gets each message once, however late it acknowledges', async () => {
   const publisher = await connect(shared().mqttPort);
   let run = 0;
   await fc.assert(
@@ -168,7 +165,7 @@ test('whatever a session is sent, and however late it acknowledges, it gets each
 });
 
 test.each([1, 2] as const)(
-  'what is too large for a client leaves its window open for what comes after (QoS %i)',
+  'a message that is too large for a client leaves its window open for later messages (QoS %i)',
   async (qos) => {
     const id = `large-${qos}`;
     const properties = { sessionExpiryInterval: 600, receiveMaximum: 1, maximumPacketSize: 100 };

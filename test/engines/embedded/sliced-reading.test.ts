@@ -49,7 +49,7 @@ const CHEAP = 500;
 const EXPENSIVE = 200;
 const cheap = packets(CHEAP, { topic: 'cheap', payload: Buffer.alloc(1_000) });
 
-describe('a client whose messages match thousands of filters delays those of another client by a few', () => {
+describe('a client whose messages match thousands of filters delays another client by a few messages', () => {
   test.each([
     ['from the beginning', 0, []],
     ['behind cheap messages', 0, cheap],
@@ -83,7 +83,7 @@ describe('a client whose messages match thousands of filters delays those of ano
   });
 });
 
-test('what a client has sent before it leaves is handled, however long it takes', async () => {
+test('packets that a client has sent before it disconnects are handled, however long it takes', async () => {
   const { port, watcher, topics } = await startWatching();
   const sender = await rawClient(port, { clientId: 'sender', will });
   const packets = Array.from({ length: 100 }, (_, i) => publish({ topic: i % 2 === 0 ? topic : `small/${i}` }));
@@ -94,7 +94,7 @@ test('what a client has sent before it leaves is handled, however long it takes'
   expect(topics()).toEqual(packets.map((packet) => packet.topic));
 });
 
-test('large messages in a few pieces and many small ones behind them come whole and in order', async () => {
+test('large messages in several segments and small messages behind them arrive complete and in order', async () => {
   const port = broker().mqttPort;
   const watcher = await rawClient(port, { clientId: 'watcher' }, '#');
   const sender = await rawClient(port, { clientId: 'sender' });

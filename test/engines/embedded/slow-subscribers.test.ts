@@ -51,7 +51,7 @@ async function detailOf(admin: MqttClient, clientid: string): Promise<ConnectedC
   return parseClientDetail(answer?.data);
 }
 
-test('QoS 0 messages that a client leaves on its socket above 1 MiB pass it by and are counted; another client gets all', async () => {
+test('QoS 0 messages beyond 1 MiB on the socket of a client are dropped and counted; another client gets all', async () => {
   const { mqttPort } = await startTestBroker();
   const slow = await pausedSubscriber(mqttPort, 'slow', 'f/#', 0);
   const fast = await connect(mqttPort, { clientId: 'fast' });
@@ -123,7 +123,7 @@ test('a client without a session that leaves more than 32 MiB of QoS 1 on its so
   await expect.poll(() => detailOf(watcher, 'slow'), { timeout: 8_000, interval: 250 }).toBeNull();
 }, 30_000);
 
-test('above the bound of all clients, those with more than their fair share on their sockets lose QoS 0, and the others nothing', async () => {
+test('above the common limit, QoS 0 is dropped only for clients with more than their fair share on their sockets', async () => {
   const { port, core, registry } = await startTappedCore(undefined, { unsentTotalBytes: 2 * MEGABYTE });
   const slow = ['a', 'b', 'c', 'd', 'e', 'f'];
   for (const id of slow) await pausedSubscriber(port, id, `f/${id}`, 0);
@@ -147,7 +147,7 @@ test('above the bound of all clients, those with more than their fair share on t
   expect(unsent()).toBeLessThan(4 * MEGABYTE);
 }, 30_000);
 
-test('queues of many sessions together hold as much memory as the bound says, also of messages without a payload', async () => {
+test('the queues of many sessions have a common memory limit, also for messages without a payload', async () => {
   const { port, store } = await startTappedCore(undefined, { totalBytes: 100_000 });
   const ids = Array.from({ length: 20 }, (_, n) => `away-${n}`);
   for (const clientId of ids) {
@@ -167,7 +167,7 @@ test('queues of many sessions together hold as much memory as the bound says, al
   expect(queued + dropped).toBe(ids.length * 100);
 });
 
-test('what clients without a session may not be sent yet has one bound for all of them, and is free again when they have gone', async () => {
+test('the send windows of clients without a session have a common limit, and are released when the clients disconnect', async () => {
   const { port, registry } = await startTappedCore(undefined, { totalBytes: 1_000_000 });
   const publisher = await connect(port);
   const held = () => ['a', 'b'].reduce((sum, id) => sum + (registry.connection(id)?.window?.queuedBytes ?? 0), 0);

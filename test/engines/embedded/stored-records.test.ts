@@ -69,7 +69,7 @@ test('wills with 101 levels of clients that were connected are moved into quaran
   expect(left).toMatchObject({ will: 0, retained: 1 });
 });
 
-test('a delayed will with 101 levels is moved into quarantine, and its session goes on', async () => {
+test('a delayed will with 101 levels is moved into quarantine, and its session continues', async () => {
   const { mqttPort, moved, quarantined } = await startOn('deep-delayed-will');
   const client = await rawClient(mqttPort, { clientId: 'delayed', clean: false });
   expect(client.packets[0]).toMatchObject({ cmd: 'connack', reasonCode: 0, sessionPresent: true });
@@ -100,23 +100,26 @@ test('retained and queued messages with 101 levels are moved into quarantine, an
   expect(left).toMatchObject({ retained: 1, message: 1, queue: 1 });
 });
 
-test.each([4, 5] as const)('sessions that are subscribed to __proto__ go on (protocol %i)', async (protocolVersion) => {
-  const { mqttPort, moved, quarantined } = await startOn('proto-subscription');
-  const clientId = protocolVersion === 4 ? 'four' : '__proto__';
-  const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'a'];
-  const writer = await connect(mqttPort);
-  await writer.publishAsync('__proto__', 'queued', { qos: 1 });
-  const properties = protocolVersion === 5 ? { properties: { sessionExpiryInterval: 60 } } : {};
-  const client = await rawClient(mqttPort, { protocolVersion, clientId, clean: false, ...properties });
-  expect(client.packets[0]).toMatchObject({ cmd: 'connack', sessionPresent: true });
-  await client.until('publish', 1);
-  for (const name of names) await writer.publishAsync(name, 'live', { qos: 1 });
-  await client.until('publish', 1 + names.length);
-  expect(moved).toEqual([]);
-  expect((await quarantined()).left).toMatchObject({ subscription: 10 });
-});
+test.each([4, 5] as const)(
+  'sessions with a subscription to __proto__ continue (protocol %i)',
+  async (protocolVersion) => {
+    const { mqttPort, moved, quarantined } = await startOn('proto-subscription');
+    const clientId = protocolVersion === 4 ? 'four' : '__proto__';
+    const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'a'];
+    const writer = await connect(mqttPort);
+    await writer.publishAsync('__proto__', 'queued', { qos: 1 });
+    const properties = protocolVersion === 5 ? { properties: { sessionExpiryInterval: 60 } } : {};
+    const client = await rawClient(mqttPort, { protocolVersion, clientId, clean: false, ...properties });
+    expect(client.packets[0]).toMatchObject({ cmd: 'connack', sessionPresent: true });
+    await client.until('publish', 1);
+    for (const name of names) await writer.publishAsync(name, 'live', { qos: 1 });
+    await client.until('publish', 1 + names.length);
+    expect(moved).toEqual([]);
+    expect((await quarantined()).left).toMatchObject({ subscription: 10 });
+  },
+);
 
-test('a subscription with 101 levels is moved into quarantine, and its session goes on with the others', async () => {
+test('a subscription with 101 levels is moved into quarantine, and its session continues with the others', async () => {
   const { mqttPort, moved, quarantined } = await startOn('deep-subscription');
   const client = await rawClient(mqttPort, { protocolVersion: 4, clientId: 'reader', clean: false });
   expect(client.packets[0]).toMatchObject({ cmd: 'connack', returnCode: 0, sessionPresent: true });

@@ -20,7 +20,7 @@ async function replayed(client: MqttClient, streamname: string): Promise<string[
   return ofReplay();
 }
 
-test('kill -9 at random moments: streams are kept, and they have every message that was acknowledged, in order, and the wills', async () => {
+test('kill -9 at random times: streams survive with all acknowledged messages in order, and the wills', async () => {
   const folder = temporaryFolder();
   const acknowledged: string[][] = [[], []];
   let process = await startBrokerProcess(folder);
@@ -78,7 +78,7 @@ test('kill -9 at random moments: streams are kept, and they have every message t
   expect(readdirSync(join(folder, 'streams')).filter((name) => name.startsWith('str_'))).toHaveLength(3);
 }, 120_000);
 
-test('who reads the target of a stream too slowly slows its publishers down, not the others', async () => {
+test("a slow subscriber of a stream's target slows down the publishers of the stream, and no others", async () => {
   const failed: string[] = [];
   const { mqttPort } = await startTestBroker({
     onState: (state) => void (state === 'FAILED' && failed.push(state)),

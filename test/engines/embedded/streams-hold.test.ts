@@ -37,7 +37,7 @@ async function holdAll(
   return { told, texts, until, stop };
 }
 
-test('an acknowledgement waits for whoever holds the message, and those after it wait behind it [MQTT-4.6.0-2]', async () => {
+test('an acknowledgement waits while a stream holds the message, and later acknowledgements wait behind it [MQTT-4.6.0-2]', async () => {
   const { session, port } = await startTappedCore();
   const { told, until } = await holdAll(session, 'held/#');
   const client = await rawClient(port, {});
@@ -65,7 +65,7 @@ test('an acknowledgement waits for whoever holds the message, and those after it
   ]);
 });
 
-test('its own subscribers get a message that is held, in order, before streams make something of it', async () => {
+test('subscribers of the broker get a held message in order, before streams process it', async () => {
   const { session, port } = await startTappedCore();
   const reader = await connect(port);
   const { until } = collect(reader);
@@ -89,7 +89,7 @@ test('its own subscribers get a message that is held, in order, before streams m
   for (const release of releases) release();
 });
 
-test('what is retained, wills and what the broker publishes are live messages; what begins with $ or is refused is none', async () => {
+test('retained messages, wills and messages of the broker reach streams; topics below $ and refused publishes do not', async () => {
   const { session, core, port } = await startTappedCore();
   const client = await connect(port);
   await client.publishAsync('state', 'before', { qos: 1, retain: true });
@@ -124,7 +124,7 @@ test('what is retained, wills and what the broker publishes are live messages; w
   await expect(session.subscribe('$SYS/#', () => {})).rejects.toMatchObject({ code: 'BROKER_REJECTED' });
 });
 
-test('a QoS 2 publish that comes again before PUBREL is one message, and is answered when the first one is free [MQTT-4.3.3-10]', async () => {
+test('a QoS 2 publish that is repeated before PUBREL is one message, and is acknowledged when it is released [MQTT-4.3.3-10]', async () => {
   const folder = temporaryFolder();
   const first = await startTappedCore(folder);
   const held = await holdAll(first.session, 'x');
@@ -175,7 +175,7 @@ test('a QoS 2 publish that comes again before PUBREL is one message, and is answ
   expect((await known).filter((text) => text === 'held').length).toBeLessThanOrEqual(1);
 });
 
-test('while paused, publishers of what matches wait and stop being read; others, and streams themselves, go on', async () => {
+test('during a pause, publishers of matching messages wait and are not read; other publishers and streams continue', async () => {
   const { session, port, registry } = await startTappedCore();
   let bytes = 0;
   let last = '';
@@ -232,7 +232,7 @@ test('while paused, publishers of what matches wait and stop being read; others,
   expect(registry.connection('publisher')?.delayedAcks?.isEmpty).toBe(true);
 });
 
-test('closing does not wait for what is held, and tells nobody that it was taken; a publisher that left is no matter', async () => {
+test('close does not wait for held messages and does not acknowledge them; a disconnected publisher does no harm', async () => {
   const { session, core, port, problems, stop } = await startTappedCore();
   const { told, until } = await holdAll(session, '#');
   const left = await rawClient(port, { clientId: 'left' });
@@ -258,7 +258,7 @@ test('closing does not wait for what is held, and tells nobody that it was taken
   expect(problems).toEqual([]);
 });
 
-test('streams may feed each other thousands in a row, in order; what no topic can be is refused', async () => {
+test('thousands of streams may form a chain, in order; invalid topics are refused', async () => {
   const { session, port } = await startTappedCore();
   const length = 5_000;
   const arrived: string[] = [];

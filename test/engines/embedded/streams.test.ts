@@ -7,44 +7,41 @@ import { storedCount, stream, streamDone } from './streams.ts';
 
 const broker = useTestBroker();
 
-test.each([0, 1, 2] as const)(
-  'a message of QoS %i leaves a stream processed, with the QoS that the stream says',
-  async (qos) => {
-    const client = await connect(broker().mqttPort);
-    const reader = await connect(broker().mqttPort);
-    const { until } = collect(reader);
-    const query = {
-      select: [{ source: '[Machine][Speed]', target: '[speed]' }],
-      where: [{ operator: '>', left: '[Machine][Speed]', right: 7 }],
-    };
-    await reader.subscribeAsync(`out/${qos}/#`, { qos: 2 });
-    for (const targetqos of [-1, 0, 1, 2]) {
-      const [sourcetopic, targettopic] = [`in/${qos}/+`, `out/${qos}/${targetqos}`];
-      await streamDone(client, 'createStream', {
-        streamname: `q${qos}${targetqos}`,
-        sourcetopic,
-        targettopic,
-        targetqos,
-        query,
-      });
-    }
-    for (const Speed of [7.5, 1]) {
-      await client.publishAsync(`in/${qos}/a`, JSON.stringify({ Machine: { Speed, Power: 1 } }), { qos, retain: true });
-    }
-    await client.publishAsync(`in/${qos}/a`, '{"Machine":{"Speed":9}}', { qos });
-    const seen = await until((messages) => messages.length >= 8);
-    const told = seen.map(({ topic, text, qos: at, retain }) => `${topic} ${text} ${at} ${retain}`).sort();
-    const expected = [-1, 0, 1, 2].flatMap((targetqos) =>
-      ['{"speed":7.5}', '{"speed":9}'].map(
-        (text) => `out/${qos}/${targetqos} ${text} ${targetqos === -1 ? qos : targetqos} false`,
-      ),
-    );
-    expect(told).toEqual(expected.sort());
-    await client.publishAsync(`in/${qos}/a`, '', { retain: true });
-  },
-);
+test.each([0, 1, 2] as const)('a stream processes a message of QoS %i, and publishes with its own QoS', async (qos) => {
+  const client = await connect(broker().mqttPort);
+  const reader = await connect(broker().mqttPort);
+  const { until } = collect(reader);
+  const query = {
+    select: [{ source: '[Machine][Speed]', target: '[speed]' }],
+    where: [{ operator: '>', left: '[Machine][Speed]', right: 7 }],
+  };
+  await reader.subscribeAsync(`out/${qos}/#`, { qos: 2 });
+  for (const targetqos of [-1, 0, 1, 2]) {
+    const [sourcetopic, targettopic] = [`in/${qos}/+`, `out/${qos}/${targetqos}`];
+    await streamDone(client, 'createStream', {
+      streamname: `q${qos}${targetqos}`,
+      sourcetopic,
+      targettopic,
+      targetqos,
+      query,
+    });
+  }
+  for (const Speed of [7.5, 1]) {
+    await client.publishAsync(`in/${qos}/a`, JSON.stringify({ Machine: { Speed, Power: 1 } }), { qos, retain: true });
+  }
+  await client.publishAsync(`in/${qos}/a`, '{"Machine":{"Speed":9}}', { qos });
+  const seen = await until((messages) => messages.length >= 8);
+  const told = seen.map(({ topic, text, qos: at, retain }) => `${topic} ${text} ${at} ${retain}`).sort();
+  const expected = [-1, 0, 1, 2].flatMap((targetqos) =>
+    ['{"speed":7.5}', '{"speed":9}'].map(
+      (text) => `out/${qos}/${targetqos} ${text} ${targetqos === -1 ? qos : targetqos} false`,
+    ),
+  );
+  expect(told).toEqual(expected.sort());
+  await client.publishAsync(`in/${qos}/a`, '', { retain: true });
+});
 
-test('a stream goes on with what it is modified to, and not while it is disabled', async () => {
+test('a stream continues with its modified definition, and not while it is disabled', async () => {
   const client = await connect(broker().mqttPort);
   const { until } = collect(client);
   await client.subscribeAsync('changed/#', { qos: 1 });
@@ -70,7 +67,7 @@ test('a stream goes on with what it is modified to, and not while it is disabled
   ]);
 });
 
-test('the target of a stream feeds the next one, all the way before the acknowledgement; a loop is refused', async () => {
+test('a stream may use the target of another, and all process a message before its acknowledgement; a loop is refused', async () => {
   const client = await connect(broker().mqttPort);
   const names = ['c1', 'c2', 'c3'];
   for (const [index, streamname] of names.entries()) {
@@ -94,7 +91,7 @@ test('the target of a stream feeds the next one, all the way before the acknowle
   expect(nameless.error).toBe('Invalid /replaytopic: is needed');
 });
 
-test('stored messages are counted, replayed, and cleared; without any there is nothing to do that with', async () => {
+test('stored messages are counted, replayed and cleared; without stored messages these commands are refused', async () => {
   const { mqttPort } = broker();
   const client = await connect(mqttPort);
   const streamname = 'kept';
@@ -129,7 +126,7 @@ test('stored messages are counted, replayed, and cleared; without any there is n
   expect(refused.error).toBe('Persistence not configured for this stream');
 });
 
-test('the API is told where APIs are told, changes are told as events, and asking needs a right', async () => {
+test('the API is listed among the APIs, changes are sent as events, and queries need a permission', async () => {
   const client = await connect(broker().mqttPort);
   const one = async (api: string, command: object) => (await control(client, api, { commands: [command] }))[0]?.data;
   expect(await one('cedalo/license', { command: 'getLicenseInformation' })).toMatchObject({
@@ -168,7 +165,7 @@ test('the API is told where APIs are told, changes are told as events, and askin
   await streamDone(client, 'deleteStream', { streamname: 'told' });
 });
 
-test('a broker that is closed comes back with its streams, what they stored, and the wills of its last moment', async () => {
+test('a broker restarts with its streams, their stored messages, and the wills of its last connections', async () => {
   const folder = temporaryFolder();
   const first = await startTestBroker({ folder });
   const client = await connect(first.mqttPort);
@@ -196,7 +193,7 @@ test('a broker that is closed comes back with its streams, what they stored, and
   expect(readdirSync(join(folder, 'streams')).filter((name) => name.startsWith('str_'))).toEqual([]);
 });
 
-test('what streams may take on disk is bounded, and said', async () => {
+test('the disk space of streams is limited, and the limit is reported', async () => {
   const { mqttPort } = await startTestBroker({ streamStorageBytes: 300_000 });
   const client = await connect(mqttPort);
   await streamDone(client, 'createStream', {

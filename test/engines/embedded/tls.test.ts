@@ -63,7 +63,7 @@ test.each([
   },
 );
 
-test('a listener that requires certificates lets in clients of its authorities, and nobody else', async () => {
+test('a listener that requires certificates admits only clients of its authorities', async () => {
   const { setServer, insertCa, deleteCa, portOf } = await fresh();
   const port = portOf(MUTUAL);
   const outcome = (device: object = {}) => outcomeOf(connectSecure(port, CA, device));
@@ -85,7 +85,7 @@ test('a listener that requires certificates lets in clients of its authorities, 
   await stays.publishAsync('t', 'still here', { qos: 1 });
 });
 
-test('a listener that requires no certificates takes those of its authorities, refuses others, and lets in who has none', async () => {
+test('a listener that requires no certificates admits clients of its authorities and clients without one, and refuses others', async () => {
   const { setServer, insertCa, deleteCa, portOf } = await fresh();
   const port = portOf(MQTTS);
   const outcome = (device: object = {}) => outcomeOf(connectSecure(port, CA, device));
@@ -100,7 +100,7 @@ test('a listener that requires no certificates takes those of its authorities, r
   expect(await outcome(STRANGER)).toBe('connected');
 });
 
-test('an authority below another one is trusted by itself: its clients come in, those of others below the same root do not', async () => {
+test('an intermediate authority is trusted by itself: its clients are admitted, clients of other authorities below the same root are not', async () => {
   const { setServer, run, portOf } = await fresh();
   const [plant, office] = [CA, CA].map((root, index) =>
     root.issue({ name: `Site ${index}`, isAuthority: true, altNames: [] }),
@@ -152,7 +152,7 @@ async function isServed(socket: TLSSocket): Promise<boolean> {
   });
 }
 
-test('a listener without a certificate refuses the handshake by an alert and says why, once; it serves once it has one, and refuses again without', async () => {
+test('a listener without a certificate refuses handshakes with an alert and logs the reason once; it serves clients while it has one', async () => {
   const lines: object[] = [];
   const log = { info: () => {}, warn: (fields: object) => lines.push(fields), error: () => {} };
   const { setServer, run, portOf } = await startTlsBroker({ log });
@@ -165,7 +165,7 @@ test('a listener without a certificate refuses the handshake by an alert and say
   expect(lines).toEqual([{ broker: 'test', reason: 'it has no server certificate' }]);
 });
 
-test('TLS 1.2 and 1.3 are spoken, older versions and ciphers without forward secrecy are not', async () => {
+test('TLS 1.2 and 1.3 are accepted; older versions and ciphers without forward secrecy are refused', async () => {
   const { setServer, portOf } = await fresh();
   await setServer(MQTTS, SERVER);
   const handshake = async (version: SecureVersion, ciphers?: string) => {
@@ -179,7 +179,7 @@ test('TLS 1.2 and 1.3 are spoken, older versions and ciphers without forward sec
   expect(await handshake('TLSv1.1', 'DEFAULT:@SECLEVEL=0')).toBeNull();
 });
 
-test('inspect tells the listener, address, version, cipher and certificate of a client', async () => {
+test('inspect reports the listener, address, version, cipher and certificate of a client', async () => {
   const { setServer, insertCa, portOf, admin } = await fresh();
   await setServer(MUTUAL, SERVER);
   await insertCa(MUTUAL, CA);
@@ -193,7 +193,7 @@ test('inspect tells the listener, address, version, cipher and certificate of a 
   expect(JSON.stringify(response?.data)).toContain('127.0.0.1');
 });
 
-test('listeners tell their numbers and whether they have TLS, and the API is among the plugins', async () => {
+test('listeners are listed with their number and TLS, and the API is listed among the plugins', async () => {
   const { admin, portOf } = await fresh();
   const one = async (command: string) => (await control(admin, 'broker', { commands: [{ command }] }))[0]?.data;
   const about = { 'bind-address': '127.0.0.1' };
@@ -241,7 +241,7 @@ test('mosquitto_pub publishes over TLS with the authority in a file, and not wit
   expect(await until((seen) => seen.length > 0)).toMatchObject([{ text: 'hello' }]);
 });
 
-test('a TLS listener has its port and certificates again when the broker starts anew, and nothing of an earlier one with its number', async () => {
+test('a TLS listener has its port and certificates after a restart, and not those of an earlier listener with its number', async () => {
   const folder = temporaryFolder();
   const first = await startTlsBroker({ folder });
   await first.setServer(MQTTS, SERVER);

@@ -9,7 +9,7 @@ const MAX_RSS = 700 * 1_048_576;
 export function testSurvival(usualSeconds: number): void {
   const seconds = secondsOr(usualSeconds);
   test(
-    'no sequence of packets ends the broker or takes the service of another client away',
+    'no sequence of packets ends the broker or affects another client',
     async () => {
       const report = await fuzz({ seed, seconds });
       const text = describe(report, seed);

@@ -24,7 +24,7 @@ function startRecorder(tapped: Tapped) {
   return { recorder, problems, names, isRecording };
 }
 
-test('nothing is recorded before the first question, and from when nobody has asked for a while', async () => {
+test('recording starts with the first query, and stops when there are no queries for a while', async () => {
   const tapped = await startTappedCore();
   const { core } = tapped;
   const { recorder, names, isRecording } = startRecorder(tapped);
@@ -57,7 +57,7 @@ test('nothing is recorded before the first question, and from when nobody has as
   await expect(recorder.ask('status', {})).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
 });
 
-test('a bug of what records reaches no message: the recording ends, is told of, and begins anew', async () => {
+test('a bug in the recording affects no message: it is reported, and the recording starts again', async () => {
   const tapped = await startTappedCore();
   const { core } = tapped;
   const { problems, names, isRecording } = startRecorder(tapped);
@@ -71,7 +71,7 @@ test('a bug of what records reaches no message: the recording ends, is told of, 
   expect(await names()).toEqual(['after']);
 });
 
-test('whatever clients do while it looks, the filters that are held are those that sessions and clients have', async () => {
+test('the counted filters equal those of sessions and clients, whatever clients do during the scan', async () => {
   const tapped = await startTappedCore();
   const { port, store, registry } = tapped;
   let state = 11;

@@ -39,7 +39,7 @@ const inOrder = async (client: MqttClient, from: readonly MqttClient[]) => {
   return listed(client);
 };
 
-test('what random clients publish is listed: its count, times, QoS, retain flag and payload, in order', async () => {
+test('messages of random clients are listed in order with count, times, QoS, retain flag and payload', async () => {
   const { mqttPort } = shared();
   const admin = await connect(mqttPort);
   const clients = [await connect(mqttPort), await connect(mqttPort, { protocolVersion: 5 })];
@@ -89,7 +89,7 @@ test('what random clients publish is listed: its count, times, QoS, retain flag 
   expect(messages).toBeGreaterThanOrEqual(500);
 });
 
-test('wills and what streams publish are listed; a repeated publish counts once, a refused one not at all', async () => {
+test('wills and messages of streams are listed; a repeated publish counts once, a refused one does not count', async () => {
   const { mqttPort } = shared();
   const admin = await connect(mqttPort);
   await statusOf(admin);
@@ -138,7 +138,7 @@ test('wills and what streams publish are listed; a repeated publish counts once,
   ]);
 });
 
-test('topics that begin with $ are recorded where a filter names them, $CONTROL never; filters hold for what is there', async () => {
+test('topics that begin with $ are recorded if a filter names them, except $CONTROL; new filters apply to recorded topics', async () => {
   const { mqttPort } = shared();
   const admin = await connect(mqttPort);
   await admin.publishAsync('kept/before', '1', { qos: 1, retain: true });

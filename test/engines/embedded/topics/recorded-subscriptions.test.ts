@@ -6,7 +6,7 @@ import { listed, namesOf, setRecording, statusOf, topicsDone, untilListed } from
 const subscriptionsOf = async (client: MqttClient) =>
   (await listed(client, 'SUBSCRIBED')).map(({ topic, messages, qos }) => [topic, messages, qos]);
 
-test('filters of all clients and sessions are listed, those from before too, with how often they were asked for', async () => {
+test('filters of all clients and sessions are listed with their number of subscriptions, including existing ones', async () => {
   const { mqttPort } = await startTestBroker();
   const away = await connect(mqttPort, { clientId: 'away', clean: false });
   await away.subscribeAsync({ 'before/away/#': { qos: 2 }, 'before/+/both': { qos: 1 } });
@@ -42,7 +42,7 @@ test('filters of all clients and sessions are listed, those from before too, wit
   expect(await statusOf(admin)).toMatchObject({ state: 'RECORDING', subscribed: { count: 5, isTruncated: false } });
 });
 
-test('a topic goes a TTL after its last message; a filter a TTL after the last one who had it, session or client, has it no more', async () => {
+test('a topic is removed a TTL after its last message; a filter is removed a TTL after its last session or client', async () => {
   const { mqttPort } = await startTestBroker();
   const admin = await connect(mqttPort);
   await setRecording(admin, { ttlSeconds: 1 });
@@ -87,7 +87,7 @@ test('a topic goes a TTL after its last message; a filter a TTL after the last o
   expect(Date.now() - released).toBeGreaterThan(1_400);
 });
 
-test('filters beyond the limit are left out and counted, and listed once there is room: somebody still has them', async () => {
+test('filters beyond the limit are left out and counted, and listed when there is room again', async () => {
   const { mqttPort } = await startTestBroker();
   const admin = await connect(mqttPort);
   await setRecording(admin, { subscribeLimit: 2, publishLimit: 1 });

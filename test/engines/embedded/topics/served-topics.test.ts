@@ -17,7 +17,7 @@ const shared = useTestBroker({
 
 const REQUEST = `$CONTROL/${TOPIC_API}/v1`;
 
-test('who may publish to its topic may ask, also for topics that it may not subscribe to; nobody else may', async () => {
+test('only clients that may publish to the API may query, also for topics to which they may not subscribe', async () => {
   const { mqttPort } = shared();
   const admin = await connect(mqttPort);
   const may = (acltype: string, topic: string, allow = true) => ({ acltype, topic, priority: 0, allow });
@@ -66,7 +66,7 @@ test('who may publish to its topic may ask, also for topics that it may not subs
   ).toEqual(['getTopicStatus', 'findTopics', 'getTTL']);
 });
 
-test('whatever is sent as a request is answered, and neither ends the broker nor is a bug', async () => {
+test('each request gets a response, and none ends the broker or causes a bug', async () => {
   const { mqttPort } = shared();
   const client = await connect(mqttPort);
   problems.length = 0;
@@ -114,7 +114,7 @@ test('whatever is sent as a request is answered, and neither ends the broker nor
   expect(problems).toEqual([]);
 });
 
-test('settings, and the retained messages and sessions to begin with, are there again after a start', async () => {
+test('settings, retained messages and sessions are restored by a restart', async () => {
   const folder = temporaryFolder();
   const settings = { ttlSeconds: 3_600, excludedFilters: ['left/out'], payloadLimit: 4, isAlwaysOn: true };
   const before = await startTestBroker({ folder });
