@@ -13,7 +13,7 @@ import type { QuarantinedRecord } from './store/quarantine.ts';
 import type { RefusalMessage, ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
 /** The methods of a pino logger that are used. */
-export interface BrokerLog {
+interface BrokerLog {
   info(fields: object, text: string): void;
   warn(fields: object, text: string): void;
   error(fields: object, text: string): void;

@@ -13,7 +13,7 @@ import type { BrokerLimits, QueueLimits } from '../limits.ts';
 import type { IncomingStore } from '../store/incoming-store.ts';
 import type { Session } from '../store/session.ts';
 
-export interface ClientReportOptions {
+interface ClientReportOptions {
   readonly registry: ClientRegistry;
   readonly incoming: IncomingStore;
   readonly limits: QueueLimits & Pick<BrokerLimits, 'maxIncoming'>;

@@ -34,14 +34,14 @@ export interface Emitter {
   emit(packet: EmittedPacket, done: Continue): unknown;
 }
 
-export interface EmittedPacket {
+interface EmittedPacket {
   readonly topic: string;
   readonly qos?: number;
   readonly payload?: { readonly length: number };
   readonly clientId?: string;
 }
 
-export interface GrantedSubscription {
+interface GrantedSubscription {
   readonly qos: 0 | 1 | 2;
   /** MQTT 5: subscription identifier, No Local and Retain As Published. */
   readonly si?: number;

@@ -40,14 +40,14 @@ import { guardSubscribe, guardUnsubscribe, hasValidFilters } from './subscriptio
  * Called after each change of subscriptions that end with their connection. `SubscriptionListener` reports those of
  * persistent sessions.
  */
-export interface TransientSubscriptionListener {
+interface TransientSubscriptionListener {
   /** The client may already have had the subscriptions. */
   subscribed(client: Client, subscriptions: readonly { readonly topic: string; readonly qos: 0 | 1 | 2 }[]): void;
   /** The client may not have had the filter. Called for all filters when the connection ends. */
   unsubscribed(client: Client, filter: string): void;
 }
 
-export interface BrokerCoreOptions {
+interface BrokerCoreOptions {
   readonly store: BrokerStore;
   readonly registry: ClientRegistry;
   readonly access: AccessControl;

@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 /** Serves a control request. Resolves when the response was sent. */
 export type ServeControl = (client: Client, topic: string, payload: Uint8Array) => Promise<void>;
 
-export interface ControlHandlerOptions {
+interface ControlHandlerOptions {
   readonly incoming: IncomingStore;
   readonly serve: ServeControl;
   readonly onProblem: (problem: string, error: Error) => void;

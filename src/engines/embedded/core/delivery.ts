@@ -20,7 +20,7 @@ import { Connection } from './connection.ts';
 import type { Faults } from './faults.ts';
 import type { SocketBudget } from './socket-budget.ts';
 
-export interface DeliveryOptions {
+interface DeliveryOptions {
   readonly aedes: Aedes;
   readonly store: BrokerStore;
   readonly access: AccessControl;

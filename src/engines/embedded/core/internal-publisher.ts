@@ -3,7 +3,7 @@ import type { MessageProperties } from '../store/message-properties.ts';
 import type { Delivery, LiveMessage } from './delivery.ts';
 import type { PublishTap } from './publish-tap.ts';
 
-export interface InternalPublisherOptions {
+interface InternalPublisherOptions {
   readonly store: BrokerStore;
   readonly delivery: Delivery;
   readonly tap: PublishTap;

@@ -4,7 +4,7 @@ import { type Connection, type DisconnectReason, MALFORMED_PACKET } from './conn
 import type { Faults } from './faults.ts';
 import { type IncomingPacket, refuseMalformedFields, wasReadBeyondEnd } from './mqtt-packet-internals.ts';
 
-export interface PacketGuardOptions {
+interface PacketGuardOptions {
   readonly faults: Faults;
   /**
    * Called for each packet before aedes handles it. Returns the reason to close the connection; `null` if there is

@@ -13,7 +13,7 @@ import type { InternalPublisher } from './internal-publisher.ts';
 import { PacketQueue } from './packet-queue.ts';
 import type { PublishTap } from './publish-tap.ts';
 
-export interface PublishHandlerOptions {
+interface PublishHandlerOptions {
   readonly store: BrokerStore;
   readonly access: AccessControl;
   readonly control: ControlHandler;

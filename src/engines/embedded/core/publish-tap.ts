@@ -76,7 +76,7 @@ export class PublishTap {
 }
 
 /** A message for the listeners of the tap. It is held until all listeners were notified. */
-export class TappedMessage implements StreamMessage {
+class TappedMessage implements StreamMessage {
   readonly topic: string;
   readonly payload: Buffer;
   readonly qos: 0 | 1 | 2;

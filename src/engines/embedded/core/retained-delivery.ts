@@ -32,7 +32,7 @@ interface ClientRequests {
   isOffline: boolean;
 }
 
-export interface RetainedDeliveryOptions {
+interface RetainedDeliveryOptions {
   readonly retained: RetainedStore;
   /** Shared with the reading of clients. */
   readonly time: ReadingTime;

@@ -25,7 +25,7 @@ export class ByteBudget {
   }
 }
 
-export interface SendWindowLimits {
+interface SendWindowLimits {
   readonly maxQueued: number;
   readonly maxQueuedBytes: number;
   /** Shared by all windows of a broker. */

@@ -13,7 +13,7 @@ import type { InternalPublisher } from './internal-publisher.ts';
 const MAX_DELETED_BYTES = 1_048_576;
 const MESSAGE_BYTES = 1_024;
 
-export interface SessionExpiryOptions {
+interface SessionExpiryOptions {
   readonly store: BrokerStore;
   readonly registry: ClientRegistry;
   readonly publisher: InternalPublisher;

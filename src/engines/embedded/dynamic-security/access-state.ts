@@ -10,7 +10,7 @@ import { compareNames } from '../../../domains/access-control/policy/access-orde
 import type { AccessLimits } from './access-limits.ts';
 
 /** Names of the objects that were changed or deleted since the last `takeChanges()`. */
-export interface StateChanges {
+interface StateChanges {
   readonly clients: ReadonlySet<string>;
   readonly groups: ReadonlySet<string>;
   readonly roles: ReadonlySet<string>;

@@ -9,7 +9,7 @@ export const ADMINISTRATOR_COST: PasswordCost = { N: 16_384, r: 8, p: 1 };
 export const ACCOUNT_COST: PasswordCost = { N: 1_024, r: 8, p: 1 };
 const KEY_BYTES = 32;
 
-export interface PasswordCost {
+interface PasswordCost {
   readonly N: number;
   readonly r: number;
   readonly p: number;
@@ -22,7 +22,7 @@ export async function hashPassword(password: Uint8Array | string, cost: Password
   return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64'), key.toString('base64')].join('$');
 }
 
-export interface PasswordAttempt {
+interface PasswordAttempt {
   /** Part of the remembered digest, so that the time of a refusal does not reveal whether two names have an account. */
   readonly username: string;
   readonly password: Uint8Array;
@@ -45,7 +45,7 @@ const MAX_PENDING_OF_ACCOUNT = 32;
  * CROWDED: too many passwords of the account wait. BUSY: too many checks wait, or the result is no longer needed.
  * `isNew`: whether the password was hashed for this attempt.
  */
-export interface PasswordResult {
+interface PasswordResult {
   readonly verdict: 'RIGHT' | 'WRONG' | 'CROWDED' | 'BUSY';
   readonly isNew: boolean;
 }

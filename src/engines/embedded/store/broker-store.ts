@@ -11,7 +11,7 @@ import type { StoredMessage } from './session.ts';
 import { SessionStore } from './session-store.ts';
 import { WillStore } from './will-store.ts';
 
-export interface BrokerStoreOptions {
+interface BrokerStoreOptions {
   readonly folder: string;
   readonly limits: StoreLimits;
   readonly onBroken: (error: Error) => void;
@@ -21,7 +21,7 @@ export interface BrokerStoreOptions {
   readonly suspicion?: string | undefined;
 }
 
-export interface Publish {
+interface Publish {
   readonly topic: string;
   readonly payload: Uint8Array | string;
   readonly qos: 0 | 1 | 2;

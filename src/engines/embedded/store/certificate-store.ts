@@ -1,14 +1,14 @@
 import type { Journal } from './journal.ts';
 
 /** The certificate is in PEM, the fingerprint like `AB:CD:…`. */
-export interface StoredAuthority {
+interface StoredAuthority {
   readonly fileName: string;
   readonly fingerprint256: string;
   readonly cert: string;
 }
 
 /** `cert` is the leaf followed by its chain; the fingerprint is that of the leaf. */
-export interface StoredServerCertificate extends StoredAuthority {
+interface StoredServerCertificate extends StoredAuthority {
   readonly key: string;
 }
 

@@ -131,7 +131,7 @@ export class Journal {
   }
 }
 
-export interface JournalOptions {
+interface JournalOptions {
   /** Created if missing, readable by the owner only. */
   readonly folder: string;
   /** Maximum time in milliseconds until a write without a commit is on disk. Default: 20. */

@@ -10,7 +10,7 @@ import type { Journal } from '../store/journal.ts';
 import { EmbeddedStreamSession } from './embedded-stream-session.ts';
 import { JournalStreamDefinitions } from './journal-stream-definitions.ts';
 
-export interface EmbeddedStreamsOptions {
+interface EmbeddedStreamsOptions {
   /** Folder of the broker. Stored messages are in its subfolder `streams`. */
   readonly folder: string;
   /** Limit of stored messages on disk. */

@@ -6,7 +6,7 @@ import type { RecordingQuestion } from '../../../domains/topic-tree/recorder/top
 import { ServiceError } from '../../../platform/errors.ts';
 import { EmbeddedRecording, type EmbeddedRecordingOptions } from './embedded-recording.ts';
 
-export interface EmbeddedTopicRecorderOptions extends Omit<EmbeddedRecordingOptions, 'onFault'> {
+interface EmbeddedTopicRecorderOptions extends Omit<EmbeddedRecordingOptions, 'onFault'> {
   readonly onProblem: (problem: string, error: unknown) => void;
 }
 

@@ -7,7 +7,7 @@ import type { BrokerStore } from '../store/broker-store.ts';
 import { EmbeddedTopicRecorder } from './embedded-topic-recorder.ts';
 import { JournalTopicSettings } from './journal-topic-settings.ts';
 
-export interface EmbeddedTopicsOptions {
+interface EmbeddedTopicsOptions {
   readonly core: BrokerCore;
   readonly registry: ClientRegistry;
   readonly store: BrokerStore;
