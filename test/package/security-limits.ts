@@ -64,10 +64,10 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'MQTT packet': ['engines/embedded/limits.ts', 'maxPacketBytes'],
   'Bytes that are read of an MQTT client at once, except of one large packet': [
     'engines/embedded/core/sliced-reading.ts',
-    'PIECE_BYTES',
+    'MAX_READ_BYTES',
   ],
   'Messages of an MQTT publisher that are stored and wait for their delivery': [
-    'engines/embedded/core/delivery-turns.ts',
+    'engines/embedded/core/delivery-scheduler.ts',
     'MAX_WAITING',
   ],
   'Bytes before a CONNECT is accepted': ['engines/embedded/core/packet-meter.ts', 'MAX_CONNECT_BYTES'],
@@ -91,12 +91,12 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Retained messages of a broker': ['engines/embedded/limits.ts', 'retainedMessages'],
   'Bytes of retained messages': ['engines/embedded/limits.ts', 'retainedBytes'],
   'SUBSCRIBEs of one client whose retained messages are being sent': [
-    'engines/embedded/core/retained-readings.ts',
+    'engines/embedded/core/retained-delivery.ts',
     'MAX_WAITING',
   ],
   'Clients with a persistent session that left before their retained messages were in its queue': [
-    'engines/embedded/core/retained-readings.ts',
-    'MAX_AWAY',
+    'engines/embedded/core/retained-delivery.ts',
+    'MAX_OFFLINE',
   ],
   'Different wrong MQTT passwords of one account from one network': [
     'engines/embedded/dynamic-security/login-throttle.ts',
