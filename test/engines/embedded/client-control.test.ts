@@ -239,7 +239,7 @@ test('an offline client gets and loses subscriptions, with retained messages of 
 
   const again = returning(mqttPort, 'away', persistent(5));
   await again.until((seen) => seen.length === 3);
-  // QoS 2 is told when its handshake is done.
+  // mqtt.js reports a QoS 2 message when its handshake is complete.
   expect(again.packets.sort((a, b) => (a.text < b.text ? -1 : 1))).toMatchObject([
     { text: 'kept 1', qos: 1, retain: true, properties: { subscriptionIdentifier: 9 } },
     { text: 'kept 2', qos: 2, retain: true, properties: { subscriptionIdentifier: 9 } },

@@ -277,7 +277,7 @@ test('a role of a group applies to its members as soon as the response is sent',
   expect(await published(await device(port, 'dev'), admin, ['a'])).toEqual([]);
 });
 
-// Mosquitto asks again since 2.0.12; before, a session kept what it once had.
+// Mosquitto checks restored subscriptions since 2.0.12.
 test('a resumed session has only its permitted subscriptions, and nothing is queued for the others', async () => {
   const mayHave = (...filters: readonly string[]) =>
     role('reader', ['publishClientReceive', '#', true], ...filters.map((f): Acl => ['subscribePattern', f, true]));

@@ -5,7 +5,10 @@ import { collect, connect, startTestBroker, useTestBroker } from './embedded.ts'
 
 const shared = useTestBroker();
 
-/** Users of the scene, null: without user name. `direct` holds the role, `member` by its group, `both` twice, `other` not. */
+/**
+ * Users of the scene, null: without user name. `direct` holds the role, `member` by its group, `both` twice, `other`
+ * not.
+ */
 const USERS = ['direct', 'member', 'both', 'other', null] as const;
 type User = (typeof USERS)[number];
 
@@ -42,7 +45,7 @@ async function kickedBy(commands: readonly Command[], scene: readonly Command[] 
   const clients = await Promise.all(USERS.map((user) => connectAs(mqttPort, user)));
   const closed = clients.map((client) => new Promise<boolean>((resolve) => client.once('close', () => resolve(true))));
   await dynsec(admin, ...commands);
-  // Kicks follow the answer at once: what the broker is asked afterwards comes behind them.
+  // Kicks follow the response immediately, so later requests are handled after them.
   await dynsec(admin, { command: 'getDetails' });
   await dynsec(admin, { command: 'getDetails' });
   const answers = clients.map((client) =>

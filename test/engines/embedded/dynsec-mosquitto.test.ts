@@ -21,8 +21,8 @@ async function ctrl(port: number | null, args: readonly string[]) {
 }
 
 /**
- * The whole of `mosquitto_ctrl dynsec help`, successes and failures. Not among them, because 2.0.11 fails there: an empty name
- * (it is created), deleting the anonymous group (the broker crashes).
+ * The whole of `mosquitto_ctrl dynsec help`, successes and failures. Not among them, because 2.0.11 fails there: an
+ * empty name (it is created), deleting the anonymous group (the broker crashes).
  */
 const SESSION: readonly (readonly string[])[] = [
   ['help'],
@@ -184,9 +184,10 @@ const page = fc.oneof(fc.integer({ min: -2, max: 4 }), fc.constantFrom<unknown>(
 /**
  * Fields for each command. What is left out here goes wrong in 2.0.11, and 2.1 or this broker answers better:
  * - empty names and the deletion of the anonymous group (created; crash);
- * - `roles` of createClient, createGroup and modifyGroup (holders are not registered: a later deleteRole leaves them dangling);
+ * - `roles` of createClient, createGroup and modifyGroup (holders are not registered: a later deleteRole leaves them
+ *   dangling);
  * - unknown groups in createClient and modifyClient, unknown clients in modifyGroup (crash; emptied with success);
- * - allowwildcardsubs, getDetails and connections (unknown), priorities beyond 100,000 (kept);
+ * - allowwildcardsubs, getDetails and connections (unknown), priorities beyond 100,000 (stored unchanged);
  * - modifyClient with roles that are refused (applied in part).
  */
 const COMMANDS: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>>>>> = {
@@ -239,7 +240,10 @@ const command: fc.Arbitrary<Command> = fc
       .map((fields) => ({ command: of, ...fields })),
   );
 const READING_GROUPS = new Set(['getGroup', 'listGroups']);
-/** 2.0.11 writes its answer when the payload is done, and names the members of groups from memory that was freed meanwhile. */
+/**
+ * 2.0.11 writes its answer when the payload is done, and names the members of groups from memory that was freed
+ * meanwhile.
+ */
 const payload = fc
   .array(command, { minLength: 1, maxLength: 12 })
   .map((commands) =>

@@ -174,7 +174,7 @@ test.each([true, false])(
     const topics = Array.from({ length: 60 }, (_, index) => `t/${index}`);
     for (const [index, topic] of topics.entries()) {
       const qos = index % 3 === 0 ? 0 : 1;
-      // At once: which of them the broker reads first is its own matter.
+      // The packets arrive together, so the broker may read either first.
       await Promise.all([
         publisher.publishAsync(topic, 'kept', { qos, retain: true }),
         subscriber.subscribeAsync([topic, `${topic}/+`], { qos: 1 }),

@@ -27,7 +27,7 @@ async function startBroker() {
     onState: (state) => void states.push(state),
     onFault: (kind) => void faults.push(kind),
   });
-  /** It serves a client, and has not been started anew. */
+  /** The broker serves a client, and was not restarted. */
   const expectSound = async () => {
     const reader = await connect(broker.mqttPort);
     await reader.subscribeAsync('sound', { qos: 1 });
@@ -404,7 +404,7 @@ test.each(VERSIONS)('strings at the limits of MQTT close at most their connectio
   await send(packetOf(0x82, ID, empty, text(LONG), options), packetOf(0xa2, ID, empty, text(LONG)));
   const slashes = text(Buffer.alloc(65_535, '/'));
   await send(packetOf(0x30, slashes, empty));
-  // A filter that is valid before one that is not: nothing of them is kept.
+  // A valid filter before an invalid one: neither is stored.
   await send(packetOf(0x82, ID, empty, text(Buffer.from('a')), options, slashes, Buffer.from([0])));
   await send(packetOf(0xa2, ID, empty, slashes));
   await send(packetOf(0x30, text(Buffer.alloc(0)), empty));

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../support/database.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { connect } from './embedded.ts';
 
-/** The broker that a whole service runs, attacked as anybody with an account may. */
+/** Attacks the broker of a complete service with an ordinary account. */
 
 const BROKER = `query ($project: ID!) { project(id: $project) { brokers(first: 1) { nodes {
   id url ... on CloudBroker { state problem }

@@ -224,7 +224,7 @@ test('publishes that are not on disk yet are reported as queued', async () => {
       send(topic, 0, request, 0),
     ]),
   );
-  // Events of clients that come and go are told there, too.
+  // The topic also has the events of connecting and disconnecting clients.
   const answers = () =>
     raw.packets.flatMap((packet) =>
       packet.cmd === 'publish' ? (JSON.parse(String(packet.payload)).responses ?? []) : [],

@@ -15,7 +15,7 @@ const publish = (topic: string, text: string, qos: 0 | 1 | 2, messageId?: number
   ...(messageId === undefined ? {} : { messageId }),
 });
 
-/** What the session is told below `filter`, each message held by the test until it lets it go. */
+/** The messages that the session gets below `filter`. The test holds each message until it releases it. */
 async function holdAll(
   session: { subscribe: Awaited<ReturnType<typeof startTappedCore>>['session']['subscribe'] },
   filter: string,
@@ -142,7 +142,7 @@ test('a QoS 2 publish that is repeated before PUBREL is one message, and is ackn
   await after.until('pubrec', 1);
   expect(held.texts()).toEqual(['once']);
 
-  // The broker ends while it is held: whether the stream had it is not known, so it is told again, and delivered once.
+  // The broker ends while a stream holds the message. The stream gets it again, and it is delivered once.
   const reader = await connect(first.port, { clientId: 'reader', clean: false });
   await reader.subscribeAsync('x', { qos: 2 });
   await reader.endAsync();

@@ -86,7 +86,7 @@ test('a stream may use the target of another, and all process a message before i
   await streamDone(client, 'createStream', { ...loop, targettopic: 'chained' });
   const back = await stream(client, 'modifyStream', { streamname: 'c4', targettopic: 'chain/1' });
   expect(back.error).toMatch(/^Invalid \/targettopic: /);
-  // Places are told by the names that commands have.
+  // Errors name fields as in the commands.
   const nameless = await stream(client, 'replayStream', { streamname: 'c1', gte: 2, lte: 1 });
   expect(nameless.error).toBe('Invalid /replaytopic: is needed');
 });

@@ -23,7 +23,10 @@ const ACCESS: AccessControl = {
   mayUnsubscribe: () => true,
 };
 
-/** The core of an embedded broker in this thread, with a session of streams. `stop` ends it as a crash does: nothing is told. */
+/**
+ * The core of an embedded broker in this thread, with a session of streams. `stop` ends it without DISCONNECT, like a
+ * crash.
+ */
 export async function startTappedCore(
   folder = temporaryFolder(),
   fewer: Partial<BrokerLimits & StoreLimits> = {},

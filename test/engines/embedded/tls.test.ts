@@ -90,7 +90,7 @@ test('a listener that requires no certificates admits clients of its authorities
   const port = portOf(MQTTS);
   const outcome = (device: object = {}) => outcomeOf(connectSecure(port, CA, device));
   await setServer(MQTTS, SERVER);
-  // Nobody is asked for one.
+  // The listener requests no certificate.
   expect(await outcome(STRANGER)).toBe('connected');
   await insertCa(MQTTS, CA);
   expect(await outcome(DEVICE)).toBe('connected');
@@ -144,7 +144,7 @@ test.each(['TLSv1.2', 'TLSv1.3'] as const)(
 
 /** Whether MQTT is spoken there: a client of TLS 1.3 believes itself let in before its certificate was looked at. */
 async function isServed(socket: TLSSocket): Promise<boolean> {
-  // CONNECT of MQTT 3.1.1, nobody's: an answer is CONNACK, whatever it says.
+  // CONNECT of MQTT 3.1.1 without an account. Any response is a CONNACK.
   socket.write(Buffer.from('100c00044d5154540402003c0000', 'hex'));
   return new Promise((resolve) => {
     socket.once('data', () => resolve(true));

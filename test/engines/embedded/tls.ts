@@ -45,7 +45,7 @@ export function certificateCommands(admin: MqttClient) {
 export const startTlsBroker = async (options: Partial<EmbeddedBrokerOptions> = {}) =>
   accessTo(await startTestBroker({ listeners: TLS_LISTENERS, ...options }));
 
-/** One broker for the tests of a file; whoever asks for it finds it without any certificates. */
+/** One broker for the tests of a file. Each call removes its certificates. */
 export function useTlsBroker() {
   const shared = useTestBroker({ listeners: TLS_LISTENERS });
   return async () => {

@@ -2,7 +2,10 @@ import { filterMatches } from '../../../src/protocol/mqtt/filter-match.ts';
 import { bytesOf, type ConnectPacket, type SubscribePacket, type Text } from './packets.ts';
 import type { Sequence, Step } from './sequence.ts';
 
-/** What Mosquitto 2.0.11 and the embedded broker do differently with clients that keep to the specification, and why that is no defect. */
+/**
+ * What Mosquitto 2.0.11 and the embedded broker do differently with clients that keep to the specification, and why
+ * that is no defect.
+ */
 export interface KnownDifference {
   readonly reason: string;
   /** Whether a sequence may show it, so that its outcomes cannot be compared. */
@@ -140,7 +143,10 @@ function momentsOf(sequence: Sequence): readonly Moment[] {
   });
 }
 
-/** Whether a QoS 2 publish is not released in its session, or on another connection of a client that may receive it itself. */
+/**
+ * Whether a QoS 2 publish is not released in its session, or on another connection of a client that may receive it
+ * itself.
+ */
 function releasedLate(moments: readonly Moment[]): boolean {
   const sessions = new Sessions();
   const waiting = new Map<string, ConnectPacket>();
@@ -202,7 +208,10 @@ function topicsOf(moments: readonly Moment[]): ReadonlySet<string> {
   return topics;
 }
 
-/** Whether a message of the sequence matches two subscriptions of a client, of which one has an identifier or another Retain As Published. */
+/**
+ * Whether a message of the sequence matches two subscriptions of a client, of which one has an identifier or another
+ * Retain As Published.
+ */
 function overlapsDifferently(moments: readonly Moment[]): boolean {
   const subscriptions = subscriptionsOf(moments);
   return [...topicsOf(moments)].some((topic) => {
@@ -220,7 +229,10 @@ function overlapsDifferently(moments: readonly Moment[]): boolean {
 
 const textOf = (text: Text): string => bytesOf(text).toString();
 
-/** Names of the sessions of client ids, which begin anew with each clean start and after each session that ends with its connection. */
+/**
+ * Names of the sessions of client ids, which restart with each clean start and after each session that ends with its
+ * connection.
+ */
 class Sessions {
   readonly #counts = new Map<string, { readonly count: number; readonly isBrief: boolean }>();
 

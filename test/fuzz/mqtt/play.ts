@@ -6,7 +6,7 @@ import type { Sequence, Step } from './sequence.ts';
 export interface Stage {
   readonly port: number;
   readonly account: Account;
-  /** Whether the broker has failed, after which the rest of a sequence tells nothing. */
+  /** Whether the broker has failed. The rest of a sequence is then meaningless. */
   readonly hasFailed: boolean;
   /** Resolves when the broker has handled what was sent, or has failed. */
   settle(): Promise<void>;
@@ -16,7 +16,10 @@ export interface Stage {
 /** Longest time for one step. Milliseconds; generous, because tests share their machine. */
 const MAX_STEP = 60_000;
 
-/** Plays a sequence and closes its connections. Returns what the broker sent that MQTT does not allow, and where it hung. */
+/**
+ * Plays a sequence and closes its connections. Returns what the broker sent that MQTT does not allow, and where it
+ * hung.
+ */
 export async function play(sequence: Sequence, stage: Stage): Promise<readonly string[]> {
   const player = new Player(stage);
   const steps: Sequence = [...sequence, { do: 'dropAll' }];

@@ -10,11 +10,15 @@ export interface Outcome {
   readonly steps: readonly string[];
   /** What the observer received during the sequence, sorted: brokers may interleave the publishes of two clients. */
   readonly messages: readonly string[];
-  /** What each connection received, each message once: brokers may deliver it for each of two subscriptions that match. */
+  /**
+   * What each connection received, each message once: brokers may deliver it for each of two subscriptions that match.
+   */
   readonly received: readonly string[];
 }
 
-/** Longest time for a response or the end of a connection. Milliseconds; generous, because tests share their machine. */
+/**
+ * Longest time for a response or the end of a connection. Milliseconds; generous, because tests share their machine.
+ */
 const MAX_RESPONSE = 20_000;
 
 const RESPONSES: Readonly<Record<string, string>> = {
@@ -25,7 +29,10 @@ const RESPONSES: Readonly<Record<string, string>> = {
   pingreq: 'pingresp',
 };
 
-/** Plays a sequence of clients that keep to the specification, each step after the broker is done with the one before. */
+/**
+ * Plays a sequence of clients that follow the specification. Each step waits until the broker has handled the previous
+ * one.
+ */
 export async function record(sequence: Sequence, party: Party): Promise<Outcome> {
   const { observer, stage } = party;
   const peers = new Map<number, Peer>();
@@ -145,7 +152,10 @@ const REFUSALS: Readonly<Record<number, string>> = {
   135: 'credentials',
 };
 
-/** MQTT 5, 3.7.2.1: the embedded broker refuses a PUBREL of an unknown id with 0x92, Mosquitto accepts it: the reason of PUBCOMP is left out. */
+/**
+ * MQTT 5, 3.7.2.1: the embedded broker refuses a PUBREL of an unknown id with 0x92, Mosquitto accepts it: the reason of
+ * PUBCOMP is left out.
+ */
 function describe(packet: Packet, { version }: Peer): string {
   switch (packet.cmd) {
     case 'connack': {

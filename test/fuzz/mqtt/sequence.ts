@@ -2,7 +2,9 @@ import type { FuzzPacket } from './packets.ts';
 
 /** One thing that a fuzzer does to a broker. Connections are numbered from 0. */
 export type Step =
-  /** Sends the packets; opens the connection if it is closed and the first packet is a CONNECT, or if it was never open. */
+  /**
+   * Sends the packets; opens the connection if it is closed and the first packet is a CONNECT, or if it was never open.
+   */
   | {
       readonly do: 'send';
       readonly on: number;
@@ -14,7 +16,7 @@ export type Step =
       /** Whether the next step waits until the broker has handled this one. */
       readonly waits?: boolean;
     }
-  /** Closes the socket without DISCONNECT: `end` after everything was sent, `reset` at once. */
+  /** Closes the socket without DISCONNECT: `end` after everything was sent, `reset` immediately. */
   | { readonly do: 'drop'; readonly on: number; readonly how: 'end' | 'reset'; readonly waits?: boolean }
   /** Closes all sockets. */
   | { readonly do: 'dropAll' }

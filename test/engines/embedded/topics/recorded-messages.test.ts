@@ -9,7 +9,10 @@ import { listed, namesOf, setRecording, statusOf, topicsDone } from './topics.ts
 
 const shared = useTestBroker();
 
-/** Times are told to a quarter of a second, by a clock that is looked at four times a second, where the broker has time for it. */
+/**
+ * Times have a precision of a quarter of a second, because the clock is read four times a second if the broker has
+ * time.
+ */
 const RESOLUTION_MS = 2_000;
 
 const levelsOf = (topic: string) => topic.split('/');

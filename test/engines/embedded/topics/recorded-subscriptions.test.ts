@@ -17,7 +17,7 @@ test('filters of all clients and sessions are listed with their number of subscr
     'before/brief': { qos: 1 },
     '$SYS/broker/uptime': { qos: 0 },
   });
-  // This service's own connections are nobody.
+  // Connections of the service itself are not counted.
   await (await connect(mqttPort, { clientId: 'brokergraph-test-1' })).subscribeAsync('before/own');
   const admin = await connect(mqttPort);
   expect((await subscriptionsOf(admin)).sort()).toEqual([
@@ -69,7 +69,7 @@ test('a topic is removed a TTL after its last message; a filter is removed a TTL
   expect(await namesOf(admin, 'SUBSCRIBED')).toEqual(all);
 
   const goneAt = await untilListed(admin, 'PUBLISHED', (topics) => topics.length === 0);
-  // The time of a use is told, and compared, to a quarter of a second.
+  // The time of a use has a precision of a quarter of a second.
   expect(goneAt - published).toBeGreaterThan(400);
   // Everybody still has them, one of them from afar.
   expect(await namesOf(admin, 'SUBSCRIBED')).toEqual(all);
@@ -96,7 +96,7 @@ test('filters beyond the limit are left out and counted, and listed when there i
   const second = await connect(mqttPort);
   await second.subscribeAsync(['c', 'd'], { qos: 2 });
   await first.publishAsync('early', '', { qos: 1 });
-  // It began with the first question, and what was published before that is nobody's.
+  // Recording started with the first query, so earlier messages are missing.
   await statusOf(admin);
   for (const topic of ['x', 'y', 'x', 'y']) await first.publishAsync(topic, '', { qos: 1 });
   const { subscribed, published } = await statusOf(admin);

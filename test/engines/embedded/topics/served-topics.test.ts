@@ -148,7 +148,7 @@ test('settings, retained messages and sessions are restored by a restart', async
   const startedAt = Date.now();
   const { mqttPort } = await startTestBroker({ folder });
   const publisher = await connect(mqttPort, { clientId: 'publisher' });
-  // Before anybody asks.
+  // Before the first query.
   await publisher.publishAsync('unasked', '1', { qos: 1 });
   const admin = await connect(mqttPort);
   expect(await topicsDone(admin, 'getRecording')).toMatchObject({

@@ -30,7 +30,7 @@ export const namesOf = async (client: MqttClient, kind: TopicKind = 'PUBLISHED')
 export const setRecording = (client: MqttClient, settings: Partial<TopicSettings>): Promise<unknown> =>
   topicsDone(client, 'setRecording', settingFields(settings));
 
-/** Asks until it is so: what expires tells nobody. Answers when (epoch milliseconds). */
+/** Queries until the condition holds, because an expiry causes no event. Returns the time in epoch milliseconds. */
 export async function untilListed(
   client: MqttClient,
   kind: TopicKind,
