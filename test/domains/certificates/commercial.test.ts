@@ -205,7 +205,7 @@ test('several brokers have separate results, in the order of the request', async
     null,
     expect.stringContaining('Connection refused'),
     'There is no broker "brk_nobody"',
-    expect.stringContaining('Mosquitto reads certificates from the files that its configuration names'),
+    expect.stringContaining('Mosquitto reads certificates from the files in its configuration'),
     null,
   ]);
   // The broker failed, so each of its listeners failed.
