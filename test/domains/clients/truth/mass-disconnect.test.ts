@@ -5,8 +5,8 @@ import { isGateway } from './truth-check.ts';
 import { watchByWebSocket } from './watchers.ts';
 
 /**
- * More than `max_queued_messages` of Mosquitto (1,000). No log line is dropped all the same: Mosquitto 2.0 takes over the
- * Receive Maximum of this service's connection (65,535) as the number of messages in flight.
+ * More than `max_queued_messages` of Mosquitto (1,000). No log line is dropped all the same: Mosquitto 2.0 takes over
+ * the Receive Maximum of this service's connection (65,535) as the number of messages in flight.
  */
 const CLIENTS = 1_500;
 /** Concurrent CONNECT packets. */
