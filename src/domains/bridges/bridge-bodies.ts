@@ -5,8 +5,8 @@ export const BRIDGES: JsonSchema = {
   type: 'array',
   items: closed(
     {
-      id: { type: 'string', description: 'As `mqtt-bridge`.' },
-      isActive: { ...BOOLEAN, description: 'False: it is not configured.' },
+      id: { type: 'string', description: 'Such as `mqtt-bridge`.' },
+      isActive: { ...BOOLEAN, description: 'Whether it is configured.' },
     },
     { title: 'Bridge' },
   ),
@@ -15,7 +15,7 @@ export const BRIDGES: JsonSchema = {
 export const BRIDGE_CONFIG: JsonSchema = {
   type: 'object',
   title: 'BridgeConfig',
-  description: 'As the schema of the bridge says; `***` stands for a secret, and keeps it.',
+  description: 'As the schema of the bridge describes. `***` replaces each secret; sent back, it keeps the stored one.',
   examples: [
     {
       connections: [
@@ -35,5 +35,5 @@ export const BRIDGE_STATUS: JsonSchema = {
   type: ['array', 'object'],
   title: 'BridgeStatus',
   description:
-    'As the bridge tells it: usually one entry for each connection, with `connectionName` and `isConnected`.',
+    'As the bridge reports it: usually one entry for each connection, with `connectionName` and `isConnected`.',
 };

@@ -2,19 +2,19 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { freshly } from '../../platform/scraped.ts';
 import { type BridgeTotals, COUNTED, type Counted } from './bridge-totals.ts';
 
-/** By id of the broker. */
+/** By broker id. */
 export type BridgeMetricSource = () => Promise<ReadonlyMap<string, BridgeTotals>>;
 
 const HELP: Readonly<Record<Counted, string>> = {
-  received: 'Messages taken from where they come from',
-  delivered: 'Messages that the other side has',
-  dropped: 'Messages not taken because a queue was full, or that expired while they waited',
-  rejected: 'Messages that cannot be delivered as they are',
+  received: 'Messages received from the source',
+  delivered: 'Messages delivered to the target',
+  dropped: 'Messages dropped because a queue was full, or expired in the queue',
+  rejected: 'Messages that cannot be delivered',
 };
 
 /**
- * Of the bridges that this process runs, summed up by broker; the graph tells each connection. Answers what is to be awaited before
- * each scrape.
+ * Registers the metrics of the bridges that this process runs, added up for each broker. Returns a function to await
+ * before each scrape.
  */
 export function registerBridgeMetrics(source: BridgeMetricSource, registry: Registry): () => Promise<void> {
   const registers = [registry];
@@ -28,19 +28,19 @@ export function registerBridgeMetrics(source: BridgeMetricSource, registry: Regi
   );
   const connections = new Gauge({
     name: 'brokergraph_bridge_connections',
-    help: 'Connections of the bridges of a broker that run here, by their state',
+    help: 'Connections of the bridges of a broker that this process runs, by state',
     labelNames: ['broker', 'state'],
     registers,
   });
   const queued = new Gauge({
     name: 'brokergraph_bridge_queued_messages',
-    help: 'Messages that were taken and are not delivered yet, in memory and on disk',
+    help: 'Messages received and not yet delivered, in memory and on disk',
     labelNames,
     registers,
   });
   const queuedBytes = new Gauge({
     name: 'brokergraph_bridge_queued_bytes',
-    help: 'Size of the messages that were taken and are not delivered yet; BRIDGE_STORAGE_MAX_MB bounds their files',
+    help: 'Size of the messages received and not yet delivered; BRIDGE_STORAGE_MAX_MB bounds their files',
     labelNames,
     registers,
   });

@@ -4,9 +4,9 @@ import { BRIDGE_CONFIG, BRIDGE_STATUS, BRIDGES } from './bridge-bodies.ts';
 const BRIDGES_PATH = '/api/projects/{projectId}/brokers/{brokerId}/bridges';
 const READ_ERRORS = [401, 403, 404, 405, 500, 503] as const;
 const DOCUMENTED = { role: 'VIEWER', section: '4.2', tags: ['Bridges'], since: '3.3' } as const;
-const PARAMS = { bridgeId: 'As in the list of bridges.' } as const;
+const PARAMS = { bridgeId: 'The id from the list of bridges.' } as const;
 const LIMITED =
-  '405 NOT_SUPPORTED_BY_BROKER for a bridge that a Mosquitto runs from its configuration file; the message says what would help.';
+  '405 NOT_SUPPORTED_BY_BROKER for a bridge that Mosquitto runs from its configuration file; the message states a solution.';
 
 const read = (selection: string) =>
   `query ($projectId: ID!, $brokerId: ID!, $bridgeId: ID!) {
@@ -21,7 +21,7 @@ export const bridgeRoutes: readonly Route[] = [
     path: BRIDGES_PATH,
     ...DOCUMENTED,
     summary: 'List the bridges of a broker',
-    description: 'Those that this service runs, and those of the broker itself.',
+    description: 'Bridges that this service runs, and bridges of the broker itself.',
     operation: `query ($projectId: ID!, $brokerId: ID!) {
   project(id: $projectId) { broker(id: $brokerId) { bridges { id isActive } } }
 }`,
@@ -36,7 +36,7 @@ export const bridgeRoutes: readonly Route[] = [
     ...DOCUMENTED,
     params: PARAMS,
     summary: 'Read the configuration of a bridge',
-    description: `Secrets are \`***\`. ${LIMITED}`,
+    description: `Secrets are replaced by \`***\`. ${LIMITED}`,
     operation: read('config(strict: true)'),
     variables: ({ params }) => params,
     pick: 'project.broker.bridge.config',
@@ -50,7 +50,7 @@ export const bridgeRoutes: readonly Route[] = [
     ...DOCUMENTED,
     params: PARAMS,
     summary: 'Change the configuration of a bridge',
-    description: `Whole; a secret that is \`***\` stays as it is. ${LIMITED}`,
+    description: `Replaces the whole configuration. A secret given as \`***\` keeps its value. ${LIMITED}`,
     body: BRIDGE_CONFIG,
     operation: 'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { broker { id } } }',
     variables: ({ params, body }) => ({ input: { ...params, config: body } }),

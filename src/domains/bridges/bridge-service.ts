@@ -32,53 +32,59 @@ import type { BridgeConnectionStatus } from './model/bridge-status.ts';
 export interface BridgeServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly directory: Pick<BrokerCache, 'onRemove'>;
-  /** Those that this service runs beside brokers that do not have them. */
+  /** The kinds that the gateway runs for brokers that do not serve them. */
   readonly kinds: readonly BridgeKind[];
-  /** Why a broker can have no bridges, since there are several brokers behind it; null: it can. Default: each can. */
+  /**
+   * Why a broker cannot have bridges, because its entry stands for several brokers; `null` if it can. Default: always
+   * `null`.
+   */
   readonly refusalOf?: (broker: BrokerRecord) => string | null;
-  /** A bug that concerns no caller. */
+  /** Called for bugs that are not the error of a call. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** Configurations that wait to be read, of all requests. */
+/** Maximum number of configurations that wait to be read, for all requests. */
 const MAX_CONFIG_READS = 10_000;
 
 /** The caller that writes a configuration. */
-export interface BridgeWriter {
-  /** Whether it may give commands to the broker: the role ADMIN. */
+interface BridgeWriter {
+  /** Whether the caller may send commands to the broker: the role ADMIN. */
   readonly mayControl: boolean;
-  /** Whether it is a root administrator, whose addresses may lead to the machine of this service. */
+  /** Whether the caller is a root administrator, who may enter internal addresses. */
   readonly isRootAdmin: boolean;
 }
 
-/** What became of a configuration that was written. */
+/** The result of a write. */
 export interface BridgeWrite {
   readonly broker: BrokerRecord;
   readonly bridgeId: string;
-  /** As it is after that; null: there is none any more. Errors: of a broker that cannot be asked. */
+  /**
+   * Reads the bridge after the write; `null` if it no longer exists. Errors: those of a broker that is not connected.
+   */
   readonly readBridge: () => Promise<BridgeView | null>;
 }
 
 /**
- * The bridges of brokers, whoever runs them: those of this service, those that commercial brokers have as plugins, and those that a
- * Mosquitto runs from its configuration file, of which is known only whether they are connected. No secret of a configuration is told.
- *
- * Errors of all that asks a broker: NOT_FOUND, and those of a broker that cannot be asked. Bridges that this service runs are told, and
- * configured, while the broker is away, too.
+ * The bridges of brokers: those of the gateway, those that commercial brokers have as plugins, and those of Mosquitto's
+ * configuration file, of which only the connection state is known. Secrets of configurations are never returned.
+ * Errors of all requests to a broker: NOT_FOUND; those of a broker that is not connected. Bridges of the gateway can
+ * also be read and configured while the broker is not connected.
  */
 export class BridgeService {
   readonly #options: BridgeServiceOptions;
   readonly #feeds = new Map<string, BrokerBridgeFeeds>();
   readonly #sys = new Map<string, SysBridges>();
   readonly #sums = new Map<string, { readonly sums: BridgeSums; readonly last: BridgeTotals | null }>();
-  /** The last write to each bridge of a broker: what is kept is read before it is replaced. Never reject. */
+  /**
+   * The last write to each bridge of a broker, so that each write reads the result of the previous one. Never rejects.
+   */
   readonly #writes = new Map<string, Promise<unknown>>();
   readonly #configReads = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_CONFIG_READS });
   readonly #stop: () => void;
 
   constructor(options: BridgeServiceOptions) {
     this.#options = options;
-    // Other settings of a broker make another runtime: whoever watches goes on with that.
+    // New settings of a broker create a new runtime. Open subscriptions continue with it.
     options.runtimes.onRuntime((runtime, change) => {
       this.#sys.get(runtime.id)?.close();
       this.#sys.delete(runtime.id);
@@ -95,8 +101,8 @@ export class BridgeService {
   }
 
   /**
-   * Those of this service first, then the broker's plugins, then the connections of a Mosquitto. Of a broker that has been away since this
-   * service began, those that are configured here.
+   * Bridges of the gateway first, then plugins of the broker, then connections of Mosquitto. If the broker was not
+   * connected since the start, only configured bridges of the gateway.
    */
   async list(broker: BrokerRecord): Promise<BridgeView[]> {
     return this.#ask(broker, async ({ controls }) => {
@@ -111,7 +117,7 @@ export class BridgeService {
     });
   }
 
-  /** Null when there is none of this id. */
+  /** `null` if there is no bridge with this id. */
   async find(broker: BrokerRecord, id: string): Promise<BridgeView | null> {
     if (remoteClientIdOf(id) !== null) {
       return this.#ask(broker, async () => this.#sysViews(broker).find((bridge) => bridge.id === id) ?? null);
@@ -119,20 +125,21 @@ export class BridgeService {
     const kind = this.#options.kinds.find((one) => one.id === id);
     return this.#ask(broker, async ({ controls }) => {
       if (kind !== undefined) return this.#ofKind(broker, controls, kind);
-      // A broker is asked only for what it tells of itself: each question for a name leaves a subscription.
+      // Each query for an unknown API adds a subscription, so only APIs that the broker reports are queried.
       return (await findBridgeIds(controls)).includes(id) ? ofBroker(broker, controls, id) : null;
     });
   }
 
-  /** Errors: NOT_SUPPORTED_BY_BROKER for a bridge that a Mosquitto runs itself. */
+  /** Errors: NOT_SUPPORTED_BY_BROKER for a bridge of Mosquitto's configuration file. */
   async schema(bridge: BridgeView): Promise<unknown> {
     const api = configurable(bridge);
     return this.#ask(bridge.broker, ({ controls }) => getBridgeSchema(controls, api));
   }
 
   /**
-   * Without its secrets. Configurations of this service are read one after the other, with a turn of the event loop for each.
-   * `onTurn` may throw before the bridge is asked. Errors: as `schema`, RATE_LIMITED if too many wait.
+   * The configuration without its secrets. Configurations of the gateway's bridges are read one after the other, each
+   * in an iteration of the event loop. `onTurn` may throw before the read. Errors: as `schema`; RATE_LIMITED if too
+   * many reads wait.
    */
   async config(bridge: BridgeView, onTurn: () => void = () => undefined): Promise<unknown> {
     const api = configurable(bridge);
@@ -153,14 +160,14 @@ export class BridgeService {
     });
   }
 
-  /** Any JSON: usually one entry for each connection. */
+  /** Any JSON; usually one entry for each connection. */
   status({ id, broker, api }: BridgeView): Promise<unknown> {
     return this.#ask(broker, (runtime) => this.#source(runtime, id, api).read());
   }
 
   /**
-   * Replaces the whole configuration; secrets that are `***` stay as they are. Errors: INVALID with issues, NOT_SUPPORTED_BY_BROKER as
-   * `schema`; NOT_ALLOWED if a bridge of the broker itself names topics of `$CONTROL/` and `by.mayControl` is false.
+   * Replaces the configuration; secrets given as `***` remain. Errors: INVALID with issues; NOT_SUPPORTED_BY_BROKER as
+   * `schema`; NOT_ALLOWED if a bridge of the broker itself contains topics of `$CONTROL/` and `by.mayControl` is false.
    */
   async update(broker: BrokerRecord, id: string, config: unknown, by: BridgeWriter): Promise<BridgeWrite> {
     if (!isFields(config)) throw invalid([{ path: '/', reason: 'must be a JSON object' }]);
@@ -179,7 +186,7 @@ export class BridgeService {
     return { broker, bridgeId: id, readBridge: () => this.find(broker, id) };
   }
 
-  /** The status of a bridge now, then each change of it. */
+  /** The current status of a bridge, then each change. */
   async watch(broker: BrokerRecord, id: string, options: SubscriberOptions): Promise<LiveSource<BridgeEvent>> {
     const { api } = await this.#found(broker, id);
     return this.#ask(broker, (runtime) =>
@@ -187,11 +194,13 @@ export class BridgeService {
     );
   }
 
-  /** Of the bridges that this service runs beside each of these brokers; of one that cannot be asked what was known last. */
+  /**
+   * Totals of the gateway's bridges for each of these brokers; the last known totals of a broker that is not connected.
+   */
   async totals(brokers: readonly BrokerRecord[]): Promise<ReadonlyMap<string, BridgeTotals>> {
     const totals = await Promise.all(
       brokers.map(async (broker) => {
-        const connections = await this.#connectionsBeside(broker).catch(() => null);
+        const connections = await this.#hostedConnections(broker).catch(() => null);
         const { sums, last } = this.#sums.get(broker.id) ?? { sums: new BridgeSums(), last: null };
         const now = connections === null ? last : sums.take(connections);
         this.#sums.set(broker.id, { sums, last: now });
@@ -209,8 +218,8 @@ export class BridgeService {
     this.#sys.clear();
   }
 
-  /** By bridge and name. */
-  #connectionsBeside(broker: BrokerRecord): Promise<ReadonlyMap<string, BridgeConnectionStatus>> {
+  /** By bridge and connection name. */
+  #hostedConnections(broker: BrokerRecord): Promise<ReadonlyMap<string, BridgeConnectionStatus>> {
     return this.#ask(broker, async ({ controls }) => {
       const found = new Map<string, BridgeConnectionStatus>();
       for (const { id, api } of this.#options.kinds) {
@@ -222,7 +231,7 @@ export class BridgeService {
     });
   }
 
-  /** Null: nobody runs it there. */
+  /** `null` if neither the broker nor the gateway runs it. */
   async #ofKind(broker: BrokerRecord, controls: ControlCaller, kind: BridgeKind): Promise<BridgeView | null> {
     const { id, api, name } = kind;
     const { provider } = await controls.capability(api);
@@ -231,7 +240,7 @@ export class BridgeService {
     return { id, name, broker, provider, isActive, api, sys: null };
   }
 
-  /** Those that the broker has itself, beside the kinds of this service. */
+  /** The bridges of the broker itself, except kinds of the gateway. */
   async #pluginsOf(broker: BrokerRecord, controls: ControlCaller): Promise<BridgeView[]> {
     const known = new Set(this.#options.kinds.map(({ id }) => id));
     const own = (await findBridgeIds(controls)).filter((id) => !known.has(id));
@@ -266,21 +275,21 @@ export class BridgeService {
       };
     }
     const remoteClientId = remoteClientIdOf(id) ?? '';
-    const told = () => {
+    const current = () => {
       const bridges = this.#sys.get(brokerId);
       const sys = bridges?.get(remoteClientId) ?? null;
       return bridges === undefined || sys === null ? [] : sysStatus(sys, bridges.isLeft(sys));
     };
     return {
-      read: async () => told(),
+      read: async () => current(),
       onStatus: (listener) =>
         this.#sys.get(brokerId)?.onChange((changed) => {
-          if (changed === remoteClientId) listener(told());
+          if (changed === remoteClientId) listener(current());
         }) ?? (() => undefined),
     };
   }
 
-  /** What this service itself runs beside a broker can be asked while the broker is away. */
+  /** Bridges of the gateway can be queried while the broker is not connected. */
   async #ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
     const { runtimes, refusalOf } = this.#options;
     const reason = refusalOf?.(broker) ?? null;
@@ -324,11 +333,11 @@ const isAway = (error: unknown) => error instanceof ServiceError && error.code =
 const hasConnections = (config: unknown): boolean =>
   isFields(config) && Array.isArray(config.connections) && config.connections.length > 0;
 
-/** Brokers may tell of credentials where they tell of connections. */
+/** Brokers may return credentials in the status. */
 const open = (status: unknown): unknown => masked(status, SecretPlace.whole(null, { byName: true }));
 
 const FROM_A_FILE =
-  'The broker runs this bridge from its configuration file, which nobody can read or change over MQTT: change mosquitto.conf, and start the broker again (2.1 reads it anew at SIGHUP). The `mqtt-bridge` that this service runs beside it can be configured here';
+  'The broker runs this bridge from its configuration file, which cannot be read or changed over MQTT: change mosquitto.conf and restart the broker (2.1 also reads it again at SIGHUP). Alternatively configure the `mqtt-bridge` of this service';
 
 function configurable({ api }: Pick<BridgeView, 'api'>): BridgeApi {
   if (api !== null) return api;

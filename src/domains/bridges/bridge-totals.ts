@@ -1,25 +1,25 @@
 import type { BridgeConnectionState, BridgeConnectionStatus } from './model/bridge-status.ts';
 
-/** What is counted of connections of bridges. */
+/** The counters of a connection. */
 export const COUNTED = ['received', 'delivered', 'dropped', 'rejected'] as const;
 export type Counted = (typeof COUNTED)[number];
 
-/** Of all bridges that this service runs beside one broker. */
+/** The totals of all bridges that the gateway runs for one broker. */
 export interface BridgeTotals {
-  /** Messages, since this process first looked; it never falls, also when connections are removed. */
+  /** Messages since this process first read the counters. Never decreases, also if connections are removed. */
   readonly counted: Readonly<Record<Counted, number>>;
-  /** Connections by state, those that there are now. */
+  /** The number of current connections, by state. */
   readonly states: ReadonlyMap<BridgeConnectionState, number>;
   readonly queuedMessages: number;
   readonly queuedBytes: number;
 }
 
-/** Adds up what the connections of one broker's bridges have counted, from one look at them to the next. */
+/** Adds up the counters of the connections of one broker's bridges, from read to read. */
 export class BridgeSums {
   readonly #counted: Record<Counted, number> = { received: 0, delivered: 0, dropped: 0, rejected: 0 };
   #last: ReadonlyMap<string, BridgeConnectionStatus> = new Map();
 
-  /** `connections`: all of the broker, by bridge and name. */
+  /** `connections`: all connections of the broker, by bridge and name. */
   take(connections: ReadonlyMap<string, BridgeConnectionStatus>): BridgeTotals {
     const states = new Map<BridgeConnectionState, number>();
     let queuedMessages = 0;
@@ -27,7 +27,7 @@ export class BridgeSums {
     for (const [key, now] of connections) {
       const last = this.#last.get(key);
       for (const name of COUNTED) {
-        // Less than before is another run, of which all is new.
+        // A lower count belongs to a new run, whose messages all count.
         const before = last !== undefined && last[name] <= now[name] ? last[name] : 0;
         this.#counted[name] += now[name] - before;
       }

@@ -5,31 +5,31 @@ import type { SysBridge } from './live/sys-bridges.ts';
 import type { BridgeApi } from './model/bridge-kind.ts';
 import type { BridgeConnectionState, BridgeRejection } from './model/bridge-status.ts';
 
-/** A bridge of a broker as callers see it. */
+/** A bridge of a broker, for callers. */
 export interface BridgeView {
-  /** Known by it in the graph and in paths; another broker's bridge may have the same. */
+  /** The id in the graph and in paths. Bridges of other brokers may have the same id. */
   readonly id: string;
   readonly name: string;
   readonly broker: BrokerRecord;
-  /** Who runs it. */
+  /** Whether the broker or the gateway runs it. */
   readonly provider: ControlProvider;
-  /** It is configured. */
+  /** Whether it is configured. */
   readonly isActive: boolean;
-  /** By which it is asked and configured; null: a Mosquitto runs it from its configuration file, and `sys` is all that is known. */
+  /** Its control API; `null` for a bridge of Mosquitto's configuration file, of which only `sys` is known. */
   readonly api: BridgeApi | null;
   readonly sys: SysBridge | null;
 }
 
-/** Of bridges that a Mosquitto runs itself. */
+/** The prefix of the ids of bridges from Mosquitto's configuration file. */
 const SYS_PREFIX = 'connection-';
 
 export const sysBridgeId = ({ remoteClientId }: SysBridge): string => `${SYS_PREFIX}${remoteClientId}`;
 
-/** Null: another kind of bridge has this id. */
+/** `null` if it is the id of another kind of bridge. */
 export const remoteClientIdOf = (id: string): string | null =>
   id.startsWith(SYS_PREFIX) ? id.slice(SYS_PREFIX.length) : null;
 
-/** A connection of a bridge, as far as its provider tells. */
+/** A connection of a bridge. Values that its provider does not report are `null`. */
 export interface BridgeConnectionView {
   readonly name: string;
   readonly isConnected: boolean;
@@ -56,10 +56,10 @@ const STATES: ReadonlySet<unknown> = new Set<BridgeConnectionState>([
 ]);
 const MAX_CONNECTIONS = 1_000;
 const MAX_TEXT = 2_000;
-/** The last moment that a Date can hold. */
+/** The maximum time value of a Date. */
 const LAST_TIME = 8_640_000_000_000_000;
 
-/** Of any provider's status: what is odd is left out, and what has no name is no connection. */
+/** Parses the status of any provider. Drops invalid values, and connections without a name. */
 export function readConnections(status: unknown): BridgeConnectionView[] {
   const list: readonly unknown[] = Array.isArray(status) ? status : isFields(status) ? listIn(status) : [];
   return list.slice(0, MAX_CONNECTIONS).flatMap((entry) => {
@@ -103,7 +103,7 @@ const textOf = (value: unknown): string | null =>
 
 const countOf = (value: unknown): number | null => (typeof value === 'number' && value >= 0 ? value : null);
 
-/** What is told of a bridge that a Mosquitto runs itself, in the form of the others. */
+/** The status of a bridge from Mosquitto's configuration file, in the format of the other bridges. */
 export const sysStatus = (
   { remoteClientId, name, isConnected, since, origin, address }: SysBridge,
   isLeft: boolean,
@@ -120,5 +120,4 @@ export const sysStatus = (
   },
 ];
 
-const LEFT =
-  'The broker does not try to connect it: probably a bridge that was removed, of which the broker keeps the last state';
+const LEFT = 'The broker does not try to connect it: probably a removed bridge, whose last state the broker retains';

@@ -11,19 +11,19 @@ import { mqttBridgeKind } from './mqtt/mqtt-bridge-kind.ts';
 import { postgresqlBridgeKind } from './postgresql/postgresql-bridge-kind.ts';
 import { webhookBridgeKind } from './webhook/webhook-bridge-kind.ts';
 
-export interface BridgesOptions extends HostingParts {
+interface BridgesOptions extends HostingParts {
   readonly brokers: BrokerCache;
   readonly sealer: Sealer;
   readonly rules: BridgeRules;
-  /** Of queues, in `<brokerId>/<bridgeId>`. */
+  /** Contains the queues, in `<brokerId>/<bridgeId>`. */
   readonly folder: string;
-  /** The compiled worker; undefined: beside its module. */
+  /** The compiled worker; `undefined`: the one in the folder of its module. */
   readonly workerUrl: URL | undefined;
   readonly closers: Closers;
 }
 
-/** The parts of bridges, put together in two steps: links to brokers need to know what runs beside them, and the service needs links. */
-export interface Bridges {
+/** Created in two steps: links to brokers need `hosting`, and the service needs links. */
+interface Bridges {
   readonly hosting: Hosting;
   connect(runtimes: BrokerRuntimes, rules: Required<Pick<BridgeServiceOptions, 'refusalOf'>>): BridgeService;
 }
@@ -37,7 +37,7 @@ export async function openBridges(options: BridgesOptions): Promise<Bridges> {
   const thread = closers.keep(new BridgeThread({ workerUrl, log }));
   const hosting = closers.keep(bridgeHosting({ ...parts, sealer, kinds, thread, rules, folder }));
   await hosting.load();
-  const onFault = (error: unknown) => log.error({ err: error }, 'bridges could not be followed');
+  const onFault = (error: unknown) => log.error({ err: error }, 'bridges could not be watched');
   return {
     hosting,
     connect: (runtimes, { refusalOf }) =>

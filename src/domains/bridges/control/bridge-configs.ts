@@ -1,13 +1,16 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 
-/** The configuration of one kind of bridge beside one broker, as it is kept in a database (sealed there). Held in memory. */
+/** The stored configuration of one kind of bridge for one broker, cached in memory. */
 export interface BridgeConfigs {
-  /** Whole, with its secrets, as it was put last; null: it was never configured. Not to be changed. */
+  /** The last configuration with its secrets; `null` if it was never configured. Must not be changed. */
   get(): unknown;
-  /** Digests of the addresses that a root administrator entered; null: not known, since it was stored before they were noted. */
+  /**
+   * Digests of addresses that a root administrator entered; `null` if the configuration was stored before there were
+   * digests.
+   */
   trusted(): ReadonlySet<string> | null;
-  /** On disk when it resolves. Errors: NOT_FOUND where the broker is gone. */
+  /** Resolves when the configuration is on disk. Errors: NOT_FOUND if the broker does not exist. */
   put(config: unknown, trusted: readonly string[]): Promise<void>;
-  /** Another process wrote; what it wrote is found by `get`. Never for own writes. */
+  /** Notifies of writes of other processes, never of own writes. `get` then returns the new configuration. */
   onChange(listener: () => void): Stop;
 }

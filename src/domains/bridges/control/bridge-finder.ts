@@ -22,20 +22,20 @@ const MAX_FOUND = 100;
 const ENDPOINT = /^\$CONTROL\/cedalo\/([^/]+-bridge)(?:\/v\d+)?$/;
 
 /**
- * The ids of bridges that a broker may have itself, by what it tells of its plugins and its licence. A plain Mosquitto tells of none and
- * is not asked for each that there may be: it would be silent for a second to each question. A licensed broker that tells of none is.
- * Errors: BROKER_UNREACHABLE.
+ * The ids of bridges that a broker may have itself, by its plugins and its license. A plain Mosquitto reports none, and
+ * the known ids are not queried, because it does not respond to each query for a second. A licensed broker that reports
+ * none is queried. Errors: BROKER_UNREACHABLE.
  */
 export async function findBridgeIds(caller: ControlCaller): Promise<readonly string[]> {
   const [plugins, features] = await Promise.all([pluginBridges(caller), featureBridges(caller)]);
-  const told = [...new Set([...plugins, ...(features ?? [])])];
-  if (told.length > 0) return told.filter((id) => bridgeApi(id) !== null).slice(0, MAX_FOUND);
+  const reported = [...new Set([...plugins, ...(features ?? [])])];
+  if (reported.length > 0) return reported.filter((id) => bridgeApi(id) !== null).slice(0, MAX_FOUND);
   if (features === null) return [];
   const answering = await Promise.all(KNOWN_IDS.map((id) => servesBridge(caller, id)));
   return KNOWN_IDS.filter((_id, index) => answering[index]);
 }
 
-/** The broker itself answers for it. Errors: BROKER_UNREACHABLE. */
+/** Whether the broker itself serves the bridge. Errors: BROKER_UNREACHABLE. */
 export async function servesBridge(caller: ControlCaller, id: string): Promise<boolean> {
   const api = bridgeApi(id);
   return api !== null && (await caller.capability(api)).provider === 'BROKER';
@@ -43,7 +43,7 @@ export async function servesBridge(caller: ControlCaller, id: string): Promise<b
 
 async function pluginBridges(caller: ControlCaller): Promise<string[]> {
   if ((await caller.capability('broker')).provider !== 'BROKER') return [];
-  const data = await answerOf(() => caller.call('broker', 'listPlugins'));
+  const data = await resultOf(() => caller.call('broker', 'listPlugins'));
   const plugins: readonly unknown[] = isFields(data) && Array.isArray(data.plugins) ? data.plugins : [];
   return plugins.flatMap((plugin) => {
     const endpoints = isFields(plugin) ? plugin['control-endpoints'] : null;
@@ -52,14 +52,14 @@ async function pluginBridges(caller: ControlCaller): Promise<string[]> {
   });
 }
 
-/** Null: the broker has no licence. */
+/** `null` if the broker has no license. */
 async function featureBridges(caller: ControlCaller): Promise<string[] | null> {
   if ((await caller.capability(LICENSE_API)).provider !== 'BROKER') return null;
-  const license = await answerOf(() => getLicenseInformation(caller));
+  const license = await resultOf(() => getLicenseInformation(caller));
   return license?.features.flatMap((feature) => idOfFeature(feature) ?? []) ?? [];
 }
 
-/** `mongodb-bridge`, `cedalo/mongodb-bridge`, `MongoDB Bridge`, `mongodb`. */
+/** Accepts `mongodb-bridge`, `cedalo/mongodb-bridge`, `MongoDB Bridge` and `mongodb`. */
 function idOfFeature(feature: string): string | null {
   const plain = feature
     .slice(0, 100)
@@ -67,12 +67,12 @@ function idOfFeature(feature: string): string | null {
     .replace(/^cedalo[/_-]/, '')
     .replace(/[\s_]+/g, '-');
   if (KNOWN.some((name) => name === plain)) return `${plain}-bridge`;
-  // A Mosquitto's own bridges are no plugin, whatever its licence calls them.
+  // Mosquitto's own bridges are not a plugin, whatever its license lists.
   return plain.endsWith('-bridge') && plain !== 'mqtt-bridge' ? plain : null;
 }
 
-/** What the broker refuses to tell is not told. */
-async function answerOf<T>(question: () => Promise<T>): Promise<T | null> {
+/** `null` if the broker refuses the request. */
+async function resultOf<T>(question: () => Promise<T>): Promise<T | null> {
   try {
     return await question();
   } catch (error) {

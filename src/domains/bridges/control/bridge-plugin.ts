@@ -16,30 +16,32 @@ import { masked, unmasked } from './config-secrets.ts';
 import { SecretPlace } from './secret-places.ts';
 import { addressesOf, withTrust } from './trusted-addresses.ts';
 
-/** Field of `updateConfig` between parts of this service: whether a root administrator gave the command. No other caller reaches it. */
+/**
+ * A field of `updateConfig` inside of this service: whether a root administrator sent the command. Other callers cannot
+ * set it.
+ */
 export const BY_ROOT_ADMIN = 'byRootAdmin';
 
-export interface BridgePluginOptions {
+interface BridgePluginOptions {
   readonly kind: BridgeKind;
   readonly configs: BridgeConfigs;
-  /** Its maker's to close. */
+  /** The creator of the plugin closes it. */
   readonly bridge: Bridge;
   readonly rules: BridgeRules;
   readonly emit: (event: ControlEvent) => void;
-  /** The bridge failed in what nobody asked for: a bug. */
+  /** Called for bugs that are not the error of a command. */
   readonly onFault: (error: unknown) => void;
 }
 
 /**
- * The control API of one kind of bridge beside one broker: `getSchema`, `getConfig`, `updateConfig`, `getStatus`, and the event
- * `bridgeStatus` at each change of a connection's state. One command after the other. Field names are found in any case.
- *
- * A configuration is checked whole, kept, and then applied. One that is as it was changes nothing. Secrets are told as `***`, which
- * sent back keeps them. What is kept runs from the beginning, unless the operator's rules have come to forbid it: then its
- * connections are told as FAILED.
- *
- * Refusals: `Invalid/missing configChange`, and `Invalid <path>: <reason>` as INVALID with all issues, paths being JSON pointers into
- * the configuration.
+ * The control API of one kind of bridge for one broker: `getSchema`, `getConfig`, `updateConfig`, `getStatus`, and the
+ * event `bridgeStatus` for each change of a connection's state. Commands run one after the other. Names of fields are
+ * not case-sensitive.
+ * A configuration is validated, stored, and then applied. An unchanged configuration has no effect. Secrets are
+ * returned as `***`, and remain unchanged if sent back so. The stored configuration runs from the start, unless the
+ * operator's rules now forbid it: its connections are then FAILED.
+ * Refusals: `Invalid/missing configChange`; `Invalid <path>: <reason>` as INVALID with all issues, whose paths are JSON
+ * pointers into the configuration.
  */
 export class BridgePlugin implements ControlPlugin {
   readonly api: BridgeKind['api'];
@@ -47,10 +49,10 @@ export class BridgePlugin implements ControlPlugin {
   readonly #checkSchema: CheckValue;
   readonly #stops: readonly Stop[];
   #isApplied = false;
-  /** Told in place of the bridge's status: what is kept must not run. */
+  /** Replaces the status of the bridge while the stored configuration must not run. */
   #forbidden: readonly BridgeConnectionStatus[] | null = null;
   /** The last command; never rejects. */
-  #tail: Promise<unknown> = Promise.resolve();
+  #last: Promise<unknown> = Promise.resolve();
   #closed = false;
 
   constructor(options: BridgePluginOptions) {
@@ -58,17 +60,17 @@ export class BridgePlugin implements ControlPlugin {
     this.api = kind.api;
     this.#options = options;
     this.#checkSchema = compileCheck(createValidator(), kind.schema);
-    this.#stops = [configs.onChange(() => this.#follow()), bridge.onStatus(() => this.#tell())];
+    this.#stops = [configs.onChange(() => this.#follow()), bridge.onStatus(() => this.#emitStatus())];
     this.#follow();
   }
 
   execute(command: ControlCommand): unknown {
-    if (this.#closed) throw new ControlRefusal('This bridge is not served any more', { code: 'BROKER_UNREACHABLE' });
+    if (this.#closed) throw new ControlRefusal('This bridge is no longer served', { code: 'BROKER_UNREACHABLE' });
     const { kind } = this.#options;
     return runCommandOf(
       {
         getschema: () => kind.schema,
-        getconfig: () => this.#inOrder(async () => masked(await asked(() => this.#kept()), this.#secrets())),
+        getconfig: () => this.#inOrder(async () => masked(await asRefusal(() => this.#stored()), this.#secrets())),
         updateconfig: (c) => this.#inOrder(() => this.#update(fieldOf(c, 'configChange'), c[BY_ROOT_ADMIN] === true)),
         getstatus: () => this.#inOrder(() => this.#status()),
       },
@@ -76,27 +78,27 @@ export class BridgePlugin implements ControlPlugin {
     );
   }
 
-  /** What was begun is brought to its end. */
+  /** Waits for commands in progress. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const stop of this.#stops) stop();
-    await this.#tail;
+    await this.#last;
   }
 
   #secrets(): SecretPlace {
     return SecretPlace.whole(this.#options.kind.schema, { byName: false });
   }
 
-  /** Errors: ServiceError where it cannot be unsealed. */
-  #kept(): unknown {
+  /** Errors: ServiceError if it cannot be unsealed. */
+  #stored(): unknown {
     const { configs, kind } = this.#options;
     return configs.get() ?? kind.empty;
   }
 
-  /** Null: it cannot be unsealed, and is entered again. */
+  /** `null` if it cannot be unsealed: it is then replaced. */
   #readable(): unknown {
     try {
-      return this.#kept();
+      return this.#stored();
     } catch (error) {
       if (error instanceof ServiceError) return null;
       throw error;
@@ -107,30 +109,33 @@ export class BridgePlugin implements ControlPlugin {
     const { configs } = this.#options;
     if (!isFields(change)) throw new ControlRefusal('Invalid/missing configChange');
     refuse(configSizeIssues(change));
-    const kept = this.#readable();
-    const { config, issues } = await runInSlices(unmasked(change, kept, this.#secrets()));
-    // Of a secret that is missing nothing else is to be said.
+    const stored = this.#readable();
+    const { config, issues } = await runInSlices(unmasked(change, stored, this.#secrets()));
+    // A missing secret has no further issues.
     const known = new Set(issues.map(({ path }) => path));
-    const before = this.#trusted(kept);
+    const before = this.#trusted(stored);
     const checked = this.#checked(config, (address) => isByRootAdmin || before.has(address));
     const { issues: others, omitted, trusted } = checked;
     refuse([...issues, ...others.filter(({ path }) => !known.has(path))], omitted);
-    const isAsBefore = isDeepStrictEqual(config, kept) && isDeepStrictEqual(new Set(trusted), before);
-    // Also one that was forbidden once: it is allowed now.
+    const isAsBefore = isDeepStrictEqual(config, stored) && isDeepStrictEqual(new Set(trusted), before);
+    // A configuration that was forbidden is allowed now.
     if (!isAsBefore || this.#forbidden !== null) {
-      await asked(() => configs.put(config, trusted));
+      await asRefusal(() => configs.put(config, trusted));
       await this.#apply(config, trusted);
     }
     return { response: 'SUCCESS' };
   }
 
-  /** Digests. Of a configuration from before they were noted all addresses count, so that it goes on. */
-  #trusted(kept: unknown): ReadonlySet<string> {
+  /**
+   * Digests. In a configuration stored before there were digests, all addresses are trusted, so that it continues to
+   * run.
+   */
+  #trusted(stored: unknown): ReadonlySet<string> {
     const { kind, configs } = this.#options;
-    return configs.trusted() ?? new Set(addressesOf(kind, kept));
+    return configs.trusted() ?? new Set(addressesOf(kind, stored));
   }
 
-  /** What is wrong with it, and its addresses that are trusted, as digests. */
+  /** The issues of a configuration, and the digests of its trusted addresses. */
   #checked(config: unknown, isTrusted: (address: string) => boolean): IssuesInfo & { readonly trusted: string[] } {
     const { kind, rules } = this.#options;
     try {
@@ -143,7 +148,7 @@ export class BridgePlugin implements ControlPlugin {
     return { ...issuesInfo(kind.check(withTrust(kind, config, new Set(trusted)), rules)), trusted };
   }
 
-  /** Runs what is kept, as it was kept before this began or by another process. */
+  /** Runs the configuration that was stored before the start or by another process. */
   #follow(): void {
     this.#inOrder(async () => {
       const config = this.#readable();
@@ -163,7 +168,7 @@ export class BridgePlugin implements ControlPlugin {
       const { kind, bridge } = this.#options;
       await bridge.apply(withTrust(kind, config, new Set(trusted)));
     } catch (error) {
-      // It is kept, and whatever runs the bridge next begins with it.
+      // It is stored, and the next bridge starts with it.
       if (!(error instanceof ServiceError)) throw error;
     }
   }
@@ -175,23 +180,23 @@ export class BridgePlugin implements ControlPlugin {
       isConnected: false,
       state: 'FAILED',
       since: Date.now(),
-      error: `Its configuration is not allowed any more: ${path} ${reason}`,
+      error: `Its configuration is no longer allowed: ${path} ${reason}`,
       ...NO_COUNTS,
     }));
-    this.#tell();
+    this.#emitStatus();
   }
 
   #status(): readonly BridgeConnectionStatus[] {
     return this.#forbidden ?? this.#options.bridge.status();
   }
 
-  #tell(): void {
+  #emitStatus(): void {
     this.#options.emit({ type: 'event', event: BRIDGE_STATUS, status: this.#status() });
   }
 
   #inOrder<T>(step: () => T | Promise<T>): Promise<T> {
-    const done = this.#tail.then(step);
-    this.#tail = done.catch(() => undefined);
+    const done = this.#last.then(step);
+    this.#last = done.catch(() => undefined);
     return done;
   }
 }
@@ -215,8 +220,8 @@ function refuse(issues: readonly InputIssue[], omitted?: number): void {
   });
 }
 
-/** What the database refuses is refused to whoever gave the command. */
-async function asked<T>(question: () => T | Promise<T>): Promise<T> {
+/** Errors: a ServiceError of the database becomes a refusal of the command. */
+async function asRefusal<T>(question: () => T | Promise<T>): Promise<T> {
   try {
     return await question();
   } catch (error) {

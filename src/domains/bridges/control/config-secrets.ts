@@ -5,7 +5,7 @@ import { isFields } from '../../../protocol/control/fields.ts';
 import type { SecretPlace } from './secret-places.ts';
 import { isPlace, MASK, maskText, placeOf, restoreText } from './secret-text.ts';
 
-/** Configurations are not nested deeper; whoever walks one deeper would run out of stack. */
+/** Maximum depth of a configuration. Recursion would overflow the stack at a much greater depth. */
 export const MAX_DEPTH = 50;
 
 export function isTooDeep(value: unknown, depth = 0): boolean {
@@ -13,7 +13,7 @@ export function isTooDeep(value: unknown, depth = 0): boolean {
   return depth >= MAX_DEPTH || Object.values(value).some((entry) => isTooDeep(entry, depth + 1));
 }
 
-/** A configuration as it is told: secrets as MASK, all else as it is. Not to be called for what is too deep. */
+/** The configuration with MASK for each secret. Must not be called for a deeper value than MAX_DEPTH. */
 export function masked(value: unknown, place: SecretPlace): unknown {
   if (Array.isArray(value)) return value.map((entry, index) => masked(entry, place.item(index)));
   if (isFields(value)) {
@@ -24,23 +24,24 @@ export function masked(value: unknown, place: SecretPlace): unknown {
   return value === '' ? '' : MASK;
 }
 
-/** All secrets of a configuration that are values of their own. */
+/** All secrets that are values of their own. */
 export function secretsIn(value: unknown, place: SecretPlace): string[] {
   if (Array.isArray(value)) return value.flatMap((entry, index) => secretsIn(entry, place.item(index)));
   if (isFields(value)) return Object.entries(value).flatMap(([key, entry]) => secretsIn(entry, place.key(key)));
   return place.isSecret && (typeof value === 'string' || typeof value === 'number') ? [String(value)] : [];
 }
 
-export interface Unmasked {
+interface Unmasked {
   readonly config: unknown;
-  /** Where MASK stands for nothing, or for what must be given again; paths are JSON pointers. */
+  /** Places where MASK has no stored secret, or the secret must be given again; paths are JSON pointers. */
   readonly issues: readonly InputIssue[];
 }
 
 /**
- * What was sent, with the secrets that are kept where it says MASK. Entries of lists are known by their `name`, those without one by
- * their place. A secret is kept only where it goes to the same address as before (placeOf), over TLS as before: a caller who may write a
- * configuration without knowing its secrets could have them sent anywhere otherwise. One step for each object, list and secret.
+ * Replaces each MASK of a given configuration by the stored secret. Entries of lists are matched by `name`, entries
+ * without a name by position. A secret is restored only if it goes to the same address as before (placeOf), with the
+ * same TLS settings: otherwise a caller who may write a configuration, but not read its secrets, could send them to any
+ * host. Yields for each object, list and secret.
  */
 export function* unmasked(given: unknown, kept: unknown, place: SecretPlace): SlicedTask<Unmasked> {
   if (!JSON.stringify(given).includes(MASK)) return { config: given, issues: [] };
@@ -55,13 +56,13 @@ export function* unmasked(given: unknown, kept: unknown, place: SecretPlace): Sl
   return { config, issues };
 }
 
-/** An object that others stand in: as it becomes, once it is known, and as it was. */
+/** An object that contains values: as it will be, once known, and as it was. */
 interface Container {
   now: unknown;
   readonly before: unknown;
 }
 
-/** The objects that a value stands in, each with the key that leads to it. */
+/** The objects around a value, each with the key that leads to it. */
 type Above = readonly (readonly [Container, key: string])[];
 
 interface Restored {
@@ -79,8 +80,8 @@ interface Merging {
   readonly restored: Restored[];
 }
 
-const NOTHING_KEPT = `must be given: there is nothing kept that "${MASK}" could stand for`;
-const ELSEWHERE = `must be given again, because it would go to another host than before, to another path of a web address, or with other TLS settings: "${MASK}" keeps it for the same only`;
+const NOTHING_STORED = `must be given: there is no stored secret for "${MASK}"`;
+const ELSEWHERE = `must be given again, because the host, the path of the web address, or the TLS settings changed: "${MASK}" keeps a secret only for the same ones`;
 
 function* merge(merging: Merging): SlicedTask<unknown> {
   const { given, kept, place, path, above } = merging;
@@ -120,7 +121,7 @@ function restore(given: string, { kept, place, path, above, issues, restored }: 
   const isWhole = place.isSecret && given === MASK;
   const value = isWhole ? keptSecret(kept) : restoreText(given, kept);
   if (value === given && !isWhole) return given;
-  if (value === null) issues.push({ path: path || '/', reason: NOTHING_KEPT });
+  if (value === null) issues.push({ path: path || '/', reason: NOTHING_STORED });
   else restored.push({ path: path || '/', above });
   return value ?? given;
 }
@@ -128,7 +129,7 @@ function restore(given: string, { kept, place, path, above, issues, restored }: 
 const keptSecret = (kept: unknown): string | number | null =>
   (typeof kept === 'string' && kept !== '') || typeof kept === 'number' ? kept : null;
 
-/** What was kept for each entry of a list. */
+/** The stored entry for each given entry of a list. */
 function partnersOf(given: readonly unknown[], kept: unknown): readonly unknown[] {
   if (!Array.isArray(kept)) return [];
   const byName = new Map(kept.flatMap((entry) => (nameOf(entry) === null ? [] : [[nameOf(entry), entry] as const])));
@@ -142,7 +143,10 @@ function partnersOf(given: readonly unknown[], kept: unknown): readonly unknown[
 const nameOf = (entry: unknown): string | null =>
   isFields(entry) && typeof entry.name === 'string' ? entry.name : null;
 
-/** Where a secret may go that `key` of an object leads to: all in it that names a place, but not in a list whose entry the secret is in: each has places of its own. */
+/**
+ * The addresses that a secret below `key` may be sent to: all that name a place. Lists between are left out, because
+ * each of their entries has places of its own.
+ */
 function placesOf(value: unknown, key: string): string {
   if (!isFields(value)) return '';
   const others = Object.entries(value).filter(([name, entry]) => name !== key || !Array.isArray(entry));

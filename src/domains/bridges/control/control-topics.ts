@@ -4,9 +4,9 @@ import { isFields } from '../../../protocol/control/fields.ts';
 const CONTROL = '$CONTROL/';
 
 /**
- * Refuses a configuration of a broker's own bridge that names topics of `$CONTROL/`: by them a bridge gives commands to the broker.
- * The schema of such a bridge is the broker's, so every text counts, also one that may be completed to `$CONTROL/` by another, such as
- * a prefix. Errors: NOT_ALLOWED.
+ * Refuses a configuration of a broker's own bridge that contains topics of `$CONTROL/`: such a bridge can send commands
+ * to the broker. The schema of the bridge is the broker's, so every text counts, also one that another text may
+ * complete to `$CONTROL/`, such as a prefix. Errors: NOT_ALLOWED.
  */
 export function refuseControlTopics(config: unknown): void {
   const path = pathOf(config, '');
@@ -15,7 +15,7 @@ export function refuseControlTopics(config: unknown): void {
   throw new ServiceError('NOT_ALLOWED', message, { info: { path, requires: 'ADMIN' } });
 }
 
-/** JSON pointer of the first such text; null: there is none. */
+/** The JSON pointer of the first such text, or `null`. */
 function pathOf(value: unknown, path: string): string | null {
   if (typeof value === 'string') return reachesControl(value) ? path || '/' : null;
   if (Array.isArray(value)) return firstOf(value.entries(), path);

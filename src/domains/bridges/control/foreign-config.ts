@@ -9,8 +9,8 @@ import { SecretPlace } from './secret-places.ts';
 import { MASK, maskText } from './secret-text.ts';
 
 /*
- * Configurations of bridges that a broker runs itself. It tells them whole, so what is secret in them is told apart here: by its schema,
- * and by names, since schemas of brokers seldom say it.
+ * Configurations of bridges that a broker runs itself. The broker returns them with their secrets, so this module finds
+ * secrets by the schema and by names, since schemas of brokers seldom mark them.
  */
 
 export async function readForeignConfig(caller: ControlCaller, api: BridgeApi): Promise<unknown> {
@@ -18,10 +18,10 @@ export async function readForeignConfig(caller: ControlCaller, api: BridgeApi): 
   return masked(config, place);
 }
 
-/** Errors: INVALID where a masked secret cannot be kept; the broker checks the rest. */
+/** Errors: INVALID if a masked secret cannot be restored. The broker validates the rest. */
 export async function writeForeignConfig(caller: ControlCaller, api: BridgeApi, given: unknown): Promise<void> {
   const place = await placeOf(caller, api);
-  // Otherwise a broker that does not tell what it has can be configured, too.
+  // Only if needed, so that a broker that does not return its configuration can be configured.
   const kept = JSON.stringify(given).includes(MASK) ? await getBridgeConfig(caller, api) : null;
   const { config, issues } = await runInSlices(unmasked(given, kept, place));
   if (issues.length > 0) throw invalid(issues);
@@ -37,20 +37,20 @@ async function placeOf(caller: ControlCaller, api: BridgeApi): Promise<SecretPla
   try {
     schema = await getBridgeSchema(caller, api);
   } catch (error) {
-    // What it cannot tell of itself is judged by names.
+    // Without a schema, names decide.
     if (!(error instanceof ServiceError) || error.code === 'BROKER_UNREACHABLE') throw error;
   }
   return SecretPlace.whole(schema, { byName: true });
 }
 
-/** Shorter ones would be found in any text. */
+/** Shorter secrets would match in any text. */
 const SHORTEST = 4;
 
-/** A broker may repeat in its refusal what it was given. */
+/** A refusal of the broker may repeat what was sent. */
 function withoutSecrets({ code, message, info }: ServiceError, secrets: readonly string[]): ServiceError {
-  // The longest first: another one may be a part of it.
-  const told = secrets.filter(({ length }) => length >= SHORTEST).sort((a, b) => b.length - a.length);
-  const openText = (text: string) => maskText(told.reduce((rest, secret) => rest.replaceAll(secret, MASK), text));
+  // The longest first, because another secret may be a part of it.
+  const known = secrets.filter(({ length }) => length >= SHORTEST).sort((a, b) => b.length - a.length);
+  const openText = (text: string) => maskText(known.reduce((rest, secret) => rest.replaceAll(secret, MASK), text));
   const open = (value: unknown): unknown => {
     if (typeof value === 'string') return openText(value);
     if (Array.isArray(value)) return value.map(open);

@@ -2,9 +2,9 @@ import { isFields } from '../../../protocol/control/fields.ts';
 import type { JsonSchema } from '../model/bridge-kind.ts';
 import { isGroupName, isSecretName } from './secret-text.ts';
 
-/** Schemas of strangers may lead anywhere: so many that apply to one place are looked at. */
+/** Maximum number of schemas that apply to one place; a broker's schema may refer to any number. */
 const MAX_APPLYING = 100;
-/** And so many in one walk through a configuration: a fifth of a second. All that is further on is taken for secret. */
+/** Maximum number of schemas for one configuration, about 0.2 s. Everything after it counts as secret. */
 const MAX_STEPS = 200_000;
 
 /** Keywords whose schemas apply to the same value. */
@@ -20,24 +20,24 @@ const SAME_VALUE = [
   'dependentSchemas',
 ] as const;
 
-/** One walk through a configuration with its schema. */
+/** The state of one walk through a configuration. */
 interface Look {
   readonly root: unknown;
   readonly byName: boolean;
-  /** Schemas that were looked at, and lists of these. */
+  /** The number of schemas visited, and of lists of schemas. */
   steps: number;
 }
 
 /**
- * A place in a configuration, and what is known of it: whether its schema says that it is a secret (`writeOnly`, `format: password`),
- * or where `byName` its name does. All within a secret is secret, but what is called `credentials`.
+ * A place in a configuration, and whether it is a secret: by its schema (`writeOnly`, `format: password`), or with
+ * `byName` by its name. Everything within a secret is secret, except within an object named `credentials`.
  */
 export class SecretPlace {
   readonly isSecret: boolean;
   readonly #look: Look;
   readonly #schemas: readonly JsonSchema[];
   readonly #inherits: boolean;
-  /** Entries of a list are alike, unless the schema tells them apart. */
+  /** Shared by all entries of a list, unless the schema distinguishes them. */
   #anyItem: SecretPlace | null = null;
   readonly #keys = new Map<string, SecretPlace>();
 
@@ -50,7 +50,7 @@ export class SecretPlace {
     this.#inherits = inherited || isMarked || (this.isSecret && !isGroupName(name));
   }
 
-  /** The whole of a configuration with this schema, which may be anything. For one walk: a further one begins with another. */
+  /** The root of a configuration with this schema, which may be any value. Each walk needs a new root. */
   static whole(schema: unknown, { byName }: { readonly byName: boolean }): SecretPlace {
     const look = { root: schema, byName, steps: 0 };
     return new SecretPlace(look, applying(look, [schema]), '', false);
@@ -67,7 +67,7 @@ export class SecretPlace {
   #keyed(name: string): SecretPlace {
     if (this.#look.steps > MAX_STEPS) return this.#child([], name);
     this.#look.steps += this.#schemas.length;
-    // Patterns of strangers are not run: what they may mean applies.
+    // Patterns of a broker's schema are not executed; their schemas always apply.
     const found = this.#schemas.flatMap(
       ({ properties, patternProperties, additionalProperties, unevaluatedProperties }) => [
         ...valuesOf(this.#look, patternProperties),
@@ -78,8 +78,10 @@ export class SecretPlace {
   }
 
   item(index: number): SecretPlace {
-    const isTold = this.#schemas.some(({ prefixItems }) => Array.isArray(prefixItems) && index < prefixItems.length);
-    if (!isTold && this.#anyItem !== null) return this.#anyItem;
+    const hasOwnSchema = this.#schemas.some(
+      ({ prefixItems }) => Array.isArray(prefixItems) && index < prefixItems.length,
+    );
+    if (!hasOwnSchema && this.#anyItem !== null) return this.#anyItem;
     const found = this.#schemas.flatMap(({ prefixItems, items, unevaluatedItems, contains }) => [
       Array.isArray(prefixItems) ? prefixItems[index] : undefined,
       items,
@@ -87,7 +89,7 @@ export class SecretPlace {
       contains,
     ]);
     const place = this.#child(found, '');
-    if (!isTold) this.#anyItem = place;
+    if (!hasOwnSchema) this.#anyItem = place;
     return place;
   }
 
@@ -96,7 +98,7 @@ export class SecretPlace {
   }
 }
 
-/** With all that they refer to or are made of. */
+/** The schemas with all schemas that they refer to or consist of. */
 function applying(look: Look, found: readonly unknown[]): JsonSchema[] {
   const all = new Set<JsonSchema>();
   const waiting = found.slice(0, MAX_APPLYING);
@@ -117,7 +119,7 @@ function applying(look: Look, found: readonly unknown[]): JsonSchema[] {
   return [...all];
 }
 
-/** Within the same document, by a JSON pointer or an anchor's name; undefined: there is nothing. */
+/** Resolves a JSON pointer or an anchor within the same document; `undefined` if it does not exist. */
 function referred(root: unknown, reference: string): unknown {
   if (!reference.startsWith('#')) return undefined;
   let at: unknown = root;

@@ -1,28 +1,28 @@
-/** What stands for a secret wherever it is told; sent back, it means the one that is kept. */
+/** Replaces a secret in all output. In input, it stands for the stored secret. */
 export const MASK = '***';
 
-/** Names of what nobody is told: `password`, `clientSecret`, `api_key`, `sas`, `Authorization`. */
+/** Names of secrets: `password`, `clientSecret`, `api_key`, `sas`, `Authorization`. */
 const SECRET_NAME =
   /(passw(or)?d|pwd|passphrase|passcode|secret|token|credential|psk|signature|authorization|cookie|connection_?string|(api|access|account|private)[_-]?key)s?$|^(pass|sig|sas|auth|code)$|key$/i;
-/** Keys that open nothing. */
+/** Names of keys that are not secret. */
 const OPEN_KEY = /(public|primary|foreign|partition|routing|message|record|sort|row|group)_?-?keys?$/i;
 
-/** What is called so may be an object that holds more than secrets. */
+/** A value with this name may be an object that also contains other settings. */
 const GROUP_NAME = /^(credentials?|auth|sas)$/i;
 
 export const isGroupName = (name: string): boolean => GROUP_NAME.test(name);
 
 export const isSecretName = (name: string): boolean => SECRET_NAME.test(name) && !OPEN_KEY.test(name);
 
-/** Names of what says where secrets are sent to. */
+/** Names of settings that determine where secrets are sent. */
 const PLACE_NAME =
   /(url|uri|host|hostname|port|server|broker|node|address|endpoint|namespace|dsn|connection_?string|bootstrap|proxy)s?$/i;
 
-/** Names of what says whom secrets are sent to once they are there. */
+/** Names of settings that determine how the receiver of secrets is verified. */
 const PROTECTION_NAME =
   /^(tls|ssl|ca|ssl_?mode|(verify|tls|ssl)_?(ca|mode|enabled|insecure)|ca_?(cert|certificate|file)s?|reject_?unauthorized)$/i;
 
-/** By its name, or because it is a URL. */
+/** Whether the value determines where secrets are sent: by its name, or because it is a URL. */
 export const isPlace = (name: string, value: unknown): boolean =>
   PLACE_NAME.test(name) || PROTECTION_NAME.test(name) || (typeof value === 'string' && value.includes('://'));
 
@@ -30,17 +30,17 @@ const PEM_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 
 /** A secret within a text, such as the password in a URL. */
 interface Slot {
-  /** What it is called there, `:` the password of a URL, and the how manyth of these it is. */
+  /** Its name in the text (`:` for the password of a URL), and its index among secrets of this name. */
   readonly name: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** Secrets within a text that is none itself: credentials of URLs, parameters of URLs and connection strings by their names. */
+/** Masks secrets within a text: credentials of URLs, and parameters of URLs and connection strings by their names. */
 export const maskText = (text: string): string =>
   PEM_KEY.test(text) ? MASK : withSlots(text, slotsOf(text), () => MASK);
 
-/** The text with what `kept` has in the places that are masked; null: `kept` has nothing there. */
+/** Replaces masks by the secrets of `kept` in the same places; `null` if `kept` has none there. */
 export function restoreText(text: string, kept: unknown): string | null {
   if (!text.includes(MASK)) return text;
   const known = typeof kept === 'string' ? kept : '';
@@ -53,9 +53,9 @@ export function restoreText(text: string, kept: unknown): string | null {
 }
 
 /**
- * Where a text leads: of URLs their schemes, hosts, ports and parameters, of web addresses also their paths, nothing of their
- * credentials. Several receivers may share the host of a web address. Programs parse URLs in different ways, so all of them count: as
- * browsers do, for which `\` is a slash, and with a password that is not encoded taken out or not.
+ * The address that a text leads to: schemes, hosts, ports and parameters of URLs, and paths of web addresses, without
+ * credentials. A host may have several receivers at different paths. Programs parse URLs in different ways, so all
+ * readings count: `\` as a slash as in browsers, and with or without a password that is not encoded.
  */
 export function placeOf(text: string): string {
   const open = withSlots(text, slotsOf(text), () => '');
@@ -65,12 +65,12 @@ export function placeOf(text: string): string {
   return `${hosts}${/^https?:/i.test(open) ? webPath(open) : /[?#].*/s.exec(open)?.[0]?.toLowerCase()}`;
 }
 
-/** Path and parameters, as they stand. */
+/** The path and parameters, unchanged. */
 const webPath = (url: string): string => /^[^:]*:\/\/[^/\\?#]*(.*)$/s.exec(url)?.[1] || '/';
 
 const LONGEST_SCHEME = 50;
 
-/** Each with the scheme before it. */
+/** Each host with its scheme. */
 const hostsIn = (text: string): string[] =>
   Array.from(text.matchAll(/(?<=:)\/\/([^/\\?#\s]*)/g), ({ index, 1: authority = '' }) => {
     const scheme = /[a-z0-9+.:-]*$/i.exec(text.slice(Math.max(0, index - LONGEST_SCHEME), index))?.[0];
@@ -88,9 +88,9 @@ function withSlots(text: string, slots: readonly Slot[], fill: (slot: Slot) => s
   return result + text.slice(at);
 }
 
-/** In their order. Takes time by the length of the text alone. */
+/** In order. The time is linear in the length of the text. */
 function slotsOf(text: string): Slot[] {
-  // In base64 there are no names.
+  // Base64 contains no names.
   if (text.includes('-----BEGIN ')) return [];
   const counts = new Map<string, number>();
   return [...passwords(text), ...parameters(text)]
@@ -102,7 +102,7 @@ function slotsOf(text: string): Slot[] {
     });
 }
 
-/** An authority that has a colon, which is not that of an IPv6 address. */
+/** An authority with a colon that is not part of an IPv6 address. */
 const WITH_COLON = /(?<=:)\/\/(?!\[)([^/?#:]*):([^/?#]*)/g;
 
 function* passwords(text: string): Iterable<Slot> {
@@ -113,7 +113,7 @@ function* passwords(text: string): Iterable<Slot> {
     for (const { index, 0: match, 1: user = '', 2: rest = '' } of whole.matchAll(WITH_COLON)) {
       const start = index + match.length - rest.length;
       const at = rest.lastIndexOf('@');
-      // A password that nobody encoded may hold a slash; a port is digits.
+      // A password that is not encoded may contain a slash; a port consists of digits.
       const isPort = user.includes('@') || /^\d{0,5}(,|$)/.test(rest);
       const end = at >= 0 ? start + at : isPort ? -1 : lastAt;
       if (end > start) yield { name: ':', start: word.index + start, end: word.index + end };

@@ -3,8 +3,8 @@ import { isFields } from '../../../protocol/control/fields.ts';
 import type { BridgeKind } from '../model/bridge-kind.ts';
 
 /*
- * Addresses of a configuration that a root administrator entered, who may name this machine and its link. They are stored as digests,
- * since the path of a web address may be a secret. Configurations fit the schema of their kind.
+ * Addresses that a root administrator entered, which may be internal. Stored as digests, because the path of a web
+ * address may be a secret. Configurations must fit the schema of their kind.
  */
 
 /** Digests of all addresses of a configuration. */
@@ -12,7 +12,7 @@ export const addressesOf = (kind: BridgeKind, config: unknown): readonly string[
   ...new Set(connectionsIn(config).flatMap((connection) => digestOf(kind, connection) ?? [])),
 ];
 
-/** The configuration as it is checked and run: each connection says whether its address is trusted. */
+/** The configuration with `isTrusted` for each connection, as it is validated and run. */
 export function withTrust(kind: BridgeKind, config: unknown, trusted: ReadonlySet<string>): unknown {
   if (!isFields(config) || kind.addressOf === undefined) return config;
   const connections = connectionsIn(config).map((connection) => {

@@ -7,23 +7,23 @@ import type { BridgeEvent } from '../live/bridge-feed.ts';
 import { BridgeConnectionType } from './bridge-schema.ts';
 
 const BridgeStatusEvent = builder.objectRef<BridgeEvent>('BridgeStatusEvent').implement({
-  description: 'First the status as it is, then one event for each change of it.',
+  description: 'First the current status, then one event for each change.',
   fields: (t) => ({
     ...eventFields(t, (event) => event),
     status: t.field({
-      description: 'SNAPSHOT, CHANGE: as the bridge’s provider tells it.',
+      description: 'SNAPSHOT, CHANGE: as the provider of the bridge reports it.',
       type: 'JSON',
       nullable: true,
       resolve: (event) => stateIn(event)?.status ?? null,
     }),
     connections: t.field({
-      description: 'SNAPSHOT, CHANGE: of the status, what has a name.',
+      description: 'SNAPSHOT, CHANGE: the connections in the status that have a name.',
       type: [BridgeConnectionType],
       resolve: (event) => readConnections(stateIn(event)?.status),
     }),
     isConnected: t.boolean({
       description:
-        'SNAPSHOT, CHANGE: whether this service is connected to the broker; while not, what was told last stays.',
+        'SNAPSHOT, CHANGE: whether this service is connected to the broker. While it is not, `status` is the last known one.',
       nullable: true,
       resolve: (event) => stateIn(event)?.isConnected ?? null,
     }),
@@ -33,12 +33,12 @@ const BridgeStatusEvent = builder.objectRef<BridgeEvent>('BridgeStatusEvent').im
 builder.subscriptionFields((t) => ({
   bridgeStatus: t.field({
     description:
-      'How the connections of a bridge are, live: each change of a state at once where this service runs it, else within a second or as soon as the broker tells.',
+      'The live status of a bridge. Changes of a state arrive immediately if this service runs the bridge, otherwise within a second or as soon as the broker reports them.',
     type: BridgeStatusEvent,
     ...onBroker('VIEWER'),
     args: {
-      brokerId: t.arg.id({ description: 'The broker of the bridge.', required: true }),
-      bridgeId: t.arg.id({ description: 'Of a bridge of this broker; else NOT_FOUND.', required: true }),
+      brokerId: t.arg.id({ description: 'The id of the broker.', required: true }),
+      bridgeId: t.arg.id({ description: 'The id of a bridge of this broker; otherwise NOT_FOUND.', required: true }),
       after: t.arg.float(resumeArgument),
     },
     subscribe: (_root, { brokerId, bridgeId, after }, context) => {

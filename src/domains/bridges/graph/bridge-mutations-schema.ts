@@ -6,14 +6,14 @@ import type { BridgeWrite } from '../bridge-service.ts';
 import { Bridge } from './bridge-schema.ts';
 
 const UpdateBridgeConfigInput = builder.inputType('UpdateBridgeConfigInput', {
-  description: 'What a bridge is to do.',
+  description: 'The new configuration of a bridge.',
   fields: (t) => ({
-    brokerId: t.id({ description: 'The broker that it is about.', required: true }),
-    projectId: t.id({ description: 'When given, the broker must be in this project.' }),
-    bridgeId: t.id({ description: 'Of a bridge of this broker.', required: true }),
+    brokerId: t.id({ description: 'The id of the broker.', required: true }),
+    projectId: t.id({ description: 'If given, the broker must be in this project.' }),
+    bridgeId: t.id({ description: 'The id of a bridge of this broker.', required: true }),
     config: t.field({
       description:
-        'Whole, as the schema of the bridge says. `***` in place of a secret keeps it, while the host it is sent to (for web addresses also the path) and the settings of TLS stay the same; entries of lists are known by their `name`.',
+        'The whole configuration, as the schema of the bridge describes. `***` keeps a secret if the host it is sent to (for web addresses also the path) and the TLS settings stay the same. Entries of lists are matched by `name`.',
       type: 'JSON',
       required: true,
     }),
@@ -21,28 +21,28 @@ const UpdateBridgeConfigInput = builder.inputType('UpdateBridgeConfigInput', {
 });
 
 const BridgePayload = builder.objectRef<BridgeWrite>('BridgePayload').implement({
-  description: 'The bridge that something was done to.',
+  description: 'The result of a change of a bridge.',
   fields: (t) => ({
     bridge: t.field({
-      description: 'As it is after that; null: the broker does not have it any more.',
+      description: 'The bridge after the change; null if the broker no longer has it.',
       type: Bridge,
       nullable: true,
       complexity: BROKER_QUERY_COST,
       resolve: ({ readBridge }) => readBridge(),
     }),
-    broker: t.field({ description: 'The one that it stands beside.', type: Broker, resolve: ({ broker }) => broker }),
+    broker: t.field({ description: 'The broker of the bridge.', type: Broker, resolve: ({ broker }) => broker }),
   }),
 });
 
 builder.mutationFields((t) => ({
   updateBridgeConfig: t.field({
     description:
-      'Replaces the configuration of a bridge. Answers when it is kept; subscription `bridgeStatus` tells how its connections come up. Connections that it leaves as they are go on undisturbed. INVALID tells all that is wrong, with JSON pointers into the configuration as paths.',
+      'Replaces the configuration of a bridge. Responds when it is stored; the subscription `bridgeStatus` reports how its connections start. Unchanged connections continue undisturbed. INVALID lists all issues, with JSON pointers into the configuration as paths.',
     type: BridgePayload,
     ...writesAccessControl,
     args: {
       input: t.arg({
-        description: 'Which bridge, and its configuration.',
+        description: 'The bridge, and its new configuration.',
         type: UpdateBridgeConfigInput,
         required: true,
       }),

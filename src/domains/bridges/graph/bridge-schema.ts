@@ -9,76 +9,80 @@ import type { SysBridgeOrigin } from '../live/sys-bridges.ts';
 import type { BridgeConnectionState, BridgeRejection } from '../model/bridge-status.ts';
 
 const BridgeConnectionStateType = builder.enumType('BridgeConnectionState', {
-  description: 'Whether a connection of a bridge works.',
+  description: 'The state of a connection of a bridge.',
   values: {
-    INACTIVE: { description: 'It is switched off in the configuration.' },
-    CONNECTING: { description: 'The first attempt, or one after a change of the configuration.' },
-    CONNECTED: { description: 'Messages pass.' },
+    INACTIVE: { description: 'Switched off in the configuration.' },
+    CONNECTING: { description: 'The first attempt to connect, or the first one after a change of the configuration.' },
+    CONNECTED: { description: 'Messages are forwarded.' },
     UNAUTHORISED: { description: 'The other side refuses the credentials.' },
-    UNREACHABLE: { description: 'The other side, or the broker itself, is away; attempts go on.' },
-    FAILED: { description: 'It cannot work as it is configured; the error says why.' },
+    UNREACHABLE: { description: 'The other side, or the broker itself, is not connected; attempts continue.' },
+    FAILED: { description: 'It cannot work with this configuration; the error has the reason.' },
   } as const satisfies Record<BridgeConnectionState, object>,
 });
 
 const BridgeOriginType = builder.enumType('BridgeOrigin', {
-  description: 'Whose configuration file a bridge stands in that a Mosquitto runs.',
+  description: 'The broker whose configuration file contains a bridge that Mosquitto runs.',
   values: {
-    OWN: { description: 'That of this broker.' },
-    OTHER: { description: 'That of another broker, which connects to this one.' },
-    UNKNOWN: { description: 'The broker has told neither in its log while this service looked.' },
+    OWN: { description: 'This broker.' },
+    OTHER: { description: 'Another broker, which connects to this one.' },
+    UNKNOWN: { description: 'Not known: the log of the broker has not named it while this service was connected.' },
   } as const satisfies Record<SysBridgeOrigin, object>,
 });
 
-const UNTOLD = 'Null: its provider does not tell.';
+const NOT_REPORTED = 'Null if its provider does not report it.';
 
 const Rejection = builder.objectRef<BridgeRejection>('BridgeRejection').implement({
-  description: 'A message that could not be delivered as it is.',
+  description: 'A message that cannot be delivered.',
   fields: (t) => ({
-    at: t.field({ description: 'When that was known.', type: 'DateTime', resolve: ({ at }) => new Date(at) }),
-    reason: t.exposeString('reason', { description: 'Why, without what was in it.' }),
+    at: t.field({ description: 'When it was rejected.', type: 'DateTime', resolve: ({ at }) => new Date(at) }),
+    reason: t.exposeString('reason', { description: 'The reason, without the content of the message.' }),
   }),
 });
 
 export const BridgeConnectionType = builder.objectRef<BridgeConnectionView>('BridgeConnectionStatus').implement({
-  description: 'What one connection of a bridge tells. Counts are since the bridge was started where it runs.',
+  description:
+    'The status of one connection of a bridge. Counters start when the process that runs the bridge starts it.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'As the configuration calls it.' }),
-    isConnected: t.exposeBoolean('isConnected', { description: 'Both sides are.' }),
+    name: t.exposeString('name', { description: 'The name in the configuration.' }),
+    isConnected: t.exposeBoolean('isConnected', { description: 'Whether both sides are connected.' }),
     state: t.expose('state', {
-      description: `Whether it works. ${UNTOLD}`,
+      description: `The state of the connection. ${NOT_REPORTED}`,
       type: BridgeConnectionStateType,
       nullable: true,
     }),
     since: t.field({
-      description: `When the state changed last. ${UNTOLD}`,
+      description: `The time of the last change of state. ${NOT_REPORTED}`,
       type: 'DateTime',
       nullable: true,
       resolve: ({ since }) => (since === null ? null : new Date(since)),
     }),
     error: t.exposeString('error', {
-      description: 'The last one, of the state that it is in. Null: none.',
+      description: 'The last error in the current state. Null if there is none.',
       nullable: true,
     }),
     queuedMessages: t.exposeFloat('queuedMessages', {
-      description: `Taken and not yet delivered. ${UNTOLD}`,
+      description: `Messages received and not yet delivered. ${NOT_REPORTED}`,
       nullable: true,
     }),
-    queuedBytes: t.exposeFloat('queuedBytes', { description: `What these have together. ${UNTOLD}`, nullable: true }),
-    received: t.exposeFloat('received', { description: `Messages that came to it. ${UNTOLD}`, nullable: true }),
+    queuedBytes: t.exposeFloat('queuedBytes', {
+      description: `The total size of these messages. ${NOT_REPORTED}`,
+      nullable: true,
+    }),
+    received: t.exposeFloat('received', { description: `Messages received. ${NOT_REPORTED}`, nullable: true }),
     delivered: t.exposeFloat('delivered', {
-      description: `Messages that the other side took. ${UNTOLD}`,
+      description: `Messages delivered to the other side. ${NOT_REPORTED}`,
       nullable: true,
     }),
     dropped: t.exposeFloat('dropped', {
-      description: `Messages that were not taken because the queue was full. ${UNTOLD}`,
+      description: `Messages dropped because the queue was full. ${NOT_REPORTED}`,
       nullable: true,
     }),
     rejected: t.exposeFloat('rejected', {
-      description: `Messages that cannot be delivered as they are. ${UNTOLD}`,
+      description: `Messages that cannot be delivered. ${NOT_REPORTED}`,
       nullable: true,
     }),
     lastRejection: t.field({
-      description: 'The last one of these. Null: there was none, or its provider does not tell.',
+      description: 'The last rejected message. Null if there was none, or its provider does not report it.',
       type: Rejection,
       nullable: true,
       resolve: ({ lastRejection }) => lastRejection,
@@ -86,29 +90,32 @@ export const BridgeConnectionType = builder.objectRef<BridgeConnectionView>('Bri
   }),
 });
 
-const NOT_OVER_MQTT = 'Null for a bridge that a Mosquitto runs from its configuration file';
-const STRICT = 'True: NOT_SUPPORTED_BY_BROKER, with what would help, instead of null.';
+const NOT_OVER_MQTT = 'Null for a bridge that Mosquitto runs from its configuration file';
+const STRICT = 'Whether to return the error NOT_SUPPORTED_BY_BROKER, with a solution, instead of null.';
 
 export const Bridge = builder.objectRef<BridgeView>('Bridge').implement({
-  description: 'What carries messages between a broker and another system.',
+  description: 'Forwards messages between a broker and another system.',
   fields: (t) => ({
     id: t.exposeID('id', {
       description:
-        'Of this bridge among those of its broker: `mqtt-bridge`, or `connection-<client id>` of a Mosquitto’s own.',
+        'Unique among the bridges of the broker: `mqtt-bridge`, or `connection-<client id>` for a bridge that Mosquitto runs.',
     }),
-    name: t.exposeString('name', { description: 'For people.' }),
-    broker: t.expose('broker', { description: 'The one that it stands beside.', type: Broker }),
-    provider: t.expose('provider', { description: 'Who runs it.', type: ControlProvider }),
+    name: t.exposeString('name', { description: 'The display name.' }),
+    broker: t.expose('broker', { description: 'The broker of the bridge.', type: Broker }),
+    provider: t.expose('provider', {
+      description: 'Whether the broker or this service runs it.',
+      type: ControlProvider,
+    }),
     isActive: t.exposeBoolean('isActive', {
       description:
-        'It is configured: with connections, in the broker’s configuration file as a plugin, or as a connection that is no leftover.',
+        'Whether it is configured: with connections, as a plugin in the configuration file of the broker, or as a connection that was not removed.',
     }),
     isConfigurable: t.boolean({
-      description: 'False: a Mosquitto runs it from its configuration file, and tells only whether it is connected.',
+      description: 'False if Mosquitto runs it from its configuration file, and reports only whether it is connected.',
       resolve: ({ api }) => api !== null,
     }),
     origin: t.field({
-      description: 'Of a bridge that a Mosquitto runs from a configuration file; null for others.',
+      description: 'Whose configuration file contains a bridge that Mosquitto runs; null for other bridges.',
       type: BridgeOriginType,
       nullable: true,
       resolve: ({ sys }) => sys?.origin ?? null,
@@ -120,19 +127,19 @@ export const Bridge = builder.objectRef<BridgeView>('Bridge').implement({
       complexity: BROKER_QUERY_COST,
       args: { strict: t.arg.boolean({ description: STRICT, defaultValue: false }) },
       resolve: async (bridge, { strict }, context) =>
-        (await mayReturnText(bridge, strict, context)) ? context.services.bridges.schema(bridge) : null,
+        (await isConfigurable(bridge, strict, context)) ? context.services.bridges.schema(bridge) : null,
     }),
     config: t.field({
-      description: `Whole, with \`***\` for each secret. ${NOT_OVER_MQTT}.`,
+      description: `The whole configuration, with \`***\` for each secret. ${NOT_OVER_MQTT}.`,
       type: 'JSON',
       nullable: true,
       complexity: BROKER_QUERY_COST,
       args: { strict: t.arg.boolean({ description: STRICT, defaultValue: false }) },
       resolve: async (bridge, { strict }, context) =>
-        (await mayReturnText(bridge, strict, context)) ? readConfig(bridge, context) : null,
+        (await isConfigurable(bridge, strict, context)) ? readConfig(bridge, context) : null,
     }),
     status: t.field({
-      description: 'As its provider tells it: usually a list with one entry for each connection.',
+      description: 'As its provider reports it: usually a list with one entry for each connection.',
       type: 'JSON',
       nullable: true,
       complexity: BROKER_QUERY_COST,
@@ -140,7 +147,7 @@ export const Bridge = builder.objectRef<BridgeView>('Bridge').implement({
         (await mayAsk(bridge, context)) ? context.services.bridges.status(bridge) : null,
     }),
     connections: t.field({
-      description: 'Of the status, what has a name, in the order of the configuration.',
+      description: 'The connections in the status that have a name, in the order of the configuration.',
       type: [BridgeConnectionType],
       nullable: true,
       complexity: BROKER_QUERY_COST,
@@ -152,7 +159,9 @@ export const Bridge = builder.objectRef<BridgeView>('Bridge').implement({
   }),
 });
 
-/** Reading takes up to a second for a million characters. Throws TOO_LARGE where a request reads too many. */
+/**
+ * A read takes up to a second for a million characters. Throws TOO_LARGE if a request reads too many configurations.
+ */
 async function readConfig(bridge: BridgeView, context: RequestContext): Promise<unknown> {
   const budget = characterBudget(context);
   const config = await context.services.bridges.config(bridge, () => spendCharacters(budget, 0));
@@ -160,11 +169,11 @@ async function readConfig(bridge: BridgeView, context: RequestContext): Promise<
   return config;
 }
 
-/** Each is a question to the broker, of which a document may hold many. */
+/** Each call is a command to the broker, and a document may contain many. */
 const mayAsk = async ({ api }: BridgeView, context: object): Promise<boolean> =>
   api === null || mayQueryBroker(context, false);
 
-const mayReturnText = async (
+const isConfigurable = async (
   bridge: BridgeView,
   strict: boolean | null | undefined,
   context: object,
@@ -172,19 +181,18 @@ const mayReturnText = async (
 
 builder.interfaceFields(Broker, (t) => ({
   bridges: t.field({
-    description:
-      'Those that this service runs, those that the broker has as plugins, and those that it has in its configuration file.',
+    description: 'Bridges that this service runs, plugins of the broker, and bridges of its configuration file.',
     type: [Bridge],
     nullable: true,
     complexity: BROKER_QUERY_COST,
     resolve: (broker, _args, { services }) => services.bridges.list(broker),
   }),
   bridge: t.field({
-    description: 'Null when the broker has no such bridge.',
+    description: 'Null if the broker has no such bridge.',
     type: Bridge,
     nullable: true,
     complexity: BROKER_QUERY_COST,
-    args: { id: t.arg.id({ description: 'As in `bridges`.', required: true }) },
+    args: { id: t.arg.id({ description: 'The id from `bridges`.', required: true }) },
     resolve: (broker, { id }, { services }) => services.bridges.find(broker, id),
   }),
 }));

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** Milliseconds after which a message that was published is not expected to come back any more. */
-const PATIENCE_MS = 30_000;
-/** Bound: the oldest are forgotten, and would be taken for other clients' messages. */
-const MOST = 100_000;
+/** Milliseconds after which a published message is no longer expected back. */
+const EXPECTED_MS = 30_000;
+/** Maximum number of expected messages. Beyond it, the oldest are evicted, and count as messages of other clients. */
+const MAX_EXPECTED = 100_000;
 
 interface Expected {
   count: number;
@@ -11,16 +11,17 @@ interface Expected {
 }
 
 /**
- * What a connection of MQTT 3.1.1 published where it is subscribed, too: the broker sends it back, as often as it was published, and says
- * not whose it was. Of several messages with the same topic and content it does not matter which one is taken for the connection's own:
- * the others are passed on. One that never comes back makes an equal one be missed in the next PATIENCE_MS at most.
+ * Messages that a connection of MQTT 3.1.1 published to topics that it also subscribes. The broker sends them back,
+ * without their publisher. Among several messages with the same topic and payload, it does not matter which one counts
+ * as the connection's own, since the others are forwarded. A message that is never sent back causes an equal one to be
+ * missed within EXPECTED_MS.
  */
 export class Echoes {
-  /** In the order in which they were published last. */
+  /** In the order of their last publish. */
   readonly #expected = new Map<string, Expected>();
   readonly #now: () => number;
 
-  /** `now`: milliseconds, of any beginning. */
+  /** `now`: a monotonic clock in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
@@ -29,16 +30,16 @@ export class Echoes {
     const key = keyOf(topic, payload);
     const expected = this.#expected.get(key) ?? { count: 0, until: 0 };
     expected.count += 1;
-    expected.until = this.#now() + PATIENCE_MS;
+    expected.until = this.#now() + EXPECTED_MS;
     this.#expected.delete(key);
     this.#expected.set(key, expected);
     for (const [oldest, { until }] of this.#expected) {
-      if (until > this.#now() && this.#expected.size <= MOST) break;
+      if (until > this.#now() && this.#expected.size <= MAX_EXPECTED) break;
       this.#expected.delete(oldest);
     }
   }
 
-  /** Whether the message, not one that the broker kept, is one of those; each counts once. */
+  /** Whether the message, which is not retained, is an expected one; each counts once. */
   isEcho(topic: string, payload: Buffer): boolean {
     if (this.#expected.size === 0) return false;
     const key = keyOf(topic, payload);
@@ -49,7 +50,7 @@ export class Echoes {
     return expected.until > this.#now();
   }
 
-  /** The broker forgot the session, and what it would have sent. */
+  /** The broker deleted the session with its messages. */
   clear(): void {
     this.#expected.clear();
   }

@@ -12,31 +12,33 @@ import type { BridgeMessage } from '../model/bridge-message.ts';
 import type { ArrivedMessage, BridgeSession, BridgeSubscribeOptions } from './bridge-session.ts';
 import { Echoes } from './echoes.ts';
 
-/** How a bridge reaches one broker. */
+/** The settings of a bridge's connection to one broker. */
 export interface BridgeSessionOptions
   extends Omit<
     BrokerLinkOptions,
     'isLasting' | 'receiveMaximum' | 'clientId' | 'isBoundedByCaller' | 'isClaimedByTopic'
   > {
-  /** The same after a restart, and in each process that may run the bridge: the session is its. */
+  /** The same after a restart and in each process that may run the bridge, because the session belongs to it. */
   readonly clientId: string;
 }
 
-/** What the bridge is away for at most, for messages to wait for it (MQTT 5; with 3.1.1 the broker decides). */
+/** How long messages wait for a bridge that is not connected (MQTT 5; with 3.1.1 the broker decides). */
 const SESSION_EXPIRY_SECONDS = 24 * 60 * 60;
-/** A broker keeps messages of QoS 1 and 2 beyond these in a queue that may be short: 1,000 in Mosquitto, which then drops them. */
+/**
+ * A broker queues further messages of QoS 1 and 2; the queue of Mosquitto has 1,000 by default, and then drops them.
+ */
 const RECEIVE_MAXIMUM = 4_000;
 
 /**
- * One lasting link for both ways, without pauses: who listens takes what comes, and the queue of the bridge has the bounds. What it
- * publishes itself does not come: by No Local, or with MQTT 3.1.1 by what is known of it.
+ * One persistent link for both directions, without pauses: listeners accept all messages, and the queue of the bridge
+ * has the bounds. Own messages are not received: by No Local, or with MQTT 3.1.1 by Echoes.
  */
 export class MqttBridgeSession implements BridgeSession {
   readonly #link: BrokerLink;
-  /** With MQTT 3.1.1: filters that are subscribed, and what comes back by them. */
+  /** With MQTT 3.1.1: the subscribed filters, and the expected echoes. */
   readonly #filters = new FilterTree<symbol>();
   readonly #echoes = new Echoes();
-  /** Most messages carry the same or none: what was written last, and its bytes. */
+  /** Most messages have equal properties: the last ones written, and their bytes. */
   #written: PublishProperties | null = null;
   #bytes: Buffer | undefined;
 
@@ -48,7 +50,7 @@ export class MqttBridgeSession implements BridgeSession {
       receiveMaximum: RECEIVE_MAXIMUM,
       isLasting: true,
       isBoundedByCaller: true,
-      // A filter that takes the place of another one gets what the broker has for that.
+      // A filter that replaces another one receives the messages that the broker queued for that.
       isClaimedByTopic: true,
     });
     this.#link.onStatus(({ state, resumed }) => {
@@ -80,11 +82,11 @@ export class MqttBridgeSession implements BridgeSession {
     const ownFilter = Symbol(filter);
     this.#filters.add(filter, ownFilter);
     const forget = () => this.#filters.remove(filter, ownFilter);
-    const tell = (message: BrokerMessage) => {
+    const received = (message: BrokerMessage) => {
       if (!this.#isEcho(message)) listener(new Arrived(message));
     };
     try {
-      const stop = await this.#link.subscribe(filter, tell, {
+      const stop = await this.#link.subscribe(filter, received, {
         qos,
         retained,
         noLocal: true,
@@ -111,18 +113,21 @@ export class MqttBridgeSession implements BridgeSession {
         done(error);
         return;
       }
-      // Whether it was taken cannot be known: with the end of the connection all that has no answer is to be sent again.
+      // The broker may have received it. After a reconnect, all unacknowledged messages are sent again.
       done(new ServiceError('BROKER_UNREACHABLE', error.message, { cause: error }));
       this.#link.restart(error.message);
     });
   }
 
-  /** `discard`: the broker forgets the session, if it can be reached; otherwise what is not acknowledged waits for the next one. */
+  /**
+   * `discard`: deletes the session, if the broker is connected. Otherwise unacknowledged messages wait there for the
+   * next one.
+   */
   async close({ discard }: { readonly discard: boolean }): Promise<void> {
     await this.#link.close({ keepSession: !discard });
   }
 
-  /** One that the broker kept, as it says with MQTT 3.1.1, was not sent because it was published now. */
+  /** With MQTT 3.1.1, a retained message is no echo of a publish. */
   #isEcho({ topic, payload, retain }: BrokerMessage): boolean {
     return this.protocolVersion === 4 && !retain && this.#echoes.isEcho(topic, payload as Buffer);
   }
@@ -147,7 +152,7 @@ class Arrived implements ArrivedMessage {
 
   constructor(message: BrokerMessage) {
     this.topic = message.topic;
-    // Of a link that lasts, whose payloads are cut from what it reads.
+    // A link with `isLasting` reads payloads as buffers.
     this.payload = message.payload as Buffer;
     this.qos = message.qos;
     this.retain = message.retain;

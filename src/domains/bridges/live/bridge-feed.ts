@@ -3,39 +3,40 @@ import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-s
 import { ServiceError } from '../../../platform/errors.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 
-/** A bridge as those who follow it see it. Never changed; another one takes its place. */
-export interface BridgeState {
-  /** This service to the broker; while not, what was told last stays. */
+/** The state of a bridge for its subscribers. Immutable: each change creates another one. */
+interface BridgeState {
+  /** Whether the gateway is connected to the broker; while not, `status` is the last known one. */
   readonly isConnected: boolean;
-  /** As `getStatus` answers, any JSON. */
+  /** The result of `getStatus`, any JSON. */
   readonly status: unknown;
 }
 
 export type BridgeEvent = BroadcastEvent<BridgeState, BridgeState>;
 
-/** Where the status of one bridge comes from. */
+/** Provides the status of one bridge. */
 export interface StatusSource {
-  /** Errors: of a broker that cannot be asked. */
+  /** Errors: those of a broker that is not connected. */
   read(): Promise<unknown>;
-  /** Told unasked, by providers that do. */
+  /** Notifies of status events, if the provider sends them. */
   onStatus(listener: (status: unknown) => void): Stop;
 }
 
-/** A bridge that does not tell by itself is asked so often. */
+/** Poll interval for a bridge without status events. */
 const TICK_MS = 1_000;
-/** One that does is asked only to be sure: an event may be lost. */
-const SURE_TICKS = 5;
-/** What nobody watches is followed on for so long, for those who come back. */
+/** A bridge with status events is polled once in this number of ticks, because events can be lost. */
+const TICKS_WITH_EVENTS = 5;
+/** Polling continues for this number of ticks without subscribers, for those that reconnect. */
 const IDLE_TICKS = 10;
-/** One that takes long to answer is asked in this many times as long. */
-const REST = 10;
-/** Changes kept for those who read slowly or come back, and characters of JSON that they have together. */
-const MAX_KEPT = 300;
-const MAX_KEPT_CHARACTERS = 4_000_000;
+/** The poll interval is at least this multiple of the response time. */
+const MIN_INTERVAL_FACTOR = 10;
+/** Changes stored for slow and reconnecting subscribers, and the maximum characters of their JSON. */
+const MAX_STORED = 300;
+const MAX_STORED_CHARACTERS = 4_000_000;
 
 /**
- * The status of one bridge, for everybody who follows it. Asked for while somebody watches, and told at once where the provider tells.
- * Outlives the broker's connections and their settings: `attach` goes on with another source, `detach` leaves what was told.
+ * The status of one bridge for all subscribers: polled while there is a subscriber, and updated by status events of the
+ * provider. Outlives the connections and settings of the broker: `attach` continues with another source, `detach`
+ * retains the last status.
  */
 export class BridgeFeed {
   readonly #onFault: (error: unknown) => void;
@@ -46,20 +47,23 @@ export class BridgeFeed {
   #stopSource: Stop | null = null;
   #state: BridgeState = { isConnected: false, status: null };
   #text = 'null';
-  /** Statuses told unasked so far. */
-  #told = 0;
+  /** The number of status events. */
+  #numEvents = 0;
   #asking: Promise<void> | null = null;
   #idleTicks = 0;
-  /** `performance.now()`. */
+  /** The time of the next poll by `performance.now()`. */
   #nextAt = 0;
 
-  /** `onIdle`: nobody has watched for a while; it may be closed. `onFault`: a bug that concerns no caller. */
+  /**
+   * `onIdle`: there was no subscriber for a while, and the feed may be closed. `onFault`: a bug that is not the error
+   * of a call.
+   */
   constructor({ onIdle, onFault }: { readonly onIdle: () => void; readonly onFault: (error: unknown) => void }) {
     this.#onIdle = onIdle;
     this.#onFault = onFault;
     this.#broadcast = new Broadcast(() => this.#state, {
-      history: MAX_KEPT,
-      maxWeight: MAX_KEPT_CHARACTERS,
+      history: MAX_STORED,
+      maxWeight: MAX_STORED_CHARACTERS,
       weigh: () => this.#text.length,
     });
     this.#ticker = setInterval(() => this.#tick(), TICK_MS);
@@ -70,7 +74,7 @@ export class BridgeFeed {
     this.detach();
     this.#source = source;
     this.#stopSource = source.onStatus((status) => {
-      this.#told += 1;
+      this.#numEvents += 1;
       this.#change({ ...this.#state, status });
     });
   }
@@ -82,21 +86,21 @@ export class BridgeFeed {
     this.connectionIs(false);
   }
 
-  /** What happened while it was away is asked for at once. */
+  /** Polls immediately after a reconnect. */
   connectionIs(isConnected: boolean): void {
     this.#change({ ...this.#state, isConnected });
     this.#nextAt = 0;
-    if (isConnected && this.#broadcast.subscriberCount > 0) this.#lookInBackground();
+    if (isConnected && this.#broadcast.subscriberCount > 0) this.#pollInBackground();
   }
 
-  /** The status now, then each change of it. Errors: of a broker that cannot be asked. */
+  /** The current status, then each change. Errors: those of a broker that is not connected. */
   async watch(options: SubscriberOptions): Promise<LiveSource<BridgeEvent>> {
     this.#idleTicks = 0;
-    await this.#look();
+    await this.#poll();
     return this.#broadcast.subscribe(options);
   }
 
-  /** Ends the streams of all who watch. */
+  /** Ends all subscriptions. */
   close(): void {
     clearInterval(this.#ticker);
     this.detach();
@@ -106,37 +110,37 @@ export class BridgeFeed {
   #tick(): void {
     this.#idleTicks = this.#broadcast.subscriberCount > 0 ? 0 : this.#idleTicks + 1;
     if (this.#idleTicks > IDLE_TICKS) this.#onIdle();
-    else if (this.#idleTicks === 0 && this.#nextAt <= performance.now()) this.#lookInBackground();
+    else if (this.#idleTicks === 0 && this.#nextAt <= performance.now()) this.#pollInBackground();
   }
 
-  #lookInBackground(): void {
-    this.#look().catch((error: unknown) => {
-      // Of a broker that cannot be asked, what was told last stays.
+  #pollInBackground(): void {
+    this.#poll().catch((error: unknown) => {
+      // While the broker is not connected, the last status remains.
       if (!(error instanceof ServiceError)) this.#onFault(error);
     });
   }
 
-  /** One look at a time, for all who wait for it. */
-  #look(): Promise<void> {
-    this.#asking ??= this.#lookNow().finally(() => {
+  /** One poll at a time, shared by all callers. */
+  #poll(): Promise<void> {
+    this.#asking ??= this.#pollNow().finally(() => {
       this.#asking = null;
     });
     return this.#asking;
   }
 
-  async #lookNow(): Promise<void> {
+  async #pollNow(): Promise<void> {
     if (this.#source === null) throw new ServiceError('BROKER_UNREACHABLE', 'The broker is not connected');
     const begun = performance.now();
-    const before = this.#told;
+    const before = this.#numEvents;
     try {
       const status = await this.#source.read();
-      // What was told meanwhile is newer than the answer.
-      if (this.#told === before) this.#change({ ...this.#state, status });
+      // A status event during the poll is newer than its result.
+      if (this.#numEvents === before) this.#change({ ...this.#state, status });
     } finally {
       const taken = performance.now() - begun;
-      const usual = this.#told > 0 ? SURE_TICKS * TICK_MS : TICK_MS;
-      // A little less than a tick, which may be early.
-      this.#nextAt = begun + Math.max(usual - TICK_MS / 2, taken * REST);
+      const usual = this.#numEvents > 0 ? TICKS_WITH_EVENTS * TICK_MS : TICK_MS;
+      // Half a tick less, because a timer may fire early.
+      this.#nextAt = begun + Math.max(usual - TICK_MS / 2, taken * MIN_INTERVAL_FACTOR);
     }
   }
 

@@ -3,8 +3,8 @@ import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerRuntime } from '../../brokers/broker-runtimes.ts';
 import { type BridgeEvent, BridgeFeed, type StatusSource } from './bridge-feed.ts';
 
-/** Makes the source of a bridge's status from whatever the broker is asked by then. */
-export type SourceOf = (runtime: BrokerRuntime) => StatusSource;
+/** Creates the source of a bridge's status for the current runtime of the broker. */
+type SourceOf = (runtime: BrokerRuntime) => StatusSource;
 
 interface Followed {
   readonly feed: BridgeFeed;
@@ -12,17 +12,17 @@ interface Followed {
 }
 
 /**
- * What is told live of the bridges of one broker. Outlives the broker's connections and their settings: `attach` goes on with whoever
- * serves the bridges then, `detach` leaves what was told.
+ * The live status of the bridges of one broker. Outlives the connections and settings of the broker: `attach` continues
+ * with the new runtime, `detach` retains the last status.
  */
 export class BrokerBridgeFeeds {
   readonly #onFault: (error: unknown) => void;
-  /** By the id of the bridge. */
+  /** By bridge id. */
   readonly #followed = new Map<string, Followed>();
   #runtime: BrokerRuntime | null = null;
   #stopStatus: Stop | null = null;
 
-  /** `onFault`: a bug that concerns no caller. */
+  /** `onFault`: called for bugs that are not the error of a call. */
   constructor(onFault: (error: unknown) => void) {
     this.#onFault = onFault;
   }
@@ -43,7 +43,7 @@ export class BrokerBridgeFeeds {
     for (const { feed } of this.#followed.values()) feed.detach();
   }
 
-  /** Its status now, then each change. Errors: of a broker that cannot be asked. */
+  /** The current status, then each change. Errors: those of a broker that is not connected. */
   watch(bridgeId: string, sourceOf: SourceOf, options: SubscriberOptions): Promise<LiveSource<BridgeEvent>> {
     let followed = this.#followed.get(bridgeId);
     if (followed === undefined) {
@@ -55,7 +55,7 @@ export class BrokerBridgeFeeds {
     return followed.feed.watch(options);
   }
 
-  /** Ends the streams of all who watch. */
+  /** Ends all subscriptions. */
   close(): void {
     this.detach();
     for (const bridgeId of [...this.#followed.keys()]) this.#end(bridgeId);

@@ -2,58 +2,64 @@ import type { BrokerMessage, BrokerSession, Stop } from '../../../protocol/mqtt/
 import type { SysTopics, SysValue } from '../../brokers/sys-topics.ts';
 import { parseLogLine } from '../../clients/inspect/log-lines.ts';
 
-/** OWN: it stands in the configuration of this broker. OTHER: in another one's, which connects to this one. UNKNOWN: no log line told yet. */
+/**
+ * OWN: from the configuration of this broker. OTHER: from that of another broker, which connects to this one. UNKNOWN:
+ * no log line has named it.
+ */
 export type SysBridgeOrigin = 'OWN' | 'OTHER' | 'UNKNOWN';
 
-/** A bridge that a Mosquitto runs itself, as far as the broker tells of it. Never changed; another one takes its place. */
+/** A bridge that Mosquitto runs, as far as the broker reports it. Immutable: each change creates another one. */
 export interface SysBridge {
   readonly remoteClientId: string;
   readonly isConnected: boolean;
-  /** Epoch milliseconds of the change that was seen; null: it was so before this service looked. */
+  /** Epoch milliseconds of an observed change; `null` if the state was the same when this service connected. */
   readonly since: number | null;
   readonly origin: SysBridgeOrigin;
-  /** In the broker's configuration, and where it leads to, or where it comes from; null: no log line told. */
+  /**
+   * The name in the broker's configuration, and the address it leads to or comes from; `null` if no log line had it.
+   */
   readonly name: string | null;
   readonly address: string | null;
 }
 
 const STATE = /^\$SYS\/broker\/connection\/(.+)\/state$/s;
 const LOG = '$SYS/broker/log/';
-/** Mosquitto 2.0 and 2.1, in `notice`; a line may begin with a time. */
+/** A `notice` of Mosquitto 2.0 and 2.1. The line may begin with a time. */
 const CONNECTING = /(?:^|: )Connecting bridge (?:\(step \d\) )?(\S{1,200}) \((.{1,300}:\d{1,5})\)$/;
 const MAX_LINE = 2_000;
-/** Further ones are not taken up. */
+/** Further bridges are ignored. */
 const MAX_BRIDGES = 200;
-/** A bridge that is down is tried again within half a minute, and the log tells. */
+/** Mosquitto retries a bridge within half a minute, and logs each attempt. */
 const SILENCE_MS = 120_000;
 
 /**
- * The bridges that a Mosquitto runs itself, by `$SYS/broker/connection/<remote client id>/state` (1 or 0, retained), which it tells of
- * its own bridges and of those of other brokers to it. Nothing of them can be changed over MQTT, and no more is told. Which is which,
- * name and address are in log lines, if the broker tells its log and a bridge connects while this service looks: the log is read from
- * the first bridge on. They are free text: good for display only.
+ * The bridges that Mosquitto runs itself, by `$SYS/broker/connection/<remote client id>/state` (1 or 0, retained). The
+ * broker publishes it for its own bridges and for those of other brokers to it. Nothing can be changed over MQTT. The
+ * origin, name and address come from log lines, if the broker publishes its log and the bridge connects while this
+ * service is connected. The log is subscribed after the first bridge appears. Log lines are free text: use them for
+ * display only.
  */
 export class SysBridges {
   readonly #session: BrokerSession;
   readonly #bridges = new Map<string, SysBridge>();
-  /** Addresses by what log lines called a bridge: its name here, or the client id that it came with. */
+  /** Addresses by the name in the log line: the bridge's name here, or the client id that it connected with. */
   readonly #connecting = new Map<string, string>();
   readonly #arrived = new Map<string, string>();
   readonly #listeners = new Set<(remoteClientId: string) => void>();
   readonly #stops: Stop[];
   #isReading = false;
-  /** `performance.now()` of the first line of this connection; null: none came. */
+  /** `performance.now()` of the first log line of this connection; `null` before. */
   #readSince: number | null = null;
   #closed = false;
 
   constructor(sys: SysTopics, session: BrokerSession) {
     this.#session = session;
     this.#stops = [
-      sys.onValue((value) => this.#told(value)),
+      sys.onValue((value) => this.#received(value)),
       session.onStatus(({ state }) => {
         this.#readSince = null;
-        // Other settings: it may be another broker.
-        if (state === 'CONNECTING') this.#forget();
+        // New settings may lead to another broker.
+        if (state === 'CONNECTING') this.#clear();
       }),
     ];
   }
@@ -67,8 +73,8 @@ export class SysBridges {
   }
 
   /**
-   * A bridge that was removed leaves its last state at the broker. One that is down and that the log has not named for two minutes is
-   * taken for such; while the broker is away, nobody knows.
+   * A removed bridge leaves its last state at the broker. A disconnected bridge that the log has not named for two
+   * minutes counts as removed. While the broker is not connected, no bridge does.
    */
   isLeft({ isConnected, origin }: SysBridge): boolean {
     return (
@@ -79,7 +85,7 @@ export class SysBridges {
     );
   }
 
-  /** Each bridge that came, changed or is gone. */
+  /** Notifies of each added, changed or removed bridge. */
   onChange(listener: (remoteClientId: string) => void): Stop {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -91,13 +97,13 @@ export class SysBridges {
     this.#listeners.clear();
   }
 
-  #told({ topic, text, isRetained }: SysValue): void {
+  #received({ topic, text, isRetained }: SysValue): void {
     const id = STATE.exec(topic)?.[1];
     if (id === undefined) return;
     const before = this.#bridges.get(id);
     if (text === '') {
       this.#bridges.delete(id);
-      if (before !== undefined) this.#tell(id);
+      if (before !== undefined) this.#notify(id);
       return;
     }
     if (text !== '0' && text !== '1') return;
@@ -108,11 +114,11 @@ export class SysBridges {
     this.#readLog();
   }
 
-  /** One that is refused is asked for again with the next state. */
+  /** A refused subscription is retried with the next state message. */
   #readLog(): void {
     if (this.#isReading) return;
     this.#isReading = true;
-    // The filter that clients are followed by, so that both share one subscription.
+    // The filter that is also used for clients, so that both share one subscription.
     this.#session
       .subscribe(`${LOG}#`, (message) => this.#logged(message))
       .then(
@@ -146,7 +152,7 @@ export class SysBridges {
     for (const bridge of [...this.#bridges.values()]) this.#put(this.#identified(bridge));
   }
 
-  /** Without a client id of its own a bridge has that of its host and its name (Mosquitto 2.0 and 2.1). */
+  /** The default client id of a bridge consists of its host and its name (Mosquitto 2.0 and 2.1). */
   #identified(bridge: SysBridge): SysBridge {
     const { remoteClientId } = bridge;
     for (const [name, address] of this.#connecting) {
@@ -161,18 +167,18 @@ export class SysBridges {
   #put(bridge: SysBridge): void {
     const before = this.#bridges.get(bridge.remoteClientId);
     this.#bridges.set(bridge.remoteClientId, bridge);
-    if (JSON.stringify(before) !== JSON.stringify(bridge)) this.#tell(bridge.remoteClientId);
+    if (JSON.stringify(before) !== JSON.stringify(bridge)) this.#notify(bridge.remoteClientId);
   }
 
-  #forget(): void {
+  #clear(): void {
     const ids = [...this.#bridges.keys()];
     this.#bridges.clear();
     this.#connecting.clear();
     this.#arrived.clear();
-    for (const id of ids) this.#tell(id);
+    for (const id of ids) this.#notify(id);
   }
 
-  #tell(remoteClientId: string): void {
+  #notify(remoteClientId: string): void {
     for (const listener of this.#listeners) listener(remoteClientId);
   }
 }

@@ -7,45 +7,53 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** The control API of a bridge. */
 export type BridgeApi = `cedalo/${string}-bridge`;
 
-/** A kind of bridge that this service runs: what can be said of it without running it. */
+/** The static description of a kind of bridge that the gateway runs. */
 export interface BridgeKind {
-  /** As `mqtt-bridge`; the id of the bridge in the graph and in paths. */
+  /** Such as `mqtt-bridge`; the id of the bridge in the graph and in paths. */
   readonly id: string;
-  /** As `cedalo/mqtt-bridge`. */
+  /** Such as `cedalo/mqtt-bridge`. */
   readonly api: BridgeApi;
   readonly name: string;
   readonly schema: JsonSchema;
-  /** The configuration of one that was never configured: no connections. */
+  /** The configuration without connections, for a bridge that was never configured. */
   readonly empty: unknown;
-  /** What the schema cannot say, of a configuration that fits it; paths are JSON pointers into it. */
+  /**
+   * Checks what the schema cannot express, for a configuration that fits it. Paths are JSON pointers into the
+   * configuration.
+   */
   check(config: unknown, rules: BridgeRules): readonly InputIssue[];
-  /** Where a connection of a configuration that fits the schema leads to: equal texts lead to the same place. Absent: nowhere outside. */
+  /**
+   * The address of a connection that fits the schema: equal texts lead to the same place. Absent if connections stay
+   * inside the broker.
+   */
   addressOf?(connection: unknown): string;
 }
 
-/** What the operator allows. */
+/** The operator's rules for bridges. */
 export interface BridgeRules {
-  /** Where connections may lead to; see AllowedHosts. */
+  /** The allowed targets of connections; see AllowedHosts. */
   readonly allowedHosts: readonly string[];
-  /** Of databases and web addresses. Default: ALL. */
+  /** The rule for internal addresses of databases and web servers. Default: ALL. */
   readonly inside?: InsideRule;
-  /** Of other brokers. Default: ALL. */
+  /** The rule for internal addresses of other brokers. Default: ALL. */
   readonly insideBrokers?: InsideRule;
   /** Maximum size of the queues of all bridges on disk, in bytes; see QueueStorage. Default: unlimited. */
   readonly storageMaxBytes?: number;
 }
 
-/** What a connection has in a configuration that is about to be checked or run; stored configurations and the schema have none of it. */
+/**
+ * Added to each connection while its configuration is validated or run. It is neither stored nor part of the schema.
+ */
 export interface TrustedConnection {
-  /** Whether a root administrator entered its address, which may then lead to this machine and its link. Default: false. */
+  /** Whether a root administrator entered its address, which may then be internal. Default: false. */
   readonly isTrusted?: boolean;
 }
 
-/** Where a database or web address may be. */
+/** The allowed hosts of databases and web servers. */
 export const sinkHosts = ({ allowedHosts, inside }: BridgeRules, { isTrusted }: TrustedConnection): AllowedHosts =>
   new AllowedHosts(allowedHosts, isTrusted ? 'ALL' : inside);
 
-/** Where another broker may be. */
+/** The allowed hosts of other brokers. */
 export const brokerHosts = (
   { allowedHosts, insideBrokers = 'ALL' }: BridgeRules,
   { isTrusted }: TrustedConnection,
@@ -54,5 +62,5 @@ export const brokerHosts = (
   inside: isTrusted ? 'ALL' : insideBrokers,
 });
 
-/** One spelling of a URL; what is none stays as it is. */
+/** The normalized URL. A text that is no URL remains unchanged. */
 export const hrefOf = (text: string): string => (URL.canParse(text) ? new URL(text).href : text);

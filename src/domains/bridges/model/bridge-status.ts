@@ -1,7 +1,10 @@
-/** INACTIVE: switched off in its configuration. FAILED: it cannot work as it is configured; `error` says why, and attempts go on where that may pass. */
+/**
+ * INACTIVE: switched off in the configuration. FAILED: it cannot work with this configuration; `error` has the reason,
+ * and attempts continue if the cause may pass.
+ */
 export type BridgeConnectionState = 'INACTIVE' | 'CONNECTING' | 'CONNECTED' | 'UNAUTHORISED' | 'UNREACHABLE' | 'FAILED';
 
-/** A message that could not be delivered as it is. */
+/** A message that cannot be delivered. */
 export interface BridgeRejection {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -9,27 +12,31 @@ export interface BridgeRejection {
 }
 
 /**
- * What one connection of a bridge tells. `getStatus` answers an array of these; `connectionName`, `queuedMessages` and `isConnected` are
- * the names that bridges of commercial brokers use. Counts are since the bridge was started in this process.
+ * The status of one connection of a bridge; `getStatus` returns an array of these. `connectionName`, `queuedMessages`
+ * and `isConnected` are the names that bridges of commercial brokers use. Counters start when the bridge starts in this
+ * process.
  */
 export interface BridgeConnectionStatus {
   readonly connectionName: string;
-  /** Both sides are: the broker it stands beside, and what it leads to. */
+  /** Whether both sides are connected: the broker, and the target. */
   readonly isConnected: boolean;
   readonly state: BridgeConnectionState;
   /** Epoch milliseconds of the last change of state. */
   readonly since: number;
-  /** The last one, of the state that it is in; absent when there is none. */
+  /** The last error in the current state; absent if there is none. */
   readonly error?: string;
-  /** Taken and not yet delivered, in memory and on disk. */
+  /** Messages received and not yet delivered, in memory and on disk. */
   readonly queuedMessages: number;
   readonly queuedBytes: number;
   readonly received: number;
   readonly delivered: number;
-  /** Not taken because the queue was full, or expired while they waited (MQTT 5). */
+  /** Messages dropped because the queue was full, or expired in the queue (MQTT 5). */
   readonly dropped: number;
-  /** The last of `rejected`; absent when there was none. */
+  /** The last one of `rejected`; absent if there was none. */
   readonly lastRejection?: BridgeRejection;
-  /** Not to be delivered as they are (a payload that does not fit its table, an answer that says never again); set aside or gone, as the bridge says. */
+  /**
+   * Messages that cannot be delivered (the payload does not fit its table, or the endpoint refuses it permanently). The
+   * kind of bridge defines whether they are stored elsewhere or deleted.
+   */
   readonly rejected: number;
 }

@@ -1,6 +1,6 @@
 import type { TrustedConnection } from '../model/bridge-kind.ts';
 
-/** What the schema of `mqtt-bridge` describes. */
+/** The configuration that the schema of `mqtt-bridge` describes. */
 export interface MqttBridgeConfig {
   readonly connections: readonly MqttConnectionConfig[];
 }
@@ -32,7 +32,7 @@ export interface TopicRule {
   readonly retain?: boolean;
 }
 
-/** From the broker that the bridge stands beside to the other one, or back. */
+/** `out`: from the broker of the bridge to the other one. `in`: back. */
 export type Way = 'out' | 'in';
 
 export const QUEUE_BOUNDS = { maxMessages: 100_000, maxBytes: 268_435_456 } as const;
@@ -41,17 +41,17 @@ export const DEFAULT_QOS = 1;
 export const waysOf = ({ direction }: TopicRule): readonly Way[] =>
   direction === 'both' ? ['out', 'in'] : [direction];
 
-/** What is subscribed to where messages come from. */
+/** The filter that is subscribed at the source. */
 export function sourceFilter({ pattern, localPrefix = '', remotePrefix = '' }: TopicRule, way: Way): string {
   return (way === 'out' ? localPrefix : remotePrefix) + pattern;
 }
 
-/** What their topics match where they go. */
+/** The filter that matches the topics at the target. */
 export const targetFilter = (rule: TopicRule, way: Way): string => sourceFilter(rule, way === 'out' ? 'in' : 'out');
 
 /**
- * The topic that a message has on the other side, as in Mosquitto (`topic` in mosquitto.conf): the prefix of the side that it comes from is
- * taken off, where it begins with it, and that of the other side is put before it.
+ * The topic of a message at the target, as in Mosquitto (`topic` in mosquitto.conf): removes the prefix of the source
+ * if the topic starts with it, and adds the prefix of the target.
  */
 export function targetTopic({ localPrefix = '', remotePrefix = '' }: TopicRule, way: Way, topic: string): string {
   const [from, to] = way === 'out' ? [localPrefix, remotePrefix] : [remotePrefix, localPrefix];

@@ -13,12 +13,14 @@ import {
 } from './mqtt-bridge-config.ts';
 import { ComparisonBudget, SourceTree, TooManyComparisons } from './source-tree.ts';
 
-/** Comparisons of levels for one configuration, some 100 ms. 33,000 topics without wildcards take 500,000. */
+/**
+ * Maximum number of compared levels for one configuration, about 100 ms. 33,000 topics without wildcards need 500,000.
+ */
 const MAX_COMPARISONS = 2_000_000;
 
 const SCHEMES = ['mqtt:', 'mqtts:', 'ws:', 'wss:'];
 
-/** Why a configuration that fits the schema cannot be run; paths are JSON pointers. */
+/** The issues of a configuration that fits the schema; paths are JSON pointers. */
 export function mqttBridgeIssues({ connections }: MqttBridgeConfig, rules: BridgeRules): InputIssue[] {
   const issues: InputIssue[] = [];
   const names = new Set<string>();
@@ -99,8 +101,8 @@ function topicIssues(topics: readonly TopicRule[], path: string, budget: Compari
     if (own.length > 0) continue;
     const passages = waysOf(rule).map((way) => ({
       tree: checked[way],
-      // The same filter twice leads to two topics on the other side; filters that only overlap would make brokers send one message
-      // twice, or not.
+      // The same filter may lead to two topics at the target. Brokers may or may not send a message twice for filters
+      // that only overlap.
       levels: sourceFilter(rule, way).split('/'),
       target: targetFilter(rule, way),
     }));

@@ -5,14 +5,14 @@ const PEM_BYTES = 65_536;
 
 const topicRule: JsonSchema = {
   type: 'object',
-  description: 'Topics that are passed on.',
+  description: 'Topics whose messages are forwarded.',
   additionalProperties: false,
   required: ['pattern', 'direction'],
   properties: {
     pattern: {
       type: 'string',
       description:
-        'Topic filter without the prefixes, with the wildcards + and #. May be empty where both prefixes are given: they then name one topic.',
+        'Topic filter without the prefixes, with the wildcards + and #. May be empty if both prefixes are given: they then name one topic.',
       maxLength: 65_535,
     },
     direction: {
@@ -22,26 +22,26 @@ const topicRule: JsonSchema = {
     },
     qos: {
       type: 'integer',
-      description: 'The highest quality of service with which messages are passed on.',
+      description: 'The maximum quality of service of forwarded messages.',
       enum: [0, 1, 2],
       default: DEFAULT_QOS,
     },
     localPrefix: {
       type: 'string',
-      description: 'Stands before the pattern in the topics of this broker.',
+      description: 'The prefix of the pattern in topics of this broker.',
       maxLength: 65_535,
       default: '',
     },
     remotePrefix: {
       type: 'string',
-      description: 'Stands before the pattern in the topics of the other broker.',
+      description: 'The prefix of the pattern in topics of the other broker.',
       maxLength: 65_535,
       default: '',
     },
     retain: {
       type: 'boolean',
       description:
-        'Whether retained messages are passed on as such, those that a broker has when the bridge first subscribes among them. Otherwise live messages alone are, not retained.',
+        'Whether retained messages are forwarded as retained, including those that a broker has when the bridge first subscribes. Otherwise only live messages are forwarded, and not retained.',
       default: true,
     },
   },
@@ -60,7 +60,7 @@ const connection: JsonSchema = {
       minLength: 1,
       maxLength: 100,
     },
-    active: { type: 'boolean', description: 'Whether it is to be connected. What is queued stays.', default: true },
+    active: { type: 'boolean', description: 'Whether to connect. Queued messages remain.', default: true },
     url: {
       type: 'string',
       description: 'Address of the other broker: mqtt://, mqtts://, ws:// or wss://, without user name and password.',
@@ -71,13 +71,13 @@ const connection: JsonSchema = {
     password: { type: 'string', description: 'Password at the other broker.', maxLength: 65_535, writeOnly: true },
     clientId: {
       type: 'string',
-      description: 'Client id at the other broker. One that stays the same is made where it is left out.',
+      description: 'Client id at the other broker. Default: a generated id that stays the same.',
       minLength: 1,
       maxLength: 65_535,
     },
     keepalive: {
       type: 'integer',
-      description: 'Seconds between signs of life to the other broker.',
+      description: 'Keep Alive interval to the other broker, in seconds.',
       minimum: 5,
       maximum: 65_535,
       default: 15,
@@ -106,27 +106,26 @@ const connection: JsonSchema = {
     },
     topics: {
       type: 'array',
-      description: 'What is passed on.',
+      description: 'The forwarded topics.',
       minItems: 1,
       maxItems: 1_000,
       items: topicRule,
     },
     queue: {
       type: 'object',
-      description:
-        'Bounds of what waits for its delivery, of each direction. What comes while it is full is dropped and counted.',
+      description: 'Limits of the queue, for each direction. If it is full, new messages are dropped and counted.',
       additionalProperties: false,
       properties: {
         maxMessages: {
           type: 'integer',
-          description: 'Messages.',
+          description: 'Maximum number of messages.',
           minimum: 1,
           maximum: 100_000_000,
           default: QUEUE_BOUNDS.maxMessages,
         },
         maxBytes: {
           type: 'integer',
-          description: 'Bytes, on disk for the most part.',
+          description: 'Maximum number of bytes, mostly on disk.',
           minimum: 1_024,
           maximum: 1_099_511_627_776,
           default: QUEUE_BOUNDS.maxBytes,
@@ -139,7 +138,7 @@ const connection: JsonSchema = {
 export const mqttBridgeSchema: JsonSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'MQTT bridge',
-  description: 'Passes messages on between this broker and other ones.',
+  description: 'Forwards messages between this broker and others.',
   type: 'object',
   additionalProperties: false,
   required: ['connections'],

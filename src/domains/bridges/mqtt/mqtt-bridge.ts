@@ -8,14 +8,14 @@ import { removeOtherQueues } from '../queue/open-bridge-queue.ts';
 import type { MqttBridgeConfig, MqttConnectionConfig } from './mqtt-bridge-config.ts';
 import { queueNames, RunningConnection } from './running-connection.ts';
 
-/** Milliseconds between two that tell of counts alone. */
+/** Minimum interval between events that report only counters, in milliseconds. */
 const COUNTS_MS = 500;
-/** Milliseconds after which what could not be opened is tried again. */
+/** Pause before a connection that failed to open is retried, in milliseconds. */
 const REOPEN_MS = 30_000;
 
 /**
- * Connects one broker with others as configured. Messages of QoS 1 and 2 are acknowledged where they come from when the other side has
- * them, or when they are on disk. Belongs in a worker thread: it waits for the disk.
+ * Starts a bridge that connects one broker with others. Messages of QoS 1 and 2 are acknowledged at the source when the
+ * target has them, or when they are on disk. Runs in a worker thread, because it waits for the disk.
  */
 export function startMqttBridge(options: BridgeOptions): Bridge<MqttBridgeConfig> {
   return new MqttBridge(options);
@@ -26,7 +26,7 @@ class MqttBridge implements Bridge<MqttBridgeConfig> {
   readonly #groupCommit = new GroupCommit();
   readonly #listeners = new Set<() => void>();
   #connections: readonly RunningConnection[] = [];
-  /** One configuration after the other. */
+  /** Configurations are applied one after the other. */
   #applying: Promise<void> = Promise.resolve();
   #reopen: NodeJS.Timeout | undefined;
   #isFirst = true;
@@ -57,7 +57,7 @@ class MqttBridge implements Bridge<MqttBridgeConfig> {
       clearTimeout(this.#reopen);
       this.#listeners.clear();
       await Promise.all(
-        this.#connections.map((each) => each.close({ sessionsForGood: discard, queuesForGood: discard, next: null })),
+        this.#connections.map((each) => each.close({ discardSessions: discard, discardQueues: discard, next: null })),
       );
       if (discard) removeOtherQueues(this.#options.folder, []);
     });
@@ -80,14 +80,18 @@ class MqttBridge implements Bridge<MqttBridgeConfig> {
     await Promise.all(
       this.#connections.map(async (running) => {
         const next = names.get(running.config.name) ?? null;
-        if (next !== null && !running.isFailed && isDeepStrictEqual(beside(next), beside(running.config))) {
+        if (
+          next !== null &&
+          !running.isFailed &&
+          isDeepStrictEqual(connectionSettings(next), connectionSettings(running.config))
+        ) {
           running.setBounds(next);
           kept.set(next.name, running);
           return;
         }
-        // The client ids are free when it is closed.
-        const sessionsForGood = next === null || next.active === false;
-        await running.close({ sessionsForGood, queuesForGood: next === null, next });
+        // When it is closed, the client ids can be used again.
+        const discardSessions = next === null || next.active === false;
+        await running.close({ discardSessions, discardQueues: next === null, next });
         if (next !== null) earlier.set(next.name, running.earlier);
       }),
     );
@@ -97,7 +101,7 @@ class MqttBridge implements Bridge<MqttBridgeConfig> {
     if (this.#connections.some(({ isFailed }) => isFailed)) {
       this.#reopen = setTimeout(() => void this.#inTurn(() => this.#apply(config)), REOPEN_MS);
     }
-    this.#tell();
+    this.#notify();
   }
 
   #start(config: MqttConnectionConfig, earlier: RunningConnection['earlier']): RunningConnection {
@@ -106,19 +110,19 @@ class MqttBridge implements Bridge<MqttBridgeConfig> {
       config,
       earlier,
       groupCommit: this.#groupCommit,
-      onState: () => this.#tell(),
+      onState: () => this.#notify(),
       onCount: () => {
-        this.#counts ??= setTimeout(() => this.#tell(), COUNTS_MS);
+        this.#counts ??= setTimeout(() => this.#notify(), COUNTS_MS);
       },
     });
   }
 
-  #tell(): void {
+  #notify(): void {
     if (this.#counts) clearTimeout(this.#counts);
     this.#counts = null;
     for (const listener of this.#listeners) listener();
   }
 }
 
-/** All that a connection has to be made anew for. */
-const beside = ({ queue: _, ...others }: MqttConnectionConfig) => others;
+/** A change of these settings requires a new connection. */
+const connectionSettings = ({ queue: _, ...others }: MqttConnectionConfig) => others;

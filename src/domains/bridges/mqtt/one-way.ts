@@ -8,32 +8,33 @@ import type { BridgePath } from './bridge-path.ts';
 import { DEFAULT_QOS, type TopicRule, targetTopic, type Way } from './mqtt-bridge-config.ts';
 import { CALM_MS, Suspicion } from './suspicion.ts';
 
-/** Messages that are published and not yet acknowledged, and what they may weigh together. */
-const MOST_UNDER_WAY = 2_000;
+/** Maximum number and bytes of published messages without acknowledgement. */
+const MAX_IN_FLIGHT = 2_000;
 const MOST_BYTES = 8 * 1_048_576;
-/** Milliseconds that what is under way has when all is closed. */
+/** Maximum milliseconds for acknowledgements when the direction is closed. */
 const DRAIN_MS = 1_000;
 
-export interface OneWayOptions {
+interface OneWayOptions {
   readonly way: Way;
   readonly target: BridgeSession;
   readonly queue: BridgeQueue;
   readonly path: BridgePath;
-  /** A count changed. */
+  /** Called when a counter changes. */
   readonly onCount: () => void;
 }
 
-export interface WayCounts {
+interface WayCounts {
   received: number;
   delivered: number;
-  /** Of those that came, because they had expired before they could be delivered. */
+  /** Received messages that expired before their delivery. */
   expired: number;
   rejected: number;
 }
 
 /**
- * One direction of a connection: takes what the rules choose, queues it and publishes it on the other side. The source is told that a
- * message was taken as the queue says; what the other side refuses for good is counted and gone.
+ * One direction of a connection: receives the messages of its rules, queues them and publishes them at the target. The
+ * queue decides when a message is acknowledged at the source. A message that the target refuses permanently is counted
+ * and dropped.
  */
 export class OneWay {
   readonly counts: WayCounts = { received: 0, delivered: 0, expired: 0, rejected: 0 };
@@ -43,12 +44,12 @@ export class OneWay {
   readonly #suspicion = new Suspicion();
   #calm: NodeJS.Timeout | undefined;
   #isConnected = false;
-  /** Answers of a connection before this one count no more. */
+  /** Acknowledgements of an earlier connection are ignored. */
   #connection = 0;
   #underWay = 0;
   #bytesUnderWay = 0;
   #isPumping = false;
-  /** Of `drain`: nothing is under way any more. */
+  /** Resolves `drain`. */
   #onDrained: (() => void) | null = null;
 
   constructor(options: OneWayOptions) {
@@ -62,7 +63,7 @@ export class OneWay {
     return this.#queue;
   }
 
-  /** A message that came for the filter of these rules. */
+  /** Handles a message for the filter of these rules. */
   arrived(message: ArrivedMessage, rules: readonly TopicRule[]): void {
     const { way, path } = this.#options;
     const properties = path.extend(message.properties);
@@ -97,7 +98,7 @@ export class OneWay {
     this.#options.onCount();
   }
 
-  /** The other side is there, or not any more. */
+  /** The target connected or disconnected. */
   targetChanged(): void {
     const isConnected = this.#options.target.status.state === 'CONNECTED';
     if (isConnected === this.#isConnected) return;
@@ -113,7 +114,10 @@ export class OneWay {
     this.#pump();
   }
 
-  /** Nothing more is published; resolves when nothing is under way, or has had its time to come to its end: it would come twice. */
+  /**
+   * Stops publishing; resolves when all messages are acknowledged, or after DRAIN_MS. Unacknowledged messages would be
+   * delivered twice.
+   */
   drain(): Promise<void> {
     clearTimeout(this.#calm);
     return new Promise((resolve) => {
@@ -134,7 +138,7 @@ export class OneWay {
     if (this.#isPumping) return;
     this.#isPumping = true;
     while (this.#isConnected && this.#bytesUnderWay < MOST_BYTES) {
-      const most = this.#suspicion.most(MOST_UNDER_WAY) - this.#underWay;
+      const most = this.#suspicion.most(MAX_IN_FLIGHT) - this.#underWay;
       if (most <= 0) break;
       const entries = this.#queue.take(most, MOST_BYTES - this.#bytesUnderWay);
       if (entries.length === 0) break;
@@ -158,7 +162,7 @@ export class OneWay {
     this.#suspicion.sent(entry);
     this.#options.target.publish(message, (error) => {
       if (connection !== this.#connection) return;
-      // Lost with its connection: the queue gives it out again.
+      // The connection was lost: the queue returns the message again.
       if (error?.code === 'BROKER_UNREACHABLE') {
         if (error.cause instanceof ServiceError) this.#suspicion.unanswered();
         return;
@@ -196,7 +200,7 @@ export class OneWay {
   }
 }
 
-/** With the time taken off that it spent here [MQTT-3.3.2-6]; null: it is over. */
+/** Subtracts the time in the queue from the expiry interval [MQTT-3.3.2-6]; `null` if the message expired. */
 function unexpired(message: BridgeMessage): BridgeMessage | null {
   const interval = message.properties?.messageExpiryInterval;
   if (interval === undefined) return message;

@@ -21,29 +21,29 @@ import {
 import { OneWay } from './one-way.ts';
 import { filtersOf, WaySubscriptions } from './way-subscriptions.ts';
 
-export interface RunningConnectionOptions {
+interface RunningConnectionOptions {
   readonly bridge: BridgeOptions;
   readonly config: MqttConnectionConfig;
   readonly groupCommit: GroupCommit;
-  /** What had its sessions before: all since they were made. */
+  /** All configurations that used its sessions before. */
   readonly earlier: readonly MqttConnectionConfig[];
-  /** Its state or what went wrong with it. */
+  /** Called when its state or error changes. */
   readonly onState: () => void;
   readonly onCount: () => void;
 }
 
-export interface CloseOptions {
-  /** Nothing is to wait at a broker. */
-  readonly sessionsForGood: boolean;
-  readonly queuesForGood: boolean;
-  /** What runs under the same name from now on. */
+interface CloseOptions {
+  /** Whether to delete its sessions at both brokers. */
+  readonly discardSessions: boolean;
+  readonly discardQueues: boolean;
+  /** The next configuration with the same name; `null` if there is none. */
   readonly next: MqttConnectionConfig | null;
 }
 
-/** Configurations; what earlier ones left is ended when something comes for it. */
+/** Maximum number of earlier configurations. Filters of older ones are unsubscribed when a message arrives for them. */
 const MOST_EARLIER = 10;
 
-/** From the worst to the best: the state of a connection is that of its worse side. */
+/** From worst to best: the state of a connection is that of its worse side. */
 const STATES: readonly (BridgeConnectionState & LinkState)[] = [
   'UNAUTHORISED',
   'UNREACHABLE',
@@ -54,7 +54,9 @@ const STATES: readonly (BridgeConnectionState & LinkState)[] = [
 const ROUND =
   'Both sides are the same broker, and with MQTT 3.1.1 its messages would go round for ever: use prefixes that lead to other topics';
 
-/** One connection of the configuration: a session with each of the two brokers, and between them one or two ways. */
+/**
+ * One connection of the configuration: a session with each of the two brokers, and one or two directions between them.
+ */
 export class RunningConnection {
   readonly #options: RunningConnectionOptions;
   readonly #local: BridgeSession;
@@ -64,10 +66,10 @@ export class RunningConnection {
   #config: MqttConnectionConfig;
   #state: BridgeConnectionState = 'CONNECTING';
   #since = Date.now();
-  /** Why it cannot run at all. */
+  /** Why the connection cannot start. */
   #failure: string | null = null;
   #queueProblem: string | null = null;
-  /** Both sides were, so that nothing of before is left there. */
+  /** Whether both sides were connected, so that the filters of earlier configurations are unsubscribed. */
   #isEverConnected = false;
   #isClosed = false;
 
@@ -94,12 +96,12 @@ export class RunningConnection {
     this.#state = this.#currentState();
   }
 
-  /** For what takes its place: all that may have left filters in its sessions. */
+  /** For the next connection: all configurations whose filters may remain in its sessions. */
   get earlier(): readonly MqttConnectionConfig[] {
     return [...(this.#isEverConnected ? [] : this.#options.earlier.slice(1 - MOST_EARLIER)), this.#config];
   }
 
-  /** It could not be begun, as with a queue that cannot be opened. */
+  /** Whether it could not start, for example because a queue cannot be opened. */
   get isFailed(): boolean {
     return this.#failure !== null;
   }
@@ -128,23 +130,23 @@ export class RunningConnection {
     };
   }
 
-  /** A configuration that differs in its queue alone. */
+  /** Applies a configuration that differs only in its queue. */
   setBounds(config: MqttConnectionConfig): void {
     this.#config = config;
     for (const { passing } of this.#ways) passing.queue.setBounds(boundsOf(config));
   }
 
-  /** What was taken is on disk first, and told as taken while there is still a connection. */
-  async close({ sessionsForGood, queuesForGood, next }: CloseOptions): Promise<void> {
+  /** First writes messages to disk and acknowledges them, while the connection still exists. */
+  async close({ discardSessions, discardQueues, next }: CloseOptions): Promise<void> {
     this.#isClosed = true;
     for (const { subscriptions } of this.#ways) subscriptions.close();
     const drained = Promise.all(this.#ways.map(({ passing }) => passing.drain()));
-    if (!queuesForGood) await drained;
-    await Promise.all(this.#ways.map(({ passing }) => passing.queue.close({ discard: queuesForGood })));
+    if (!discardQueues) await drained;
+    await Promise.all(this.#ways.map(({ passing }) => passing.queue.close({ discard: discardQueues })));
     const isElsewhere = next !== null && (next.url !== this.#config.url || next.clientId !== this.#config.clientId);
     await Promise.all([
-      this.#local.close({ discard: sessionsForGood }),
-      this.#remote.close({ discard: sessionsForGood || isElsewhere }),
+      this.#local.close({ discard: discardSessions }),
+      this.#remote.close({ discard: discardSessions || isElsewhere }),
     ]);
   }
 
@@ -219,7 +221,7 @@ export class RunningConnection {
     return this.#ways.every(({ subscriptions }) => subscriptions.isComplete) ? 'CONNECTED' : 'CONNECTING';
   }
 
-  /** With MQTT 5 it is known of each message where it has been. */
+  /** With MQTT 5, the path of each message prevents loops. */
   get #goesRound(): boolean {
     return this.#maybeRound && (this.#local.protocolVersion === 4 || this.#remote.protocolVersion === 4);
   }
@@ -250,7 +252,7 @@ export class RunningConnection {
   }
 }
 
-/** Both sides are one broker, and what comes to one of its topics may be taken from there again. */
+/** Whether both sides are the same broker, and a message may match a source filter again after it is forwarded. */
 function mayGoRound({ brokerId, local }: BridgeOptions, { url, topics }: MqttConnectionConfig): boolean {
   const names = namesOfLocal(brokerId, local.url);
   if (!namesOfRemote(url).some((name) => names.includes(name))) return false;
@@ -260,10 +262,10 @@ function mayGoRound({ brokerId, local }: BridgeOptions, { url, topics }: MqttCon
   return targets.some((target) => sources.some((source) => filtersOverlap(source, target)));
 }
 
-/** Of all its queues: none of them is anybody else's. */
+/** The names of all its queues; no other connection uses them. */
 export const queueNames = ({ name }: MqttConnectionConfig): string[] => [queueName(name, 'out'), queueName(name, 'in')];
 
-/** Filters of before that are none of this configuration's. */
+/** Filters of earlier configurations that this one does not contain. */
 function filtersLeft(earlier: readonly MqttConnectionConfig[], { topics }: MqttConnectionConfig, way: Way): string[] {
   const wanted = filtersOf(topics, way);
   const before = new Set(earlier.flatMap((config) => [...filtersOf(config.topics, way).keys()]));

@@ -28,8 +28,8 @@ export class ComparisonBudget {
 /**
  * The source filters of one direction of a connection, as a tree of their levels, with the rule and the target of each.
  *
- * Two rules conflict if their sources overlap, unless the sources are equal and the targets differ. Most lookups visit one node for each
- * level; filters with many `+` visit more, and `budget` bounds that over a whole configuration.
+ * Two rules conflict if their sources overlap, unless the sources are equal and the targets differ. Most lookups visit
+ * one node for each level; filters with many `+` visit more, and `budget` bounds that over a whole configuration.
  */
 export class SourceTree {
   readonly #root = createNode();
@@ -77,7 +77,9 @@ export class SourceTree {
     return level === '#' && depth > 0 ? (firstOf(node.rules) ?? null) : null;
   }
 
-  /** Children that can stand for the level. A wildcard at the first level does not match a level that begins with `$`. */
+  /**
+   * Children that can stand for the level. A wildcard at the first level does not match a level that begins with `$`.
+   */
   *#candidates(node: Node, level: string | undefined, depth: number): Generator<readonly [string, Node]> {
     const { children } = node;
     if (level === '+' || level === '#') {

@@ -1,18 +1,21 @@
 import type { QueueEntry } from '../queue/bridge-queue.ts';
 
-/** Milliseconds that a connection has to stand before a suspect is sent: one that would have ended anyway says nothing of it. */
+/**
+ * Milliseconds that a connection must exist before a suspected message is sent, so that other causes of a disconnect do
+ * not count.
+ */
 export const CALM_MS = 1_000;
-/** Milliseconds within which a broker that will not have a message ends the connection. */
+/** Maximum milliseconds until a broker disconnects because of a message. */
 const PROMPT_MS = 5_000;
-/** Connections that the same message has to end, one after the other. */
+/** Number of consecutive connections that the same message must end. */
 const STRIKES = 3;
 
 /**
- * Finds the message for which the other broker ends the connection, as brokers of MQTT 3.1.1 do with what is too large or not allowed: they
- * have no other way to say so, and it would hold up all others for ever.
- *
- * After a connection that took none of what was sent, messages go one at a time, until one is taken. The one that was alone under way as
- * STRIKES such connections ended is to blame. A broker that does not answer ends nothing, so no message is to blame for that.
+ * Finds the message for which the other broker disconnects. Brokers of MQTT 3.1.1 have no other way to refuse a message
+ * that is too large or not allowed, and it would block all others permanently.
+ * After a connection without any acknowledgement, messages are sent one at a time until one is acknowledged. The
+ * message that was sent alone on STRIKES such connections is the cause. A broker that does not respond does not
+ * disconnect, so it accuses no message.
  */
 export class Suspicion {
   #isCautious = false;
@@ -22,13 +25,13 @@ export class Suspicion {
   #sentAt = 0;
   #strikes = 0;
 
-  /** Messages that may be under way at once, of so many. */
+  /** The maximum number of messages in flight; `usual` without a suspicion. */
   most(usual: number): number {
     if (!this.#isCautious) return usual;
     return this.#isCalm ? 1 : 0;
   }
 
-  /** True: nothing is to be sent before `calm` is called, after CALM_MS. */
+  /** Returns whether to send nothing until `calm` is called, after CALM_MS. */
   connected(): boolean {
     this.#hasTaken = false;
     this.#isCalm = false;
@@ -46,7 +49,7 @@ export class Suspicion {
     this.#sentAt = performance.now();
   }
 
-  /** One was taken, or refused alone. */
+  /** A message was acknowledged, or refused. */
   taken(): void {
     this.#hasTaken = true;
     this.#isCautious = false;
@@ -57,7 +60,7 @@ export class Suspicion {
     this.#suspect = null;
   }
 
-  /** The connection ended, with so many under way; which of them is to blame, if that is known. */
+  /** The connection was lost with these messages in flight; returns the message that caused it, if known. */
   lost(underWay: number): QueueEntry | null {
     if (underWay === 0 || this.#hasTaken) return null;
     this.#isCautious = true;

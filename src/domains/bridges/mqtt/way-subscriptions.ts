@@ -3,25 +3,25 @@ import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { ArrivedMessage, BridgeSession } from '../link/bridge-session.ts';
 import { DEFAULT_QOS, sourceFilter, type TopicRule, type Way, waysOf } from './mqtt-bridge-config.ts';
 
-/** Milliseconds after which a filter that the broker refused is tried again, and one that it did not answer for. */
+/** Pause before a filter is subscribed again that the broker refused, in milliseconds, and one without a response. */
 const REFUSED_MS = 30_000;
 const UNANSWERED_MS = 5_000;
 
-export interface WaySubscriptionsOptions {
+interface WaySubscriptionsOptions {
   readonly way: Way;
   readonly source: BridgeSession;
   readonly topics: readonly TopicRule[];
-  /** With the rules of the filter that it came for. */
+  /** Called with the rules of the filter that matched. */
   readonly onMessage: (message: ArrivedMessage, rules: readonly TopicRule[]) => void;
-  /** `problem` or `isComplete` changed. */
+  /** Called when `problem` or `isComplete` changes. */
   readonly onChange: () => void;
 }
 
-/** Keeps the filters of one direction subscribed where its messages come from. */
+/** Keeps the source filters of one direction subscribed. */
 export class WaySubscriptions {
   readonly #options: WaySubscriptionsOptions;
   readonly #filters: ReadonlyMap<string, readonly TopicRule[]>;
-  /** Null: it is being subscribed. */
+  /** `null` while the subscription is in progress. */
   readonly #subscribed = new Map<string, Stop | null>();
   readonly #refused = new Map<string, string>();
   #retry: NodeJS.Timeout | null = null;
@@ -32,25 +32,25 @@ export class WaySubscriptions {
     this.#filters = filtersOf(options.topics, options.way);
   }
 
-  /** Why a filter is not subscribed; null: all are, or will be as soon as there is a connection. */
+  /** Why a filter is not subscribed; `null` if all are, or will be with the next connection. */
   get problem(): string | null {
     const [first] = this.#refused;
     return first === undefined ? null : `"${first[0]}": ${first[1]}`;
   }
 
-  /** Each filter was granted; those of a session that was resumed or made again count as granted. */
+  /** Whether each filter was granted. Filters of a resumed session count as granted. */
   get isComplete(): boolean {
     for (const filter of this.#filters.keys()) if (!this.#subscribed.get(filter)) return false;
     return true;
   }
 
-  /** All in one go, before anything is read that a session of before has for them. */
+  /** Subscribes all filters immediately, before messages of an earlier session are read. */
   linkChanged(): void {
     if (this.#isClosed || this.#options.source.status.state !== 'CONNECTED') return;
     for (const [filter, rules] of this.#filters) if (!this.#subscribed.has(filter)) void this.#subscribe(filter, rules);
   }
 
-  /** Nothing is told any more; all stays with the session. */
+  /** Delivers no further messages. The filters remain in the session. */
   close(): void {
     this.#isClosed = true;
     if (this.#retry) clearTimeout(this.#retry);
@@ -74,7 +74,7 @@ export class WaySubscriptions {
     }
   }
 
-  /** The broker had granted it, and refused it when the connection was made again. */
+  /** The broker granted the filter, and refused it after a reconnect. */
   #refusedLater(filter: string, error: ServiceError): void {
     if (this.#isClosed) return;
     this.#subscribed.get(filter)?.();
@@ -99,7 +99,7 @@ export class WaySubscriptions {
   }
 }
 
-/** What is subscribed for one direction, and the rules of each filter. */
+/** The filters to subscribe for one direction, with the rules of each. */
 export function filtersOf(topics: readonly TopicRule[], way: Way): Map<string, TopicRule[]> {
   const filters = new Map<string, TopicRule[]>();
   for (const rule of topics) {

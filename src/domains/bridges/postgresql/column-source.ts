@@ -1,17 +1,17 @@
-/** Where the value of a column comes from: what a source says, taken apart. */
+/** The parsed source of a column's value. */
 export type ColumnSource =
   | { readonly kind: 'topic' | 'payload' | 'qos' | 'retain' | 'receivedAt' }
-  /** From 0; negative ones count from the end, -1 being the last. */
+  /** From 0; negative indexes count from the end, -1 is the last level. */
   | { readonly kind: 'level'; readonly index: number }
   /** Keys of objects and indexes of lists. */
   | { readonly kind: 'json'; readonly path: readonly (string | number)[] };
 
 const PLAIN = ['topic', 'payload', 'qos', 'retain', 'receivedAt'] as const;
 const LEVEL = /^topic\[(-?\d{1,5})\]$/;
-/** `.key`, `[3]` or `["any key"]`, the last one being a JSON string. */
+/** `.key`, `[3]` or `["any key"]`, which is a JSON string. */
 const STEP = /\.([^.[\]"\s]+)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\]/y;
 
-/** Null: it is no source. */
+/** `null` if the text is not a source. */
 export function parseSource(text: string): ColumnSource | null {
   const plain = PLAIN.find((name) => name === text);
   if (plain !== undefined) return { kind: plain };
@@ -46,7 +46,7 @@ function parseString(text: string): string | null {
   }
 }
 
-/** Undefined: there is none. */
+/** `undefined` if there is no value. */
 export function valueAt(root: unknown, path: readonly (string | number)[]): unknown {
   let value = root;
   for (const step of path) {

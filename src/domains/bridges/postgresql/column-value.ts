@@ -7,13 +7,13 @@ import { exactJson, exactNumber, exactText, parseExactJson } from './exact-json.
 import type { ColumnConfig, ColumnReading } from './postgresql-config.ts';
 import type { ColumnForm, TableColumn } from './table-columns.ts';
 
-/** A value as the server reads it from text; bytes go as they are. */
+/** A value in the server's text format; bytes are sent unchanged. */
 export type SqlValue = string | Buffer | null;
 
-/** Errors: BadBatch: the message has no such value. */
+/** Errors: BadBatch if the message has no such value. */
 export type ReadColumn = (message: MessageParts) => SqlValue;
 
-/** A message, of which what several columns need is made once. */
+/** A message; values that several columns need are created once. */
 export class MessageParts {
   readonly message: BridgeMessage;
   #levels: readonly string[] | null = null;
@@ -40,7 +40,7 @@ export class MessageParts {
   }
 }
 
-/** Errors: SinkFailure: the column is of another type. TypeError for a source that is none. */
+/** Errors: SinkFailure if the column has another type; TypeError for an invalid source. */
 export function compileColumn({ source, type }: ColumnConfig, column: TableColumn): ReadColumn {
   const parts = parseSource(source);
   if (parts === null) throw new TypeError(`"${source}" is no source`);
@@ -83,7 +83,7 @@ function compileSource(source: ColumnSource, form: ColumnForm): ReadColumn {
   }
 }
 
-/** A text within a column of JSON is a JSON string, and one of bytes its UTF-8. */
+/** In a JSON column a text is a JSON string, in a bytea column its UTF-8. */
 function asText(form: ColumnForm, read: (parts: MessageParts) => string | null): ReadColumn {
   if (form !== 'json' && form !== 'bytes') return read;
   return (parts) => {
@@ -100,7 +100,7 @@ function jsonValue(value: unknown, form: ColumnForm): SqlValue {
   return form === 'bytes' ? Buffer.from(exactText(value)) : exactText(value);
 }
 
-/** As PostgreSQL writes arrays. */
+/** The array syntax of PostgreSQL. */
 function listText(values: readonly unknown[]): string {
   const items = values.map((value) => {
     if (value === null) return 'NULL';
@@ -126,7 +126,7 @@ function converted(value: string | Buffer, type: ColumnReading, column: string):
 }
 
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
-/** Of the year 9999, beyond which ISO 8601 has signs that PostgreSQL does not read. */
+/** The end of the year 9999; PostgreSQL does not read the signs of ISO 8601 beyond it. */
 const LARGEST_TIME_MS = 253_402_300_799_999;
 
 function parsed(text: string): unknown {

@@ -7,13 +7,15 @@ import { quoted } from './table-insert.ts';
 
 const COLUMNS = ['topic', 'payload', 'error', 'received_at'] as const;
 
-/** Creates the table if it is not there. Errors: SinkFailure: it lacks a column; those of the server, where it must not be created. */
+/**
+ * Creates the table if needed. Errors: SinkFailure if it lacks a column; those of the server if it may not be created.
+ */
 export async function prepareDeadLetters(client: Client, { schema = DEFAULT_SCHEMA, deadLetterTable }: MappingConfig) {
   if (deadLetterTable === undefined) return;
   const columns = await readColumns(client, schema, deadLetterTable);
   const place = `${quoted(schema)}.${quoted(deadLetterTable)}`;
   if (columns === null) {
-    // Another connection may create it at the same moment.
+    // Another connection may create it at the same time.
     await client.query(
       `CREATE TABLE IF NOT EXISTS ${place} (topic text NOT NULL, payload bytea NOT NULL, error text NOT NULL, ` +
         'received_at timestamptz NOT NULL)',
@@ -26,7 +28,7 @@ export async function prepareDeadLetters(client: Client, { schema = DEFAULT_SCHE
   }
 }
 
-/** Nothing, where the mapping has no such table. */
+/** Does nothing if the mapping has no such table. */
 export async function insertDeadLetter(
   client: Client,
   { schema = DEFAULT_SCHEMA, deadLetterTable }: MappingConfig,

@@ -14,10 +14,10 @@ import {
 } from './postgresql-config.ts';
 import { isAddress, serverAddress } from './server-address.ts';
 
-/** Under load batches grow by themselves: what comes while one is committed is the next one. */
+/** Under load batches grow: messages that arrive during a commit form the next batch. */
 export const POSTGRESQL_BATCH: BatchBounds = { maxMessages: 500, maxBytes: 4_194_304, maxDelayMs: 0 };
 
-/** As long as PostgreSQL takes names without cutting them off: NAMEDATALEN, less one. */
+/** Maximum length of a name in PostgreSQL: NAMEDATALEN - 1. Longer names are truncated. */
 const LONGEST_NAME = 63;
 
 const identifier = (description: string): JsonSchema => ({

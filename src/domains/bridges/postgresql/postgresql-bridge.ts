@@ -6,9 +6,10 @@ import type { PostgresqlBridgeConfig, PostgresqlConnectionConfig } from './postg
 import { PostgresqlSink } from './postgresql-sink.ts';
 
 /**
- * Messages become rows of PostgreSQL: each connection of the configuration has its own session with the broker, its own queue and one
- * connection to the server. Rows of a batch are one transaction, and its messages are acknowledged when it is committed. A commit
- * whose answer got lost is done again: without an `idColumn` its rows may then be there twice.
+ * Starts a bridge that writes messages to tables of PostgreSQL. Each connection of the configuration has its own
+ * session with the broker, its own queue and one connection to the server. The rows of a batch are one transaction, and
+ * its messages are acknowledged after the commit. A commit without a response is repeated: without an `idColumn` its
+ * rows may be inserted twice.
  */
 export function startPostgresqlBridge(options: BridgeOptions): Bridge<PostgresqlBridgeConfig> {
   return new SinkBridge<PostgresqlConnectionConfig>(options, {

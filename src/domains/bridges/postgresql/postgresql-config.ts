@@ -1,7 +1,7 @@
 import type { SinkConnectionConfig } from '../sink/sink.ts';
 import type { TlsMaterial } from '../sink/tls-material.ts';
 
-/** Configuration of the bridge `postgresql-bridge`, as its schema describes it. */
+/** The configuration of `postgresql-bridge` that its schema describes. */
 export interface PostgresqlBridgeConfig {
   readonly connections: readonly PostgresqlConnectionConfig[];
 }
@@ -11,7 +11,7 @@ export interface PostgresqlConnectionConfig extends SinkConnectionConfig, Server
   readonly mappings: readonly MappingConfig[];
 }
 
-/** Where the server is: `url`, or the parts; the credentials beside a URL count before those in it. */
+/** The address of the server: `url`, or its parts. Credentials outside of the URL take precedence. */
 export interface ServerConfig extends TlsMaterial {
   readonly url?: string;
   readonly host?: string;
@@ -39,7 +39,7 @@ export interface ColumnConfig {
   readonly type?: ColumnReading;
 }
 
-/** How a value is read that does not say it itself. */
+/** How a value is read whose type is ambiguous. */
 export type ColumnReading = 'epochSeconds' | 'epochMilliseconds' | 'base64';
 
 export const DEFAULT_SCHEMA = 'public';

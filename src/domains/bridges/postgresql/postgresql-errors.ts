@@ -1,16 +1,16 @@
 import { BadBatch, reasonOf, SinkFailure } from '../sink/sink.ts';
 
 /**
- * Classes of SQLSTATE that tell of a row: what it holds (22), what it breaks (23, 44), its size (54), and what a trigger says of it
- * (P0). Everything else concerns all rows.
+ * Classes of SQLSTATE caused by a row: its data (22), a constraint (23, 44), its size (54), or a trigger (P0). All
+ * other classes affect all rows.
  */
 const OF_ROWS = /^(22|23|44|54|P0)/;
 const REFUSED_LOGIN = /^28/;
-/** The server is overloaded, shut down, starting, in a conflict, or gone. */
+/** The server is overloaded, shut down, starting, in a conflict, or unreachable. */
 const PASSING = /^(08|25|40|53|55|57|58|XX)/;
 const STATEMENT_TIMEOUT = '57014';
 
-/** What an error of the client means for the batch. */
+/** The meaning of a client error for the batch. */
 export function failureOf(error: unknown): SinkFailure | BadBatch {
   if (error instanceof SinkFailure || error instanceof BadBatch) return error;
   const state = stateOf(error);
@@ -25,11 +25,11 @@ export function failureOf(error: unknown): SinkFailure | BadBatch {
   });
 }
 
-/** SQLSTATE; null: the server did not say anything. */
+/** The SQLSTATE; `null` if the error is not from the server. */
 function stateOf(error: unknown): string | null {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as object) ? code : null;
 }
 
-/** Without the value that the server quotes: whoever reads a status may not read messages. */
+/** Without the value that the server quotes: a user who may read a status may not be allowed to read messages. */
 export const openReason = (reason: string): string => reason.replace(/: ".*/s, '').slice(0, 300);

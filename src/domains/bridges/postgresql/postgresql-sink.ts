@@ -15,10 +15,10 @@ import { prepareInsert, type TableInsert } from './table-insert.ts';
 const CONNECT_TIMEOUT_MS = 10_000;
 const END_TIMEOUT_MS = 1_000;
 const KEEP_ALIVE_MS = 10_000;
-/** What the client waits longer than the server for a statement, before it takes the connection for lost. */
+/** How much longer than the server's statement timeout the client waits before it closes the connection. */
 const ANSWER_GRACE_MS = 5_000;
 
-/** Of one batch: the rows of each table, and the messages of which no row can be made. */
+/** The rows of one batch for each table, and the messages that cannot become rows. */
 interface BatchRows {
   readonly rows: ReadonlyMap<TableInsert, readonly (readonly SqlValue[])[]>;
   readonly bad: readonly BadRow[];
@@ -26,7 +26,7 @@ interface BatchRows {
 
 interface BadRow {
   readonly message: BridgeMessage;
-  /** Null: no mapping wants it, as its configuration has changed since it was queued. */
+  /** `null` if no mapping matches, because the configuration changed after the message was queued. */
   readonly mapping: MappingConfig | null;
   readonly reason: string;
 }
@@ -76,7 +76,7 @@ export class PostgresqlSink implements Sink {
     const [only] = inserts;
     const isOne = inserts.length === 1 && only !== undefined && bad.length === 0;
     try {
-      // A single statement is a transaction of its own, and one answer to wait for.
+      // A single statement is a transaction of its own, with one response to wait for.
       if (isOne) await only[0].insert(this.#connected, only[1]);
       else if (inserts.length > 0 || bad.length > 0) {
         await this.#inTransaction(async (client) => {
@@ -90,7 +90,7 @@ export class PostgresqlSink implements Sink {
     return deliveredBut(bad);
   }
 
-  /** Rows that its other mappings make of it are inserted all the same. */
+  /** Rows of its other mappings are inserted. */
   async setAside(message: BridgeMessage): Promise<Delivered> {
     const { rows, bad: unmade } = this.#rowsOf([message]);
     const bad = [...unmade];
@@ -112,7 +112,7 @@ export class PostgresqlSink implements Sink {
     const client = this.#client;
     this.#client = null;
     if (client === null) return;
-    // A server that does not answer is not waited for: of what the client itself offers, nothing ends such a connection.
+    // pg has no method that closes the connection to a server that does not respond.
     const { connection } = client as unknown as { connection: { stream: { destroy(): void } } };
     const timer = setTimeout(() => connection.stream.destroy(), END_TIMEOUT_MS);
     await client.end().catch(() => undefined);
@@ -159,7 +159,7 @@ export class PostgresqlSink implements Sink {
   }
 }
 
-/** Messages count, not rows. */
+/** Counts messages, not rows. */
 function deliveredBut(bad: readonly BadRow[]): Delivered {
   const reason = bad.at(-1)?.reason;
   return {
@@ -168,7 +168,10 @@ function deliveredBut(bad: readonly BadRow[]): Delivered {
   };
 }
 
-/** What the row is refused for, with nothing of it left; null: it is in. Constraints that are checked at the end are checked now. */
+/**
+ * The reason if the row is refused, after a rollback; `null` if it is inserted. Deferred constraints are checked
+ * immediately.
+ */
 async function tried(client: pg.Client, work: () => Promise<unknown>): Promise<BadBatch | null> {
   await client.query('SAVEPOINT bridge_row');
   try {
@@ -187,7 +190,7 @@ async function setRowAside(client: pg.Client, { message, mapping, reason }: BadR
   if (mapping !== null) await insertDeadLetter(client, mapping, message, reason);
 }
 
-/** What concerns a row concerns the connection here: no row is meant. */
+/** An error that would be caused by a row is caused by the connection here, because there is no row. */
 function passing(error: unknown): SinkFailure {
   const failure = failureOf(error);
   return failure instanceof SinkFailure
@@ -205,7 +208,7 @@ function clientConfig(config: PostgresqlConnectionConfig, lookup: LookupFunction
     port,
     database,
     user,
-    // A function, so that nothing else is looked for where there is none.
+    // A function, so that pg does not search for a password elsewhere.
     password: () => password ?? '',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: statementTimeoutMs,
@@ -218,7 +221,7 @@ function clientConfig(config: PostgresqlConnectionConfig, lookup: LookupFunction
   };
 }
 
-/** The client itself tells its socket nothing but a port and a host. */
+/** pg passes only a port and a host to its socket. */
 function socketThatLooksUp(lookup: LookupFunction): Socket {
   const socket = new Socket();
   const connect = socket.connect.bind(socket);

@@ -1,8 +1,8 @@
 import type { InputIssue } from '../../../platform/errors.ts';
 import type { ServerConfig } from './postgresql-config.ts';
 
-/** Where a server is, and who we are to it. */
-export interface ServerAddress {
+/** The address of a server, and the credentials for it. */
+interface ServerAddress {
   readonly host: string;
   readonly port: number;
   readonly database: string;
@@ -13,7 +13,10 @@ export interface ServerAddress {
 }
 
 const PORT = 5432;
-/** Of `sslmode`: with or without TLS, and whether certificates are verified. Modes that would go on without TLS are none. */
+/**
+ * Values of `sslmode`: whether to use TLS, and to verify certificates. Modes that fall back to no TLS are not
+ * supported.
+ */
 const TLS_MODES: Readonly<Record<string, { readonly tls: boolean; readonly verifyCa: boolean }>> = {
   disable: { tls: false, verifyCa: true },
   'no-verify': { tls: true, verifyCa: false },
@@ -23,13 +26,13 @@ const TLS_MODES: Readonly<Record<string, { readonly tls: boolean; readonly verif
 };
 
 /**
- * The address of a configuration, taken apart here: what other parameters of a URL could mean to the client (other hosts, files) is
- * refused. Paths of issues are JSON pointers within the connection.
+ * Parses the address of a configuration. Refuses other parameters of a URL, which could have a meaning for the client
+ * (other hosts, files). Paths of issues are JSON pointers within the connection.
  */
 export function serverAddress(config: ServerConfig): ServerAddress | readonly InputIssue[] {
   if (config.url === undefined) return ofParts(config);
   for (const name of ['host', 'port', 'database'] as const) {
-    if (config[name] !== undefined) return [{ path: `/${name}`, reason: 'must not be there beside "url"' }];
+    if (config[name] !== undefined) return [{ path: `/${name}`, reason: 'must not be given together with "url"' }];
   }
   const url = URL.canParse(config.url) ? new URL(config.url) : null;
   const refused = (reason: string) => [{ path: '/url', reason }];
@@ -66,7 +69,7 @@ export function serverAddress(config: ServerConfig): ServerAddress | readonly In
 function ofParts(config: ServerConfig): ServerAddress | readonly InputIssue[] {
   const { host, port = PORT, database = '', username = '', password, tls = false, verifyCa = true } = config;
   if (host === undefined) return [{ path: '/url', reason: 'is needed, or "host"' }];
-  // A folder would be one of Unix sockets, and what a URL would not take as a host is none.
+  // A path would be a folder of Unix sockets. A host that a URL does not accept is invalid.
   const text = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
   const url = URL.canParse(`postgresql://${text}/`) ? new URL(`postgresql://${text}/`) : null;
   if (url === null || url.hostname.toLowerCase() !== text.toLowerCase()) {
@@ -88,7 +91,7 @@ function complete(address: ServerAddress, path: string): ServerAddress | readonl
 export const isAddress = (address: ServerAddress | readonly InputIssue[]): address is ServerAddress =>
   !Array.isArray(address);
 
-/** IPv6 addresses have brackets in URLs only. */
+/** IPv6 addresses have brackets only in URLs. */
 export const dialledHost = ({ host }: ServerAddress): string => host.replace(/^\[(.*)\]$/, '$1');
 
 function decoded(text: string): string | null {

@@ -1,17 +1,17 @@
 import type { Client } from 'pg';
 import { SinkFailure } from '../sink/sink.ts';
 
-/** What kind of value a column takes, as far as that decides how it is written. */
+/** The kind of value of a column, as far as it determines how the value is written. */
 export type ColumnForm = 'bytes' | 'json' | 'time' | 'number' | 'list' | 'other';
 
 export interface TableColumn {
   readonly name: string;
-  /** As SQL names it, without a length: a cast to one would cut off what is too long. */
+  /** The SQL name without a length: a cast to a length would truncate. */
   readonly type: string;
   readonly form: ColumnForm;
-  /** Always made by the server. */
+  /** Whether the server always generates the value. */
   readonly isGenerated: boolean;
-  /** It alone makes rows unique. */
+  /** Whether a unique index has only this column. */
   readonly isUnique: boolean;
 }
 
@@ -24,7 +24,10 @@ interface Row {
   readonly is_unique: boolean;
 }
 
-/** Of a domain the base type decides. format_type with -1: `bpchar` and `bit varying`, where without it SQL would mean a length of one. */
+/**
+ * For a domain, the base type counts. format_type with -1 returns `bpchar` and `bit varying`; without it SQL would mean
+ * a length of one.
+ */
 const COLUMNS = `
   SELECT a.attname AS name, format_type(a.atttypid, -1) AS type, t.typcategory AS category,
     COALESCE(b.typname, t.typname) AS base, a.attgenerated <> '' OR a.attidentity = 'a' AS is_generated,
@@ -41,7 +44,7 @@ const COLUMNS = `
   WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'p', 'v', 'f')
   ORDER BY a.attnum`;
 
-/** By name; null: there is no such table. */
+/** By name; `null` if the table does not exist. */
 export async function readColumns(
   client: Client,
   schema: string,
@@ -63,7 +66,7 @@ export async function readColumns(
   );
 }
 
-/** Errors: SinkFailure: there is none, or it cannot be written. */
+/** Errors: SinkFailure if the column does not exist or cannot be written. */
 export function columnNamed(columns: ReadonlyMap<string, TableColumn>, name: string, table: string): TableColumn {
   const column = columns.get(name);
   if (column === undefined) throw new SinkFailure('FAILED', `The table ${table} has no column "${name}"`);

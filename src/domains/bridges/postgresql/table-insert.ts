@@ -5,7 +5,7 @@ import { compileColumn, type MessageParts, type ReadColumn, readMessageId, type 
 import { DEFAULT_SCHEMA, type MappingConfig } from './postgresql-config.ts';
 import { columnNamed, readColumns, type TableColumn } from './table-columns.ts';
 
-/** One mapping, ready for messages: its table is there and has what is needed. */
+/** One mapping, prepared for messages: its table exists and has the columns. */
 export interface TableInsert {
   readonly mapping: MappingConfig;
   matches(topic: string): boolean;
@@ -15,7 +15,7 @@ export interface TableInsert {
   insert(client: Client, rows: readonly (readonly SqlValue[])[]): Promise<unknown>;
 }
 
-/** Errors: SinkFailure: the table or a column is not there or cannot be written. */
+/** Errors: SinkFailure if the table or a column does not exist or cannot be written. */
 export async function prepareInsert(client: Client, mapping: MappingConfig, number: number): Promise<TableInsert> {
   const { schema = DEFAULT_SCHEMA, table, idColumn } = mapping;
   const columns = await readColumns(client, schema, table);
@@ -46,8 +46,8 @@ export async function prepareInsert(client: Client, mapping: MappingConfig, numb
 }
 
 /**
- * Each column is one parameter, a list; so the statement is the same for any number of rows, and is prepared once. Columns of lists get
- * texts, because `unnest` would take lists of lists apart.
+ * Each column is one parameter, a list, so the statement is the same for any number of rows, and is prepared once. List
+ * columns get texts, because `unnest` would flatten lists of lists.
  */
 function insertText(
   schema: string,

@@ -6,36 +6,38 @@ export interface QueueBounds {
   readonly maxBytes: number;
 }
 
-/** A message that was given out, until it is settled. */
+/** A message that was taken from the queue, until it is settled. */
 export interface QueueEntry {
   readonly message: BridgeMessage;
 }
 
 /**
- * What is to be delivered by one connection of a bridge in one direction, in order.
- *
- * While delivery keeps up, messages are in memory alone and are acknowledged when they are settled; as soon as it does not (nobody takes
- * them, or more than a small window waits), they go to disk and are acknowledged there, so that a broker's own short queue (1,000
- * messages in Mosquitto, which then drops) is not what decides. What is on disk survives the process.
- * Full: what comes is dropped, acknowledged and counted; what is there stays.
+ * The messages of one direction of a connection that wait for delivery, in order.
+ * While delivery keeps up, messages are in memory only, and acknowledged when they are settled. Otherwise (delivery
+ * stopped, or more messages than a small window wait) they are written to disk and acknowledged then, so that the limit
+ * of the broker's own queue does not apply (1,000 messages in Mosquitto, which then drops). Messages on disk survive
+ * the process. If the queue is full, new messages are dropped, acknowledged and counted.
  */
 export interface BridgeQueue {
-  /** `taken` is called once: delivered, safely on disk, or dropped. The broker is then told that the message was taken. */
+  /**
+   * `taken` is called once, when the message was delivered, written to disk or dropped. It is then acknowledged to the
+   * broker.
+   */
   push(message: BridgeMessage, taken: () => void): void;
-  /** At most `maxMessages` and `maxBytes`, the oldest that are not given out, with at least one if there is any. */
+  /** Takes the oldest messages, at most `maxMessages` and `maxBytes`, but at least one if there is any. */
   take(maxMessages: number, maxBytes: number): readonly QueueEntry[];
-  /** Delivered, or never to be. */
+  /** The message was delivered, or never will be. */
   settle(entry: QueueEntry): void;
-  /** What was given out and is not settled will be given out again, in its order: the connection was lost. */
+  /** The connection was lost: messages that were taken and not settled are returned again, in order. */
   restore(): void;
-  /** Whether anybody takes messages now: while not, what comes goes to disk. */
+  /** Whether messages are being delivered. While not, new messages are written to disk. */
   setDelivering(isDelivering: boolean): void;
-  /** There is something to take, after there was nothing. */
+  /** Notifies when the empty queue gets a message. */
   onReady(listener: () => void): Stop;
   readonly length: number;
   readonly bytes: number;
   readonly dropped: number;
   setBounds(bounds: QueueBounds): void;
-  /** `discard`: what is on disk is removed. */
+  /** `discard`: deletes the messages on disk. */
   close(options: { readonly discard: boolean }): Promise<void>;
 }

@@ -8,38 +8,41 @@ import { QueueFile, type QueueRow, removeQueueFile } from './queue-file.ts';
 import type { BrokerStorage } from './queue-storage.ts';
 
 export interface DiskQueueOptions {
-  /** Of its file. */
+  /** The path of its file. */
   readonly path: string;
   readonly bounds: QueueBounds;
-  /** A disk that fails, a damaged file that was set aside, or storage that is used up; each once. Null: it has passed. */
+  /** Called once for each problem: a disk error, a damaged file, or the storage limit; `null` when it has passed. */
   readonly onProblem: (reason: string | null) => void;
-  /** Shared by the queues of a thread, which then commit in turn. Default: its own. */
+  /** Shared by the queues of a thread, so that they commit together. Default: its own. */
   readonly groupCommit?: GroupCommit;
-  /** Shared by the queues of one broker's bridges. Default: as much as the queue's own bounds allow. */
+  /** Shared by the queues of one broker's bridges. Default: limited by the bounds of the queue. */
   readonly storage?: BrokerStorage | undefined;
 }
 
-/** Messages that wait for their delivery in memory alone; as soon as there are more, all go to disk. */
+/** Maximum number of messages in memory only; if there are more, all are written to disk. */
 const MEMORY_MESSAGES = 2_000;
 const MEMORY_BYTES = 16 * 1_048_576;
-/** Milliseconds after which one goes to disk anyway: a broker that sends few at once waits for its acknowledgement. */
+/**
+ * Milliseconds after which a message is written to disk: the broker may wait for its acknowledgement before it sends
+ * more.
+ */
 const MEMORY_MS = 500;
-/** Messages of the disk that are kept in memory, too, to be given out next. */
+/** Maximum number of messages that are read ahead from disk. */
 const AHEAD_MESSAGES = 1_000;
 const AHEAD_BYTES = 4 * 1_048_576;
-/** Of one transaction, so that a commit does not hold the event loop for long. */
+/** Maximum number of messages of one transaction, so that a commit does not block the event loop for long. */
 const BATCH_MESSAGES = 1_000;
 const BATCH_BYTES = 512 * 1024;
-/** Delivered messages that are left in the file at most, and for how long (ms): they are delivered again after a kill. */
+/** Maximum number and age (ms) of delivered messages in the file. They are delivered again after a kill. */
 const LEFT_MESSAGES = 1_000;
 const LEFT_MS = 200;
-/** Milliseconds after which a disk that failed is tried again. */
+/** Pause before a failed disk is retried, in milliseconds. */
 const RETRY_MS = 5_000;
-/** An empty file that is larger is removed. */
+/** An empty file beyond this size is deleted. */
 const EMPTY_BYTES = 4 * 1_048_576;
 const STORAGE_FULL =
   'The queues of bridges take as much disk space as BRIDGE_STORAGE_MAX_MB allows: messages are dropped';
-/** What a message takes beside its topic and payload. */
+/** Bytes that count for a message in addition to its topic and payload. */
 const MESSAGE_BYTES = 64;
 
 type Place = 'MEMORY' | 'WRITING' | 'DISK';
@@ -62,13 +65,12 @@ class Entry implements QueueEntry, QueueRow {
 }
 
 /**
- * In the order of their ids: `#window`, in memory, of which some are given out; `#unread` messages that are on disk alone; `#tail`, in
- * memory until they are on disk. Any of those in memory may be on disk, too.
- *
- * What it takes of the storage is the size of its file, or what is to be in it. Messages beyond the storage are dropped and counted as
- * those beyond its own bounds.
- *
- * A disk that fails leaves messages in memory, not told as taken, within the same bounds, and is tried again.
+ * In order of their ids: `#window`, in memory, of which some are taken; `#unread` messages on disk only; `#tail`, in
+ * memory until written. Messages in memory may also be on disk.
+ * The used storage is the size of the file, or of the messages to be written. Messages beyond the storage limit are
+ * dropped and counted like those beyond the bounds of the queue.
+ * After a disk error, messages remain in memory without acknowledgement, within the same bounds, and the write is
+ * retried.
  */
 export class DiskQueue implements BridgeQueue, Committer {
   readonly #options: DiskQueueOptions;
@@ -77,29 +79,29 @@ export class DiskQueue implements BridgeQueue, Committer {
   #bounds: QueueBounds;
   #file: QueueFile | null = null;
   #window: Entry[] = [];
-  /** Index of the first that is not settled, and of the next to be given out. */
+  /** The index of the first message that is not settled, and of the next one to take. */
   #first = 0;
   #next = 0;
   #unread = 0;
   #tail: Entry[] = [];
-  /** To be written, in any order. */
+  /** Messages to write, in any order. */
   #writing: Entry[] = [];
-  /** Id of the last that was put into the window, and of the last that came. */
+  /** The id of the last message read into the window, and of the last one received. */
   #readTo = 0;
   #lastId = 0;
   #length = 0;
   #bytes = 0;
-  /** Size of the file, which keeps its room until it is empty. */
+  /** The size of the file, which does not shrink until it is empty. */
   #fileBytes = 0;
-  /** Noted in the storage. */
+  /** The bytes counted in `storage`. */
   #stored = 0;
   #isStorageFull = false;
   #dropped = 0;
   #memoryMessages = 0;
   #memoryBytes = 0;
-  /** In memory alone, and not about to be written. */
+  /** The number of messages in memory only that are not being written. */
   #unwritten = 0;
-  /** Settled and still in the file. */
+  /** Settled messages that are still in the file. */
   #gone = nothingGone();
   #isDelivering = true;
   #isClosed = false;
@@ -108,7 +110,7 @@ export class DiskQueue implements BridgeQueue, Committer {
   #goneTimer: NodeJS.Timeout | null = null;
   #retryTimer: NodeJS.Timeout | null = null;
 
-  /** Errors: those of the file that an earlier process left. */
+  /** Errors: those of an existing file. */
   constructor(options: DiskQueueOptions) {
     this.#options = options;
     this.#bounds = options.bounds;
@@ -174,7 +176,7 @@ export class DiskQueue implements BridgeQueue, Committer {
       if (isTooMuch) this.#spill();
       this.#commitSoon();
     }
-    if (wasEmpty) this.#tellReady();
+    if (wasEmpty) this.#notifyReady();
   }
 
   take(maxMessages: number, maxBytes: number): readonly QueueEntry[] {
@@ -202,7 +204,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     this.#length -= 1;
     this.#bytes -= entry.bytes;
     this.#noteStorage();
-    // It may wait long behind another one.
+    // The entry may remain behind others: its message is no longer needed.
     entry.message = SETTLED;
     if (entry.place === 'MEMORY') this.#unwritten -= 1;
     if (entry.place !== 'DISK') this.#takenOf(entry);
@@ -220,7 +222,7 @@ export class DiskQueue implements BridgeQueue, Committer {
 
   restore(): void {
     this.#next = this.#first;
-    if (this.#hasWaiting) this.#tellReady();
+    if (this.#hasWaiting) this.#notifyReady();
   }
 
   setDelivering(isDelivering: boolean): void {
@@ -237,7 +239,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     this.#bounds = bounds;
   }
 
-  /** What is in memory is on disk when it resolves, and told as taken, unless the disk failed. */
+  /** Writes and acknowledges all messages in memory, unless the disk failed. */
   async close({ discard }: { readonly discard: boolean }): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -262,7 +264,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     this.#file = null;
   }
 
-  /** One transaction of its turn. */
+  /** One transaction for the group commit. */
   commit(): boolean {
     if (this.#isClosed || !this.#write()) return false;
     return this.#writing.length > 0;
@@ -296,7 +298,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     this.#readTo = entry.id;
   }
 
-  /** What is in memory alone goes to disk. */
+  /** Starts to write messages that are in memory only. */
   #spill(): void {
     for (let index = this.#first; this.#unwritten > 0 && index < this.#window.length; index += 1) {
       const entry = this.#window[index];
@@ -322,7 +324,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     if (!this.#isClosed && this.#retryTimer === null) this.#groupCommit.add(this);
   }
 
-  /** One transaction. False: the disk failed. */
+  /** One transaction; false if the disk failed. */
   #write(): boolean {
     const batch: Entry[] = [];
     let seen = 0;
@@ -342,7 +344,7 @@ export class DiskQueue implements BridgeQueue, Committer {
         this.#file ??= this.#openFile();
         this.#file.change(batch, gone);
       } catch (error) {
-        // A disk that is full has no room to note what is gone; where all is, the file goes.
+        // A full disk has no room for a delete; if no message remains, the file is deleted instead.
         if (this.#length > 0 || !this.#removeFile()) return this.#recovered(error);
       }
     }
@@ -359,7 +361,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     return true;
   }
 
-  /** Those of the tail that are written now need no memory. */
+  /** Drops written messages of the tail from memory. */
   #forgetWritten(): void {
     let written = 0;
     while (this.#tail[written]?.place === 'DISK') written += 1;
@@ -368,7 +370,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     this.#unread += written;
   }
 
-  /** False: there is nothing more, or the disk does not give it. */
+  /** False if there are no further messages, or the disk failed. */
   #readAhead(): boolean {
     if (this.#unread === 0) {
       const entries = this.#tail.splice(0, AHEAD_MESSAGES);
@@ -387,7 +389,10 @@ export class DiskQueue implements BridgeQueue, Committer {
     }
   }
 
-  /** A damaged file is set aside with what is on disk alone; all that is in memory goes into another one. False: the disk failed. */
+  /**
+   * Renames a damaged file, with the messages that are on disk only, and writes those in memory to another one. False
+   * if the disk failed.
+   */
   #recovered(error: unknown): boolean {
     if (!isDamage(error) || this.#file === null) {
       this.#failed(error);
@@ -432,7 +437,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     }
   }
 
-  /** Those that wait for one before them, to be removed with it. */
+  /** Settled messages behind others, which are deleted with them. */
   #goneBehindOthers(): void {
     for (let index = this.#first; index < this.#window.length; index += 1) {
       const entry = this.#window[index];
@@ -457,7 +462,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     if (this.#file.size() > EMPTY_BYTES) this.#removeFile();
   }
 
-  /** False: the disk does not let it go. */
+  /** False if the file cannot be deleted. */
   #removeFile(): boolean {
     const file = this.#file;
     this.#file = null;
@@ -485,11 +490,11 @@ export class DiskQueue implements BridgeQueue, Committer {
     this.#retryTimer ??= setTimeout(() => {
       this.#retryTimer = null;
       this.#commitSoon();
-      if (this.#hasWaiting) this.#tellReady();
+      if (this.#hasWaiting) this.#notifyReady();
     }, RETRY_MS);
   }
 
-  #tellReady(): void {
+  #notifyReady(): void {
     for (const listener of this.#listeners) listener();
   }
 }

@@ -6,18 +6,21 @@ import { DiskQueue, type DiskQueueOptions } from './disk-queue.ts';
 import { QUEUE_ENDING, removeQueueFile } from './queue-file.ts';
 
 export interface BridgeQueueOptions extends Omit<DiskQueueOptions, 'path'> {
-  /** Made with the first message that goes to disk. */
+  /** Created with the first message on disk. */
   readonly folder: string;
-  /** Names the queue among those of the folder, and its file; any text. One owner at a time. */
+  /** The name of the queue in the folder, any text; determines the file. One owner at a time. */
   readonly name: string;
 }
 
-/** Opens the queue, with what an earlier process left in it. Errors: those of SQLite and the file system, for a file that cannot be read. */
+/**
+ * Opens the queue with the messages of an earlier process. Errors: those of SQLite and the file system, for an
+ * unreadable file.
+ */
 export function openBridgeQueue({ folder, name, ...options }: BridgeQueueOptions): BridgeQueue {
   return new DiskQueue({ ...options, path: pathOf(folder, name) });
 }
 
-/** Removes the queues of the folder that are none of these: nobody may have them open. */
+/** Deletes all other queues of the folder, which must not be open. */
 export function removeOtherQueues(folder: string, names: readonly string[]): void {
   const kept = new Set(names.map((name) => pathOf(folder, name)));
   for (const file of filesOf(folder)) {

@@ -5,25 +5,25 @@ import { isDamage } from '../../../platform/storage/sqlite-damage.ts';
 import { readPublishProperties, writePublishProperties } from '../../../protocol/mqtt/publish-properties.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 
-/** A message with its place in the queue, and what it counts for in its bounds. */
+/** A message with its id in the queue, and its size in the bounds. */
 export interface QueueRow {
   readonly id: number;
   readonly bytes: number;
   readonly message: BridgeMessage;
 }
 
-export interface QueueTally {
+interface QueueTally {
   readonly messages: number;
   readonly bytes: number;
 }
 
-/** What is removed: `messages` of `bytes` together, all of those before `firstId` and each of `ids`. */
-export interface Gone extends QueueTally {
+/** Messages to delete: `messages` with `bytes` in total, which are all before `firstId` and each of `ids`. */
+interface Gone extends QueueTally {
   readonly firstId: number;
   readonly ids: readonly number[];
 }
 
-/** `tally` is kept in each transaction, so that a file never has to be read through to know what it holds. */
+/** Each transaction updates `tally`, so that the content is known without reading the whole file. */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS message (
     id INTEGER PRIMARY KEY, bytes INTEGER NOT NULL, flags INTEGER NOT NULL, received_at INTEGER NOT NULL,
@@ -35,11 +35,11 @@ const SCHEMA = `
 
 const QOS = 0x03;
 const RETAIN = 0x04;
-/** Fits several messages of 1 kB. */
+/** Several messages of 1 kB fit. */
 const PAGE_BYTES = 8_192;
-/** Pages after which the WAL goes into the file. */
+/** The number of pages in the WAL that triggers a checkpoint. */
 const CHECKPOINT_PAGES = 256;
-/** What a WAL keeps of its length when it had to take a large message. */
+/** The WAL is truncated to this size after a large message. */
 const WAL_BYTES = 4 * 1_048_576;
 const CACHE_KIB = 512;
 const BEYOND_ALL = 2 ** 52;
@@ -55,8 +55,8 @@ interface Stored {
 }
 
 /**
- * What waits of one queue, in one SQLite file: WAL with synchronous FULL, so that what is committed survives a killed process and a power
- * cut. It belongs to this connection alone. Errors: those of SQLite and the file system.
+ * The messages of one queue in one SQLite file: WAL with synchronous FULL, so that committed messages survive a kill
+ * and a power failure. Only this connection uses the file. Errors: those of SQLite and the file system.
  */
 export class QueueFile {
   readonly path: string;
@@ -90,7 +90,7 @@ export class QueueFile {
     }
   }
 
-  /** Made when missing, with its folder. One that is damaged is set aside, and told. */
+  /** Creates the file and its folder if needed. A damaged file is renamed and reported. */
   static open(path: string, onProblem: (reason: string) => void): QueueFile {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     try {
@@ -107,12 +107,12 @@ export class QueueFile {
     return this.#db.prepare('SELECT messages, bytes FROM tally').get() as QueueTally;
   }
 
-  /** Of the file, without its log of at most some MiB. */
+  /** Without the WAL of some MiB at most. */
   size(): number {
     return statSync(this.path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** 0: there is none. Of a file that is damaged there, one that no message has reached. */
+  /** 0 if there is no message. In a damaged file, an id that no message has reached. */
   lastId(): number {
     try {
       return Number(this.#db.prepare('SELECT max(id) FROM message').pluck().get() ?? 0);
@@ -122,7 +122,7 @@ export class QueueFile {
     }
   }
 
-  /** All of it or nothing. */
+  /** Adds and deletes in one transaction. */
   change(added: readonly QueueRow[], gone: Gone): void {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
@@ -141,7 +141,10 @@ export class QueueFile {
     }
   }
 
-  /** In order, at most `limit` and, with at least one, `maxBytes`; of a damaged file what is before the damage, if there is any. */
+  /**
+   * In order, at most `limit` and `maxBytes`, but at least one; of a damaged file the messages before the damage, if
+   * any.
+   */
   page(afterId: number, limit: number, maxBytes: number): QueueRow[] {
     const rows: QueueRow[] = [];
     let bytes = 0;
@@ -166,7 +169,7 @@ export class QueueFile {
     removeQueueFile(this.path);
   }
 
-  /** A damaged one: nothing of it is read any more. */
+  /** Renames the damaged file; it is not read again. */
   setAside(): void {
     this.close();
     setFileAside(this.path);
@@ -176,13 +179,13 @@ export class QueueFile {
 export const QUEUE_ENDING = '.sqlite';
 const DAMAGED = '.damaged';
 
-/** For people who can read what is left; the next damaged one takes its place. */
+/** For manual recovery. The next damaged file replaces it. */
 function setFileAside(path: string): void {
   rmSync(`${path}-wal`, { force: true });
   renameSync(path, `${path}${DAMAGED}`);
 }
 
-/** With what belongs to it; one that is not there is removed already. */
+/** Deletes the file with its WAL. A missing file counts as deleted. */
 export function removeQueueFile(path: string): void {
   for (const part of [`${path}-wal`, `${path}-shm`, `${path}${DAMAGED}`, path]) rmSync(part, { force: true });
 }

@@ -1,11 +1,11 @@
-/** One broker may take a quarter of what all may. */
+/** The share of one broker. */
 const BROKER_SHARE = 1 / 4;
 
-/** What the queues of one broker's bridges take of the disk. */
+/** The disk space used by the queues of one broker's bridges. */
 export interface BrokerStorage {
-  /** Whether so many bytes more are within the bounds of the broker and of all. */
+  /** Whether these additional bytes are within the limits of the broker and of all brokers. */
   hasRoom(bytes: number): boolean;
-  /** Notes a change, which may also exceed the bounds. */
+  /** Counts a change, which may exceed the limits. */
   add(bytes: number): void;
 }
 

@@ -8,14 +8,14 @@ import { removeOtherQueues } from '../queue/open-bridge-queue.ts';
 import type { SinkConnectionConfig } from './sink.ts';
 import { SinkConnection, type SinkKind } from './sink-connection.ts';
 
-/** Milliseconds between two tellings of counts. */
+/** Minimum interval between events that report only counters, in milliseconds. */
 const COUNTS_MS = 500;
 
-export interface SinkBridgeConfig<Config extends SinkConnectionConfig> {
+interface SinkBridgeConfig<Config extends SinkConnectionConfig> {
   readonly connections: readonly Config[];
 }
 
-/** A bridge from the broker to sinks: one SinkConnection for each connection of its configuration, known by its name. */
+/** A bridge from the broker to sinks, with one SinkConnection for each connection of its configuration, by name. */
 export class SinkBridge<Config extends SinkConnectionConfig> implements Bridge<SinkBridgeConfig<Config>> {
   readonly #options: BridgeOptions;
   readonly #kind: SinkKind<Config>;
@@ -23,8 +23,8 @@ export class SinkBridge<Config extends SinkConnectionConfig> implements Bridge<S
   #connections: ReadonlyMap<string, SinkConnection<Config>> = new Map();
   #isFirst = true;
   #countsTimer: NodeJS.Timeout | null = null;
-  /** Configurations are taken one after the other; never rejects. */
-  #tail: Promise<unknown> = Promise.resolve();
+  /** Configurations are applied one after the other; never rejects. */
+  #last: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
   constructor(options: BridgeOptions, kind: SinkKind<Config>) {
@@ -108,8 +108,8 @@ export class SinkBridge<Config extends SinkConnectionConfig> implements Bridge<S
   }
 
   #inOrder<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#tail.then(work);
-    this.#tail = done.catch(() => undefined);
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
     return done;
   }
 }

@@ -10,28 +10,28 @@ import { SinkDelivery } from './sink-delivery.ts';
 import { SinkSubscriptions } from './sink-subscriptions.ts';
 import { subscribedTopics } from './sink-topics.ts';
 
-/** What differs from sink to sink. */
+/** The differences between sinks. */
 export interface SinkKind<Config extends SinkConnectionConfig> {
   readonly batch: BatchBounds;
   topicsOf(config: Config): readonly SinkTopic[];
-  /** Messages get ids that they keep until they are delivered. */
+  /** Whether messages get ids that they keep until they are delivered. */
   wantsIds(config: Config): boolean;
   createSink(config: Config): Sink;
 }
 
-export interface SinkConnectionOptions<Config extends SinkConnectionConfig> {
+interface SinkConnectionOptions<Config extends SinkConnectionConfig> {
   readonly name: string;
   readonly kind: SinkKind<Config>;
   readonly session: BridgeSessionOptions;
-  /** Of the queues of all connections of the bridge. */
+  /** Contains the queues of all connections of the bridge. */
   readonly folder: string;
   readonly storage: BrokerStorage | undefined;
-  /** A state has changed (true), or counts alone. */
+  /** Called when the state changes (true), or only counters (false). */
   readonly onChange: (isState: boolean) => void;
   readonly onFault: (error: unknown) => void;
 }
 
-export const QUEUE_BOUNDS = { maxMessages: 100_000, maxBytes: 268_435_456 } as const;
+const QUEUE_BOUNDS = { maxMessages: 100_000, maxBytes: 268_435_456 } as const;
 
 interface State {
   readonly state: BridgeConnectionState;
@@ -39,9 +39,9 @@ interface State {
 }
 
 /**
- * One connection of a bridge from the broker to a sink: the session that reads, the queue, and the delivery. Another configuration
- * keeps the first two, so that nothing gets lost by it. One that is switched off ends its session, so that the broker keeps nothing
- * for it, and keeps what is in its queue.
+ * One connection of a bridge from the broker to a sink: the reading session, the queue, and the delivery. A new
+ * configuration keeps the session and the queue, so that no message is lost. An inactive connection deletes its
+ * session, so that the broker queues nothing, and keeps its queue.
  */
 export class SinkConnection<Config extends SinkConnectionConfig> {
   readonly #options: SinkConnectionOptions<Config>;
@@ -53,14 +53,14 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
   #wantsIds = false;
   #sinkState: State = { state: 'CONNECTING', error: null };
   #lastRejection: BridgeRejection | null = null;
-  #told: State = { state: 'INACTIVE', error: null };
+  #reported: State = { state: 'INACTIVE', error: null };
   #since = Date.now();
   #received = 0;
   #delivered = 0;
   #rejected = 0;
   #queueProblem: string | null = null;
 
-  /** Nothing is connected before `configure`. Errors: those of a queue that cannot be read. */
+  /** Nothing is connected before `configure`. Errors: those of an unreadable queue. */
   constructor(options: SinkConnectionOptions<Config>, config: Config) {
     this.#options = options;
     this.#config = config;
@@ -81,7 +81,7 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
   }
 
   get status(): BridgeConnectionStatus {
-    const { state, error } = this.#told;
+    const { state, error } = this.#reported;
     return {
       connectionName: this.#options.name,
       isConnected: state === 'CONNECTED',
@@ -133,11 +133,11 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
     this.#changed();
   }
 
-  /** `discard`: neither the broker nor the disk keeps anything for it. */
+  /** `discard`: deletes the session at the broker and the queue on disk. */
   async close({ discard }: { readonly discard: boolean }): Promise<void> {
     await this.#delivery?.close();
     this.#delivery = null;
-    // What is in memory is on disk, and acknowledged, before the connection ends.
+    // Messages in memory are written and acknowledged before the connection closes.
     await this.#queue.close({ discard });
     await this.#endSession(discard);
   }
@@ -178,14 +178,14 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
 
   #changed(): void {
     const state = this.#state();
-    const isNews = state.state !== this.#told.state;
-    if (isNews) this.#since = Date.now();
-    const isState = isNews || state.error !== this.#told.error;
-    this.#told = state;
+    const isStateChange = state.state !== this.#reported.state;
+    if (isStateChange) this.#since = Date.now();
+    const isState = isStateChange || state.error !== this.#reported.error;
+    this.#reported = state;
     this.#options.onChange(isState);
   }
 
-  /** The broker's side comes first: without it nothing more comes for the other one. */
+  /** The broker's side comes first, because without it the other side gets no messages. */
   #state(): State {
     if (this.#config.active === false) return { state: 'INACTIVE', error: null };
     const link = this.#session?.status;
@@ -205,6 +205,6 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
   }
 }
 
-/** Both reasons, or the one there is. */
+/** Both reasons, or the only one. */
 const joined = (error: string | null, other: string | null): string | null =>
   error === null || other === null ? (error ?? other) : `${error}; ${other}`;

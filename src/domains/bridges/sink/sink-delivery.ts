@@ -4,43 +4,42 @@ import type { BridgeConnectionState } from '../model/bridge-status.ts';
 import type { BridgeQueue, QueueEntry } from '../queue/bridge-queue.ts';
 import { BadBatch, type BatchBounds, type Sink, SinkFailure } from './sink.ts';
 
-/** Milliseconds that a batch under way has to come to its end when all is closed. */
+/** Maximum milliseconds for a batch in progress when the delivery is closed. */
 const CLOSE_MS = 1_500;
-/** Of one attempt to the next, of a side that asks to be left alone: milliseconds. */
+/** Maximum pause that an endpoint can request before the next attempt, in milliseconds. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
-export interface SinkDeliveryOptions {
+interface SinkDeliveryOptions {
   readonly sink: Sink;
   readonly queue: BridgeQueue;
   readonly batch: BatchBounds;
-  /** Each change, and each failure. */
+  /** Called for each change, and for each failure. */
   readonly onState: (state: BridgeConnectionState, error: string | null) => void;
   readonly onDelivered: (delivered: number, rejected: number, reason: string | null) => void;
-  /** A bug: neither a failure of the sink nor of a batch. It goes on as with a failure. */
+  /** Called for bugs, which are handled like failures of the sink. */
   readonly onFault: (error: unknown) => void;
 }
 
 /**
- * Brings what is queued to a sink, in order, one batch after the other.
- *
- * A batch that is bad because of some message is tried again with half of its messages, down to the one that is to blame, which is
- * set aside; then batches grow again. After a failure everything goes back into the queue, which keeps it on disk, and comes in the
- * same batch again, so that what is made of a batch is the same.
+ * Delivers the messages of the queue to a sink, in order, one batch after the other.
+ * A batch that is refused because of a message is retried with half of its messages, down to the message that causes
+ * the refusal, which is set aside; then batches grow again. After a failure all messages return to the queue, which
+ * stores them on disk. They are sent again in the same batch, so that an idempotency key of the batch stays valid.
  */
 export class SinkDelivery {
   readonly #options: SinkDeliveryOptions;
   readonly #stopReady: Stop;
   readonly #running: Promise<void>;
-  /** Messages that the next batch has at most. */
+  /** The maximum number of messages in the next batch. */
   #size: number;
   #isOpen = false;
   #isClosed = false;
   #attempts = 0;
   #downSince = 0;
   #lost: SinkFailure | null = null;
-  /** Ends what is waited for. */
+  /** Ends the current wait. */
   #wake: () => void = () => undefined;
-  /** Messages that are waited for. */
+  /** The number of messages to wait for. */
   #wanted = 0;
 
   constructor(options: SinkDeliveryOptions) {
@@ -55,12 +54,14 @@ export class SinkDelivery {
     this.#running = this.#run();
   }
 
-  /** Something was pushed into the queue. */
+  /** A message was added to the queue. */
   arrived(): void {
     if (this.#wanted > 0 && this.#options.queue.length >= this.#wanted) this.#wake();
   }
 
-  /** A batch that is under way may come to its end, or would be there twice; what is not settled is left to the queue. */
+  /**
+   * Waits for a batch in progress, which would otherwise be delivered twice. Unsettled messages remain in the queue.
+   */
   async close(): Promise<void> {
     const { sink } = this.#options;
     this.#isClosed = true;
@@ -93,14 +94,14 @@ export class SinkDelivery {
     queue.restore();
   }
 
-  /** Ends by a failure, or when it is closed. */
+  /** Returns after a failure, or when it is closed. */
   async #deliverAll(): Promise<void> {
     const { sink, queue, onState } = this.#options;
     this.#lost = null;
     await sink.open();
     if (this.#isClosed) return;
     this.#isOpen = true;
-    // What proves itself by deliveries alone is as it was until the next one.
+    // A sink that only deliveries can prove keeps its last state until the next one.
     let isProven = this.#attempts === 0;
     if (isProven) onState('CONNECTED', null);
     queue.setDelivering(true);
@@ -126,10 +127,10 @@ export class SinkDelivery {
   async #nextBatch(): Promise<readonly QueueEntry[]> {
     const { queue, batch } = this.#options;
     const { maxMessages, maxDelayMs, maxBytes } = batch;
-    // One that was tried before is complete, however small it is.
+    // A batch that is retried is complete, however small it is.
     const waits = maxDelayMs > 0 && this.#size === maxMessages && queue.length > 0 && queue.length < maxMessages;
     if (waits && queue.bytes < maxBytes) {
-      // Brokers send no more than a few that are not acknowledged: on disk they are.
+      // Brokers limit unacknowledged messages; messages on disk are acknowledged.
       queue.setDelivering(false);
       await this.#until(maxMessages, maxDelayMs);
       queue.setDelivering(true);
@@ -148,7 +149,7 @@ export class SinkDelivery {
       onDelivered(entries.length - rejected, rejected, reason);
     } catch (error) {
       if (!(error instanceof BadBatch)) {
-        // The same messages again, and no others.
+        // The next attempt has exactly the same messages.
         this.#size = entries.length;
         if (error instanceof SinkFailure && error.isTooMuch) this.#size = half(entries.length);
         throw error;
@@ -185,7 +186,10 @@ export class SinkDelivery {
     return this.#options.queue.length > 0 ? this.#until(0, READ_AGAIN_MS) : this.#until(1, null);
   }
 
-  /** Until so many messages are queued (0: none are waited for), the time is over, the connection is lost, or it is closed. */
+  /**
+   * Waits until this number of messages is queued (0: does not wait for messages), the time is over, the connection is
+   * lost, or it is closed.
+   */
   #until(messages: number, ms: number | null): Promise<void> {
     if (this.#isClosed || (this.#isOpen && this.#lost)) return Promise.resolve();
     return new Promise((resolve) => {
@@ -201,7 +205,7 @@ export class SinkDelivery {
   }
 }
 
-/** Where the queue has messages and gives none out: its disk failed. */
+/** The queue has messages and returns none: its disk failed. */
 const READ_AGAIN_MS = 1_000;
 
 const half = (count: number): number => Math.max(1, Math.floor(count / 2));

@@ -13,7 +13,7 @@ export const nameSchema: JsonSchema = {
 export const activeSchema: JsonSchema = {
   type: 'boolean',
   default: true,
-  description: 'Switched off, it takes no messages; what is in its queue stays there.',
+  description: 'Whether it receives messages. Queued messages remain if it is switched off.',
 };
 
 export const filtersSchema: JsonSchema = {
@@ -21,7 +21,7 @@ export const filtersSchema: JsonSchema = {
   minItems: 1,
   maxItems: 1_000,
   items: { type: 'string', minLength: 1, description: 'A topic filter; + and # as in MQTT.' },
-  description: 'Filters of the topics whose messages are taken.',
+  description: 'Filters of the topics whose messages are delivered.',
 };
 
 export const qosSchema: JsonSchema = {
@@ -33,21 +33,22 @@ export const qosSchema: JsonSchema = {
 export const queueSchema: JsonSchema = {
   type: 'object',
   additionalProperties: false,
-  description: 'What waits while nothing can be delivered, on disk. What comes when it is full is dropped and counted.',
+  description:
+    'Limits of the queue on disk, for messages that cannot be delivered yet. If it is full, new messages are dropped and counted.',
   properties: {
     maxMessages: {
       type: 'integer',
       minimum: 1,
       maximum: 100_000_000,
       default: 100_000,
-      description: 'Messages that wait at most.',
+      description: 'Maximum number of messages.',
     },
     maxBytes: {
       type: 'integer',
       minimum: 1_024,
       maximum: 1_099_511_627_776,
       default: 268_435_456,
-      description: 'Bytes of topics and payloads that wait at most. BRIDGE_STORAGE_MAX_MB bounds all queues together.',
+      description: 'Maximum bytes of topics and payloads. BRIDGE_STORAGE_MAX_MB bounds all queues together.',
     },
   },
 };
@@ -55,28 +56,28 @@ export const queueSchema: JsonSchema = {
 export const batchSchema = (bounds: BatchBounds, maxMessages: number): JsonSchema => ({
   type: 'object',
   additionalProperties: false,
-  description: 'How many messages are delivered at once.',
+  description: 'Limits of one batch.',
   properties: {
     maxMessages: {
       type: 'integer',
       minimum: 1,
       maximum: maxMessages,
       default: bounds.maxMessages,
-      description: 'Messages of one batch at most.',
+      description: 'Maximum number of messages.',
     },
     maxBytes: {
       type: 'integer',
       minimum: 1_024,
       maximum: 67_108_864,
       default: bounds.maxBytes,
-      description: 'Bytes of topics and payloads of one batch at most; a single larger message is a batch of its own.',
+      description: 'Maximum bytes of topics and payloads; a single larger message is a batch of its own.',
     },
     maxDelayMs: {
       type: 'integer',
       minimum: 0,
       maximum: 60_000,
       default: bounds.maxDelayMs,
-      description: 'How long an incomplete batch waits for more messages, in milliseconds. 0: not at all.',
+      description: 'How long an incomplete batch waits for more messages, in milliseconds. 0: it does not wait.',
     },
   },
 });

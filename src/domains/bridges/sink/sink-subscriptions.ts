@@ -4,14 +4,14 @@ import { filterMatches } from '../../../protocol/mqtt/filter-match.ts';
 import type { ArrivedMessage, BridgeSession } from '../link/bridge-session.ts';
 import type { SinkTopic } from './sink.ts';
 
-/** Milliseconds until the broker is asked again that gave no answer though it is connected, and until one that refused. */
+/** Pauses before a subscription without a response, and one that was refused, is retried, in milliseconds. */
 const RETRY_MS = 5_000;
 const REFUSED_RETRY_MS = 30_000;
 
-export interface SinkSubscriptionsOptions {
+interface SinkSubscriptionsOptions {
   readonly session: BridgeSession;
   readonly onMessage: (message: ArrivedMessage) => void;
-  /** `problem` or `isSettled` may have changed. */
+  /** Called when `problem` or `isSettled` may have changed. */
   readonly onChange: () => void;
 }
 
@@ -22,8 +22,8 @@ interface Entry extends SinkTopic {
 }
 
 /**
- * The filters that one connection of a bridge is subscribed to. A message that several of them match is told once where the broker
- * says which filter it sends it for, or sends it once (with MQTT 3.1.1 it may come for each).
+ * The filters that one connection of a bridge subscribes to. A message that matches several filters is delivered once,
+ * if the broker sends it once or with subscription identifiers (with MQTT 3.1.1 it may arrive for each filter).
  */
 export class SinkSubscriptions {
   readonly #options: SinkSubscriptionsOptions;
@@ -35,17 +35,17 @@ export class SinkSubscriptions {
     this.#options = options;
   }
 
-  /** Why the broker sends nothing for some filter; null: it does for all, or is not asked yet. */
+  /** Why the broker refuses a filter; `null` if it refuses none, or has not responded yet. */
   get problem(): string | null {
     return this.#entries.find(({ refusal }) => refusal !== null)?.refusal ?? null;
   }
 
-  /** The broker has answered for each filter. */
+  /** Whether the broker has responded for each filter. */
   get isSettled(): boolean {
     return this.#entries.every(({ stop, refusal }) => stop !== null || refusal !== null);
   }
 
-  /** What is subscribed to already stays without a gap. */
+  /** Existing subscriptions continue without a gap. */
   want(topics: readonly SinkTopic[]): void {
     const before = this.#entries;
     this.#entries = topics.map(
@@ -62,7 +62,7 @@ export class SinkSubscriptions {
     for (const entry of before) if (!this.#entries.includes(entry)) entry.stop?.();
   }
 
-  /** The connection was made: all are asked for in one go, before the broker's messages are read. */
+  /** The connection was made: subscribes all filters immediately, before messages of the broker are read. */
   ask(): void {
     if (this.#isClosed || this.#options.session.status.state !== 'CONNECTED') return;
     clearTimeout(this.#retry);

@@ -1,7 +1,7 @@
 import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
 import type { SinkTopic } from './sink.ts';
 
-/** What is to be subscribed to for these: each message once, as far as one filter covers another; with the higher QoS of the two. */
+/** The filters to subscribe: a filter that another one covers is left out, and the higher QoS of both is used. */
 export function subscribedTopics(topics: readonly SinkTopic[]): SinkTopic[] {
   const byFilter = new Map<string, SinkTopic>();
   for (const topic of topics) {

@@ -2,70 +2,73 @@ import type { TrustedConnection } from '../model/bridge-kind.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import type { BridgeConnectionState } from '../model/bridge-status.ts';
 
-/** What every connection to a sink has in its configuration. */
+/** The settings that every connection to a sink has. */
 export interface SinkConnectionConfig extends TrustedConnection {
   /** Unique among the connections of the bridge. */
   readonly name: string;
-  /** Default true. */
+  /** Default: true. */
   readonly active?: boolean;
   readonly batch?: BatchConfig;
   readonly queue?: QueueConfig;
 }
 
-export interface BatchConfig {
+interface BatchConfig {
   readonly maxMessages?: number;
   readonly maxBytes?: number;
-  /** How long an incomplete batch waits for more. */
+  /** How long an incomplete batch waits for more messages. */
   readonly maxDelayMs?: number;
 }
 
-export interface QueueConfig {
+interface QueueConfig {
   readonly maxMessages?: number;
   readonly maxBytes?: number;
 }
 
 export type BatchBounds = Required<BatchConfig>;
 
-/** Which topics of the broker go into a sink; the QoS is the most that is asked for. */
+/** The topics of the broker that are sent to a sink; the QoS is the maximum to subscribe with. */
 export interface SinkTopic {
   readonly filter: string;
   readonly qos: 0 | 1 | 2;
 }
 
-/** What became of a batch that a sink took. */
+/** The result of a batch that a sink accepted. */
 export interface Delivered {
-  /** Of these so many did not get there and never will. */
+  /** The number of messages that were not delivered and never will be. */
   readonly rejected: number;
-  /** Why the last of them did not. */
+  /** The reason for the last one of them. */
   readonly reason: string | null;
 }
 
-/** Where one connection of a bridge leads to. One call at a time. */
+/** The target of one connection of a bridge. One call at a time. */
 export interface Sink {
-  /** Connects where there is a connection, and looks whether all is there that is needed. Errors: SinkFailure. */
+  /** Connects if there is a connection, and checks the prerequisites. Errors: SinkFailure. */
   open(): Promise<void>;
   /**
-   * Resolves when none of these is to be delivered again. Errors: SinkFailure: nothing of it is there, as far as can be known, and all
-   * come again, in the same batch. BadBatch: nothing of it is there because of some of its messages; fewer come again.
+   * Resolves when no message of the batch is to be delivered again. Errors: SinkFailure: as far as known, no message
+   * was delivered, and all are sent again in the same batch. BadBatch: no message was delivered because of some of
+   * them, and smaller batches follow.
    */
   deliver(batch: readonly BridgeMessage[]): Promise<Delivered>;
-  /** The only message of a bad batch, and why it was one: sets it aside where there is a place for it. Errors: SinkFailure. */
+  /**
+   * Stores the only message of a bad batch elsewhere, if there is a place for it, with the reason. Errors: SinkFailure.
+   */
   setAside(message: BridgeMessage, reason: string): Promise<Delivered>;
-  /** The connection was lost while nothing was delivered. */
+  /** Notifies of a connection that is lost while no batch is in progress. */
   onLost(listener: (failure: SinkFailure) => void): void;
-  /** Safe to call twice, and while a call is under way, which then fails. It can be opened again. */
+  /** Safe to call twice, and during a call, which then fails. The sink can be opened again. */
   close(): Promise<void>;
 }
 
-/** Nothing can be delivered now, whatever the message. */
+/** No message can be delivered now. */
 export class SinkFailure extends Error {
   override readonly name = 'SinkFailure';
   readonly state: Extract<BridgeConnectionState, 'UNAUTHORISED' | 'UNREACHABLE' | 'FAILED'>;
-  /** Milliseconds that the other side asked to be left alone for. */
+  /** The pause that the endpoint requested, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** No attempt until the configuration changes. */
+  /** No further attempt until the configuration changes. */
   readonly isFinal: boolean;
-  /** A smaller batch may do. */
+  /** A smaller batch may succeed. */
   readonly isTooMuch: boolean;
 
   constructor(
@@ -86,7 +89,7 @@ export class SinkFailure extends Error {
   }
 }
 
-/** What a connection failed with: a host with several addresses fails with one error for each, and none of its own words. */
+/** The reason of a failed connection. A host with several addresses fails with an AggregateError without a message. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(reasonOf).join('; ');
   return error instanceof Error ? error.message : String(error);

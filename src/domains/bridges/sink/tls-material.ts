@@ -3,9 +3,9 @@ import { createSecureContext } from 'node:tls';
 import type { InputIssue } from '../../../platform/errors.ts';
 import type { JsonSchema } from '../model/bridge-kind.ts';
 
-/** Whom a connection with TLS trusts, and who it is itself; PEM. */
+/** The trusted authorities and the client certificate of a TLS connection, in PEM. */
 export interface TlsMaterial {
-  /** Default true. */
+  /** Default: true. */
   readonly verifyCa?: boolean;
   readonly ca?: string;
   readonly cert?: string;
@@ -27,7 +27,7 @@ export const tlsProperties: Readonly<Record<keyof TlsMaterial, JsonSchema>> = {
   key: { type: 'string', writeOnly: true, description: 'PEM. Private key of that certificate.' },
 };
 
-/** As sockets take it. */
+/** As options of a socket. */
 export const tlsOptions = ({ verifyCa = true, ca, cert, key }: TlsMaterial) => ({
   rejectUnauthorized: verifyCa,
   ...(ca === undefined ? {} : { ca }),
@@ -35,7 +35,7 @@ export const tlsOptions = ({ verifyCa = true, ca, cert, key }: TlsMaterial) => (
   ...(key === undefined ? {} : { key }),
 });
 
-/** Of certificates and keys that TLS cannot use. */
+/** Issues of certificates and keys that TLS cannot use. */
 export function tlsMaterialIssues({ ca, cert, key }: TlsMaterial): InputIssue[] {
   if ((cert === undefined) !== (key === undefined)) {
     return [

@@ -4,23 +4,23 @@ import type { BridgeMessage } from '../model/bridge-message.ts';
 import { messageIdOf, publishedProperties } from '../sink/message-id.ts';
 import type { PayloadForm } from './webhook-config.ts';
 
-export interface WebhookBody {
-  /** Of the batch: the same whenever the same messages are sent together. */
+interface WebhookBody {
+  /** The id of the batch; the same whenever the same messages are sent together. */
   readonly id: string;
   readonly bytes: Buffer<ArrayBuffer>;
 }
 
-export interface WebhookSource {
+interface WebhookSource {
   readonly brokerId: string;
   readonly connection: string;
   readonly payload: PayloadForm;
 }
 
 /**
- * The body of one request:
- * `{ type: "mqtt.messages", timestamp, data: { brokerId, connection, messages: [{ id, topic, payload | payloadBase64 | json, qos, retain,
- * receivedAt, contentType?, userProperties?: [[name, value]] }] } }`. Times are ISO 8601; `timestamp` is that of the last message.
- * `id` tells a message that is sent again in another batch, after this service was started anew.
+ * The body of one request: `{ type: "mqtt.messages", timestamp, data: { brokerId, connection, messages: [{ id, topic,
+ * payload | payloadBase64 | json, qos, retain, receivedAt, contentType?, userProperties?: [[name, value]] }] } }`.
+ * Times are ISO 8601; `timestamp` is that of the last message. `id` identifies a message that is sent again in another
+ * batch after a restart of this service.
  */
 export function webhookBody(
   batch: readonly BridgeMessage[],
@@ -57,7 +57,7 @@ function messageText(message: BridgeMessage, id: string, form: PayloadForm): str
 function payloadText(payload: Buffer, form: PayloadForm): string {
   if (form === 'base64' || !isUtf8(payload)) return `"payloadBase64":"${payload.toString('base64')}"`;
   const text = payload.toString();
-  // As it was published, so that numbers keep their digits.
+  // Unchanged, so that numbers keep their digits.
   if (form === 'json' && isJson(text)) return `"json":${text}`;
   return `"payload":${JSON.stringify(text)}`;
 }

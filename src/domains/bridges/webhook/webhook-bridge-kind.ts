@@ -16,7 +16,7 @@ const connectionSchema: JsonSchema = {
   type: 'object',
   additionalProperties: false,
   required: ['name', 'url', 'secret', 'topics'],
-  description: 'One endpoint, with one queue; batches come in the order of the messages, one request at a time.',
+  description: 'One endpoint with one queue. Batches are sent in the order of the messages, one request at a time.',
   properties: {
     name: nameSchema,
     active: activeSchema,
@@ -24,15 +24,15 @@ const connectionSchema: JsonSchema = {
       type: 'string',
       minLength: 1,
       maxLength: 2_000,
-      description: 'Where batches are sent to by POST, with http or https. Redirects are not followed.',
+      description: 'The http or https URL that batches are sent to by POST. Redirects are not followed.',
     },
     secret: {
       type: 'string',
       maxLength: 2_000,
       writeOnly: true,
       description:
-        'Signs the requests by Standard Webhooks: whsec_ and 24 to 64 bytes in base64. Several with a space between sign each, ' +
-        'for as long as receivers change theirs.',
+        'Signs the requests by Standard Webhooks: whsec_ and 24 to 64 bytes in base64. Several secrets, separated by spaces, sign each ' +
+        'request, so that receivers can rotate theirs.',
     },
     headers: {
       type: 'object',
@@ -48,7 +48,7 @@ const connectionSchema: JsonSchema = {
       enum: ['text', 'json', 'base64'],
       default: 'text',
       description:
-        'How payloads are told. text: "payload" where it is UTF-8, otherwise "payloadBase64"; json: "json", the value, where it is JSON, ' +
+        'The format of payloads. text: "payload" if it is UTF-8, otherwise "payloadBase64"; json: "json", the value, if it is JSON, ' +
         'otherwise as with text; base64: always "payloadBase64".',
     },
     timeoutMs: {
@@ -56,7 +56,7 @@ const connectionSchema: JsonSchema = {
       minimum: 100,
       maximum: 600_000,
       default: TIMEOUT_MS,
-      description: 'Milliseconds within which an answer must be there.',
+      description: 'Timeout for a response, in milliseconds.',
     },
     batch: batchSchema(WEBHOOK_BATCH, 10_000),
     queue: queueSchema,
@@ -112,7 +112,7 @@ function urlIssues(text: string, hosts: AllowedHosts): InputIssue[] {
   return hostIssues(url.hostname, '/url', hosts);
 }
 
-/** With plain HTTP nobody is verified, whoever may be trusted. */
+/** Plain HTTP verifies no certificate. */
 function tlsIssues(connection: WebhookConnectionConfig): InputIssue[] {
   if (!/^http:/i.test(connection.url)) return tlsMaterialIssues(connection);
   return (['ca', 'cert', 'key'] as const)

@@ -6,9 +6,9 @@ import type { WebhookBridgeConfig, WebhookConnectionConfig } from './webhook-con
 import { WebhookSink } from './webhook-sink.ts';
 
 /**
- * Messages are sent to HTTP endpoints: each connection of the configuration has its own session with the broker and its own queue, and
- * sends one request at a time. Messages are acknowledged, or gone from the disk, when the endpoint has answered. A request whose answer
- * got lost is sent again with the same `webhook-id`.
+ * Starts a bridge that sends messages to HTTP endpoints. Each connection of the configuration has its own session with
+ * the broker and its own queue, and sends one request at a time. Messages are acknowledged, or deleted from disk, after
+ * the response of the endpoint. A request without a response is sent again with the same `webhook-id`.
  */
 export function startWebhookBridge(options: BridgeOptions): Bridge<WebhookBridgeConfig> {
   return new SinkBridge<WebhookConnectionConfig>(options, {

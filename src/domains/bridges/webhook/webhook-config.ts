@@ -1,14 +1,14 @@
 import type { SinkConnectionConfig } from '../sink/sink.ts';
 import type { TlsMaterial } from '../sink/tls-material.ts';
 
-/** Configuration of the bridge `webhook-bridge`, as its schema describes it. */
+/** The configuration of `webhook-bridge` that its schema describes. */
 export interface WebhookBridgeConfig {
   readonly connections: readonly WebhookConnectionConfig[];
 }
 
 export interface WebhookConnectionConfig extends SinkConnectionConfig, TlsMaterial {
   readonly url: string;
-  /** One, or several with spaces between, of which each signs. */
+  /** One secret, or several separated by spaces, each of which signs. */
   readonly secret: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly topics: readonly string[];
@@ -17,7 +17,7 @@ export interface WebhookConnectionConfig extends SinkConnectionConfig, TlsMateri
   readonly timeoutMs?: number;
 }
 
-/** text: UTF-8 where it is, base64 otherwise. json: as JSON where it is, as text otherwise. */
+/** text: UTF-8 if possible, otherwise base64. json: JSON if possible, otherwise as text. */
 export type PayloadForm = 'text' | 'json' | 'base64';
 
 export const TIMEOUT_MS = 15_000;

@@ -3,16 +3,22 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { type TlsMaterial, tlsOptions } from '../sink/tls-material.ts';
 
-/** Of an answer, so that its connection can be used again; longer ones end it. */
+/**
+ * Maximum bytes of a response body that are read, so that its connection can be reused. A longer one closes the
+ * connection.
+ */
 const MAX_ANSWER_BYTES = 65_536;
 
-export interface WebhookAnswer {
+interface WebhookAnswer {
   readonly status: number;
   /** The header. */
   readonly retryAfter: string | null;
 }
 
-/** Requests to one endpoint, one at a time, over a connection that stays. Redirects are answers: they could lead to who is not allowed. */
+/**
+ * Sends requests to one endpoint, one at a time, over a persistent connection. Redirects are not followed, because they
+ * could lead to a host that is not allowed.
+ */
 export class WebhookRequests {
   readonly #url: URL;
   readonly #agent: HttpAgent;
@@ -23,7 +29,7 @@ export class WebhookRequests {
     this.#agent = this.#isTls ? new HttpsAgent({ ...options, ...tlsOptions(tls) }) : new HttpAgent(options);
   }
 
-  /** Resolves with what came of an answer, if it did not end. Errors: that of the socket; AbortError. */
+  /** Resolves with the status and headers, also if the body is incomplete. Errors: that of the socket; AbortError. */
   post(body: Buffer, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WebhookAnswer> {
     return new Promise((resolve, reject) => {
       const start = this.#isTls ? requestHttps : requestHttp;
@@ -36,16 +42,16 @@ export class WebhookRequests {
       });
       request.on('error', reject);
       request.on('response', (answer) => {
-        const { statusCode: status = 0, headers: told } = answer;
-        // What fails from here on fails after the answer.
+        const { statusCode: status = 0, headers: received } = answer;
+        // Later errors are those of the body.
         request.off('error', reject).on('error', () => undefined);
-        readAway(answer, () => resolve({ status, retryAfter: told['retry-after'] ?? null }));
+        readAway(answer, () => resolve({ status, retryAfter: received['retry-after'] ?? null }));
       });
       request.end(body);
     });
   }
 
-  /** Ends the connection that waits for the next request. */
+  /** Closes the idle connection. */
   close(): void {
     this.#agent.destroy();
   }

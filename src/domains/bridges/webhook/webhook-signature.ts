@@ -6,7 +6,7 @@ const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 const SHORTEST = 24;
 const LONGEST = 64;
 
-/** Null: `secret` is one or several secrets with spaces between. */
+/** `null` if `secret` is one secret, or several separated by spaces. */
 export function secretProblem(secret: string): string | null {
   const keys = secret.split(' ').map(keyOf);
   if (keys.some((key) => key === null))
@@ -15,7 +15,10 @@ export function secretProblem(secret: string): string | null {
   return isOfLength ? null : `must have ${SHORTEST} to ${LONGEST} bytes behind "whsec_"`;
 }
 
-/** Of the bytes that are sent. `timestamp`: seconds since 1970. One signature for each secret, so that receivers change theirs at leisure. */
+/**
+ * Signs the bytes that are sent. `timestamp`: seconds since 1970. One signature for each secret, so that receivers can
+ * rotate theirs.
+ */
 export function signaturesOf(secret: string, id: string, timestamp: number, body: Buffer): string {
   return secret
     .split(' ')

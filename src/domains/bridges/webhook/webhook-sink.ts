@@ -7,12 +7,12 @@ import { TIMEOUT_MS, type WebhookConnectionConfig } from './webhook-config.ts';
 import { WebhookRequests } from './webhook-request.ts';
 import { signaturesOf } from './webhook-signature.ts';
 
-export interface WebhookSinkOptions {
+interface WebhookSinkOptions {
   readonly brokerId: string;
   readonly rules: BridgeRules;
 }
 
-/** One endpoint: a POST for each batch, signed anew at each attempt. */
+/** One endpoint: a POST for each batch, signed again for each attempt. */
 export class WebhookSink implements Sink {
   readonly #config: WebhookConnectionConfig;
   readonly #brokerId: string;
@@ -43,7 +43,7 @@ export class WebhookSink implements Sink {
     return { rejected: 0, reason: null };
   }
 
-  /** There is no other place for it. */
+  /** There is no other place for the message. */
   async setAside(_message: BridgeMessage, reason: string): Promise<Delivered> {
     return { rejected: 1, reason };
   }
@@ -58,7 +58,7 @@ export class WebhookSink implements Sink {
     const request = new AbortController();
     this.#request = request;
     const timer = setTimeout(
-      () => request.abort(new SinkFailure('UNREACHABLE', `The endpoint did not answer within ${timeoutMs} ms`)),
+      () => request.abort(new SinkFailure('UNREACHABLE', `The endpoint did not respond within ${timeoutMs} ms`)),
       timeoutMs,
     );
     try {

@@ -96,7 +96,7 @@ describe('a secret that is kept goes to no other host', () => {
     ' mqtt://three@one:1883',
   ])('%s is refused', (url) => {
     expect(unmasked(withUrl(url), KEPT, BY_SCHEMA).issues).toEqual([
-      { path: '/connections/0/password', reason: expect.stringContaining('another host') },
+      { path: '/connections/0/password', reason: expect.stringContaining('because the host') },
     ]);
   });
 
@@ -113,7 +113,7 @@ describe('a secret that is kept goes to no other host', () => {
     const kept = { url: 'https://hooks/tenant-a', headers: { Authorization: 'a secret' } };
     const given = { url, headers: { Authorization: '***' } };
     expect(unmasked(given, kept, BY_NAME).issues).toEqual([
-      { path: '/headers/Authorization', reason: expect.stringContaining('another path') },
+      { path: '/headers/Authorization', reason: expect.stringContaining('the path of the web address') },
     ]);
     expect(unmasked({ ...given, url: 'HTTPS://u@Hooks/tenant-a' }, kept, BY_NAME).issues).toEqual([]);
   });

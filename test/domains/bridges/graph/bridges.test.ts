@@ -156,7 +156,7 @@ test('what the operator has come to forbid is not run any more, is told so, and 
   });
   const { body } = await reached(() => service.rest('GET', `${path}/status`));
   expect(body).toMatchObject([
-    { connectionName: 'hq', state: 'FAILED', error: expect.stringContaining('not allowed') },
+    { connectionName: 'hq', state: 'FAILED', error: expect.stringContaining('no longer allowed') },
   ]);
   const again = await service.rest('PUT', `${path}/config`, service.root, wanted);
   expect([again.status, again.body.info.issues[0].path]).toEqual([400, '/connections/0/url']);

@@ -68,7 +68,7 @@ test.each([
   ['http://example.com', [], 'scheme'],
   ['nonsense', [], 'scheme'],
   ['mqtt://user:secret@example.com', [], 'credentials'],
-  ['mqtt://example.com', ['other.example'], 'not allowed'],
+  ['mqtt://example.com', ['other.example'], 'not an allowed host'],
 ])('the address %s is refused', (url, allowedHosts, reason) => {
   const issues = issuesOf({ connections: [{ ...CONNECTION, url }] }, allowedHosts);
   expect(issues).toEqual([expect.stringContaining(reason)]);

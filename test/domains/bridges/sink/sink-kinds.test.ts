@@ -94,7 +94,7 @@ describe('a connection to PostgreSQL', () => {
       '/host: must be a host name or an address',
     ]);
     expect(problems(postgresqlBridgeKind, database({ host: 'db.example' }))).toEqual([
-      '/host: must not be there beside "url"',
+      '/host: must not be given together with "url"',
     ]);
   });
 

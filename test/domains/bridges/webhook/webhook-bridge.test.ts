@@ -137,7 +137,7 @@ test('what is refused for now comes again, the same under the same id and signed
   const waiting = until(({ state }) => state === 'UNREACHABLE');
   await publishAll(client, numbered(10));
 
-  expect((await waiting).error).toMatch(/^The endpoint answered \d+$/);
+  expect((await waiting).error).toMatch(/^The endpoint responded with \d+$/);
   const status = await until(({ delivered, state }) => delivered === 10 && state === 'CONNECTED');
 
   expect(status).toMatchObject({ rejected: 0, dropped: 0, queuedMessages: 0 });
@@ -163,7 +163,9 @@ test('of a batch that is refused the message to blame is found and counted, and 
   const status = await until(({ delivered, rejected }) => delivered + rejected === messages.length + 1);
 
   expect(status).toMatchObject({ state: 'CONNECTED', delivered: 60, rejected: 2, dropped: 0 });
-  expect(status).toMatchObject({ lastRejection: { at: expect.any(Number), reason: 'The endpoint answered 413' } });
+  expect(status).toMatchObject({
+    lastRejection: { at: expect.any(Number), reason: 'The endpoint responded with 413' },
+  });
   expect(status).not.toHaveProperty('error');
   expect(topicsOf(endpoint.taken)).toEqual(
     topicsOf(messages.map(([topic]) => ({ topic }))).filter((t) => t !== 'plant/bad'),
@@ -171,9 +173,9 @@ test('of a batch that is refused the message to blame is found and counted, and 
 });
 
 test.each([
-  [401, 'UNAUTHORISED', 'The endpoint answered 401'],
-  [404, 'FAILED', 'The endpoint answered 404'],
-  [302, 'FAILED', 'The endpoint answered 302: redirects are not followed'],
+  [401, 'UNAUTHORISED', 'The endpoint responded with 401'],
+  [404, 'FAILED', 'The endpoint responded with 404'],
+  [302, 'FAILED', 'The endpoint responded with 302: redirects are not followed'],
 ] as const)('an answer %i is told as %s and tried again', async (status, state, error) => {
   const other = await startEndpoint();
   let isMended = false;
@@ -284,7 +286,7 @@ test('an endpoint that does not answer, or answers without an end, is given up i
   const late = until(({ state }) => state === 'UNREACHABLE');
   await client.publishAsync('plant/1', '1', { qos: 1 });
 
-  expect((await late).error).toBe('The endpoint did not answer within 300 ms');
+  expect((await late).error).toBe('The endpoint did not respond within 300 ms');
   await until(({ delivered }) => delivered === 1);
   expect(endpoint.requests.length).toBeGreaterThanOrEqual(3);
 });
