@@ -1,4 +1,4 @@
-import type { AccessView, Seen } from '../domains/access-control/graph/access-view.ts';
+import type { AccessView, WithView } from '../domains/access-control/graph/access-view.ts';
 import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
 import type { RequestContext, Services } from '../gateway/context.ts';
 import { builder, requires } from '../gateway/graphql/builder.ts';
@@ -70,7 +70,7 @@ async function findNamed(id: string, { services, viewer }: RequestContext): Prom
 type Find = (services: Services, broker: BrokerRecord, name: string) => Promise<object | null>;
 
 const inAccessControl =
-  (look: (view: AccessView, name: string) => Seen<unknown> | null): Find =>
+  (look: (view: AccessView, name: string) => WithView<unknown> | null): Find =>
   async ({ accessControl }, broker, name) =>
     look(await accessControl.view(broker), name);
 

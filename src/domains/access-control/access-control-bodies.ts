@@ -2,7 +2,7 @@ import type { JsonSchema } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, FILTER_QUERY, INTEGER, PAGE_QUERY, STRING } from '../../gateway/rest/schemas.ts';
 import { ACL_TYPES, DEFAULT_ACL_TYPES, MAX_PRIORITY } from './policy/access-model.ts';
 
-/** Fields of an entry that a list is filtered by, by the names that the interface has for them. */
+/** The values of `filterTarget` in REST, by the enum values in GraphQL. */
 export const CLIENT_TARGETS = {
   USERNAME: 'username',
   CLIENT_ID: 'clientid',
@@ -63,11 +63,11 @@ const filterQuery = (targets: Readonly<Record<string, string>>, fallback: string
     type: 'string',
     enum: Object.values(targets),
     default: fallback,
-    description: 'The text of an entry that is compared.',
+    description: 'The text of an entry that is compared with the filter.',
   },
 });
 
-/** Names instead of objects with `verbose=false`. */
+/** With `verbose=false`, the list has names instead of objects. */
 const listOrNames = (item: JsonSchema): JsonSchema => ({
   oneOf: [listOf(item), { type: 'array', items: STRING, minItems: 1 }],
 });
@@ -80,7 +80,7 @@ export const ACCESS_CLIENTS_QUERY: JsonSchema = {
     ...filterQuery(CLIENT_TARGETS, 'username'),
     username: {
       ...NAME,
-      description: 'Only the client of this name; 404 when there is none. Others are ignored then.',
+      description: 'Returns only the client with this name, or 404. The other parameters are ignored then.',
     },
   },
 };
@@ -96,7 +96,7 @@ export const ROLENAME_QUERY = named('rolename');
 const ACCESS_CLIENT: JsonSchema = closed(
   {
     username: STRING,
-    clientid: { type: 'string', description: 'The only client id that may use the account; left out: any.' },
+    clientid: { type: 'string', description: 'The only client id that may use the account. Missing: any client id.' },
     textname: STRING,
     textdescription: STRING,
     roles: listOf(ROLE_REFERENCE),
@@ -104,32 +104,36 @@ const ACCESS_CLIENT: JsonSchema = closed(
     connections: {
       type: 'array',
       items: closed({ address: STRING }, { required: [] }),
-      description: 'Who is connected with it; left out where nobody can tell.',
+      description: 'Connected clients of the account. Missing if the broker cannot list its clients.',
     },
   },
   { required: ['username', 'roles', 'groups'], title: 'AccessClient' },
 );
 export const ACCESS_CLIENTS = listOrNames(ACCESS_CLIENT);
 
+const UNCHANGED = 'null leaves it unchanged.';
+const CLEARED = 'null clears it.';
+const LIST_CHANGE = `Replaces the whole list. ${UNCHANGED}`;
+
 const clientBody = (absent: string, cleared: string): Properties => ({
   username: NAME,
-  password: nullable({ ...NAME }, `${absent} Never answered.`),
+  password: nullable({ ...NAME }, `${absent} Never returned.`),
   clientid: nullable(TEXT, `The only client id that may use the account. ${cleared}`),
   textname: nullable(TEXT, cleared),
   textdescription: nullable(TEXT, cleared),
-  groups: nullable(listOf(GROUP_REFERENCE), `The whole list. ${absent}`),
-  roles: { ...listOf(ROLE_REFERENCE), description: 'The whole list.' },
+  groups: nullable(listOf(GROUP_REFERENCE), `Replaces the whole list. ${absent}`),
+  roles: { ...listOf(ROLE_REFERENCE), description: 'Replaces the whole list.' },
 });
 
-export const NEW_ACCESS_CLIENT: JsonSchema = closed(clientBody('Null is none.', 'Null is none.'), {
+export const NEW_ACCESS_CLIENT: JsonSchema = closed(clientBody('null: none.', 'null: none.'), {
   required: ['username'],
   title: 'NewAccessClient',
   examples: [{ username: 'meter-1', password: 'a long secret', roles: [{ rolename: 'sensor' }] }],
 });
-export const ACCESS_CLIENT_CHANGE: JsonSchema = closed(clientBody('Null leaves it as it is.', 'Null clears it.'), {
+export const ACCESS_CLIENT_CHANGE: JsonSchema = closed(clientBody(UNCHANGED, CLEARED), {
   required: ['username'],
   title: 'AccessClientChange',
-  description: 'What is not given stays as it is. Roles and groups that stay keep their priorities.',
+  description: 'Missing values stay unchanged. Existing roles and groups keep their priorities.',
   examples: [{ username: 'meter-1', textname: 'Meter 1', groups: [{ groupname: 'plant' }] }],
 });
 export const ACCESS_CLIENT_ENABLE: JsonSchema = closed(
@@ -159,13 +163,13 @@ export const NEW_ACCESS_GROUP: JsonSchema = closed(GROUP_TEXTS, {
 export const ACCESS_GROUP_CHANGE: JsonSchema = closed(
   {
     ...GROUP_TEXTS,
-    clients: nullable(listOf(CLIENT_REFERENCE), 'The whole list. Null leaves it as it is.'),
-    roles: nullable(listOf(ROLE_REFERENCE), 'The whole list. Null leaves it as it is.'),
+    clients: nullable(listOf(CLIENT_REFERENCE), LIST_CHANGE),
+    roles: nullable(listOf(ROLE_REFERENCE), LIST_CHANGE),
   },
   {
     required: ['groupname'],
     title: 'AccessGroupChange',
-    description: 'What is not given stays as it is. Clients and roles that stay keep their priorities.',
+    description: 'Missing values stay unchanged. Existing clients and roles keep their priorities.',
     examples: [{ groupname: 'plant', clients: [{ username: 'meter-1' }], roles: [{ rolename: 'sensor' }] }],
   },
 );
@@ -179,7 +183,7 @@ const ACCESS_ROLE: JsonSchema = closed(
     textdescription: STRING,
     allowwildcardsubs: {
       type: 'boolean',
-      description: 'False: subscriptions with wildcards are denied. Left out: the broker does not know this.',
+      description: 'Whether subscriptions with wildcards are allowed. Missing: unsupported by the broker.',
     },
     acls: listOf(closed({ acltype: ACL_TYPE, topic: STRING, priority: INTEGER, allow: BOOLEAN })),
   },
@@ -193,15 +197,15 @@ const roleTexts = (cleared: string): Properties => ({
   textdescription: nullable(TEXT, cleared),
 });
 
-export const NEW_ACCESS_ROLE: JsonSchema = closed(roleTexts('Null is none.'), {
+export const NEW_ACCESS_ROLE: JsonSchema = closed(roleTexts('null: none.'), {
   required: ['rolename'],
   title: 'NewAccessRole',
   examples: [{ rolename: 'sensor', textname: 'Sends measurements' }],
 });
 export const ACCESS_ROLE_CHANGE: JsonSchema = closed(
   {
-    ...roleTexts('Null clears it.'),
-    allowwildcardsubs: nullable(BOOLEAN, 'Null leaves it as it is.'),
+    ...roleTexts(CLEARED),
+    allowwildcardsubs: nullable(BOOLEAN, UNCHANGED),
     acls: nullable(
       listOf(
         closed({
@@ -211,13 +215,13 @@ export const ACCESS_ROLE_CHANGE: JsonSchema = closed(
           allow: BOOLEAN,
         }),
       ),
-      'The whole list. Null leaves it as it is.',
+      LIST_CHANGE,
     ),
   },
   {
     required: ['rolename'],
     title: 'AccessRoleChange',
-    description: 'What is not given stays as it is.',
+    description: 'Missing values stay unchanged.',
     examples: [
       {
         rolename: 'sensor',
@@ -232,12 +236,12 @@ const DEFAULT_ACL_ENTRY = closed(
   { title: 'DefaultAclEntry' },
 );
 
-/** The interface documents a list of lists. */
+/** The documented format is a list of lists. */
 export const DEFAULT_ACL: JsonSchema = closed({ acls: listOf(listOf(DEFAULT_ACL_ENTRY)) }, { title: 'DefaultAcl' });
 export const DEFAULT_ACL_CHANGE: JsonSchema = {
   type: 'array',
   items: DEFAULT_ACL_ENTRY,
   maxItems: 100,
-  description: 'What is not given stays as it is; of two entries of one type the last counts.',
+  description: 'Missing types stay unchanged. Of several entries with one type, the last one is used.',
   examples: [[{ acltype: 'subscribe', allow: false }]],
 };

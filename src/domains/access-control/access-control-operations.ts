@@ -2,7 +2,7 @@ import { enumName, type RouteInput, type Spelling } from '../../gateway/rest/rou
 import { FILTER_MODES } from '../../gateway/rest/schemas.ts';
 import { ACL_SPELLING } from './access-control-bodies.ts';
 
-/* What the REST entries of access control ask the graph, and how their input becomes its variables. */
+/* The GraphQL operations of the REST routes of access control, and how REST input is converted to variables. */
 
 const list = (field: string, args: string, entry: string, [more, given]: readonly [string, string] = ['', '']) => `
 query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int, $filter: ${args}${more}) {
@@ -50,11 +50,11 @@ export const DEFAULTS = `query ($projectId: ID!, $brokerId: ID!) {
 export const mutation = (field: string) =>
   `mutation ($input: ${field.charAt(0).toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { outcome } }`;
 
-/** What every change is made with: done, or an error. */
+/** REST has no partial success, so all changes use `mustApply`. */
 export const target = ({ params }: RouteInput) => ({ ...params, mustApply: true });
 
-/** Texts are cleared by null; lists and passwords stay as they are. */
-const kept = (value: unknown) => value ?? undefined;
+/** In REST, null clears texts but leaves lists and passwords unchanged. */
+const unlessNull = (value: unknown) => value ?? undefined;
 
 const texts = ({ body: { textname, textdescription } }: RouteInput) => ({
   textName: textname,
@@ -67,10 +67,10 @@ export const clientInput = (input: RouteInput) => {
     input: {
       ...target(input),
       username,
-      password: kept(password),
+      password: unlessNull(password),
       clientId: clientid,
       ...texts(input),
-      groups: kept(groups),
+      groups: unlessNull(groups),
       roles,
     },
   };
@@ -78,7 +78,9 @@ export const clientInput = (input: RouteInput) => {
 
 export const groupInput = (input: RouteInput) => {
   const { groupname, clients, roles } = input.body;
-  return { input: { ...target(input), groupname, ...texts(input), clients: kept(clients), roles: kept(roles) } };
+  return {
+    input: { ...target(input), groupname, ...texts(input), clients: unlessNull(clients), roles: unlessNull(roles) },
+  };
 };
 
 export const roleInput = (input: RouteInput) => {
@@ -89,8 +91,8 @@ export const roleInput = (input: RouteInput) => {
       ...target(input),
       rolename,
       ...texts(input),
-      allowWildcardSubs: kept(allowwildcardsubs),
-      acls: kept(rules?.map(({ acltype, ...rule }) => ({ ...rule, aclType: enumName(ACL_SPELLING, acltype) }))),
+      allowWildcardSubs: unlessNull(allowwildcardsubs),
+      acls: unlessNull(rules?.map(({ acltype, ...rule }) => ({ ...rule, aclType: enumName(ACL_SPELLING, acltype) }))),
     },
   };
 };
@@ -118,5 +120,5 @@ export const page = (targets: Spelling, pageSize: number) => (input: RouteInput)
 };
 
 export const CLIENT_PAGE = 1_000;
-/** A group tells all of its members. */
+/** Groups list all their members, so their pages are shorter. */
 export const GROUP_PAGE = 100;

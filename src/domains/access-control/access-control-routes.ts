@@ -48,8 +48,8 @@ const TAGS = ['Access control'] as const;
 const COMMON = { role: 'VIEWER', tags: TAGS, since: '3.3' } as const;
 const DOCUMENTED = { ...COMMON, section: '4.7' } as const;
 const DONE = { status: 204, errors: ERRORS } as const;
-const UNSURE =
-  'Answers when the broker has done it. 503 with `info.outcome` UNKNOWN means that the answer was lost and could not be read back.';
+const AFTER_WRITE =
+  'Responds after the broker has executed the change. 503 with `info.outcome` UNKNOWN: the response of the broker was lost, and the result could not be read back.';
 
 export const accessControlRoutes: readonly Route[] = [
   {
@@ -69,7 +69,7 @@ export const accessControlRoutes: readonly Route[] = [
     path: `${BROKER}/acldefault`,
     ...DOCUMENTED,
     summary: 'Change the default ACL',
-    description: UNSURE,
+    description: AFTER_WRITE,
     body: DEFAULT_ACL_CHANGE,
     operation: mutation('setDefaultAcl'),
     variables: defaultAclInput,
@@ -80,7 +80,7 @@ export const accessControlRoutes: readonly Route[] = [
     path: `${BROKER}/clients`,
     ...DOCUMENTED,
     summary: 'List the clients of the access control',
-    description: 'Accounts in order of their user names.',
+    description: 'The accounts, sorted by user name.',
     query: ACCESS_CLIENTS_QUERY,
     operation: CLIENTS,
     variables: page(CLIENT_TARGETS, CLIENT_PAGE),
@@ -98,7 +98,7 @@ export const accessControlRoutes: readonly Route[] = [
     path: `${BROKER}/clients`,
     ...DOCUMENTED,
     summary: 'Create a client',
-    description: UNSURE,
+    description: AFTER_WRITE,
     body: NEW_ACCESS_CLIENT,
     operation: mutation('createAccessClient'),
     variables: clientInput,
@@ -109,7 +109,7 @@ export const accessControlRoutes: readonly Route[] = [
     path: `${BROKER}/clients`,
     ...DOCUMENTED,
     summary: 'Change a client',
-    description: UNSURE,
+    description: AFTER_WRITE,
     body: ACCESS_CLIENT_CHANGE,
     operation: mutation('updateAccessClient'),
     variables: clientInput,
@@ -120,7 +120,7 @@ export const accessControlRoutes: readonly Route[] = [
     path: `${BROKER}/clients`,
     ...DOCUMENTED,
     summary: 'Delete a client',
-    description: UNSURE,
+    description: AFTER_WRITE,
     query: USERNAME_QUERY,
     operation: mutation('deleteAccessClient'),
     variables: (input) => ({ input: { ...target(input), username: input.query.username } }),
@@ -131,7 +131,7 @@ export const accessControlRoutes: readonly Route[] = [
     path: `${BROKER}/clients/enable`,
     ...DOCUMENTED,
     summary: 'Enable or disable a client',
-    description: UNSURE,
+    description: AFTER_WRITE,
     body: ACCESS_CLIENT_ENABLE,
     operation: mutation('setAccessClientEnabled'),
     variables: (input) => ({
@@ -160,7 +160,7 @@ export const accessControlRoutes: readonly Route[] = [
     path: `${BROKER}/groups`,
     ...DOCUMENTED,
     summary: 'Create a group',
-    description: UNSURE,
+    description: AFTER_WRITE,
     body: NEW_ACCESS_GROUP,
     operation: mutation('createAccessGroup'),
     variables: groupInput,
@@ -171,7 +171,7 @@ export const accessControlRoutes: readonly Route[] = [
     path: `${BROKER}/groups`,
     ...DOCUMENTED,
     summary: 'Change a group',
-    description: UNSURE,
+    description: AFTER_WRITE,
     body: ACCESS_GROUP_CHANGE,
     operation: mutation('updateAccessGroup'),
     variables: groupInput,
@@ -182,7 +182,7 @@ export const accessControlRoutes: readonly Route[] = [
     path: `${BROKER}/groups`,
     ...COMMON,
     summary: 'Delete a group',
-    description: UNSURE,
+    description: AFTER_WRITE,
     query: GROUPNAME_QUERY,
     operation: mutation('deleteAccessGroup'),
     variables: (input) => ({ input: { ...target(input), groupname: input.query.groupname } }),
@@ -210,7 +210,7 @@ export const accessControlRoutes: readonly Route[] = [
     path: `${BROKER}/roles`,
     ...COMMON,
     summary: 'Create a role',
-    description: UNSURE,
+    description: AFTER_WRITE,
     body: NEW_ACCESS_ROLE,
     operation: mutation('createAccessRole'),
     variables: roleInput,
@@ -221,7 +221,7 @@ export const accessControlRoutes: readonly Route[] = [
     path: `${BROKER}/roles`,
     ...COMMON,
     summary: 'Change a role',
-    description: UNSURE,
+    description: AFTER_WRITE,
     body: ACCESS_ROLE_CHANGE,
     operation: mutation('updateAccessRole'),
     variables: roleInput,
@@ -232,7 +232,7 @@ export const accessControlRoutes: readonly Route[] = [
     path: `${BROKER}/roles`,
     ...COMMON,
     summary: 'Delete a role',
-    description: UNSURE,
+    description: AFTER_WRITE,
     query: ROLENAME_QUERY,
     operation: mutation('deleteAccessRole'),
     variables: (input) => ({ input: { ...target(input), rolename: input.query.rolename } }),

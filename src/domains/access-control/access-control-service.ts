@@ -4,12 +4,12 @@ import { runInSlices } from '../../platform/scheduling/sliced-task.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ClientService, ConnectedClients } from '../clients/client-service.ts';
-import type { AccessDiff } from './documents/access-diff.ts';
+import type { AccessDiff, DiffOptions } from './documents/access-diff.ts';
 import { type AccessDocument, documentOf } from './documents/access-document.ts';
 import { type ImportSource, planImport } from './documents/access-import.ts';
 import { explainAccess, whoCan } from './explain/access-explainer.ts';
 import type { AccessAction, AccessQuery, Explanation, Grantee } from './explain/access-explanation.ts';
-import { AccessView, ANONYMOUS, RoleHolders, type Seen } from './graph/access-view.ts';
+import { AccessView, ANONYMOUS, RoleHolders, type WithView } from './graph/access-view.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole } from './policy/access-model.ts';
 import { AccessIndex, type AccessSnapshot } from './reading/access-index.ts';
 import {
@@ -24,17 +24,11 @@ import type { AccessChange } from './writing/access-change.ts';
 import type { WriteReport } from './writing/access-report.ts';
 import { AccessWriter, type WriteOptions } from './writing/access-writer.ts';
 
-/** Changes, or how they follow from what the broker has. */
-export type WantedChanges = readonly AccessChange[] | ((policy: AccessPolicy) => readonly AccessChange[]);
+/** Changes, or a function that returns them for the current policy of the broker. */
+export type RequestedChanges = readonly AccessChange[] | ((policy: AccessPolicy) => readonly AccessChange[]);
 
-export interface ImportRequest {
+export interface ImportRequest extends Omit<DiffOptions, 'gatewayUsername'> {
   readonly source: ImportSource;
-  /** Remove what the source does not name. */
-  readonly deleteOthers: boolean;
-  /** By user name. */
-  readonly passwords: ReadonlyMap<string, string>;
-  /** Of accounts that are there, too. */
-  readonly setPasswords: boolean;
   readonly dryRun: boolean;
   readonly mayControl: boolean;
 }
@@ -45,43 +39,43 @@ export interface ImportReport extends Omit<AccessDiff, 'changes'> {
   readonly report: WriteReport;
 }
 
-/** Access control that several brokers have in common, as one. */
+/** The access control that the nodes of a cluster share. */
 export interface SharedAccess {
-  /** The broker whose access control is read. Errors: BROKER_UNREACHABLE. */
+  /** Returns the broker whose access control is read. Errors: BROKER_UNREACHABLE. */
   reader(): BrokerRecord;
-  write(wanted: WantedChanges, options: AccessWriteOptions): Promise<WriteReport>;
+  write(requested: RequestedChanges, options: AccessWriteOptions): Promise<WriteReport>;
 }
 
-/** The access control of one broker by itself. */
-export interface OneAccess {
+/** The access control of one broker, without the other nodes of its cluster. */
+export interface BrokerAccess {
   readonly index: Pick<AccessIndex, 'read' | 'current'>;
   readonly writer: Pick<AccessWriter, 'write'>;
 }
 
-export interface AccessControlOptions {
+interface AccessControlOptions {
   readonly runtimes: BrokerRuntimes;
   readonly clients: ClientService;
-  /** Null: the broker has its own. */
+  /** Returns the access control that the broker shares with other nodes; `null` if it has its own. */
   readonly sharedOf?: (broker: BrokerRecord) => SharedAccess | null;
-  /** What a broker belongs to that has its access control in common with others: it is not changed by itself. Null: nothing. */
+  /** Returns the cluster whose nodes share the access control, so that a node cannot be changed alone; else `null`. */
   readonly sharedBy?: (broker: BrokerRecord) => { readonly id: string; readonly name: string } | null;
 }
 
-interface BrokerAccess {
+interface CachedAccess {
   readonly index: AccessIndex;
   readonly writer: AccessWriter;
 }
 
 /**
- * The access control of brokers: one index and one writer per broker, shared by everybody. Reading ends within the deadline that
- * every broker has; writing takes as long as the writer allows, because a list of changes is many commands.
+ * The access control of brokers, with one index and one writer per broker. Reads use the deadline of the broker. Writes
+ * have no deadline, because a list of changes can have many commands.
  */
 export class AccessControlService {
   readonly #runtimes: BrokerRuntimes;
   readonly #clients: ClientService;
   readonly #sharedOf: NonNullable<AccessControlOptions['sharedOf']>;
   readonly #sharedBy: NonNullable<AccessControlOptions['sharedBy']>;
-  readonly #brokers = new Map<string, BrokerAccess>();
+  readonly #brokers = new Map<string, CachedAccess>();
   readonly #holders = new WeakMap<AccessPolicy, RoleHolders>();
 
   constructor({ runtimes, clients, sharedOf = () => null, sharedBy = () => null }: AccessControlOptions) {
@@ -94,32 +88,35 @@ export class AccessControlService {
     });
   }
 
-  /** Errors: of a broker that cannot be asked; NOT_SUPPORTED_BY_BROKER without dynamic security. */
+  /** Errors: those of an unreachable broker; NOT_SUPPORTED_BY_BROKER without dynamic security. */
   async view(broker: BrokerRecord): Promise<AccessView> {
     const reader = this.#readerOf(broker);
-    return this.#viewOf(broker, await this.#runtimes.ask(reader, (runtime) => this.#of(reader, runtime).index.read()));
+    return this.#viewOf(
+      broker,
+      await this.#runtimes.ask(reader, (runtime) => this.#accessOf(reader, runtime).index.read()),
+    );
   }
 
-  /** Errors: as `view`; INVALID. */
-  async clients(broker: BrokerRecord, args: ClientPageArguments): Promise<ListConnection<Seen<AccessClient>>> {
+  /** Errors: see `view`; INVALID. */
+  async clients(broker: BrokerRecord, args: ClientPageArguments): Promise<ListConnection<WithView<AccessClient>>> {
     const view = await this.view(broker);
-    return seenPage(view, clientsPage(view.snapshot, args));
+    return pageWithView(view, clientsPage(view.snapshot, args));
   }
 
-  /** Errors: as `clients`. */
-  async groups(broker: BrokerRecord, args: GroupPageArguments): Promise<ListConnection<Seen<AccessGroup>>> {
+  /** Errors: see `clients`. */
+  async groups(broker: BrokerRecord, args: GroupPageArguments): Promise<ListConnection<WithView<AccessGroup>>> {
     const view = await this.view(broker);
-    return seenPage(view, groupsPage(view.snapshot, args));
+    return pageWithView(view, groupsPage(view.snapshot, args));
   }
 
-  /** Errors: as `clients`. */
-  async roles(broker: BrokerRecord, args: RolePageArguments): Promise<ListConnection<Seen<AccessRole>>> {
+  /** Errors: see `clients`. */
+  async roles(broker: BrokerRecord, args: RolePageArguments): Promise<ListConnection<WithView<AccessRole>>> {
     const view = await this.view(broker);
-    return seenPage(view, rolesPage(view.snapshot, args));
+    return pageWithView(view, rolesPage(view.snapshot, args));
   }
 
-  /** A page of one, with the account of this name. Errors: as `view`; NOT_FOUND. */
-  async onlyClient(broker: BrokerRecord, username: string): Promise<ListConnection<Seen<AccessClient>>> {
+  /** Returns a page with the account of this name only. Errors: see `view`; NOT_FOUND. */
+  async onlyClient(broker: BrokerRecord, username: string): Promise<ListConnection<WithView<AccessClient>>> {
     const client = (await this.view(broker)).client(username);
     if (client === null) throw notFound('client', username);
     return {
@@ -130,50 +127,50 @@ export class AccessControlService {
   }
 
   /**
-   * Errors: as `view`, before anything was sent; IN_USE (it belongs to a cluster that has its access control in common). What became of
-   * the changes is the report's.
+   * Reports the outcome of each change. Errors: see `view`, before the first command; IN_USE for a node of a cluster
+   * whose nodes share their access control.
    */
-  async write(broker: BrokerRecord, wanted: WantedChanges, options: AccessWriteOptions): Promise<WriteReport> {
+  async write(broker: BrokerRecord, requested: RequestedChanges, options: AccessWriteOptions): Promise<WriteReport> {
     const shared = this.#sharedOf(broker);
-    if (shared !== null) return shared.write(wanted, options);
+    if (shared !== null) return shared.write(requested, options);
     const by = this.#sharedBy(broker);
-    if (by !== null) throw writtenByOthers(broker);
-    const { index, writer } = await this.alone(broker);
-    const changes = typeof wanted === 'function' ? wanted((await index.read()).policy) : wanted;
+    if (by !== null) throw nodeOfCluster(broker);
+    const { index, writer } = await this.ofBroker(broker);
+    const changes = typeof requested === 'function' ? requested((await index.read()).policy) : requested;
     return writer.write(changes, options);
   }
 
-  /** Errors: as `view`; INVALID. */
-  async explain(broker: BrokerRecord, question: AccessQuery): Promise<Seen<Explanation>> {
+  /** Errors: see `view`; INVALID. */
+  async explain(broker: BrokerRecord, query: AccessQuery): Promise<WithView<Explanation>> {
     const view = await this.view(broker);
-    return { view, object: await runInSlices(explainAccess(view.policy, view.snapshot.dialect, question)) };
+    return { view, object: await runInSlices(explainAccess(view.policy, view.snapshot.dialect, query)) };
   }
 
-  /** Errors: as `explain`. */
+  /** Errors: see `explain`. */
   async whoCan(
     broker: BrokerRecord,
     action: AccessAction,
     topic: string,
     args: PageArguments,
-  ): Promise<ListConnection<Seen<Grantee>>> {
+  ): Promise<ListConnection<WithView<Grantee>>> {
     const view = await this.view(broker);
     const grantees = await runInSlices(whoCan(view.policy, view.snapshot.dialect, action, topic));
     const { edges, ...page } = listConnection(grantees.map(listed), args);
     return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view, object: node.grantee } })) };
   }
 
-  /** Errors: as `view`. */
+  /** Errors: see `view`. */
   async exportDocument(broker: BrokerRecord): Promise<AccessDocument> {
-    // It is kept, and compared with the next one: what others changed a moment ago belongs into it.
+    // Users store and compare documents, so recent changes of other clients must be included.
     const reader = this.#readerOf(broker);
-    const { policy } = await this.#runtimes.ask(reader, (runtime) => this.#of(reader, runtime).index.current());
+    const { policy } = await this.#runtimes.ask(reader, (runtime) => this.#accessOf(reader, runtime).index.current());
     return runInSlices(documentOf(policy));
   }
 
-  /** Errors: as `view`; INVALID with every issue of the source. */
+  /** Errors: see `view`; INVALID with the issues of the source. */
   async importDocument(broker: BrokerRecord, request: ImportRequest): Promise<ImportReport> {
     const reader = this.#readerOf(broker);
-    const { policy, dialect } = await (await this.alone(reader)).index.current();
+    const { policy, dialect } = await (await this.ofBroker(reader)).index.current();
     const { source, dryRun, mayControl, deleteOthers, passwords, setPasswords } = request;
     const gatewayUsername = reader.username;
     const options = { deleteOthers, passwords, setPasswords, gatewayUsername };
@@ -181,9 +178,9 @@ export class AccessControlService {
     return { ...plan, report: await this.write(broker, changes, { dryRun, mayControl }) };
   }
 
-  /** Also of a broker that has it in common with others: for who keeps them equal. Errors: as `view`. */
-  alone(broker: BrokerRecord): Promise<OneAccess> {
-    return this.#runtimes.ask(broker, async (runtime) => this.#of(broker, runtime));
+  /** For the synchronization of clusters: also returns the access control of a single node. Errors: see `view`. */
+  ofBroker(broker: BrokerRecord): Promise<BrokerAccess> {
+    return this.#runtimes.ask(broker, async (runtime) => this.#accessOf(broker, runtime));
   }
 
   close(): void {
@@ -200,8 +197,8 @@ export class AccessControlService {
     return this.#sharedOf(broker)?.reader() ?? broker;
   }
 
-  /** The entry's user name is as long as its runtime: a change of it makes a new one. */
-  #of(broker: BrokerRecord, { id, controls, link, sys }: BrokerRuntime): BrokerAccess {
+  /** A changed user name of the broker entry creates a new runtime, so it is constant here. */
+  #accessOf(broker: BrokerRecord, { id, controls, link, sys }: BrokerRuntime): CachedAccess {
     let access = this.#brokers.get(id);
     if (access === undefined) {
       const index = new AccessIndex({
@@ -232,18 +229,18 @@ export class AccessControlService {
   }
 }
 
-function seenPage<T>(view: AccessView, { edges, ...page }: ListConnection<T>): ListConnection<Seen<T>> {
+function pageWithView<T>(view: AccessView, { edges, ...page }: ListConnection<T>): ListConnection<WithView<T>> {
   return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view, object: node } })) };
 }
 
-/** Does not name the cluster: whoever asks may see this broker and not that there are others. */
-const writtenByOthers = (broker: BrokerRecord) =>
+/** The message does not name the cluster, because the caller may not have access to its other nodes. */
+const nodeOfCluster = (broker: BrokerRecord) =>
   new ServiceError(
     'IN_USE',
-    `"${broker.name}" is a node of a cluster, whose nodes have the same access control: change that of the cluster`,
+    `"${broker.name}" is a node of a cluster, and its nodes share their access control: change it in the cluster`,
   );
 
-/** No account has the empty name. */
+/** "" is a unique id for connections without a user name, because accounts cannot have an empty name. */
 const listed = (grantee: Grantee) => ({ id: grantee.username ?? '', grantee });
 
 const connectedNow = ({ clients, isComplete }: ConnectedClients) => ({

@@ -159,7 +159,7 @@ test('the plan for a file of Mosquitto lists what is left out', async () => {
   const { exit, out } = await run(world, 'plan', world.brokerId, dynsec, '--mosquitto-file');
   expect(exit).toBe(0);
   expect(out).toMatch(/^PLANNED +createClient username="bob"/m);
-  expect(out).toMatch(/^Note: Passwords are kept as hashes.*"bob"/m);
+  expect(out).toMatch(/^Note: The file contains password hashes.*"bob"/m);
   // Names come from files of other users.
   expect(out).not.toContain('\u001b');
   expect((await run(world, 'plan', world.brokerId, dynsec)).exit).toBe(1);

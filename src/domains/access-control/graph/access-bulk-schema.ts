@@ -4,23 +4,20 @@ import { invalid, withPlaces } from '../../../platform/errors.ts';
 import type { AccessPolicy } from '../policy/access-model.ts';
 import type { AccessChange } from '../writing/access-change.ts';
 import type { ChangeReport, WriteReport } from '../writing/access-report.ts';
-import { capital, DRY_RUN, target, VERBS } from './access-mutations-schema.ts';
+import { capitalized, DRY_RUN, MUTATIONS, target } from './access-mutations-schema.ts';
 import { AccessChangeReport, BlastRadius, ChangeOutcome, nodesField } from './access-report-schema.ts';
 
-/** More changes in one call are refused. */
+/** Maximum number of changes in one call. */
 const MAX_CHANGES = 10_000;
 
 const AccessChangeInput = builder.inputType('AccessChangeInput', {
-  description: 'One change: exactly one of these.',
+  description: 'One change. Exactly one field is required.',
   isOneOf: true,
   fields: (t) =>
     Object.fromEntries(
-      VERBS.map(({ name, verb }) => [
+      MUTATIONS.map(({ name, mutation: { description, fields } }) => [
         name,
-        t.field({
-          description: verb.description,
-          type: builder.inputType(`${capital(name)}Change`, { fields: verb.fields }),
-        }),
+        t.field({ description, type: builder.inputType(`${capitalized(name)}Change`, { fields }) }),
       ]),
     ),
 });
@@ -31,7 +28,7 @@ const ChangeAccessControlInput = builder.inputType('ChangeAccessControlInput', {
     changes: t.field({
       type: [AccessChangeInput],
       required: true,
-      description: `Carried out in their order, each on the result of those before it. At most ${MAX_CHANGES}.`,
+      description: `The changes, executed in order, each on the result of the previous ones. At most ${MAX_CHANGES}.`,
     }),
     dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
   }),
@@ -40,12 +37,12 @@ const ChangeAccessControlInput = builder.inputType('ChangeAccessControlInput', {
 const ChangeAccessControlPayload = builder.objectRef<WriteReport>('ChangeAccessControlPayload').implement({
   fields: (t) => ({
     outcome: t.field({
-      description: 'The worst of all changes.',
+      description: 'The worst outcome of all changes.',
       type: ChangeOutcome,
       resolve: ({ outcome }) => outcome,
     }),
     changes: t.field({
-      description: 'One for each change, in their order.',
+      description: 'One report per change, in the same order.',
       type: [AccessChangeReport],
       resolve: ({ changes }) => [...changes],
     }),
@@ -57,7 +54,7 @@ const ChangeAccessControlPayload = builder.objectRef<WriteReport>('ChangeAccessC
 builder.mutationField('changeAccessControl', (t) =>
   t.field({
     description:
-      'Many changes in one call. One that is rejected does not stop those after it; each has its own result.',
+      'Executes many changes in one call. A rejected change does not stop the following ones; each has its own outcome.',
     type: ChangeAccessControlPayload,
     ...writesAccessControl,
     args: { input: t.arg({ type: ChangeAccessControlInput, required: true }) },
@@ -71,27 +68,30 @@ builder.mutationField('changeAccessControl', (t) =>
         (policy) => changes.map((change, index) => changeOf(change, index, policy)),
         { dryRun: dryRun ?? false, mayControl: mayControl(viewer, broker) },
       );
-      return { ...report, changes: report.changes.map((change, index) => placed(change, changes[index] ?? {}, index)) };
+      return {
+        ...report,
+        changes: report.changes.map((change, index) => withPaths(change, changes[index] ?? {}, index)),
+      };
     },
   }),
 );
 
-function placed(report: ChangeReport, given: object, index: number): ChangeReport {
+function withPaths(report: ChangeReport, input: object, index: number): ChangeReport {
   if (report.error === null) return report;
-  return { ...report, error: withPlaces(report.error, (path) => `${placeOf(given, index)}.${path}`) };
+  return { ...report, error: withPlaces(report.error, (path) => `${pathOf(input, index)}.${path}`) };
 }
 
-const placeOf = (given: object, index: number): string => `input.changes.${index}.${Object.keys(given)[0]}`;
+const pathOf = (input: object, index: number): string => `input.changes.${index}.${Object.keys(input)[0]}`;
 
-function changeOf(given: Readonly<Record<string, unknown>>, index: number, policy: AccessPolicy): AccessChange {
-  const keys = Object.keys(given);
-  const found = VERBS.find(({ name }) => name === keys[0]);
-  // The graph has made sure of it; what is sent to a broker must not depend on that.
+function changeOf(input: Readonly<Record<string, unknown>>, index: number, policy: AccessPolicy): AccessChange {
+  const keys = Object.keys(input);
+  const found = MUTATIONS.find(({ name }) => name === keys[0]);
+  // GraphQL validates this, too, but the commands for the broker must not depend on it.
   if (found === undefined || keys.length !== 1) {
     throw invalid([{ path: `input.changes.${index}`, reason: 'must have exactly one key' }]);
   }
-  return found.verb.change(given[found.name] as Readonly<Record<string, unknown>>, {
+  return found.mutation.change(input[found.name] as Readonly<Record<string, unknown>>, {
     policy,
-    path: placeOf(given, index),
+    path: pathOf(input, index),
   });
 }

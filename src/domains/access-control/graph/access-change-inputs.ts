@@ -12,51 +12,50 @@ import { AclType } from './access-objects-schema.ts';
 
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 
-/** Where a change is asked for. */
-export interface ChangePlace {
-  /** What the broker has: priorities that nobody says stay as they are. */
+export interface ChangeContext {
+  /** The current policy of the broker. Missing priorities stay unchanged. */
   readonly policy: AccessPolicy;
-  /** Of the change in the arguments, for issues. */
+  /** Path of the change in the arguments, for issues. */
   readonly path: string;
 }
 
 export const username = (t: InputFields) => t.string({ required: true });
 export const priority = (t: InputFields) =>
-  t.int({ description: 'Higher is looked at first. Without it: as it is, or -1 for a new one.' });
+  t.int({ description: 'Higher priorities are evaluated first. Default: the current value, or -1 for a new entry.' });
 
 export const HeldRoleInput = builder.inputType('HeldRoleInput', {
-  description: 'A role in its holder.',
+  description: 'A role of a client or group.',
   fields: (t) => ({ rolename: t.string({ required: true }), priority: priority(t) }),
 });
 const JoinedGroupInput = builder.inputType('JoinedGroupInput', {
-  description: 'A group that a client is in.',
+  description: 'A group that a client belongs to.',
   fields: (t) => ({ groupname: t.string({ required: true }), priority: priority(t) }),
 });
 const GroupMemberInput = builder.inputType('GroupMemberInput', {
-  description: 'A client in a group.',
+  description: 'A member of a group.',
   fields: (t) => ({ username: t.string({ required: true }), priority: priority(t) }),
 });
 export const AclRuleInput = builder.inputType('AclRuleInput', {
-  description: 'A rule of a role; its type and topic name it there.',
+  description: 'A rule of a role, identified by its type and topic.',
   fields: (t) => ({
     aclType: t.field({ type: AclType, required: true }),
     topic: t.string({ required: true }),
-    priority: t.int({ defaultValue: DEFAULT_ACL_PRIORITY, description: 'Higher is looked at first.' }),
+    priority: t.int({ defaultValue: DEFAULT_ACL_PRIORITY, description: 'Higher priorities are evaluated first.' }),
     allow: t.boolean({ required: true }),
   }),
 });
 
 const texts = (t: InputFields) => ({ textName: t.string(), textDescription: t.string() });
-const WHOLE_LIST = 'The whole list; null for none.';
+const WHOLE_LIST = 'Replaces the whole list; null clears it.';
 
 export const clientFields = (t: InputFields) => ({
   username: username(t),
-  clientId: t.string({ description: 'The only client id that may use the account; null: any.' }),
+  clientId: t.string({ description: 'The only client id that may use the account. null: any client id.' }),
   ...texts(t),
-  enabled: t.boolean({ description: 'False: it cannot connect.' }),
+  enabled: t.boolean({ description: 'Whether clients may connect with the account.' }),
   roles: t.field({ type: [HeldRoleInput], description: WHOLE_LIST }),
   groups: t.field({ type: [JoinedGroupInput], description: WHOLE_LIST }),
-  password: t.string({ description: 'Never answered. Without one nobody can connect with the account.' }),
+  password: t.string({ description: 'Never returned. An account without a password cannot be used.' }),
 });
 export const groupFields = (t: InputFields) => ({
   groupname: t.string({ required: true }),
@@ -68,42 +67,39 @@ export const roleFields = (t: InputFields) => ({
   rolename: t.string({ required: true }),
   ...texts(t),
   allowWildcardSubs: t.boolean({
-    description: 'False: subscriptions with wildcards are denied. Not known to Mosquitto before 2.1.',
+    description: 'Whether subscriptions with wildcards are allowed. Requires Mosquitto 2.1.',
   }),
   acls: t.field({ type: [AclRuleInput], description: WHOLE_LIST }),
 });
 
 type Shape<Fields extends (t: InputFields) => InputFieldMap> = InputShapeFromFields<ReturnType<Fields>>;
-type GivenAcl = NonNullable<Shape<typeof roleFields>['acls']>[number];
+type AclInput = NonNullable<Shape<typeof roleFields>['acls']>[number];
 
-/** Undefined: nothing was said of it. Null: none. */
+/** `undefined` leaves the list unchanged, `null` clears it. */
 function memberships<T extends { readonly priority?: number | null | undefined }>(
-  given: readonly T[] | null | undefined,
+  entries: readonly T[] | null | undefined,
   nameOf: (entry: T) => string,
-  known: readonly Membership[] = [],
+  current: readonly Membership[] = [],
 ): Membership[] | undefined {
-  if (given === undefined) return undefined;
-  return (given ?? []).map((entry) => membership(nameOf(entry), entry.priority, known));
+  if (entries === undefined) return undefined;
+  return (entries ?? []).map((entry) => membership(nameOf(entry), entry.priority, current));
 }
 
 export const membership = (
   name: string,
-  wanted: number | null | undefined,
-  known: readonly Membership[] = [],
+  newPriority: number | null | undefined,
+  current: readonly Membership[] = [],
 ): Membership => ({
   name,
-  priority: wanted ?? known.find((other) => other.name === name)?.priority ?? DEFAULT_MEMBERSHIP_PRIORITY,
+  priority: newPriority ?? current.find((other) => other.name === name)?.priority ?? DEFAULT_MEMBERSHIP_PRIORITY,
 });
 
-export const rule = ({ aclType, topic, priority: wanted, allow }: GivenAcl) => ({
-  aclType,
-  topic,
-  priority: wanted ?? DEFAULT_ACL_PRIORITY,
-  allow,
+export const rule = ({ priority: newPriority, ...acl }: AclInput) => ({
+  ...acl,
+  priority: newPriority ?? DEFAULT_ACL_PRIORITY,
 });
 
-/** Without the keys that nothing was said of. */
-function said<T extends object>(fields: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
+function withoutUndefined<T extends object>(fields: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [Key in keyof T]: Exclude<T[Key], undefined> };
 }
@@ -111,40 +107,40 @@ function said<T extends object>(fields: T): { [Key in keyof T]: Exclude<T[Key], 
 export function putClient(
   mode: PutMode,
   input: Shape<typeof clientFields>,
-  { policy: { clients }, path }: ChangePlace,
+  { policy: { clients }, path }: ChangeContext,
 ): AccessChange {
   const { username: name, clientId, textName, textDescription, enabled, roles, groups, password } = input;
   if (password === null)
-    throw invalid([{ path: `${path}.password`, reason: 'cannot be cleared; leave it out to keep it' }]);
-  const known = clients.get(name);
-  const fields = said({
+    throw invalid([{ path: `${path}.password`, reason: 'must not be null; omit it to keep the password' }]);
+  const client = clients.get(name);
+  const fields = withoutUndefined({
     clientId,
     textName,
     textDescription,
     disabled: enabled === undefined || enabled === null ? undefined : !enabled,
-    roles: memberships(roles, ({ rolename }) => rolename, known?.roles),
-    groups: memberships(groups, ({ groupname }) => groupname, known?.groups),
+    roles: memberships(roles, ({ rolename }) => rolename, client?.roles),
+    groups: memberships(groups, ({ groupname }) => groupname, client?.groups),
     password,
   }) as ClientFields;
   return { kind: 'PUT_CLIENT', username: name, mode, fields };
 }
 
-export function putGroup(mode: PutMode, input: Shape<typeof groupFields>, { policy }: ChangePlace): AccessChange {
+export function putGroup(mode: PutMode, input: Shape<typeof groupFields>, { policy }: ChangeContext): AccessChange {
   const { groupname, textName, textDescription, roles, clients } = input;
-  const inGroup = ({ username: name, priority: wanted }: NonNullable<typeof clients>[number]): Membership =>
-    membership(name, wanted ?? policy.clients.get(name)?.groups.find((group) => group.name === groupname)?.priority);
-  const fields = said({
+  const member = ({ username: name, priority: given }: NonNullable<typeof clients>[number]): Membership =>
+    membership(name, given ?? policy.clients.get(name)?.groups.find((group) => group.name === groupname)?.priority);
+  const fields = withoutUndefined({
     textName,
     textDescription,
     roles: memberships(roles, ({ rolename }) => rolename, policy.groups.get(groupname)?.roles),
-    clients: clients === undefined ? undefined : (clients ?? []).map(inGroup),
+    clients: clients === undefined ? undefined : (clients ?? []).map(member),
   }) as GroupFields;
   return { kind: 'PUT_GROUP', groupname, mode, fields };
 }
 
 export function putRole(mode: PutMode, input: Shape<typeof roleFields>): AccessChange {
   const { rolename, textName, textDescription, allowWildcardSubs, acls } = input;
-  const fields = said({
+  const fields = withoutUndefined({
     textName,
     textDescription,
     allowWildcardSubs: allowWildcardSubs ?? undefined,

@@ -7,44 +7,45 @@ import { AccessClient, AccessGroup, AccessRole, DefaultAcl } from './access-obje
 import type { AccessView } from './access-view.ts';
 
 const AccessControlSummary = builder.objectRef<AccessView>('AccessControl').implement({
-  description: 'How much there is, how old that is, and what the broker knows.',
+  description: 'Size and age of the access control of a broker, and the features that the broker supports.',
   fields: (t) => ({
     asOf: t.field({
-      description: 'When it was last known to be so.',
+      description: 'Time at which this state was last confirmed.',
       type: 'DateTime',
       resolve: ({ snapshot }) => new Date(snapshot.asOf),
     }),
     changeIndex: t.float({
-      description: 'Grows with each change. Null: the broker does not count them (Mosquitto before 2.1).',
+      description:
+        'Number that grows with each change. null: the broker does not count changes (Mosquitto before 2.1).',
       nullable: true,
       resolve: ({ snapshot }) => snapshot.changeIndex,
     }),
     isSettled: t.boolean({
-      description: 'False: it changed whenever it was read, so parts of it may be of different moments.',
+      description: 'Whether this state is consistent. false: it changed during each read.',
       resolve: ({ snapshot }) => snapshot.isSettled,
     }),
     unreadable: t.int({
-      description: 'Entries missing here because the broker tells them in a way that nobody can read.',
+      description: 'Number of entries that are missing because the response of the broker could not be parsed.',
       resolve: ({ snapshot }) => snapshot.unreadable,
     }),
     clientCount: t.int({ resolve: ({ policy }) => policy.clients.size }),
     groupCount: t.int({ resolve: ({ policy }) => policy.groups.size }),
     roleCount: t.int({ resolve: ({ policy }) => policy.roles.size }),
     brokerVersion: t.string({
-      description: 'As the broker tells it. Null: it does not.',
+      description: 'Value of $SYS/broker/version. null: unknown.',
       nullable: true,
       resolve: ({ snapshot }) => snapshot.brokerVersion,
     }),
     knowsSubstitution: t.boolean({
-      description: '%c and %u in topics of rules stand for client id and user name; else they are taken literally.',
+      description: 'Whether the broker replaces %c and %u in rules with client id and user name.',
       resolve: ({ snapshot }) => snapshot.dialect.substitution,
     }),
     knowsWildcardFlag: t.boolean({
-      description: 'Roles may forbid subscriptions with wildcards.',
+      description: 'Whether roles can deny subscriptions with wildcards.',
       resolve: ({ snapshot }) => snapshot.dialect.wildcardFlag,
     }),
     knowsChangeIndex: t.boolean({
-      description: 'Changes by others are noticed at once; else after a few seconds.',
+      description: 'Whether changes of other clients are noticed immediately. false: after a few seconds.',
       resolve: ({ snapshot }) => snapshot.dialect.changeIndex,
     }),
   }),
@@ -56,8 +57,8 @@ const ClientFilterTarget = builder.enumType('AccessClientFilterTarget', {
     CLIENT_ID: { value: 'clientid' },
     TEXT_NAME: { value: 'textname' },
     TEXT_DESCRIPTION: { value: 'textdescription' },
-    ROLENAME: { value: 'rolename', description: 'A role that it holds itself.' },
-    GROUPNAME: { value: 'groupname', description: 'A group that it is in.' },
+    ROLENAME: { value: 'rolename', description: 'The name of a role that the account holds directly.' },
+    GROUPNAME: { value: 'groupname', description: 'The name of a group that the account belongs to.' },
   } as const,
 });
 const GroupFilterTarget = builder.enumType('AccessGroupFilterTarget', {
@@ -65,8 +66,8 @@ const GroupFilterTarget = builder.enumType('AccessGroupFilterTarget', {
     GROUPNAME: { value: 'groupname' },
     TEXT_NAME: { value: 'textname' },
     TEXT_DESCRIPTION: { value: 'textdescription' },
-    ROLENAME: { value: 'rolename', description: 'A role that it holds.' },
-    USERNAME: { value: 'username', description: 'A client that is in it.' },
+    ROLENAME: { value: 'rolename', description: 'The name of a role of the group.' },
+    USERNAME: { value: 'username', description: 'The user name of a member.' },
   } as const,
 });
 const RoleFilterTarget = builder.enumType('AccessRoleFilterTarget', {
@@ -74,11 +75,11 @@ const RoleFilterTarget = builder.enumType('AccessRoleFilterTarget', {
     ROLENAME: { value: 'rolename' },
     TEXT_NAME: { value: 'textname' },
     TEXT_DESCRIPTION: { value: 'textdescription' },
-    TOPIC: { value: 'topic', description: 'The topic of one of its rules.' },
+    TOPIC: { value: 'topic', description: 'The topic of a rule of the role.' },
   } as const,
 });
 
-const FILTER = 'Compared with one text of each entry, case and all.';
+const FILTER = 'Case-sensitive filter on one text of each entry.';
 const AccessClientFilter = builder.inputType('AccessClientFilter', {
   description: FILTER,
   fields: (t) => ({
@@ -104,8 +105,8 @@ const AccessRoleFilter = builder.inputType('AccessRoleFilter', {
   }),
 });
 
-const offset = { description: 'Entries left out at the start.' };
-const total = { description: 'Of the whole filtered list.' };
+const offset = { description: 'Number of entries to skip.' };
+const total = { description: 'Number of entries in the filtered list.' };
 
 builder.interfaceFields(Broker, (t) => ({
   accessControl: t.field({
@@ -116,13 +117,13 @@ builder.interfaceFields(Broker, (t) => ({
   }),
   accessClients: t.connection(
     {
-      description: 'The accounts of the broker, by user name.',
+      description: 'The accounts of the broker, sorted by user name.',
       type: AccessClient,
       nullable: true,
       complexity: pageCost,
       args: {
         username: t.arg.string({
-          description: 'Only this account; NOT_FOUND when there is none. The other arguments do not matter then.',
+          description: 'Returns only this account, or NOT_FOUND. The other arguments are ignored then.',
         }),
         filter: t.arg({ type: AccessClientFilter }),
         offset: t.arg.int(offset),
@@ -140,7 +141,7 @@ builder.interfaceFields(Broker, (t) => ({
   ),
   accessGroups: t.connection(
     {
-      description: 'By name.',
+      description: 'The groups of the broker, sorted by name.',
       type: AccessGroup,
       nullable: true,
       complexity: pageCost,
@@ -155,7 +156,7 @@ builder.interfaceFields(Broker, (t) => ({
   ),
   accessRoles: t.connection(
     {
-      description: 'By name.',
+      description: 'The roles of the broker, sorted by name.',
       type: AccessRole,
       nullable: true,
       complexity: pageCost,
@@ -169,14 +170,14 @@ builder.interfaceFields(Broker, (t) => ({
     { name: 'AccessRoleEdge' },
   ),
   accessClient: t.field({
-    description: 'Null when the broker has no such account.',
+    description: 'null: the account does not exist.',
     type: AccessClient,
     nullable: true,
     args: { username: t.arg.string({ required: true }) },
     resolve: async (broker, { username }, { services }) => (await services.accessControl.view(broker)).client(username),
   }),
   accessGroup: t.field({
-    description: 'Null when the broker has no such group.',
+    description: 'null: the group does not exist.',
     type: AccessGroup,
     nullable: true,
     args: { groupname: t.arg.string({ required: true }) },
@@ -184,7 +185,7 @@ builder.interfaceFields(Broker, (t) => ({
       (await services.accessControl.view(broker)).group(groupname),
   }),
   accessRole: t.field({
-    description: 'Null when the broker has no such role.',
+    description: 'null: the role does not exist.',
     type: AccessRole,
     nullable: true,
     args: { rolename: t.arg.string({ required: true }) },
@@ -196,7 +197,7 @@ builder.interfaceFields(Broker, (t) => ({
     resolve: async (broker, _args, { services }) => (await services.accessControl.view(broker)).policy.defaultAcl,
   }),
   anonymousGroup: t.field({
-    description: 'The group of connections without user name; null: none.',
+    description: 'The group of connections without a user name. null: the broker has none.',
     type: AccessGroup,
     nullable: true,
     resolve: async (broker, _args, { services }) => {
@@ -209,7 +210,7 @@ builder.interfaceFields(Broker, (t) => ({
 
 builder.objectField(ConnectedClient, 'account', (t) =>
   t.field({
-    description: 'What it connected with. Null: without user name, or the access control does not know the name.',
+    description: 'The account of the client. null: the client has no user name, or the account does not exist.',
     type: AccessClient,
     nullable: true,
     resolve: async ({ broker, known }, _args, { services }) =>

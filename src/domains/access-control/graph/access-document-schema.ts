@@ -11,74 +11,65 @@ import { AccessChangeReport, BlastRadius, ChangeOutcome } from './access-report-
 const AccessPasswordInput = builder.inputType('AccessPasswordInput', {
   fields: (t) => ({
     username: t.string({ required: true }),
-    password: t.string({ required: true, description: 'Never answered.' }),
+    password: t.string({ required: true, description: 'Never returned.' }),
   }),
 });
 
 const AccessControlImportInput = builder.inputType('AccessControlImportInput', {
-  description: 'What a broker is to have; `document` or `mosquittoFile`.',
+  description: 'The access control to apply: either `document` or `mosquittoFile`.',
   fields: (t) => ({
     brokerId: t.id({ required: true }),
-    projectId: t.id({ description: 'When given, the broker must be in this project.' }),
-    document: t.field({ type: 'JSON', description: 'As exportAccessControl answers it.' }),
+    projectId: t.id({ description: 'If given, the broker must be in this project.' }),
+    document: t.field({ type: 'JSON', description: 'A document in the format of exportAccessControl.' }),
     mosquittoFile: t.string({
-      description: 'The text of a dynamic-security.json. Its passwords cannot be taken over.',
+      description: 'The text of a dynamic-security.json file. Its password hashes cannot be imported.',
     }),
     deleteOthers: t.boolean({
       defaultValue: false,
-      description: 'Remove clients, groups and roles that it does not name; never those this service connects with.',
+      description:
+        'Whether clients, groups and roles that the source does not name are deleted, except those that this service requires.',
     }),
     passwords: t.field({
       type: [AccessPasswordInput],
-      description: 'For accounts that are added; neither form holds any.',
+      description: 'Passwords of new accounts. The source contains none.',
     }),
     setPasswords: t.boolean({
       defaultValue: false,
       description:
-        'Give `passwords` to accounts that are there, too. Each time: a broker does not tell whether an account has this password already, and whoever is connected with it is disconnected.',
+        'Whether `passwords` are also set for existing accounts. They are set each time, because passwords cannot be compared. Connected clients of the accounts are disconnected.',
     }),
   }),
 });
 
 const AccessControlImport = builder.objectRef<ImportReport>('AccessControlImport').implement({
-  description: 'What it takes to get there, or what became of it. Without changes the broker has it all already.',
+  description: 'The planned or executed changes. Empty `changes`: the broker already matches the source.',
   fields: (t) => ({
     outcome: t.field({
-      description: 'The worst of all changes.',
+      description: 'The worst outcome of all changes.',
       type: ChangeOutcome,
       resolve: ({ report }) => report.outcome,
     }),
     changes: t.field({
-      description: 'In the order in which they are carried out.',
+      description: 'In the order of execution.',
       type: [AccessChangeReport],
       resolve: ({ report }) => [...report.changes],
     }),
     blastRadius: t.field({ type: BlastRadius, resolve: ({ report }) => report.blastRadius }),
     notes: t.stringList({
-      description: 'What will not be as the source says, and why; for people.',
+      description: 'Descriptions of differences from the source that remain.',
       resolve: ({ notes }) => [...notes],
     }),
     needPassword: t.stringList({
-      description: 'Accounts that nobody can connect with before they are given a password.',
+      description: 'New accounts without a password, which cannot be used until one is set.',
       resolve: ({ needPassword }) => [...needPassword],
     }),
   }),
 });
 
-interface GivenPassword {
-  readonly username: string;
-  readonly password: string;
-}
+type GivenPassword = typeof AccessPasswordInput.$inferInput;
 
 interface ImportArguments {
-  readonly input: {
-    readonly brokerId: string;
-    readonly document?: unknown;
-    readonly mosquittoFile?: string | null | undefined;
-    readonly deleteOthers?: boolean | null | undefined;
-    readonly setPasswords?: boolean | null | undefined;
-    readonly passwords?: readonly GivenPassword[] | null | undefined;
-  };
+  readonly input: typeof AccessControlImportInput.$inferInput;
 }
 
 function run(args: ImportArguments, { services, viewer }: RequestContext, dryRun: boolean): Promise<ImportReport> {
@@ -97,7 +88,7 @@ function run(args: ImportArguments, { services, viewer }: RequestContext, dryRun
 
 function sourceOf(document: unknown, mosquittoFile: string | null): ImportSource {
   if ((document === null) === (mosquittoFile === null)) {
-    throw invalid([{ path: 'input', reason: 'needs either document or mosquittoFile' }]);
+    throw invalid([{ path: 'input', reason: 'must have either document or mosquittoFile' }]);
   }
   return mosquittoFile === null ? { document } : { mosquittoFile };
 }
@@ -113,7 +104,8 @@ function passwordsOf(given: readonly GivenPassword[]): ReadonlyMap<string, strin
 
 builder.queryFields((t) => ({
   exportAccessControl: t.field({
-    description: 'The whole access control of a broker as one JSON document, without passwords; the same for the same.',
+    description:
+      'The whole access control of a broker as one JSON document without passwords. Equal states give equal documents.',
     type: 'JSON',
     ...onBroker('VIEWER'),
     complexity: WHOLE_POLICY_COST,
@@ -122,7 +114,7 @@ builder.queryFields((t) => ({
       services.accessControl.exportDocument(services.brokers.visible(brokerId, viewer)),
   }),
   planAccessControl: t.field({
-    description: 'What applyAccessControl would do; sends nothing.',
+    description: 'Returns the changes that applyAccessControl would execute. Sends no command to the broker.',
     type: AccessControlImport,
     ...onBroker('VIEWER'),
     complexity: WHOLE_POLICY_COST,
@@ -134,7 +126,7 @@ builder.queryFields((t) => ({
 builder.mutationField('applyAccessControl', (t) =>
   t.field({
     description:
-      'Makes a broker have what a document says. Doing it again changes nothing, except that `setPasswords` sets passwords again.',
+      'Brings a broker to the state of a document. Idempotent, except that `setPasswords` sets passwords again.',
     type: AccessControlImport,
     ...writesAccessControl,
     args: { input: t.arg({ type: AccessControlImportInput, required: true }) },

@@ -1,4 +1,3 @@
-import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, writesAccessControl } from '../../../gateway/graphql/builder.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
 import { ServiceError, withPlaces } from '../../../platform/errors.ts';
@@ -6,16 +5,16 @@ import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { AccessChange } from '../writing/access-change.ts';
 import type { BlastRadius, ChangeReport, NodeReport } from '../writing/access-report.ts';
 import type { InputFields } from './access-change-inputs.ts';
+import {
+  type AccessMutation,
+  ANONYMOUS_GROUP_MUTATIONS,
+  CLIENT_MUTATIONS,
+  DEFAULT_ACL_MUTATIONS,
+  GROUP_MUTATIONS,
+  ROLE_MUTATIONS,
+} from './access-mutations.ts';
 import { AccessClient, AccessGroup, AccessRole, DefaultAcl } from './access-objects-schema.ts';
 import { reportFields } from './access-report-schema.ts';
-import {
-  ANONYMOUS_GROUP_VERBS,
-  CLIENT_VERBS,
-  DEFAULT_ACL_VERBS,
-  GROUP_VERBS,
-  ROLE_VERBS,
-  type Verb,
-} from './access-verbs.ts';
 import type { AccessView } from './access-view.ts';
 
 interface Written extends ChangeReport {
@@ -25,118 +24,98 @@ interface Written extends ChangeReport {
   readonly nodes?: readonly NodeReport[] | undefined;
 }
 
-const INSIDE_PROJECT = 'When given, the broker must be in this project.';
-export const DRY_RUN = 'Send nothing: answer the commands that would be sent and who would be disconnected.';
+export const DRY_RUN =
+  'Returns the commands and the clients that they would disconnect, but sends no command to the broker.';
 
-const now = async ({ services }: RequestContext, { broker }: Written): Promise<AccessView> =>
-  services.accessControl.view(broker);
+type ObjectRef<T> = PothosSchemaTypes.ObjectRef<(typeof builder)['$inferSchemaTypes'], T>;
 
-const AccessClientPayload = builder.objectRef<Written>('AccessClientPayload').implement({
-  fields: (t) => ({
-    client: t.field({
-      description: 'As the broker has it now; null when it has none of this name.',
-      type: AccessClient,
-      nullable: true,
-      resolve: async (written, _args, context) =>
-        'username' in written.change ? (await now(context, written)).client(written.change.username) : null,
+/** Creates a payload type with the changed object, as read from the broker after the change. */
+const payload = <T extends object>(
+  name: string,
+  field: string,
+  type: ObjectRef<T>,
+  find: (view: AccessView, change: AccessChange) => T | null,
+) =>
+  builder.objectRef<Written>(name).implement({
+    fields: (t) => ({
+      [field]: t.field({
+        description: 'The current object of the broker. null: it does not exist.',
+        type: type as ObjectRef<object>,
+        nullable: true,
+        resolve: async ({ broker, change }, _args, { services }): Promise<object | null> =>
+          find(await services.accessControl.view(broker), change),
+      }),
+      ...reportFields(t),
     }),
-    ...reportFields(t),
-  }),
-});
+  });
 
-const AccessGroupPayload = builder.objectRef<Written>('AccessGroupPayload').implement({
-  fields: (t) => ({
-    group: t.field({
-      description: 'As the broker has it now; null when it has none of this name.',
-      type: AccessGroup,
-      nullable: true,
-      resolve: async (written, _args, context) =>
-        'groupname' in written.change ? (await now(context, written)).group(written.change.groupname) : null,
-    }),
-    ...reportFields(t),
-  }),
-});
+const AccessClientPayload = payload('AccessClientPayload', 'client', AccessClient, (view, change) =>
+  'username' in change ? view.client(change.username) : null,
+);
+const AccessGroupPayload = payload('AccessGroupPayload', 'group', AccessGroup, (view, change) =>
+  'groupname' in change ? view.group(change.groupname) : null,
+);
+const AccessRolePayload = payload('AccessRolePayload', 'role', AccessRole, (view, change) =>
+  'rolename' in change ? view.role(change.rolename) : null,
+);
+const DefaultAclPayload = payload('DefaultAclPayload', 'defaultAcl', DefaultAcl, ({ policy }) => policy.defaultAcl);
 
-const AccessRolePayload = builder.objectRef<Written>('AccessRolePayload').implement({
-  fields: (t) => ({
-    role: t.field({
-      description: 'As the broker has it now; null when it has none of this name.',
-      type: AccessRole,
-      nullable: true,
-      resolve: async (written, _args, context) =>
-        'rolename' in written.change ? (await now(context, written)).role(written.change.rolename) : null,
-    }),
-    ...reportFields(t),
-  }),
-});
-
-const DefaultAclPayload = builder.objectRef<Written>('DefaultAclPayload').implement({
-  fields: (t) => ({
-    defaultAcl: t.field({
-      description: 'As the broker has it now.',
-      type: DefaultAcl,
-      nullable: true,
-      resolve: async (written, _args, context) => (await now(context, written)).policy.defaultAcl,
-    }),
-    ...reportFields(t),
-  }),
-});
-
-/** Every kind of change: a mutation of its own, and an entry of a list of changes. */
-export const VERBS: readonly {
+interface NamedMutation {
   readonly name: string;
-  readonly verb: Verb;
+  readonly mutation: AccessMutation;
   readonly payload: typeof AccessClientPayload;
-}[] = [
-  ...verbs(CLIENT_VERBS, AccessClientPayload),
-  ...verbs(GROUP_VERBS, AccessGroupPayload),
-  ...verbs(ROLE_VERBS, AccessRolePayload),
-  ...verbs(DEFAULT_ACL_VERBS, DefaultAclPayload),
-  ...verbs(ANONYMOUS_GROUP_VERBS, AccessGroupPayload),
-];
-
-function verbs(of: Readonly<Record<string, Verb>>, payload: typeof AccessClientPayload) {
-  return Object.entries(of).map(([name, verb]) => ({ name, verb, payload }));
 }
 
-export const capital = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+const named = (mutations: Readonly<Record<string, AccessMutation>>, type: typeof AccessClientPayload) =>
+  Object.entries(mutations).map(([name, mutation]): NamedMutation => ({ name, mutation, payload: type }));
+
+/** All kinds of changes. Each one is a mutation and a key in `changeAccessControl`. */
+export const MUTATIONS: readonly NamedMutation[] = [
+  ...named(CLIENT_MUTATIONS, AccessClientPayload),
+  ...named(GROUP_MUTATIONS, AccessGroupPayload),
+  ...named(ROLE_MUTATIONS, AccessRolePayload),
+  ...named(DEFAULT_ACL_MUTATIONS, DefaultAclPayload),
+  ...named(ANONYMOUS_GROUP_MUTATIONS, AccessGroupPayload),
+];
+
+export const capitalized = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
 export const target = (t: InputFields) => ({
   brokerId: t.id({ required: true }),
-  projectId: t.id({ description: INSIDE_PROJECT }),
+  projectId: t.id({ description: 'If given, the broker must be in this project.' }),
 });
 
-for (const { name, verb, payload } of VERBS) {
-  const input = builder.inputType(`${capital(name)}Input`, {
+for (const { name, mutation, payload: type } of MUTATIONS) {
+  const input = builder.inputType(`${capitalized(name)}Input`, {
     fields: (t) => ({
       ...target(t),
-      ...verb.fields(t),
+      ...mutation.fields(t),
       dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
       mustApply: t.boolean({
         defaultValue: false,
-        description: 'Answer PARTLY_APPLIED and UNKNOWN as errors, with the commands in their info.',
+        description: 'Whether PARTLY_APPLIED and UNKNOWN are returned as errors, with the commands in `info`.',
       }),
     }),
   });
   builder.mutationField(name, (t) =>
     t.field({
-      description: verb.description,
-      type: payload,
+      description: mutation.description,
+      type,
       ...writesAccessControl,
       args: { input: t.arg({ type: input, required: true }) },
       resolve: async (_root, args, { services, viewer }): Promise<Written> => {
         const { brokerId, dryRun, mustApply } = args.input;
         const broker = services.brokers.visible(brokerId, viewer);
-        const made: AccessChange[] = [];
+        const requested: AccessChange[] = [];
         const report = await services.accessControl.write(
           broker,
           (policy) => {
-            made.push(verb.change(args.input, { policy, path: 'input' }));
-            return made;
+            requested.push(mutation.change(args.input, { policy, path: 'input' }));
+            return requested;
           },
           { dryRun: dryRun ?? false, mayControl: mayControl(viewer, broker) },
         );
-        const [change] = made;
+        const [change] = requested;
         const [result] = report.changes;
         if (change === undefined || result === undefined) throw new Error('A change was written without a report');
         if (result.outcome === 'REJECTED') {
@@ -150,9 +129,7 @@ for (const { name, verb, payload } of VERBS) {
   );
 }
 
-/**
- * For callers that only take "done" or an error: what happened in part, or perhaps, is an error that says which part.
- */
+/** For callers that expect success or an error. The error has the states of the commands. */
 function throwUnlessApplied({ outcome, commands, error }: ChangeReport): void {
   if (outcome !== 'PARTLY_APPLIED' && outcome !== 'UNKNOWN') return;
   const info = {
@@ -165,19 +142,9 @@ function throwUnlessApplied({ outcome, commands, error }: ChangeReport): void {
     })),
   };
   if (outcome === 'UNKNOWN') {
-    throw new ServiceError(
-      'BROKER_TIMEOUT',
-      'The answer of the broker was lost, and what it did could not be read back',
-      {
-        info,
-      },
-    );
+    const message = 'The response of the broker was lost, and the result could not be read back';
+    throw new ServiceError('BROKER_TIMEOUT', message, { info });
   }
-  throw new ServiceError(
-    'BROKER_REJECTED',
-    `Only a part was done: ${error?.message ?? 'the broker refused the rest'}`,
-    {
-      info,
-    },
-  );
+  const reason = error?.message ?? 'the broker refused the other commands';
+  throw new ServiceError('BROKER_REJECTED', `Only a part of the change was applied: ${reason}`, { info });
 }

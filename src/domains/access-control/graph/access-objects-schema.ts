@@ -16,18 +16,17 @@ import type {
   Membership,
 } from '../policy/access-model.ts';
 import { DEFAULT_ACL_TYPES } from '../policy/access-model.ts';
-
-import { type AccessView, type Holder, holderPage, type Seen } from './access-view.ts';
+import { type AccessView, type Holder, holderPage, type WithView } from './access-view.ts';
 
 export const AclType = builder.enumType('AclType', {
-  description: 'What a rule of a role is about.',
+  description: 'The kind of access that a rule decides on.',
   values: {
     PUBLISH_CLIENT_SEND: { value: 'publishClientSend', description: 'A client publishes.' },
-    PUBLISH_CLIENT_RECEIVE: { value: 'publishClientReceive', description: 'A client is sent a message.' },
+    PUBLISH_CLIENT_RECEIVE: { value: 'publishClientReceive', description: 'A client receives a message.' },
     SUBSCRIBE_LITERAL: { value: 'subscribeLiteral', description: 'A client subscribes to exactly this filter.' },
     SUBSCRIBE_PATTERN: {
       value: 'subscribePattern',
-      description: 'A client subscribes to a filter that this one covers.',
+      description: 'A client subscribes to a filter that the filter of the rule covers.',
     },
     UNSUBSCRIBE_LITERAL: {
       value: 'unsubscribeLiteral',
@@ -35,13 +34,13 @@ export const AclType = builder.enumType('AclType', {
     },
     UNSUBSCRIBE_PATTERN: {
       value: 'unsubscribePattern',
-      description: 'A client unsubscribes from a filter that this one covers.',
+      description: 'A client unsubscribes from a filter that the filter of the rule covers.',
     },
   } as const,
 });
 
 export const DefaultAclType = builder.enumType('DefaultAclType', {
-  description: 'What a default is about.',
+  description: 'The kind of access that a default decides on.',
   values: {
     PUBLISH_CLIENT_SEND: { value: 'publishClientSend' },
     PUBLISH_CLIENT_RECEIVE: { value: 'publishClientReceive' },
@@ -51,11 +50,13 @@ export const DefaultAclType = builder.enumType('DefaultAclType', {
 });
 
 export const AclRule = builder.objectRef<AclRuleData>('AclRule').implement({
-  description: 'A rule of a role; its type and topic name it there.',
+  description: 'A rule of a role, identified by its type and topic.',
   fields: (t) => ({
     aclType: t.expose('aclType', { type: AclType }),
-    topic: t.exposeString('topic', { description: 'A topic, or a filter with wildcards.' }),
-    priority: t.exposeInt('priority', { description: 'Higher is looked at first; the first that matches decides.' }),
+    topic: t.exposeString('topic', { description: 'A topic name or a topic filter.' }),
+    priority: t.exposeInt('priority', {
+      description: 'Higher priorities are evaluated first. The first matching rule decides.',
+    }),
     allow: t.exposeBoolean('allow'),
   }),
 });
@@ -70,35 +71,35 @@ const DefaultAclEntry = builder.objectRef<DefaultAclEntryData>('DefaultAclEntry'
 });
 
 export const DefaultAcl = builder.objectRef<DefaultAclData>('DefaultAcl').implement({
-  description: 'What happens where no rule matches. Topics below $CONTROL are never allowed by it.',
+  description: 'The decision if no rule matches. It never allows $CONTROL topics.',
   fields: (t) => ({
     publishClientSend: t.exposeBoolean('publishClientSend'),
     publishClientReceive: t.exposeBoolean('publishClientReceive'),
     subscribe: t.exposeBoolean('subscribe'),
     unsubscribe: t.exposeBoolean('unsubscribe'),
     acls: t.field({
-      description: 'The same as the REST interface documents it: a list of lists of entries.',
+      description: 'The same values in the format of the REST interface: a list of lists of entries.',
       type: t.listRef(t.listRef(DefaultAclEntry)),
       resolve: (acl) => [DEFAULT_ACL_TYPES.map((aclType) => ({ aclType, allow: acl[aclType] }))],
     }),
   }),
 });
 
-export const AccessClient = builder.objectRef<Seen<AccessClientData>>('AccessClient');
-export const AccessGroup = builder.objectRef<Seen<AccessGroupData>>('AccessGroup');
-export const AccessRole = builder.objectRef<Seen<AccessRoleData>>('AccessRole');
+export const AccessClient = builder.objectRef<WithView<AccessClientData>>('AccessClient');
+export const AccessGroup = builder.objectRef<WithView<AccessGroupData>>('AccessGroup');
+export const AccessRole = builder.objectRef<WithView<AccessRoleData>>('AccessRole');
 
-interface SeenMembership {
+interface ViewedMembership {
   readonly view: AccessView;
   readonly membership: Membership;
 }
 
-/** Counted, since they lead to objects that lead back here. */
-function seen(view: AccessView, memberships: readonly Membership[], context: RequestContext): SeenMembership[] {
+/** Counts the entries, because a query can follow them back to this object. */
+function withView(view: AccessView, memberships: readonly Membership[], context: RequestContext): ViewedMembership[] {
   return walk(context, memberships).map((membership) => ({ view, membership }));
 }
 
-/** A page of holders, counted as `seen` does. */
+/** Returns a page of holders and counts its entries. */
 function holders<T>(
   all: readonly Holder[],
   args: PageArguments,
@@ -109,16 +110,15 @@ function holders<T>(
   return { ...page, edges: walk(context, page.edges) };
 }
 
-const HeldRole = builder.objectRef<SeenMembership>('HeldRole').implement({
-  description: 'A role in its holder.',
+const PRIORITY = 'Higher priorities are evaluated first. Default: -1.';
+
+const HeldRole = builder.objectRef<ViewedMembership>('HeldRole').implement({
+  description: 'A role of a client or group.',
   fields: (t) => ({
     rolename: t.string({ resolve: ({ membership }) => membership.name }),
-    priority: t.int({
-      description: 'Higher is looked at first; -1 where nobody said.',
-      resolve: ({ membership }) => membership.priority,
-    }),
+    priority: t.int({ description: PRIORITY, resolve: ({ membership }) => membership.priority }),
     role: t.field({
-      description: 'Null when the broker has no such role any more.',
+      description: 'null: the role does not exist anymore.',
       type: AccessRole,
       nullable: true,
       resolve: ({ view, membership }) => view.role(membership.name),
@@ -126,16 +126,13 @@ const HeldRole = builder.objectRef<SeenMembership>('HeldRole').implement({
   }),
 });
 
-const JoinedGroup = builder.objectRef<SeenMembership>('JoinedGroup').implement({
-  description: 'A group that a client is in.',
+const JoinedGroup = builder.objectRef<ViewedMembership>('JoinedGroup').implement({
+  description: 'A group that a client belongs to.',
   fields: (t) => ({
     groupname: t.string({ resolve: ({ membership }) => membership.name }),
-    priority: t.int({
-      description: 'Higher is looked at first; -1 where nobody said.',
-      resolve: ({ membership }) => membership.priority,
-    }),
+    priority: t.int({ description: PRIORITY, resolve: ({ membership }) => membership.priority }),
     group: t.field({
-      description: 'Null when the broker has no such group any more.',
+      description: 'null: the group does not exist anymore.',
       type: AccessGroup,
       nullable: true,
       resolve: ({ view, membership }) => view.group(membership.name),
@@ -144,28 +141,22 @@ const JoinedGroup = builder.objectRef<SeenMembership>('JoinedGroup').implement({
 });
 
 const GroupMember = builder.objectRef<{ readonly view: AccessView; readonly holder: Holder }>('GroupMember').implement({
-  description: 'A client in a group.',
+  description: 'A member of a group.',
   fields: (t) => ({
     username: t.string({ resolve: ({ holder }) => holder.id }),
-    priority: t.int({
-      description: 'Of the group in the client.',
-      resolve: ({ holder }) => holder.priority,
-    }),
-    client: t.field({
-      type: AccessClient,
-      nullable: true,
-      resolve: ({ view, holder }) => view.client(holder.id),
-    }),
+    priority: t.int({ description: 'Priority of the group in the client.', resolve: ({ holder }) => holder.priority }),
+    client: t.field({ type: AccessClient, nullable: true, resolve: ({ view, holder }) => view.client(holder.id) }),
   }),
 });
 
-/** Most hold one or two; counted as ten each, a walk from brokers to rules would be refused. */
-const FEW = { field: 1, multiplier: 2 };
+/** Most lists have one or two entries. With the usual factor of 10, a query from brokers to rules would be refused. */
+const SHORT_LIST_COST = { field: 1, multiplier: 2 };
 
-const offset = { description: 'Entries left out at the start.' };
+const IN_ORDER = 'In the order of evaluation.';
+const offset = { description: 'Number of entries to skip.' };
 
 AccessClient.implement({
-  description: 'An account of a broker: who may connect, and which roles and groups decide on what it may do.',
+  description: 'An account of a broker. Its roles and groups decide what its clients may do.',
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({
@@ -174,32 +165,35 @@ AccessClient.implement({
     }),
     username: t.string({ resolve: ({ object }) => object.username }),
     clientId: t.string({
-      description: 'The only client id that may use the account; null: any.',
+      description: 'The only client id that may use the account. null: any client id.',
       nullable: true,
       resolve: ({ object }) => object.clientId,
     }),
     textName: t.string({ nullable: true, resolve: ({ object }) => object.textName }),
     textDescription: t.string({ nullable: true, resolve: ({ object }) => object.textDescription }),
-    enabled: t.boolean({ description: 'False: it cannot connect.', resolve: ({ object }) => !object.disabled }),
+    enabled: t.boolean({
+      description: 'Whether clients may connect with the account.',
+      resolve: ({ object }) => !object.disabled,
+    }),
     isGateway: t.boolean({
-      description: 'This service connects with it.',
+      description: 'Whether this service connects with the account.',
       resolve: ({ view, object }) => view.broker.username === object.username,
     }),
     roles: t.field({
-      description: 'In the order in which the broker looks at them.',
-      complexity: FEW,
+      description: IN_ORDER,
+      complexity: SHORT_LIST_COST,
       type: [HeldRole],
-      resolve: ({ view, object }, _args, context) => seen(view, object.roles, context),
+      resolve: ({ view, object }, _args, context) => withView(view, object.roles, context),
     }),
     groups: t.field({
-      description: 'In the order in which the broker looks at them.',
-      complexity: FEW,
+      description: IN_ORDER,
+      complexity: SHORT_LIST_COST,
       type: [JoinedGroup],
-      resolve: ({ view, object }, _args, context) => seen(view, object.groups, context),
+      resolve: ({ view, object }, _args, context) => withView(view, object.groups, context),
     }),
     connections: t.field({
       description:
-        'Who is connected with it, as last seen: right after a change it may still name whom that disconnected. Null: nobody can tell, the capability cedalo/inspect of the broker says why. `connectedClients { isComplete }` tells whether somebody may be missing.',
+        'Connected clients of the account. After a change, clients that the change disconnected may still be listed for a moment. null: the broker cannot list its clients; its capability cedalo/inspect has the reason. `connectedClients { isComplete }` reports whether clients may be missing.',
       type: [ConnectedClient],
       nullable: true,
       resolve: async ({ view, object }, _args, context) => {
@@ -211,7 +205,7 @@ AccessClient.implement({
 });
 
 AccessGroup.implement({
-  description: 'Clients that hold roles together.',
+  description: 'Clients that hold the same roles.',
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({
@@ -222,17 +216,17 @@ AccessGroup.implement({
     textName: t.string({ nullable: true, resolve: ({ object }) => object.textName }),
     textDescription: t.string({ nullable: true, resolve: ({ object }) => object.textDescription }),
     isAnonymousGroup: t.boolean({
-      description: 'Connections without user name belong to it.',
+      description: 'Whether connections without a user name belong to the group.',
       resolve: ({ view, object }) => view.policy.anonymousGroup === object.groupname,
     }),
     roles: t.field({
-      description: 'In the order in which the broker looks at them.',
-      complexity: FEW,
+      description: IN_ORDER,
+      complexity: SHORT_LIST_COST,
       type: [HeldRole],
-      resolve: ({ view, object }, _args, context) => seen(view, object.roles, context),
+      resolve: ({ view, object }, _args, context) => withView(view, object.roles, context),
     }),
     members: t.field({
-      description: 'All of its clients, by user name; `clients` has them in pages.',
+      description: 'All members, sorted by user name. `clients` returns them in pages.',
       type: [GroupMember],
       complexity: { field: BROKER_QUERY_COST, multiplier: 100 },
       resolve: ({ view, object }, _args, context) => {
@@ -242,7 +236,7 @@ AccessGroup.implement({
     }),
     clients: t.connection(
       {
-        description: 'By user name.',
+        description: 'Members, sorted by user name.',
         type: AccessClient,
         complexity: pageCost,
         args: { offset: t.arg.int(offset) },
@@ -255,14 +249,16 @@ AccessGroup.implement({
       },
       {
         name: 'AccessGroupClientsEdge',
-        fields: (edge) => ({ priority: edge.exposeInt('priority', { description: 'Of the group in the client.' }) }),
+        fields: (edge) => ({
+          priority: edge.exposeInt('priority', { description: 'Priority of the group in the client.' }),
+        }),
       },
     ),
   }),
 });
 
 AccessRole.implement({
-  description: 'Rules under a name, held by clients and groups.',
+  description: 'A named list of rules, held by clients and groups.',
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({
@@ -274,19 +270,19 @@ AccessRole.implement({
     textDescription: t.string({ nullable: true, resolve: ({ object }) => object.textDescription }),
     allowWildcardSubs: t.boolean({
       description:
-        'False: a subscription with a wildcard is denied as soon as the broker looks at this role. Null: the broker does not know this.',
+        'Whether the rules of the role decide on subscriptions with wildcards. false: the role denies them. null: unsupported by the broker.',
       nullable: true,
       resolve: ({ object }) => object.allowWildcardSubs,
     }),
     acls: t.field({
-      description: 'As the broker lists them; of one type and priority the first that matches decides.',
+      description: 'In the order of the broker. Of rules with one type and priority, the first matching one decides.',
       complexity: { field: 1, multiplier: 5 },
       type: [AclRule],
       resolve: ({ object }, _args, context) => [...walk(context, object.acls)],
     }),
     clients: t.connection(
       {
-        description: 'That hold it themselves, by user name.',
+        description: 'Clients that hold the role directly, sorted by user name.',
         type: AccessClient,
         complexity: pageCost,
         args: { offset: t.arg.int(offset) },
@@ -299,12 +295,14 @@ AccessRole.implement({
       },
       {
         name: 'AccessRoleClientsEdge',
-        fields: (edge) => ({ priority: edge.exposeInt('priority', { description: 'Of the role in the client.' }) }),
+        fields: (edge) => ({
+          priority: edge.exposeInt('priority', { description: 'Priority of the role in the client.' }),
+        }),
       },
     ),
     groups: t.connection(
       {
-        description: 'That hold it, by name.',
+        description: 'Groups that hold the role, sorted by name.',
         type: AccessGroup,
         complexity: pageCost,
         args: { offset: t.arg.int(offset) },
@@ -317,7 +315,9 @@ AccessRole.implement({
       },
       {
         name: 'AccessRoleGroupsEdge',
-        fields: (edge) => ({ priority: edge.exposeInt('priority', { description: 'Of the role in the group.' }) }),
+        fields: (edge) => ({
+          priority: edge.exposeInt('priority', { description: 'Priority of the role in the group.' }),
+        }),
       },
     ),
   }),

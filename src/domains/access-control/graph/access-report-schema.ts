@@ -9,29 +9,31 @@ import type {
 } from '../writing/access-report.ts';
 
 export const ChangeOutcome = builder.enumType('ChangeOutcome', {
-  description: 'What became of a change.',
+  description: 'The outcome of a change.',
   values: {
-    APPLIED: { description: 'The broker has done it.' },
-    UNCHANGED: { description: 'It was so already; nothing was sent.' },
-    PARTLY_APPLIED: { description: 'The commands say which part.' },
-    REJECTED: { description: 'Nothing of it happened; the error says why.' },
-    UNKNOWN: { description: 'The answer was lost, and the broker could not be read back.' },
-    PLANNED: { description: 'A dry run; nothing was sent.' },
+    APPLIED: { description: 'The broker executed the change.' },
+    UNCHANGED: { description: 'The broker already had this state; no command was sent.' },
+    PARTLY_APPLIED: { description: 'The states of the commands show which part was executed.' },
+    REJECTED: { description: 'No part was executed; the error says why.' },
+    UNKNOWN: { description: 'The response was lost, and the result could not be read back.' },
+    PLANNED: { description: 'A dry run; no command was sent.' },
   } as const satisfies Record<(typeof CHANGE_OUTCOMES)[number], object>,
 });
 
 const CommandState = builder.enumType('CommandState', {
-  description: 'What became of a command.',
+  description: 'The state of a command.',
   values: {
-    PLANNED: { description: 'A dry run; nothing was sent.' },
-    APPLIED: { description: 'The broker has done it.' },
-    REJECTED: { description: 'The broker refused it.' },
-    UNKNOWN: { description: 'The answer was lost, and the broker could not be read back.' },
-    NOT_SENT: { description: 'Something before it failed.' },
+    PLANNED: { description: 'A dry run; the command was not sent.' },
+    APPLIED: { description: 'The broker executed the command.' },
+    REJECTED: { description: 'The broker refused the command.' },
+    UNKNOWN: { description: 'The response was lost, and the result could not be read back.' },
+    NOT_SENT: { description: 'An earlier command failed.' },
   } as const,
 });
 
-/** An error as the value of a field: an instance of Error would fail the field. */
+/**
+ * An error as a field value. If a resolver returned an Error object, GraphQL would treat it as a failure of the field.
+ */
 interface Reason {
   readonly code: ErrorCode;
   readonly message: string;
@@ -42,26 +44,30 @@ const reasonOf = (error: ServiceError | null): Reason | null =>
   error && { code: error.code, message: error.message, info: error.info ?? null };
 
 const ChangeError = builder.objectRef<Reason>('ChangeError').implement({
-  description: 'Why a change did not happen.',
+  description: 'Why a change was not executed.',
   fields: (t) => ({
-    code: t.exposeString('code', { description: 'As in the errors of the graph.' }),
-    message: t.exposeString('message', { description: 'For people.' }),
+    code: t.exposeString('code', { description: 'A code as in `extensions.code` of GraphQL errors.' }),
+    message: t.exposeString('message', { description: 'A readable message.' }),
     info: t.expose('info', { type: 'JSON', nullable: true }),
   }),
 });
 
-export const AccessCommand = builder.objectRef<CommandReport>('AccessCommand').implement({
-  description: 'A command of the dynamic-security API that a change is made of.',
+const AccessCommand = builder.objectRef<CommandReport>('AccessCommand').implement({
+  description: 'A command of the dynamic-security API that is part of a change.',
   fields: (t) => ({
     command: t.exposeString('command'),
-    fields: t.field({ description: 'As sent, passwords masked.', type: 'JSON', resolve: ({ fields }) => fields }),
+    fields: t.field({
+      description: 'The fields as sent, with masked passwords.',
+      type: 'JSON',
+      resolve: ({ fields }) => fields,
+    }),
     state: t.field({ type: CommandState, resolve: ({ state }) => state }),
     error: t.field({ type: ChangeError, nullable: true, resolve: ({ error }) => reasonOf(error) }),
   }),
 });
 
 export const AccessChangeReport = builder.objectRef<ChangeReport>('AccessChangeReport').implement({
-  description: 'What became of one change of several.',
+  description: 'The outcome of one change in a list.',
   fields: (t) => ({
     outcome: t.field({ type: ChangeOutcome, resolve: ({ outcome }) => outcome }),
     commands: t.field({ type: [AccessCommand], resolve: ({ commands }) => [...commands] }),
@@ -73,41 +79,43 @@ const KickedClient = builder.objectRef<BlastRadiusData['clients'][number]>('Kick
   description: 'A connection that is disconnected.',
   fields: (t) => ({
     clientId: t.exposeString('clientId'),
-    username: t.exposeString('username', { description: 'Null: it gave none.', nullable: true }),
+    username: t.exposeString('username', { description: 'null: the client has no user name.', nullable: true }),
   }),
 });
 
 export const BlastRadius = builder.objectRef<BlastRadiusData>('BlastRadius').implement({
-  description: 'Connections that a change disconnects: most changes make the broker drop those whom they concern.',
+  description: 'The connections that a change closes. Most changes disconnect the affected clients.',
   fields: (t) => ({
     clientCount: t.int({ resolve: ({ clients }) => clients.length }),
     clients: t.field({ type: [KickedClient], resolve: ({ clients }) => [...clients] }),
     usernames: t.stringList({
-      description: 'Accounts whose connections are disconnected, whether they have any now or not.',
+      description: 'Accounts whose connections are closed, including accounts without connections.',
       resolve: ({ usernames }) => [...usernames],
     }),
     anonymous: t.exposeBoolean('anonymous', {
-      description: 'Every connection without user name is disconnected too.',
+      description: 'Whether all connections without a user name are closed.',
     }),
-    gateway: t.exposeBoolean('gateway', { description: 'This service’s own connection is among them; it comes back.' }),
+    gateway: t.exposeBoolean('gateway', {
+      description: 'Whether the connection of this service is closed, too. It reconnects.',
+    }),
     isComplete: t.exposeBoolean('isComplete', {
-      description: 'False: the broker cannot tell all of its connected clients.',
+      description: 'Whether `clients` has all of them. false: the broker cannot list all connected clients.',
     }),
   }),
 });
 
 const AccessNodeReport = builder.objectRef<NodeReport>('AccessNodeReport').implement({
-  description: 'What became of changes on one node of a cluster.',
+  description: 'The outcome of changes on one node of a cluster.',
   fields: (t) => ({
-    nodeId: t.exposeInt('nodeId', { description: 'Of the node.' }),
-    brokerId: t.exposeID('brokerId', { description: 'The entry of the node.' }),
+    nodeId: t.exposeInt('nodeId', { description: 'Number of the node.' }),
+    brokerId: t.exposeID('brokerId', { description: 'The broker of the node.' }),
     outcome: t.field({
-      description: 'REJECTED: not done; where the node was not reached it is as soon as that is.',
+      description: 'REJECTED: not executed. An unreachable node gets the changes after it reconnects.',
       type: ChangeOutcome,
       resolve: ({ outcome }) => outcome,
     }),
     error: t.field({
-      description: 'Why it was not done; null: it was.',
+      description: 'Why the changes were not executed. null: they were.',
       type: ChangeError,
       nullable: true,
       resolve: ({ error }) => reasonOf(error),
@@ -117,10 +125,11 @@ const AccessNodeReport = builder.objectRef<NodeReport>('AccessNodeReport').imple
 
 type NodesFields<T> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], T>;
 
-/** What a report of several brokers tells beside that of the first. */
+/** The field for clusters, whose nodes share their access control. */
 export const nodesField = <T extends { readonly nodes?: readonly NodeReport[] | undefined }>(t: NodesFields<T>) => ({
   nodes: t.field({
-    description: 'Of a cluster whose nodes this service keeps equal: what became of it on each, by number. Else empty.',
+    description:
+      'The outcome on each node, by number, if this service synchronizes the nodes of a cluster. Else empty.',
     type: [AccessNodeReport],
     resolve: ({ nodes = [] }) => [...nodes],
   }),
@@ -131,16 +140,16 @@ type ReportFields<T extends ChangeReport> = PothosSchemaTypes.ObjectFieldBuilder
   T & { readonly blastRadius: BlastRadiusData; readonly nodes?: readonly NodeReport[] | undefined }
 >;
 
-/** What every mutation of one object tells beside the object. */
+/** The fields of all payloads of mutations of one object. */
 export const reportFields = <T extends ChangeReport>(t: ReportFields<T>) => ({
   outcome: t.field({
-    description: 'APPLIED, UNCHANGED, PARTLY_APPLIED, UNKNOWN or, of a dry run, PLANNED.',
+    description: 'APPLIED, UNCHANGED, PARTLY_APPLIED, UNKNOWN or, for a dry run, PLANNED.',
     type: ChangeOutcome,
     resolve: ({ outcome }) => outcome,
   }),
   commands: t.field({ type: [AccessCommand], resolve: ({ commands }) => [...commands] }),
   error: t.field({
-    description: 'With PARTLY_APPLIED: why the rest did not happen.',
+    description: 'With PARTLY_APPLIED: why the other commands were not executed.',
     type: ChangeError,
     nullable: true,
     resolve: ({ error }) => reasonOf(error),

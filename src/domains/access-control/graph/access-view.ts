@@ -6,10 +6,10 @@ import type { ClientView } from '../../clients/client-view.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';
 import type { AccessSnapshot } from '../reading/access-index.ts';
 
-/** How the inspect API names those who gave no user name. */
+/** The user name of the inspect API for clients without a user name. */
 export const ANONYMOUS = '<anonymous>';
 
-/** Who holds a role, or is in a group: `id` is the name, `priority` that of the role or group in its holder. */
+/** A holder of a role or a member of a group. `id` is its name, `priority` that of the role or group in it. */
 export interface Holder {
   readonly id: string;
   readonly priority: number;
@@ -20,21 +20,21 @@ interface Holders {
   readonly groups: readonly Holder[];
 }
 
-/** An object with the moment it was seen in, so that the graph can be walked on from it. */
-export interface Seen<T> {
+/** An object and the view that it was read from, so that its fields use the same state. */
+export interface WithView<T> {
   readonly view: AccessView;
   readonly object: T;
 }
 
-export interface AccessViewParts {
+interface AccessViewParts {
   readonly broker: BrokerRecord;
   readonly snapshot: AccessSnapshot;
-  /** Of this very policy. */
+  /** The holders of the policy of `snapshot`. */
   readonly holders: RoleHolders;
   readonly connected: () => Promise<ConnectedClients>;
 }
 
-/** The access control of one broker at one moment. Walking it asks the broker nothing, but for who is connected. */
+/** The access control of one broker at one point in time. Only `connections` sends a request to the broker. */
 export class AccessView {
   readonly broker: BrokerRecord;
   readonly snapshot: AccessSnapshot;
@@ -54,19 +54,19 @@ export class AccessView {
     return this.snapshot.policy;
   }
 
-  client(username: string): Seen<AccessClient> | null {
-    return this.#seen(this.policy.clients.get(username));
+  client(username: string): WithView<AccessClient> | null {
+    return this.#withView(this.policy.clients.get(username));
   }
 
-  group(groupname: string): Seen<AccessGroup> | null {
-    return this.#seen(this.policy.groups.get(groupname));
+  group(groupname: string): WithView<AccessGroup> | null {
+    return this.#withView(this.policy.groups.get(groupname));
   }
 
-  role(rolename: string): Seen<AccessRole> | null {
-    return this.#seen(this.policy.roles.get(rolename));
+  role(rolename: string): WithView<AccessRole> | null {
+    return this.#withView(this.policy.roles.get(rolename));
   }
 
-  /** By user name. */
+  /** Sorted by user name. */
   members(groupname: string): readonly Holder[] {
     const known = this.#members.get(groupname);
     if (known) return known;
@@ -79,15 +79,12 @@ export class AccessView {
     return this.#holders.of(rolename);
   }
 
-  /** The account that a connection uses; null for one without user name. */
-  account(username: string): Seen<AccessClient> | null {
+  /** Returns the account of a connection; `null` for a connection without a user name. */
+  account(username: string): WithView<AccessClient> | null {
     return username === ANONYMOUS ? null : this.client(username);
   }
 
-  /**
-   * The connections of an account; null where nobody can tell who is connected. Errors: of a broker that cannot be
-   * asked.
-   */
+  /** Returns `null` if the broker cannot list its clients. Errors: those of an unreachable broker. */
   async connections(username: string): Promise<readonly ClientView[] | null> {
     this.#connected ??= this.#groupConnected();
     const connected = await this.#connected;
@@ -111,12 +108,12 @@ export class AccessView {
     }
   }
 
-  #seen<T>(object: T | undefined): Seen<T> | null {
+  #withView<T>(object: T | undefined): WithView<T> | null {
     return object === undefined ? null : { view: this, object };
   }
 }
 
-/** Who holds the roles of a policy; found out when the first asks. */
+/** The holders of the roles of a policy, collected on first use. */
 export class RoleHolders {
   readonly #policy: AccessPolicy;
   #known: Map<string, { readonly clients: Holder[]; readonly groups: Holder[] }> | undefined;
@@ -127,7 +124,7 @@ export class RoleHolders {
 
   of(rolename: string): Holders {
     this.#known ??= this.#find();
-    return this.#known.get(rolename) ?? NOBODY;
+    return this.#known.get(rolename) ?? NO_HOLDERS;
   }
 
   #find() {
@@ -149,15 +146,15 @@ export class RoleHolders {
   }
 }
 
-const NOBODY: Holders = { clients: [], groups: [] };
+const NO_HOLDERS: Holders = { clients: [], groups: [] };
 
 const byId = (a: Holder, b: Holder) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
-export interface HolderConnection<T> extends ListConnection<T> {
+interface HolderConnection<T> extends ListConnection<T> {
   readonly edges: readonly { readonly cursor: string; readonly node: T; readonly priority: number }[];
 }
 
-/** A page of holders with what they are; one that nobody knows is left out. */
+/** Returns a page of holders with their objects. Missing objects are omitted. */
 export function holderPage<T>(
   holders: readonly Holder[],
   args: PageArguments,

@@ -3,11 +3,11 @@ import type { ServiceError } from '../../../platform/errors.ts';
 /**
  * The outcome of a change.
  * - UNCHANGED: the broker already had the requested state; nothing was sent.
- * - REJECTED: nothing was applied; the error says why. This includes lost responses (BROKER_UNREACHABLE, BROKER_TIMEOUT)
- *   if a read of the broker shows that it did not execute the commands.
+ * - REJECTED: nothing was applied; the error says why. This includes lost responses (BROKER_UNREACHABLE,
+ *   BROKER_TIMEOUT) if a read of the broker shows that it did not execute the commands.
  * - PARTLY_APPLIED: the states of the commands show which part.
- * - UNKNOWN: the response was lost, and the state of the broker does not show the result (a password) or cannot be read.
- *   Or the broker responded with success and has another state.
+ * - UNKNOWN: the response was lost, and the state of the broker does not show the result (a password) or cannot be
+ *   read. Or the broker responded with success and has another state.
  * - PLANNED: a dry run; nothing was sent.
  */
 export const CHANGE_OUTCOMES = ['APPLIED', 'UNCHANGED', 'PARTLY_APPLIED', 'REJECTED', 'UNKNOWN', 'PLANNED'] as const;

@@ -124,6 +124,19 @@ export class PolicyDraft implements AccessPolicy {
       case 'removeClientRole':
         this.#removeClientRole(write.fields.username, write.fields.rolename);
         break;
+      case 'addGroupClient':
+        this.#join(write.fields.username, fromGroup(write.fields));
+        break;
+      case 'removeGroupClient':
+        this.#leave(write.fields.username, write.fields.groupname);
+        break;
+      default:
+        this.#runOnOthers(write);
+    }
+  }
+
+  #runOnOthers(write: Exclude<DynsecWrite, { readonly fields: { readonly username: string } }>): void {
+    switch (write.command) {
       case 'createGroup': {
         const { groupname } = write.fields;
         this.#setGroup(groupname, { groupname, ...newTexts(write.fields), roles: [] });
@@ -151,12 +164,6 @@ export class PolicyDraft implements AccessPolicy {
         this.anonymousGroup = write.fields.groupname;
         break;
       }
-      case 'addGroupClient':
-        this.#join(write.fields.username, fromGroup(write.fields));
-        break;
-      case 'removeGroupClient':
-        this.#leave(write.fields.username, write.fields.groupname);
-        break;
       case 'addGroupRole': {
         const role = fromRole(write.fields);
         this.#editGroup(write.fields.groupname, (group) => ({ ...group, roles: added(group.roles, role) }));

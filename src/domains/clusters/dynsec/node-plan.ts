@@ -7,7 +7,7 @@ import type { AccessChange } from '../../access-control/writing/access-change.ts
 import type { PolicyNow } from '../../access-control/writing/read-back.ts';
 
 /** Reads and writes the access control of one node. */
-export type NodeAccess = Pick<AccessControlService, 'alone'>;
+export type NodeAccess = Pick<AccessControlService, 'ofBroker'>;
 
 /** Desired access control of a node. */
 interface NodeTarget {

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
-import type { AccessWriteOptions, WantedChanges } from '../../access-control/access-control-service.ts';
+import type { AccessWriteOptions, RequestedChanges } from '../../access-control/access-control-service.ts';
 import { type AccessDocument, documentOf, policyOf } from '../../access-control/documents/access-document.ts';
 import type { AccessDialect } from '../../access-control/policy/access-model.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
@@ -84,10 +84,10 @@ export class SyncedCluster {
    * Changes the access control of all nodes. The report has an outcome for each node. Errors: BROKER_UNREACHABLE (no
    * node is connected), IN_USE (all connected nodes have drifted), and as for a single broker.
    */
-  async write(wanted: WantedChanges, { dryRun, mayControl }: AccessWriteOptions): Promise<WriteReport> {
+  async write(wanted: RequestedChanges, { dryRun, mayControl }: AccessWriteOptions): Promise<WriteReport> {
     const { access, store, storesPasswords, onFault } = this.#options;
     if (dryRun) {
-      const { writer } = await access.alone(this.reader());
+      const { writer } = await access.ofBroker(this.reader());
       return writer.write(await this.#changesOf(wanted), { dryRun, mayControl });
     }
     return this.#runExclusive(async () => {
@@ -162,7 +162,7 @@ export class SyncedCluster {
     return (await this.#nodes.differences(nodeId)).length === 0 && this.#record.revision === revision;
   }
 
-  async #changesOf(wanted: WantedChanges): Promise<readonly AccessChange[]> {
+  async #changesOf(wanted: RequestedChanges): Promise<readonly AccessChange[]> {
     if (typeof wanted !== 'function') return wanted;
     const { document } = this.#record;
     if (document === null) throw new ServiceError('BROKER_UNREACHABLE', 'The cluster has not been read yet');

@@ -1,6 +1,6 @@
 import { notFound, ServiceError } from '../../../platform/errors.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
-import type { OneAccess } from '../../access-control/access-control-service.ts';
+import type { BrokerAccess } from '../../access-control/access-control-service.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
 import type { AccessPolicy } from '../../access-control/policy/access-model.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
@@ -75,8 +75,8 @@ export class SyncedNodes {
     return broker;
   }
 
-  access(nodeId: number): Promise<OneAccess> {
-    return this.#options.access.alone(this.broker(nodeId));
+  access(nodeId: number): Promise<BrokerAccess> {
+    return this.#options.access.ofBroker(this.broker(nodeId));
   }
 
   isBehind(nodeId: number): boolean {
@@ -223,7 +223,7 @@ export class SyncedNodes {
   async #plan(
     nodeId: number,
     document: AccessDocument,
-    index: OneAccess['index'],
+    index: BrokerAccess['index'],
     { lacking = [], passwords = new Map() }: Known = {},
   ): Promise<NodePlan> {
     const { id, store } = this.#options;

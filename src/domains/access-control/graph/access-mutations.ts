@@ -3,7 +3,7 @@ import { DEFAULT_ACL_TYPES, type DefaultAclType } from '../policy/access-model.t
 import type { AccessChange } from '../writing/access-change.ts';
 import {
   AclRuleInput,
-  type ChangePlace,
+  type ChangeContext,
   clientFields,
   groupFields,
   type InputFields,
@@ -18,40 +18,40 @@ import {
 } from './access-change-inputs.ts';
 import { AclType } from './access-objects-schema.ts';
 
-/** One kind of change: what a caller says, and the change that is made of it. */
-export interface Verb<Fields extends InputFieldMap = InputFieldMap> {
+/** One kind of change: its input fields, and how the change is created from the input. */
+export interface AccessMutation<Fields extends InputFieldMap = InputFieldMap> {
   readonly description: string;
   readonly fields: (t: InputFields) => Fields;
   /** Errors: INVALID. */
-  change(input: InputShapeFromFields<Fields>, place: ChangePlace): AccessChange;
+  change(input: InputShapeFromFields<Fields>, context: ChangeContext): AccessChange;
 }
 
-const verb = <Fields extends InputFieldMap>(parts: Verb<Fields>) => parts;
+const mutation = <Fields extends InputFieldMap>(definition: AccessMutation<Fields>) => definition;
 
-/** Verbs by the names that they have as mutations and as entries of a list of changes. */
-export const CLIENT_VERBS = {
-  createAccessClient: verb({
-    description: 'Adds an account.',
+/** Definitions by name, which is also the key in `changeAccessControl`. */
+export const CLIENT_MUTATIONS = {
+  createAccessClient: mutation({
+    description: 'Creates an account.',
     fields: clientFields,
-    change: (input, place) => putClient('CREATE', input, place),
+    change: (input, context) => putClient('CREATE', input, context),
   }),
-  updateAccessClient: verb({
-    description: 'Changes an account. What is not given stays as it is; null clears.',
+  updateAccessClient: mutation({
+    description: 'Updates an account. Missing fields stay unchanged; null clears a field.',
     fields: clientFields,
-    change: (input, place) => putClient('UPDATE', input, place),
+    change: (input, context) => putClient('UPDATE', input, context),
   }),
-  putAccessClient: verb({
-    description: 'Adds an account, or changes the one that is there.',
+  putAccessClient: mutation({
+    description: 'Creates an account, or updates the existing one.',
     fields: clientFields,
-    change: (input, place) => putClient('PUT', input, place),
+    change: (input, context) => putClient('PUT', input, context),
   }),
-  deleteAccessClient: verb({
-    description: 'Removes an account and disconnects it.',
+  deleteAccessClient: mutation({
+    description: 'Deletes an account and disconnects its clients.',
     fields: (t) => ({ username: username(t) }),
     change: (input) => ({ kind: 'DELETE_CLIENT', username: input.username }),
   }),
-  setAccessClientEnabled: verb({
-    description: 'Lets an account connect, or keeps it out and disconnects it.',
+  setAccessClientEnabled: mutation({
+    description: 'Enables an account, or disables it and disconnects its clients.',
     fields: (t) => ({ username: username(t), enabled: t.boolean({ required: true }) }),
     change: (input) => ({
       kind: 'PUT_CLIENT',
@@ -60,8 +60,8 @@ export const CLIENT_VERBS = {
       fields: { disabled: !input.enabled },
     }),
   }),
-  setAccessClientPassword: verb({
-    description: 'Gives an account a new password and disconnects it.',
+  setAccessClientPassword: mutation({
+    description: 'Sets the password of an account and disconnects its clients.',
     fields: (t) => ({ username: username(t), password: t.string({ required: true }) }),
     change: ({ username: name, password }) => ({
       kind: 'PUT_CLIENT',
@@ -70,8 +70,8 @@ export const CLIENT_VERBS = {
       fields: { password },
     }),
   }),
-  addAccessClientRole: verb({
-    description: 'Gives an account a role, or the role another priority.',
+  addAccessClientRole: mutation({
+    description: 'Adds a role to an account, or changes the priority of the role.',
     fields: (t) => ({ username: username(t), rolename: t.string({ required: true }), priority: priority(t) }),
     change: (input, { policy: { clients } }) => ({
       kind: 'ADD_CLIENT_ROLE',
@@ -79,13 +79,13 @@ export const CLIENT_VERBS = {
       role: membership(input.rolename, input.priority, clients.get(input.username)?.roles),
     }),
   }),
-  removeAccessClientRole: verb({
-    description: 'Takes a role from an account.',
+  removeAccessClientRole: mutation({
+    description: 'Removes a role from an account.',
     fields: (t) => ({ username: username(t), rolename: t.string({ required: true }) }),
     change: (input) => ({ kind: 'REMOVE_CLIENT_ROLE', username: input.username, rolename: input.rolename }),
   }),
-  addAccessClientGroup: verb({
-    description: 'Puts an account into a group, or gives the group another priority in it.',
+  addAccessClientGroup: mutation({
+    description: 'Adds an account to a group, or changes the priority of the group in the account.',
     fields: (t) => ({ username: username(t), groupname: t.string({ required: true }), priority: priority(t) }),
     change: (input, { policy: { clients } }) => ({
       kind: 'ADD_CLIENT_GROUP',
@@ -93,36 +93,36 @@ export const CLIENT_VERBS = {
       group: membership(input.groupname, input.priority, clients.get(input.username)?.groups),
     }),
   }),
-  removeAccessClientGroup: verb({
-    description: 'Takes an account out of a group.',
+  removeAccessClientGroup: mutation({
+    description: 'Removes an account from a group.',
     fields: (t) => ({ username: username(t), groupname: t.string({ required: true }) }),
     change: (input) => ({ kind: 'REMOVE_CLIENT_GROUP', username: input.username, groupname: input.groupname }),
   }),
 } as const;
 
-export const GROUP_VERBS = {
-  createAccessGroup: verb({
-    description: 'Adds a group.',
+export const GROUP_MUTATIONS = {
+  createAccessGroup: mutation({
+    description: 'Creates a group.',
     fields: groupFields,
-    change: (input, place) => putGroup('CREATE', input, place),
+    change: (input, context) => putGroup('CREATE', input, context),
   }),
-  updateAccessGroup: verb({
-    description: 'Changes a group. What is not given stays as it is; null clears.',
+  updateAccessGroup: mutation({
+    description: 'Updates a group. Missing fields stay unchanged; null clears a field.',
     fields: groupFields,
-    change: (input, place) => putGroup('UPDATE', input, place),
+    change: (input, context) => putGroup('UPDATE', input, context),
   }),
-  putAccessGroup: verb({
-    description: 'Adds a group, or changes the one that is there.',
+  putAccessGroup: mutation({
+    description: 'Creates a group, or updates the existing one.',
     fields: groupFields,
-    change: (input, place) => putGroup('PUT', input, place),
+    change: (input, context) => putGroup('PUT', input, context),
   }),
-  deleteAccessGroup: verb({
-    description: 'Removes a group; its clients stay.',
+  deleteAccessGroup: mutation({
+    description: 'Deletes a group, but not its clients.',
     fields: (t) => ({ groupname: t.string({ required: true }) }),
     change: (input) => ({ kind: 'DELETE_GROUP', groupname: input.groupname }),
   }),
-  addAccessGroupRole: verb({
-    description: 'Gives a group a role, or the role another priority.',
+  addAccessGroupRole: mutation({
+    description: 'Adds a role to a group, or changes the priority of the role.',
     fields: (t) => ({
       groupname: t.string({ required: true }),
       rolename: t.string({ required: true }),
@@ -134,44 +134,44 @@ export const GROUP_VERBS = {
       role: membership(input.rolename, input.priority, groups.get(input.groupname)?.roles),
     }),
   }),
-  removeAccessGroupRole: verb({
-    description: 'Takes a role from a group.',
+  removeAccessGroupRole: mutation({
+    description: 'Removes a role from a group.',
     fields: (t) => ({ groupname: t.string({ required: true }), rolename: t.string({ required: true }) }),
     change: (input) => ({ kind: 'REMOVE_GROUP_ROLE', groupname: input.groupname, rolename: input.rolename }),
   }),
 } as const;
 
-export const ROLE_VERBS = {
-  createAccessRole: verb({
-    description: 'Adds a role.',
+export const ROLE_MUTATIONS = {
+  createAccessRole: mutation({
+    description: 'Creates a role.',
     fields: roleFields,
     change: (input) => putRole('CREATE', input),
   }),
-  updateAccessRole: verb({
-    description: 'Changes a role. What is not given stays as it is; null clears.',
+  updateAccessRole: mutation({
+    description: 'Updates a role. Missing fields stay unchanged; null clears a field.',
     fields: roleFields,
     change: (input) => putRole('UPDATE', input),
   }),
-  putAccessRole: verb({
-    description: 'Adds a role, or changes the one that is there.',
+  putAccessRole: mutation({
+    description: 'Creates a role, or updates the existing one.',
     fields: roleFields,
     change: (input) => putRole('PUT', input),
   }),
-  deleteAccessRole: verb({
-    description: 'Removes a role, and takes it from all who hold it.',
+  deleteAccessRole: mutation({
+    description: 'Deletes a role and removes it from all accounts and groups that hold it.',
     fields: (t) => ({ rolename: t.string({ required: true }) }),
     change: (input) => ({ kind: 'DELETE_ROLE', rolename: input.rolename }),
   }),
-  putAclRule: verb({
-    description: 'Adds a rule to a role, or changes the one of this type and topic.',
+  putAclRule: mutation({
+    description: 'Adds a rule to a role, or updates the existing rule with this type and topic.',
     fields: (t) => ({
       rolename: t.string({ required: true }),
       acl: t.field({ type: AclRuleInput, required: true }),
     }),
     change: (input) => ({ kind: 'PUT_ROLE_ACL', rolename: input.rolename, acl: rule(input.acl) }),
   }),
-  removeAclRule: verb({
-    description: 'Takes a rule out of a role.',
+  removeAclRule: mutation({
+    description: 'Removes a rule from a role.',
     fields: (t) => ({
       rolename: t.string({ required: true }),
       aclType: t.field({ type: AclType, required: true }),
@@ -181,9 +181,9 @@ export const ROLE_VERBS = {
   }),
 } as const;
 
-export const DEFAULT_ACL_VERBS = {
-  setDefaultAcl: verb({
-    description: 'Changes what happens where no rule matches. What is not given stays as it is.',
+export const DEFAULT_ACL_MUTATIONS = {
+  setDefaultAcl: mutation({
+    description: 'Sets the default ACL, which decides if no rule matches. Missing fields stay unchanged.',
     fields: (t) => ({
       publishClientSend: t.boolean(),
       publishClientReceive: t.boolean(),
@@ -201,9 +201,9 @@ export const DEFAULT_ACL_VERBS = {
   }),
 } as const;
 
-export const ANONYMOUS_GROUP_VERBS = {
-  setAnonymousGroup: verb({
-    description: 'Names the group of connections without user name. It cannot be taken back, only changed.',
+export const ANONYMOUS_GROUP_MUTATIONS = {
+  setAnonymousGroup: mutation({
+    description: 'Sets the group of connections without a user name. The group can be replaced, but not removed.',
     fields: (t) => ({ groupname: t.string({ required: true }) }),
     change: (input) => ({ kind: 'SET_ANONYMOUS_GROUP', groupname: input.groupname }),
   }),
