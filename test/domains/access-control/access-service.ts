@@ -56,7 +56,7 @@ async function worldOf(
 ): Promise<AccessWorld> {
   const graphql = (document: string, variables: Record<string, unknown> = {}) =>
     service.graphql(document, { b: brokerId, ...variables });
-  // Before the second way in: a broker's log tells of those who came after the service only.
+  // Before the client connects: the broker's log has only clients that connect after this service.
   await graphql('query ($b: ID!) { broker(id: $b) { accessControl { clientCount } connectedClients { totalCount } } }');
   const admin = await startClient(url, { ...credentials, clientId: `admin-${brokerId}` });
   const waiting = new Map<string, (response: { data?: unknown; error?: string }) => void>();

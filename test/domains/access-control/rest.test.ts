@@ -198,7 +198,7 @@ test('bodies are checked to the letter, and passwords are not in what refuses th
   }
 });
 
-test('what the broker could not take is told where it stands in the request', async () => {
+test('a value that the broker does not support is reported with its path in the request', async () => {
   const { rest, service, brokerId } = await accessWorld('Mosquitto 2.0');
   const rules = ['a', 'a/#/b', 'c/%c'].map((topic) => ({
     acltype: 'subscribePattern',
@@ -265,7 +265,7 @@ test('a broker that is down is 503, and one without dynamic security 405', async
   }
 });
 
-test('a write whose answer is lost for good is 503 and says that nobody knows', async () => {
+test('a write whose response is lost permanently is 503 with the outcome UNKNOWN', async () => {
   const { port } = await startMosquitto({ access: 'dynsec' });
   const road = await roadTo(port, (text) => ({ text, cut: text.includes('createGroup') }));
   // What is lost is waited for several times as long.
@@ -283,7 +283,7 @@ test('a write whose answer is lost for good is 503 and says that nobody knows', 
 
 test('a write that a broker did in part is an error by REST, and an outcome in the graph', async () => {
   const { port } = await startMosquitto({ access: 'dynsec' });
-  // What the service believes to be "role-1" the broker is told to be a role that it has not.
+  // The proxy replaces "role-1" with the name of a missing role.
   const road = await roadTo(port, (text) => ({
     text: text.includes('addClientRole') ? text.replaceAll('role-1', 'role-0') : text,
     cut: false,
@@ -323,11 +323,11 @@ test('a write that a broker did in part is an error by REST, and an outcome in t
 interface Passed {
   /** What goes on to the port. */
   readonly text: string;
-  /** After that the road is closed for good. */
+  /** After that, the connection is closed permanently. */
   readonly cut: boolean;
 }
 
-/** A way to a port on which somebody looks at what is sent, and may change it (by as many bytes) or end it. */
+/** A TCP proxy that inspects the data, and may replace it with the same number of bytes or close the connection. */
 async function roadTo(port: number, pass: (text: string) => Passed): Promise<{ readonly port: number }> {
   const open = new Set<Socket>();
   const server = createServer((near) => {

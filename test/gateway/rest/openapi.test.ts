@@ -95,7 +95,7 @@ test('bodies are shown with the elements of their lists, and with a valid exampl
     topic: string (not empty)
     priority: integer (from -100000, to 100000)
     allow: boolean
-  }[] | null  // The whole list. Null leaves it as it is.`);
+  }[] | null  // Replaces the whole list. null leaves it unchanged.`);
   expect(page).not.toMatch(/array \| null|section \d|\{ … \}' /i);
   expect(page).toContain('/roles?rolename=$rolename"');
   const ajv = createValidator();

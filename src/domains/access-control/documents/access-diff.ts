@@ -17,9 +17,7 @@ import { type AccessDocument, documentOf, policyOf } from './access-document.ts'
 import { AccessNotes } from './access-notes.ts';
 
 export interface DiffOptions {
-  /**
-   * Whether to delete objects that the document does not name, except the account, groups and roles of this service.
-   */
+  /** Whether to delete objects that are not in the document, except those that this service requires. */
   readonly deleteOthers: boolean;
   /** Passwords of new accounts by user name. */
   readonly passwords: ReadonlyMap<string, string>;

@@ -17,8 +17,7 @@ export const DOCUMENT_VERSION = 1;
 
 /**
  * The complete access control of a broker as one JSON value, to be stored in a repository and applied to brokers. The
- * order is fixed, so two exports differ only in real changes. Default values are omitted. A document never contains
- * passwords.
+ * order is fixed, so two exports differ only in real changes. Default values and passwords are omitted.
  */
 export interface AccessDocument {
   readonly format: typeof DOCUMENT_FORMAT;

@@ -36,9 +36,7 @@ export interface RoleSource {
  */
 export type RuleVerdict = 'MATCHED' | 'NOT_MATCHED' | 'UNDECIDABLE' | 'WILDCARD_DENIED';
 
-/**
- * An evaluated rule. The broker looks up literal rules by their filter, so only a matching literal rule is evaluated.
- */
+/** An evaluated rule. Literal rules are looked up by filter, so only a matching one is evaluated. */
 export interface LookedAtRule extends RoleSource {
   /** `null` with WILDCARD_DENIED. */
   readonly rule: AclRule | null;
@@ -74,10 +72,7 @@ export interface Explanation {
   readonly decidedBy: LookedAtRule | null;
   readonly defaultAclType: DefaultAclType;
   readonly defaultAllows: boolean;
-  /**
-   * Whether the result is the opposite for some client ids, which the remarks name. `false` if the query has a client
-   * id.
-   */
+  /** Whether the result is the opposite for some client ids. `false` if the query has a client id. */
   readonly conditional: boolean;
   /** The evaluated rules in the order of the broker, up to the deciding one. At most MAX_LOOKED_AT. */
   readonly lookedAt: readonly LookedAtRule[];

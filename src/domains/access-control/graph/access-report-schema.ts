@@ -31,9 +31,7 @@ const CommandState = builder.enumType('CommandState', {
   } as const,
 });
 
-/**
- * An error as a field value. If a resolver returned an Error object, GraphQL would treat it as a failure of the field.
- */
+/** An error as a field value. GraphQL would treat an Error object as a failure of the field. */
 interface Reason {
   readonly code: ErrorCode;
   readonly message: string;

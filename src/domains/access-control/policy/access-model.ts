@@ -64,10 +64,7 @@ export interface AccessRole {
   readonly rolename: string;
   readonly textName: string | null;
   readonly textDescription: string | null;
-  /**
-   * Whether the role's rules decide on subscriptions with wildcards; `false` denies them. `null` if unsupported by the
-   * broker.
-   */
+  /** Whether subscriptions with wildcards are allowed by rules. `null` if the broker does not support this. */
   readonly allowWildcardSubs: boolean | null;
   readonly acls: readonly AclRule[];
 }
@@ -84,9 +81,7 @@ export interface AccessPolicy {
 
 /** The differences between brokers that support dynamic security. */
 export interface AccessDialect {
-  /**
-   * Whether `%c` and `%u` in ACL topics are replaced with client id and user name (Mosquitto 2.1; literal text in 2.0).
-   */
+  /** Whether `%c` and `%u` in ACL topics are replaced with client id and user name (Mosquitto 2.1). */
   readonly substitution: boolean;
   /** Whether roles have `allowwildcardsubs` (2.1). */
   readonly wildcardFlag: boolean;
@@ -103,9 +98,6 @@ export interface AccessDialect {
    * broker). A user without an account cannot connect then. Connections without a user name require an anonymous group.
    */
   readonly isSoleAuthority: boolean;
-  /**
-   * Maximum number of writes in one payload. Mosquitto 2.0 saves its whole file after each write and serves no client
-   * meanwhile.
-   */
+  /** Maximum number of writes in one payload. Mosquitto 2.0 blocks all clients during each write. */
   readonly writesPerPayload: number;
 }

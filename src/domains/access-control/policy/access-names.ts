@@ -7,10 +7,7 @@ export function nameProblem(name: string): string | null {
   return name === '' ? 'must not be empty' : textProblem(name);
 }
 
-/**
- * Checks a client id, topic or name. Mosquitto refuses control characters, noncharacters and surrogates as "not valid
- * UTF-8".
- */
+/** Checks a client id, topic or name against the characters that Mosquitto refuses as "not valid UTF-8". */
 export function textProblem(text: string): string | null {
   if (/[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u.test(text)) {
     return 'must not contain control characters, noncharacters or surrogates';
@@ -18,10 +15,7 @@ export function textProblem(text: string): string | null {
   return tooLong(text);
 }
 
-/**
- * Checks a name for display or a description. Brokers accept every character, but JSON cannot carry an unpaired
- * surrogate.
- */
+/** Checks a display text. Brokers accept every character, but JSON cannot carry an unpaired surrogate. */
 export function plainTextProblem(text: string): string | null {
   return /[\0\p{Cs}]/u.test(text) ? 'must not contain U+0000 or an unpaired surrogate' : tooLong(text);
 }

@@ -104,14 +104,10 @@ export function decide(roles: readonly CompiledRole[], action: AccessAction, top
   return null;
 }
 
-/**
- * Returns pattern rules in the order of evaluation: by priority; rules of one priority stay in the order of the broker.
- */
+/** Returns pattern rules by priority. Rules of one priority stay in the order of the broker. */
 export const patternsOf = (role: AccessRole, action: AccessAction): AclRule[] => rulesOf(role, PATTERNS[action]);
 
-/**
- * Returns the rules for exactly one filter. Only a file can contain two with one topic; the broker uses the later one.
- */
+/** Returns rules for exactly one filter. Of two with one topic (in files only), the broker uses the later one. */
 export const literalsOf = (role: AccessRole, action: AccessAction): AclRule[] => rulesOf(role, LITERALS[action]);
 
 /** Returns the filter that a pattern rule matches with, including `%c` and `%u`; `null` if the rule matches nothing. */

@@ -22,10 +22,7 @@ export type ClientPageArguments = FilteredPage<ClientFilterTarget>;
 export type GroupPageArguments = FilteredPage<GroupFilterTarget>;
 export type RolePageArguments = FilteredPage<RoleFilterTarget>;
 
-/**
- * Returns a page sorted by name (UTF-16 code units). A cursor is a name, so it stays valid when the list changes.
- * Errors: INVALID.
- */
+/** Returns a page sorted by name (UTF-16 code units). A cursor is a name. Errors: INVALID. */
 export function clientsPage({ lists }: AccessSnapshot, args: ClientPageArguments): ListConnection<AccessClient> {
   return pageOf(lists.clients(filterOf(args, 'username')), args);
 }

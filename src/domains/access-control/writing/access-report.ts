@@ -51,9 +51,7 @@ export interface NodeReport {
   readonly nodeId: number;
   readonly brokerId: string;
   readonly outcome: ChangeOutcome;
-  /**
-   * Why the changes are not applied; the service applies them after the broker reconnects. `null` if they are applied.
-   */
+  /** Why the changes are not applied yet; `null` if they are. Retried after the broker reconnects. */
   readonly error: ServiceError | null;
 }
 

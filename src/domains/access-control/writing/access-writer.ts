@@ -41,9 +41,7 @@ export class AccessWriter {
     this.#connectedClients = connectedClients;
   }
 
-  /**
-   * Errors: RATE_LIMITED, and errors of reading the broker before the first command. Later errors are in the report.
-   */
+  /** Errors: RATE_LIMITED, and errors of the first read. Later errors are in the report. */
   async write(
     changes: readonly AccessChange[],
     { dryRun, mayControl, readBackMs }: WriteOptions,

@@ -99,9 +99,7 @@ export class GatewayAccount {
     throw this.#refusal(`This service connects to the broker as "${this.#username}", so this account cannot ${verb}`);
   }
 
-  /**
-   * Call after each change, with its commands and the resulting policy. Errors: IN_USE if the change must be undone.
-   */
+  /** Call after each change with the resulting policy. Errors: IN_USE if the change must be undone. */
   checkChange(commands: readonly PlannedCommand[], policy: AccessPolicy): void {
     if (commands.some((command) => this.#isAffected(command))) this.checkPolicy(policy);
   }

@@ -2,9 +2,7 @@ import type { AccessPolicy, Membership } from '../policy/access-model.ts';
 import { ACL_TYPES } from '../policy/access-model.ts';
 import type { TouchedObject } from './access-plan.ts';
 
-/**
- * The values of objects of a policy, one entry per value that can change independently. Missing values have no entry.
- */
+/** One entry per value of a policy that can change independently. Missing values have no entry. */
 export type Facts = ReadonlyMap<string, string>;
 
 /** Names cannot contain NUL. */

@@ -244,7 +244,7 @@ test('what Mosquitto 2.0 cannot hold is left out and noted, and 2.1 gets it', ()
     { kind: 'PUT_ROLE', rolename: 'r', mode: 'CREATE', fields: { allowWildcardSubs: false, acls: held(acls) } },
   ]);
   expect(current.notes).toEqual([]);
-  // Somebody else put it there: it stays as it is.
+  // Another client created the rule, so it stays unchanged.
   const there = document({ roles: [ADMIN, { rolename: 'r', acls }] });
   expect(diff(there, to, {}, MOSQUITTO_2_0).changes).toEqual([]);
 });

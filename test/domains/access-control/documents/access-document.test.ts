@@ -119,7 +119,7 @@ function issuesOf(value: unknown): unknown {
   return [];
 }
 
-test('every mistake is told with its place, and the document without it is taken', () => {
+test('each issue is reported with its path, and the document without it is accepted', () => {
   const role = { rolename: 'r', acls: [{ aclType: 'publishClientSend', topic: 'a/#', allow: true }] };
   const good = {
     ...EMPTY,

@@ -24,7 +24,7 @@ async function startBroker() {
   return { broker, apply, exported: async () => documentOf((await index.current()).policy) };
 }
 
-/** The commands that the broker answers to anybody while `work` lasts. */
+/** The commands that the broker responds to while `work` runs. */
 async function answeredDuring(broker: Mosquitto, work: () => Promise<unknown>): Promise<string[]> {
   const observer = await broker.client();
   await observer.subscribeAsync(`${REQUEST}/response`);
@@ -136,7 +136,7 @@ test('a document without deleteOthers leaves others alone, with it they go, and 
   const gone = await apply({ document: JSON.parse(JSON.stringify(less)) });
   expect(gone.report.outcome).toBe('APPLIED');
   expect(gone.notes.join('\n')).toMatch(/account "admin"/);
-  // Mosquitto cannot be told to have no anonymous group.
+  // No command removes the anonymous group of Mosquitto.
   expect(await exported()).toEqual({ ...own, anonymousGroup: 'guests', groups: [{ groupname: 'guests' }] });
 });
 
@@ -170,7 +170,7 @@ test('from whatever a Mosquitto has to whatever a document says, and the second 
   );
 });
 
-/** The random document as Mosquitto 2.0 can hold it, beside the account that this service needs. */
+/** The random document without features that Mosquitto 2.0 lacks, and with the account of this service. */
 function onTop(own: AccessDocument, document: AccessDocument): object {
   const roles = document.roles
     .filter(({ rolename }) => rolename !== 'admin')

@@ -97,7 +97,7 @@ test('the file of Mosquitto 2.1 is read with what 2.0 does not have', () => {
   expect(warnings).toHaveLength(1);
 });
 
-test('what no document can hold is left out, and each reason is told once', () => {
+test('values that a document cannot contain are omitted, with one warning per reason', () => {
   const { document, warnings } = parseMosquittoFile(
     JSON.stringify({
       clients: [

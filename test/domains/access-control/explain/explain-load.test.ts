@@ -41,7 +41,7 @@ test('rules are looked at once, for all client ids together and in short steps',
   const question = { username: 'u1', clientId: null, action: 'PUBLISH', topic: LONG_TOPIC } as const;
   const explained = counted(explainAccess({ ...policy, roles: watched }, MOSQUITTO_2_1, question));
   expect(explained.value).toMatchObject({ allowed: false, conditional: true, lookedAtTotal: 6_000 });
-  // Remarks look again at the thousand rules that are told.
+  // Remarks evaluate the thousand listed rules again.
   expect(read).toBeLessThan(6_000 + 10_000);
   expect(explained.turns).toBeGreaterThan(50);
 

@@ -295,7 +295,7 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(await world.ask('listClients', { verbose: true })).toEqual(before);
   });
 
-  test('a dry run sends nothing, and names the commands and whom they disconnect; the change then does just that', async () => {
+  test('a dry run sends nothing and lists the commands and disconnected clients; the change then matches it', async () => {
     const world = await accessWorld(kind);
     await furnish(world);
     const client = await world.client({ clientId: 'm1', username: 'meter-1', password: 'one' });
@@ -382,7 +382,7 @@ describe.each(KINDS)('on %s', (kind) => {
     expect((await world.ask('listClients')).clients).toContain('n0');
   });
 
-  test('access is explained by the rule that decides, also as it would be with other roles, and tells who can', async () => {
+  test('an explanation names the deciding rule, also for hypothetical roles, and whoCan lists the allowed clients', async () => {
     const world = await accessWorld(kind);
     await furnish(world);
     const EXPLAIN = `query ($b: ID!, $u: String, $a: Boolean, $topic: String!, $with: [HeldRoleInput!], $without: [String!]) {
@@ -409,7 +409,7 @@ describe.each(KINDS)('on %s', (kind) => {
         group: { groupname: 'hall' },
       },
     });
-    // The embedded broker asks nobody else.
+    // Dynamic security alone decides on the embedded broker.
     const elsewhere = kind === 'Mosquitto 2.0' ? expect.stringMatching(/nother plugin|Other plugins/) : null;
     const denied = await explain({ u: 'meter-1', without: ['sensor'] });
     expect(denied).toMatchObject({ decidedBy: null, reason: 'DEFAULT', elsewhere });

@@ -11,7 +11,7 @@ const walk = (first: number) => `query ($b: ID!) { broker(id: $b) { accessClient
   } } } }
 } } }`;
 
-test('a short document that goes round among accounts and roles ends at once; the same lists without the way round are told', async () => {
+test('a short query with a cycle of accounts and roles is refused; the same lists without the cycle are returned', async () => {
   const { service, brokerId, graph, rest } = await accessWorld('the embedded broker');
   const all = Array.from({ length: 20 }, (_, n) => n);
   const holding = all.map((n) => ({ rolename: `r${n}` }));

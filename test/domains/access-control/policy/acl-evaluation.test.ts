@@ -217,7 +217,7 @@ test('the default never allows what begins with $CONTROL', () => {
   }
 });
 
-test('the broker lets nobody publish below $SYS and $share', () => {
+test('the broker refuses messages on $SYS and $share topics', () => {
   expect(brokerRefuses('PUBLISH', '$SYS/a')).toBe(true);
   expect(brokerRefuses('PUBLISH', '$SYS/broker/connection/b/state')).toBe(false);
   expect(brokerRefuses('RECEIVE', '$SYS/a')).toBe(false);

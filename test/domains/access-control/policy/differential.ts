@@ -16,7 +16,7 @@ export interface Target {
   readonly port: number;
   /** May do everything, whatever the policy; publishes what others receive. */
   readonly admin: { readonly username: string; readonly password: string };
-  /** Resolves when the broker has this policy and no other, and sessions of before are still there. All accounts have `PASSWORD`. */
+  /** Resolves when the broker has exactly this policy. Existing sessions stay. All accounts have `PASSWORD`. */
   load(policy: AccessPolicy): Promise<void>;
   /** Filters that a connected client is subscribed to. Only asked with MQTT 3.1.1. */
   subscriptionsOf(clientId: string): Promise<readonly string[]>;
@@ -29,7 +29,7 @@ export const PASSWORD = 'secret';
 export const EVERYTHING = ['#', '$SYS/broker/connection/#', '$x/#', '$id/#', '$/#', '$CONTROLLED/#'];
 const HARMLESS_COMMAND = JSON.stringify({ commands: [{ command: 'getDefaultACLAccess' }] });
 
-export interface Disagreement {
+interface Disagreement {
   readonly target: string;
   readonly policy: number;
   readonly check: Check;
@@ -38,7 +38,7 @@ export interface Disagreement {
   readonly why: unknown;
 }
 
-export interface DifferentialResult {
+interface DifferentialResult {
   readonly compared: number;
   /** How many of the compared were allowed: a run in which nothing is proves little. */
   readonly allowed: number;
@@ -93,7 +93,7 @@ async function observe(target: Target, policy: AccessPolicy, checks: readonly Ch
     return { entries, options: optionsOf(target, clientId, entries[0]?.[1].username ?? null) };
   });
 
-  // Who is to receive or unsubscribe has to be subscribed, which the policy may forbid: it is done before, in sessions that stay.
+  // RECEIVE and UNSUBSCRIBE require a subscription that the policy may deny, so persistent sessions subscribe before.
   await target.load(openPolicy(policy));
   await Promise.all(
     groups.map(async ({ entries, options }) => {
@@ -153,7 +153,7 @@ async function observe(target: Target, policy: AccessPolicy, checks: readonly Ch
   return results;
 }
 
-/** The same accounts with every right, no client id bound and nobody disabled. The default alone leaves out $CONTROL. */
+/** The same accounts with all permissions, without client ids, and enabled. The default ACL alone excludes $CONTROL. */
 function openPolicy(policy: AccessPolicy): AccessPolicy {
   const roles = [{ name: 'open', priority: 0 }];
   const texts = { textName: null, textDescription: null };

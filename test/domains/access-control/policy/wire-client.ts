@@ -2,11 +2,7 @@ import { once } from 'node:events';
 import { connect as dial, type Socket } from 'node:net';
 import { generate, type Packet, parser } from 'mqtt-packet';
 
-/**
- * An MQTT client that sends what it is told and gives the acknowledgements as they are: reason codes of any kind, filters that
- * a library would refuse, no packets of its own.
- */
-export interface WireOptions {
+interface WireOptions {
   readonly port: number;
   readonly protocolVersion: 4 | 5;
   readonly clientId: string;
@@ -16,6 +12,10 @@ export interface WireOptions {
   readonly clean: boolean;
 }
 
+/**
+ * An MQTT client that sends only requested packets, including invalid topic filters, and returns acknowledgements with
+ * all reason codes.
+ */
 export class WireClient {
   readonly received: { readonly topic: string; readonly payload: string }[] = [];
   readonly #socket: Socket;

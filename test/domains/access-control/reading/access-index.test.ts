@@ -103,13 +103,13 @@ test('what is known is answered without asking; who ask at the same time share o
   expect(countedCommands(broker.requests).listClients).toBeGreaterThan(2);
 });
 
-test("somebody else's write is seen at once, and only what it can have changed is read again", async () => {
+test('a write of another client is noticed immediately, and only the lists that it can change are read again', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const { index } = await openIndex(broker.url);
   const before = await index.read();
   const other = await broker.client();
   await sendForeign(other, { command: 'createRole', rolename: 'new' });
-  // The same connection tells us of it no later than of this.
+  // The same connection delivers the response to the write before this one.
   const after = await index.current();
   expect([...after.policy.roles.keys()]).toEqual(['admin', 'new']);
   expect(after.policy.clients).toBe(before.policy.clients);
@@ -143,7 +143,7 @@ test('own writes are put in by a refresh: one payload for what was touched', asy
   expect(await index.read()).toBe(snapshot);
 });
 
-test('a group that is read again tells who joined and who left, and what is gone leaves its holders', async () => {
+test('a group that is read again updates its members, and removed objects are removed from their holders', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const { controls, index } = await openIndex(broker.url);
   await send(
@@ -208,7 +208,7 @@ test('a change index is asked for at most every second for reading, and always f
   expect(broker.requests).toHaveLength(asked + 1);
 });
 
-test('what changes while it is read is read again, and a broker that never rests is told apart', async () => {
+test('a list that changes while it is read is read again, and a permanently changing policy is not settled', async () => {
   const broker = await startDynsec({ clients: 300 });
   let left = 1;
   broker.beforePage = (offset) => {
@@ -279,7 +279,7 @@ const on = (command: string, fields: Record<string, unknown>, ...touched: Touche
   touched,
 ];
 
-/** No roles on creation: Mosquitto crashes when such a role is deleted. The anonymous group is never deleted: 2.0.11 crashes then. */
+/** Without roles on creation and without deleting the anonymous group, because both crash Mosquitto 2.0.11. */
 const write: fc.Arbitrary<Write> = fc.oneof(
   name.map((n) => on('createClient', { username: n, textname: n }, client(n))),
   name.map((n) => on('deleteClient', { username: n }, client(n))),
@@ -302,7 +302,7 @@ const write: fc.Arbitrary<Write> = fc.oneof(
     .map(([g, u, p]) =>
       on('addGroupClient', { groupname: g, username: u, priority: p }, group(g), { kind: 'CLIENT', name: u }),
     ),
-  // By the group alone: it tells its members.
+  // The group alone is enough, because it lists its members.
   fc.tuple(name, name).map(([g, u]) => on('removeGroupClient', { groupname: g, username: u }, group(g))),
   fc
     .tuple(name, fc.constantFrom('x', 'y/#'), priority, fc.boolean())
@@ -314,7 +314,7 @@ const write: fc.Arbitrary<Write> = fc.oneof(
     .map((allow) => on('setDefaultACLAccess', { acls: [{ acltype: 'subscribe', allow }] }, { kind: 'DEFAULT_ACL' })),
 );
 
-/** A role that is made again in the write that deleted it would have to be told with its holders. */
+/** `refresh` requires the former holders of a role that is deleted and created again, so there is none. */
 function withoutRebirths(batch: readonly Write[]): Write[] {
   const deleted = new Set<unknown>();
   return batch.filter(([{ command, fields }]) => {
@@ -333,7 +333,7 @@ const plain = (policy: AccessPolicy) => ({
 test.each([
   ['Mosquitto', async () => (await startMosquitto({ access: 'dynsec' })).url],
   ['the embedded broker', async () => `mqtt://127.0.0.1:${(await startTestBroker()).mqttPort}`],
-])('after any writes to %s a refresh is what it tells to who reads it anew', async (_name, start) => {
+])('after any writes to %s a refresh equals a new read of the whole policy', async (_name, start) => {
   const { controls, index } = await openIndex(await start());
   const fresh = new AccessIndex({ controls, session: { onStatus: () => () => undefined } });
   onTestFinished(() => fresh.close());
@@ -355,7 +355,7 @@ test.each([
   );
 });
 
-test('a filling that takes too long is given up, and the next one begins anew', async () => {
+test('an update that takes too long fails, and the next one reads again', async () => {
   const broker = await startDynsec({ clients: 3 });
   const { index } = await openIndex(broker.url, { fillMs: 300 });
   broker.endless = (offset) => ({ username: `c${offset}` });

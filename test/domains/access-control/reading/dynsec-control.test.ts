@@ -58,7 +58,7 @@ test('what Mosquitto leaves out and what the commercial plugin always says mean 
   });
 });
 
-test('a group tells its members, a role its rules in the order of the broker', () => {
+test('a group has its members, and a role has its rules in the order of the broker', () => {
   expect(parseGroup({ group: { groupname: 'g', clients: [{ username: 'u' }, 'v'] } })).toEqual({
     groupname: 'g',
     textName: null,
@@ -167,7 +167,7 @@ test('any answer is parsed into what it claims or nothing', () => {
   );
 });
 
-test('entries that nobody can read are counted, and the others are there', async () => {
+test('entries that cannot be parsed are counted, and the others are returned', async () => {
   const broker = await startDynsec({ clients: 3 });
   broker.clients.set('garbage', { username: 7 });
   broker.clients.set('null', null);

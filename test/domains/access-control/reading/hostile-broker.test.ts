@@ -11,7 +11,7 @@ const READ = `query ($b: ID!) {
   explainAccess(brokerId: $b, username: "odd", action: SUBSCRIBE, topic: "a") { allowed lookedAt { priority } }
 }`;
 
-test('numbers beyond 32 bits are told as the nearest that the graph has', async () => {
+test('numbers beyond 32 bits are limited to the range of GraphQL', async () => {
   const broker = await startDynsec({ clients: 0 });
   broker.clients.set('odd', {
     username: 'odd',
@@ -35,7 +35,7 @@ test('numbers beyond 32 bits are told as the nearest that the graph has', async 
   expect(data.explainAccess).toEqual({ allowed: true, lookedAt: [{ priority: most }] });
 });
 
-test('an account told with something nested by the thousand is an account', async () => {
+test('an account with a value that is nested thousands of levels deep is returned', async () => {
   const broker = await startDynsec({ clients: 60 });
   broker.clients.set('c0003', JSON.parse(`{"username":"c0003","x":${'['.repeat(4_000)}${']'.repeat(4_000)}}`));
   const service = await startTestService();

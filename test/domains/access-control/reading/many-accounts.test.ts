@@ -23,7 +23,7 @@ test('20,000 accounts and 500 groups are read in pages, never in one piece, and 
   const broker = await startMosquitto({
     lines: ['plugin /usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so', `plugin_opt_config_file ${file}`],
   });
-  // The broker tells every answer to every administrator.
+  // The broker sends each response to all administrators.
   const observer = await broker.client(ADMIN);
   const sizes: number[] = [];
   const answers: Answer[] = [];

@@ -1,7 +1,7 @@
 import { type ScriptedBroker, startScriptedBroker } from '../../../support/aedes-broker.ts';
 
 /** A broker that serves the reading commands of `dynamic-security` from what the test puts in, whatever it is. */
-export interface ScriptedDynsec extends ScriptedBroker {
+interface ScriptedDynsec extends ScriptedBroker {
   readonly clients: Map<string, unknown>;
   readonly groups: Map<string, unknown>;
   readonly roles: Map<string, unknown>;

@@ -332,7 +332,7 @@ test("this service's rights: what takes one away is refused, what leaves them is
   expect(leaving.map((change) => codes('gateway', change))).toEqual(leaving.map(() => null));
 });
 
-test('whatever this service uses at the broker is guarded, and told by name: the other control APIs, and $SYS', () => {
+test('all features that this service uses are protected and named: the other control APIs, and $SYS', () => {
   const world = policyOf({
     roles: {
       control: ['send $CONTROL/#', 'receive $CONTROL/#', 'subscribe $CONTROL/#'],

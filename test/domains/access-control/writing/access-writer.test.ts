@@ -94,7 +94,7 @@ describe.each(DYNSEC_BROKERS)('on $name', ({ start }) => {
     expect(payloads.length).toBeLessThan(EVERY_KIND.length);
   });
 
-  test('what is so already is not sent, and nobody is disconnected', async () => {
+  test('existing values are not sent, and no client is disconnected', async () => {
     const broker = await start();
     const { apply, payloads } = await openWriting(broker.url);
     const objects: AccessChange[] = [
@@ -155,7 +155,7 @@ describe.each(DYNSEC_BROKERS)('on $name', ({ start }) => {
     expect([clients.has('ann'), clients.has('bob'), roles.has('bad')]).toEqual([false, true, false]);
   });
 
-  test('a dry run sends nothing and tells what would be sent, without passwords', async () => {
+  test('a dry run sends nothing and lists the commands without passwords', async () => {
     const broker = await start();
     const { apply, dryRun, payloads } = await openWriting(broker.url, {
       connectedClients: async () => ({ clients: [{ clientId: 'c', username: 'ann' }], isComplete: false }),
@@ -291,7 +291,7 @@ test('the anonymous group is not deleted, another one is', async () => {
   expect([...(await fresh()).groups.keys()]).toEqual(['other']);
 });
 
-test('a role that somebody else gave in the same moment counts as given, a rule that is refused does not', async () => {
+test('a role that another client adds at the same time counts as added, a refused rule does not', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const other = await openWriting(broker.url);
   await other.send(
@@ -326,11 +326,11 @@ test('a role that somebody else gave in the same moment counts as given, a rule 
   expect(roles.get('r')?.acls).toEqual([acl('a', { allow: false })]);
 });
 
-test('what others send that nobody can read is not taken for an answer', async () => {
+test('malformed commands of other clients are not mistaken for responses', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const garbage = ['no json', '{}', '{"commands":[1]}', '{"commands":[{}]}'];
   const opened = await openWriting(broker.url, {
-    // The broker refuses it to everybody, without telling whose it was, while the payload after it is on its way.
+    // The broker sends the error to all clients without correlation data, while the next payload is in transit.
     onPayload: () => {
       for (const text of garbage) void opened.link.publish('$CONTROL/dynamic-security/v1', text);
     },

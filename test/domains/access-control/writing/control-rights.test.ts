@@ -322,7 +322,7 @@ describe.each(KINDS)('on %s', (kind) => {
     await mine.publishAsync(API, JSON.stringify({ commands: [{ command: 'createRole', rolename: 'stolen' }] }), {
       qos: 1,
     });
-    // A command of somebody else, whose response the client must not get.
+    // A command of another client, whose response the client must not receive.
     expect(await ask('getRole', { rolename: 'stolen' })).toBe('Role not found');
     await roundTrip(mine);
     expect(received.filter((topic) => topic.startsWith('$CONTROL'))).toEqual([]);

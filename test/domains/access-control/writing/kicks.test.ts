@@ -7,8 +7,8 @@ import { at, openWriting, type Writing } from './written-access.ts';
 const acl = (topic: string, allow = true) => ({ aclType: 'subscribePattern' as const, topic, priority: 0, allow });
 
 /**
- * ann holds `r`, bob is in `g`, cleo in `h` which holds `r`, dan in both groups, eve has nothing; connections without user name
- * have `nobodies`, which holds `r2`. The account of the gateway is in none of it.
+ * ann holds `r`, bob is in `g`, cleo is in `h`, which holds `r`, dan is in both groups, eve has nothing. The anonymous
+ * group is `nobodies`, which holds `r2`. The account of the gateway has none of them.
  */
 const START: readonly AccessChange[] = [
   { kind: 'PUT_ROLE', rolename: 'r', mode: 'CREATE', fields: { acls: [acl('a')] } },
@@ -88,7 +88,7 @@ const EVERYBODY: readonly Connected[] = [
   { clientId: 'nobody-2', username: null },
 ];
 
-/** Connections that are made anew where they were cut, as far as the broker lets them in. */
+/** Clients that reconnect after a disconnect if the broker accepts them. */
 class Crowd {
   readonly #broker: DynsecBroker;
   readonly #clients = new Map<string, MqttClient>();

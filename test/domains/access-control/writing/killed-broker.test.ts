@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../../engines/embedded/embedded.ts';
 import { ADMIN, startMosquitto } from '../../../support/mosquitto.ts';
 import { at, openWriting, plain } from './written-access.ts';
 
-/** Two hundred changes: accounts with roles and passwords, rules, roles deleted, what is independent and what is not. */
+/** Two hundred changes, dependent and independent ones: accounts with roles and passwords, rules, deleted roles. */
 function manyChanges(): AccessChange[] {
   return Array.from({ length: 40 }, (_, number): AccessChange[] => [
     { kind: 'PUT_ROLE', rolename: `r${number}`, mode: 'CREATE', fields: { textName: `role ${number}` } },
@@ -41,10 +41,7 @@ const PREPARED: readonly AccessChange[] = [
   { kind: 'PUT_GROUP', groupname: 'all', mode: 'CREATE', fields: {} },
 ];
 
-/**
- * The broker with a long file, so that one payload takes it a while: 2.0 writes its whole file for each command. Its account of
- * an administrator is ADMIN.
- */
+/** Starts a broker with a long file, so that one payload takes long: 2.0 writes its whole file for each command. */
 async function startSlowly() {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-killed-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -63,10 +60,7 @@ async function startSlowly() {
   return { broker, file };
 }
 
-/**
- * Runs that have to prove something: those after which Mosquitto has a part of the payload that it was killed with, and an
- * embedded broker nothing of it.
- */
+/** Number of runs after which Mosquitto has a part of the payload, and the embedded broker has none of it. */
 const PROOFS = 3;
 const MAX_RUNS = 40;
 
@@ -83,7 +77,7 @@ test('Mosquitto killed before it has seen the payload: nothing of it happened, a
   expect(await killedWith(9, 0, 0)).toBe(false);
 });
 
-/** Kills it with a payload, so many writes of its file and milliseconds later. True: it came back with a part of the payload. */
+/** Kills the broker during a payload. Returns whether it restarts with a part of the payload. */
 async function killedWith(payload: number, writes: number, laterMs: number): Promise<boolean> {
   const { broker, file } = await startSlowly();
   let first = Number.POSITIVE_INFINITY;
@@ -168,7 +162,7 @@ test('an embedded broker killed in the middle of 200 changes: the report is what
   expect(lost).toBe(PROOFS);
 }, 180_000);
 
-/** All commands that were applied, and no others, make of what was there what is there; and each change by itself is as reported. */
+/** Exactly the applied commands produce the current policy, and each change has the reported outcome. */
 function compare(report: WriteReport, changes: readonly AccessChange[], before: AccessPolicy, now: AccessPolicy): void {
   const commands = report.changes.flatMap((change) => change.commands);
   const applied = commands.filter(({ state }) => state === 'APPLIED');
@@ -237,7 +231,7 @@ function isWhole(file: string): boolean {
   }
 }
 
-/** The file is written in place, and each time tells at least once. */
+/** The file is written in place, and each write causes at least one event. */
 function afterWrites(file: string, writes: number, done: () => void): void {
   let seen = 0;
   const watcher = watch(file, () => {

@@ -64,7 +64,7 @@ interface FakeBroker {
   readonly writer: AccessWriter;
 }
 
-/** A broker that does what it is told at once, but for what `refuses` says. */
+/** A broker that executes commands immediately, except those that `refuses` matches. */
 function startFake(policy: AccessPolicy, writesPerPayload: number, refuses: (sent: number) => boolean): FakeBroker {
   const dialect = { ...MOSQUITTO_2_1, writesPerPayload };
   let sent = 0;
@@ -149,7 +149,7 @@ test('where every payload is refused in part, each change is planned a second ti
   expect(rough.looks).toBeLessThan(smooth.looks * 2.2);
 });
 
-test('many commands on one group or role share the list of those whom they disconnect', () => {
+test('commands on one group or role share the list of disconnected accounts', () => {
   const held = numbered(2_000, (number) => [`c${number}`, { groups: ['g'], roles: ['r'] }] as const);
   const world = policyOf({ roles: { r: [], s: [] }, groups: { g: ['s'] }, clients: Object.fromEntries(held) });
   const rules = (rolename: string) =>

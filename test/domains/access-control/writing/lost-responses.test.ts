@@ -43,7 +43,7 @@ const text = (username: string, textName: string): AccessChange => ({
   fields: { textName },
 });
 
-test('of commands without an answer those are done that led to what is there', () => {
+test('of commands with lost responses, those that lead to the current policy are DONE', () => {
   const commands = commandsOf(text('ann', 'A'), text('bob', 'B'), { kind: 'DELETE_ROLE', rolename: 's' });
   const sent = commands.map(lost);
   for (let done = 0; done <= commands.length; done += 1) {
@@ -52,7 +52,7 @@ test('of commands without an answer those are done that led to what is there', (
   }
 });
 
-test('a password is unknown, unless what came after it is there, or what came before it is not', () => {
+test('a password is UNKNOWN unless a later command was executed or an earlier one was not', () => {
   const [first, secret, last] = commandsOf(text('ann', 'A'), password('bob'), text('ann', 'B'));
   if (!first || !secret || !last) throw new Error('three commands');
   const sent = [first, secret, last].map(lost);
@@ -72,7 +72,7 @@ test('taken away and given back looks as if nothing had happened', () => {
   expect(judge(WORLD, commands.map(lost), after(...commands.slice(0, 1)))).toEqual(['DONE', 'NOT_DONE']);
 });
 
-test('where somebody else wrote too, each is judged by what it alone leaves behind', () => {
+test('if another client wrote, too, each command is evaluated by its own effects', () => {
   const commands = commandsOf(text('ann', 'A'), text('bob', 'B'), {
     kind: 'PUT_ROLE_ACL',
     rolename: 's',
@@ -85,7 +85,7 @@ test('where somebody else wrote too, each is judged by what it alone leaves behi
   expect(judge(WORLD, commands.map(lost), after(first, second, foreign))).toEqual(['DONE', 'UNKNOWN', 'NOT_DONE']);
 });
 
-test('success that is not there any more is not told as done, nor is a refusal that is', () => {
+test('an accepted command without its result is UNKNOWN, and a refused one with its result is DONE', () => {
   const [add] = commandsOf({ kind: 'ADD_CLIENT_ROLE', username: 'bob', role: at('r') });
   if (!add) throw new Error('a command');
   expect(judge(WORLD, [accepted(add)], after(add))).toEqual(['DONE']);

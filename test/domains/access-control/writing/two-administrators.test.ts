@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ADMIN, startClient, startMosquitto } from '../../../support/mosquitto.ts';
 import { openWriting } from './written-access.ts';
 
-test('changes are told as they happened while another administrator sends what the broker cannot read', async () => {
+test('outcomes are correct while another administrator sends malformed commands', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const writing = await openWriting(broker.url);
   const other = await startClient(broker.url, ADMIN);

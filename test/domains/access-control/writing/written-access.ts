@@ -12,11 +12,11 @@ import type { ControlCall } from '../../../../src/protocol/control/plugin.ts';
 import { connectedLink } from '../../../support/link.ts';
 import { ADMIN } from '../../../support/mosquitto.ts';
 
-export interface WritingOptions extends Partial<Pick<AccessWriterOptions, 'connectedClients' | 'readBackMs'>> {
+interface WritingOptions extends Partial<Pick<AccessWriterOptions, 'connectedClients' | 'readBackMs'>> {
   readonly username?: string;
   readonly password?: string;
   readonly timeoutMs?: number;
-  /** Runs before a payload goes out; told how many went before it. */
+  /** Runs before a payload is sent, with the number of previous payloads. */
   readonly onPayload?: (count: number) => void;
 }
 
@@ -60,7 +60,7 @@ export async function openWriting(url: string, options: WritingOptions = {}) {
       const results = await controls.callAll(DYNSEC_API, commands);
       for (const result of results) if (result.status === 'rejected') throw result.reason;
     },
-    /** What the broker has, read by somebody who knows nothing yet. */
+    /** The policy of the broker, read without a cache. */
     fresh: async (): Promise<AccessPolicy> => {
       const other = new AccessIndex({ controls, session: link });
       try {
