@@ -2,61 +2,79 @@ import { LRUCache } from 'lru-cache';
 import type { ProjectRole } from '../../../platform/auth/viewer.ts';
 import { type Claims, valuesAt } from './claim-values.ts';
 import type { KnownRule } from './known-rules.ts';
-import { type Budget, Pattern } from './pattern.ts';
-import { PatternError } from './pattern-parser.ts';
+import { Pattern, PatternError } from './pattern.ts';
 
-/** Steps of matching for one person in one project, about ten milliseconds. */
-const STEPS_PER_PROJECT = 500_000;
-/** After so many of all projects everybody else has a turn: whoever signs in can have projects with rules that cost. */
-const STEPS_AT_ONCE = 500_000;
-/** Patterns that were made; the longest unused is made anew. Null: written by a version that knew more. */
+/** Maximum time for matching one user's claims against the rules of one project. Later rules of the project match nothing. */
+const PROJECT_BUDGET_MS = 100;
+/** After this much matching the event loop continues with other work. */
+const YIELD_AFTER_MS = 10;
+/** Upper bound of the time that compiling a pattern takes. */
+const MAX_COMPILE_MS = 5;
+
+/** Compiled patterns by their text. `null` if the pattern is invalid: an earlier version accepted it. */
 const patterns = new LRUCache<string, { readonly pattern: Pattern | null }>({ max: 2_000 });
 
-/** A project and a role in it, for each rule that a person's claims fit. A person may have several in one project. */
+/** Time that matching may still take. */
+interface Budget {
+  leftMs: number;
+}
+
+/** The project and the role of each rule that matches the user's claims. A user may have several roles in one project. */
 export async function rolesByRules(
   rules: readonly KnownRule[],
   claims: Claims,
 ): Promise<{ readonly projectId: string; readonly role: ProjectRole }[]> {
-  const values = new Map<string, readonly string[]>();
+  const valuesByPath = new Map<string, readonly string[]>();
   const budgets = new Map<string, Budget>();
-  const fitting: { readonly projectId: string; readonly role: ProjectRole }[] = [];
-  let spent = 0;
+  const matching: { readonly projectId: string; readonly role: ProjectRole }[] = [];
+  let spentMs = 0;
   for (const { projectId, role, claimPath, pattern } of rules) {
-    const told = values.get(claimPath) ?? valuesAt(claims, claimPath);
-    values.set(claimPath, told);
-    const budget = budgets.get(projectId) ?? { left: STEPS_PER_PROJECT };
+    const values = valuesByPath.get(claimPath) ?? valuesAt(claims, claimPath);
+    valuesByPath.set(claimPath, values);
+    const budget = budgets.get(projectId) ?? { leftMs: PROJECT_BUDGET_MS };
     budgets.set(projectId, budget);
-    const before = budget.left;
-    if (fitsOne(pattern, told, budget)) fitting.push({ projectId, role });
-    spent += before - budget.left;
-    if (spent < STEPS_AT_ONCE) continue;
-    spent = 0;
+    const leftBefore = budget.leftMs;
+    if (matchesAny(pattern, values, budget)) matching.push({ projectId, role });
+    spentMs += leftBefore - budget.leftMs;
+    if (spentMs < YIELD_AFTER_MS) continue;
+    spentMs = 0;
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
-  return fitting;
+  return matching;
 }
 
-function fitsOne(text: string, values: readonly string[], budget: Budget): boolean {
-  if (values.length === 0) return false;
-  if (/^[\w /:=,-]+$/.test(text)) {
-    budget.left -= values.length;
-    return values.includes(text);
-  }
-  if (budget.left < 0) return false;
+function matchesAny(text: string, values: readonly string[], budget: Budget): boolean {
+  if (/^[\w /:=,-]+$/.test(text)) return values.includes(text);
+  if (values.length === 0 || budget.leftMs < 0) return false;
   const pattern = patternOf(text, budget);
-  return pattern !== null && values.some((value) => budget.left >= 0 && pattern.fits(value, budget));
+  return pattern !== null && values.some((value) => matchesWithin(budget, pattern, value));
+}
+
+function matchesWithin(budget: Budget, pattern: Pattern, value: string): boolean {
+  return budget.leftMs >= 0 && charged(budget, pattern.maxMs(value.length), () => pattern.matches(value));
 }
 
 function patternOf(text: string, budget: Budget): Pattern | null {
   const known = patterns.get(text);
   if (known !== undefined) return known.pattern;
-  let pattern: Pattern | null = null;
-  try {
-    pattern = new Pattern(text);
-    budget.left -= pattern.steps;
-  } catch (error) {
-    if (!(error instanceof PatternError)) throw error;
-  }
+  const pattern = charged(budget, MAX_COMPILE_MS, () => compiled(text));
   patterns.set(text, { pattern });
   return pattern;
+}
+
+function compiled(text: string): Pattern | null {
+  try {
+    return new Pattern(text);
+  } catch (error) {
+    if (error instanceof PatternError) return null;
+    throw error;
+  }
+}
+
+/** Charges the elapsed time, at most `maxMs`: a pause of the process, such as garbage collection, must not cost a user a role. */
+function charged<Result>(budget: Budget, maxMs: number, work: () => Result): Result {
+  const startedAt = performance.now();
+  const result = work();
+  budget.leftMs -= Math.min(performance.now() - startedAt, maxMs);
+  return result;
 }

@@ -13,8 +13,7 @@ import type { Database } from '../../../platform/storage/database.ts';
 import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
 import { textIssues } from '../../../platform/text/texts.ts';
 import type { SignInProvider } from '../../users/user-service.ts';
-import { Pattern } from './pattern.ts';
-import { PatternError } from './pattern-parser.ts';
+import { Pattern, PatternError } from './pattern.ts';
 
 const MAX_RULES = 100;
 const MAX_PATH = 200;
