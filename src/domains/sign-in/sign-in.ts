@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { AuthService } from '../../platform/auth/auth-service.ts';
-import type { RolesElsewhere } from '../../platform/auth/viewer-loader.ts';
+import type { ClaimRoles } from '../../platform/auth/viewer-loader.ts';
 import type { Closers } from '../../platform/closers.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { ServiceError } from '../../platform/errors.ts';
@@ -76,9 +76,9 @@ export class SignIn {
     this.waysIn = { onlyEmail, providers: providers.map(({ provider }) => provider) };
     // Before the part that asks it after a change.
     const rules = closers.keep(new KnownRules({ db, changes }));
-    const rolesElsewhere: RolesElsewhere = async ({ provider, claims }) =>
+    const claimRoles: ClaimRoles = async ({ provider, claims }) =>
       rolesByRules(await rules.of(provider), JSON.parse(claims) as Claims);
-    const auth = closers.keep(new AuthService({ db, changes, sealer, log, onlyEmail, directory, rolesElsewhere }));
+    const auth = closers.keep(new AuthService({ db, changes, sealer, log, onlyEmail, directory, claimRoles }));
     projects.onChange((_after, before) => {
       if (before !== null) auth.projectChanged(before.id);
     });

@@ -6,37 +6,38 @@ import { networkOf } from '../limits/network.ts';
 import { ANYTHING, type Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/sealed.ts';
-import { Admission } from './admission.ts';
-import { Attempts } from './attempts.ts';
 import { KnownNetworks } from './known-networks.ts';
+import { LoginAttempts } from './login-attempts.ts';
+import { NetworkQueue } from './network-queue.ts';
 import type { PasswordDirectory } from './password-directory.ts';
 import { type Credentials, PasswordSignIn } from './password-sign-in.ts';
 import { type RightsCheck, type RightsGuard, RightsGuards } from './rights-guards.ts';
 import { SecondFactors } from './second-factors.ts';
 import { hashSecret, kindOfSecret, type SecretKind, unknownCredential } from './secrets.ts';
-import { type OpenedSession, type SessionGround, Sessions, sessionEnd } from './sessions.ts';
+import { type OpenedSession, type SessionConditions, Sessions, sessionEnd } from './sessions.ts';
 import { SignInCounts } from './sign-in-counts.ts';
 import { roleIn, type Viewer } from './viewer.ts';
-import { type LoadedViewer, loadViewer, type RolesElsewhere } from './viewer-loader.ts';
+import { type ClaimRoles, type LoadedViewer, loadViewer } from './viewer-loader.ts';
 
 /** Uses of a credential are written at most this often. */
 const TOUCH_MS = 60_000;
-/** Callers kept resolved; the longest unused is resolved anew. Also refreshed after `CACHE_MS`, as a net below notifications. */
-const CACHED_VIEWERS = 10_000;
+/** Maximum number of cached viewers. Beyond it the viewer unused for longest is evicted. */
+const MAX_CACHED_VIEWERS = 10_000;
+/** Cached entries are read again after this time, in case a notification was lost. */
 const CACHE_MS = 60_000;
-/** Secrets that nobody has, kept so that sending one again costs a look; the longest unused is looked up anew. */
-const UNKNOWN_SECRETS = 10_000;
-/** Look-ups of secrets at once, whoever floods the service with new ones. */
-const LOOK_UPS = { maxRunning: 16, maxWaiting: 10_000, what: 'sessions and tokens that have to be looked up' } as const;
-/** Unknown secrets of one caller in a row; fewer are a session that has ended. */
+/** Maximum number of cached unknown secrets. A cached one is refused without a database query. */
+const MAX_UNKNOWN_SECRETS = 10_000;
+/** Limits of concurrent database queries for secrets. */
+const LOOK_UPS = { maxRunning: 16, maxWaiting: 10_000, what: 'look-ups of sessions and tokens' } as const;
+/** Number of unknown secrets in a row, of one caller, that are logged. Fewer are an expired session. */
 const BURST_FROM = 5;
 /**
- * What rights come from. Tokens and members go with their project; owners and members change with the person. Whatever else a project
- * has, its name or its settings, is in no viewer: see projectChanged.
+ * Kinds of changes that affect viewers. A removed project removes its tokens and members; changes of owners and members are announced
+ * for the user. Other data of a project, such as its name, is not part of a viewer: see `projectChanged`.
  */
 const RIGHTS_KINDS = ['user', 'session', 'token', 'project-removed', 'organisation', 'sign-in-rule'] as const;
 
-/** Kind of change whose id is the log-in name of an account that is unlocked. */
+/** Kind of change whose id is the log-in name of an unlocked account. */
 const UNLOCKED = 'sign-in-unlocked';
 
 interface CachedViewer extends LoadedViewer {
@@ -48,31 +49,31 @@ export interface AuthOptions {
   readonly changes: Changes;
   readonly sealer: Pick<Sealer, 'seal' | 'open'>;
   readonly log: Logger;
-  /** Asked for people who have no password here. */
+  /** Checks passwords of users without a local password. Default: none. */
   readonly directory?: PasswordDirectory | null;
-  /** In lower case: the only person who may use a password of this service, a root administrator; default: everybody who has one. */
+  /** Lower-case address of the only root administrator who may use a local password. Default: all users may. */
   readonly onlyEmail?: string | null;
-  /** Of people who signed in elsewhere. Default: none. */
-  readonly rolesElsewhere?: RolesElsewhere;
+  /** Project roles by the claims of external providers. Default: none. */
+  readonly claimRoles?: ClaimRoles;
 }
 
 /**
- * Who is calling: turns bearer secrets into viewers, and tells long-lived operations when what they were allowed with ends.
+ * Authenticates callers: resolves bearer secrets to viewers, and ends long-lived operations when their rights end.
  *
- * Viewers are cached by the hash of their secret and dropped as soon as anything they were made from changes: here, or in
- * another process by the database's notifications.
+ * Viewers are cached by the hash of their secret. They are evicted as soon as one of their rows changes, in this process or, by
+ * notifications of the database, in another one.
  */
 export class AuthService {
   readonly #db: Database;
   readonly #changes: Changes;
-  readonly #rolesElsewhere: RolesElsewhere;
+  readonly #claimRoles: ClaimRoles;
   readonly #log: Logger;
-  readonly #cache = new LRUCache<string, CachedViewer>({ max: CACHED_VIEWERS, ttl: CACHE_MS });
+  readonly #cache = new LRUCache<string, CachedViewer>({ max: MAX_CACHED_VIEWERS, ttl: CACHE_MS });
   readonly #secretOf = new WeakMap<Viewer, { readonly kind: SecretKind; readonly hash: string }>();
-  readonly #unknown = new LRUCache<string, true>({ max: UNKNOWN_SECRETS, ttl: CACHE_MS });
-  readonly #lookUps = new Admission(LOOK_UPS);
+  readonly #unknown = new LRUCache<string, true>({ max: MAX_UNKNOWN_SECRETS, ttl: CACHE_MS });
+  readonly #lookUps = new NetworkQueue(LOOK_UPS);
   readonly #guards: RightsGuards;
-  readonly #attempts: Attempts;
+  readonly #attempts: LoginAttempts;
   readonly #knownNetworks: KnownNetworks;
   readonly #refusals: Bursts<string>;
   readonly signInCounts = new SignInCounts();
@@ -81,7 +82,7 @@ export class AuthService {
   readonly passwords: PasswordSignIn;
   readonly #stops: (() => void)[];
   readonly #touching = new Set<Promise<unknown>>();
-  /** Grows with each invalidation: what was read before one must not be cached after it. */
+  /** Increases with each invalidation: a viewer that was read before an invalidation must not be cached after it. */
   #generation = 0;
 
   constructor({
@@ -91,16 +92,16 @@ export class AuthService {
     log,
     directory = null,
     onlyEmail = null,
-    rolesElsewhere = async () => [],
+    claimRoles = async () => [],
   }: AuthOptions) {
     this.#db = db;
     this.#changes = changes;
-    this.#rolesElsewhere = rolesElsewhere;
+    this.#claimRoles = claimRoles;
     this.#log = log;
     this.sessions = new Sessions({ db, changes, onOpened: (provider) => this.signInCounts.opened(provider) });
     this.secondFactors = new SecondFactors({ db, changes, sealer });
     this.#knownNetworks = new KnownNetworks(db);
-    this.#attempts = new Attempts(log, this.#knownNetworks);
+    this.#attempts = new LoginAttempts(log, this.#knownNetworks);
     this.passwords = new PasswordSignIn({
       db,
       sessions: this.sessions,
@@ -124,8 +125,8 @@ export class AuthService {
   }
 
   /**
-   * The caller behind an `Authorization` header; null when there is none. `address`: where it came from, to tell of bursts.
-   * Errors: UNAUTHORIZED for another scheme and for secrets that are unknown, expired or revoked; RATE_LIMITED for too many unknown ones.
+   * The caller of a request with this `Authorization` header, `null` without a header. `address` is used to log bursts.
+   * Errors: UNAUTHORIZED for another scheme and for secrets that are unknown, expired or revoked; RATE_LIMITED for too many look-ups.
    */
   viewerOf(authorization: string | undefined, address = ''): Viewer | null | Promise<Viewer> {
     if (authorization === undefined) return null;
@@ -151,23 +152,23 @@ export class AuthService {
   }
 
   /** See Sessions. */
-  openSession(userId: string, ground?: SessionGround): Promise<OpenedSession> {
-    return this.sessions.open(userId, ground);
+  openSession(userId: string, conditions?: SessionConditions): Promise<OpenedSession> {
+    return this.sessions.open(userId, conditions);
   }
 
-  /** Ends the session of this viewer. A project token cannot log out; it is revoked. */
+  /** Ends the session of this viewer. Errors: INVALID for a project token. */
   async logout(viewer: Viewer): Promise<void> {
     if (viewer.kind !== 'USER')
       throw new ServiceError('INVALID', 'A project token has no session to end; revoke it instead');
     await this.sessions.end(viewer.credentialId);
   }
 
-  /** Checks a person's password without opening a session; throttled like a log-in. */
+  /** Checks the password of a user without opening a session. Throttled like a log-in. */
   confirmPassword(userId: string, password: string, address: string): Promise<boolean> {
     return this.passwords.confirm(userId, { password }, address);
   }
 
-  /** Ends the waits of a person after failed log-ins, in all processes. Errors: NOT_FOUND. */
+  /** Ends the waits of a user after failed log-ins, in all processes. Errors: NOT_FOUND. */
   async unlock(userId: string): Promise<void> {
     const user = await this.#db.user.findUnique({ where: { id: userId } });
     if (user === null) throw notFound('user', userId);
@@ -175,27 +176,26 @@ export class AuthService {
     for (const account of accounts) await this.#changes.announce(UNLOCKED, account);
   }
 
-  /** The viewer with the rights that its credential has now. Errors: UNAUTHORIZED when it has ended. */
+  /** The viewer with the current rights of its credential. Errors: UNAUTHORIZED if the credential has ended. */
   async refreshed(viewer: Viewer): Promise<Viewer> {
     const secret = this.#secretOf.get(viewer);
     return secret === undefined ? viewer : this.#load(secret.kind, secret.hash);
   }
 
   /**
-   * Watches what a long-lived operation was allowed with. `check` throws what the caller would get; it runs again, with the
-   * viewer as it is then, whenever something it was made from changes and when the credential expires.
-   * Errors: RATE_LIMITED for too many at once.
+   * Watches the rights of a long-lived operation. `check` throws if the operation is no longer allowed. It runs again with the current
+   * viewer after each change of the viewer and when the credential expires. Errors: RATE_LIMITED for too many concurrent operations.
    */
   guard(viewer: Viewer, check: RightsCheck): RightsGuard {
     return this.#guards.guard(viewer, check);
   }
 
-  /** Long-lived operations that are watched now. */
+  /** Number of watched long-lived operations. */
   get guardCount(): number {
     return this.#guards.count;
   }
 
-  /** What was allowed there is looked at again, with the project as it is now; nothing is, once it was removed. */
+  /** Checks the operations of callers with a role in this project again. Call it after a change of the project. */
   projectChanged(projectId: string): void {
     this.#guards.recheck((viewer) => roleIn(viewer, projectId) !== null);
   }
@@ -213,7 +213,7 @@ export class AuthService {
     return unknownCredential();
   }
 
-  /** What nobody has costs one look-up, however often it is sent, and only so many at once. */
+  /** Reads an uncached secret. An unknown secret costs one query however often it is sent; concurrent queries are limited. */
   async #find(kind: SecretKind, hash: string, address: string): Promise<Viewer> {
     if (this.#unknown.has(hash)) throw this.#refused(address);
     try {
@@ -233,7 +233,7 @@ export class AuthService {
 
   async #read(kind: SecretKind, hash: string): Promise<CachedViewer | null> {
     const generation = this.#generation;
-    const loaded = await loadViewer(this.#db, this.#rolesElsewhere, kind, hash);
+    const loaded = await loadViewer(this.#db, this.#claimRoles, kind, hash);
     if (loaded === null) {
       if (generation === this.#generation) this.#unknown.set(hash, true);
       return null;
@@ -244,7 +244,7 @@ export class AuthService {
     return cached;
   }
 
-  /** For a guard: what stays open is no use of the credential, and does not prolong it. */
+  /** Reads a viewer for a guard. An open operation does not prolong the session. */
   async #readAgain(viewer: Viewer): Promise<Viewer | null> {
     if (viewer.kind === 'OPERATOR') return viewer;
     const secret = this.#secretOf.get(viewer);
@@ -257,7 +257,7 @@ export class AuthService {
     return secret !== undefined && this.#cache.peek(secret.hash)?.viewer === viewer;
   }
 
-  /** Slides the session's end, or notes the token's use; not waited for, since losing one such note costs nothing. */
+  /** Extends the session or records the use of the token. Callers do not wait for the write: losing one is harmless. */
   #touch(kind: SecretKind, cached: CachedViewer): void {
     const now = Date.now();
     if (now - cached.touchedAt < TOUCH_MS) return;
@@ -270,7 +270,7 @@ export class AuthService {
         ? this.#db.session.updateMany({ where: { id }, data: { lastUsedAt, expiresAt } })
         : this.#db.projectToken.updateMany({ where: { id: tokenId }, data: { lastUsedAt } });
     const tracked = Promise.resolve(written)
-      .catch((error: unknown) => this.#log.warn({ err: error }, 'the use of a credential could not be noted'))
+      .catch((error: unknown) => this.#log.warn({ err: error }, 'could not record the use of a credential'))
       .finally(() => this.#touching.delete(tracked));
     this.#touching.add(tracked);
   }
@@ -282,17 +282,17 @@ export class AuthService {
       if (id === ANYTHING || kind === 'organisation') return true;
       if (kind === 'user') return viewer.kind === 'USER' && viewer.id === id;
       if (kind === 'project-removed') return roleIn(viewer, id) !== null;
-      // Who has no role in its project may have one by it now.
+      // The rule may also give a role to users who have none in its project.
       if (kind === 'sign-in-rule') return viewer.kind === 'USER';
-      // Of a token both secrets, while it has two.
+      // A token may have two secrets, whose credentialId differs.
       return kind === 'token' ? viewer.id === id : viewer.credentialId === id;
     };
     for (const [hash, { viewer }] of this.#cache.entries()) if (concerns(viewer)) this.#cache.delete(hash);
-    if (id === ANYTHING || kind === 'project-removed') this.#guards.doubtful(concerns);
+    if (id === ANYTHING || kind === 'project-removed') this.#guards.possiblyChanged(concerns);
     else if (kind === 'sign-in-rule') {
-      this.#guards.doubtful((viewer) => concerns(viewer) && roleIn(viewer, id) !== null);
+      this.#guards.possiblyChanged((viewer) => concerns(viewer) && roleIn(viewer, id) !== null);
     }
-    // Whoever loses something by a change of an organisation is told of as a person; the others only gain.
+    // Users who lose rights by a change of an organisation are announced as users. The others only gain rights.
     else if (kind !== 'organisation') this.#guards.changed(concerns);
   }
 }
@@ -300,8 +300,8 @@ export class AuthService {
 function unknownSecrets(log: Logger): Bursts<string> {
   return new Bursts({
     from: BURST_FROM,
-    onBegin: (address, count) => log.warn({ address, count }, 'unknown sessions or tokens are being sent'),
+    onBegin: (address, count) => log.warn({ address, count }, 'a caller sends unknown sessions or tokens'),
     onEnd: (address, count, seconds) =>
-      log.warn({ address, count, seconds }, 'no more unknown sessions or tokens are being sent'),
+      log.warn({ address, count, seconds }, 'a caller has stopped sending unknown sessions or tokens'),
   });
 }

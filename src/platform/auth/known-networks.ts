@@ -5,12 +5,12 @@ import { accountKey } from './login-throttle.ts';
 const DAY_MS = 24 * 60 * 60_000;
 /** A network is known for this long after the latest sign-in from it. */
 const KNOWN_MS = 30 * DAY_MS;
-/** Networks of one person. Beyond it the one unused for longest is deleted. */
+/** Maximum number of networks of one user. Beyond it the network unused for longest is deleted. */
 const MAX_NETWORKS = 16;
 
 /**
- * The networks from which accounts signed in with a password in the last 30 days. Stored, so that a restart and other processes know
- * them. Networks are stored as they are, like the addresses of sessions and of the audit, and deleted with the person.
+ * The networks from which accounts signed in with a password in the last 30 days. They are stored in the database for restarts and
+ * other processes, unhashed like the addresses of sessions and of the audit, and are deleted with the user.
  */
 export class KnownNetworks {
   readonly #db: Database;
@@ -20,34 +20,34 @@ export class KnownNetworks {
   }
 
   async isKnown(account: string, address: string): Promise<boolean> {
-    const known = await this.#db.knownNetwork.findUnique({ where: placeOf(account, address) });
+    const known = await this.#db.knownNetwork.findUnique({ where: keyOf(account, address) });
     return known !== null && Date.now() - known.signedInAt.getTime() < KNOWN_MS;
   }
 
   /** Records a sign-in; writes at most once a day for each network. */
   async add(userId: string, account: string, address: string): Promise<void> {
-    const where = placeOf(account, address);
+    const where = keyOf(account, address);
     const now = Date.now();
     const known = await this.#db.knownNetwork.findUnique({ where });
     if (known !== null && known.userId === userId && now - known.signedInAt.getTime() < DAY_MS) return;
     const entry = { userId, signedInAt: new Date(now) };
     await this.#db.knownNetwork.upsert({ where, create: { ...where.account_network, ...entry }, update: entry });
-    const kept = await this.#db.knownNetwork.findMany({
+    const latest = await this.#db.knownNetwork.findMany({
       where: { userId, signedInAt: { gt: new Date(now - KNOWN_MS) } },
       orderBy: [{ signedInAt: 'desc' }, { network: 'asc' }],
       take: MAX_NETWORKS,
     });
-    const oldest = kept.at(-1)?.signedInAt ?? entry.signedInAt;
+    const oldest = latest.at(-1)?.signedInAt ?? entry.signedInAt;
     await this.#db.knownNetwork.deleteMany({ where: { userId, signedInAt: { lt: oldest } } });
   }
 
-  /** The log-in names by which a person has signed in. */
+  /** The log-in names with which a user has signed in. */
   async accountsOf(userId: string): Promise<readonly string[]> {
     const found = await this.#db.knownNetwork.findMany({ where: { userId }, distinct: ['account'] });
     return found.map(({ account }) => account);
   }
 }
 
-const placeOf = (account: string, address: string) => ({
+const keyOf = (account: string, address: string) => ({
   account_network: { account: accountKey(account), network: networkOf(address) },
 });

@@ -1,28 +1,23 @@
-import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../errors.ts';
+import { FailureWait } from '../limits/failure-wait.ts';
 import { networkOf } from '../limits/network.ts';
 
-/** Failures without a wait, for people who mistype: of one account from one network, … */
+/** Failures without a wait of one account from one network: users mistype. */
 const FREE_FAILURES = 5;
-/** … of one network at all accounts, since people share addresses, … */
+/** Failures without a wait of one network at all accounts: users share addresses. */
 const FREE_FAILURES_OF_NETWORK = 25;
-/** … and of one account from all networks. */
+/** Failures without a wait of one account from all networks. */
 const FREE_FAILURES_OF_ACCOUNT = 50;
 const LONGEST_WAIT_MS = 15 * 60_000;
-const HOUR_MS = 60 * 60_000;
-/** Entries of each kind, so that none pushes out another kind. The one unused for longest is evicted. Some 10 MB for all. */
+const DAY_MS = 24 * 60 * 60_000;
+/** Maximum number of entries of each count: keys of one count do not evict those of another. 10 MB for all three counts. */
 const MAX_KEYS = 20_000;
-/** No account has a longer name, and callers choose what is remembered here. */
+/** No account has a longer name. Callers choose the names that are stored here. */
 const MAX_ACCOUNT_LENGTH = 254;
 
-interface Failures {
-  count: number;
-  blockedUntil: number;
-}
-
 /**
- * What is known of the caller. KNOWN_NETWORK: the account signed in from this network in the last 30 days. SIGNED_IN: the caller has a
- * session of the account, and confirms something.
+ * How far a caller is known. KNOWN_NETWORK: the account signed in from this network in the last 30 days. SIGNED_IN: the caller has a
+ * session of the account and confirms an operation.
  */
 export type CallerTrust = 'NONE' | 'KNOWN_NETWORK' | 'SIGNED_IN';
 
@@ -34,42 +29,39 @@ export interface ThrottledAttempt {
 
 /**
  * Slows down guessing of passwords and codes. Three counts, each of which doubles its wait with every failure beyond the free ones, from
- * one second to 15 minutes: the account from one network, the network at all accounts, and the account from all networks. The last one
- * does not apply to known networks, so that strangers cannot keep a person from signing in. Callers who are signed in have a count of
- * their own.
+ * one second to 15 minutes: the account from one network, the network at all accounts, and the account from all networks. The last count
+ * does not apply to known networks, so strangers cannot prevent a user from signing in. Callers who are signed in have a count of their
+ * own.
  *
- * Guesses at one account: from one network 5 at once and at most 17 in an hour, 4 in each further hour without a pause; from any number
- * of unknown networks together 50 at once, at most 62 in the first hour and 4 in each further one, 154 in a day. The count of the account
- * ends 24 hours after the last failure and not by a sign-in, so pauses give no further guesses. The other two end after one hour, and
- * success ends that of the account from this network.
+ * Guesses at one account from one network: 5 without a wait, at most 17 in an hour, and 4 in each further hour without a pause. Guesses
+ * from any number of unknown networks together: 50 without a wait, at most 62 in the first hour, 4 in each further one, 154 in a day.
+ * The count of the account ends 24 hours after the last failure and not by a sign-in, so pauses give no further guesses. The other two
+ * counts end after one hour; a successful sign-in also ends the count of the account from this network.
  *
- * Each process counts for itself: with n processes behind one balancer there are n times as many free failures.
+ * Each process counts for itself: n processes behind one load balancer allow n times as many free failures.
  */
 export class LoginThrottle {
   /** By account and network. */
-  readonly #pairs: LRUCache<string, Failures>;
-  readonly #networks: LRUCache<string, Failures>;
-  readonly #accounts: LRUCache<string, Failures>;
-  readonly #now: () => number;
+  readonly #pairs: FailureWait;
+  readonly #networks: FailureWait;
+  readonly #accounts: FailureWait;
 
   constructor(now: () => number = Date.now) {
-    this.#now = now;
-    const failures = (ttl: number) =>
-      new LRUCache<string, Failures>({ max: MAX_KEYS, ttl, ttlResolution: 0, perf: { now } });
-    this.#pairs = failures(HOUR_MS);
-    this.#networks = failures(HOUR_MS);
-    this.#accounts = failures(24 * HOUR_MS);
+    const options = { longestWaitMs: LONGEST_WAIT_MS, maxKeys: MAX_KEYS, now };
+    this.#pairs = new FailureWait({ ...options, free: FREE_FAILURES });
+    this.#networks = new FailureWait({ ...options, free: FREE_FAILURES_OF_NETWORK });
+    this.#accounts = new FailureWait({ ...options, free: FREE_FAILURES_OF_ACCOUNT, memoryMs: DAY_MS });
   }
 
   /** Throws RATE_LIMITED with `info.retryAfterSeconds` while the caller has to wait. */
-  check({ account, address, trust }: ThrottledAttempt): void {
-    const counts = [
-      this.#pairs.get(pairKey({ account, address, trust })),
-      trust === 'SIGNED_IN' ? undefined : this.#networks.get(networkOf(address)),
-      trust === 'NONE' ? this.#accounts.get(accountKey(account)) : undefined,
-    ];
-    const waitMs = Math.max(...counts.map((count) => count?.blockedUntil ?? 0)) - this.#now();
-    if (waitMs <= 0) return;
+  check(attempt: ThrottledAttempt): void {
+    const { account, address, trust } = attempt;
+    const waitMs = Math.max(
+      this.#pairs.waitOf(pairKey(attempt)),
+      trust === 'SIGNED_IN' ? 0 : this.#networks.waitOf(networkOf(address)),
+      trust === 'NONE' ? this.#accounts.waitOf(accountKey(account)) : 0,
+    );
+    if (waitMs === 0) return;
     const retryAfterSeconds = Math.ceil(waitMs / 1000);
     throw new ServiceError('RATE_LIMITED', `Too many failed log-ins; try again in ${retryAfterSeconds} s`, {
       info: { retryAfterSeconds },
@@ -77,36 +69,28 @@ export class LoginThrottle {
   }
 
   failed(attempt: ThrottledAttempt): void {
-    this.#count(this.#pairs, pairKey(attempt), FREE_FAILURES);
+    this.#pairs.failed(pairKey(attempt));
     if (attempt.trust === 'SIGNED_IN') return;
-    this.#count(this.#networks, networkOf(attempt.address), FREE_FAILURES_OF_NETWORK);
-    this.#count(this.#accounts, accountKey(attempt.account), FREE_FAILURES_OF_ACCOUNT);
+    this.#networks.failed(networkOf(attempt.address));
+    this.#accounts.failed(accountKey(attempt.account));
   }
 
   succeeded(attempt: ThrottledAttempt): void {
-    this.#pairs.delete(pairKey(attempt));
+    this.#pairs.succeeded(pairKey(attempt));
   }
 
-  /** Ends the waits of an account. Those of networks stay. */
+  /** Ends the waits of an account. The waits of networks remain. */
   unlock(account: string): void {
     const key = accountKey(account);
-    this.#accounts.delete(key);
-    for (const pair of [...this.#pairs.keys()]) if (pair.endsWith(`\n${key}`)) this.#pairs.delete(pair);
-  }
-
-  #count(known: LRUCache<string, Failures>, key: string, free: number): void {
-    const failures = known.get(key) ?? { count: 0, blockedUntil: 0 };
-    failures.count += 1;
-    const beyond = failures.count - free;
-    if (beyond >= 0) failures.blockedUntil = this.#now() + Math.min(1_000 * 2 ** Math.min(beyond, 20), LONGEST_WAIT_MS);
-    known.set(key, failures);
+    this.#accounts.succeeded(key);
+    this.#pairs.evictEndingWith(`\n${key}`);
   }
 }
 
-/** The network first, which holds no line break: account names may. */
+/** The network first: it contains no line break, but account names may. */
 const pairKey = ({ account, address, trust }: ThrottledAttempt): string =>
   `${trust === 'SIGNED_IN' ? 'signed in' : networkOf(address).replaceAll('\n', ' ')}\n${accountKey(account)}`;
 
-/** Without accents: some directories take a letter with any of them for the plain one, and each spelling would be guessed at anew. */
+/** Without accents: some directories ignore them, and each spelling would get free failures of its own. */
 export const accountKey = (account: string): string =>
   account.slice(0, MAX_ACCOUNT_LENGTH).normalize('NFKD').replaceAll(/\p{M}/gu, '');

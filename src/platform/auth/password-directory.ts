@@ -1,14 +1,15 @@
 /**
- * A directory that knows people by login and password, asked for accounts that have no password here: those made with its kind of
- * sign-in, and logins that nobody has here.
+ * An external directory (LDAP) that checks log-in names and passwords. It is used for accounts of this sign-in provider and for unknown
+ * log-in names.
  */
 export interface PasswordDirectory {
-  /** As in `Session.provider`, and in `User.ssoType` of those who sign in there. */
+  /** The value of `Session.provider` and of `User.ssoType` for users of this directory. */
   readonly provider: string;
   /**
-   * The account of this person, made or brought up to date; UNKNOWN: the directory has nobody of that name; WRONG: it refused the
-   * password. Both look the same to the caller, so they should cost the same. `login` as it was typed, without spaces around it.
-   * Errors: ServiceError when it cannot be asked, or the person may not come in; such an attempt counts as no guess.
+   * Creates or updates the account of a user and returns its id. UNKNOWN: the directory has no user of this name. WRONG: the directory
+   * refused the password. Callers receive the same response for both, so both should take the same time. `login` is the typed name
+   * without surrounding spaces.
+   * Errors: ServiceError if the directory is unavailable or the user may not sign in. Such an attempt is not counted as a guess.
    */
   signIn(login: string, password: string, address: string): Promise<{ readonly userId: string } | 'UNKNOWN' | 'WRONG'>;
 }

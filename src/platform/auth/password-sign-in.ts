@@ -1,9 +1,9 @@
 import type { User } from '../../generated/sqlite/client.ts';
 import { ServiceError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
-import { Admission, type AdmissionOptions } from './admission.ts';
-import type { Attempt, Attempts, CheckQueues } from './attempts.ts';
 import type { KnownNetworks } from './known-networks.ts';
+import type { CheckQueues, LoginAttempt, LoginAttempts } from './login-attempts.ts';
+import { NetworkQueue, type NetworkQueueOptions } from './network-queue.ts';
 import type { PasswordDirectory } from './password-directory.ts';
 import { PasswordChecker } from './passwords.ts';
 import { RefusedLogin } from './refused-login.ts';
@@ -11,22 +11,19 @@ import type { SecondFactors } from './second-factors.ts';
 import type { OpenedSession, Sessions } from './sessions.ts';
 import type { SignInCounts } from './sign-in-counts.ts';
 
-/** Passwords checked at once; hashing takes a thread of libuv's four and 19 MiB for each. */
-const PASSWORD_CHECKS = {
-  strangers: { maxRunning: 2, maxWaiting: 200 },
-  trusted: { maxRunning: 1, maxWaiting: 200 },
-} as const;
-/** Asked at once at the directory, which may be slow; nobody with a password here waits for it. */
+/** Concurrent password checks. Each one takes 19 MiB and one of the four threads of libuv. */
+const PASSWORD_CHECKS = { strangers: { maxRunning: 2, maxWaiting: 200 }, trusted: { maxRunning: 1, maxWaiting: 200 } } as const;
+/** Concurrent checks at the directory, which may be slow. Local passwords have queues of their own. */
 const DIRECTORY_CHECKS = {
   strangers: { maxRunning: 8, maxWaiting: 200 },
   trusted: { maxRunning: 4, maxWaiting: 200 },
 } as const;
 
 export interface Credentials {
-  /** E-mail address, or the name that the directory knows the person by. */
+  /** E-mail address, or the log-in name in the directory. */
   readonly email: string;
   readonly password: string;
-  /** Of the second factor: a code of the app, or a recovery code. */
+  /** Code of the authenticator app, or a recovery code. */
   readonly code?: string | null | undefined;
 }
 
@@ -34,17 +31,17 @@ export interface PasswordSignInOptions {
   readonly db: Database;
   readonly sessions: Sessions;
   readonly secondFactors: SecondFactors;
-  readonly attempts: Attempts;
+  readonly attempts: LoginAttempts;
   readonly knownNetworks: KnownNetworks;
   readonly directory: PasswordDirectory | null;
-  /** Who may use a password of this service. Null: everybody who has one; else the root administrator with this address alone. */
+  /** Address of the only root administrator who may use a local password. `null` if all users may. */
   readonly onlyEmail: string | null;
   readonly counts: Pick<SignInCounts, 'refused'>;
 }
 
 /**
- * Log-ins with a password. One hash is compared for each, whoever it is, so that how long it takes does not tell which accounts there
- * are; a directory costs its callers more than those who have a password here.
+ * Log-ins with a password. Each attempt compares one hash, also for unknown accounts, so that the response time does not reveal which
+ * accounts exist. Log-ins at a directory take longer.
  */
 export class PasswordSignIn {
   readonly #options: PasswordSignInOptions;
@@ -63,7 +60,7 @@ export class PasswordSignIn {
 
   /**
    * Errors: UNAUTHORIZED (the same whether the account or the password is wrong; another message for a wrong code),
-   * SECOND_FACTOR_REQUIRED after the right password, RATE_LIMITED, those of the directory. Where there is such an account, each is a
+   * SECOND_FACTOR_REQUIRED after the right password, RATE_LIMITED, and errors of the directory. If the account exists, each error is a
    * RefusedLogin.
    */
   async login(credentials: Credentials, address: string): Promise<OpenedSession> {
@@ -95,14 +92,14 @@ export class PasswordSignIn {
     });
     if (isCodeWrong) throw new ServiceError('UNAUTHORIZED', WRONG_CODE);
     if (!isRight || known === null || hash === null) throw this.#wrongLogin();
-    const ground = { passwordHash: hash, secondFactorSince: known.totpSince, address };
-    return this.#opened(await sessions.open(known.id, ground), attempt);
+    const conditions = { passwordHash: hash, secondFactorSince: known.totpSince, address };
+    return this.#opened(await sessions.open(known.id, conditions), attempt);
   }
 
   /**
-   * Whether it is the password of a person who is signed in and, if given, a code of the person's second factor. Opens no session.
-   * Slowed down like a log-in, with a count that strangers cannot reach. Errors: RATE_LIMITED, NOT_ALLOWED (a person without a password
-   * here), SECOND_FACTOR_REQUIRED (the right password without a code, if `isCodeRequired` and the person has a second factor).
+   * Whether a signed-in user gave the right password and, if given, a right code of the second factor. Opens no session. Throttled like
+   * a log-in, with a count that strangers cannot raise. Errors: RATE_LIMITED, NOT_ALLOWED (a user without a local password),
+   * SECOND_FACTOR_REQUIRED (the right password without a code, if `isCodeRequired` and the user has a second factor).
    */
   async confirm(
     userId: string,
@@ -112,10 +109,10 @@ export class PasswordSignIn {
   ): Promise<boolean> {
     const user = await this.#options.db.user.findUnique({ where: { id: userId } });
     if (user !== null && user.ssoType !== null && !this.#isBreakGlass(user)) {
-      throw new ServiceError('NOT_ALLOWED', 'You sign in elsewhere, and have no password here');
+      throw new ServiceError('NOT_ALLOWED', 'You sign in at an external provider, and have no password here');
     }
-    const isWhole = code != null || user?.totpSince == null;
-    const attempt = { account: user?.email ?? userId, userId, address, isWhole, isSignedIn: true };
+    const isComplete = code != null || user?.totpSince == null;
+    const attempt = { account: user?.email ?? userId, userId, address, isComplete, isSignedIn: true };
     return this.#options.attempts.run(attempt, this.#checks, async () => {
       if (!(await this.#passwords.matches(user?.passwordHash ?? null, password)) || user === null) return false;
       if (isCodeRequired && user.totpSince === null) return true;
@@ -124,7 +121,7 @@ export class PasswordSignIn {
     });
   }
 
-  /** `SecondFactors.confirm`, slowed down like a log-in. Errors: NOT_ALLOWED for a wrong code (whoever sent it is signed in, and stays so), RATE_LIMITED, NOT_FOUND. */
+  /** `SecondFactors.confirm`, throttled like a log-in. Errors: NOT_ALLOWED (a wrong code), RATE_LIMITED, NOT_FOUND. */
   async confirmSecondFactor(
     { userId, account, sessionId }: { readonly userId: string; readonly account: string; readonly sessionId: string },
     code: string,
@@ -144,27 +141,27 @@ export class PasswordSignIn {
     directory: PasswordDirectory,
     login: string,
     password: string,
-    attempt: { readonly account: string; readonly userId: string | null; readonly address: string },
+    attempt: LoginAttempt,
   ): Promise<OpenedSession> {
     let userId: string | null = null;
     await this.#options.attempts.run(attempt, this.#directoryChecks, async (inQueue) => {
       const [found] = await Promise.all([
         directory.signIn(login, password, attempt.address),
-        // The work that an account with a password here would have cost.
+        // The same work as for an account with a local password.
         inQueue(this.#checks, () => this.#passwords.matches(null, password)),
       ]);
       if (typeof found === 'object') userId = found.userId;
       return userId !== null;
     });
     if (userId === null) throw this.#wrongLogin();
-    const ground = { provider: directory.provider, address: attempt.address };
-    return this.#opened(await this.#options.sessions.open(userId, ground), attempt);
+    const conditions = { provider: directory.provider, address: attempt.address };
+    return this.#opened(await this.#options.sessions.open(userId, conditions), attempt);
   }
 
   /** Records the network that the account signed in from. */
   async #opened(
     session: OpenedSession,
-    { account, address }: Pick<Attempt, 'account' | 'address'>,
+    { account, address }: Pick<LoginAttempt, 'account' | 'address'>,
   ): Promise<OpenedSession> {
     if (address !== '') await this.#options.knownNetworks.add(session.userId, account, address);
     return session;
@@ -178,25 +175,25 @@ export class PasswordSignIn {
     return user?.isRoot === true && user.email === this.#options.onlyEmail;
   }
 
-  /** One for all who are refused, also where passwords are switched off: it does not tell whose password would count. */
+  /** The same error for all refused log-ins, also if passwords are switched off, so that it does not reveal the allowed account. */
   #wrongLogin(): ServiceError {
     if (this.#options.onlyEmail === null) {
       return new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is wrong');
     }
-    const instead = this.#options.directory === null ? '' : ' but for those of the directory';
+    const exception = this.#options.directory === null ? '' : ' except for passwords of the directory';
     return new ServiceError(
       'UNAUTHORIZED',
-      `The e-mail address or the password is wrong, or not for use here: signing in with a password is switched off${instead}`,
+      `The e-mail address or the password is wrong, or passwords are switched off${exception}`,
     );
   }
 }
 
-const queuesOf = ({ strangers, trusted }: Readonly<Record<keyof CheckQueues, AdmissionOptions>>): CheckQueues => ({
-  strangers: new Admission(strangers),
-  trusted: new Admission(trusted),
+const queuesOf = ({ strangers, trusted }: Readonly<Record<keyof CheckQueues, NetworkQueueOptions>>): CheckQueues => ({
+  strangers: new NetworkQueue(strangers),
+  trusted: new NetworkQueue(trusted),
 });
 
 const secondFactorRequired = () =>
-  new ServiceError('SECOND_FACTOR_REQUIRED', 'Send the code of your authenticator app, or a recovery code, as well');
+  new ServiceError('SECOND_FACTOR_REQUIRED', 'Also send the code of your authenticator app, or a recovery code');
 
 const WRONG_CODE = 'The code is wrong, or was used before';

@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.ts';
 
-/** A log-in at an account that is there and was refused. Callers read what they read of any refusal; the audit tells the account. */
+/** A refused log-in at an existing account. The response to the caller is the usual one; the audit records the account. */
 export class RefusedLogin extends ServiceError {
   readonly userId: string;
 

@@ -3,21 +3,21 @@ import { ServiceError } from '../errors.ts';
 import { unknownCredential } from './secrets.ts';
 import { rightsKey, type Viewer } from './viewer.ts';
 
-/** Long-lived operations of one person or token, over all its connections: each keeps a queue and hears every event. */
+/** Maximum number of long-lived operations of one user or token over all its connections. Each has a queue and receives every event. */
 const MAX_GUARDS = 10_000;
-/** Rights are read again this often even if nobody tells of a change: a process that dies between its write and telling tells nobody. */
-const NET_MS = 5 * 60_000;
-/** A reading that no change asked for, and that failed, is tried again after this. */
+/** Rights are read again this often: a process that exits between a write and its notification announces no change. */
+const REFRESH_MS = 5 * 60_000;
+/** A periodic read that failed is retried after this time. */
 const RETRY_MS = 5_000;
 
-/** Throws what the caller would get if it asked now. */
+/** Throws the error that a new request of the viewer would receive. */
 export type RightsCheck = (viewer: Viewer | null) => void;
 
-/** Ends when the rights that a long-lived operation was allowed with are gone. */
+/** Follows the rights of a long-lived operation and aborts its signal when they end. */
 export interface RightsGuard {
-  /** Aborted with the ServiceError that says why: UNAUTHORIZED (the credential ended) or NOT_ALLOWED. */
+  /** Aborted with a ServiceError: UNAUTHORIZED (the credential ended) or NOT_ALLOWED. */
   readonly signal: AbortSignal;
-  /** The caller with the rights it has now. */
+  /** The caller with its current rights. */
   readonly viewer: Viewer;
   /** Safe to call twice. */
   stop(): void;
@@ -28,50 +28,50 @@ interface Guard {
   readonly controller: AbortController;
 }
 
-/** A session or token that long-lived operations were opened with. */
-interface Watched {
+/** A session or token of at least one long-lived operation. */
+interface WatchedCredential {
   viewer: Viewer;
   readonly guards: Set<Guard>;
   timer: NodeJS.Timeout | undefined;
 }
 
 export interface RightsGuardsOptions {
-  /** The caller with the rights that its credential has in the database; null: the credential has ended. */
+  /** Reads the caller with its rights from the database. Returns `null` if the credential has ended. */
   readonly read: (viewer: Viewer) => Promise<Viewer | null>;
-  /** Whether nothing that the viewer was made from has changed since, as far as this process knows. */
+  /** Whether this process has received no change of the rows from which the viewer was read. */
   readonly isCurrent: (viewer: Viewer) => boolean;
   readonly log: Logger;
 }
 
 /**
- * Watches the rights that long-lived operations were allowed with.
+ * Watches the rights of long-lived operations.
  *
- * A credential is read once for a change, however many operations it has; then the check of each is run with what was read.
- * One credential is read at a time, so that no older reading comes last. Those that somebody is known to have changed come
- * first; the many that a change may concern, or that are read to be sure, wait for them.
+ * After a change a credential is read once, however many operations it has, and the check of each operation runs with the result. One
+ * credential is read at a time, so an older read never finishes last. Credentials that certainly changed are read first. Credentials
+ * that may have changed, and periodic reads, come after them.
  */
 export class RightsGuards {
   readonly #options: RightsGuardsOptions;
-  /** By credential. */
-  readonly #watched = new Map<string, Watched>();
-  /** How many guards each person or token has, by its id. */
+  /** By the id of the credential. */
+  readonly #watched = new Map<string, WatchedCredential>();
+  /** Number of guards by the id of the user or token. */
   readonly #counts = new Map<string, number>();
-  readonly #changed = new Set<Watched>();
-  readonly #doubtful = new Set<Watched>();
+  readonly #changed = new Set<WatchedCredential>();
+  readonly #possiblyChanged = new Set<WatchedCredential>();
   #reading: Promise<void> | null = null;
 
   constructor(options: RightsGuardsOptions) {
     this.#options = options;
   }
 
-  /** Of all persons and tokens. */
+  /** Number of guards of all users and tokens. */
   get count(): number {
     let count = 0;
     for (const { guards } of this.#watched.values()) count += guards.size;
     return count;
   }
 
-  /** Errors: RATE_LIMITED for more than MAX_GUARDS at once. */
+  /** Errors: RATE_LIMITED if the user or token already has MAX_GUARDS guards. */
   guard(viewer: Viewer, check: RightsCheck): RightsGuard {
     this.#count(viewer.id);
     const watched = this.#watch(viewer);
@@ -86,17 +86,18 @@ export class RightsGuards {
     };
   }
 
-  /** The credentials of these viewers changed, or the rights they have. */
+  /** Reads the matching viewers again: their credentials or rights changed. */
   changed(concerns: (viewer: Viewer) => boolean): void {
     for (const watched of this.#watched.values()) if (concerns(watched.viewer)) this.#read(watched, this.#changed);
   }
 
-  /** The rights of these viewers may have changed. */
-  doubtful(concerns: (viewer: Viewer) => boolean): void {
-    for (const watched of this.#watched.values()) if (concerns(watched.viewer)) this.#read(watched, this.#doubtful);
+  /** Reads the matching viewers again, after all certain changes. */
+  possiblyChanged(concerns: (viewer: Viewer) => boolean): void {
+    for (const watched of this.#watched.values())
+      if (concerns(watched.viewer)) this.#read(watched, this.#possiblyChanged);
   }
 
-  /** What checks look at beside the viewer has changed: all of them are run at once, with the viewers as they are. */
+  /** Runs the checks of the matching viewers immediately: data other than the viewer changed. */
   recheck(concerns: (viewer: Viewer) => boolean): void {
     for (const watched of this.#watched.values()) if (concerns(watched.viewer)) this.#check(watched);
   }
@@ -110,26 +111,26 @@ export class RightsGuards {
     const count = (this.#counts.get(id) ?? 0) + 1;
     if (count > MAX_GUARDS) {
       const info = { limit: MAX_GUARDS, actual: count };
-      throw new ServiceError('RATE_LIMITED', 'Too many subscriptions at once', { info });
+      throw new ServiceError('RATE_LIMITED', `Too many concurrent subscriptions: the limit is ${MAX_GUARDS}`, { info });
     }
     this.#counts.set(id, count);
   }
 
-  #watch(viewer: Viewer): Watched {
+  #watch(viewer: Viewer): WatchedCredential {
     const known = this.#watched.get(viewer.credentialId);
     const watched = known ?? { viewer, guards: new Set(), timer: undefined };
     if (known === undefined) {
       this.#watched.set(viewer.credentialId, watched);
-      this.#arm(watched);
+      this.#schedule(watched);
     }
-    // What the viewer was made from may have changed between its making and this moment, when nobody told this guard.
+    // The rights may have changed after the viewer was read and before this guard was registered.
     const isCertain =
       known === undefined ? this.#options.isCurrent(viewer) : rightsKey(known.viewer) === rightsKey(viewer);
     if (!isCertain) this.#read(watched, this.#changed);
     return watched;
   }
 
-  #drop(watched: Watched, guard: Guard): void {
+  #drop(watched: WatchedCredential, guard: Guard): void {
     if (!watched.guards.delete(guard)) return;
     const { id, credentialId } = watched.viewer;
     const left = (this.#counts.get(id) ?? 1) - 1;
@@ -139,15 +140,15 @@ export class RightsGuards {
     clearTimeout(watched.timer);
     this.#watched.delete(credentialId);
     this.#changed.delete(watched);
-    this.#doubtful.delete(watched);
+    this.#possiblyChanged.delete(watched);
   }
 
-  #end(watched: Watched, guard: Guard, reason: ServiceError): void {
+  #end(watched: WatchedCredential, guard: Guard, reason: ServiceError): void {
     this.#drop(watched, guard);
     guard.controller.abort(reason);
   }
 
-  #read(watched: Watched, queue: Set<Watched>): void {
+  #read(watched: WatchedCredential, queue: Set<WatchedCredential>): void {
     queue.add(watched);
     this.#reading ??= this.#readAll();
   }
@@ -157,64 +158,66 @@ export class RightsGuards {
     this.#reading = null;
   }
 
-  #next(): { readonly watched: Watched; readonly isChanged: boolean } | null {
+  #next(): { readonly watched: WatchedCredential; readonly isChanged: boolean } | null {
     for (const watched of this.#changed) {
       this.#changed.delete(watched);
-      this.#doubtful.delete(watched);
+      this.#possiblyChanged.delete(watched);
       return { watched, isChanged: true };
     }
-    for (const watched of this.#doubtful) {
-      this.#doubtful.delete(watched);
+    for (const watched of this.#possiblyChanged) {
+      this.#possiblyChanged.delete(watched);
       return { watched, isChanged: false };
     }
     return null;
   }
 
-  async #renew(watched: Watched, isChanged: boolean): Promise<void> {
+  async #renew(watched: WatchedCredential, isChanged: boolean): Promise<void> {
     let viewer: Viewer | null = null;
     try {
       viewer = await this.#options.read(watched.viewer);
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'rights could not be read again');
-      // Where something has changed, a database that cannot be asked is no proof of rights.
-      if (!isChanged) return this.#arm(watched, RETRY_MS);
+      this.#options.log.warn({ err: error }, 'could not read the rights of a caller again');
+      // After a change the rights are unknown while the database fails, so the operations end.
+      if (!isChanged) return this.#schedule(watched, RETRY_MS);
     }
     if (viewer === null) {
       for (const guard of watched.guards) this.#end(watched, guard, unknownCredential());
       return;
     }
     watched.viewer = viewer;
-    this.#arm(watched);
+    this.#schedule(watched);
     this.#check(watched);
   }
 
-  #check(watched: Watched): void {
+  #check(watched: WatchedCredential): void {
     for (const guard of watched.guards) {
       try {
         guard.check(watched.viewer);
       } catch (error) {
         if (!(error instanceof ServiceError))
-          this.#options.log.warn({ err: error }, 'rights could not be checked again');
+          this.#options.log.warn({ err: error }, 'could not check the rights of a caller again');
         this.#end(watched, guard, endOfRights(error));
       }
     }
   }
 
-  /** Has it read again when it expires, or after a while. */
-  #arm(watched: Watched, afterMs = NET_MS): void {
+  /** Schedules the next read: when the credential expires, or after `afterMs`. */
+  #schedule(watched: WatchedCredential, afterMs = REFRESH_MS): void {
     clearTimeout(watched.timer);
-    // It may have been left by its last guard while it was being read.
+    // The last guard may have been stopped during the read.
     if (this.#watched.get(watched.viewer.credentialId) !== watched) return;
     const leftMs = Math.max(watched.viewer.expiresAt - Date.now(), 0) + 1;
-    const queue = leftMs <= afterMs ? this.#changed : this.#doubtful;
+    const queue = leftMs <= afterMs ? this.#changed : this.#possiblyChanged;
     watched.timer = setTimeout(() => this.#read(watched, queue), Math.min(leftMs, afterMs));
     watched.timer.unref();
   }
 }
 
-/** Out of sight is NOT_FOUND for a new request; for what was allowed until now it is the end of a right. */
+/** A new request would receive NOT_FOUND for an invisible object. An operation that was allowed receives NOT_ALLOWED. */
 function endOfRights(error: unknown): ServiceError {
   if (!(error instanceof ServiceError)) return unknownCredential();
   if (error.code !== 'NOT_FOUND') return error;
-  return new ServiceError('NOT_ALLOWED', 'The rights that this was allowed with have ended', { cause: error });
+  return new ServiceError('NOT_ALLOWED', 'You no longer have the rights that this operation requires', {
+    cause: error,
+  });
 }

@@ -5,11 +5,11 @@ import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { isTotpCode, newTotpSecret, stepOfCode, totpUrl } from './totp.ts';
 
-/** Each opens one session in place of a code, when the app is lost. */
+/** Number of recovery codes. Each one replaces a code of the app once. */
 const RECOVERY_CODES = 10;
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
-/** What is read of a person to check a code. */
+/** Columns of a user that are needed to check a code. */
 export interface SecondFactorHolder {
   readonly id: string;
   readonly totpSecret: string | null;
@@ -23,10 +23,10 @@ export interface SecondFactorsOptions {
 }
 
 /**
- * The second factor of people with a password here: codes of an authenticator app, and recovery codes for when it is lost.
+ * The second factor of users with a local password: codes of an authenticator app, and recovery codes for a lost app.
  *
- * A code is taken once, whichever process it is shown to: the step that was taken last is written on condition that it was an
- * earlier one. A secret counts once a code has shown that the app has it.
+ * A code is accepted once over all processes: a conditional update stores the time step of the last accepted code, which must be later
+ * than the stored one. The second factor is active after the user has confirmed it with a code.
  */
 export class SecondFactors {
   readonly #db: Database;
@@ -39,12 +39,12 @@ export class SecondFactors {
     this.#sealer = sealer;
   }
 
-  /** A secret for the app; a former one that was never confirmed is forgotten. Errors: NOT_FOUND, ALREADY_EXISTS, NOT_ALLOWED. */
+  /** Creates a secret for the app and replaces an unconfirmed one. Errors: NOT_FOUND, ALREADY_EXISTS, NOT_ALLOWED. */
   async begin(userId: string): Promise<{ readonly secret: string; readonly url: string }> {
     const user = await this.#db.user.findUnique({ where: { id: userId } });
     if (user === null) throw notFound('user', userId);
     if (user.ssoType !== null) {
-      throw new ServiceError('NOT_ALLOWED', 'You sign in elsewhere; a second factor is asked for there');
+      throw new ServiceError('NOT_ALLOWED', 'You sign in at an external provider; set up a second factor there');
     }
     const secret = newTotpSecret();
     const { count } = await this.#db.user.updateMany({
@@ -56,13 +56,13 @@ export class SecondFactors {
   }
 
   /**
-   * With a code of the app the factor counts, and the person's other sessions end, which were opened without it. Answers the
-   * recovery codes, which are told this once; null: the code is wrong. Errors: NOT_FOUND when none was begun.
+   * Activates the second factor and ends the other sessions of the user, which were opened without it. Returns the recovery codes, or
+   * `null` if the code is wrong. Errors: NOT_FOUND if no second factor waits for confirmation.
    */
   async confirm(userId: string, code: string, exceptSession: string): Promise<readonly string[] | null> {
     const user = await this.#db.user.findUnique({ where: { id: userId } });
     if (user === null || user.totpSecret === null || user.totpSince !== null) {
-      throw new ServiceError('NOT_FOUND', 'There is no second factor to confirm; begin with one');
+      throw new ServiceError('NOT_FOUND', 'There is no second factor to confirm; begin one first');
     }
     const step = stepOfCode(this.#open(user.id, user.totpSecret), code.trim());
     if (step === null) return null;
@@ -72,7 +72,8 @@ export class SecondFactors {
         where: { id: userId, totpSecret: user.totpSecret, totpSince: null },
         data: { totpSince: new Date(), totpStep: step },
       });
-      if (count === 0) throw new ServiceError('NOT_FOUND', 'The second factor was begun anew meanwhile; begin again');
+      if (count === 0)
+        throw new ServiceError('NOT_FOUND', 'The second factor was begun again meanwhile; confirm the new one');
       await db.recoveryCode.deleteMany({ where: { userId } });
       await db.recoveryCode.createMany({ data: codes.map((one) => ({ userId, codeHash: hashOf(one) })) });
       await db.session.deleteMany({ where: { userId, id: { not: exceptSession } } });
@@ -81,7 +82,7 @@ export class SecondFactors {
     return codes;
   }
 
-  /** Takes a code of the app or a recovery code: each once. False: wrong, or taken before. */
+  /** Accepts a code of the app or a recovery code, each once. Returns false if the code is wrong or was used before. */
   async take({ id, totpSecret, totpSince }: SecondFactorHolder, code: string): Promise<boolean> {
     if (totpSecret === null || totpSince === null) return false;
     const given = code.trim();
@@ -98,22 +99,19 @@ export class SecondFactors {
     return count === 1;
   }
 
-  /** Passwords alone are enough from now on. Errors: NOT_FOUND when there is none. */
+  /** Removes the second factor. Errors: NOT_FOUND if the user has none. */
   async remove(userId: string): Promise<void> {
     if (!(await this.#clear(userId, false))) throw new ServiceError('NOT_FOUND', 'There is no second factor');
     await this.#changes.announce('user', userId);
   }
 
-  /**
-   * As `remove`, for somebody who has lost it. The person's sessions end: whoever found the app may be signed in.
-   * Errors: NOT_FOUND.
-   */
+  /** Removes a lost second factor and ends all sessions of the user, in case the app was stolen. Errors: NOT_FOUND. */
   async reset(userId: string): Promise<void> {
     if (!(await this.#clear(userId, true))) throw notFound('user', userId);
     await this.#changes.announce('user', userId);
   }
 
-  /** Recovery codes that were not used yet. */
+  /** Number of unused recovery codes. */
   async recoveryCodesLeft(userId: string): Promise<number> {
     return this.#db.recoveryCode.count({ where: { userId } });
   }
@@ -137,7 +135,7 @@ export class SecondFactors {
 
 export const secondFactorContext = (userId: string): string => `${userId}/second-factor`;
 
-/** 80 random bits each, so that their hashes tell nothing: "abcd-efgh-ijkm-npqr". */
+/** Codes such as "abcd-efgh-ijkm-npqr". With 80 random bits each, their hashes cannot be reversed by guessing. */
 function newRecoveryCodes(): readonly string[] {
   return Array.from({ length: RECOVERY_CODES }, () => {
     const letters = Array.from(randomBytes(16), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
@@ -145,6 +143,6 @@ function newRecoveryCodes(): readonly string[] {
   });
 }
 
-/** However the letters were typed. */
+/** Ignores case, spaces and hyphens. */
 const hashOf = (code: string): string =>
   createHash('sha256').update(code.toLowerCase().replace(/[\s-]/g, '')).digest('hex');

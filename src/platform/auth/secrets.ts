@@ -3,40 +3,43 @@ import { crc32 } from 'node:zlib';
 import { ServiceError } from '../errors.ts';
 
 /**
- * Bearer secrets: a prefix that says what it is, 43 random letters and digits (256 bits), and 6 that sum up all before them, so that
- * scanners find secrets in texts and tell them from what only looks like one. Only the SHA-256 is stored; with 256 random bits a slow
- * hash would add nothing. Secrets made before there were sums are 43 characters of base64url after the prefix, and remain good.
+ * Bearer secrets: a prefix for the kind, 43 random letters and digits (256 bits), and a checksum of 6 characters, so that secret
+ * scanners recognize them in texts. Only the SHA-256 is stored: for 256 random bits a slow hash adds no security. Secrets of earlier
+ * versions have 43 characters of base64url after the prefix and no checksum; they remain valid.
  */
 export const SECRET_PREFIX = { session: 'bgs_', projectToken: 'bgp_' } as const;
 
 export type SecretKind = keyof typeof SECRET_PREFIX;
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** As many of 62 as it takes for 256 bits, and for the 32 of the sum. */
+/** Characters of 62 for 256 bits. */
 const RANDOM_LENGTH = 43;
-const SUM_LENGTH = 6;
-const SUMMED = new RegExp(`^bg[sp]_[0-9A-Za-z]{${RANDOM_LENGTH + SUM_LENGTH}}$`);
-const WITHOUT_SUM = new RegExp(`^bg[sp]_[\\w-]{${RANDOM_LENGTH}}$`);
+/** Characters of 62 for the 32 bits of the checksum. */
+const CHECKSUM_LENGTH = 6;
+const WITH_CHECKSUM = new RegExp(`^bg[sp]_[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+const WITHOUT_CHECKSUM = new RegExp(`^bg[sp]_[\\w-]{${RANDOM_LENGTH}}$`);
 
 export function newSecret(kind: SecretKind): string {
-  const unsummed = SECRET_PREFIX[kind] + randomText(RANDOM_LENGTH);
-  return unsummed + sumOf(unsummed);
+  const text = SECRET_PREFIX[kind] + randomText(RANDOM_LENGTH);
+  return text + checksumOf(text);
 }
 
-/** Null for what is no secret of this service, so that nobody has to be asked about it. */
+/** `null` if the text is not a secret of this service, so that it needs no database query. */
 export function kindOfSecret(secret: string): SecretKind | null {
-  if (SUMMED.test(secret) ? !secret.endsWith(sumOf(secret.slice(0, -SUM_LENGTH))) : !WITHOUT_SUM.test(secret))
-    return null;
+  const isValid = WITH_CHECKSUM.test(secret)
+    ? secret.endsWith(checksumOf(secret.slice(0, -CHECKSUM_LENGTH)))
+    : WITHOUT_CHECKSUM.test(secret);
+  if (!isValid) return null;
   return secret.startsWith(SECRET_PREFIX.session) ? 'session' : 'projectToken';
 }
 
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
-/** The same for each of the three, so that it tells nothing about what was presented. */
+/** The same error for all three cases, so that it reveals nothing about the presented secret. */
 export const unknownCredential = (): ServiceError =>
   new ServiceError('UNAUTHORIZED', 'The session or token is unknown, expired or revoked');
 
-/** Each character as likely as the other: bytes that would favour the first ones are thrown away. */
+/** Uniformly distributed characters: bytes that would favour the first characters are discarded. */
 function randomText(length: number): string {
   const fair = 256 - (256 % ALPHABET.length);
   let text = '';
@@ -47,10 +50,10 @@ function randomText(length: number): string {
   return text;
 }
 
-function sumOf(text: string): string {
-  let sum = '';
-  for (let rest = crc32(text); sum.length < SUM_LENGTH; rest = Math.floor(rest / ALPHABET.length)) {
-    sum = ALPHABET[rest % ALPHABET.length] + sum;
+function checksumOf(text: string): string {
+  let checksum = '';
+  for (let rest = crc32(text); checksum.length < CHECKSUM_LENGTH; rest = Math.floor(rest / ALPHABET.length)) {
+    checksum = ALPHABET[rest % ALPHABET.length] + checksum;
   }
-  return sum;
+  return checksum;
 }

@@ -10,44 +10,43 @@ const HOUR_MS = 3_600_000;
 const SESSION_IDLE_MS = 24 * HOUR_MS;
 /** … and this long after the log-in in any case. */
 const SESSION_LIFETIME_MS = 30 * 24 * HOUR_MS;
-/** Programs that log in for each of their calls have many. */
+/** Maximum number of listed sessions. Programs that log in for each call have many. */
 const MAX_LISTED = 1_000;
 
-/** What a session was allowed with. It is opened only while that is still so. */
-export interface SessionGround {
-  /** The password's hash that was checked: a log-in with a password that is being changed must not outlive the change. */
+/** Conditions of a new session. It is opened only if the account still has this password and second factor. */
+export interface SessionConditions {
+  /** The hash of the checked password: a log-in with the previous password must not succeed after a change. */
   readonly passwordHash?: string;
-  /** Since when the second factor was asked for; null: there was none. */
+  /** Activation time of the checked second factor. `null` if the account had none. */
   readonly secondFactorSince?: Date | null;
-  /** Where the person signed in; absent: here. */
+  /** The provider at which the user signed in. Absent for a local sign-in. */
   readonly provider?: string;
-  /** Of the caller, to tell sessions apart. */
+  /** Address of the caller, shown in the list of sessions. */
   readonly address?: string;
 }
 
 export interface OpenedSession {
-  /** To be sent as bearer; only its hash is kept. */
+  /** Bearer token. Only its hash is stored. */
   readonly token: string;
   readonly expiresAt: Date;
   readonly userId: string;
 }
 
-/** When a session ends that is used at this time; epoch milliseconds. */
+/** When a session that is used at this time expires. Arguments in epoch milliseconds. */
 export const sessionEnd = (usedAt: number, createdAt: number): Date =>
   new Date(Math.min(usedAt + SESSION_IDLE_MS, createdAt + SESSION_LIFETIME_MS));
 
 export interface SessionsOptions {
   readonly db: Database;
   readonly changes: Changes;
-  /** Told of each, with where the person signed in; null: here. */
+  /** Called for each opened session with its provider, `null` for a local sign-in. */
   readonly onOpened?: (provider: string | null) => void;
 }
 
-/** The log-ins of people: opened, listed, ended. Ended ones are announced, so that what was opened with them ends everywhere. */
+/** Opens, lists and ends sessions. Ended sessions are announced, so that operations of them end in all processes. */
 export class Sessions {
   readonly #db: Database;
   readonly #changes: Changes;
-
   readonly #onOpened: (provider: string | null) => void;
 
   constructor({ db, changes, onOpened = () => undefined }: SessionsOptions) {
@@ -56,9 +55,9 @@ export class Sessions {
     this.#onOpened = onOpened;
   }
 
-  /** Errors: UNAUTHORIZED when the ground is gone. */
-  async open(userId: string, ground: SessionGround = {}): Promise<OpenedSession> {
-    const { passwordHash, secondFactorSince, provider = null, address = null } = ground;
+  /** Errors: UNAUTHORIZED if the conditions are no longer met. */
+  async open(userId: string, conditions: SessionConditions = {}): Promise<OpenedSession> {
+    const { passwordHash, secondFactorSince, provider = null, address = null } = conditions;
     const token = newSecret('session');
     const now = new Date();
     const expiresAt = sessionEnd(now.getTime(), now.getTime());
@@ -69,7 +68,7 @@ export class Sessions {
           passwordHash,
           ...(secondFactorSince === undefined ? {} : { totpSince: secondFactorSince }),
         };
-        // Writes what is there: the lock on the row keeps a change of the password waiting until the session is written.
+        // An update without a change: its row lock delays a change of the password until the session is committed.
         const { count } = await db.user.updateMany({ where, data: { passwordHash } });
         if (count === 0) throw changedMeanwhile();
       }
@@ -91,7 +90,7 @@ export class Sessions {
     return { token, expiresAt, userId };
   }
 
-  /** Those that have not ended, the one used last first; at most MAX_LISTED. */
+  /** The unexpired sessions of a user, most recently used first; at most MAX_LISTED. */
   async of(userId: string): Promise<Session[]> {
     return this.#db.session.findMany({
       where: { userId, expiresAt: { gt: new Date() } },
@@ -100,16 +99,16 @@ export class Sessions {
     });
   }
 
-  /** Ends one session, if it is one of `userId`, where given. Whether it was there. */
+  /** Ends one session, if `userId` is given only a session of this user. Returns whether it existed. */
   async end(sessionId: string, userId?: string): Promise<boolean> {
     const where = { id: sessionId, ...(userId === undefined ? {} : { userId }) };
     const { count } = await this.#db.session.deleteMany({ where });
-    // Of what was there alone: callers choose the id, and one of them means all.
+    // Only existing sessions are announced: callers choose the id, and the id ANYTHING means all sessions.
     if (count > 0) await this.#changes.announce('session', sessionId);
     return count > 0;
   }
 
-  /** Ends all sessions of a person, but for the one named; so many. */
+  /** Ends all sessions of a user except one. Returns the number of ended sessions. */
   async endAll(userId: string, exceptSession?: string): Promise<number> {
     const { count } = await this.#db.session.deleteMany({
       where: { userId, ...(exceptSession === undefined ? {} : { id: { not: exceptSession } }) },
@@ -118,7 +117,7 @@ export class Sessions {
     return count;
   }
 
-  /** Ends the sessions of everybody who signed in here, but for the person with this address; so many. */
+  /** Ends all local sessions except those of the user with this address. Returns the number of ended sessions. */
   async endLocal(exceptEmail: string): Promise<number> {
     const where = { provider: null, user: { email: { not: exceptEmail } } };
     const found = await this.#db.session.findMany({ where, select: { userId: true }, distinct: ['userId'] });

@@ -1,12 +1,11 @@
 import { Counter, type Registry } from 'prom-client';
 import { ServiceError } from '../errors.ts';
 
-/** `password`: here. */
-type Way = 'password' | 'ldap' | 'sso';
+type SignInMethod = 'password' | 'ldap' | 'sso';
 
-/** Sign-ins since the service began. */
+/** Numbers of sign-ins since the start of the service. */
 export class SignInCounts {
-  readonly #opened: Record<Way, number> = { password: 0, ldap: 0, sso: 0 };
+  readonly #opened: Record<SignInMethod, number> = { password: 0, ldap: 0, sso: 0 };
   readonly #refused = new Map<string, number>();
 
   opened(provider: string | null): void {
@@ -24,7 +23,7 @@ export class SignInCounts {
     const refused = this.#refused;
     new Counter({
       name: 'brokergraph_sign_ins_total',
-      help: 'Sessions that were opened, by where people signed in',
+      help: 'Number of opened sessions by sign-in provider',
       labelNames: ['provider'],
       registers,
       collect() {
@@ -34,7 +33,7 @@ export class SignInCounts {
     });
     new Counter({
       name: 'brokergraph_sign_ins_refused_total',
-      help: 'Attempts to sign in that were refused or failed, by error code',
+      help: 'Number of refused or failed sign-ins by error code',
       labelNames: ['code'],
       registers,
       collect() {

@@ -3,39 +3,36 @@ import type { Database } from '../storage/database.ts';
 import type { SecretKind } from './secrets.ts';
 import { type ProjectRole, roleIncludes, type Viewer } from './viewer.ts';
 
-/** What a provider said of a person counts for so long; then the person has to sign in again. */
+/** A session of an external provider is valid for this long after the last successful check at the provider. */
 export const MAX_UNCHECKED_MS = 24 * 3_600_000;
 
-/** A viewer as the database has it now, and what its sliding expiry needs. */
+/** A viewer read from the database, with the data for its sliding expiry. */
 export interface LoadedViewer {
   readonly viewer: Viewer;
-  /** Whose change of rights concerns it. */
+  /** `null` for a project token. */
   readonly userId: string | null;
+  /** Epoch milliseconds. */
   readonly lastUsedAt: number;
-  /** Epoch milliseconds; a session never lives longer, however much it is used. */
+  /** Epoch milliseconds. It bounds the lifetime of a session that is used all the time. */
   readonly createdAt: number;
 }
 
-/** Roles in projects that a person has by what a provider says of them. */
-export type RolesElsewhere = (
+/** Returns the project roles that a user has by the claims of an external provider. */
+export type ClaimRoles = (
   identity: Identity,
 ) => Promise<readonly { readonly projectId: string; readonly role: ProjectRole }[]>;
 
-/** Reads the caller behind a secret's hash; null when it is unknown, expired or revoked. */
+/** Reads the caller with this secret. Returns `null` if the secret is unknown, expired or revoked. */
 export async function loadViewer(
   db: Database,
-  rolesElsewhere: RolesElsewhere,
+  claimRoles: ClaimRoles,
   kind: SecretKind,
   tokenHash: string,
 ): Promise<LoadedViewer | null> {
-  return kind === 'session' ? loadSession(db, rolesElsewhere, tokenHash) : loadProjectToken(db, tokenHash);
+  return kind === 'session' ? loadSession(db, claimRoles, tokenHash) : loadProjectToken(db, tokenHash);
 }
 
-async function loadSession(
-  db: Database,
-  rolesElsewhere: RolesElsewhere,
-  tokenHash: string,
-): Promise<LoadedViewer | null> {
+async function loadSession(db: Database, claimRoles: ClaimRoles, tokenHash: string): Promise<LoadedViewer | null> {
   const session = await db.session.findUnique({
     where: { tokenHash },
     include: {
@@ -51,8 +48,8 @@ async function loadSession(
   });
   if (session === null || session.expiresAt.getTime() <= Date.now()) return null;
   const { user } = session;
-  const ground = groundOf(session);
-  if (ground === null || ground.endsAt <= Date.now()) return null;
+  const signIn = validSignIn(session);
+  if (signIn === null || signIn.endsAt <= Date.now()) return null;
   const projectRoles = new Map<string, ProjectRole>();
   const grant = (projectId: string, role: ProjectRole) => {
     const held = projectRoles.get(projectId);
@@ -63,8 +60,8 @@ async function loadSession(
   for (const { role, organisation } of user.organisations) {
     for (const { id } of organisation.projects) grant(id, role === 'OWNER' ? 'ADMIN' : 'VIEWER');
   }
-  if (ground.identity !== null) {
-    for (const { projectId, role } of await rolesElsewhere(ground.identity)) grant(projectId, role);
+  if (signIn.identity !== null) {
+    for (const { projectId, role } of await claimRoles(signIn.identity)) grant(projectId, role);
   }
   return {
     userId: user.id,
@@ -75,7 +72,7 @@ async function loadSession(
       id: user.id,
       name: user.email,
       credentialId: session.id,
-      expiresAt: Math.min(session.expiresAt.getTime(), ground.endsAt),
+      expiresAt: Math.min(session.expiresAt.getTime(), signIn.endsAt),
       isRootAdmin: user.isRoot,
       projectRoles,
       brokers: null,
@@ -83,19 +80,19 @@ async function loadSession(
   };
 }
 
-interface SignedIn {
+interface SessionUser {
   readonly provider: string | null;
   readonly user: { readonly ssoType: string | null; readonly identities: readonly Identity[] };
 }
 
 /**
- * What a session stands on beside its row. One of a person who signed in elsewhere: that the account still signs in there, and what the
- * provider said of the person last, for as long as that counts. Null: the ground is gone.
+ * The identity of a session from an external provider, and the time until which its last check counts. Returns `null` if the account no
+ * longer signs in at the provider of the session.
  */
-function groundOf({
+function validSignIn({
   provider,
   user,
-}: SignedIn): { readonly identity: Identity | null; readonly endsAt: number } | null {
+}: SessionUser): { readonly identity: Identity | null; readonly endsAt: number } | null {
   if (provider === null) return { identity: null, endsAt: Number.POSITIVE_INFINITY };
   const identity = user.identities.find((one) => one.provider === provider);
   if (identity === undefined || user.ssoType !== provider) return null;
@@ -120,7 +117,7 @@ async function loadProjectToken(db: Database, tokenHash: string): Promise<Loaded
       id: token.id,
       name: token.name,
       issuer: token.issuer,
-      // Its own for each secret: after a rotation the one before goes on beside the new one, and ends alone.
+      // Different for each secret: after a rotation the previous secret remains valid for a while and expires separately.
       credentialId: `${token.id}:${tokenHash.slice(0, 16)}`,
       expiresAt,
       isRootAdmin: false,

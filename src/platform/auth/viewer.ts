@@ -1,12 +1,12 @@
 import { ServiceError } from '../errors.ts';
 
-/** Project roles, lowest first; a higher one includes the lower. */
+/** Project roles, lowest first. A higher role includes the lower ones. */
 export const PROJECT_ROLES = ['VIEWER', 'EDITOR', 'ADMIN'] as const;
 export type ProjectRole = (typeof PROJECT_ROLES)[number];
 
 /**
- * What an operation asks of its caller: a role in the project it touches, or a standing in the whole service. PERSON: somebody who
- * signed in, and not a project token.
+ * The role that an operation requires: a role in the project of the operation, or a role in the whole service. PERSON: a signed-in user,
+ * not a project token.
  */
 export type RequiredRole = ProjectRole | 'PUBLIC' | 'SIGNED_IN' | 'PERSON' | 'ROOT_ADMIN';
 
@@ -14,33 +14,34 @@ export const roleIncludes = (held: ProjectRole, needed: ProjectRole): boolean =>
   PROJECT_ROLES.indexOf(held) >= PROJECT_ROLES.indexOf(needed);
 
 /**
- * The caller behind a request: a signed-in person, a project token, or the operator of this machine (at the command line).
- * Immutable; a change of rights makes a new one.
+ * The caller of a request: a signed-in user, a project token, or the operator of this machine (at the command line).
+ * Immutable: a change of rights creates a new object.
  */
 export interface Viewer {
   readonly kind: 'USER' | 'TOKEN' | 'OPERATOR';
   /** User id or token id. */
   readonly id: string;
-  /** For messages, audit and `issuer`: the e-mail of the person, or the name of the token. */
+  /** The e-mail address of the user, or the name of the token. Used in messages, in the audit and as `issuer`. */
   readonly name: string;
-  /** Of a token: the e-mail of the person who issued it. */
+  /** The e-mail address of the user who issued the token. Absent for users. */
   readonly issuer?: string;
-  /** Id of the session, or of the token: what ends when this credential is revoked. */
+  /** Identifies the session or the secret of the token, so that revoking it ends its operations. */
   readonly credentialId: string;
-  /** Epoch milliseconds; Infinity for a token without end. */
+  /** Epoch milliseconds. Infinity for a token without an end. */
   readonly expiresAt: number;
+  /** Whether the caller has the role ADMIN in every project. */
   readonly isRootAdmin: boolean;
-  /** Roles by project id; of every project for a root administrator (who counts as ADMIN everywhere). */
+  /** Roles by project id, without the implied roles of a root administrator. */
   readonly projectRoles: ReadonlyMap<string, ProjectRole>;
-  /** For a token restricted to brokers: the only ones it sees. Null: all of its projects. */
+  /** The visible brokers of a restricted token. `null` if all brokers of the projects are visible. */
   readonly brokers: ReadonlySet<string> | null;
 }
 
 const rightsKeys = new WeakMap<Viewer, string>();
 
 /**
- * Equal for viewers who may do the same, whoever they are: what is made for one of them may be told to all. A viewer that is
- * restricted to brokers is alone with its key, since lists of tokens show it only itself.
+ * A key that is equal for viewers with equal rights, so that a result for one of them may be sent to all. A viewer that is restricted to
+ * brokers has a unique key, because lists of tokens show it only its own token.
  */
 export function rightsKey(viewer: Viewer): string {
   const known = rightsKeys.get(viewer);
@@ -55,9 +56,9 @@ export function rightsKey(viewer: Viewer): string {
 const sharedViewers = new WeakMap<Viewer, Viewer>();
 
 /**
- * Somebody with the rights of this viewer and without its identity: for results that are made once and told to all with the same
- * `rightsKey`. It matches no person, token or session, so what is shown to one of these alone is not shown to it. It does not
- * expire: each receiver's own guard ends at its own time. A viewer that is restricted to brokers shares with nobody and stays.
+ * A viewer with the same rights and without an identity, for results that are computed once for all viewers with the same `rightsKey`.
+ * It matches no user, token or session, so it does not see data of one of them. It does not expire: the guard of each receiver does. A
+ * viewer that is restricted to brokers is returned unchanged.
  */
 export function sharedViewer(viewer: Viewer): Viewer {
   if (viewer.brokers !== null) return viewer;
@@ -72,7 +73,7 @@ export function roleIn(viewer: Viewer, projectId: string): ProjectRole | null {
   return viewer.isRootAdmin ? 'ADMIN' : (viewer.projectRoles.get(projectId) ?? null);
 }
 
-/** Whether the viewer may change rights on `$CONTROL/` of a broker: they make their holder an administrator of the broker. */
+/** Whether the viewer may grant access to `$CONTROL/` topics of a broker. Such access makes an account an administrator of the broker. */
 export const mayControl = (viewer: Viewer | null, { projectId }: { readonly projectId: string }): boolean =>
   viewer !== null && roleIn(viewer, projectId) === 'ADMIN';
 
@@ -86,37 +87,38 @@ export function requireSignedIn(viewer: Viewer | null): Viewer {
   return viewer;
 }
 
-/** For what only people have: projects of their own, a password, sessions. */
+/** For operations of users, such as changes of passwords and sessions. */
 export function requirePerson(viewer: Viewer | null): Viewer {
   const known = requireSignedIn(viewer);
-  if (known.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'This is for people who have signed in');
+  if (known.kind !== 'USER')
+    throw new ServiceError('NOT_ALLOWED', 'This requires a signed-in user; project tokens are not allowed');
   return known;
 }
 
 export function requireRootAdmin(viewer: Viewer | null): Viewer {
   const known = requireSignedIn(viewer);
-  if (!known.isRootAdmin) throw new ServiceError('NOT_ALLOWED', 'This needs a root administrator');
+  if (!known.isRootAdmin) throw new ServiceError('NOT_ALLOWED', 'This requires a root administrator');
   return known;
 }
 
-/** For what concerns a project beyond single brokers: a token that is restricted to brokers has no say in it. */
+/** For operations on a whole project, which tokens that are restricted to brokers may not use. */
 export function requireWholeProject(viewer: Viewer): void {
   if (viewer.brokers === null) return;
   throw new ServiceError(
     'NOT_ALLOWED',
-    'This concerns the whole project; the token is restricted to some of its brokers',
+    'This requires access to the whole project; the token is restricted to some of its brokers',
   );
 }
 
-/** For what says who may get in (members, rules, tokens): whoever has a token must not get ways in that would outlive it. */
+/** For changes of members, sign-in rules and tokens: the holder of a token must not create credentials that outlive the token. */
 export function requireNoToken(viewer: Viewer): void {
   if (viewer.kind !== 'TOKEN') return;
-  throw new ServiceError('NOT_ALLOWED', 'A project token does not change who may get in: members, rules, tokens');
+  throw new ServiceError('NOT_ALLOWED', 'A project token cannot change members, sign-in rules or tokens');
 }
 
 /**
- * The one place where a project role is checked. A project that the caller has no role in does not exist for it:
- * NOT_FOUND, not NOT_ALLOWED. Whether the project exists at all is for the caller of this function to know.
+ * The only check of project roles. Throws NOT_FOUND, not NOT_ALLOWED, if the viewer has no role in the project. Does not check whether
+ * the project exists.
  */
 export function requireProjectRole(viewer: Viewer | null, projectId: string, needed: ProjectRole): Viewer {
   const known = requireSignedIn(viewer);
@@ -125,7 +127,7 @@ export function requireProjectRole(viewer: Viewer | null, projectId: string, nee
   if (!roleIncludes(held, needed)) {
     throw new ServiceError(
       'NOT_ALLOWED',
-      `This needs the role ${needed.toLowerCase()} in the project; yours is ${held.toLowerCase()}`,
+      `This requires the role ${needed.toLowerCase()} in the project; your role is ${held.toLowerCase()}`,
     );
   }
   return known;

@@ -1,9 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** Default of `maxKeys`. One entry takes about 200 bytes. */
-const MAX_KEYS = 10_000;
-/** Failures are evicted when none was added for so long. */
-const MEMORY_MS = 60 * 60_000;
+const HOUR_MS = 60 * 60_000;
 const FIRST_WAIT_MS = 1_000;
 /** More doublings change nothing. */
 const MAX_DOUBLINGS = 20;
@@ -13,9 +10,11 @@ interface FailureWaitOptions {
   readonly free: number;
   /** Longest wait in milliseconds. */
   readonly longestWaitMs: number;
-  /** Maximum number of keys. Default: 10,000. Beyond it the key unused for longest is evicted. */
+  /** Maximum number of keys, about 200 bytes each. Default: 10,000. Beyond it the key unused for longest is evicted. */
   readonly maxKeys?: number;
-  /** Monotonic clock in milliseconds. Default: `performance.now`. */
+  /** Time in milliseconds after the last failure after which the key is evicted. Default: one hour. */
+  readonly memoryMs?: number;
+  /** Clock in milliseconds. Default: `performance.now`. */
   readonly now?: () => number;
 }
 
@@ -25,8 +24,8 @@ interface Failures {
 }
 
 /**
- * Wait that grows with failures per key, such as an account or a network: after `free` failures each further one
- * doubles it, from one second to `longestWaitMs`. An hour without a failure evicts the key.
+ * Wait that grows with failures per key, such as an account or a network: after `free` failures each further one doubles it, from one
+ * second to `longestWaitMs`.
  */
 export class FailureWait {
   readonly #options: FailureWaitOptions;
@@ -34,12 +33,13 @@ export class FailureWait {
   readonly #failures: LRUCache<string, Failures>;
 
   constructor(options: FailureWaitOptions) {
+    const { maxKeys = 10_000, memoryMs = HOUR_MS, now = () => performance.now() } = options;
     this.#options = options;
-    this.#now = options.now ?? (() => performance.now());
-    this.#failures = new LRUCache({ max: options.maxKeys ?? MAX_KEYS, ttl: MEMORY_MS });
+    this.#now = now;
+    this.#failures = new LRUCache({ max: maxKeys, ttl: memoryMs, ttlResolution: 0, perf: { now } });
   }
 
-  /** Milliseconds until the key may be tried again; 0 if it may be now. */
+  /** Milliseconds until the key may be tried again; 0 if it may be tried now. */
   waitOf(key: string): number {
     const failures = this.#failures.get(key);
     return failures === undefined ? 0 : Math.max(0, Math.ceil(failures.waitsUntil - this.#now()));
@@ -66,5 +66,10 @@ export class FailureWait {
   /** Evicts the key. */
   succeeded(key: string): void {
     this.#failures.delete(key);
+  }
+
+  /** Evicts the keys with this ending. */
+  evictEndingWith(ending: string): void {
+    for (const key of [...this.#failures.keys()]) if (key.endsWith(ending)) this.#failures.delete(key);
   }
 }

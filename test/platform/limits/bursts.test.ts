@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { Admission } from '../../../src/platform/auth/admission.ts';
-import { Attempts } from '../../../src/platform/auth/attempts.ts';
 import { AuthService } from '../../../src/platform/auth/auth-service.ts';
+import { LoginAttempts } from '../../../src/platform/auth/login-attempts.ts';
+import { NetworkQueue } from '../../../src/platform/auth/network-queue.ts';
 import { newSecret } from '../../../src/platform/auth/secrets.ts';
 import { Bursts } from '../../../src/platform/limits/bursts.ts';
 import type { Database } from '../../../src/platform/storage/database.ts';
@@ -21,15 +21,15 @@ function logOf() {
   return { log, lines };
 }
 
-const admission = new Admission({ maxRunning: 2, maxWaiting: 10 });
-const queues = { strangers: admission, trusted: admission };
+const queue = new NetworkQueue({ maxRunning: 2, maxWaiting: 10 });
+const queues = { strangers: queue, trusted: queue };
 const noneKnown = { isKnown: async () => false };
-const guess = (attempts: Attempts, account: string, address: string, userId: string | null = null) =>
+const guess = (attempts: LoginAttempts, account: string, address: string, userId: string | null = null) =>
   attempts.run({ account, userId, address }, queues, async () => false).catch(() => false);
 
 test('guesses of a caller are logged once at the start, and once with their number at the end', async () => {
   const { log, lines } = logOf();
-  const attempts = new Attempts(log, noneKnown);
+  const attempts = new LoginAttempts(log, noneKnown);
   for (let i = 0; i < 40; i++) await guess(attempts, i % 2 ? 'ann@example.com' : `p${i}@example.com`, '192.0.2.1');
   // A few typing errors are no burst.
   for (let i = 0; i < 3; i++) await guess(attempts, 'bob@example.com', '192.0.2.2');
@@ -40,7 +40,7 @@ test('guesses of a caller are logged once at the start, and once with their numb
 
 test('guesses of many callers at one account are one burst, and the entered name is not logged', async () => {
   const { log, lines } = logOf();
-  const attempts = new Attempts(log, noneKnown);
+  const attempts = new LoginAttempts(log, noneKnown);
   for (let i = 0; i < 30; i++) await guess(attempts, 'ann@example.com', `192.0.2.${i}`, 'usr_ann');
   for (let i = 0; i < 30; i++) await guess(attempts, 'my secret in the wrong place', `198.51.100.${i}`);
   attempts.close();

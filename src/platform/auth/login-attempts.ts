@@ -1,44 +1,43 @@
 import type { Logger } from 'pino';
 import { Bursts } from '../limits/bursts.ts';
 import { networkOf } from '../limits/network.ts';
-import type { Admission } from './admission.ts';
 import type { KnownNetworks } from './known-networks.ts';
 import { type CallerTrust, LoginThrottle, type ThrottledAttempt } from './login-throttle.ts';
+import type { NetworkQueue } from './network-queue.ts';
 
-/** Attempts of one caller, or at one account, that fail in a row: fewer are mistyped. */
+/** Number of failed attempts in a row, of one caller or at one account, that are logged. Fewer are typing errors. */
 const BURST_FROM = 5;
 
-/** Who tries to get in, and where. */
-export interface Attempt {
-  /** As it was typed, in lower case: perhaps nobody's, perhaps a password in the wrong place. Never logged. */
+export interface LoginAttempt {
+  /** The log-in name as it was typed, in lower case. It may be unknown, or a password in the wrong field: never log it. */
   readonly account: string;
-  /** Of the account, when there is one. */
+  /** The id of the account, or `null` if the log-in name is unknown. */
   readonly userId: string | null;
   readonly address: string;
-  /** False: it is a part of what a log-in takes, so that being right forgets no failures. Default: all of it. */
-  readonly isWhole?: boolean;
+  /** Whether the attempt checks all factors of a log-in, so that success ends the count of failures. Default: true. */
+  readonly isComplete?: boolean;
   /** Whether the caller has a session of the account. Default: false. */
   readonly isSignedIn?: boolean;
 }
 
-/** The queues of checks: callers whom the account is known to have signed in from do not wait behind strangers. */
+/** The queues of checks: callers in known networks of the account do not wait behind strangers. */
 export interface CheckQueues {
-  readonly strangers: Admission;
-  readonly trusted: Admission;
+  readonly strangers: NetworkQueue;
+  readonly trusted: NetworkQueue;
 }
 
 /** Runs work in the queue of the caller. */
 export type RunInQueue = <T>(queues: CheckQueues, work: () => Promise<T>) => Promise<T>;
 
-/** Refused attempts that come one after the other: of one caller, or at one account from many addresses. */
+/** Refused attempts in a row: of one caller, or at one account from many addresses. */
 interface RefusedBurst {
-  /** Null: from many. */
+  /** `null` if the attempts come from many addresses. */
   readonly address: string | null;
   readonly userId: string | null;
 }
 
-/** Guessing is slowed down, and told as one burst. */
-export class Attempts {
+/** Checks log-ins, slows down guessing, and logs failed attempts in a row as one burst. */
+export class LoginAttempts {
   readonly #throttle = new LoginThrottle();
   readonly #known: Pick<KnownNetworks, 'isKnown'>;
   readonly #byAddress: Bursts<RefusedBurst>;
@@ -57,13 +56,17 @@ export class Attempts {
   }
 
   /**
-   * Runs the check when the network of the caller has its turn, and counts its result. An error of the check is no guess and is not
+   * Runs the check in the queue of the caller's network and counts its result. An error of the check is not a guess and is not
    * counted. `inQueue` runs further work of the check in another queue.
-   * Errors: RATE_LIMITED while the caller has to wait, and those of the check.
+   * Errors: RATE_LIMITED while the caller has to wait, and errors of the check.
    */
-  async run(attempt: Attempt, queues: CheckQueues, check: (inQueue: RunInQueue) => Promise<boolean>): Promise<boolean> {
+  async run(
+    attempt: LoginAttempt,
+    queues: CheckQueues,
+    check: (inQueue: RunInQueue) => Promise<boolean>,
+  ): Promise<boolean> {
     const { account, address } = attempt;
-    // Counts that concern known networks, too, refuse a flood without a query.
+    // The counts that also apply to known networks refuse a flood without a database query.
     this.#begin(attempt, { account, address, trust: attempt.isSignedIn ? 'SIGNED_IN' : 'KNOWN_NETWORK' });
     const throttled: ThrottledAttempt = { account, address, trust: await this.#trustOf(attempt) };
     const inQueue: RunInQueue = ({ strangers, trusted }, work) =>
@@ -74,7 +77,7 @@ export class Attempts {
       this.#begin(attempt, throttled);
       const isRight = await check(inQueue);
       if (isRight) {
-        if (attempt.isWhole !== false) this.#throttle.succeeded(throttled);
+        if (attempt.isComplete !== false) this.#throttle.succeeded(throttled);
       } else {
         this.#throttle.failed(throttled);
         this.#refused(attempt);
@@ -93,12 +96,12 @@ export class Attempts {
     this.#byAccount.close();
   }
 
-  async #trustOf({ account, address, isSignedIn }: Attempt): Promise<CallerTrust> {
+  async #trustOf({ account, address, isSignedIn }: LoginAttempt): Promise<CallerTrust> {
     if (isSignedIn) return 'SIGNED_IN';
     return (await this.#known.isKnown(account, address)) ? 'KNOWN_NETWORK' : 'NONE';
   }
 
-  #begin(attempt: Attempt, throttled: ThrottledAttempt): void {
+  #begin(attempt: LoginAttempt, throttled: ThrottledAttempt): void {
     try {
       this.#throttle.check(throttled);
     } catch (error) {
@@ -107,8 +110,8 @@ export class Attempts {
     }
   }
 
-  /** Of one caller it is one burst, however many accounts it tries; what is left are the many who try one account. */
-  #refused({ account, userId, address }: Attempt): void {
+  /** Attempts of one caller are one burst, however many accounts it tries. Others are counted per account. */
+  #refused({ account, userId, address }: LoginAttempt): void {
     if (this.#byAddress.add(networkOf(address), { address, userId: null })) return;
     this.#byAccount.add(account.slice(0, 254), { address: null, userId });
   }
