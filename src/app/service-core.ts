@@ -23,7 +23,7 @@ import { openStreams } from '../domains/streams/streams.ts';
 import { TokenService } from '../domains/tokens/token-service.ts';
 import { openTopicTrees } from '../domains/topic-tree/topic-trees.ts';
 import { OrganisationService } from '../domains/users/organisation-service.ts';
-import { OwnBound } from '../domains/users/own-bound.ts';
+import { OwnershipLimit } from '../domains/users/ownership-limit.ts';
 import { UserService } from '../domains/users/user-service.ts';
 import { CloudBrokers } from '../engines/cloud-brokers/cloud-brokers.ts';
 import { CloudEngines } from '../engines/cloud-brokers/cloud-engines.ts';
@@ -100,8 +100,8 @@ export async function startCore(
     const audit = closers.keep(new AuditService({ db, sealer, dataDir, retentionDays, ...directories, log }));
     await audit.start();
     const signIn = new SignIn({ ...ground, config, audit, projects: projectDirectory });
-    const users = new UserService({ db, changes, waysIn: signIn.waysIn });
-    const bound = new OwnBound({ db, limit: config.maxProjectsPerUser });
+    const users = new UserService({ db, changes, signInMethods: signIn.methods });
+    const ownership = new OwnershipLimit({ db, limit: config.maxProjectsPerUser });
 
     // A broker on the machine of a service that only this machine reaches is the ordinary case of development.
     const insideBrokers = isLocalHost(config.host) ? 'LOCAL' : 'NONE';
@@ -237,13 +237,13 @@ export async function startCore(
       secrets: new SecretRotator({ db, sealer, audit }),
       ...signIn.services,
       users,
-      organisations: new OrganisationService({ db, changes, users, bound }),
+      organisations: new OrganisationService({ db, changes, users, ownership }),
       projects: new ProjectService({
         db,
         changes,
         directory: projectDirectory,
         users,
-        bound,
+        ownership,
         strictRoles: config.strictRoles,
         // The rows of its brokers went with it; this ends what runs for them.
         afterRemove: (projectId) => brokers.projectRemoved(projectId),

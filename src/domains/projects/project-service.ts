@@ -12,7 +12,7 @@ import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
-import type { OwnBound } from '../users/own-bound.ts';
+import type { OwnershipLimit } from '../users/ownership-limit.ts';
 import type { UserService } from '../users/user-service.ts';
 import { PROJECT_INCLUDE, type ProjectDirectory, type ProjectRecord } from './project-directory.ts';
 
@@ -38,7 +38,7 @@ export interface ProjectServiceOptions {
   readonly changes: Changes;
   readonly directory: ProjectDirectory;
   readonly users: UserService;
-  readonly bound: OwnBound;
+  readonly ownership: OwnershipLimit;
   /** `strictRoles` of new projects. Default: false. */
   readonly strictRoles?: boolean;
   /** Runs when a project's rows have gone, so that what lives outside the database (links, brokers run here) ends, too. */
@@ -51,16 +51,16 @@ export class ProjectService {
   readonly #changes: Changes;
   readonly #directory: ProjectDirectory;
   readonly #users: UserService;
-  readonly #bound: OwnBound;
+  readonly #ownership: OwnershipLimit;
   readonly #strictRoles: boolean;
   readonly #afterRemove: (projectId: string) => Promise<void>;
 
-  constructor({ db, changes, directory, users, bound, strictRoles = false, afterRemove }: ProjectServiceOptions) {
+  constructor({ db, changes, directory, users, ownership, strictRoles = false, afterRemove }: ProjectServiceOptions) {
     this.#db = db;
     this.#changes = changes;
     this.#directory = directory;
     this.#users = users;
-    this.#bound = bound;
+    this.#ownership = ownership;
     this.#strictRoles = strictRoles;
     this.#afterRemove = afterRemove;
   }
@@ -99,7 +99,7 @@ export class ProjectService {
     const owner = requireSignedIn(viewer);
     if (owner.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token cannot create projects');
     if (input.organisationId != null) await this.#requireOwner(input.organisationId, owner);
-    return this.#bound.project(owner, () => this.createFor(input, owner.id));
+    return this.#ownership.project(owner, () => this.createFor(input, owner.id));
   }
 
   /** `create` for a known owner, without a caller to check (first start). */

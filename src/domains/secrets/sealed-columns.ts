@@ -4,7 +4,7 @@ import { keyContext } from '../certificates/certificate-service.ts';
 import { clusterPasswordContext } from '../clusters/dynsec/sync-store.ts';
 import { identityContext } from '../sign-in/accounts.ts';
 import { attemptContext } from '../sign-in/sign-in-attempts.ts';
-import type { SignInProvider } from '../users/user-service.ts';
+import type { SignInProvider } from '../users/sign-in-methods.ts';
 
 /** The primary key of a row, by column: texts in all of these tables. */
 export type RowKey = Readonly<Record<string, string>>;

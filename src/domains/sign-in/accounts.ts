@@ -9,7 +9,7 @@ import type { Sealer } from '../../platform/storage/sealed.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { MAX_NAME } from '../../platform/text/texts.ts';
 import type { AuditService } from '../audit/audit-service.ts';
-import type { SignInProvider } from '../users/user-service.ts';
+import type { SignInProvider } from '../users/sign-in-methods.ts';
 import type { ToldPerson } from './providers.ts';
 import { type SignInRefusal, signInRefused } from './refusals.ts';
 import { recordRoleChanges } from './rules/role-changes.ts';

@@ -1,4 +1,4 @@
-import type { SignInProvider } from '../users/user-service.ts';
+import type { SignInProvider } from '../users/sign-in-methods.ts';
 import type { Claims } from './rules/claim-values.ts';
 
 /** A person as a provider tells of them. */

@@ -9,7 +9,7 @@ import type { Sealer } from '../../platform/storage/sealed.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import type { AuditService } from '../audit/audit-service.ts';
 import type { ProjectDirectory } from '../projects/project-directory.ts';
-import type { WaysIn } from '../users/root-admins.ts';
+import type { SignInMethods } from '../users/sign-in-methods.ts';
 import { SignInAccounts } from './accounts.ts';
 import { LdapDirectory, type LdapDirectoryOptions } from './ldap/ldap-directory.ts';
 import { OidcProvider, type OidcProviderOptions } from './oidc/oidc-provider.ts';
@@ -47,7 +47,7 @@ export class SignIn {
   readonly #oidc: OidcProvider | null;
   readonly checks: SignInChecks;
   readonly services: SignInServices;
-  readonly waysIn: WaysIn;
+  readonly methods: SignInMethods;
 
   /** Errors: ServiceError INVALID for a CA file that cannot be read. */
   constructor(options: SignInOptions) {
@@ -73,7 +73,7 @@ export class SignIn {
       }),
     );
     const onlyEmail = localLogin ? null : rootEmail.trim().toLowerCase();
-    this.waysIn = { onlyEmail, providers: providers.map(({ provider }) => provider) };
+    this.methods = { onlyEmail, providers: providers.map(({ provider }) => provider) };
     // Before the part that asks it after a change.
     const rules = closers.keep(new KnownRules({ db, changes }));
     const claimRoles: ClaimRoles = async ({ provider, claims }) =>

@@ -2,7 +2,7 @@ import { builder, person, signedIn } from '../../gateway/graphql/builder.ts';
 import { Node } from '../../gateway/graphql/node.ts';
 
 export const OrganisationRole = builder.enumType('OrganisationRole', {
-  description: 'An OWNER is administrator of the organisation’s projects, a MEMBER sees them.',
+  description: 'An OWNER has the role ADMIN in the projects of the organisation, a MEMBER the role VIEWER.',
   values: ['OWNER', 'MEMBER'] as const,
 });
 
@@ -15,7 +15,7 @@ builder.prismaObject('OrganisationMember', {
 });
 
 export const Organisation = builder.prismaObject('Organisation', {
-  description: 'A group of people that owns projects.',
+  description: 'A group of users that owns projects.',
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('id'),
@@ -62,7 +62,7 @@ const DeleteOrganisationPayload = builder
 builder.queryFields((t) => ({
   organisations: t.prismaConnection(
     {
-      description: 'Those the caller belongs to; all of them for a root administrator.',
+      description: 'The organisations of the caller; for a root administrator all organisations.',
       type: 'Organisation',
       cursor: 'id',
       ...signedIn,
@@ -82,7 +82,7 @@ builder.queryFields((t) => ({
 
 builder.mutationFields((t) => ({
   createOrganisation: t.field({
-    description: 'The caller becomes its first owner.',
+    description: 'Creates an organisation. The caller becomes the first owner.',
     type: OrganisationPayload,
     ...person,
     args: { input: t.arg({ type: CreateOrganisationInput, required: true }) },
@@ -91,7 +91,7 @@ builder.mutationFields((t) => ({
     }),
   }),
   setOrganisationMember: t.field({
-    description: 'Adds a person or changes the role. Needs an owner of the organisation.',
+    description: 'Adds a member or changes the role of a member. Requires an owner of the organisation.',
     type: OrganisationPayload,
     ...signedIn,
     args: { input: t.arg({ type: SetOrganisationMemberInput, required: true }) },
@@ -101,7 +101,7 @@ builder.mutationFields((t) => ({
     },
   }),
   removeOrganisationMember: t.field({
-    description: 'Needs an owner of the organisation; the last owner stays.',
+    description: 'Removes a member. Requires an owner of the organisation. The last owner cannot be removed (IN_USE).',
     type: OrganisationPayload,
     ...signedIn,
     args: { input: t.arg({ type: RemoveOrganisationMemberInput, required: true }) },
@@ -111,7 +111,7 @@ builder.mutationFields((t) => ({
     },
   }),
   deleteOrganisation: t.field({
-    description: 'Needs an owner of the organisation; refused while it owns projects (IN_USE).',
+    description: 'Requires an owner of the organisation. Refused while the organisation owns projects (IN_USE).',
     type: DeleteOrganisationPayload,
     ...signedIn,
     args: { input: t.arg({ type: DeleteOrganisationInput, required: true }) },

@@ -13,7 +13,7 @@ import type { Database } from '../../platform/storage/database.ts';
 import { isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
-import type { OwnBound } from './own-bound.ts';
+import type { OwnershipLimit } from './ownership-limit.ts';
 import type { UserService } from './user-service.ts';
 
 export type OrganisationMemberWithUser = OrganisationMember & { readonly user: User };
@@ -22,24 +22,24 @@ export interface OrganisationServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
   readonly users: UserService;
-  readonly bound: OwnBound;
+  readonly ownership: OwnershipLimit;
 }
 
-/** Groups of people that own projects: owners are administrators of these, other members see them. */
+/** Groups of users that own projects. Owners of an organisation have the role ADMIN in its projects, other members VIEWER. */
 export class OrganisationService {
   readonly #db: Database;
   readonly #changes: Changes;
   readonly #users: UserService;
-  readonly #bound: OwnBound;
+  readonly #ownership: OwnershipLimit;
 
-  constructor({ db, changes, users, bound }: OrganisationServiceOptions) {
+  constructor({ db, changes, users, ownership }: OrganisationServiceOptions) {
     this.#db = db;
     this.#changes = changes;
     this.#users = users;
-    this.#bound = bound;
+    this.#ownership = ownership;
   }
 
-  /** The caller becomes its first owner. Errors: INVALID (also for too many), ALREADY_EXISTS, NOT_ALLOWED (tokens). */
+  /** The caller becomes the first owner. Errors: INVALID (also for too many), ALREADY_EXISTS, NOT_ALLOWED (project tokens). */
   async create(name: string, viewer: Viewer | null): Promise<Organisation> {
     const owner = requireSignedIn(viewer);
     if (owner.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token cannot create organisations');
@@ -50,20 +50,20 @@ export class OrganisationService {
       const id = newId('organisation');
       const members = { create: { userId: owner.id, role: 'OWNER' } } as const;
       const data = { id, name: trimmed, members };
-      return await this.#bound.organisation(owner, async () => this.#db.organisation.create({ data }));
+      return await this.#ownership.organisation(owner, async () => this.#db.organisation.create({ data }));
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
       throw new ServiceError('ALREADY_EXISTS', `There is already an organisation "${trimmed}"`, { cause: error });
     }
   }
 
-  /** What selects the organisations that the viewer belongs to; all of them for a root administrator. */
+  /** Selects the organisations of the viewer; for a root administrator all organisations. */
   visibleWhere(viewer: Viewer | null): Prisma.OrganisationWhereInput {
     const known = requireSignedIn(viewer);
     return known.isRootAdmin ? {} : { members: { some: { userId: known.id } } };
   }
 
-  /** Errors: NOT_FOUND, NOT_ALLOWED (not an owner), IN_USE (the last owner would be gone). */
+  /** Errors: NOT_FOUND, NOT_ALLOWED (not an owner), IN_USE (no owner would remain). */
   async setMember(
     organisationId: string,
     email: string,
@@ -105,14 +105,14 @@ export class OrganisationService {
     await this.#requireOwner(organisationId, viewer);
     await serializable(this.#db, async (db) => {
       if ((await db.project.count({ where: { ownerOrganisationId: organisationId } })) > 0) {
-        throw new ServiceError('IN_USE', 'The organisation owns projects; remove these or give them away first');
+        throw new ServiceError('IN_USE', 'The organisation owns projects; delete them or change their owner first');
       }
       await db.organisation.delete({ where: { id: organisationId } });
     });
     await this.#changes.announce('organisation', organisationId);
   }
 
-  /** Of the person first: what was open with rights that are gone ends before anything else is read again. */
+  /** Announces the user first: operations without rights end before other viewers are read again. */
   async #announceMember(organisationId: string, userId: string): Promise<void> {
     await this.#changes.announce('user', userId);
     await this.#changes.announce('organisation', organisationId);
@@ -129,9 +129,10 @@ export class OrganisationService {
       throw notFound('organisation', organisationId);
     }
     if (!known.isRootAdmin && membership?.role !== 'OWNER') {
-      throw new ServiceError('NOT_ALLOWED', 'This needs an owner of the organisation');
+      throw new ServiceError('NOT_ALLOWED', 'This requires an owner of the organisation');
     }
   }
 }
 
-const lastOwner = () => new ServiceError('IN_USE', 'An organisation keeps at least one owner');
+const lastOwner = () =>
+  new ServiceError('IN_USE', 'An organisation must have at least one owner; add another one first');

@@ -1,55 +1,47 @@
 import type { Prisma, User } from '../../generated/sqlite/client.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import type { SignInProvider } from './user-service.ts';
-
-/** How people can sign in, as the service is set up. */
-export interface WaysIn {
-  /** In lower case: the only person who may use a password of this service, for emergencies. Null: everybody who has one. */
-  readonly onlyEmail: string | null;
-  /** Where people sign in instead. */
-  readonly providers: readonly SignInProvider[];
-}
+import type { SignInMethods } from './sign-in-methods.ts';
 
 type Account = Pick<User, 'email' | 'isRoot' | 'passwordHash' | 'ssoType'>;
 
-/** Which root administrators there are who can sign in. */
+/** Finds root administrators who can sign in, so that at least one always remains. */
 export class RootAdmins {
-  readonly #ways: WaysIn;
-  /** Selects those who can sign in. */
+  readonly #methods: SignInMethods;
+  /** Selects the root administrators who can sign in. */
   readonly where: Prisma.UserWhereInput;
 
-  constructor(ways: WaysIn) {
-    const { onlyEmail, providers } = ways;
-    const here = onlyEmail === null ? { ssoType: null } : { email: onlyEmail };
-    this.#ways = ways;
+  constructor(methods: SignInMethods) {
+    const { onlyEmail, providers } = methods;
+    const local = onlyEmail === null ? { ssoType: null } : { email: onlyEmail };
+    this.#methods = methods;
     this.where = {
       isRoot: true,
       OR: [
-        { ...here, passwordHash: { not: null } },
+        { ...local, passwordHash: { not: null } },
         { email: { not: onlyEmail ?? '' }, ssoType: { in: [...providers] } },
       ],
     };
   }
 
-  /** As `where` selects. */
+  /** Whether `where` selects the user. */
   canSignIn({ email, isRoot, passwordHash, ssoType }: Account): boolean {
-    const { onlyEmail, providers } = this.#ways;
+    const { onlyEmail, providers } = this.#methods;
     if (!isRoot) return false;
     if (email === onlyEmail || ssoType === null) return passwordHash !== null && email === (onlyEmail ?? email);
     return (providers as readonly string[]).includes(ssoType);
   }
 
-  /** The one whose password is good while those of all others are not: stays as it is. */
+  /** Whether this is the emergency administrator, the only user with a valid local password. It cannot be changed or deleted. */
   isForEmergencies({ email, isRoot }: Pick<Account, 'email' | 'isRoot'>): boolean {
-    return isRoot && email === this.#ways.onlyEmail;
+    return isRoot && email === this.#methods.onlyEmail;
   }
 
   /**
-   * Before the account, the role or the way to sign in is taken from somebody. Within a serializable transaction it stays so.
-   * Errors: LAST_ADMINISTRATOR.
+   * Call this in a serializable transaction before a user loses the account, the role or the method of signing in.
+   * Errors: LAST_ADMINISTRATOR if no other root administrator can sign in.
    */
   async requireOthers(tx: Prisma.TransactionClient, user: Account & Pick<User, 'id'>): Promise<void> {
-    if (this.isForEmergencies(user)) throw administratorForEmergencies();
+    if (this.isForEmergencies(user)) throw emergencyAdministrator();
     if (!user.isRoot) return;
     if ((await tx.user.count({ where: { AND: [this.where, { id: { not: user.id } }] } })) === 0)
       throw lastAdministrator();
@@ -59,11 +51,11 @@ export class RootAdmins {
 const lastAdministrator = (): ServiceError =>
   new ServiceError(
     'LAST_ADMINISTRATOR',
-    'Without this account no root administrator could sign in; make another one first',
+    'This is the last root administrator who can sign in; create another one first',
   );
 
-const administratorForEmergencies = (): ServiceError =>
+const emergencyAdministrator = (): ServiceError =>
   new ServiceError(
     'LAST_ADMINISTRATOR',
-    'This is the administrator for emergencies (ROOT_EMAIL): with LOCAL_LOGIN=off account, role and password stay',
+    'This is the emergency administrator (ROOT_EMAIL): with LOCAL_LOGIN=off its account, role and password cannot be changed',
   );

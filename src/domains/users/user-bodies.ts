@@ -13,17 +13,17 @@ const PAGE: Readonly<Record<string, JsonSchema>> = {
   page: {
     type: 'integer',
     minimum: 0,
-    // Times the largest page this is still an Int of the graph.
+    // Multiplied by MAX_PAGE_SIZE this still fits into an Int of GraphQL.
     maximum: 2_000_000,
     default: 0,
-    description: '0 is the first one.',
+    description: 'Page number. The first page is 0.',
   },
   pageSize: {
     type: 'integer',
     minimum: 1,
     maximum: MAX_PAGE_SIZE,
     default: DEFAULT_PAGE,
-    description: 'People on a page.',
+    description: 'Maximum number of users of a page.',
   },
 };
 
@@ -37,7 +37,7 @@ export const USERS_QUERY: JsonSchema = {
       type: 'string',
       enum: Object.values(USER_SORT_FIELDS),
       default: USER_SORT_FIELDS.CREATED_AT,
-      description: 'What the people are sorted by.',
+      description: 'Sort field.',
     },
     sortOrder: { type: 'string', enum: Object.values(SORT_ORDERS), default: SORT_ORDERS.ASC },
   },
@@ -45,7 +45,7 @@ export const USERS_QUERY: JsonSchema = {
 
 export const ADMIN_QUERY: JsonSchema = {
   type: 'object',
-  properties: { email: { type: 'string', minLength: 1, maxLength: 254, description: 'Of the user.' } },
+  properties: { email: { type: 'string', minLength: 1, maxLength: 254, description: 'E-mail address of the user.' } },
   required: ['email'],
 };
 
@@ -56,7 +56,7 @@ export const REMOVAL_QUERY: JsonSchema = {
       type: 'string',
       minLength: 1,
       maxLength: 256,
-      description: 'Id of the user who becomes the owner of what this one owns.',
+      description: 'Id of the user who becomes the owner of the projects and organisations.',
     },
   },
 };
@@ -70,7 +70,7 @@ export const ADMINS: JsonSchema = closed(
         id: STRING,
         name: STRING,
         email: STRING,
-        isRemovable: { ...BOOLEAN, description: 'False for the last one who can sign in.' },
+        isRemovable: { ...BOOLEAN, description: 'False for the last root administrator who can sign in.' },
       }),
     },
   },
@@ -83,14 +83,14 @@ export const USER: JsonSchema = closed(
     name: STRING,
     email: STRING,
     created_at: { ...STRING, description: 'ISO 8601.' },
-    trial_flow: { ...BOOLEAN, description: 'False: nothing is sold here.' },
-    project_count: { ...NUMBER, description: 'Projects that belong to the user.' },
-    broker_count: { ...NUMBER, description: 'Brokers in these.' },
-    monthly_revenue: { ...NUMBER, description: '0: nothing is sold here.' },
-    yearly_revenue: { ...NUMBER, description: '0: nothing is sold here.' },
-    total_revenue: { ...NUMBER, description: '0: nothing is sold here.' },
-    onboarding: { ...NUMBER, description: '0: nothing is sold here.' },
-    bookings: { description: 'Null: there is nothing to book.' },
+    trial_flow: { ...BOOLEAN, description: 'Always false.' },
+    project_count: { ...NUMBER, description: 'Number of projects that the user owns.' },
+    broker_count: { ...NUMBER, description: 'Number of brokers in these projects.' },
+    monthly_revenue: { ...NUMBER, description: 'Always 0.' },
+    yearly_revenue: { ...NUMBER, description: 'Always 0.' },
+    total_revenue: { ...NUMBER, description: 'Always 0.' },
+    onboarding: { ...NUMBER, description: 'Always 0.' },
+    bookings: { description: 'Always null.' },
   },
   { title: 'User' },
 );
@@ -109,19 +109,22 @@ export const USERS: JsonSchema = closed(
 
 export const NEW_USER: JsonSchema = closed(
   {
-    firstname: { type: 'string', description: 'With `lastname` the name; without both, what the address begins with.' },
+    firstname: {
+      type: 'string',
+      description: 'First name. Default of the name: the part of the address before the `@`.',
+    },
     lastname: STRING,
-    email: { type: 'string', description: 'The log-in name; no other user may have it.' },
+    email: { type: 'string', description: 'E-mail address and log-in name. It must be unique.' },
     password: {
       type: 'string',
       minLength: 8,
-      description: 'Without it the user cannot sign in here until it is set. With `ssoType` it is not kept.',
+      description: 'Without a password the user cannot sign in locally. Not stored if `ssoType` is set.',
     },
-    verified: { ...BOOLEAN, description: 'Somebody has made sure that the address is the user’s. Default: false.' },
+    verified: { ...BOOLEAN, description: 'Whether the e-mail address is verified. Default: false.' },
     ssoType: {
       type: 'string',
       enum: Object.values(SSO_TYPES),
-      description: 'Where the user signs in instead of here.',
+      description: 'External provider at which the user signs in.',
     },
   },
   {

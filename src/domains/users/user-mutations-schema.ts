@@ -4,29 +4,34 @@ import { SignInProvider, UserPayload } from './user-schema.ts';
 const CreateUserInput = builder.inputType('CreateUserInput', {
   fields: (t) => ({
     email: t.string({ required: true }),
-    name: t.string({ description: 'Without it: first and last name, else what the address begins with.' }),
+    name: t.string({
+      description: 'Default: first and last name; without these the part of the address before the `@`.',
+    }),
     firstName: t.string({ description: 'Becomes part of the name.' }),
     lastName: t.string({ description: 'Becomes part of the name.' }),
     password: t.string({
       description:
-        'At least 8 characters. Without one the person cannot sign in here until it is set. With `ssoType` it is not kept.',
+        'At least 8 characters. Without a password the user cannot sign in locally until one is set. Not stored if `ssoType` is set.',
     }),
-    verified: t.boolean({ description: 'Somebody has made sure that the address is the person’s. Default: false.' }),
-    ssoType: t.field({ type: SignInProvider, description: 'Where the person signs in instead of here.' }),
+    verified: t.boolean({ description: 'Whether the e-mail address is verified. Default: false.' }),
+    ssoType: t.field({
+      type: SignInProvider,
+      description: 'External provider at which the user signs in. Default: none.',
+    }),
     isRootAdmin: t.boolean(),
   }),
 });
 
 const UpdateUserInput = builder.inputType('UpdateUserInput', {
-  description: 'What changes of an account; what is not given stays.',
+  description: 'Changes of an account. Absent fields do not change.',
   fields: (t) => ({
-    userId: t.id({ required: true, description: 'Of the person.' }),
-    name: t.string({ description: 'To be shown.' }),
-    verified: t.boolean({ description: 'Somebody has made sure that the address is the person’s.' }),
+    userId: t.id({ required: true, description: 'Id of the user.' }),
+    name: t.string({ description: 'Display name.' }),
+    verified: t.boolean({ description: 'Whether the e-mail address is verified.' }),
     ssoType: t.field({
       type: SignInProvider,
       description:
-        'Null: signs in here from now on, once a password is set. A change of it removes the password and ends the sessions.',
+        'External provider, or null for a local sign-in after a password is set. A change deletes the password and ends the sessions.',
     }),
   }),
 });
@@ -36,7 +41,7 @@ const DeleteUserInput = builder.inputType('DeleteUserInput', {
     userId: t.id({ required: true }),
     handOverTo: t.id({
       description:
-        'The person who becomes the owner of the projects, and of organisations that would be left without one. Without it an owner is not removed.',
+        'Id of the user who becomes the owner of the projects, and of organisations without another owner. Without it an owner is not deleted.',
     }),
   }),
 });
@@ -47,17 +52,17 @@ const DeleteUserPayload = builder
     fields: (t) => ({
       deletedUserId: t.exposeID('deletedUserId'),
       handedOverProjectIds: t.idList({
-        description: 'Projects that have a new owner.',
+        description: 'Projects with a new owner.',
         resolve: ({ handedOverProjectIds }) => [...handedOverProjectIds],
       }),
     }),
   });
 
 const SetRootAdminInput = builder.inputType('SetRootAdminInput', {
-  description: 'Who is a root administrator, or is one no longer.',
+  description: 'Grants or revokes root administration.',
   fields: (t) => ({
-    email: t.string({ required: true, description: 'Of the person.' }),
-    isRootAdmin: t.boolean({ required: true, description: 'False: the role is taken away.' }),
+    email: t.string({ required: true, description: 'E-mail address of the user.' }),
+    isRootAdmin: t.boolean({ required: true, description: 'Whether the user has the role.' }),
   }),
 });
 
@@ -70,17 +75,17 @@ const ResetUserPasswordInput = builder.inputType('ResetUserPasswordInput', {
 
 builder.mutationFields((t) => ({
   createUser: t.field({
-    description: 'Makes an account.',
+    description: 'Creates an account.',
     type: UserPayload,
     ...rootAdmin,
     args: { input: t.arg({ type: CreateUserInput, required: true }) },
     resolve: async (_root, { input }, { services }) => ({ userId: (await services.users.create(input)).id }),
   }),
   updateUser: t.field({
-    description: 'Only what is given changes.',
+    description: 'Changes an account. Absent fields do not change.',
     type: UserPayload,
     ...rootAdmin,
-    args: { input: t.arg({ type: UpdateUserInput, required: true, description: 'Who, and what.' }) },
+    args: { input: t.arg({ type: UpdateUserInput, required: true, description: 'The user and the changes.' }) },
     resolve: async (_root, { input: { userId, ...change } }, { services }) => {
       await services.users.update(userId, change);
       return { userId };
@@ -88,7 +93,7 @@ builder.mutationFields((t) => ({
   }),
   deleteUser: t.field({
     description:
-      'Refused for the last root administrator who can sign in (LAST_ADMINISTRATOR), and, unless somebody takes over, for owners of projects and the last owner of an organisation (IN_USE).',
+      'Refused for the last root administrator who can sign in (LAST_ADMINISTRATOR). Without `handOverTo` also refused for owners of projects and the last owner of an organisation (IN_USE).',
     type: DeleteUserPayload,
     ...rootAdmin,
     args: { input: t.arg({ type: DeleteUserInput, required: true }) },
@@ -99,10 +104,10 @@ builder.mutationFields((t) => ({
   }),
   setRootAdmin: t.field({
     description:
-      'Makes somebody a root administrator, or takes the role away, at once; not from the last one who can sign in (LAST_ADMINISTRATOR).',
+      'Grants or revokes root administration immediately. Refused for the last root administrator who can sign in (LAST_ADMINISTRATOR).',
     type: UserPayload,
     ...rootAdmin,
-    args: { input: t.arg({ type: SetRootAdminInput, required: true, description: 'Who, and whether.' }) },
+    args: { input: t.arg({ type: SetRootAdminInput, required: true, description: 'The user and the role.' }) },
     resolve: async (_root, { input: { email, isRootAdmin } }, context) => {
       const { services, viewer } = context;
       const userId = await services.users.setRootAdmin(email, isRootAdmin);
@@ -111,7 +116,7 @@ builder.mutationFields((t) => ({
     },
   }),
   resetUserPassword: t.field({
-    description: 'Sets a person’s password and ends the person’s sessions. Not for people who sign in elsewhere.',
+    description: 'Sets the password of a user and ends the user’s sessions. Not for users of an external provider.',
     type: UserPayload,
     ...rootAdmin,
     args: { input: t.arg({ type: ResetUserPasswordInput, required: true }) },

@@ -2,10 +2,10 @@ import type { Prisma } from '../../generated/sqlite/client.ts';
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import type { RootAdmins } from './root-admins.ts';
 
-/** What an account had that nobody else has. */
-export interface Possessions {
+/** Objects without another owner. */
+interface OwnedObjects {
   readonly projects: readonly Named[];
-  /** That it was the last owner of. */
+  /** Organisations whose last owner is the user. */
   readonly organisations: readonly Named[];
 }
 
@@ -14,14 +14,14 @@ interface Named {
   readonly name: string;
 }
 
-export interface RemovedUser extends Possessions {
+export interface RemovedUser extends OwnedObjects {
   readonly email: string;
 }
 
-/** So many names of what stands in the way are told. */
-const TOLD = 20;
+/** Maximum number of owned objects in `info` of an error. */
+const MAX_LISTED = 20;
 
-/** Errors: see UserService.remove. */
+/** Deletes a user and hands its objects over to the user `heirId`. Errors: see `UserService.remove`. */
 export async function removeUser(
   tx: Prisma.TransactionClient,
   userId: string,
@@ -53,8 +53,8 @@ async function handOver(
   heirId: string,
   organisations: readonly Named[],
 ): Promise<void> {
-  const isSomebodyElse = heirId !== userId && (await tx.user.count({ where: { id: heirId } })) > 0;
-  if (!isSomebodyElse) throw invalid([{ path: 'input.handOverTo', reason: 'must be the id of another user' }]);
+  const isOtherUser = heirId !== userId && (await tx.user.count({ where: { id: heirId } })) > 0;
+  if (!isOtherUser) throw invalid([{ path: 'input.handOverTo', reason: 'must be the id of another user' }]);
   await tx.project.updateMany({ where: { ownerUserId: userId }, data: { ownerUserId: heirId } });
   for (const { id: organisationId } of organisations) {
     await tx.organisationMember.upsert({
@@ -65,11 +65,9 @@ async function handOver(
   }
 }
 
-function inUse(message: string, possessions: Partial<Possessions>): ServiceError {
-  const told = Object.entries(possessions).map(([what, list]) => [what, list.slice(0, TOLD)]);
-  return new ServiceError('IN_USE', `${message}; say who gets them (handOverTo), or remove them first`, {
-    info: Object.fromEntries(told),
-  });
+function inUse(message: string, owned: Partial<OwnedObjects>): ServiceError {
+  const info = Object.fromEntries(Object.entries(owned).map(([what, list]) => [what, list.slice(0, MAX_LISTED)]));
+  return new ServiceError('IN_USE', `${message}; set the new owner (handOverTo), or delete them first`, { info });
 }
 
 function listed(list: readonly Named[], what: string): string {

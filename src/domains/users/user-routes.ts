@@ -71,7 +71,7 @@ export const userRoutes: readonly Route[] = [
     path: ADMINS_PATH,
     ...DOCUMENTED,
     summary: 'Make a user root administrator',
-    description: 'Nothing happens to one who is. An address that nobody has is 400.',
+    description: 'Has no effect on root administrators. An unknown address is refused with 400.',
     query: ADMIN_QUERY,
     operation: SET_ADMIN,
     variables: ({ query }) => ({ input: { ...query, isRootAdmin: true } }),
@@ -82,9 +82,9 @@ export const userRoutes: readonly Route[] = [
     method: 'DELETE',
     path: ADMINS_PATH,
     ...DOCUMENTED,
-    summary: 'Take root administration from a user',
+    summary: 'Revoke root administration of a user',
     description:
-      'Nothing happens to one who is none. An address that nobody has is 400, and so is the last one who can sign in (LAST_ADMINISTRATOR).',
+      'Has no effect on other users. An unknown address is refused with 400, and so is the last root administrator who can sign in (LAST_ADMINISTRATOR).',
     query: ADMIN_QUERY,
     operation: SET_ADMIN,
     variables: ({ query }) => ({ input: { ...query, isRootAdmin: false } }),
@@ -114,7 +114,7 @@ export const userRoutes: readonly Route[] = [
     path: PATH,
     ...DOCUMENTED,
     summary: 'Create a user',
-    description: 'Answers its id. An address that somebody has is 400 ALREADY_EXISTS.',
+    description: 'Returns the id of the user. An address in use is refused with 400 ALREADY_EXISTS.',
     body: NEW_USER,
     operation: CREATE,
     variables: ({ body: { firstname, lastname, ssoType, ...body } }) => ({
@@ -142,7 +142,7 @@ export const userRoutes: readonly Route[] = [
     ...DOCUMENTED,
     summary: 'Delete a user',
     description:
-      'Who owns projects, or is the last owner of an organisation, stays (400 IN_USE) unless `handOverTo` says who gets these; the last root administrator who can sign in stays (400 LAST_ADMINISTRATOR).',
+      'An owner of projects and the last owner of an organisation are deleted only with `handOverTo` (otherwise 400 IN_USE). The last root administrator who can sign in is not deleted (400 LAST_ADMINISTRATOR).',
     query: REMOVAL_QUERY,
     operation: DELETE,
     variables: ({ params, query }) => ({ input: { ...params, ...query } }),

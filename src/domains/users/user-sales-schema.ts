@@ -1,25 +1,22 @@
 import { builder, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { User } from './user-schema.ts';
 
-/**
- * What a service that sells brokers tells of its customers. This one sells nothing: nobody tries it out for a while, is led through a
- * purchase, books or pays. So these are its true answers, the same for everybody, and not places that something is missing in.
- */
+/** Fields of the documented REST interface about customers. This service has no sales, so the values are constant and correct. */
 builder.prismaObjectFields(User, (t) => {
-  const nothing = (description: string) =>
-    t.float({ description: `${description} 0: this service sells nothing.`, ...rootAdmin, resolve: () => 0 });
+  const zero = (description: string) =>
+    t.float({ description: `${description} Always 0: this service has no sales.`, ...rootAdmin, resolve: () => 0 });
   return {
     trialFlow: t.boolean({
-      description: 'Tries the service out before paying. False: nobody pays for it.',
+      description: 'Whether the user has a trial. Always false: this service has no sales.',
       ...rootAdmin,
       resolve: () => false,
     }),
-    onboarding: nothing('Steps of a purchase that the person was led through.'),
-    monthlyRevenue: nothing('What the person pays in a month.'),
-    yearlyRevenue: nothing('What the person pays in a year.'),
-    totalRevenue: nothing('What the person has paid.'),
+    onboarding: zero('Completed steps of a purchase.'),
+    monthlyRevenue: zero('Monthly payment of the user.'),
+    yearlyRevenue: zero('Yearly payment of the user.'),
+    totalRevenue: zero('Sum of all payments of the user.'),
     bookings: t.field({
-      description: 'What the person has booked. Null: there is nothing to book.',
+      description: 'Bookings of the user. Always null: this service has no sales.',
       type: 'JSON',
       nullable: true,
       ...rootAdmin,

@@ -6,32 +6,33 @@ import { requireRootAdmin, requireSignedIn } from '../../platform/auth/viewer.ts
 import { orderOf, whereOf } from './user-list.ts';
 
 export const SignInProvider = builder.enumType('SignInProvider', {
-  description: 'Where people sign in who have no password here.',
+  description: 'An external provider at which users sign in.',
   values: {
     SSO: { value: 'sso', description: 'The OpenID provider.' },
-    LDAP: { value: 'ldap', description: 'The directory.' },
+    LDAP: { value: 'ldap', description: 'The LDAP directory.' },
   } as const,
 });
 
 export const User = builder.prismaObject('User', {
-  description: 'A person who may sign in.',
+  description: 'A user account.',
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('id'),
-    email: t.exposeString('email', { description: 'Lower case; the log-in name.' }),
+    email: t.exposeString('email', { description: 'E-mail address in lower case; the log-in name.' }),
     name: t.exposeString('name'),
     isRootAdmin: t.exposeBoolean('isRoot', {
-      description: 'May do everything, and counts as administrator of each project.',
+      description: 'Whether the user may do everything and has the role ADMIN in every project.',
     }),
-    verified: t.exposeBoolean('verified', { description: 'Somebody has made sure that the address is the person’s.' }),
+    verified: t.exposeBoolean('verified', { description: 'Whether the e-mail address is verified.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
   }),
 });
 
-/** What a root administrator is told of people, and members of their projects are not. */
+/** Fields that only root administrators may read. A user may also read the own `ssoType`. */
 builder.prismaObjectFields(User, (t) => ({
   ssoType: t.field({
-    description: 'Where the person signs in; null: here, with a password. For the person and root administrators.',
+    description:
+      'External provider at which the user signs in, or null for a local password. For the user and root administrators.',
     type: SignInProvider,
     nullable: true,
     authScopes: ({ id }, _args, { viewer }) => {
@@ -45,14 +46,14 @@ builder.prismaObjectFields(User, (t) => ({
   }),
   isRemovable: t.boolean({
     description:
-      'False for the last root administrator who can sign in, and with LOCAL_LOGIN=off for the one for emergencies: neither the account nor the role can be taken.',
+      'Whether the account and its root administration can be removed. False for the last root administrator who can sign in and, with LOCAL_LOGIN=off, for the emergency administrator.',
     ...rootAdmin,
     select: { email: true, isRoot: true, passwordHash: true, ssoType: true },
     resolve: (user, _args, { services }) => services.users.isRemovable(user),
   }),
-  projectCount: t.relationCount('projects', { description: 'Projects that belong to the person.', ...rootAdmin }),
+  projectCount: t.relationCount('projects', { description: 'Number of projects that the user owns.', ...rootAdmin }),
   brokerCount: t.int({
-    description: 'Brokers in the projects that belong to the person.',
+    description: 'Number of brokers in the projects that the user owns.',
     ...rootAdmin,
     select: { projects: { select: { _count: { select: { brokers: true } } } } },
     resolve: ({ projects }) => projects.reduce((sum, { _count }) => sum + _count.brokers, 0),
@@ -69,34 +70,34 @@ export const UserPayload = builder.objectRef<{ readonly userId: string }>('UserP
 });
 
 const UserSortField = builder.enumType('UserSortField', {
-  description: 'What a list of people is sorted by.',
+  description: 'Sort field of a list of users.',
   values: {
-    CREATED_AT: { description: 'When the account was made.' },
-    NAME: { description: 'As the database sorts texts.' },
-    EMAIL: { description: 'The address.' },
+    CREATED_AT: { description: 'Time of creation.' },
+    NAME: { description: 'Name, in the collation of the database.' },
+    EMAIL: { description: 'E-mail address.' },
   } as const,
 });
 
 const SortOrder = builder.enumType('SortOrder', {
-  description: 'Which end of a list comes first.',
+  description: 'Sort order of a list.',
   values: {
-    ASC: { description: 'The least, or the oldest.', value: 'asc' },
-    DESC: { description: 'The greatest, or the newest.', value: 'desc' },
+    ASC: { description: 'Ascending, or oldest first.', value: 'asc' },
+    DESC: { description: 'Descending, or newest first.', value: 'desc' },
   } as const,
 });
 
 const UserFilterInput = builder.inputType('UserFilter', {
-  description: 'People to whom all that is given applies.',
+  description: 'Users that match all given conditions.',
   fields: (t) => ({
-    text: t.string({ description: 'Part of the address, in either case, or of the name as it is written.' }),
+    text: t.string({ description: 'Part of the e-mail address (ignoring case) or of the name (exact case).' }),
     isRootAdmin: t.boolean({ description: 'Only root administrators, or only the others.' }),
-    verified: t.boolean({ description: 'Only people whose address is verified, or only the others.' }),
+    verified: t.boolean({ description: 'Only users with a verified address, or only the others.' }),
   }),
 });
 
 builder.queryFields((t) => ({
   user: t.prismaField({
-    description: 'Null: nobody has this id.',
+    description: 'A user, or null if the id is unknown.',
     type: 'User',
     nullable: true,
     ...rootAdmin,
@@ -105,7 +106,7 @@ builder.queryFields((t) => ({
   }),
   users: t.prismaConnection(
     {
-      description: 'Everybody who has an account, by default in order of creation.',
+      description: 'All users, by default in order of creation.',
       type: 'User',
       cursor: 'id',
       defaultSize: DEFAULT_PAGE,
@@ -113,20 +114,20 @@ builder.queryFields((t) => ({
       complexity: pageCost,
       ...rootAdmin,
       args: {
-        filter: t.arg({ type: UserFilterInput, description: 'Without it: all.' }),
+        filter: t.arg({ type: UserFilterInput, description: 'Default: all users.' }),
         sortField: t.arg({
           type: UserSortField,
           required: true,
           defaultValue: 'CREATED_AT',
-          description: 'What they are sorted by.',
+          description: 'Sort field.',
         }),
         sortOrder: t.arg({
           type: SortOrder,
           required: true,
           defaultValue: 'asc',
-          description: 'Which end comes first.',
+          description: 'Sort order.',
         }),
-        offset: t.arg.int({ description: 'Entries left out at the start (after `after`).' }),
+        offset: t.arg.int({ description: 'Number of entries to skip at the start (after `after`).' }),
       },
       resolve: async (query, _root, args, { db }) => {
         checkedPage(args);
@@ -143,20 +144,20 @@ builder.queryFields((t) => ({
       name: 'UserConnection',
       fields: (connection) => ({
         page: connection.int({
-          description: 'How many pages of this size are before it, for those who count pages.',
+          description: 'Number of previous pages of this size, for clients that use page numbers.',
           resolve: ({ args: { offset }, args }) => Math.floor((offset ?? 0) / Math.max(sizeOf(args), 1)),
         }),
         pageSize: connection.int({
-          description: 'So many entries at most were asked for.',
+          description: 'Requested maximum number of entries.',
           resolve: ({ args }) => sizeOf(args),
         }),
         sortField: connection.field({
-          description: 'What they are sorted by.',
+          description: 'Sort field.',
           type: UserSortField,
           resolve: ({ args }) => args.sortField,
         }),
         sortOrder: connection.field({
-          description: 'Which end comes first.',
+          description: 'Sort order.',
           type: SortOrder,
           resolve: ({ args }) => args.sortOrder,
         }),

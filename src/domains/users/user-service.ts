@@ -7,54 +7,52 @@ import type { Database } from '../../platform/storage/database.ts';
 import { isUniqueViolation, missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
-import { RootAdmins, type WaysIn } from './root-admins.ts';
+import { RootAdmins } from './root-admins.ts';
+import type { SignInMethods, SignInProvider } from './sign-in-methods.ts';
 import { type RemovedUser, removeUser } from './user-removal.ts';
 
 const EMAIL = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u;
 const MAX_EMAIL_LENGTH = 254;
 
-/** Where people sign in who have no password here; as in `User.ssoType`, `Session.provider`, `Identity` and `SignInRule`. */
-export type SignInProvider = 'ldap' | 'sso';
-
 export interface NewUser {
   readonly email: string;
-  /** Default: first and last name, else what the address begins with. */
+  /** Default: first and last name; without these the part of the address before the `@`. */
   readonly name?: string | null | undefined;
   readonly firstName?: string | null | undefined;
   readonly lastName?: string | null | undefined;
-  /** Null or absent: the person cannot sign in here until one is set. Checked and not kept where `ssoType` is given. */
+  /** Without a password the user cannot sign in locally until one is set. Checked but not stored if `ssoType` is set. */
   readonly password?: string | null | undefined;
   readonly isRootAdmin?: boolean | null | undefined;
-  /** Somebody has made sure that the address is the person's. */
+  /** Whether an administrator or a provider has verified the e-mail address. */
   readonly verified?: boolean | null | undefined;
   readonly ssoType?: SignInProvider | null | undefined;
 }
 
-/** What is absent stays; so does null, but for `ssoType`. */
+/** Absent and null values do not change, except that null is a value of `ssoType`. */
 export interface UserChange {
   readonly name?: string | null | undefined;
   readonly verified?: boolean | null | undefined;
-  /** Null: signs in here, once a password is set. A change takes the password, the sessions, and whom the account was known by elsewhere. */
+  /** `null` for a local sign-in after a password is set. A change deletes the password, the sessions and the external identities. */
   readonly ssoType?: SignInProvider | null | undefined;
 }
 
 export interface UserServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
-  readonly waysIn: WaysIn;
+  readonly signInMethods: SignInMethods;
 }
 
-/** The people who may sign in. Knows nothing of open sessions: those end by the change it announces. */
+/** The user accounts. Announced changes end the open operations of a user. */
 export class UserService {
   readonly #db: Database;
   readonly #changes: Changes;
   readonly #rootAdmins: RootAdmins;
   #counting: Promise<number> | null = null;
 
-  constructor({ db, changes, waysIn }: UserServiceOptions) {
+  constructor({ db, changes, signInMethods }: UserServiceOptions) {
     this.#db = db;
     this.#changes = changes;
-    this.#rootAdmins = new RootAdmins(waysIn);
+    this.#rootAdmins = new RootAdmins(signInMethods);
   }
 
   /** Errors: INVALID, ALREADY_EXISTS. */
@@ -91,7 +89,7 @@ export class UserService {
     return user;
   }
 
-  /** Errors: NOT_FOUND, INVALID, LAST_ADMINISTRATOR (the way to sign in would go). */
+  /** Errors: NOT_FOUND, INVALID, LAST_ADMINISTRATOR (the user could no longer sign in). */
   async update(userId: string, { name, verified, ssoType }: UserChange): Promise<void> {
     const issues = textIssues('input.name', name?.trim(), { min: 1, max: MAX_NAME });
     if (issues.length > 0) throw invalid(issues);
@@ -113,36 +111,34 @@ export class UserService {
       });
       if (!isMoved) return;
       await tx.session.deleteMany({ where: { userId } });
-      // Whoever signs in there next is who the account is for, with its address vouched for.
+      // The next external sign-in with the verified address claims the account.
       await tx.identity.deleteMany({ where: { userId } });
     }).catch(missingAsNotFound('user', userId));
     await this.#changes.announce('user', userId);
   }
 
   /**
-   * Sets a password and ends the person's sessions, but for the one named. Errors: NOT_FOUND, INVALID (also for people who sign in
-   * elsewhere: nobody would ask for it).
+   * Sets a password and ends the sessions of the user except one. Errors: NOT_FOUND, INVALID (also for users of an external provider,
+   * who do not use it).
    */
   async setPassword(userId: string, password: string, exceptSession?: string): Promise<void> {
     const passwordHash = await hashPassword(password);
     const others = exceptSession === undefined ? {} : { id: { not: exceptSession } };
-    // Together: sessions that outlive the password they were opened with would be the way in that was to be closed.
+    // In one transaction: no session may outlive the password with which it was opened.
     const [{ count }] = await this.#db.$transaction([
       this.#db.user.updateMany({ where: { id: userId, ssoType: null }, data: { passwordHash } }),
       this.#db.session.deleteMany({ where: { userId, user: { ssoType: null }, ...others } }),
     ]);
-    if (count === 0) throw await this.#noPasswordHere(userId);
+    if (count === 0) throw await this.#noLocalPassword(userId);
     await this.#changes.announce('user', userId);
   }
 
-  /**
-   * Gives or takes root administration; UNCHANGED costs nothing. Errors: INVALID (nobody has the address), LAST_ADMINISTRATOR.
-   */
+  /** Grants or revokes root administration and returns the user id. Errors: INVALID (unknown address), LAST_ADMINISTRATOR. */
   async setRootAdmin(email: string, isRootAdmin: boolean): Promise<string> {
     const address = email.trim().toLowerCase();
     const id = await serializable(this.#db, async (tx) => {
       const user = await tx.user.findUnique({ where: { email: address } });
-      if (user === null) throw invalid([{ path: 'input.email', reason: 'nobody has this address' }]);
+      if (user === null) throw invalid([{ path: 'input.email', reason: 'no user has this address' }]);
       if (user.isRoot === isRootAdmin) return user.id;
       if (!isRootAdmin) await this.#rootAdmins.requireOthers(tx, user);
       await tx.user.update({ where: { id: user.id }, data: { isRoot: isRootAdmin } });
@@ -153,8 +149,8 @@ export class UserService {
   }
 
   /**
-   * Whether the account, and the role of a root administrator, can be taken from the person: another root administrator is left who
-   * can sign in; never those of the one for emergencies. People who are asked about in one moment cost one question.
+   * Whether the account and its root administration can be removed: another root administrator must be able to sign in. The emergency
+   * administrator is never removable. Concurrent calls share one query.
    */
   async isRemovable(user: Pick<User, 'email' | 'isRoot' | 'passwordHash' | 'ssoType'>): Promise<boolean> {
     if (!user.isRoot) return true;
@@ -166,13 +162,13 @@ export class UserService {
   }
 
   /**
-   * Removes an account. With `handOverTo` that person becomes the owner of its projects, and of the organisations that it was the last
-   * owner of. Errors: NOT_FOUND, INVALID (nobody to hand over to), LAST_ADMINISTRATOR, IN_USE with `info.projects` or
-   * `info.organisations` that have no other owner.
+   * Deletes an account. The user `handOverTo` becomes the owner of its projects and of the organisations without another owner. Errors:
+   * NOT_FOUND, INVALID (unknown `handOverTo`), LAST_ADMINISTRATOR, IN_USE with `info.projects` or `info.organisations` without another
+   * owner.
    */
   async remove(userId: string, handOverTo: string | null = null): Promise<RemovedUser> {
     const removed = await serializable(this.#db, (tx) => removeUser(tx, userId, handOverTo, this.#rootAdmins));
-    // Who gains first: a project is then read with its new owner.
+    // The new owner first, so that projects are read again with the new owner.
     if (handOverTo !== null) await this.#changes.announce('user', handOverTo);
     await this.#changes.announce('user', userId);
     for (const { id } of removed.organisations) await this.#changes.announce('organisation', id);
@@ -180,8 +176,8 @@ export class UserService {
   }
 
   /**
-   * Makes sure that somebody can sign in: creates the first root administrator when there is none.
-   * Answers its password when it had to be generated, else null.
+   * Creates the first root administrator if none exists, so that someone can sign in. Returns the password if it was generated, otherwise
+   * `null`.
    */
   async ensureRootAdmin(
     email: string,
@@ -196,21 +192,23 @@ export class UserService {
         await this.create(user);
       } catch (error) {
         if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
-        // Another process that started at the same moment was first.
+        // Another process created the user at the same time.
         return this.ensureRootAdmin(email, password);
       }
     } else {
-      // Signs in here from now on, whoever else is asked for the others.
+      // The root administrator signs in locally, also if an external provider is configured.
       await this.#db.user.update({ where: { id: existing.id }, data: { isRoot: true, ssoType: null } });
       await this.setPassword(existing.id, chosen);
     }
     return password === undefined ? { email: email.toLowerCase(), generated: chosen } : null;
   }
 
-  async #noPasswordHere(userId: string): Promise<ServiceError> {
+  async #noLocalPassword(userId: string): Promise<ServiceError> {
     const user = await this.#db.user.findUnique({ where: { id: userId } });
     if (user === null) return notFound('user', userId);
-    return invalid([{ path: 'input.password', reason: `is not used: ${user.email} signs in by ${user.ssoType}` }]);
+    return invalid([
+      { path: 'input.password', reason: `is not used: ${user.email} signs in at the provider ${user.ssoType}` },
+    ]);
   }
 }
 

@@ -12,7 +12,10 @@ import type { OpenedSession, Sessions } from './sessions.ts';
 import type { SignInCounts } from './sign-in-counts.ts';
 
 /** Concurrent password checks. Each one takes 19 MiB and one of the four threads of libuv. */
-const PASSWORD_CHECKS = { strangers: { maxRunning: 2, maxWaiting: 200 }, trusted: { maxRunning: 1, maxWaiting: 200 } } as const;
+const PASSWORD_CHECKS = {
+  strangers: { maxRunning: 2, maxWaiting: 200 },
+  trusted: { maxRunning: 1, maxWaiting: 200 },
+} as const;
 /** Concurrent checks at the directory, which may be slow. Local passwords have queues of their own. */
 const DIRECTORY_CHECKS = {
   strangers: { maxRunning: 8, maxWaiting: 200 },

@@ -277,7 +277,7 @@ describe('a service on a data folder with a user, and commands with and without 
     expect((await runHere(['user', 'show', 'eve@example.com'], env)).out).toMatch(/^Signs in +by sso$/m);
     expect((await runHere(['user', 'show', 'b@example.com'], env)).code).toBe(1);
     const owner = await runHere(['user', 'delete', 'bob@example.com'], env);
-    expect(owner).toMatchObject({ code: 1, err: expect.stringContaining('say who gets them (--hand-over-to)') });
+    expect(owner).toMatchObject({ code: 1, err: expect.stringContaining('set the new owner (--hand-over-to)') });
     const self = await runHere(['user', 'delete', 'bob@example.com', '--hand-over-to', 'bob@example.com'], env);
     expect(self).toMatchObject({ code: 1, err: expect.stringMatching(/^error: --hand-over-to: /) });
     const removed = await runHere(

@@ -2,8 +2,8 @@ import { builder, inProject, requires } from '../../../gateway/graphql/builder.t
 import type { SignInRule as SignInRuleRow } from '../../../generated/sqlite/client.ts';
 import { requireSignedIn, requireWholeProject } from '../../../platform/auth/viewer.ts';
 import { Project, ProjectRole } from '../../projects/project-schema.ts';
+import type { SignInProvider as ProviderName } from '../../users/sign-in-methods.ts';
 import { SignInProvider } from '../../users/user-schema.ts';
-import type { SignInProvider as ProviderName } from '../../users/user-service.ts';
 
 const SignInRule = builder.objectRef<SignInRuleRow>('SignInRule').implement({
   description: 'People who sign in elsewhere and of whom the provider says this have the role in the project.',

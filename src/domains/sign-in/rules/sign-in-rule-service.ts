@@ -12,7 +12,7 @@ import type { Changes } from '../../../platform/storage/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
 import { textIssues } from '../../../platform/text/texts.ts';
-import type { SignInProvider } from '../../users/user-service.ts';
+import type { SignInProvider } from '../../users/sign-in-methods.ts';
 import { Pattern, PatternError } from './pattern.ts';
 
 const MAX_RULES = 100;
