@@ -2,7 +2,7 @@
 
 import { Metrics } from '../src/app/metrics.ts';
 import type { BrokerRecord } from '../src/domains/brokers/broker-cache.ts';
-import type { ProjectRecord } from '../src/domains/projects/project-directory.ts';
+import type { ProjectRecord } from '../src/domains/projects/project-cache.ts';
 import type { RequestContext } from '../src/gateway/context.ts';
 import type { RequestFacts } from '../src/gateway/graphql/endpoint.ts';
 import { SignInCounts } from '../src/platform/auth/sign-in-counts.ts';

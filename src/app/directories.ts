@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import { BrokerCache } from '../domains/brokers/broker-cache.ts';
 import { CertificateCache } from '../domains/certificates/certificate-cache.ts';
-import { ProjectDirectory } from '../domains/projects/project-directory.ts';
+import { ProjectCache } from '../domains/projects/project-cache.ts';
 import type { Closers } from '../platform/closers.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 
 /** What almost everything looks up, so that all of it is held in memory. */
 export interface Directories {
-  readonly projects: ProjectDirectory;
+  readonly projects: ProjectCache;
   readonly brokers: BrokerCache;
   readonly certificates: CertificateCache;
 }
@@ -20,7 +20,7 @@ export interface DirectoriesOptions {
 
 export async function loadDirectories({ storage, closers, log }: DirectoriesOptions): Promise<Directories> {
   const { db, changes } = storage;
-  const projects = closers.keep(new ProjectDirectory({ db, changes, log }));
+  const projects = closers.keep(new ProjectCache({ db, changes, log }));
   const brokers = closers.keep(new BrokerCache({ db, changes, log }));
   const certificates = closers.keep(new CertificateCache({ db, changes, log }));
   await Promise.all([projects.load(), brokers.load(), certificates.load()]);

@@ -94,12 +94,12 @@ export async function startCore(
     const sealer = openSealer({ dataDir, secretKey, previousSecretKey: secretKeyPrevious });
     const ground = { storage, sealer, closers, log };
     const directories = await loadDirectories(ground);
-    const { projects: projectDirectory, brokers: brokerCache, certificates: certificateCache } = directories;
+    const { projects: projectCache, brokers: brokerCache, certificates: certificateCache } = directories;
 
     const retentionDays = config.auditRetentionDays;
     const audit = closers.keep(new AuditService({ db, sealer, dataDir, retentionDays, ...directories, log }));
     await audit.start();
-    const signIn = new SignIn({ ...ground, config, audit, projects: projectDirectory });
+    const signIn = new SignIn({ ...ground, config, audit, projects: projectCache });
     const users = new UserService({ db, changes, signInMethods: signIn.methods });
     const ownership = new OwnershipLimit({ db, limit: config.maxProjectsPerUser });
 
@@ -140,7 +140,7 @@ export async function startCore(
     });
     const topicTrees = await openTopicTrees({
       ...hosting,
-      projects: projectDirectory,
+      projects: projectCache,
       maxBytes: topicTreeBytes,
       workerUrl: topicWorker,
     });
@@ -175,7 +175,7 @@ export async function startCore(
         ...ground,
         brokers,
         brokerCache,
-        projects: projectDirectory,
+        projects: projectCache,
         bridges: bridges.hosting,
         audit,
         timeoutMs,
@@ -192,7 +192,7 @@ export async function startCore(
         timeoutMs,
         maxLinks: config.maxBrokerLinks,
         ownerOf: (projectId) => {
-          const owner = projectDirectory.get(projectId)?.owner;
+          const owner = projectCache.get(projectId)?.owner;
           return owner?.userId ?? owner?.organisationId ?? projectId;
         },
         gatewayPlugins: (link) => {
@@ -241,7 +241,7 @@ export async function startCore(
       projects: new ProjectService({
         db,
         changes,
-        directory: projectDirectory,
+        cache: projectCache,
         users,
         ownership,
         strictRoles: config.strictRoles,

@@ -10,7 +10,7 @@ import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { BrokerCluster, BrokerService } from '../brokers/broker-service.ts';
 import type { ClientService } from '../clients/client-service.ts';
-import type { ProjectDirectory } from '../projects/project-directory.ts';
+import type { ProjectCache } from '../projects/project-cache.ts';
 import type { StreamService } from '../streams/stream-service.ts';
 import type { TopicService } from '../topic-tree/topic-service.ts';
 import { ClusterCache } from './cluster-cache.ts';
@@ -33,7 +33,7 @@ interface ClustersOptions {
   readonly sealer: Sealer;
   readonly brokers: BrokerService;
   readonly brokerCache: BrokerCache;
-  readonly projects: ProjectDirectory;
+  readonly projects: ProjectCache;
   /** Bridges that the gateway runs for brokers without bridges of their own. */
   readonly bridges: Hosting;
   readonly audit: Pick<AuditService, 'record'>;

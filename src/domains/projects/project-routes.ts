@@ -30,7 +30,7 @@ export const projectRoutes: readonly Route[] = [
     path: '/api/projects',
     role: 'SIGNED_IN',
     section: '4.1',
-    summary: 'List the projects that the caller has a role in',
+    summary: 'List the projects in which the caller has a role',
     operation: LIST,
     variables: () => ({ first: 1_000 }),
     pick: 'projects.nodes',

@@ -4,15 +4,15 @@ import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { listConnection } from '../../gateway/paging.ts';
 import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
 import { User } from '../users/user-schema.ts';
-import type { ProjectOwner, ProjectRecord } from './project-directory.ts';
+import type { ProjectOwner, ProjectRecord } from './project-cache.ts';
 
 export const ProjectRole = builder.enumType('ProjectRole', {
-  description: 'A higher role includes the lower ones: VIEWER < EDITOR < ADMIN.',
+  description: 'A role in a project. A higher role includes the lower ones: VIEWER < EDITOR < ADMIN.',
   values: ['ADMIN', 'EDITOR', 'VIEWER'] as const,
 });
 
 const ProjectOwnerType = builder.objectRef<ProjectOwner>('ProjectOwner').implement({
-  description: 'The person or the organisation that a project belongs to.',
+  description: 'The user or the organisation that owns a project.',
   fields: (t) => ({
     userId: t.exposeID('userId', { nullable: true }),
     organizationId: t.exposeID('organisationId', { nullable: true }),
@@ -33,20 +33,21 @@ export const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings
     project: t.field({ type: Project, resolve: (project) => project }),
     owner: t.field({ type: ProjectOwnerType, resolve: ({ owner }) => owner }),
     strictRoles: t.exposeBoolean('strictRoles', {
-      description: 'Writing operations need EDITOR even where the REST interface documents Viewer.',
+      description: 'Whether writing operations require EDITOR also where the REST interface documents Viewer.',
     }),
     topicPayloads: t.exposeBoolean('topicPayloads', {
-      description: 'The topic trees of its brokers keep the beginning of each topic’s last payload.',
+      description: 'Whether the topic trees of the brokers store the beginning of the last payload of each topic.',
     }),
     clusterPasswords: t.exposeBoolean('clusterPasswords', {
-      description: 'Passwords that are set on clusters are kept, sealed, for nodes that are away or join later.',
+      description:
+        'Whether passwords that are set on clusters are stored encrypted for nodes that are disconnected or join later.',
     }),
   }),
 });
 
 export const Project = builder.objectRef<ProjectRecord>('Project');
 Project.implement({
-  description: 'Where brokers, members and tokens live.',
+  description: 'A group of brokers with its own members and tokens.',
   interfaces: [Node],
   fields: (t) => ({
     name: t.exposeString('name'),
@@ -54,13 +55,13 @@ Project.implement({
     owner: t.field({ type: ProjectOwnerType, resolve: ({ owner }) => owner }),
     ownerUserId: t.id({ nullable: true, resolve: ({ owner }) => owner.userId }),
     viewerRole: t.field({
-      description: 'The role of the caller; a root administrator counts as ADMIN.',
+      description: 'The role of the caller. ADMIN for root administrators.',
       type: ProjectRole,
       resolve: ({ id }, _args, { services, viewer }) => services.projects.roleOf(viewer, id) ?? 'VIEWER',
     }),
     settings: t.field({
       type: ProjectSettings,
-      description: 'Needs EDITOR.',
+      description: 'Requires the EDITOR role.',
       ...requires('EDITOR'),
       authScopes: ({ id }, _args, { services, viewer }) => {
         services.projects.visible(id, viewer, 'EDITOR');
@@ -70,10 +71,10 @@ Project.implement({
     }),
     members: t.prismaConnection(
       {
-        description: 'Not for tokens that are restricted to brokers.',
+        description: 'The members of the project. Not for tokens that are restricted to brokers.',
         type: 'ProjectMember',
         ...requires('VIEWER', { elsewhere: 'NOT_ALLOWED' }),
-        // Not in the resolver, which is passed over where only `totalCount` is asked for.
+        // Not in the resolver, which Pothos does not call if only `totalCount` is selected.
         authScopes: (_project, _args, { viewer }) => {
           requireWholeProject(requireSignedIn(viewer));
           return true;
@@ -100,7 +101,7 @@ const CreateProjectInput = builder.inputType('CreateProjectInput', {
     name: t.string({ required: true }),
     description: t.string(),
     organizationId: t.id({
-      description: 'Owned by this organisation instead of the caller, who must be an owner of it.',
+      description: 'Organisation that owns the project instead of the caller. The caller must be one of its owners.',
     }),
   }),
 });
@@ -111,10 +112,11 @@ const UpdateProjectInput = builder.inputType('UpdateProjectInput', {
     description: t.string(),
     strictRoles: t.boolean(),
     topicPayloads: t.boolean({
-      description: 'False: nothing of payloads is kept or told in topic trees, from now on and of what was kept.',
+      description: 'Whether topic trees store and show payloads. False also deletes the stored payloads.',
     }),
     clusterPasswords: t.boolean({
-      description: 'True: passwords that are set on clusters are kept, sealed. False: those that were kept are erased.',
+      description:
+        'Whether passwords that are set on clusters are stored encrypted. False also deletes the stored passwords.',
     }),
   }),
 });
@@ -149,7 +151,7 @@ const RemoveProjectMemberPayload = builder
 
 builder.queryFields((t) => ({
   project: t.field({
-    description: 'Null, with NOT_FOUND, when there is none that the caller has a role in.',
+    description: 'A project, or null with NOT_FOUND if the caller has no role in a project with this id.',
     type: Project,
     nullable: true,
     ...checkedByService('VIEWER'),
@@ -158,11 +160,11 @@ builder.queryFields((t) => ({
   }),
   projects: t.connection(
     {
-      description: 'Those the caller has a role in, in order of creation.',
+      description: 'The projects in which the caller has a role, in order of creation.',
       type: Project,
       ...signedIn,
       complexity: pageCost,
-      args: { offset: t.arg.int({ description: 'Entries left out at the start.' }) },
+      args: { offset: t.arg.int({ description: 'Number of entries to skip at the start.' }) },
       resolve: (_root, args, { services, viewer }) => listConnection(services.projects.visibleTo(viewer), args),
     },
     { name: 'ProjectConnection', fields: (connection) => ({ totalCount: connection.exposeInt('totalCount') }) },
@@ -172,7 +174,7 @@ builder.queryFields((t) => ({
 
 builder.mutationFields((t) => ({
   createProject: t.field({
-    description: 'Makes a project with the caller as its administrator.',
+    description: 'Creates a project with the caller as its administrator.',
     type: ProjectPayload,
     ...person,
     args: { input: t.arg({ type: CreateProjectInput, required: true }) },
@@ -184,7 +186,7 @@ builder.mutationFields((t) => ({
     },
   }),
   updateProject: t.field({
-    description: 'Only what is given changes.',
+    description: 'Changes a project. Absent fields do not change.',
     type: ProjectPayload,
     ...inProject('ADMIN'),
     args: { input: t.arg({ type: UpdateProjectInput, required: true }) },
@@ -193,7 +195,7 @@ builder.mutationFields((t) => ({
     }),
   }),
   deleteProject: t.field({
-    description: 'Removes the project with its brokers, members and tokens.',
+    description: 'Deletes the project with its brokers, members and tokens.',
     type: DeleteProjectPayload,
     ...inProject('ADMIN'),
     args: { input: t.arg({ type: DeleteProjectInput, required: true }) },
@@ -212,7 +214,7 @@ builder.mutationFields((t) => ({
     }),
   }),
   removeProjectMember: t.field({
-    description: 'Takes a person’s role in the project away; what they follow there ends. Not with a token.',
+    description: 'Removes a member. Subscriptions of the member to the project end. Not with a token.',
     type: RemoveProjectMemberPayload,
     ...inProject('ADMIN', { byTokens: false }),
     args: { input: t.arg({ type: RemoveProjectMemberInput, required: true }) },

@@ -14,7 +14,7 @@ import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import type { OwnershipLimit } from '../users/ownership-limit.ts';
 import type { UserService } from '../users/user-service.ts';
-import { PROJECT_INCLUDE, type ProjectDirectory, type ProjectRecord } from './project-directory.ts';
+import { PROJECT_INCLUDE, type ProjectCache, type ProjectRecord } from './project-cache.ts';
 
 export interface NewProject {
   readonly name: string;
@@ -36,12 +36,12 @@ export type MemberWithUser = ProjectMember & { readonly user: User };
 export interface ProjectServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
-  readonly directory: ProjectDirectory;
+  readonly cache: ProjectCache;
   readonly users: UserService;
   readonly ownership: OwnershipLimit;
   /** `strictRoles` of new projects. Default: false. */
   readonly strictRoles?: boolean;
-  /** Runs when a project's rows have gone, so that what lives outside the database (links, brokers run here) ends, too. */
+  /** Called after the rows of a project are deleted. Closes its connections and stops its hosted brokers. */
   readonly afterRemove: (projectId: string) => Promise<void>;
 }
 
@@ -49,16 +49,16 @@ export interface ProjectServiceOptions {
 export class ProjectService {
   readonly #db: Database;
   readonly #changes: Changes;
-  readonly #directory: ProjectDirectory;
+  readonly #cache: ProjectCache;
   readonly #users: UserService;
   readonly #ownership: OwnershipLimit;
   readonly #strictRoles: boolean;
   readonly #afterRemove: (projectId: string) => Promise<void>;
 
-  constructor({ db, changes, directory, users, ownership, strictRoles = false, afterRemove }: ProjectServiceOptions) {
+  constructor({ db, changes, cache, users, ownership, strictRoles = false, afterRemove }: ProjectServiceOptions) {
     this.#db = db;
     this.#changes = changes;
-    this.#directory = directory;
+    this.#cache = cache;
     this.#users = users;
     this.#ownership = ownership;
     this.#strictRoles = strictRoles;
@@ -66,25 +66,25 @@ export class ProjectService {
   }
 
   exists(id: string): boolean {
-    return this.#directory.get(id) !== null;
+    return this.#cache.get(id) !== null;
   }
 
   /** The project if the viewer has a role in it. Errors: UNAUTHORIZED, NOT_FOUND. */
   visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER'): ProjectRecord {
-    const project = this.#directory.get(id);
+    const project = this.#cache.get(id);
     if (project !== null && roleIn(requireSignedIn(viewer), id) === null) throw new OutOfSight('project', id);
     requireProjectRole(viewer, id, role);
     if (project === null) throw notFound('project', id);
     return project;
   }
 
-  /** Those the viewer has a role in, in order of creation. */
+  /** The projects in which the viewer has a role, in order of creation. */
   visibleTo(viewer: Viewer | null): readonly ProjectRecord[] {
     const known = requireSignedIn(viewer);
-    if (known.isRootAdmin) return this.#directory.all();
+    if (known.isRootAdmin) return this.#cache.all();
     const projects: ProjectRecord[] = [];
     for (const id of known.projectRoles.keys()) {
-      const project = this.#directory.get(id);
+      const project = this.#cache.get(id);
       if (project !== null) projects.push(project);
     }
     return projects.sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -94,7 +94,10 @@ export class ProjectService {
     return viewer && roleIn(viewer, projectId);
   }
 
-  /** The caller owns the new project, or the organisation does. Errors: INVALID (also for too many), NOT_ALLOWED (tokens; not an owner). */
+  /**
+   * Creates a project that the caller or the organisation owns. Errors: INVALID (also for too many projects), NOT_ALLOWED (project
+   * tokens; callers who are not an owner of the organisation).
+   */
   async create(input: NewProject, viewer: Viewer | null): Promise<ProjectRecord> {
     const owner = requireSignedIn(viewer);
     if (owner.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token cannot create projects');
@@ -102,7 +105,7 @@ export class ProjectService {
     return this.#ownership.project(owner, () => this.createFor(input, owner.id));
   }
 
-  /** `create` for a known owner, without a caller to check (first start). */
+  /** `create` without checks of a caller, for the first start. */
   async createFor(input: NewProject, userId: string): Promise<ProjectRecord> {
     const { name, description } = checkTexts(input);
     const row = await this.#db.project.create({
@@ -115,14 +118,14 @@ export class ProjectService {
       },
       include: PROJECT_INCLUDE,
     });
-    const record = this.#directory.put(row);
+    const record = this.#cache.put(row);
     if (input.organisationId != null) await this.#changes.announce('organisation', input.organisationId);
     else await this.#changes.announce('user', userId);
     await this.#changes.announce('project', row.id);
     return record;
   }
 
-  /** Only what is given changes. Errors: INVALID, NOT_FOUND. */
+  /** Changes the given fields. Errors: INVALID, NOT_FOUND. */
   async update(id: string, change: ProjectChange): Promise<ProjectRecord> {
     if (!this.exists(id)) throw notFound('project', id);
     const { name, description } = checkTexts(change);
@@ -136,23 +139,23 @@ export class ProjectService {
     const row = await this.#db.project
       .update({ where: { id }, data, include: PROJECT_INCLUDE })
       .catch(missingAsNotFound('project', id));
-    const record = this.#directory.put(row);
+    const record = this.#cache.put(row);
     await this.#changes.announce('project', id);
     return record;
   }
 
-  /** Removes the project with its brokers, members and tokens. Errors: NOT_FOUND. */
+  /** Deletes the project with its brokers, members and tokens. Errors: NOT_FOUND. */
   async remove(id: string): Promise<void> {
-    // One statement: all of it is there, or all of it is gone.
+    // One statement, so that the cascade is atomic.
     const { count } = await this.#db.project.deleteMany({ where: { id } });
     if (count === 0) throw notFound('project', id);
-    this.#directory.drop(id);
+    this.#cache.drop(id);
     await this.#changes.announce('project', id);
     await this.#changes.announce('project-removed', id);
     await this.#afterRemove(id);
   }
 
-  /** Adds a person to a project or changes the role. Errors: NOT_FOUND (project, user). */
+  /** Adds a member or changes the role of a member. Errors: NOT_FOUND (project, user). */
   async setMember(projectId: string, email: string, role: ProjectRole): Promise<MemberWithUser> {
     if (!this.exists(projectId)) throw notFound('project', projectId);
     const user = await this.#users.byEmail(email);

@@ -6,9 +6,9 @@ import { SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
 import { hasValueWith, valuesWithout } from './sealed-values.ts';
 
 /**
- * Checks at start that stored secrets can be opened. If none can, the key is not theirs, and the start is refused: every broker, bridge and
- * second factor would fail by itself, and new secrets would be sealed with a key that was not meant. If only some cannot, a warning names
- * one of them. Errors: ServiceError INVALID.
+ * Checks at start that stored secrets can be opened. If none can be opened, the key is wrong and the start is refused: every broker, bridge
+ * and second factor would fail, and new secrets would be sealed with the wrong key. If only some cannot be opened, a warning names one of
+ * them. Errors: ServiceError INVALID.
  */
 export async function checkSecretKey(
   db: Database,
@@ -27,10 +27,10 @@ export async function checkSecretKey(
   const [first] = foreign;
   if (first === undefined) return;
   const { example } = first;
-  if (!isReadable && foreign.some(({ ifLost }) => ifLost !== 'KEPT')) {
+  if (!isReadable && foreign.some(({ ifLost }) => ifLost !== 'STAYS')) {
     throw new ServiceError(
       'INVALID',
-      `No stored secret can be opened with this key, such as ${example}: SECRET_KEY is missing or was changed, or secret.key of the data folder was replaced. Start with the key before, or set SECRET_KEY_PREVIOUS to it and run "brokergraph secrets rotate". If that key is lost, "brokergraph secrets rotate --discard-unreadable" deletes what was sealed with it`,
+      `No stored secret, such as ${example}, can be opened with this key: SECRET_KEY is missing or was changed, or secret.key of the data folder was replaced. Start with the previous key, or set SECRET_KEY_PREVIOUS to it and run "brokergraph secrets rotate". If the previous key is lost, "brokergraph secrets rotate --discard-unreadable" deletes the secrets that were sealed with it`,
     );
   }
   log.warn({ example }, 'some stored secrets were sealed with another key and cannot be opened; enter them again');

@@ -9,9 +9,9 @@ import type { SignInProvider } from '../users/sign-in-methods.ts';
 /** The primary key of a row, by column: texts in all of these tables. */
 export type RowKey = Readonly<Record<string, string>>;
 
-/** A column whose values are sealed, and what they are sealed for. */
+/** A column with sealed values and their context. */
 export interface SealedColumn {
-  /** As in the Prisma client. */
+  /** Name in the Prisma client. */
   readonly model: keyof Database & string;
   readonly column: string;
   readonly primaryKey: readonly string[];
@@ -19,10 +19,10 @@ export interface SealedColumn {
   readonly hasUpdatedAt?: true;
   readonly contextOf: (key: RowKey) => string;
   /**
-   * What a value is replaced with if its key is lost: null, or the row is deleted. `KEPT`: without the value a person would sign in with
-   * less, so `brokergraph user reset-second-factor` decides for each. `SHORT_LIVED`: rows that end by themselves within minutes.
+   * Action if the key of a value is lost: set it to null or delete the row. `STAYS`: deleting the value would weaken the sign-in of a
+   * user, so an administrator decides with `brokergraph user reset-second-factor`. `SHORT_LIVED`: rows that expire within minutes.
    */
-  readonly ifLost: 'NULL' | 'DELETED' | 'KEPT' | 'SHORT_LIVED';
+  readonly ifLost: 'NULL' | 'DELETED' | 'STAYS' | 'SHORT_LIVED';
 }
 
 const idOf = ({ id = '' }: RowKey): string => id;
@@ -71,7 +71,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   {
     model: 'user',
     column: 'totpSecret',
-    ifLost: 'KEPT',
+    ifLost: 'STAYS',
     primaryKey: ['id'],
     hasUpdatedAt: true,
     contextOf: (key) => secondFactorContext(idOf(key)),
@@ -81,7 +81,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     column: 'sealedRefresh',
     ifLost: 'NULL',
     primaryKey: ['provider', 'subject'],
-    // The database has only values of this type in the column.
+    // The column contains only values of this type.
     contextOf: ({ provider, subject = '' }) => identityContext(provider as SignInProvider, subject),
   },
   {

@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/storage/database.ts';
 import type { RowKey, SealedColumn } from './sealed-columns.ts';
 
-/** A sealed value, and where it is. */
+/** A sealed value with the key of its row. */
 export interface SealedValue {
   readonly key: RowKey;
   readonly sealed: string;
@@ -9,7 +9,7 @@ export interface SealedValue {
   readonly updatedAt: Date | undefined;
 }
 
-/** The part of a Prisma model that is used here; columns are named by data, so Prisma's types cannot check them. */
+/** The used methods of a Prisma model. Column names are data, so the types of Prisma cannot check them. */
 interface Table {
   findMany(args: object): Promise<Readonly<Record<string, string | Date>>[]>;
   updateMany(args: object): Update;
@@ -17,10 +17,10 @@ interface Table {
 }
 type Update = ReturnType<Database['user']['updateMany']>;
 
-// Each model has both methods and the columns that the entry names: a test reads and replaces values of each entry.
+// Each model has these methods and columns: a test reads and replaces values of each entry of SEALED_COLUMNS.
 const tableOf = (db: Database, { model }: SealedColumn): Table => db[model] as unknown as Table;
 
-/** Values that begin with none of the prefixes, in the order of the primary key, at most `take` behind a row. */
+/** Values that begin with none of the prefixes, in the order of the primary key, at most `take` after the row `after`. */
 export async function valuesWithout(
   db: Database,
   column: SealedColumn,
@@ -28,11 +28,11 @@ export async function valuesWithout(
   { after, take }: { readonly after: RowKey | null; readonly take: number },
 ): Promise<SealedValue[]> {
   const { column: name, primaryKey, hasUpdatedAt = false } = column;
-  // A value is never empty, so this leaves out null, which Prisma does not accept where a column cannot be null.
+  // Values are never empty, so this excludes null. Prisma does not accept a null condition on a required column.
   const conditions = [{ [name]: { gt: '' } }, ...prefixes.map((startsWith) => ({ NOT: { [name]: { startsWith } } }))];
   const columns = [...primaryKey, name, ...(hasUpdatedAt ? ['updatedAt'] : [])];
   const rows = await tableOf(db, column).findMany({
-    where: { AND: after === null ? conditions : [...conditions, isBehind(primaryKey, after)] },
+    where: { AND: after === null ? conditions : [...conditions, isAfter(primaryKey, after)] },
     orderBy: primaryKey.map((part) => ({ [part]: 'asc' })),
     select: Object.fromEntries(columns.map((each) => [each, true])),
     take,
@@ -55,15 +55,15 @@ export async function hasValueWith(db: Database, column: SealedColumn, prefixes:
   return found.length > 0;
 }
 
-/** Replaces a value, unless it was changed since it was read. `updatedAt` stays: for users the row is the same. */
-export function replaced(db: Database, column: SealedColumn, value: SealedValue, sealed: string): Update {
+/** Replaces a value unless it was changed since it was read. `updatedAt` does not change: users see the same row. */
+export function replaceValue(db: Database, column: SealedColumn, value: SealedValue, sealed: string): Update {
   const { key, sealed: before, updatedAt } = value;
   const data = { [column.column]: sealed, ...(updatedAt && { updatedAt }) };
   return tableOf(db, column).updateMany({ where: { ...key, [column.column]: before }, data });
 }
 
-/** Removes a value that no key opens, as its column says; unless it was changed since it was read. */
-export function discarded(db: Database, column: SealedColumn, { key, sealed }: SealedValue): Update {
+/** Deletes a value that no key opens, according to `ifLost`, unless it was changed since it was read. */
+export function discardValue(db: Database, column: SealedColumn, { key, sealed }: SealedValue): Update {
   const table = tableOf(db, column);
   const where = { ...key, [column.column]: sealed };
   return column.ifLost === 'DELETED'
@@ -71,8 +71,8 @@ export function discarded(db: Database, column: SealedColumn, { key, sealed }: S
     : table.updateMany({ where, data: { [column.column]: null } });
 }
 
-/** Rows behind one, in the order of the primary key. */
-const isBehind = (primaryKey: readonly string[], key: RowKey): object => ({
+/** Selects the rows after one row in the order of the primary key. */
+const isAfter = (primaryKey: readonly string[], key: RowKey): object => ({
   OR: primaryKey.map((part, index) => ({
     ...Object.fromEntries(primaryKey.slice(0, index).map((earlier) => [earlier, key[earlier]])),
     [part]: { gt: key[part] },

@@ -1,40 +1,40 @@
 /**
- * Seals every stored secret again with the current key, column by column and in batches. Each batch is one transaction, so a rotation
- * that is interrupted continues where it was: values with the current key are not read again. A value that was changed since it was read
- * is left as it is, and looked at once more in the next round.
+ * Seals every stored secret again with the current key, column by column and in batches. Each batch is one transaction, so an interrupted
+ * rotation continues where it stopped: values with the current key are not read again. A value that was changed since it was read is
+ * checked again in the next round.
  *
- * Errors: INVALID if there is no previous key, and none can be generated.
+ * Errors: INVALID if the service has no previous key and cannot generate a new one.
  */
-import { setImmediate as others } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import type { RotatableSealer } from '../../platform/storage/sealed.ts';
 import type { AuditService } from '../audit/audit-service.ts';
 import { type RowKey, SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
-import { discarded, replaced, type SealedValue, valuesWithout } from './sealed-values.ts';
+import { discardValue, replaceValue, type SealedValue, valuesWithout } from './sealed-values.ts';
 
-/** Values sealed again in one transaction. */
+/** Number of values in one transaction. */
 const BATCH = 100;
-/** Further values that cannot be opened are counted and not named. */
+/** Maximum number of unreadable values that are listed. Further ones are only counted. */
 const MAX_UNREADABLE = 100;
-/** Other processes that have no new key yet may write values with the previous one; so often all columns are read at most. */
+/** Maximum number of passes over all columns. Processes that still use the previous key may write values during a pass. */
 const MAX_ROUNDS = 10;
 
 export interface UnreadableSecret {
-  /** What was sealed, as `brk_…/password`. */
+  /** Name of the secret, such as `brk_…/password`. */
   readonly context: string;
   readonly reason: string;
 }
 
 export interface SecretRotation {
-  /** Values that were sealed again by this call. */
+  /** Number of values that this call sealed again. */
   readonly resealed: number;
-  /** Values that no key opens and that were deleted, because the caller said so. */
+  /** Number of unreadable values that this call deleted. */
   readonly discarded: number;
-  /** The first MAX_UNREADABLE values that no key opens, and that are still stored. */
+  /** The first MAX_UNREADABLE stored values that no key opens. */
   readonly unreadable: readonly UnreadableSecret[];
   readonly unreadableCount: number;
-  /** Where the previous key is, which is not needed any more. `null` while values are sealed with it. */
+  /** Location of the previous key if it is no longer needed, otherwise `null`. */
   readonly removable: string | null;
 }
 
@@ -44,8 +44,8 @@ export interface SecretRotatorOptions {
   readonly audit: Pick<AuditService, 'resign'>;
 }
 
-export interface RotationWish {
-  /** Whether values that no key opens are deleted. Default: they stay, and are reported. */
+export interface RotationOptions {
+  /** Whether values that no key opens are deleted. Default: false; they are reported. */
   readonly discardUnreadable?: boolean | null | undefined;
 }
 
@@ -57,9 +57,9 @@ export class SecretRotator {
     this.#options = options;
   }
 
-  /** One at a time; another call waits, and finds little left to do. */
-  rotate(wish: RotationWish): Promise<SecretRotation> {
-    const rotation = this.#last.then(() => this.#rotate(wish.discardUnreadable ?? false));
+  /** Rotations run one after the other. */
+  rotate(options: RotationOptions): Promise<SecretRotation> {
+    const rotation = this.#last.then(() => this.#rotate(options.discardUnreadable ?? false));
     this.#last = rotation.catch(() => undefined);
     return rotation;
   }
@@ -68,13 +68,13 @@ export class SecretRotator {
     const { sealer, audit } = this.#options;
     if (!discardUnreadable) sealer.renewKey();
     const { previous } = sealer.keys;
-    if (previous === null && !discardUnreadable) throw withoutPrevious();
+    if (previous === null && !discardUnreadable) throw noPreviousKey();
     const total = { resealed: 0, discarded: 0 };
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const { resealed, discarded: gone, unreadable } = await this.#round(discardUnreadable);
+      const { resealed, discarded, unreadable } = await this.#round(discardUnreadable);
       total.resealed += resealed;
-      total.discarded += gone;
-      if (resealed + gone > 0) continue;
+      total.discarded += discarded;
+      if (resealed + discarded > 0) continue;
       await audit.resign();
       const shown = unreadable.slice(0, MAX_UNREADABLE);
       return { ...total, unreadable: shown, unreadableCount: unreadable.length, removable: previous };
@@ -82,24 +82,24 @@ export class SecretRotator {
     return { ...total, unreadable: [], unreadableCount: 0, removable: null };
   }
 
-  /** All columns once. */
+  /** Reads all columns once. */
   async #round(discardUnreadable: boolean) {
     const round = { resealed: 0, discarded: 0, unreadable: [] as UnreadableSecret[] };
     for (const column of SEALED_COLUMNS) {
       for (let after: RowKey | null = null; ; ) {
-        const values = await this.#others(column, after);
+        const values = await this.#nextValues(column, after);
         const last = values.at(-1);
         if (last === undefined) break;
         after = last.key;
         await this.#batch(column, values, discardUnreadable, round);
-        // SQLite answers without a pause: other requests run here.
-        await others();
+        // SQLite queries do not yield to the event loop.
+        await nextTurn();
       }
     }
     return round;
   }
 
-  #others(column: SealedColumn, after: RowKey | null): Promise<SealedValue[]> {
+  #nextValues(column: SealedColumn, after: RowKey | null): Promise<SealedValue[]> {
     const { db, sealer } = this.#options;
     return valuesWithout(db, column, [sealer.keys.currentPrefix], { after, take: BATCH });
   }
@@ -114,14 +114,14 @@ export class SecretRotator {
     const writes = values.flatMap((value) => {
       const context = column.contextOf(value.key);
       try {
-        const write = replaced(db, column, value, sealer.seal(sealer.open(value.sealed, context), context));
+        const write = replaceValue(db, column, value, sealer.seal(sealer.open(value.sealed, context), context));
         round.resealed += 1;
         return [write];
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        if (discardUnreadable && column.ifLost !== 'KEPT') {
+        if (discardUnreadable && column.ifLost !== 'STAYS') {
           round.discarded += 1;
-          return [discarded(db, column, value)];
+          return [discardValue(db, column, value)];
         }
         round.unreadable.push({ context, reason: error.message });
         return [];
@@ -131,9 +131,9 @@ export class SecretRotator {
   }
 }
 
-function withoutPrevious(): ServiceError {
+function noPreviousKey(): ServiceError {
   return new ServiceError(
     'INVALID',
-    'There is no previous key: this service runs with SECRET_KEY alone. Set SECRET_KEY to the new key and SECRET_KEY_PREVIOUS to the one so far, start the service again, and repeat the command',
+    'The service has no previous key: only SECRET_KEY is set. Set SECRET_KEY to the new key and SECRET_KEY_PREVIOUS to the current one, restart the service, and repeat the command',
   );
 }

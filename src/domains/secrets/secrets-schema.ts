@@ -4,7 +4,7 @@ import type { SecretRotation, UnreadableSecret } from './secret-rotation.ts';
 const Unreadable = builder.objectRef<UnreadableSecret>('UnreadableSecret').implement({
   description: 'A stored secret that no key opens.',
   fields: (t) => ({
-    context: t.exposeString('context', { description: 'What it belongs to, as `brk_…/password`.' }),
+    context: t.exposeString('context', { description: 'Name of the secret, such as `brk_…/password`.' }),
     reason: t.exposeString('reason', { description: 'Why it cannot be opened, and what to do.' }),
   }),
 });
@@ -19,21 +19,22 @@ const Payload = builder.objectRef<SecretRotation>('RotateSecretsPayload').implem
       description: 'Stored secrets that no key opens, at most the first hundred.',
       resolve: ({ unreadable }) => [...unreadable],
     }),
-    unreadableCount: t.exposeInt('unreadableCount', { description: 'Number of all of these.' }),
+    unreadableCount: t.exposeInt('unreadableCount', { description: 'Number of stored secrets that no key opens.' }),
     removable: t.exposeString('removable', {
       nullable: true,
       description:
-        'Where the previous key is, which may be removed now: SECRET_KEY_PREVIOUS, or a file. Null if there is none, or if it is still needed.',
+        'Location of the previous key if it can be removed now: SECRET_KEY_PREVIOUS or a file. Null if it is still needed or does not exist.',
     }),
   }),
 });
 
 const Input = builder.inputType('RotateSecretsInput', {
-  description: 'What happens to secrets that no key opens.',
+  description: 'How secrets that no key opens are treated.',
   fields: (t) => ({
     discardUnreadable: t.boolean({
       defaultValue: false,
-      description: 'Whether they are deleted; second factors stay. No new key is generated then. Default: false.',
+      description:
+        'Whether secrets that no key opens are deleted, except second factors. If true, no new key is generated. Default: false.',
     }),
   }),
 });
@@ -41,10 +42,10 @@ const Input = builder.inputType('RotateSecretsInput', {
 builder.mutationFields((t) => ({
   rotateSecrets: t.field({
     description:
-      'Seals all stored secrets with the current key: SECRET_KEY, or a new `secret.key`. Continues a rotation that was interrupted. INVALID if the service has no previous key.',
+      'Seals all stored secrets with the current key: SECRET_KEY, or a new `secret.key`. Continues an interrupted rotation. INVALID if the service has no previous key.',
     type: Payload,
     ...rootAdmin,
-    args: { input: t.arg({ type: Input, description: 'Default: they stay, and are returned.' }) },
+    args: { input: t.arg({ type: Input, description: 'Default: secrets that no key opens are not deleted.' }) },
     resolve: (_root, { input }, { services }) => services.secrets.rotate(input ?? {}),
   }),
 }));

@@ -8,7 +8,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import type { AuditService } from '../audit/audit-service.ts';
-import type { ProjectDirectory } from '../projects/project-directory.ts';
+import type { ProjectCache } from '../projects/project-cache.ts';
 import type { SignInMethods } from '../users/sign-in-methods.ts';
 import { SignInAccounts } from './accounts.ts';
 import { LdapDirectory, type LdapDirectoryOptions } from './ldap/ldap-directory.ts';
@@ -28,7 +28,7 @@ export interface SignInOptions {
   readonly config: Config;
   readonly audit: Pick<AuditService, 'record'>;
   /** Told of projects that are removed, and with them what rights there were in them. */
-  readonly projects: ProjectDirectory;
+  readonly projects: ProjectCache;
   readonly closers: Closers;
   readonly log: Logger;
 }

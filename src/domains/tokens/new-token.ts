@@ -7,21 +7,21 @@ export interface NewToken {
   readonly projectId: string;
   readonly name: string;
   readonly role: ProjectRole;
-  /** Absent: as `brokerIds` says. */
+  /** Default: RESTRICTED if `brokerIds` is set. */
   readonly type?: TokenType | null | undefined;
-  /** Only these brokers of the project; null or absent: all, also later ones. */
+  /** Visible brokers of the project. Default: all brokers, also later ones. */
   readonly brokerIds?: readonly string[] | null | undefined;
-  /** Null or absent: until revoked. */
+  /** Default: valid until revoked. */
   readonly validUntil?: Date | null | undefined;
 }
 
-/** Brokers that a token can be restricted to. */
+/** Maximum number of brokers of a restricted token. */
 const MAX_BROKERS = 1_000;
 
-/** Errors: INVALID with every issue. */
+/** The validated input. Errors: INVALID with every issue. */
 export function checkedToken(input: NewToken): {
   readonly name: string;
-  /** Null: unrestricted. */
+  /** `null` for an unrestricted token. */
   readonly brokerIds: readonly string[] | null;
   readonly validUntil: Date | null;
 } {
@@ -37,14 +37,14 @@ export function checkedToken(input: NewToken): {
   return { name, validUntil, brokerIds: input.type === 'UNRESTRICTED' ? null : brokerIds };
 }
 
-/** An empty list is not taken for "all" unless the type says so: it may be what is left of a list. */
+/** An empty list means all brokers only if the type is UNRESTRICTED: a filter of the client may have emptied the list. */
 function restrictionIssues(brokerIds: readonly string[] | null, type: NewToken['type']): InputIssue[] {
   const path = 'input.brokerIds';
   const count = brokerIds?.length ?? 0;
-  if (count > MAX_BROKERS) return [{ path, reason: `must name at most ${MAX_BROKERS} brokers` }];
-  if (type === 'UNRESTRICTED') return count > 0 ? [{ path, reason: 'an unrestricted token is for all brokers' }] : [];
+  if (count > MAX_BROKERS) return [{ path, reason: `must contain at most ${MAX_BROKERS} brokers` }];
+  if (type === 'UNRESTRICTED') return count > 0 ? [{ path, reason: 'must be empty for an unrestricted token' }] : [];
   const isRestricted = type === 'RESTRICTED' || brokerIds !== null;
-  return isRestricted && count === 0 ? [{ path, reason: 'must name at least one broker' }] : [];
+  return isRestricted && count === 0 ? [{ path, reason: 'must contain at least one broker' }] : [];
 }
 
 export const endIssues = (validUntil: Date | null): InputIssue[] =>

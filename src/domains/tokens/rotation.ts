@@ -3,17 +3,16 @@ import { invalid } from '../../platform/errors.ts';
 import { endIssues } from './new-token.ts';
 
 export interface Rotation {
-  /** How long the secret before remains good, in seconds. Default: an hour. */
+  /** How long the previous secret remains valid, in seconds. Default: one hour. */
   readonly overlapSeconds?: number | null | undefined;
-  /** A new end of the token; absent: as it was; null: until revoked. */
+  /** New end of the token, `null` for none. Absent: unchanged. */
   readonly validUntil?: Date | null | undefined;
 }
 
 export const DEFAULT_OVERLAP_SECONDS = 3_600;
-/** Whoever needs longer needs two tokens. */
 export const MAX_OVERLAP_SECONDS = 30 * 86_400;
 
-/** When the token ends, and the secret that it has now; null: the latter at once. Errors: INVALID. */
+/** The new ends of the token and of its current secret, whose end is `null` if it expires immediately. Errors: INVALID. */
 export function checkedRotation(
   before: Pick<ProjectToken, 'validUntil'>,
   { overlapSeconds, validUntil = before.validUntil }: Rotation,

@@ -3,61 +3,66 @@ import { BOOLEAN, closed, NUMBER, STRING } from '../../gateway/rest/schemas.ts';
 import { PROJECT_ROLES_SPELLED } from '../projects/project-bodies.ts';
 import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from './rotation.ts';
 
-/** Documented spellings of the graph's enum. */
+/** Documented spellings of the token types. */
 export const TOKEN_TYPES = { RESTRICTED: 'restricted', UNRESTRICTED: 'unrestricted' } as const;
 
-const TOLD: Readonly<Record<string, JsonSchema>> = {
+const FIELDS: Readonly<Record<string, JsonSchema>> = {
   id: STRING,
   project_id: STRING,
   role_id: { type: 'string', enum: [...Object.values(PROJECT_ROLES_SPELLED), 'root'] },
-  issuer: { ...STRING, description: 'E-mail of the user who made it.' },
+  issuer: { ...STRING, description: 'E-mail address of the user who created the token.' },
   name: STRING,
   hash: { ...STRING, description: 'SHA-256 of the token, hexadecimal.' },
-  issue_date: { ...NUMBER, description: 'Epoch milliseconds, as all of these.' },
-  valid_date: { ...NUMBER, description: 'Left out: until deleted.' },
-  last_used_date: { ...NUMBER, description: 'To the minute; left out: never.' },
-  brokers: { type: 'array', items: STRING, description: 'Those that it is restricted to.' },
+  issue_date: { ...NUMBER, description: 'Epoch milliseconds, like the other dates.' },
+  valid_date: { ...NUMBER, description: 'Absent if the token is valid until it is deleted.' },
+  last_used_date: { ...NUMBER, description: 'Accurate to one minute. Absent if the token was never used.' },
+  brokers: { type: 'array', items: STRING, description: 'The brokers of a restricted token.' },
   type: { type: 'string', enum: Object.values(TOKEN_TYPES) },
 };
 
-const ALWAYS = ['id', 'project_id', 'role_id', 'issuer', 'name', 'hash', 'issue_date', 'brokers', 'type'];
+const REQUIRED = ['id', 'project_id', 'role_id', 'issuer', 'name', 'hash', 'issue_date', 'brokers', 'type'];
 
-export const TOKENS: JsonSchema = { type: 'array', items: closed(TOLD, { required: ALWAYS, title: 'Token' }) };
+export const TOKENS: JsonSchema = { type: 'array', items: closed(FIELDS, { required: REQUIRED, title: 'Token' }) };
 
 export const ISSUED_TOKEN: JsonSchema = closed(
-  { ...TOLD, token: { ...STRING, description: 'What is sent as "Authorization: Bearer …". Told this once.' } },
-  { required: [...ALWAYS, 'token'], title: 'IssuedToken' },
+  { ...FIELDS, token: { ...STRING, description: 'Bearer token. It is returned only once.' } },
+  { required: [...REQUIRED, 'token'], title: 'IssuedToken' },
 );
 
 export const ROTATED_TOKEN: JsonSchema = closed(
   {
-    ...TOLD,
-    token: { ...STRING, description: 'The new one. Told this once.' },
-    previous_valid_date: { ...NUMBER, description: 'Until when the one before is good; left out: no longer.' },
+    ...FIELDS,
+    token: { ...STRING, description: 'The new bearer token. It is returned only once.' },
+    previous_valid_date: { ...NUMBER, description: 'When the previous token expires. Absent if it has expired.' },
   },
-  { required: [...ALWAYS, 'token'], title: 'RotatedToken' },
+  { required: [...REQUIRED, 'token'], title: 'RotatedToken' },
 );
 
 const VALID_DATE: JsonSchema = {
   type: ['string', 'null'],
   pattern: '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d+)?)?(Z|[+-]\\d{2}:\\d{2}))?$|^\\d{12,15}$',
   description:
-    'A moment (ISO 8601 with its zone), a day (until its end in UTC), or epoch milliseconds. Without it: until deleted.',
+    'A time (ISO 8601 with a time zone), a day (until its end in UTC), or epoch milliseconds. Default: valid until deleted.',
 };
 
 export const NEW_TOKEN: JsonSchema = closed(
   {
     name: { type: 'string', minLength: 1 },
-    role: { type: 'string', enum: Object.values(PROJECT_ROLES_SPELLED), description: 'Never above the own role.' },
+    role: {
+      type: 'string',
+      enum: Object.values(PROJECT_ROLES_SPELLED),
+      description: 'At most the role of the caller.',
+    },
     brokers: {
       type: 'array',
       items: { type: 'string', minLength: 1 },
-      description: 'Only these brokers of the project; a token cannot learn that there are others.',
+      description: 'Visible brokers of the project. Other brokers are hidden from the token.',
     },
     type: {
       type: 'string',
       enum: Object.values(TOKEN_TYPES),
-      description: 'Restricted needs `brokers`, unrestricted has none. Without it: as `brokers` says.',
+      description:
+        'A restricted token requires `brokers`, an unrestricted one has none. Default: restricted if `brokers` is set.',
     },
     valid_date: VALID_DATE,
   },
@@ -74,12 +79,12 @@ export const ROTATION: JsonSchema = closed(
       type: 'integer',
       minimum: 0,
       maximum: MAX_OVERLAP_SECONDS,
-      description: `How long the token as it was remains good; by default ${DEFAULT_OVERLAP_SECONDS}.`,
+      description: `How long the previous token remains valid, in seconds. Default: ${DEFAULT_OVERLAP_SECONDS}.`,
     },
     valid_date: {
       ...VALID_DATE,
       description:
-        'A moment (ISO 8601 with its zone), a day (until its end in UTC), or epoch milliseconds. The new end. Without it: as before; null: none.',
+        'A time (ISO 8601 with a time zone), a day (until its end in UTC), or epoch milliseconds. Null: valid until deleted. Default: the end does not change.',
     },
   },
   { required: [], title: 'TokenRotation', examples: [{ overlap_seconds: 3_600 }] },

@@ -23,8 +23,8 @@ const DELETE = 'mutation ($input: RevokeTokenInput!) { revokeToken(input: $input
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const EPOCH = /^\d+$/;
 
-/** `valid_date` as the graph takes it; what is no moment is left for it to refuse. */
-function momentOf(text: unknown): unknown {
+/** `valid_date` as a DateTime of the graph. Other values are returned unchanged and refused there. */
+function dateTimeOf(text: unknown): unknown {
   if (typeof text !== 'string') return text;
   if (DAY.test(text)) return `${text}T23:59:59.999Z`;
   return EPOCH.test(text) ? new Date(Number(text)).toISOString() : text;
@@ -35,7 +35,7 @@ const TOKEN_PATH = `${LIST_PATH}/{tokenId}`;
 const DOCUMENTED = { section: '4.10', tags: ['Tokens'], since: '3.1' } as const;
 const ERRORS = [401, 403, 404, 500] as const;
 const NAMES = { validUntil: 'valid_date', brokerIds: 'brokers' } as const;
-const TOLD = {
+const TOKEN_OUTPUT = {
   spell: { ProjectRole: PROJECT_ROLES_SPELLED, TokenType: TOKEN_TYPES },
   omitNull: ['valid_date', 'last_used_date'],
 } as const;
@@ -47,12 +47,12 @@ export const tokenRoutes: readonly Route[] = [
     ...DOCUMENTED,
     role: 'VIEWER',
     summary: 'List the tokens of a project',
-    description: 'A token that is restricted to brokers sees itself alone.',
+    description: 'A restricted token sees only itself.',
     operation: LIST,
     variables: ({ params }) => params,
     pick: 'project.tokens',
     total: 'project.tokenCount',
-    ...TOLD,
+    ...TOKEN_OUTPUT,
     response: TOKENS,
     errors: ERRORS,
   },
@@ -62,7 +62,7 @@ export const tokenRoutes: readonly Route[] = [
     ...DOCUMENTED,
     role: 'ADMIN',
     summary: 'Create a token',
-    description: 'Not with a token: whoever has one would have others after it was revoked.',
+    description: 'Not with a token: the new token would outlive the revoked one.',
     body: NEW_TOKEN,
     inputNames: NAMES,
     operation: CREATE,
@@ -73,11 +73,11 @@ export const tokenRoutes: readonly Route[] = [
         role: enumName(PROJECT_ROLES_SPELLED, role),
         type: enumName(TOKEN_TYPES, type),
         brokerIds: brokers,
-        validUntil: momentOf(valid_date),
+        validUntil: dateTimeOf(valid_date),
       },
     }),
     pick: 'createToken.token',
-    ...TOLD,
+    ...TOKEN_OUTPUT,
     response: ISSUED_TOKEN,
     errors: [400, ...ERRORS],
   },
@@ -87,7 +87,7 @@ export const tokenRoutes: readonly Route[] = [
     ...DOCUMENTED,
     role: 'ADMIN',
     summary: 'Delete a token',
-    description: 'At once, with what is open over it. Not with a token.',
+    description: 'Takes effect immediately and ends open subscriptions of the token. Not with a token.',
     operation: DELETE,
     variables: ({ params }) => ({ input: params }),
     pick: 'revokeToken',
@@ -100,18 +100,18 @@ export const tokenRoutes: readonly Route[] = [
     role: 'ADMIN',
     tags: ['Tokens'],
     since: '3.1',
-    summary: 'Give a token a new secret',
-    description: 'The one before remains good for a while. Not with a token.',
+    summary: 'Rotate the secret of a token',
+    description: 'The previous secret remains valid for `overlap_seconds`. Not with a token.',
     body: ROTATION,
     isBodyOptional: true,
     inputNames: NAMES,
     operation: ROTATE,
     variables: ({ params, body: { overlap_seconds, valid_date } }) => ({
-      input: { ...params, overlapSeconds: overlap_seconds, validUntil: momentOf(valid_date) },
+      input: { ...params, overlapSeconds: overlap_seconds, validUntil: dateTimeOf(valid_date) },
     }),
     pick: 'rotateToken.token',
-    spell: TOLD.spell,
-    omitNull: [...TOLD.omitNull, 'previous_valid_date'],
+    spell: TOKEN_OUTPUT.spell,
+    omitNull: [...TOKEN_OUTPUT.omitNull, 'previous_valid_date'],
     response: ROTATED_TOKEN,
     errors: [400, ...ERRORS],
   },

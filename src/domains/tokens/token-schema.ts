@@ -7,34 +7,35 @@ import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from './rotation.ts';
 import type { IssuedToken, TokenWithBrokers } from './token-service.ts';
 
 const TokenType = builder.enumType('TokenType', {
-  description: 'RESTRICTED: sees and touches only the brokers it names.',
+  description: 'Whether a token has access to all brokers of its project or only to its own list (RESTRICTED).',
   values: ['RESTRICTED', 'UNRESTRICTED'] as const,
 });
 
-/** With its secret where it was made just now. */
-type ToldToken = TokenWithBrokers & { readonly secret?: string };
+/** A token, with its secret if it was just created or rotated. */
+type TokenResult = TokenWithBrokers & { readonly secret?: string };
 
-const lastsUntil = ({ previousValidUntil }: ToldToken): Date | null =>
+const previousEnd = ({ previousValidUntil }: TokenResult): Date | null =>
   previousValidUntil !== null && previousValidUntil.getTime() > Date.now() ? previousValidUntil : null;
 
-const Token = builder.objectRef<ToldToken>('Token').implement({
-  description: 'A credential of a project for programs. Its secret is shown once, when it is made.',
+const Token = builder.objectRef<TokenResult>('Token').implement({
+  description:
+    'A credential of a project for programs. Its secret is returned only once, by the mutation that creates it.',
   interfaces: [Node],
   fields: (t) => ({
     projectId: t.exposeID('projectId'),
     name: t.exposeString('name'),
     role: t.expose('role', { type: ProjectRole }),
     type: t.expose('type', { type: TokenType }),
-    hash: t.exposeString('tokenHash', { description: 'SHA-256 of the secret, to recognise it by.' }),
+    hash: t.exposeString('tokenHash', { description: 'SHA-256 of the secret, to identify it.' }),
     issuer: t.exposeString('issuer'),
     issuedAt: t.expose('issuedAt', { type: 'DateTime' }),
     validUntil: t.expose('validUntil', { type: 'DateTime', nullable: true }),
-    lastUsedAt: t.expose('lastUsedAt', { type: 'DateTime', nullable: true, description: 'To the minute.' }),
+    lastUsedAt: t.expose('lastUsedAt', { type: 'DateTime', nullable: true, description: 'Accurate to one minute.' }),
     previousValidUntil: t.field({
-      description: 'Until when the secret before the last rotation is good, too; null: it is not.',
+      description: 'When the previous secret expires after a rotation. Null if it has expired.',
       type: 'DateTime',
       nullable: true,
-      resolve: lastsUntil,
+      resolve: previousEnd,
     }),
     issueDate: t.float({
       description: '`issuedAt` in epoch milliseconds.',
@@ -53,10 +54,11 @@ const Token = builder.objectRef<ToldToken>('Token').implement({
     previousValidDate: t.float({
       description: '`previousValidUntil` in epoch milliseconds.',
       nullable: true,
-      resolve: (token) => lastsUntil(token)?.getTime() ?? null,
+      resolve: (token) => previousEnd(token)?.getTime() ?? null,
     }),
     secret: t.string({
-      description: 'In the answer that makes or rotates the token; null everywhere else, as nobody knows it.',
+      description:
+        'Only in the response that creates or rotates the token; otherwise null, since only a hash is stored.',
       nullable: true,
       resolve: ({ secret }) => secret ?? null,
     }),
@@ -66,12 +68,12 @@ const Token = builder.objectRef<ToldToken>('Token').implement({
 
 builder.objectFields(Project, (t) => ({
   tokens: t.field({
-    description: 'A token that is restricted to brokers sees itself alone.',
+    description: 'The tokens of the project. A restricted token sees only itself.',
     type: [Token],
     resolve: ({ id }, _args, { services, viewer }) => services.tokens.visibleIn(id, viewer),
   }),
   tokenCount: t.int({
-    description: 'How many `tokens` has.',
+    description: 'Number of entries of `tokens`.',
     resolve: ({ id }, _args, { services, viewer }) => services.tokens.countIn(id, viewer),
   }),
 }));
@@ -80,31 +82,31 @@ const CreateTokenInput = builder.inputType('CreateTokenInput', {
   fields: (t) => ({
     projectId: t.id({ required: true }),
     name: t.string({ required: true }),
-    role: t.field({ type: ProjectRole, required: true, description: 'Never above the own role.' }),
-    type: t.field({ type: TokenType, description: 'Without it: RESTRICTED where brokers are named.' }),
+    role: t.field({ type: ProjectRole, required: true, description: 'At most the role of the caller.' }),
+    type: t.field({ type: TokenType, description: 'Default: RESTRICTED if `brokerIds` is set.' }),
     brokerIds: t.idList({
-      description: 'Only these brokers. Without it: all brokers of the project, also later ones.',
+      description: 'Visible brokers. Default: all brokers of the project, also later ones.',
     }),
-    validUntil: t.field({ type: 'DateTime', description: 'Without it: until revoked.' }),
+    validUntil: t.field({ type: 'DateTime', description: 'Default: valid until revoked.' }),
   }),
 });
 const RevokeTokenInput = builder.inputType('RevokeTokenInput', {
   fields: (t) => ({
     tokenId: t.id({ required: true }),
-    projectId: t.id({ description: 'When given, the token must be of this project.' }),
+    projectId: t.id({ description: 'If set, the token must belong to this project.' }),
   }),
 });
 const RotateTokenInput = builder.inputType('RotateTokenInput', {
-  description: 'Which token gets a new secret.',
+  description: 'The token that receives a new secret.',
   fields: (t) => ({
-    tokenId: t.id({ required: true, description: 'Of the token.' }),
-    projectId: t.id({ description: 'When given, the token must be of this project.' }),
+    tokenId: t.id({ required: true, description: 'Id of the token.' }),
+    projectId: t.id({ description: 'If set, the token must belong to this project.' }),
     overlapSeconds: t.int({
-      description: `How long the secret before remains good: 0 to ${MAX_OVERLAP_SECONDS}, by default ${DEFAULT_OVERLAP_SECONDS}. What is open with it ends then.`,
+      description: `How long the previous secret remains valid, in seconds: 0 to ${MAX_OVERLAP_SECONDS}. Default: ${DEFAULT_OVERLAP_SECONDS}. Its subscriptions end with it.`,
     }),
     validUntil: t.field({
       type: 'DateTime',
-      description: 'A new end of the token; without it: as before; null: until revoked.',
+      description: 'The new end of the token. Null: valid until revoked. Default: unchanged.',
     }),
   }),
 });
@@ -113,7 +115,7 @@ interface Target {
   readonly input: { readonly tokenId: string; readonly projectId?: string | null | undefined };
 }
 
-/** ADMIN in the project of the token, and no token. */
+/** Requires the ADMIN role in the project of the token. Project tokens are not allowed. */
 const onToken = {
   authScopes: async (_parent: unknown, { input }: Target, { viewer, services }: RequestContext) => {
     requireNoToken(await services.tokens.requireAdmin(input.tokenId, viewer, input.projectId));
@@ -127,11 +129,13 @@ const IssuedTokenFields = (name: string) =>
     description: 'A token with its secret.',
     fields: (t) => ({
       token: t.field({
-        description: 'As it is in lists.',
+        description: 'The token.',
         type: Token,
         resolve: ({ token, secret }) => ({ ...token, secret }),
       }),
-      secret: t.exposeString('secret', { description: 'To be sent as "Authorization: Bearer <secret>". Shown once.' }),
+      secret: t.exposeString('secret', {
+        description: 'Send it as "Authorization: Bearer <secret>". It is returned only once.',
+      }),
     }),
   });
 const CreateTokenPayload = IssuedTokenFields('CreateTokenPayload');
@@ -139,13 +143,14 @@ const RotateTokenPayload = IssuedTokenFields('RotateTokenPayload');
 const RevokeTokenPayload = builder.objectRef<{ readonly revokedTokenId: string }>('RevokeTokenPayload').implement({
   fields: (t) => ({
     revokedTokenId: t.exposeID('revokedTokenId'),
-    success: t.boolean({ description: 'True: a token that cannot be revoked is an error.', resolve: () => true }),
+    success: t.boolean({ description: 'Always true: a failure is an error.', resolve: () => true }),
   }),
 });
 
 builder.mutationFields((t) => ({
   createToken: t.field({
-    description: 'Makes a token for programs, which cannot make further ones with it. Its secret is told this once.',
+    description:
+      'Creates a token for programs. Its secret is returned only once. A token cannot create further tokens.',
     type: CreateTokenPayload,
     ...inProject('ADMIN', { byTokens: false }),
     args: { input: t.arg({ type: CreateTokenInput, required: true }) },
@@ -153,14 +158,15 @@ builder.mutationFields((t) => ({
   }),
   rotateToken: t.field({
     description:
-      'Gives a token a new secret, told this once; the one before remains good for a while. Needs ADMIN in the token’s project, and no token.',
+      'Gives a token a new secret, which is returned only once. The previous secret remains valid for `overlapSeconds`. Requires the ADMIN role in the project of the token. Project tokens are not allowed.',
     type: RotateTokenPayload,
     ...onToken,
-    args: { input: t.arg({ type: RotateTokenInput, required: true, description: 'Which one, and how.' }) },
+    args: { input: t.arg({ type: RotateTokenInput, required: true, description: 'The token and the overlap.' }) },
     resolve: (_root, { input: { tokenId, ...rotation } }, { services }) => services.tokens.rotate(tokenId, rotation),
   }),
   revokeToken: t.field({
-    description: 'Needs ADMIN in the token’s project, and no token. Ends open subscriptions of the token, too.',
+    description:
+      'Revokes a token and ends its open subscriptions. Requires the ADMIN role in the project of the token. Project tokens are not allowed.',
     type: RevokeTokenPayload,
     ...onToken,
     args: { input: t.arg({ type: RevokeTokenInput, required: true }) },

@@ -19,7 +19,7 @@ import { checkedRotation, type Rotation } from './rotation.ts';
 
 export type TokenWithBrokers = ProjectToken & { readonly brokers: readonly { readonly brokerId: string }[] };
 
-/** A token and its secret, which is told this once. */
+/** A token with its secret, of which only the hash is stored. */
 export interface IssuedToken {
   readonly token: TokenWithBrokers;
   readonly secret: string;
@@ -30,7 +30,7 @@ export interface TokenServiceOptions {
   readonly changes: Changes;
 }
 
-/** Tokens of one project at most: more are a program that makes one and forgets it. */
+/** Maximum number of tokens of a project. Beyond it a program probably creates tokens without revoking them. */
 const MAX_TOKENS = 1_000;
 
 const WITH_BROKERS = { brokers: { select: { brokerId: true } } } as const;
@@ -46,8 +46,8 @@ export class TokenService {
   }
 
   /**
-   * Makes a token that acts with its own role, never above the issuer's. The secret is in this answer and nowhere else.
-   * Errors: INVALID, NOT_ALLOWED (role above the issuer's; tokens), NOT_FOUND (project, a broker that is not in it).
+   * Creates a token with its own role, at most the role of the issuer.
+   * Errors: INVALID, NOT_ALLOWED (a higher role than the issuer's; project tokens), NOT_FOUND (project, broker of the project).
    */
   async create(input: NewToken, issuer: Viewer): Promise<IssuedToken> {
     requireProjectRole(issuer, input.projectId, 'ADMIN');
@@ -59,14 +59,16 @@ export class TokenService {
     return this.issue(input, issuer.name);
   }
 
-  /** `create` without an issuer to check, for the operator at the command line. */
+  /** `create` without checks of the issuer, for the operator at the command line. */
   async issue(input: NewToken, issuer: string): Promise<IssuedToken> {
     const { name, brokerIds, validUntil } = checkedToken(input);
     const { projectId, role } = input;
     if ((await this.#db.project.count({ where: { id: projectId } })) === 0) throw notFound('project', projectId);
     if (brokerIds !== null) await this.#checkBrokers(projectId, brokerIds);
     if ((await this.#db.projectToken.count({ where: { projectId } })) >= MAX_TOKENS) {
-      throw invalid([{ path: 'input.projectId', reason: `has ${MAX_TOKENS} tokens: revoke others first` }]);
+      throw invalid([
+        { path: 'input.projectId', reason: `has ${MAX_TOKENS} tokens, the maximum; revoke others first` },
+      ]);
     }
     const secret = newSecret('projectToken');
     const data = {
@@ -86,7 +88,7 @@ export class TokenService {
     return { token, secret };
   }
 
-  /** The tokens of a project that the viewer sees: a token that is restricted to brokers sees itself alone. Errors: UNAUTHORIZED. */
+  /** The visible tokens of a project: a restricted token sees only itself. Errors: UNAUTHORIZED. */
   async visibleIn(projectId: string, viewer: Viewer | null): Promise<TokenWithBrokers[]> {
     return this.#db.projectToken.findMany({
       where: visibleWhere(projectId, viewer),
@@ -95,12 +97,12 @@ export class TokenService {
     });
   }
 
-  /** How many these are. */
+  /** Number of visible tokens of a project. */
   async countIn(projectId: string, viewer: Viewer | null): Promise<number> {
     return this.#db.projectToken.count({ where: visibleWhere(projectId, viewer) });
   }
 
-  /** The token, if there is one that the viewer sees: see `visibleIn`. Errors: UNAUTHORIZED, NOT_FOUND (out of sight). */
+  /** The token, or `null` if it does not exist. Errors: UNAUTHORIZED, NOT_FOUND (not visible to the viewer). */
   async findVisible(tokenId: string, viewer: Viewer | null): Promise<TokenWithBrokers | null> {
     const known = requireSignedIn(viewer);
     const token = await this.#db.projectToken.findUnique({ where: { id: tokenId }, include: WITH_BROKERS });
@@ -109,7 +111,7 @@ export class TokenService {
   }
 
   /**
-   * Whether the caller may change a token: ADMIN in its project, which is `projectId` where one is given.
+   * Requires the ADMIN role in the project of the token, which must be `projectId` if given.
    * Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED.
    */
   async requireAdmin(tokenId: string, viewer: Viewer | null, projectId?: string | null): Promise<Viewer> {
@@ -122,7 +124,7 @@ export class TokenService {
     return requireProjectRole(known, token.projectId, 'ADMIN');
   }
 
-  /** Revokes at once, open subscriptions included. Errors: NOT_FOUND. */
+  /** Revokes a token immediately and ends its subscriptions. Errors: NOT_FOUND. */
   async revoke(tokenId: string): Promise<void> {
     const { count } = await this.#db.projectToken.deleteMany({ where: { id: tokenId } });
     if (count === 0) throw notFound('token', tokenId);
@@ -130,8 +132,8 @@ export class TokenService {
   }
 
   /**
-   * Gives a token a new secret. The one before remains good for a while, so that programs can change over one after the other; what is
-   * open with it ends then. One before that ends at once. Errors: NOT_FOUND, INVALID.
+   * Gives a token a new secret. The previous one remains valid for a while, so that programs can be updated one after the other; then its
+   * subscriptions end. An older secret expires immediately. Errors: NOT_FOUND, INVALID.
    */
   async rotate(tokenId: string, input: Rotation): Promise<IssuedToken> {
     const secret = newSecret('projectToken');

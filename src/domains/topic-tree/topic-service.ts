@@ -4,7 +4,7 @@ import { roleIn, roleIncludes, type Viewer } from '../../platform/auth/viewer.ts
 import { invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
-import type { ProjectDirectory } from '../projects/project-directory.ts';
+import type { ProjectCache } from '../projects/project-cache.ts';
 import { type TopicAsker, TopicAskers } from './control/topic-askers.ts';
 import { TOPIC_API } from './control/topic-control.ts';
 import { DroppedMessages } from './live/dropped-messages.ts';
@@ -18,7 +18,7 @@ import type { LevelView, TopicConnection, TopicNodes, TopicPlace, TopicTreeView,
 export interface TopicServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly directory: Pick<BrokerCache, 'onRemove'>;
-  readonly projects: Pick<ProjectDirectory, 'get'>;
+  readonly projects: Pick<ProjectCache, 'get'>;
   /** Null: a broker without nodes that have messages of their own. Default: every one is. */
   readonly nodesOf?: (broker: BrokerRecord) => TopicNodes | null;
   /** A bug that concerns no caller. */

@@ -2,7 +2,7 @@ import type { Closers } from '../../platform/closers.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
-import type { ProjectDirectory } from '../projects/project-directory.ts';
+import type { ProjectCache } from '../projects/project-cache.ts';
 import { type TopicPayloads, topicPayloadsOf } from './hosting/topic-payloads.ts';
 import { TopicThread } from './hosting/topic-thread.ts';
 import { topicTreeHosting } from './hosting/topic-tree-hosting.ts';
@@ -10,7 +10,7 @@ import { TopicService, type TopicServiceOptions } from './topic-service.ts';
 
 export interface TopicTreesOptions extends HostingParts {
   readonly brokers: BrokerCache;
-  readonly projects: ProjectDirectory;
+  readonly projects: ProjectCache;
   /** Of one broker's trees and payloads in memory. */
   readonly maxBytes: number;
   /** The compiled worker; undefined: beside its module. */

@@ -87,7 +87,7 @@ test('neither outlives the token; an expired one needs a new end, and a token ro
   expect(await service.rest('POST', path, service.root, { valid_date: 'tomorrow' })).toMatchObject({
     status: 400,
     body: {
-      info: { issues: [{ path: '/valid_date', reason: expect.stringMatching(/^must be a moment \(ISO 8601/) }] },
+      info: { issues: [{ path: '/valid_date', reason: expect.stringMatching(/^must be a time \(ISO 8601/) }] },
     },
   });
   await service.storage.db.projectToken.update({ where: { id }, data: { validUntil: null } });

@@ -12,12 +12,12 @@ test('a person has a bounded number of subscriptions, whatever the connections, 
   const viewerOf = async () => services.auth.viewerOfSecret((await person('VIEWER')).token);
   const viewer = await viewerOf();
   const guards = Array.from({ length: 10_000 }, () => services.auth.guard(viewer, () => {}));
-  expect(() => services.auth.guard(viewer, () => {})).toThrow(/Too many subscriptions/);
+  expect(() => services.auth.guard(viewer, () => {})).toThrow(/Too many concurrent subscriptions/);
   services.auth.guard(await viewerOf(), () => {}).stop();
   guards[0]?.stop();
   guards[0]?.stop();
   services.auth.guard(viewer, () => {});
-  expect(() => services.auth.guard(viewer, () => {})).toThrow(/Too many subscriptions/);
+  expect(() => services.auth.guard(viewer, () => {})).toThrow(/Too many concurrent subscriptions/);
 });
 
 const NO_SECRETS = { seal: () => '', open: () => '' };

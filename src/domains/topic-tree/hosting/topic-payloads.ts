@@ -1,6 +1,6 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerCache } from '../../brokers/broker-cache.ts';
-import type { ProjectDirectory } from '../../projects/project-directory.ts';
+import type { ProjectCache } from '../../projects/project-cache.ts';
 import type { TopicQuestions, TopicRecorder } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
 
@@ -14,7 +14,7 @@ export interface TopicPayloads {
 export function topicPayloadsOf(
   brokerId: string,
   brokers: Pick<BrokerCache, 'get'>,
-  projects: Pick<ProjectDirectory, 'get' | 'onChange'>,
+  projects: Pick<ProjectCache, 'get' | 'onChange'>,
 ): TopicPayloads {
   const projectId = () => brokers.get(brokerId)?.projectId;
   return {

@@ -5,13 +5,13 @@ import { ANYTHING, type Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { Directory } from '../../platform/storage/directory.ts';
 
-/** A project as it is held in memory; `createdAt` and `updatedAt` are ISO 8601. */
+/** A cached project. `createdAt` and `updatedAt` are ISO 8601. */
 export interface ProjectRecord {
   readonly id: string;
   readonly name: string;
   readonly description: string;
   readonly strictRoles: boolean;
-  /** What is published in its brokers is kept, and told, in the topic tree. */
+  /** Whether topic trees of its brokers store and show payloads. */
   readonly topicPayloads: boolean;
   readonly clusterPasswords: boolean;
   readonly owner: ProjectOwner;
@@ -32,13 +32,13 @@ export const PROJECT_INCLUDE = {
 
 type ProjectRow = Prisma.ProjectGetPayload<{ include: typeof PROJECT_INCLUDE }>;
 
-/** Every project. A row is a few hundred bytes, so even 100,000 of them are small. */
-export class ProjectDirectory extends Directory<ProjectRow, ProjectRecord> {
+/** A cache of all project rows. A row takes a few hundred bytes, so 100,000 projects take some 30 MB. */
+export class ProjectCache extends Directory<ProjectRow, ProjectRecord> {
   constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
     super({
       changes,
       log,
-      // The owner's name is part of the record.
+      // The record contains the name of the owner.
       kinds: ['project', 'user', 'organisation'],
       rowsOf: (id) => db.project.findMany({ where: whereOf(id), include: PROJECT_INCLUDE }),
       toEntry: toRecord,
@@ -76,7 +76,7 @@ function toRecord(row: ProjectRow): ProjectRecord {
   };
 }
 
-/** Ids carry their kind: a project itself, or those of an owner. */
+/** Selects the project with this id, or the projects of the owner with this id. The prefix of an id is its kind. */
 function whereOf(id: string): Prisma.ProjectWhereInput {
   if (id === ANYTHING) return {};
   const kind = kindOfId(id);

@@ -1,25 +1,25 @@
 import { expect, test } from 'vitest';
-import { ProjectDirectory } from '../../../src/domains/projects/project-directory.ts';
+import { ProjectCache } from '../../../src/domains/projects/project-cache.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import { ANYTHING } from '../../../src/platform/storage/changes.ts';
 import { openTestStorage, silentLog } from '../../support/database.ts';
 import { ROOT, startTestService } from '../../support/service.ts';
 
-test('a project that is written while all of them are read again stays', async () => {
+test('a project that is written while all projects are read again remains in the cache', async () => {
   const { db, changes } = await openTestStorage();
-  const directory = new ProjectDirectory({ db, changes, log: silentLog });
+  const cache = new ProjectCache({ db, changes, log: silentLog });
   await changes.announce('user', ANYTHING);
   const now = new Date();
-  // As a write leaves it that ends while the reading, which did not see it yet, is under way.
+  // The write ends during the read, which did not see it.
   const id = newId('project');
   const texts = { name: 'new', description: '', strictRoles: false, topicPayloads: true, clusterPasswords: false };
   const owners = { ownerUserId: null, ownerUser: null, ownerOrganisationId: null, ownerOrganisation: null };
-  directory.put({ id, ...texts, ...owners, createdAt: now, updatedAt: now });
-  await directory.close();
-  expect(directory.get(id)?.name).toBe('new');
+  cache.put({ id, ...texts, ...owners, createdAt: now, updatedAt: now });
+  await cache.close();
+  expect(cache.get(id)?.name).toBe('new');
 });
 
-test('projects are in order of creation, also when their writes ended in another order', async () => {
+test('projects are listed in order of creation, also if their writes ended in another order', async () => {
   const { services, graphql } = await startTestService();
   const { id: owner } = await services.users.byEmail(ROOT.email);
   await Promise.all(Array.from({ length: 20 }, (_, i) => services.projects.createFor({ name: `p${i}` }, owner)));
