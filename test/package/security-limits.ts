@@ -37,7 +37,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'platform/auth/login-throttle.ts',
     'FREE_FAILURES_OF_ACCOUNT',
   ],
-  'Refused attempts of one caller with audit entries of their own': ['domains/audit/refusals.ts', 'SINGLE'],
+  'Refused attempts of one caller with audit entries of their own': ['domains/audit/refused-attempts.ts', 'SINGLE'],
   'Audit entries that wait while the database cannot be written': ['domains/audit/audit-log.ts', 'MAX_WAITING'],
   'Tokens of one project': ['domains/tokens/token-service.ts', 'MAX_TOKENS'],
   'Certificates of one project': ['domains/certificates/certificate-service.ts', 'MAX_CERTIFICATES'],

@@ -1,26 +1,26 @@
 /**
- * How entries hang together. The hash of an entry is the SHA-256 of its canonical form: the JSON of a list of its values in the order of
- * COLUMNS, moments as ISO 8601, `previousHash` (that of the entry before it) the last. So whoever has the entries can check them; the
- * hash of the newest stands for all of them, and is signed with the secret key (a mark), so that whoever can write the database but
- * has no key cannot make another chain, nor a shorter one.
+ * The hash chain of audit entries. The hash of an entry is the SHA-256 of its canonical form: the JSON of a list of its values in the
+ * order of COLUMNS, with times as ISO 8601 and `previousHash` (the hash of the previous entry) as the last one. Everyone who has the
+ * entries can verify them. The hash of the newest entry covers all entries and is signed with the secret key (a mark). An attacker who
+ * can write the database but has no key can therefore create neither another chain nor a shorter one.
  */
 import { createHash } from 'node:crypto';
 import type { AuditEntry, AuditMark } from '../../generated/sqlite/client.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 
-/** Without a place in the chain. */
+/** An entry before it is added to the chain. */
 export type UnchainedEntry = Omit<AuditEntry, 'sequence' | 'previousHash' | 'hash'>;
 
-/** A place in the chain: that of an entry, or before the first. */
-export interface ChainPlace {
+/** A position in the chain: at an entry, or before the first entry. */
+export interface ChainPosition {
   readonly sequence: number;
   readonly hash: string;
 }
 
-/** Where a chain begins. */
-export const GENESIS: ChainPlace = { sequence: 0, hash: '0'.repeat(64) };
+/** The position before the first entry. */
+export const GENESIS: ChainPosition = { sequence: 0, hash: '0'.repeat(64) };
 
-/** In the order in which they are hashed. */
+/** The hashed columns in order. */
 export const COLUMNS = [
   'sequence',
   'id',
@@ -50,21 +50,21 @@ export function hashOf(entry: Omit<AuditEntry, 'hash'>): string {
     .digest('hex');
 }
 
-/** The entries behind a place, in their order. */
-export function chained(entries: readonly UnchainedEntry[], from: ChainPlace): AuditEntry[] {
+/** Adds entries to the chain after a position. */
+export function chained(entries: readonly UnchainedEntry[], from: ChainPosition): AuditEntry[] {
   let { sequence, hash } = from;
   return entries.map((entry) => {
     sequence += 1;
-    const placed = { ...entry, sequence, previousHash: hash };
-    hash = hashOf(placed);
-    return { ...placed, hash };
+    const unhashed = { ...entry, sequence, previousHash: hash };
+    hash = hashOf(unhashed);
+    return { ...unhashed, hash };
   });
 }
 
-/** `witness` is kept outside of the database. */
+/** `witness` is stored in the data folder, the other marks in the database. */
 export type MarkName = 'start' | 'head' | 'witness';
 
-/** Signs places, and tells whether a mark is what this service left. */
+/** Signs positions of the chain and verifies the signatures. */
 export class Marks {
   readonly #sealer: Pick<Sealer, 'sign' | 'verify'>;
 
@@ -72,11 +72,11 @@ export class Marks {
     this.#sealer = sealer;
   }
 
-  of(name: MarkName, { sequence, hash }: ChainPlace): AuditMark {
+  of(name: MarkName, { sequence, hash }: ChainPosition): AuditMark {
     return { name, sequence, hash, seal: this.#sealer.sign(textOf(sequence, hash), contextOf(name)) };
   }
 
-  /** The same mark, signed with the current key; `null` if it is, or is none of this service's. */
+  /** The mark signed with the current key. `null` if it already is, or if its signature is invalid. */
   renewed(mark: AuditMark & { readonly name: MarkName }): AuditMark | null {
     const own = this.of(mark.name, mark);
     return own.seal === mark.seal || this.check(mark) !== 'GOOD' ? null : own;
@@ -91,33 +91,33 @@ const textOf = (sequence: number, hash: string): string => `${sequence} ${hash}`
 const contextOf = (name: string): string => `audit/${name}`;
 
 export interface ChainProblem {
-  /** Of the entry, or of the place where one is missing. */
+  /** Sequence of the invalid or missing entry. */
   readonly sequence: number;
   readonly reason: string;
 }
 
-/** Follows the chain entry by entry and tells what does not fit; goes on behind it. */
+/** Verifies the chain entry by entry and continues after a problem. */
 export class ChainCheck {
-  #place: ChainPlace;
+  #position: ChainPosition;
   #checked = 0;
 
-  constructor(start: ChainPlace) {
-    this.#place = start;
+  constructor(start: ChainPosition) {
+    this.#position = start;
   }
 
-  get place(): ChainPlace {
-    return this.#place;
+  get position(): ChainPosition {
+    return this.#position;
   }
 
   get checked(): number {
     return this.#checked;
   }
 
-  /** Null: it fits. */
+  /** Verifies the next entry. Returns `null` if it is valid. */
   next(entry: AuditEntry): ChainProblem | null {
-    const { sequence, hash } = this.#place;
+    const { sequence, hash } = this.#position;
     const problem = this.#problemOf(entry, sequence, hash);
-    this.#place = { sequence: entry.sequence, hash: entry.hash };
+    this.#position = { sequence: entry.sequence, hash: entry.hash };
     this.#checked += 1;
     return problem;
   }
@@ -125,9 +125,9 @@ export class ChainCheck {
   #problemOf(entry: AuditEntry, before: number, hashBefore: string): ChainProblem | null {
     const { sequence } = entry;
     if (sequence !== before + 1) return missing(before + 1, sequence - 1);
-    if (hashOf(entry) !== entry.hash) return { sequence, reason: 'it was changed after it was written' };
+    if (hashOf(entry) !== entry.hash) return { sequence, reason: 'the entry was changed after it was written' };
     if (entry.previousHash !== hashBefore) {
-      return { sequence, reason: 'it does not follow the entry before it: one of them was put in, or written anew' };
+      return { sequence, reason: 'the entry does not follow the previous one: one of them was inserted or rewritten' };
     }
     return null;
   }

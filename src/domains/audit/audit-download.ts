@@ -20,9 +20,9 @@ export interface AuditDownloadOptions {
 }
 
 /**
- * All entries as JSON lines, for root administrators: as fast as they are read, a page in memory. `X-Audit-Head` has the sequence and the
- * hash of the newest. Credentials and rights are asked for again before each page; where they have ended, the connection is cut, so
- * that a part is never taken for the whole.
+ * HTTP download of all entries as JSON lines, for root administrators. One page is in memory at a time. The header `X-Audit-Head` contains
+ * the sequence and the hash of the newest entry. Credentials and rights are checked before each page; if they have ended, the connection
+ * is aborted, so that clients do not mistake a part for the whole.
  */
 export class AuditDownload {
   readonly #options: AuditDownloadOptions;
@@ -36,10 +36,10 @@ export class AuditDownload {
     const requestId = requestIdOf(req);
     req.headers['x-request-id'] = requestId;
     res.setHeader('x-request-id', requestId);
-    this.#answer(req, res).catch((error: unknown) => {
+    this.#respond(req, res).catch((error: unknown) => {
       const { log } = this.#options;
       if (res.headersSent) {
-        if (!res.destroyed) log.error({ err: error, requestId }, 'the audit broke off while it was written');
+        if (!res.destroyed) log.error({ err: error, requestId }, 'the download of the audit was aborted');
         res.destroy();
         return;
       }
@@ -53,12 +53,12 @@ export class AuditDownload {
     });
   }
 
-  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async #respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (req.method !== 'GET' && req.method !== 'HEAD') {
       res.writeHead(405, { allow: 'GET, HEAD' }).end();
       return;
     }
-    const letIn = async (): Promise<RequestContext> => {
+    const authorize = async (): Promise<RequestContext> => {
       const headers = req.headers as Record<string, string | undefined>;
       const address = req.socket.remoteAddress ?? '';
       const context = await this.#options.contextFor({
@@ -70,13 +70,13 @@ export class AuditDownload {
       try {
         requireRootAdmin(context.viewer);
       } catch (error) {
-        // Later on a right has ended, which is no attempt.
+        // After the first page, the right ended during the download. That is not an attempt of an unauthorized caller.
         if (!res.headersSent) context.services.audit.refusedRead(DOWNLOAD, context, error);
         throw error;
       }
       return context;
     };
-    const { db, services } = await letIn();
+    const { db, services } = await authorize();
     const range = rangeOf(req.url ?? '');
     const { sequence, hash } = await services.audit.head();
     res.writeHead(200, {
@@ -90,7 +90,7 @@ export class AuditDownload {
       res.end();
       return;
     }
-    for await (const lines of auditLines(db, range, sequence, letIn)) {
+    for await (const lines of auditLines(db, range, sequence, authorize)) {
       if (!res.write(lines)) await drained(res);
       if (res.destroyed) return;
     }
@@ -101,12 +101,13 @@ export class AuditDownload {
 /** Errors: INVALID. */
 function rangeOf(url: string): AuditRange {
   const query = new URLSearchParams(url.split('?')[1] ?? '');
-  const moment = (name: 'from' | 'to'): Date | null => {
+  const timeOf = (name: 'from' | 'to'): Date | null => {
     const text = query.get(name);
     if (text === null) return null;
     const at = new Date(text);
-    if (Number.isNaN(at.getTime())) throw invalid([{ path: name, reason: 'is no moment as 2026-01-31T00:00:00Z' }]);
+    if (Number.isNaN(at.getTime()))
+      throw invalid([{ path: name, reason: 'must be a time such as 2026-01-31T00:00:00Z' }]);
     return at;
   };
-  return { from: moment('from'), to: moment('to') };
+  return { from: timeOf('from'), to: timeOf('to') };
 }

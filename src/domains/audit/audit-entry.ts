@@ -1,12 +1,12 @@
 import { newId } from '../../platform/ids.ts';
 import type { UnchainedEntry } from './audit-chain.ts';
 import { type AuditFacts, SERVICE_ACTOR } from './audit-event.ts';
-import { withoutOwnSecrets } from './masked.ts';
+import { withoutOwnSecrets } from './secret-masking.ts';
 
-/** Of what callers choose; longer ones are cut. */
+/** Maximum length of texts that callers choose. Longer ones are truncated. */
 export const MAX_NAME = 300;
 
-/** `before` and `after` as they are to be kept, without secrets. */
+/** Creates an entry. `before` and `after` must contain no secrets. */
 export function entryOf({ operation, actor = SERVICE_ACTOR, target = null, ...facts }: AuditFacts): UnchainedEntry {
   return {
     id: newId('auditEvent'),
@@ -22,7 +22,7 @@ export function entryOf({ operation, actor = SERVICE_ACTOR, target = null, ...fa
     projectId: facts.projectId ?? null,
     brokerId: facts.brokerId ?? null,
     targetKind: plain(target?.kind),
-    // People give a secret where its id belongs.
+    // Callers may send a secret by mistake where its id belongs.
     targetId: plain(target?.id == null ? null : withoutOwnSecrets(target.id)),
     before: jsonOf(facts.before),
     after: jsonOf(facts.after),
@@ -34,7 +34,7 @@ export function entryOf({ operation, actor = SERVICE_ACTOR, target = null, ...fa
 const jsonOf = (value: unknown): string | null =>
   value === undefined || value === null ? null : JSON.stringify(value);
 
-/** As every database takes it: without U+0000 and halves of characters. */
+/** Replaces U+0000 and lone surrogates, which PostgreSQL refuses. */
 function plain(text: string | null | undefined): string | null {
   if (text === null || text === undefined) return null;
   return Buffer.from(text.slice(0, MAX_NAME)).toString().replaceAll('\0', '\ufffd');

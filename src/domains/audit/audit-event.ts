@@ -6,7 +6,7 @@ export const AUDIT_RESULTS = ['DONE', 'REFUSED', 'FAILED', 'UNKNOWN'] as const;
 
 export type AuditResult = (typeof AUDIT_RESULTS)[number];
 
-/** Who asks, and from where: what the context of a request tells. */
+/** The caller of a request. */
 export interface AuditCaller {
   readonly viewer: Viewer | null;
   readonly address: string;
@@ -15,31 +15,31 @@ export interface AuditCaller {
   readonly via?: Transport;
 }
 
-/** Who did it, or tried to. */
+/** The actor of an entry. */
 export interface AuditActor {
   readonly kind: (typeof ACTOR_KINDS)[number];
   readonly id: string | null;
-  /** E-mail address of a person, name of a token. */
+  /** E-mail address of a user, or name of a token. */
   readonly name: string | null;
-  /** Of a token: the e-mail address of the person who issued it. */
+  /** E-mail address of the user who issued the token. `null` for other actors. */
   readonly issuer: string | null;
 }
 
-/** What it was done to. */
+/** The object of an operation. */
 export interface AuditTarget {
-  /** As `project`, `broker`, `user`, `accessClient`. */
+  /** Such as `project`, `broker`, `user`, `accessClient`. */
   readonly kind: string;
-  /** An id of the graph; of connected clients and bridges the name that the broker knows them by. Null: it was never made. */
+  /** Id in the graph; for connected clients and bridges the name on their broker. `null` if the object was not created. */
   readonly id: string | null;
 }
 
-/** Something that happened, told to `AuditService.record`. Secrets in `before` and `after` are masked there, by the names of their keys. */
+/** The content of an entry. `AuditService.record` masks secrets in `before` and `after` by the names of their keys. */
 export interface AuditFacts {
-  /** The name of a mutation or of a field that was read, or one of the same form for what is none. */
+  /** Name of a mutation or of a read field, or a name of the same form for other events. */
   readonly operation: string;
-  /** Default: this service by itself. */
+  /** Default: this service. */
   readonly actor?: AuditActor;
-  /** Of the caller; default: none. */
+  /** Network address of the caller. Default: none. */
   readonly address?: string;
   readonly requestId?: string;
   readonly via?: Transport;
@@ -59,6 +59,6 @@ export const NOBODY: AuditActor = { kind: 'NOBODY', id: null, name: null, issuer
 export function actorOf(viewer: Viewer | null): AuditActor {
   if (viewer === null) return NOBODY;
   const { kind, id, name, issuer = null } = viewer;
-  // What is made once for several who follow the same is nobody's: see sharedViewer.
+  // A shared viewer has an empty id and name: see `sharedViewer`.
   return { kind, id: id || null, name: name || null, issuer };
 }

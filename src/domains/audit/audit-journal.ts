@@ -1,42 +1,42 @@
 /**
- * Changes that have begun and whose entries are not written yet, in a file of the data folder: a process that is killed in the middle
- * leaves them there, and the next one on the folder gives each the entry it lacks. One line for each begin, one for the end.
+ * A file in the data folder with the pending changes, whose entries are not written to the database yet. If a process is killed during a
+ * change, the next process with this folder writes the missing entry. The file has one line for each begin and one for each end.
  *
- * Lines are handed to the system at once, and not brought to the disk: they outlive the process, not a loss of power. The file begins
- * anew when nothing is under way, at the latest after MAX_BYTES. What cannot be written there is logged, and the change goes on.
+ * Lines are written without fsync: they survive a crash of the process but not a power failure. The file is emptied when no change is
+ * pending and rewritten at the latest after MAX_BYTES. A failed write is logged and the change continues.
  */
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { UnchainedEntry } from './audit-chain.ts';
 
-/** Lines go to the end, wherever that is: behind a file that began anew, too. */
 const { O_WRONLY, O_CREAT, O_TRUNC, O_APPEND } = constants;
 
-/** Begins anew at the next moment in which nothing is under way … */
-const TIDY_BYTES = 64 * 1024;
-/** … or by what is under way alone. */
+/** Above this size the file is emptied as soon as no change is pending. */
+const TRUNCATE_BYTES = 64 * 1024;
+/** Above this size the file is rewritten with the pending changes. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 export class AuditJournal {
   readonly #file: string;
   readonly #log: Logger;
-  readonly #open = new Map<string, string>();
-  /** Null: closed. Its number is another file's from then on. */
+  /** Lines of the pending changes by the id of their entry. */
+  readonly #pending = new Map<string, string>();
+  /** `null` after `close`: the system may reuse the number. */
   #fd: number | null;
   #bytes = 0;
 
-  /** Of a folder that this process owns. */
+  /** `dataDir` must be locked by this process. */
   constructor(dataDir: string, log: Logger) {
     this.#file = join(dataDir, 'audit-pending.jsonl');
     this.#log = log;
-    for (const [id, line] of unended(readOrNothing(this.#file))) this.#open.set(id, line);
+    for (const [id, line] of pendingLines(readIfPresent(this.#file))) this.#pending.set(id, line);
     this.#fd = this.#rewritten();
   }
 
-  /** What began before this process did. */
-  left(): UnchainedEntry[] {
-    return [...this.#open.values()].map((line) => {
+  /** The pending changes, at the start those of a previous process. */
+  pending(): UnchainedEntry[] {
+    return [...this.#pending.values()].map((line) => {
       const entry = JSON.parse(line) as UnchainedEntry;
       return { ...entry, at: new Date(entry.at) };
     });
@@ -44,21 +44,21 @@ export class AuditJournal {
 
   begin(entry: UnchainedEntry): void {
     const line = JSON.stringify(entry);
-    this.#open.set(entry.id, line);
+    this.#pending.set(entry.id, line);
     this.#write(line);
   }
 
   end(ids: Iterable<string>): void {
     const ended: string[] = [];
-    for (const id of ids) if (this.#open.delete(id)) ended.push(`"${id}"`);
+    for (const id of ids) if (this.#pending.delete(id)) ended.push(`"${id}"`);
     if (ended.length === 0 || this.#fd === null) return;
-    if (this.#open.size === 0 && this.#bytes > TIDY_BYTES) this.#empty(this.#fd);
+    if (this.#pending.size === 0 && this.#bytes > TRUNCATE_BYTES) this.#empty(this.#fd);
     else this.#write(ended.join('\n'));
   }
 
   close(): void {
     if (this.#fd === null) return;
-    if (this.#open.size === 0) this.#empty(this.#fd);
+    if (this.#pending.size === 0) this.#empty(this.#fd);
     closeSync(this.#fd);
     this.#fd = null;
   }
@@ -68,39 +68,39 @@ export class AuditJournal {
       ftruncateSync(fd);
       this.#bytes = 0;
     } catch (error) {
-      this.#log.error({ err: error }, 'the changes that have ended could not be forgotten for the audit');
+      this.#log.error({ err: error }, 'could not empty the journal of the audit');
     }
   }
 
-  /** Lines begin with their break: what a full disk cut off stays alone. */
+  /** Lines begin with the line break, so that a line truncated by a full disk stays separate. */
   #write(lines: string): void {
     if (this.#fd === null) {
-      this.#log.error('a change that began while the service ended could not be noted for the audit');
+      this.#log.error('a change began after the journal of the audit was closed');
       return;
     }
     try {
       this.#bytes += writeSync(this.#fd, `\n${lines}`);
       if (this.#bytes <= MAX_BYTES) return;
-      const before = this.#fd;
+      const previous = this.#fd;
       this.#fd = this.#rewritten();
-      closeSync(before);
+      closeSync(previous);
     } catch (error) {
-      this.#log.error({ err: error }, 'a change that began could not be noted for the audit');
+      this.#log.error({ err: error }, 'could not write a change to the journal of the audit');
     }
   }
 
-  /** The file with nothing but what is under way. Its descriptor, for lines behind that. */
+  /** Rewrites the file with only the pending changes. Returns its descriptor for further lines. */
   #rewritten(): number {
     const draft = `${this.#file}.new`;
     const fd = openSync(draft, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o600);
     this.#bytes = 0;
-    for (const line of this.#open.values()) this.#bytes += writeSync(fd, `\n${line}`);
+    for (const line of this.#pending.values()) this.#bytes += writeSync(fd, `\n${line}`);
     renameSync(draft, this.#file);
     return fd;
   }
 }
 
-function readOrNothing(file: string): string {
+function readIfPresent(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
@@ -109,15 +109,15 @@ function readOrNothing(file: string): string {
   }
 }
 
-/** The last line may be cut: a process was killed while it wrote it. */
-function unended(text: string): Map<string, string> {
-  const open = new Map<string, string>();
+/** Lines of changes that did not end. Invalid lines are skipped: a killed process may leave a truncated one. */
+function pendingLines(text: string): Map<string, string> {
+  const pending = new Map<string, string>();
   for (const line of text.split('\n')) {
     const parsed = parsedLine(line);
-    if (typeof parsed === 'string') open.delete(parsed);
-    else if (parsed !== null) open.set(parsed.id, line);
+    if (typeof parsed === 'string') pending.delete(parsed);
+    else if (parsed !== null) pending.set(parsed.id, line);
   }
-  return open;
+  return pending;
 }
 
 function parsedLine(line: string): string | UnchainedEntry | null {

@@ -1,30 +1,30 @@
-import { setImmediate as others } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AuditEntry } from '../../generated/sqlite/client.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { PAGE } from './audit-verification.ts';
 
 export interface AuditRange {
-  /** From this moment on. */
+  /** Inclusive. */
   readonly from?: Date | null | undefined;
-  /** Before this moment. */
+  /** Exclusive. */
   readonly to?: Date | null | undefined;
 }
 
 /**
- * The entries in their order as lines of JSON, a page at a time: those that are there when it begins. `mayGoOn` is asked before each page,
- * and its error ends the lines.
+ * The entries up to the sequence `last` as JSON lines, one page at a time. `authorize` is called before each page, and its error ends the
+ * lines.
  */
 export async function* auditLines(
   db: Database,
   { from, to }: AuditRange,
   last: number,
-  mayGoOn: () => unknown = () => undefined,
+  authorize: () => unknown = () => undefined,
 ): AsyncGenerator<string, void, void> {
   let after = 0;
   for (;;) {
-    // SQLite answers within the turn: nothing else would run until the end.
-    await others();
-    await mayGoOn();
+    // SQLite queries do not yield to the event loop.
+    await nextTurn();
+    await authorize();
     const page = await db.auditEntry.findMany({
       where: {
         sequence: { gt: after, lte: last },
@@ -39,5 +39,5 @@ export async function* auditLines(
   }
 }
 
-/** With the values as they are hashed: `before` and `after` are texts with JSON in them. */
+/** The hashed values: `before` and `after` are strings that contain JSON. */
 const auditLine = (entry: AuditEntry): string => `${JSON.stringify(entry)}\n`;

@@ -2,63 +2,63 @@ import type { Logger } from 'pino';
 import type { AuditEntry } from '../../generated/sqlite/client.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { isTransactionConflict, isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
-import { type ChainPlace, chained, GENESIS, type Marks, type UnchainedEntry } from './audit-chain.ts';
+import { type ChainPosition, chained, GENESIS, type Marks, type UnchainedEntry } from './audit-chain.ts';
 
-/** Entries of one transaction. */
+/** Maximum number of entries of one transaction. */
 const MAX_BATCH = 200;
-/** Entries that may wait while the database cannot be written. */
+/** Maximum number of entries that wait while the database cannot be written. */
 export const MAX_WAITING = 10_000;
 const RETRY_MS = 1_000;
-/** When the service ends, entries get so many more attempts. */
+/** Number of attempts after `close`. */
 const LAST_ATTEMPTS = 3;
 
 export interface AuditLogOptions {
   readonly db: Database;
   readonly marks: Marks;
   readonly log: Logger;
-  /** Told after each commit where the chain ended then. */
-  readonly onHead?: (place: ChainPlace) => void;
-  /** Told after entries were committed, or given up when the service ends. */
+  /** Called after each commit with the new end of the chain. */
+  readonly onHead?: (position: ChainPosition) => void;
+  /** Called after entries were committed, or dropped by `close`. */
   readonly onSettled: (entries: readonly UnchainedEntry[], written: boolean) => void;
 }
 
 interface Waiting {
   readonly entry: UnchainedEntry;
   readonly settle: () => void;
-  isTold: boolean;
+  isLogged: boolean;
 }
 
 /**
- * Writes entries behind the newest one, in the order in which they come: what came while one transaction was under way goes into the
- * next. Several processes write one chain: the place in it is the primary key, so of two that write behind the same entry the
- * second is refused, reads where the chain ends now and writes there.
+ * Appends entries to the chain in the order of `append`. Entries that arrive during a transaction are batched into the next one. Several
+ * processes append to one chain: the sequence is the primary key, so if two processes append after the same entry, the second one is
+ * refused, reads the new end of the chain and retries.
  *
- * What cannot be written is kept, MAX_WAITING entries at most (`isFull` then, and changes are to be refused), and tried again; who
- * waits for it is let go after the first failure, which is logged with what should have been written.
+ * Entries that cannot be written remain in a queue of at most MAX_WAITING entries and are retried. Callers must refuse changes while
+ * `isFull`. The first failure of an entry is logged with its content and resolves its `append`.
  */
 export class AuditLog {
   readonly #options: AuditLogOptions;
   #waiting: Waiting[] = [];
-  #head: ChainPlace | null = null;
-  /** The newest that was written here. */
-  #written: ChainPlace = GENESIS;
+  #head: ChainPosition | null = null;
+  /** The newest position that this process has written. */
+  #written: ChainPosition = GENESIS;
   #last: Promise<void> = Promise.resolve();
   #writing: Promise<void> | null = null;
   #isClosing = false;
   #isFailing = false;
   #failedWrites = 0;
-  #wake: (() => void) | null = null;
+  #endPause: (() => void) | null = null;
 
   constructor(options: AuditLogOptions) {
     this.#options = options;
   }
 
-  /** Entries that are not committed yet. */
+  /** Number of entries that are not committed yet. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  /** Transactions that failed, so far. */
+  /** Number of failed transactions. */
   get failedWrites(): number {
     return this.#failedWrites;
   }
@@ -67,30 +67,30 @@ export class AuditLog {
     return this.#waiting.length >= MAX_WAITING;
   }
 
-  /** Resolves when the entry is written, or could not be at first. Never rejects. */
+  /** Resolves when the entry is written, or after its first failure. Never rejects. */
   append(entry: UnchainedEntry): Promise<void> {
     this.#last = new Promise((settle) => {
-      this.#waiting.push({ entry, settle, isTold: false });
+      this.#waiting.push({ entry, settle, isLogged: false });
       this.#writing ??= this.#run();
     });
     return this.#last;
   }
 
-  /** Where the chain ends, as the database has it, once what waits is written or could not be at first. */
-  async head(): Promise<ChainPlace> {
+  /** The end of the chain in the database, after the waiting entries were written or have failed once. */
+  async head(): Promise<ChainPosition> {
     await this.#last;
-    return (await this.#readHead()).place;
+    return (await this.#readHead()).position;
   }
 
-  /** What waits is written before, if that is possible. */
+  /** Writes the waiting entries with at most LAST_ATTEMPTS attempts. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    this.#wake?.();
+    this.#endPause?.();
     await this.#writing;
   }
 
   async #run(): Promise<void> {
-    // What comes in the same turn goes into one transaction.
+    // Entries of the same turn of the event loop are batched.
     await new Promise<void>((resolve) => setImmediate(resolve));
     let lastAttempts = LAST_ATTEMPTS;
     while (this.#waiting.length > 0) {
@@ -124,12 +124,13 @@ export class AuditLog {
     const { log } = this.#options;
     this.#head = null;
     this.#failedWrites += 1;
-    if (!this.#isFailing) log.error({ err: error }, 'audit entries cannot be written; they are kept and tried again');
+    if (!this.#isFailing)
+      log.error({ err: error }, 'could not write entries of the audit; they stay in the queue and are retried');
     this.#isFailing = true;
     for (const waiting of this.#waiting) {
-      if (waiting.isTold) continue;
-      waiting.isTold = true;
-      log.error({ audit: waiting.entry }, 'an audit entry could not be written');
+      if (waiting.isLogged) continue;
+      waiting.isLogged = true;
+      log.error({ audit: waiting.entry }, 'could not write an entry of the audit');
       waiting.settle();
     }
   }
@@ -138,20 +139,20 @@ export class AuditLog {
     const { db, marks } = this.#options;
     let left = entries;
     for (;;) {
-      this.#head ??= await this.#placeToWrite();
+      this.#head ??= await this.#positionToWrite();
       const rows = chained(left, this.#head);
       const { sequence, hash } = rows.at(-1) as AuditEntry;
       const { name, ...mark } = marks.of('head', { sequence, hash });
       try {
         const move = () => db.auditMark.upsert({ where: { name }, create: { name, ...mark }, update: mark });
-        // Nobody else wrote meanwhile, or the entries would be refused: the mark is where it was.
+        // If another process had written, the entries would be refused. So the mark must be at the previous position.
         const where = { name, sequence: this.#head.sequence };
         const [, moved] = await db.$transaction([
           db.auditEntry.createMany({ data: rows }),
           where.sequence === GENESIS.sequence ? move() : db.auditMark.updateMany({ where, data: mark }),
         ]);
         if ('count' in moved && moved.count === 0) {
-          this.#tampered(where.sequence, 'its end is not where this process left it');
+          this.#tampered(where.sequence, 'its end is not where this process has written it');
           await move();
         }
         this.#head = { sequence, hash };
@@ -161,7 +162,7 @@ export class AuditLog {
       } catch (error) {
         if (!isUniqueViolation(error) && !isTransactionConflict(error)) throw error;
         this.#head = null;
-        // Another process was faster; or it was us, and only the answer was lost.
+        // Another process was faster, or this transaction was committed and only the response was lost.
         left = await this.#withoutWritten(left);
         if (left.length === 0) return;
       }
@@ -175,52 +176,51 @@ export class AuditLog {
     return entries.filter(({ id }) => !ids.has(id));
   }
 
-  async #placeToWrite(): Promise<ChainPlace> {
-    const { place, problem: found } = await this.#readHead();
-    const wentBack = place.sequence < this.#written.sequence;
-    const problem = wentBack ? 'it was set back' : found;
-    if (problem !== null) this.#tampered(place.sequence, problem);
-    // What is missing before it shows for ever.
-    return wentBack ? this.#written : place;
+  async #positionToWrite(): Promise<ChainPosition> {
+    const { position, problem: found } = await this.#readHead();
+    const wasRolledBack = position.sequence < this.#written.sequence;
+    const problem = wasRolledBack ? 'it was rolled back' : found;
+    if (problem !== null) this.#tampered(position.sequence, problem);
+    // Continuing after the written position makes the gap permanently visible.
+    return wasRolledBack ? this.#written : position;
   }
 
   #tampered(sequence: number, problem: string): void {
     const { log } = this.#options;
     log.error(
       { sequence },
-      `the audit was tampered with: ${problem}. Verify it; what is written now does not follow it`,
+      `the audit was tampered with: ${problem}. Verify it with verifyAudit; the following entries show the gap`,
     );
   }
 
   /**
-   * Where to go on. Where that is not what this service left, the chain must not close over it: the next entry then follows what the
-   * mark says, or nothing at all, which shows for ever.
+   * Reads the end of the chain. If it was tampered with, the chain must not hide that: the next entry then follows the mark or no entry,
+   * which remains visible.
    */
-  async #readHead(): Promise<{ readonly place: ChainPlace; readonly problem: string | null }> {
+  async #readHead(): Promise<{ readonly position: ChainPosition; readonly problem: string | null }> {
     const { db, marks } = this.#options;
-    // In this order: meanwhile others write entries and the mark together.
+    // The entry before the mark: other processes commit both together.
     const { _max } = await db.auditEntry.aggregate({ _max: { sequence: true } });
     const last = _max.sequence ?? 0;
     const mark = await db.auditMark.findUnique({ where: { name: 'head' } });
-    if (mark === null && last === 0) return { place: GENESIS, problem: null };
-    if (mark === null) return { place: { ...GENESIS, sequence: last }, problem: 'its end is not marked' };
+    if (mark === null && last === 0) return { position: GENESIS, problem: null };
+    if (mark === null) return { position: { ...GENESIS, sequence: last }, problem: 'the mark of its end is missing' };
     const seal = marks.check(mark);
     if (seal !== 'GOOD') {
-      const problem =
-        seal === 'BAD' ? 'its end is marked by somebody else' : 'its end was marked with another SECRET_KEY';
-      return { place: { ...GENESIS, sequence: Math.max(last, mark.sequence) }, problem };
+      const problem = seal === 'BAD' ? 'the mark of its end is forged' : 'its end was marked with another SECRET_KEY';
+      return { position: { ...GENESIS, sequence: Math.max(last, mark.sequence) }, problem };
     }
     if (last > mark.sequence) {
-      return { place: { sequence: last, hash: mark.hash }, problem: 'there are entries behind its end' };
+      return { position: { sequence: last, hash: mark.hash }, problem: 'entries follow its marked end' };
     }
-    return { place: { sequence: mark.sequence, hash: mark.hash }, problem: null };
+    return { position: { sequence: mark.sequence, hash: mark.hash }, problem: null };
   }
 
   #pause(): Promise<void> {
     if (this.#isClosing) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, RETRY_MS);
-      this.#wake = () => {
+      this.#endPause = () => {
         clearTimeout(timer);
         resolve();
       };

@@ -1,10 +1,9 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** How writing the audit goes. */
 export interface AuditBacklog {
-  /** Entries that are not committed yet. */
+  /** Number of entries that are not committed yet. */
   readonly waiting: number;
-  /** Transactions that failed, since the service began. */
+  /** Number of failed transactions since the start. */
   readonly failedWrites: number;
 }
 
@@ -12,7 +11,7 @@ export function registerAuditMetrics(source: () => AuditBacklog, registry: Regis
   const registers = [registry];
   new Gauge({
     name: 'brokergraph_audit_entries_waiting',
-    help: 'Entries of the audit that are not written yet; at 10,000 changes are refused',
+    help: 'Number of audit entries that wait to be written; at 10,000 changes are refused',
     registers,
     collect() {
       this.set(source().waiting);
@@ -20,7 +19,7 @@ export function registerAuditMetrics(source: () => AuditBacklog, registry: Regis
   });
   new Counter({
     name: 'brokergraph_audit_write_failures_total',
-    help: 'Attempts to write entries of the audit that failed; they are tried again each second',
+    help: 'Number of failed attempts to write audit entries; they are retried each second',
     registers,
     collect() {
       this.reset();

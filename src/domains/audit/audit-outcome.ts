@@ -2,14 +2,14 @@ import { ERROR_STATUS, type ErrorCode, OutOfSight, ServiceError } from '../../pl
 import { isImpossibleText } from '../../platform/storage/prisma-errors.ts';
 import type { AuditCaller, AuditResult, AuditTarget } from './audit-event.ts';
 
-/** Of what a mutation failed with. */
+/** The error code of a failed mutation. */
 export function codeOf(error: unknown): ErrorCode {
   if (error instanceof ServiceError) return error.code;
   const isInput = isImpossibleText(error) || (error instanceof Error && error.name === 'PothosValidationError');
   return isInput ? 'INVALID' : 'INTERNAL_ERROR';
 }
 
-/** Refused is what the caller may not do. For all but those who see everything, that something is not there may be that, too. */
+/** REFUSED if the caller lacks a right. NOT_FOUND may also mean that, except for root administrators, who see everything. */
 export function resultOf(code: ErrorCode, { viewer }: AuditCaller): AuditResult {
   const status: number = ERROR_STATUS[code];
   if (status === 401 || status === 403 || status === 429) return 'REFUSED';
@@ -18,11 +18,11 @@ export function resultOf(code: ErrorCode, { viewer }: AuditCaller): AuditResult 
 
 interface RefusedRead {
   readonly code: ErrorCode;
-  /** What is there and was not shown, where the caller was told that there is nothing. */
+  /** The existing but invisible object if the caller received NOT_FOUND. */
   readonly hidden: AuditTarget | null;
 }
 
-/** Why a read was refused to whoever asked; null: it was not, or would have been to everybody. What nobody has is no refusal. */
+/** Why a read was refused to this caller. `null` for other errors, such as an unknown id. */
 export function refusedReadOf(error: unknown): RefusedRead | null {
   if (!(error instanceof ServiceError)) return null;
   if (error instanceof OutOfSight) return { code: error.code, hidden: error.hidden };
@@ -31,12 +31,12 @@ export function refusedReadOf(error: unknown): RefusedRead | null {
 
 interface Outcome {
   readonly text: string;
-  /** Nothing was done. */
+  /** Whether all parts failed. */
   readonly isNothing: boolean;
   readonly code: ErrorCode;
 }
 
-/** What payloads tell that have parts which may fail while others are done. */
+/** The outcome of a payload whose parts may fail separately. `null` if no part failed. */
 export function outcomeOf(payload: unknown): Outcome | null {
   if (typeof payload !== 'object' || payload === null) return null;
   const { outcome, report, outcomes, results } = payload as Readonly<Record<string, unknown>>;

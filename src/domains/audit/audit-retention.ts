@@ -1,4 +1,4 @@
-import { setImmediate as others } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { AuditMark } from '../../generated/sqlite/client.ts';
 import type { Database } from '../../platform/storage/database.ts';
@@ -8,21 +8,21 @@ import type { AuditFacts } from './audit-event.ts';
 
 const DAY_MS = 86_400_000;
 const EVERY_MS = 6 * 3_600_000;
-/** Entries that go in one transaction: others write meanwhile. All of them are read before, to look whether they are good. */
+/** Number of entries deleted in one transaction. Small, so that other writers do not wait; the entries are verified before. */
 const CHUNK = 250;
 
 export interface AuditRetentionOptions {
   readonly db: Database;
   readonly marks: Marks;
   readonly log: Logger;
-  /** 0: for ever. */
+  /** Maximum age of entries in days. 0: unlimited. */
   readonly days: number;
   readonly record: (facts: AuditFacts) => Promise<void>;
 }
 
 /**
- * Removes entries that are older than so many days, the oldest first, and marks where those that stay begin, so that the chain can be
- * followed from there. What was tampered with is not removed, nor what comes after it: it would not be seen any more.
+ * Deletes entries older than `days`, oldest first, and moves the signed start mark, so that the rest of the chain can be verified.
+ * Tampered entries and all later ones are not deleted, because the deletion would hide the tampering.
  */
 export class AuditRetention {
   readonly #options: AuditRetentionOptions;
@@ -34,7 +34,7 @@ export class AuditRetention {
     this.#options = options;
   }
 
-  /** Now, and every few hours from then on. */
+  /** Runs now and every six hours. */
   start(): void {
     if (this.#options.days === 0) return;
     this.#next();
@@ -47,14 +47,14 @@ export class AuditRetention {
     await this.#running;
   }
 
-  /** Answers how many went. */
+  /** Returns the number of deleted entries. */
   async run(now = Date.now()): Promise<number> {
     const before = new Date(now - this.#options.days * DAY_MS);
     let removed = 0;
     let last = 0;
     for (;;) {
-      // SQLite answers within the turn: nothing else would run until the end.
-      await others();
+      // SQLite queries do not yield to the event loop.
+      await nextTurn();
       const chunk = this.#isClosed ? null : await this.#removeChunk(before);
       if (chunk === null) break;
       removed += chunk.count;
@@ -72,11 +72,11 @@ export class AuditRetention {
       .then(() => this.run())
       .then(
         () => undefined,
-        (error: unknown) => this.#options.log.error({ err: error }, 'old audit entries could not be removed'),
+        (error: unknown) => this.#options.log.error({ err: error }, 'could not delete old entries of the audit'),
       );
   }
 
-  /** Null: there is nothing to remove, or nothing that may be. */
+  /** Returns `null` if no entry can be deleted. */
   async #removeChunk(before: Date): Promise<{ readonly count: number; readonly last: number } | null> {
     const { db, marks, log } = this.#options;
     const mark = await db.auditMark.findUnique({ where: { name: 'start' } });
@@ -86,25 +86,25 @@ export class AuditRetention {
       orderBy: { sequence: 'asc' },
       take: CHUNK,
     });
-    const firstToStay = rows.findIndex(({ at }) => at >= before);
-    const old = firstToStay < 0 ? rows : rows.slice(0, firstToStay);
+    const firstRecent = rows.findIndex(({ at }) => at >= before);
+    const old = firstRecent < 0 ? rows : rows.slice(0, firstRecent);
     const check = new ChainCheck(start);
     const isGood = mark === null || marks.check(mark) === 'GOOD';
     const problem = isGood
       ? firstOf(old, (entry) => check.next(entry))
-      : { sequence: start.sequence, reason: 'its start was moved' };
+      : { sequence: start.sequence, reason: 'the start mark was changed' };
     if (problem !== null) {
-      log.error(problem, 'old audit entries stay: they were tampered with');
+      log.error(problem, 'old entries of the audit are not deleted: they were tampered with');
       return null;
     }
     if (old.length === 0) return null;
-    const { place } = check;
-    const isDone = await this.#move(mark, marks.of('start', place));
+    const { position } = check;
+    const isDone = await this.#move(mark, marks.of('start', position));
     if (!isDone) return null;
-    return { count: old.length, last: place.sequence };
+    return { count: old.length, last: position.sequence };
   }
 
-  /** False: another process is at it, too. Only one of them moves the start from where it is. */
+  /** Moves the start mark and deletes the entries before it. Returns false if another process moved the mark at the same time. */
   async #move(from: AuditMark | null, { name, ...to }: AuditMark): Promise<boolean> {
     try {
       return await this.#options.db.$transaction(async (tx) => {

@@ -3,122 +3,126 @@ import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
 import type { Prisma } from '../../generated/sqlite/client.ts';
 import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
 import { Project } from '../projects/project-schema.ts';
-import type { ChainPlace, ChainProblem } from './audit-chain.ts';
+import type { ChainPosition, ChainProblem } from './audit-chain.ts';
 import type { ACTOR_KINDS, AUDIT_RESULTS } from './audit-event.ts';
 import { countEntries, findEntries } from './audit-search.ts';
 import type { AuditVerification } from './audit-verification.ts';
 
 const ActorKind = builder.enumType('AuditActorKind', {
-  description: 'Who acted.',
+  description: 'The kind of an actor.',
   values: {
-    USER: { description: 'A person who signed in.' },
+    USER: { description: 'A signed-in user.' },
     TOKEN: { description: 'A project token.' },
-    OPERATOR: { description: 'Whoever owns the data folder, at the command line.' },
-    SERVICE: { description: 'This service by itself.' },
-    NOBODY: { description: 'Nobody who is known: there were no credentials, or they were wrong.' },
+    OPERATOR: { description: 'The owner of the data folder, at the command line.' },
+    SERVICE: { description: 'This service.' },
+    NOBODY: { description: 'An unknown caller, without credentials or with wrong ones.' },
   } satisfies Record<(typeof ACTOR_KINDS)[number], object>,
 });
 
 const Result = builder.enumType('AuditResult', {
-  description: 'What became of it.',
+  description: 'The result of an operation.',
   values: {
-    DONE: { description: 'It was done; parts that were not are told in `after.outcome`.' },
-    REFUSED: { description: 'The caller may not do that, or not now.' },
-    FAILED: { description: 'It was wrong, or could not be done.' },
-    UNKNOWN: { description: 'The process ended in the middle: it may have been done.' },
+    DONE: { description: 'The operation succeeded. Parts that failed are in `after.outcome`.' },
+    REFUSED: { description: 'The caller has no right to the operation, or was rate limited.' },
+    FAILED: { description: 'The input was invalid, or the operation failed.' },
+    UNKNOWN: { description: 'The process ended during the operation, which may have succeeded.' },
   } satisfies Record<(typeof AUDIT_RESULTS)[number], object>,
 });
 
-const Way = builder.enumType('AuditWay', {
-  description: 'How it came.',
+const TransportEnum = builder.enumType('AuditWay', {
+  description: 'The transport of a request.',
   values: {
-    GRAPHQL: { description: 'By the graph.' },
-    REST: { description: 'By the REST interface; the operation is the one of the graph that it runs.' },
-    MQTT: { description: 'By MQTT, at a broker that this service runs.' },
-    OPERATOR: { description: 'By the command line.' },
-    SERVICE: { description: 'It was no request.' },
+    GRAPHQL: { description: 'GraphQL.' },
+    REST: { description: 'REST. The operation is the operation of the graph that the REST interface runs.' },
+    MQTT: { description: 'MQTT, at a broker that this service runs.' },
+    OPERATOR: { description: 'The command line.' },
+    SERVICE: { description: 'No request: an action of this service.' },
   } satisfies Record<Transport, object>,
 });
 
-/** JSON that was kept as a text. */
+/** Parses stored JSON. */
 const parsed = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
 
 const AuditEvent = builder.prismaObject('AuditEntry', {
   variant: 'AuditEvent',
-  description: 'Something that somebody changed, tried to change, or was refused. Secrets are not in it.',
+  description: 'A change, an attempt to change something, or a refused read. It contains no secrets.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Known before the change began.' }),
-    sequence: t.exposeInt('sequence', { description: 'Its place in the chain, from 1 without gaps.' }),
-    at: t.expose('at', { type: 'DateTime', description: 'When it began.' }),
+    id: t.exposeID('id', { description: 'Id of the entry, assigned before the change begins.' }),
+    sequence: t.exposeInt('sequence', { description: 'Position in the chain, from 1 without gaps.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'When the operation began.' }),
     actorKind: t.field({
       type: ActorKind,
-      description: 'What kind of caller.',
+      description: 'Kind of the caller.',
       resolve: ({ actorKind }) => actorKind as 'USER',
     }),
     actorId: t.exposeID('actorId', {
       nullable: true,
-      description: 'Of the person or the token, also when there is no such one any more.',
+      description: 'Id of the user or the token, which may be deleted.',
     }),
     actorName: t.exposeString('actorName', {
       nullable: true,
-      description: 'E-mail address of the person, or name of the token, as it was then.',
+      description: 'E-mail address of the user, or name of the token, at that time.',
     }),
     actorIssuer: t.exposeString('actorIssuer', {
       nullable: true,
-      description: 'Of a token: the e-mail address of the person who issued it.',
+      description: 'E-mail address of the user who issued the token. Null for other actors.',
     }),
-    address: t.exposeString('address', { description: 'Network address of the caller; empty: there is none.' }),
-    requestId: t.exposeString('requestId', { description: 'As in `X-Request-Id` and in the log.' }),
-    via: t.field({ type: Way, description: 'How it came.', resolve: ({ via }) => via as 'GRAPHQL' }),
+    address: t.exposeString('address', { description: 'Network address of the caller. Empty if there is none.' }),
+    requestId: t.exposeString('requestId', { description: 'The request id, as in `X-Request-Id` and in the log.' }),
+    via: t.field({
+      type: TransportEnum,
+      description: 'The transport of the request.',
+      resolve: ({ via }) => via as 'GRAPHQL',
+    }),
     operation: t.exposeString('operation', {
-      description: 'The mutation, or the field whose reading was refused; names of the same form for what is none.',
+      description: 'Name of the mutation or of the refused field, or a name of the same form for other events.',
     }),
-    projectId: t.exposeID('projectId', { nullable: true, description: 'The project that it concerns.' }),
-    brokerId: t.exposeID('brokerId', { nullable: true, description: 'The broker that it concerns.' }),
+    projectId: t.exposeID('projectId', { nullable: true, description: 'The project of the target.' }),
+    brokerId: t.exposeID('brokerId', { nullable: true, description: 'The broker of the target.' }),
     targetKind: t.exposeString('targetKind', {
       nullable: true,
-      description: 'What kind of thing was changed: as project, broker, user, accessClient.',
+      description: 'Kind of the target, such as project, broker, user, accessClient.',
     }),
     targetId: t.exposeID('targetId', {
       nullable: true,
-      description: 'Its id; of connected clients and bridges the name on their broker. Null: it was never made.',
+      description:
+        'Id of the target; for connected clients and bridges the name on their broker. Null if the target was not created.',
     }),
     before: t.field({
       type: 'JSON',
       nullable: true,
       description:
-        'What was changed as it was before; of what goes, all of it. Only of what this service keeps itself.',
+        'The previous values of the changed fields; for a deletion all fields. Only for objects in the database of this service.',
       resolve: ({ before }) => parsed(before),
     }),
     after: t.field({
       type: 'JSON',
       nullable: true,
-      description:
-        'What it was to be: the input. Of a read that was refused what it asked for; with `count` so many more.',
+      description: 'The input of the operation. An entry with `count` stands for that many further refused attempts.',
       resolve: ({ after }) => parsed(after),
     }),
-    result: t.field({ type: Result, description: 'What became of it.', resolve: ({ result }) => result as 'DONE' }),
+    result: t.field({ type: Result, description: 'The result.', resolve: ({ result }) => result as 'DONE' }),
     code: t.exposeString('code', { nullable: true, description: 'Error code, unless DONE.' }),
-    previousHash: t.exposeString('previousHash', { description: 'That of the entry before it.' }),
-    hash: t.exposeString('hash', { description: 'SHA-256 of all of it and of the hash before.' }),
+    previousHash: t.exposeString('previousHash', { description: 'The hash of the previous entry.' }),
+    hash: t.exposeString('hash', { description: 'SHA-256 of the entry and of `previousHash`.' }),
   }),
 });
 
 const Filter = builder.inputType('AuditFilter', {
-  description: 'All that is said must hold.',
+  description: 'Conditions on entries. All given conditions must match.',
   fields: (t) => ({
-    from: t.field({ type: 'DateTime', description: 'From this moment on.' }),
-    to: t.field({ type: 'DateTime', description: 'Before this moment.' }),
+    from: t.field({ type: 'DateTime', description: 'Earliest time (inclusive).' }),
+    to: t.field({ type: 'DateTime', description: 'Latest time (exclusive).' }),
     actorKind: t.field({ type: ActorKind, description: 'Kind of the caller.' }),
-    actorId: t.id({ description: 'The person, or the token.' }),
-    operation: t.string({ description: 'Name of the mutation, or of the field that was read.' }),
-    projectId: t.id({ description: 'The project that it concerns.' }),
-    brokerId: t.id({ description: 'The broker that it concerns.' }),
-    targetKind: t.string({ description: 'Kind of what was changed.' }),
-    targetId: t.id({ description: 'What was changed.' }),
-    result: t.field({ type: Result, description: 'What became of it.' }),
-    requestId: t.string({ description: 'The request that it came by.' }),
-    search: t.string({ description: 'A text in the name of the caller, the target’s id, `before` or `after`.' }),
+    actorId: t.id({ description: 'Id of the user or the token.' }),
+    operation: t.string({ description: 'Name of the mutation or of the refused field.' }),
+    projectId: t.id({ description: 'The project of the target.' }),
+    brokerId: t.id({ description: 'The broker of the target.' }),
+    targetKind: t.string({ description: 'Kind of the target.' }),
+    targetId: t.id({ description: 'Id of the target.' }),
+    result: t.field({ type: Result, description: 'The result.' }),
+    requestId: t.string({ description: 'The request id.' }),
+    search: t.string({ description: 'Part of the name of the caller, the id of the target, `before` or `after`.' }),
   }),
 });
 
@@ -137,68 +141,72 @@ function whereOf(filter: FilterInput | null | undefined): Prisma.AuditEntryWhere
   };
 }
 
-const Place = builder.objectRef<ChainPlace>('AuditPlace').implement({
-  description: 'A place in the chain of entries.',
+const Place = builder.objectRef<ChainPosition>('AuditPlace').implement({
+  description: 'A position in the chain of entries.',
   fields: (t) => ({
-    sequence: t.exposeInt('sequence', { description: 'Of the entry there; 0: before the first.' }),
-    hash: t.exposeString('hash', { description: 'It stands for this entry and all before it.' }),
+    sequence: t.exposeInt('sequence', {
+      description: 'Sequence of the entry. 0 is the position before the first entry.',
+    }),
+    hash: t.exposeString('hash', { description: 'Hash of the entry, which covers all previous entries.' }),
   }),
 });
 
 const Problem = builder.objectRef<ChainProblem>('AuditProblem').implement({
-  description: 'Something in the chain that is not as it was written.',
+  description: 'A part of the chain that was changed after it was written.',
   fields: (t) => ({
-    sequence: t.exposeInt('sequence', { description: 'Where.' }),
-    reason: t.exposeString('reason', { description: 'What does not fit.' }),
+    sequence: t.exposeInt('sequence', { description: 'Sequence of the invalid or missing entry.' }),
+    reason: t.exposeString('reason', { description: 'What is wrong.' }),
   }),
 });
 
 const Verification = builder.objectRef<AuditVerification>('AuditVerification').implement({
-  description: 'What a look through all entries found.',
+  description: 'The result of a verification of all entries.',
   fields: (t) => ({
-    isIntact: t.exposeBoolean('isIntact', { description: 'Nothing was changed, removed, put in or moved.' }),
-    checked: t.exposeInt('checked', { description: 'Entries that were looked at.' }),
+    isIntact: t.exposeBoolean('isIntact', {
+      description: 'Whether no entry was changed, deleted, inserted or moved.',
+    }),
+    checked: t.exposeInt('checked', { description: 'Number of verified entries.' }),
     start: t.field({
       type: Place,
-      description: 'Behind which the entries begin that are kept.',
+      description: 'The position before the first stored entry.',
       resolve: ({ start }) => start,
     }),
     head: t.field({
       type: Place,
-      description: 'The newest. Kept elsewhere, it shows later whether all up to here is still the same.',
+      description: 'The newest entry. Store it elsewhere and pass its hash to `verifyAudit` later.',
       resolve: ({ head }) => head,
     }),
     problems: t.field({
       type: [Problem],
-      description: 'The first hundred, in order.',
+      description: 'The first 100 problems in order.',
       resolve: ({ problems }) => [...problems],
     }),
-    problemCount: t.exposeInt('problemCount', { description: 'Of all.' }),
+    problemCount: t.exposeInt('problemCount', { description: 'Number of all problems.' }),
   }),
 });
 
 builder.queryFields((t) => ({
   auditEvents: t.prismaConnection(
     {
-      description: 'What was changed and what was refused, the newest first.',
+      description: 'Changes and refused attempts, newest first.',
       type: AuditEvent,
       cursor: 'sequence',
       maxSize: 1_000,
       ...rootAdmin,
-      args: { filter: t.arg({ type: Filter, description: 'Without it: all.' }) },
+      args: { filter: t.arg({ type: Filter, description: 'Default: all entries.' }) },
       resolve: (query, _root, { filter }, { db }) => findEntries(db, whereOf(filter), query),
       totalCount: (_root, { filter }, { db }) => countEntries(db, whereOf(filter)),
     },
     { name: 'AuditEventConnection', description: 'A page of the audit.' },
-    { name: 'AuditEventEdge', description: 'An entry with its place in the list.' },
+    { name: 'AuditEventEdge', description: 'An entry with its cursor.' },
   ),
   verifyAudit: t.field({
-    description: 'Looks through all entries: whether they are as they were written. Takes minutes for a million.',
+    description: 'Verifies the chain of all entries. Takes minutes for a million entries.',
     type: Verification,
     ...rootAdmin,
     args: {
       expect: t.arg.string({
-        description: 'A hash that was told earlier, as `head.hash` is: it must be in the chain.',
+        description: 'A `head.hash` of an earlier verification. It must be in the chain.',
       }),
     },
     resolve: (_root, { expect }, { services }) => services.audit.verify(expect),
@@ -209,12 +217,12 @@ builder.objectFields(Project, (t) => ({
   auditEvents: t.prismaConnection(
     {
       description:
-        'What was changed and refused in the project, the newest first. Needs ADMIN, and no restriction to brokers.',
+        'Changes and refused attempts in the project, newest first. Requires the ADMIN role. Not for tokens that are restricted to brokers.',
       type: AuditEvent,
       cursor: 'sequence',
       maxSize: 1_000,
       ...requires('ADMIN', { elsewhere: 'NOT_ALLOWED' }),
-      args: { filter: t.arg({ type: Filter, description: 'Without it: all.' }) },
+      args: { filter: t.arg({ type: Filter, description: 'Default: all entries.' }) },
       authScopes: ({ id }, _args, { services, viewer }) => {
         services.projects.visible(id, viewer, 'ADMIN');
         requireWholeProject(requireSignedIn(viewer));
@@ -225,6 +233,6 @@ builder.objectFields(Project, (t) => ({
       totalCount: ({ id }, { filter }, { db }) => countEntries(db, { AND: [whereOf(filter), { projectId: id }] }),
     },
     { name: 'ProjectAuditEventConnection', description: 'A page of the audit of a project.' },
-    { name: 'ProjectAuditEventEdge', description: 'An entry with its place in the list.' },
+    { name: 'ProjectAuditEventEdge', description: 'An entry with its cursor.' },
   ),
 }));

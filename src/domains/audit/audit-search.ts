@@ -1,21 +1,21 @@
 /**
- * Entries that fit a filter, looked for in WINDOW places of the chain at a time: without an index that helps, the database looks at each
- * of them, and SQLite does so within one turn of this process. So however many there are, others have their turn between windows.
+ * Search for entries that match a filter. Each query covers WINDOW entries: without a suitable index the database scans all of them, and
+ * SQLite blocks the event loop meanwhile. Between queries other requests run.
  */
-import { setImmediate as others } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AuditEntry, Prisma } from '../../generated/sqlite/client.ts';
 import type { Database } from '../../platform/storage/database.ts';
 
 const WINDOW = 20_000;
 
-/** The page that a connection asks Prisma for. */
+/** The page of a connection, in the terms of Prisma. */
 export interface AuditPage {
-  /** Maximum number of entries, from the newest on; negative: from the oldest on. Default: 20,000. */
+  /** Maximum number of entries, beginning with the newest, or with the oldest if negative. Default: 20,000. */
   readonly take?: number | undefined;
-  /** The page begins beyond this entry, in the direction of `take`. */
+  /** The page begins after this entry, in the direction of `take`. */
   readonly cursor?: { readonly sequence?: number | undefined } | undefined;
   readonly skip?: number | undefined;
-  /** Columns that are needed. Default: all. */
+  /** Needed columns. Default: all. */
   readonly select?: Prisma.AuditEntrySelect | undefined;
 }
 
@@ -33,7 +33,7 @@ export async function findEntries(
   else last = Math.min(last, (cursor?.sequence ?? last + 1) - 1);
   const found: AuditEntry[] = [];
   while (first <= last && found.length < wanted) {
-    await others();
+    await nextTurn();
     const from = isUpwards ? first : Math.max(first, last - window + 1);
     const to = isUpwards ? Math.min(last, first + window - 1) : last;
     const rows = await db.auditEntry.findMany({
@@ -53,7 +53,7 @@ export async function countEntries(db: Database, where: Prisma.AuditEntryWhereIn
   const { first, last } = await endsOf(db);
   let count = 0;
   for (let from = first; from <= last; from += window) {
-    await others();
+    await nextTurn();
     const sequence = { gte: from, lte: Math.min(last, from + window - 1) };
     count += await db.auditEntry.count({ where: { AND: [where, { sequence }] } });
   }

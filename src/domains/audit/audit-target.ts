@@ -4,52 +4,52 @@ import type { AuditTarget } from './audit-event.ts';
 
 export type AuditInput = Readonly<Record<string, unknown>>;
 
-/** What brokers know by names, by the field that has the name; of several the first is what is changed. */
+/** Kinds of objects that brokers identify by a name, by the input field with the name. The first present field is the target. */
 const NAMED = [
   ['username', 'accessClient'],
   ['groupname', 'accessGroup'],
   ['rolename', 'accessRole'],
 ] as const;
 
-/** What a broker has one of. */
+/** Kinds of objects of which a broker has exactly one. */
 const OF_BROKER = [
   [/TopicT(?:ree|tl)/, 'topicTree'],
   [/AccessControl|DefaultAcl/, 'accessControl'],
 ] as const;
 
-/** Fields with ids that say where the target is, rather than what it is. */
-const PLACES = new Set(['projectId', 'brokerId', 'organisationId', 'organizationId', 'clientId', 'nodeId']);
+/** Id fields of the scope of the target, not of the target itself. */
+const SCOPES = new Set(['projectId', 'brokerId', 'organisationId', 'organizationId', 'clientId', 'nodeId']);
 
-/** What fields name shortly. */
+/** Kinds with an abbreviated id field. */
 const KINDS: Readonly<Record<string, string>> = { ruleId: 'signInRule' };
 
-const MAKES =
+const CREATES =
   /^(?:create|add)(?:Cloud)?(Project|Organisation|User|Token|Certificate|Cluster|Broker|SignInRule|Session)$/;
 
 /**
- * What a mutation changes, found by the names of its input's fields: `tokenId` names a token, `username` on a broker an account there. A
- * name that is new names what it says, so a new mutation needs a word here only where that is not so. Null: the caller itself.
+ * The target of a mutation, derived from the names of its input fields: `tokenId` means a token, `username` with a broker an account
+ * there. New mutations that follow these names need no change here. `null` if the caller is the target.
  */
 export function targetOf(operation: string, input: AuditInput): AuditTarget | null {
-  const made = MAKES.exec(operation)?.[1];
-  if (made !== undefined) return { kind: made.charAt(0).toLowerCase() + made.slice(1), id: null };
+  const created = CREATES.exec(operation)?.[1];
+  if (created !== undefined) return { kind: created.charAt(0).toLowerCase() + created.slice(1), id: null };
   const brokerId = textOf(input.brokerId);
   if (brokerId !== null && !('clusterId' in input)) return onBroker(operation, brokerId, input);
   for (const [name, value] of Object.entries(input)) {
-    if (name.endsWith('Id') && !PLACES.has(name)) return { kind: KINDS[name] ?? name.slice(0, -2), id: textOf(value) };
+    if (name.endsWith('Id') && !SCOPES.has(name)) return { kind: KINDS[name] ?? name.slice(0, -2), id: textOf(value) };
   }
   if ('projectId' in input) return { kind: 'project', id: textOf(input.projectId) };
   if ('organisationId' in input) return { kind: 'organisation', id: textOf(input.organisationId) };
   return 'email' in input ? { kind: 'user', id: null } : null;
 }
 
-/** What a read asks for: what `id` names, or what one of the other arguments does; else what the field belongs to. */
+/** The target of a read: the object of the argument `id` or of another argument, otherwise the owner of the field. */
 export function targetOfRead(operation: string, input: AuditInput, owner: unknown): AuditTarget | null {
-  const asked = thingOf(input) ?? targetOf(operation, input);
-  return asked ?? (typeof owner === 'object' && owner !== null ? thingOf(owner as AuditInput) : null);
+  const requested = targetById(input) ?? targetOf(operation, input);
+  return requested ?? (typeof owner === 'object' && owner !== null ? targetById(owner as AuditInput) : null);
 }
 
-function thingOf({ id }: AuditInput): AuditTarget | null {
+function targetById({ id }: AuditInput): AuditTarget | null {
   const known = textOf(id);
   const kind = known === null ? null : kindOfId(known);
   return kind === null ? null : { kind, id: known };
@@ -70,7 +70,7 @@ function onBroker(operation: string, brokerId: string, input: AuditInput): Audit
   return { kind: part?.[1] ?? 'broker', id: brokerId };
 }
 
-/** The id of what a mutation made or changed, as its payload tells: of an object of that name, or by what ids of the kind begin with. */
+/** The id of the created or changed object in a payload: of the member with the name of the kind, or by the prefix of the id. */
 export function idInPayload(kind: string, payload: unknown): string | null {
   if (typeof payload !== 'object' || payload === null) return null;
   const values = payload as AuditInput;

@@ -1,36 +1,36 @@
-import { setImmediate as others } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../../platform/storage/database.ts';
-import { ChainCheck, type ChainPlace, type ChainProblem, GENESIS, type Marks, missing } from './audit-chain.ts';
-import { missingIn } from './audit-witness.ts';
+import { ChainCheck, type ChainPosition, type ChainProblem, GENESIS, type Marks, missing } from './audit-chain.ts';
+import { findLostEntry } from './audit-witness.ts';
 
-/** Entries in memory at once; some have what is kept of a large input. */
+/** Number of entries in memory at a time. One entry takes up to 32 kB. */
 export const PAGE = 250;
-/** Further problems are counted, and not told. */
+/** Maximum number of listed problems. Further ones are only counted. */
 const MAX_PROBLEMS = 100;
 
 export interface AuditVerification {
   readonly isIntact: boolean;
-  /** Entries that were looked at. */
+  /** Number of verified entries. */
   readonly checked: number;
-  /** Before the first of them. */
-  readonly start: ChainPlace;
-  /** The newest that was looked at. */
-  readonly head: ChainPlace;
+  /** The position before the first verified entry. */
+  readonly start: ChainPosition;
+  /** The newest verified entry. */
+  readonly head: ChainPosition;
   /** The first MAX_PROBLEMS. */
   readonly problems: readonly ChainProblem[];
   readonly problemCount: number;
 }
 
 /**
- * Follows the chain from its start mark to its head mark. Shows whatever was changed, removed, put in or moved by somebody without the
- * secret key; what nobody can see in a database alone is that all of it was set back to what it was once: that is what `expected` is for,
- * a hash that was kept elsewhere and has to be in the chain, and `seen`, a place that this process saw written.
+ * Verifies the chain from its start mark to its head mark. Finds all entries that were changed, deleted, inserted or moved without the
+ * secret key. A rollback of the whole database to an earlier state is consistent in itself. It is found by `expected`, a hash that was
+ * stored elsewhere and must be in the chain, and by `committed`, a position that this process has written.
  */
 export async function verifyChain(
   db: Database,
   marks: Marks,
   expected: string | null,
-  seen: ChainPlace | null = null,
+  committed: ChainPosition | null = null,
 ): Promise<AuditVerification> {
   const problems: ChainProblem[] = [];
   let problemCount = 0;
@@ -43,22 +43,22 @@ export async function verifyChain(
   let check = new ChainCheck(start);
   let isFound = expected === null || start.hash === expected;
   for (;;) {
-    // SQLite answers within the turn: nothing else would run until the end.
-    await others();
+    // SQLite queries do not yield to the event loop.
+    await nextTurn();
     const page = await db.auditEntry.findMany({
-      where: { sequence: { gt: check.place.sequence } },
+      where: { sequence: { gt: check.position.sequence } },
       orderBy: { sequence: 'asc' },
       take: PAGE,
     });
     const [first] = page;
     if (first === undefined) {
-      const problem = await problemAtEnd(db, marks, check.place);
+      const problem = await problemAtEnd(db, marks, check.position);
       if (problem === 'MORE') continue;
       report(problem);
       break;
     }
-    if (first.sequence !== check.place.sequence + 1 && problemCount === 0) {
-      // Old ones may have been removed while we looked.
+    if (first.sequence !== check.position.sequence + 1 && problemCount === 0) {
+      // The retention may have deleted old entries during the verification.
       const now = await markOf(db, marks, 'start', report);
       if (now.sequence > start.sequence) {
         start = now;
@@ -71,39 +71,42 @@ export async function verifyChain(
       isFound ||= entry.hash === expected;
     }
   }
-  const { place } = check;
-  report(await missingIn(db, marks, seen));
-  if (!isFound) report({ sequence: place.sequence, reason: 'the hash that was expected is not in the chain' });
-  return { isIntact: problemCount === 0, checked: check.checked, start, head: place, problems, problemCount };
+  const { position } = check;
+  report(await findLostEntry(db, marks, committed));
+  if (!isFound) report({ sequence: position.sequence, reason: 'the expected hash is not in the chain' });
+  return { isIntact: problemCount === 0, checked: check.checked, start, head: position, problems, problemCount };
 }
 
 type Report = (problem: ChainProblem) => void;
 
-async function markOf(db: Database, marks: Marks, name: 'start', report: Report): Promise<ChainPlace> {
+async function markOf(db: Database, marks: Marks, name: 'start', report: Report): Promise<ChainPosition> {
   const mark = await db.auditMark.findUnique({ where: { name } });
   if (mark === null) return GENESIS;
   const { sequence, hash } = mark;
   const seal = marks.check(mark);
-  if (seal !== 'GOOD') report({ sequence, reason: `the mark where the kept entries begin ${MADE[seal]}` });
+  if (seal !== 'GOOD') report({ sequence, reason: `the mark of the first entry ${INVALID_MARK[seal]}` });
   return { sequence, hash };
 }
 
-const MADE = {
-  BAD: 'was not made by this service',
-  OTHER_KEY: 'was made with another SECRET_KEY',
+const INVALID_MARK = {
+  BAD: 'was not signed by this service',
+  OTHER_KEY: 'was signed with another SECRET_KEY',
 } as const;
 
-/** `MORE`: entries were written since the last page was read; they are written together with the mark. */
-async function problemAtEnd(db: Database, marks: Marks, place: ChainPlace): Promise<ChainProblem | 'MORE' | null> {
-  const { sequence, hash } = place;
+/** Verifies the head mark. `MORE` if entries were written after the last page was read: entries and mark are committed together. */
+async function problemAtEnd(
+  db: Database,
+  marks: Marks,
+  { sequence, hash }: ChainPosition,
+): Promise<ChainProblem | 'MORE' | null> {
   const mark = await db.auditMark.findUnique({ where: { name: 'head' } });
   if (mark === null) return sequence === 0 ? null : { sequence, reason: 'the mark of the newest entry is missing' };
   const seal = marks.check(mark);
-  if (seal !== 'GOOD') return { sequence: mark.sequence, reason: `the mark of the newest entry ${MADE[seal]}` };
+  if (seal !== 'GOOD') return { sequence: mark.sequence, reason: `the mark of the newest entry ${INVALID_MARK[seal]}` };
   if (mark.sequence < sequence)
-    return { sequence: mark.sequence + 1, reason: 'there are entries behind the newest one' };
+    return { sequence: mark.sequence + 1, reason: 'entries follow the marked newest entry' };
   if (mark.sequence === sequence) {
-    return mark.hash === hash ? null : { sequence, reason: 'it is not the newest entry that was written' };
+    return mark.hash === hash ? null : { sequence, reason: 'the entry is not the newest entry that was written' };
   }
   const more = await db.auditEntry.findFirst({ where: { sequence: { gt: sequence } }, select: { sequence: true } });
   return more === null ? missing(sequence + 1, mark.sequence) : 'MORE';

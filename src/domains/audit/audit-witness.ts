@@ -1,9 +1,9 @@
 /**
- * What a process knows of the chain beside the database: the newest entry that it saw written, signed, in a file of its data folder. A
- * chain that does not have that entry any more was emptied or set back, which nobody can see in the database alone.
+ * A signed file in the data folder with the newest entry that a process has committed. If the chain does not contain this entry, it was
+ * emptied or rolled back, which the database alone does not show.
  *
- * The file is written beside the work, at most once in EVERY_MS and at the end, not for each entry: it may name one that is not the
- * newest. What cannot be written is logged once, and nothing waits for it.
+ * The file is written asynchronously, at most once in EVERY_MS and on close, so it may contain an older entry than the newest one. A
+ * failed write is logged once.
  */
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { AuditMark } from '../../generated/sqlite/client.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { type ChainPlace, type ChainProblem, GENESIS, type Marks } from './audit-chain.ts';
+import { type ChainPosition, type ChainProblem, GENESIS, type Marks } from './audit-chain.ts';
 
 const EVERY_MS = 1_000;
 
@@ -19,15 +19,15 @@ export class AuditWitness {
   readonly #file: string;
   readonly #marks: Marks;
   readonly #log: Logger;
-  #place: ChainPlace | null = null;
-  /** Of the file that was there at the start, if it is none of ours. */
+  #position: ChainPosition | null = null;
+  /** Problem of the file at the start: its signature is invalid. */
   #problem: ChainProblem | null = null;
   #isWritten = true;
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> = Promise.resolve();
   #isFailing = false;
 
-  /** Of a folder that this process owns. */
+  /** `dataDir` must be locked by this process. */
   constructor(dataDir: string, marks: Marks, log: Logger) {
     this.#file = join(dataDir, 'audit-witness.json');
     this.#marks = marks;
@@ -35,14 +35,13 @@ export class AuditWitness {
     this.#read();
   }
 
-  /** The newest entry that was seen written; null: none. */
-  get place(): ChainPlace | null {
-    return this.#place;
+  /** The newest committed entry, or `null` if there is none. */
+  get position(): ChainPosition | null {
+    return this.#position;
   }
 
-  /** An entry that was written. */
-  saw(place: ChainPlace): void {
-    this.#place = place;
+  committed(position: ChainPosition): void {
+    this.#position = position;
     this.#problem = null;
     this.#writeSoon();
   }
@@ -52,14 +51,14 @@ export class AuditWitness {
     this.#timer ??= setTimeout(() => this.#write(), EVERY_MS).unref();
   }
 
-  /** The file gets a signature with the current key. */
+  /** Signs the file again with the current key. */
   resign(): void {
-    if (this.#place !== null) this.#writeSoon();
+    if (this.#position !== null) this.#writeSoon();
   }
 
-  /** What the chain lacks, null: nothing. To be asked for before anything is written. */
+  /** Compares the chain with the file. Returns `null` if no entry is missing. Call it before the first write. */
   async problem(db: Database): Promise<ChainProblem | null> {
-    return this.#problem ?? missingIn(db, this.#marks, this.#place);
+    return this.#problem ?? findLostEntry(db, this.#marks, this.#position);
   }
 
   async close(): Promise<void> {
@@ -79,21 +78,21 @@ export class AuditWitness {
     const mark = parsed(text);
     const seal = mark === null ? 'BAD' : this.#marks.check({ ...mark, name: 'witness' });
     if (mark !== null && seal === 'GOOD') {
-      this.#place = { sequence: mark.sequence, hash: mark.hash };
-      // A previous key is removed once the secrets of the database have the current one, and may be the file's.
+      this.#position = { sequence: mark.sequence, hash: mark.hash };
+      // The file may have the previous key, which is removed once all secrets of the database have the current one.
       if (this.#marks.renewed({ ...mark, name: 'witness' })) this.#writeSoon();
     } else {
-      const made = seal === 'BAD' ? 'is not as this service left it' : 'was made with another SECRET_KEY';
-      this.#problem = { sequence: 0, reason: `the witness in the data folder ${made}` };
+      const problem = seal === 'BAD' ? 'was changed' : 'was signed with another SECRET_KEY';
+      this.#problem = { sequence: 0, reason: `the witness file in the data folder ${problem}` };
     }
   }
 
   #write(): void {
     this.#timer = null;
-    const place = this.#place;
-    if (this.#isWritten || place === null) return;
+    const position = this.#position;
+    if (this.#isWritten || position === null) return;
     this.#isWritten = true;
-    const text = `${JSON.stringify(this.#marks.of('witness', place))}\n`;
+    const text = `${JSON.stringify(this.#marks.of('witness', position))}\n`;
     this.#writing = this.#writing
       .then(() => writeFile(`${this.#file}.new`, text, { mode: 0o600 }))
       .then(() => rename(`${this.#file}.new`, this.#file))
@@ -102,28 +101,32 @@ export class AuditWitness {
           this.#isFailing = false;
         },
         (error: unknown) => {
-          if (!this.#isFailing) this.#log.warn({ err: error }, 'the witness of the audit cannot be written');
+          if (!this.#isFailing) this.#log.warn({ err: error }, 'could not write the witness file of the audit');
           this.#isFailing = true;
         },
       );
   }
 }
 
-/** Whether an entry that was written is there, or was removed because of its age, behind which a signed mark stands. */
-export async function missingIn(db: Database, marks: Marks, place: ChainPlace | null): Promise<ChainProblem | null> {
-  if (place === null || place.sequence === GENESIS.sequence) return null;
-  const { sequence, hash } = place;
+/** Looks for a committed entry. Returns `null` if it exists, or if the retention deleted it, which the signed start mark proves. */
+export async function findLostEntry(
+  db: Database,
+  marks: Marks,
+  committed: ChainPosition | null,
+): Promise<ChainProblem | null> {
+  if (committed === null || committed.sequence === GENESIS.sequence) return null;
+  const { sequence, hash } = committed;
   const entry = await db.auditEntry.findUnique({ where: { sequence }, select: { hash: true } });
   if (entry?.hash === hash) return null;
   const start = await db.auditMark.findUnique({ where: { name: 'start' } });
-  // Read after the entry: it may have been removed meanwhile.
+  // Read the mark after the entry, which may be deleted meanwhile.
   if (entry === null && start !== null && start.sequence >= sequence && marks.check(start) === 'GOOD') return null;
   return {
     sequence,
     reason:
       entry === null
-        ? `the entry ${sequence}, which this process saw written, is not there: the audit was emptied or set back`
-        : `the entry ${sequence} is another one than this process saw written: the audit was set back`,
+        ? `the committed entry ${sequence} is missing: the audit was emptied or rolled back`
+        : `the entry ${sequence} differs from the committed one: the audit was rolled back`,
   };
 }
 

@@ -14,8 +14,8 @@ type Field = GraphQLField<unknown, RequestContext>;
 type Resolve = GraphQLFieldResolver<unknown, RequestContext>;
 
 /**
- * Each field of the mutation root is recorded, and each read that is refused, whichever road it is asked by: around all that Pothos
- * does, so that refusals are seen, too. Changes the schema in place.
+ * Wraps the resolvers of a schema, in place, so that all mutations and refused reads are recorded for every transport. The wrapper is
+ * outside of the Pothos plugins, so it also receives the errors of their authorization.
  */
 export function audited(schema: GraphQLSchema): GraphQLSchema {
   for (const field of fieldsOf(schema.getMutationType())) recorded(field);
@@ -39,7 +39,7 @@ const fieldsOf = (type: GraphQLObjectType | null | undefined): Field[] => Object
 
 const resolverOf = ({ resolve }: Field): Resolve => resolve ?? defaultFieldResolver;
 
-/** A field that asks for more than what led to it, or for one thing among those that the caller may not all see. */
+/** Whether a field requires more rights than its parent, or reads one object by id, which the caller may not be allowed to see. */
 const mayRefuse = ({ extensions, args }: Field): boolean =>
   extensions.requires !== undefined || args.some(({ name }) => name === 'id' || name === 'brokerId');
 
@@ -54,7 +54,7 @@ function recorded(field: Field): void {
   };
 }
 
-/** What succeeds costs nothing: lists of many take this road. */
+/** Success must add no cost: the fields of long lists are wrapped, too. */
 function watched(operation: string, resolve: Resolve): Resolve {
   return (owner, args, context, info) => {
     const failed = (error: unknown) => {
@@ -63,7 +63,7 @@ function watched(operation: string, resolve: Resolve): Resolve {
     };
     try {
       const result: unknown = resolve(owner, args, context, info);
-      // Beside what the caller waits for.
+      // Not awaited by the caller.
       if (result instanceof Promise) result.then(undefined, failed);
       return result;
     } catch (error) {

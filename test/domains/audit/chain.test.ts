@@ -150,7 +150,7 @@ describeEngines((engine, postgres) => {
       expect((await verify(db)).isIntact).toBe(true);
     });
 
-    test('a change with all hashes made anew', async () => {
+    test('a change with all hashes computed again', async () => {
       const problems = await tampered(async (db) => {
         await db.auditEntry.update({ ...at(5), data: { result: 'REFUSED' } });
         await rewrite(db, 5);
@@ -179,7 +179,7 @@ describeEngines((engine, postgres) => {
           await db.auditMark.update({ where: { name: 'head' }, data });
         });
         expect(problems.at(-1)?.reason).toContain(
-          marks === null ? 'was not made by this service' : 'another SECRET_KEY',
+          marks === null ? 'was not signed by this service' : 'another SECRET_KEY',
         );
       }
     });
@@ -192,17 +192,17 @@ describeEngines((engine, postgres) => {
         await db.auditEntry.deleteMany({ where: { sequence: { lte: 4 } } });
       });
       expect(problems).toMatchObject([
-        { sequence: 4, reason: expect.stringContaining('was not made by this service') },
+        { sequence: 4, reason: expect.stringContaining('was not signed by this service') },
       ]);
     });
 
-    test('an entry that was put in, behind the newest or in place of another', async () => {
+    test('an entry that was inserted after the newest one or instead of another one', async () => {
       const problems = await tampered(async (db) => {
         const { hash, ...last } = await db.auditEntry.findUniqueOrThrow(at(12));
         const more = { ...last, sequence: 13, id: 'aud_forged', previousHash: hash };
         await db.auditEntry.create({ data: { ...more, hash: hashOf(more) } });
       });
-      expect(problems).toEqual([{ sequence: 13, reason: 'there are entries behind the newest one' }]);
+      expect(problems).toEqual([{ sequence: 13, reason: 'entries follow the marked newest entry' }]);
       expect(
         await tampered(async (db) => {
           const { hash: _hash, ...row } = await db.auditEntry.findUniqueOrThrow(at(7));
@@ -226,7 +226,7 @@ describeEngines((engine, postgres) => {
     });
   });
 
-  test('a whole database that was set back shows by a hash that was kept elsewhere', async () => {
+  test('a hash stored elsewhere shows a rollback of the whole database', async () => {
     const db = await open();
     await write(db, 5);
     const mark = await db.auditMark.findUniqueOrThrow({ where: { name: 'head' } });
@@ -240,7 +240,7 @@ describeEngines((engine, postgres) => {
     expect(await verify(db, head.hash)).toMatchObject({ isIntact: false, problemCount: 1 });
   });
 
-  test('a database that was emptied or set back under a process shows, and the process tells it', async () => {
+  test('a process reports a database that was emptied or rolled back while it runs', async () => {
     for (const sequence of [0, 5]) {
       const db = await open();
       const errors: string[] = [];
@@ -255,14 +255,14 @@ describeEngines((engine, postgres) => {
       else await db.auditMark.update({ where: { name: 'head' }, data: mark });
       await written.append(entry(11));
       await written.append(entry(12));
-      expect(errors).toEqual([expect.stringContaining('its end is not where this process left it')]);
+      expect(errors).toEqual([expect.stringContaining('its end is not where this process has written it')]);
       expect(await problemsOf(db)).toEqual([
         { sequence: sequence + 1, reason: `the entries ${sequence + 1} to 10 are missing` },
       ]);
     }
   });
 
-  test('a process that goes on after a forged entry writes behind it, and it shows', async () => {
+  test('a process that continues after a forged entry leaves a visible problem', async () => {
     const db = await open();
     const log = logOf(db);
     await log.append(entry(1));

@@ -261,7 +261,7 @@ test('unknown tokens and refusals of nobody known are told as bursts', async () 
   expect((await again.services.audit.verify()).isIntact).toBe(true);
 });
 
-test('an audit that was emptied or set back is told at the next start, by an entry, and once', async () => {
+test('the next start reports an audit that was emptied or rolled back, once, by an entry', async () => {
   let service = await startTestService();
   const { db } = service.storage;
   const { dataDir, databaseUrl } = service.config;
@@ -287,9 +287,9 @@ test('an audit that was emptied or set back is told at the next start, by an ent
   await service.storage.db.auditMark.update({ where: { name: 'head' }, data: mark });
   expect(await service.services.audit.verify()).toMatchObject({
     isIntact: false,
-    problems: [{ sequence: mark.sequence + 3, reason: expect.stringContaining('emptied or set back') }],
+    problems: [{ sequence: mark.sequence + 3, reason: expect.stringContaining('emptied or rolled back') }],
   });
-  expect(await again()).toEqual([expect.stringContaining('the audit lacks entries')]);
+  expect(await again()).toEqual([expect.stringContaining('entries of the audit are missing')]);
   expect(await told()).toMatchObject([{ actorKind: 'SERVICE', after: { sequence: mark.sequence + 3 } }]);
   expect((await service.services.audit.verify()).isIntact).toBe(false);
   expect(await again()).toEqual([]);
@@ -298,7 +298,7 @@ test('an audit that was emptied or set back is told at the next start, by an ent
   // All of it, and of a length that it had once.
   await service.storage.db.auditEntry.deleteMany();
   await service.storage.db.auditMark.deleteMany();
-  expect(await again()).toEqual([expect.stringContaining('the audit lacks entries')]);
+  expect(await again()).toEqual([expect.stringContaining('entries of the audit are missing')]);
   expect((await told()).length).toBe(1);
 });
 

@@ -29,7 +29,7 @@ const entry = (id: string, text = ''): UnchainedEntry => ({
 });
 
 /** What a process finds there that comes after one which was killed. */
-const leftIn = (folder: string) => new AuditJournal(folder, silentLog).left().map(({ id }) => id);
+const leftIn = (folder: string) => new AuditJournal(folder, silentLog).pending().map(({ id }) => id);
 
 test('what has begun and not ended is left, also behind a file that began anew', () => {
   const folder = temporaryFolder();
@@ -83,10 +83,10 @@ test('a witness is what was seen written last, of a folder that has one; one tha
   expect(await first.problem(db)).toBe(null);
   await first.close();
   expect(existsSync(file)).toBe(false);
-  first.saw({ sequence: 1, hash: 'one' });
-  first.saw({ sequence: 2, hash: 'two' });
+  first.committed({ sequence: 1, hash: 'one' });
+  first.committed({ sequence: 2, hash: 'two' });
   await first.close();
-  expect(inFolder().place).toEqual({ sequence: 2, hash: 'two' });
+  expect(inFolder().position).toEqual({ sequence: 2, hash: 'two' });
   expect(await inFolder().problem(db)).toMatchObject({ sequence: 2, reason: expect.stringContaining('emptied') });
   // Those that were removed because of their age are no loss, where this service says so itself.
   await db.auditMark.create({ data: marks.of('start', { sequence: 2, hash: 'two' }) });

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { Attempt, CountedAttempts } from '../../../src/domains/audit/refusals.ts';
-import { Refusals } from '../../../src/domains/audit/refusals.ts';
+import type { CountedAttempts, RefusedAttempt } from '../../../src/domains/audit/refused-attempts.ts';
+import { RefusedAttempts } from '../../../src/domains/audit/refused-attempts.ts';
 import { ServiceError } from '../../../src/platform/errors.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { openStream, TRANSPORTS } from '../../support/event-stream.ts';
@@ -205,7 +205,7 @@ test('each read that is refused to whoever asks leaves an entry, by whatever roa
   expect(seen.project.auditEvents.nodes.length).toBeGreaterThan(4);
 });
 
-test('what is refused again and again is told by its number', async () => {
+test('what is refused again and again is counted by its number', async () => {
   const service = await startTestService();
   const { projectId } = service;
   const [viewer, other] = [await service.person('VIEWER'), await service.person('VIEWER')];
@@ -246,10 +246,10 @@ test('what is refused again and again is told by its number', async () => {
 });
 
 test('many callers who are not known do not fill it, nor is one who is known lost among them', () => {
-  const told: CountedAttempts[] = [];
-  const refusals = new Refusals((counted) => void told.push(counted));
+  const counted: CountedAttempts[] = [];
+  const refusedAttempts = new RefusedAttempts((entry) => void counted.push(entry));
   const nobody = { kind: 'NOBODY', id: null, name: null, issuer: null } as const;
-  const attempt: Attempt = {
+  const attempt: RefusedAttempt = {
     operation: 'project',
     code: 'UNAUTHORIZED',
     actor: nobody,
@@ -259,29 +259,29 @@ test('many callers who are not known do not fill it, nor is one who is known los
     projectId: null,
     brokerId: null,
   };
-  const known: Attempt = { ...attempt, actor: { ...nobody, kind: 'USER', id: 'usr_1' } };
-  expect(refusals.isSingle(known, { key: 'ses_1', thing: 'project' })).toBe(true);
+  const known: RefusedAttempt = { ...attempt, actor: { ...nobody, kind: 'USER', id: 'usr_1' } };
+  expect(refusedAttempts.isSingle(known, { key: 'ses_1', subject: 'project' })).toBe(true);
   let entries = 0;
   for (let n = 0; n < 20_000; n += 1) {
-    if (refusals.isSingle({ ...attempt, address: `${n}` }, { key: `${n}`, thing: `${n}` })) entries += 1;
+    if (refusedAttempts.isSingle({ ...attempt, address: `${n}` }, { key: `${n}`, subject: `${n}` })) entries += 1;
   }
   // So many at once, and as many more as the seconds that it takes.
-  expect(entries + told.length).toBeLessThan(1_000);
-  expect(refusals.isSingle(known, { key: 'ses_1', thing: 'project' })).toBe(false);
-  expect(refusals.isSingle(known, { key: 'ses_1', thing: 'broker' })).toBe(true);
-  refusals.close();
-  const sum = told.reduce((all, { attempt: { actor }, count }) => all + (actor.kind === 'NOBODY' ? count : 0), 0);
+  expect(entries + counted.length).toBeLessThan(1_000);
+  expect(refusedAttempts.isSingle(known, { key: 'ses_1', subject: 'project' })).toBe(false);
+  expect(refusedAttempts.isSingle(known, { key: 'ses_1', subject: 'broker' })).toBe(true);
+  refusedAttempts.close();
+  const sum = counted.reduce((all, { attempt: { actor }, count }) => all + (actor.kind === 'NOBODY' ? count : 0), 0);
   expect(entries + sum).toBe(20_000);
-  expect(told.filter(({ attempt: { actor } }) => actor.kind === 'USER')).toMatchObject([{ count: 1 }]);
+  expect(counted.filter(({ attempt: { actor } }) => actor.kind === 'USER')).toMatchObject([{ count: 1 }]);
 });
 
-test('what goes on for long is told each hour, and begins anew', () => {
+test('what goes on for long is counted each hour, and begins anew', () => {
   vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
-  const told: CountedAttempts[] = [];
-  const refusals = new Refusals((counted) => void told.push(counted));
+  const counted: CountedAttempts[] = [];
+  const refusedAttempts = new RefusedAttempts((entry) => void counted.push(entry));
   const actor = { kind: 'USER', id: 'usr_1', name: null, issuer: null } as const;
   const place = { target: null, projectId: null, brokerId: null };
-  const attempt: Attempt = {
+  const attempt: RefusedAttempt = {
     operation: 'project',
     code: 'NOT_ALLOWED',
     actor,
@@ -291,11 +291,11 @@ test('what goes on for long is told each hour, and begins anew', () => {
   };
   let entries = 0;
   for (let second = 0; second < 2 * 3_600; second += 30) {
-    if (refusals.isSingle(attempt, { key: 'ses_1', thing: 'project' })) entries += 1;
+    if (refusedAttempts.isSingle(attempt, { key: 'ses_1', subject: 'project' })) entries += 1;
     vi.advanceTimersByTime(30_000);
   }
   expect(entries).toBe(2);
-  expect(told.map(({ count, seconds }) => [count, seconds])).toEqual([[119, 3_600]]);
-  refusals.close();
-  expect(told[1]?.count).toBe(119);
+  expect(counted.map(({ count, seconds }) => [count, seconds])).toEqual([[119, 3_600]]);
+  refusedAttempts.close();
+  expect(counted[1]?.count).toBe(119);
 });

@@ -9,7 +9,7 @@ interface CachedRows<Row = object> {
   get(id: string): Row | null;
 }
 
-export interface BeforeParts {
+export interface TargetReaderParts {
   readonly db: Database;
   readonly sealer: Pick<Sealer, 'open'>;
   readonly projects: CachedRows<{ readonly id: string }>;
@@ -23,9 +23,9 @@ export interface BeforeParts {
 }
 
 type Row = Readonly<Record<string, unknown>>;
-type Read = (parts: BeforeParts, id: string, input: AuditInput) => Row | null | Promise<Row | null>;
+type Read = (parts: TargetReaderParts, id: string, input: AuditInput) => Row | null | Promise<Row | null>;
 
-/** Of what is kept here, by kind: from memory, or one query by its id. What brokers keep themselves is not asked for. */
+/** Readers of the objects in the database, by kind. Each one uses a cache or one query. Objects on brokers are not read. */
 const READ: Readonly<Record<string, Read>> = {
   project: ({ db, projects }, id, { email }) =>
     typeof email === 'string'
@@ -86,19 +86,23 @@ const READ: Readonly<Record<string, Read>> = {
   },
 };
 
-/** The target as it is now; null: it is not kept here, or not there. Secrets are in it. */
-export async function readTarget(parts: BeforeParts, target: AuditTarget, input: AuditInput): Promise<Row | null> {
+/** The current row of the target, with its secrets. `null` if it does not exist or is not in the database. */
+export async function readTarget(
+  parts: TargetReaderParts,
+  target: AuditTarget,
+  input: AuditInput,
+): Promise<Row | null> {
   const read = Object.hasOwn(READ, target.kind) ? READ[target.kind] : undefined;
   const isFound = target.id !== null || (target.kind === 'user' && typeof input.email === 'string');
   return read === undefined || !isFound ? null : read(parts, target.id ?? '', input);
 }
 
-const ENDS = /^(?:delete|remove|revoke|end|leave|logout)/;
+const DELETES = /^(?:delete|remove|revoke|end|leave|logout)/;
 
-/** What of a row says what was changed: the values that the input names; all that are there where it names none, or where it goes. */
-export function concerned(operation: string, row: Row, input: AuditInput): Row {
+/** The values of a row that the operation changes: those with a name of the input. All values if there is none, or for a deletion. */
+export function changedValues(operation: string, row: Row, input: AuditInput): Row {
   const entries = Object.entries(row).filter(([, value]) => value !== null && value !== undefined);
-  if (ENDS.test(operation)) return Object.fromEntries(entries);
+  if (DELETES.test(operation)) return Object.fromEntries(entries);
   const named = Object.entries(row).filter(([name]) => name in input && name !== 'id' && !name.endsWith('Id'));
   return Object.fromEntries(named.length > 0 ? named : entries);
 }

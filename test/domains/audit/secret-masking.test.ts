@@ -8,7 +8,7 @@ import {
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { schema } from '../../../src/app/schema.ts';
-import { looksSecret, MASK, masked } from '../../../src/domains/audit/masked.ts';
+import { looksSecret, MASK, masked } from '../../../src/domains/audit/secret-masking.ts';
 
 const PLANTED = 'hunter2-hunter2';
 

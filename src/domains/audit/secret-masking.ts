@@ -1,10 +1,10 @@
 /**
- * What may be kept of an input: everything but its secrets. A value is a secret because the schema says so of its field
- * (`extensions: { secret: true }`), because of its name (unless the schema says `secret: false`), or because of what it looks like,
- * wherever it stands: passwords in URLs and connection texts, private keys, tokens of this service.
+ * Masks the secrets of an input before it is stored in the audit. A value is a secret if the schema marks its field (`extensions: { secret:
+ * true }`), if its name looks like a secret (unless the schema says `secret: false`), or if the value does: passwords in URLs and
+ * connection strings, private keys, tokens of this service.
  *
- * Bounds: texts of MAX_TEXT characters, lists of MAX_ITEMS entries, MAX_DEPTH levels, MAX_VALUES values and so many bytes of all; what is
- * beyond is told by its size alone. Binary data is never copied.
+ * Limits: strings of MAX_TEXT characters, lists of MAX_ITEMS entries, MAX_DEPTH levels, MAX_VALUES values, and a number of bytes in total.
+ * Larger values are replaced with their size. Binary data is never copied.
  */
 import {
   type GraphQLInputType,
@@ -19,27 +19,27 @@ import { SECRET_PREFIX } from '../../platform/auth/secrets.ts';
 export const MASK = '***';
 
 const MAX_TEXT = 1_000;
-/** A longer text is not searched for what is in it. */
+/** Longer strings are not parsed as JSON. */
 const MAX_JSON_TEXT = 200_000;
-/** Of a text so much is searched: what begins within MAX_TEXT ends here, or is a secret to the end. Anybody may send long ones. */
+/** Number of characters of a string that are searched. A secret that begins within MAX_TEXT ends here or is masked to the end. */
 const MAX_SEARCHED = 4 * MAX_TEXT;
 const MAX_ITEMS = 100;
 const MAX_DEPTH = 12;
 const MAX_VALUES = 1_000;
-/** Bytes of JSON, about: entries are read a page at a time, and whoever may be refused something chooses what is in them. */
-export const MAX_KEPT = 16_000;
+/** Approximate maximum bytes of JSON. Entries are read page by page, and unknown callers choose their content. */
+export const MAX_BYTES = 16_000;
 
-/** As the last word of a name: `tokenId` is none, `refresh_token` and `privateKeys` are. */
+/** Last words of secret names: `refresh_token` and `privateKeys` are secret, `tokenId` is not. */
 const SECRET_WORDS =
   /^(?:pass(?:word|wd|phrase|code)?|pwd|pw|psk|secret|token|key|credential|cred|otp|totp|code|pin|authorization|auth|bearer|cookie|jwt|hash|salt|seed|signature|sig|hmac|dsn|verifier)s?$/;
-/** At the end of one: many names are written without a mark between their words, as `sslpassword`. */
+/** Endings of the last word of secret names: many names have no separator between their words, such as `sslpassword`. */
 const SECRET_ENDS =
   /(?:pass(?:word|wd|phrase)|pwd|pw|secret|token|cookie|credential|(?:api|access|secret|private|shared|account|auth|master|signing|encryption)key)s?$/;
-/** Anywhere in a name: `passwordAgain`, `sealedConfig`, `secretOfBroker`. */
+/** Words that make a name secret at any position: `passwordAgain`, `sealedConfig`, `secretOfBroker`. */
 const SECRET_PARTS = /^(?:pass(?:word|wd|phrase)|secret|sealed|private|credential|apikey)s?$/;
-/** As the last word they say that it is no secret, whatever stands before. */
+/** Last words of names that are not secret, independent of the previous words. */
 const HARMLESS_ENDS = /^(?:ids?|files?|filenames?|names?|types?|at|until|since|count|length|expiry|algorithm|enabled)$/;
-/** As the last word they say nothing: `tokenValue` is what `token` is. */
+/** Last words that are ignored: `tokenValue` is treated like `token`. */
 const EMPTY_ENDS = /^(?:value|string|text|raw|plain|plaintext|header|pem|hex|b64|base64)s?$/;
 
 export function looksSecret(name: string): boolean {
@@ -54,25 +54,25 @@ export function looksSecret(name: string): boolean {
   return SECRET_WORDS.test(last) || SECRET_ENDS.test(last) || words.some((word) => SECRET_PARTS.test(word));
 }
 
-/** The value as it may be kept: plain JSON values. `type`: of an input of the graph; `bytes`: of JSON, and at most one text more. */
-export function masked(value: unknown, type?: GraphQLInputType, bytes = MAX_KEPT): unknown {
+/** The masked value as plain JSON. `type` is the input type of the graph. `bytes` is the limit, exceeded by at most one string. */
+export function masked(value: unknown, type?: GraphQLInputType, bytes = MAX_BYTES): unknown {
   return new Masking(bytes).value(value, type, 0);
 }
 
 class Masking {
-  #left = MAX_VALUES;
-  #room: number;
+  #valuesLeft = MAX_VALUES;
+  #bytesLeft: number;
 
   constructor(bytes: number) {
-    this.#room = bytes;
+    this.#bytesLeft = bytes;
   }
 
   get #isFull(): boolean {
-    return this.#left <= 0 || this.#room <= 0;
+    return this.#valuesLeft <= 0 || this.#bytesLeft <= 0;
   }
 
   value(value: unknown, type: GraphQLInputType | undefined, depth: number): unknown {
-    this.#left -= 1;
+    this.#valuesLeft -= 1;
     switch (typeof value) {
       case 'string':
         return type !== undefined && isEnumType(getNamedType(type)) ? value : this.#counted(this.#text(value, depth));
@@ -117,35 +117,35 @@ class Masking {
       }
       const field = fields && Object.hasOwn(fields, name) ? fields[name] : undefined;
       const fieldType = field && getNamedType(field.type);
-      // Of an object of the schema its own fields say what is a secret in it.
-      const isLookedInto = isInputObjectType(fieldType) && typeof inner === 'object';
+      // For an input object, its own fields decide which values are secret.
+      const isInputObject = isInputObjectType(fieldType) && typeof inner === 'object';
       const isSecret = isMarked(field?.extensions) ?? (looksSecret(name) || isValueOfSecret(value, name));
-      const kept = isSecret && !isLookedInto ? maskOf(inner) : this.value(inner, field?.type, depth + 1);
-      entries.push([this.#counted(cut(name)), kept]);
+      const shown = isSecret && !isInputObject ? maskOf(inner) : this.value(inner, field?.type, depth + 1);
+      entries.push([this.#counted(truncated(name)), shown]);
     }
     return Object.fromEntries(entries);
   }
 
   #counted(text: string): string {
-    this.#room -= Buffer.byteLength(JSON.stringify(text));
+    this.#bytesLeft -= Buffer.byteLength(JSON.stringify(text));
     return text;
   }
 
   #text(text: string, depth: number): string {
     const start = text.trimStart()[0];
-    // A document within a text has secrets by name, too.
+    // A JSON document in a string may contain secrets by name.
     if (start === '{' || start === '[') {
       if (text.length > MAX_JSON_TEXT) return `(${text.length} characters)`;
       const parsed = parsedJson(text);
-      if (parsed !== undefined) return cut(JSON.stringify(this.value(parsed, undefined, depth + 1)));
+      if (parsed !== undefined) return truncated(JSON.stringify(this.value(parsed, undefined, depth + 1)));
     }
-    // A secret must not be cut into something that looks like none.
+    // Truncation before masking could make a secret unrecognizable.
     if (text.length > MAX_JSON_TEXT) return `(${text.length} characters)`;
-    return cut(withoutSecrets(text.slice(0, MAX_SEARCHED)), text.length);
+    return truncated(withoutSecrets(text.slice(0, MAX_SEARCHED)), text.length);
   }
 }
 
-/** A flag is no secret, and whether there is one may be known. */
+/** Null and booleans are shown: they do not reveal the secret. */
 function maskOf(value: unknown): unknown {
   return value === null || typeof value === 'boolean' ? value : MASK;
 }
@@ -153,14 +153,14 @@ function maskOf(value: unknown): unknown {
 const isMarked = (extensions: Readonly<Record<string, unknown>> | undefined): boolean | undefined =>
   typeof extensions?.secret === 'boolean' ? extensions.secret : undefined;
 
-/** `{ name: 'X-Api-Key', value: '…' }`, as headers and properties are often listed. */
+/** Whether the member is the value of a secret in a list such as `{ name: 'X-Api-Key', value: '…' }`. */
 function isValueOfSecret(object: object, name: string): boolean {
   if (!/^(?:v|value|val|content|data)$/i.test(name)) return false;
   return Object.entries(object).some(
-    ([key, said]) =>
+    ([key, label]) =>
       /^(?:k|key|name|header|field|property|parameter|param|attribute)$/i.test(key) &&
-      typeof said === 'string' &&
-      looksSecret(said),
+      typeof label === 'string' &&
+      looksSecret(label),
   );
 }
 
@@ -168,24 +168,24 @@ const PRIVATE_KEY =
   /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)/g;
 const OWN_SECRET = new RegExp(`\\b(?:${Object.values(SECRET_PREFIX).join('|')})[\\w-]{8,}`, 'g');
 /**
- * Each part is bounded: a text that somebody made up for it must not take long to look through. A password may have in it what ends one
- * in a URL, as far as that is no port.
+ * All quantifiers are bounded, so that hostile strings are searched in linear time. A password may contain characters that end the
+ * authority of a URL, unless they look like a port.
  */
 const IN_URL =
   /\b([a-z][a-z0-9+.-]{0,20}:\/\/)([^\s/?#@:]{0,200}):(?:[^\s/?#]{0,2000}@|(?!\d{1,5}[/?#])[^\s"'<>]{0,300}@)/gi;
-/** Of a scheme something may be missing, or all of it: `postgres:/me:…@host`, `mqtt//me:…@host`, `me:…@host`. No address of a person. */
+/** Also with a mistyped or missing scheme: `postgres:/me:…@host`, `mqtt//me:…@host`, `me:…@host`. Not e-mail addresses. */
 const IN_MISTYPED_URL =
   /(?<![^\s"'(,=[{<])(?![a-z][a-z0-9+.-]{0,20}:\/\/[^/]|(?:mailto|sips?|acct|xmpp):[^\s:]{0,300}@)((?:[a-z][a-z0-9+.-]{0,20}(?::\/{0,3}|\/\/))?)([^\s/?#@:"'<>]{0,200}):(?!\d{1,5}[/?#])[^\s"'<>]{1,300}@/gi;
 const BEARER = /\b(bearer|basic)\s{1,5}[\w.~+/=-]{8,}/gi;
-/** `name = …`, `"name": …` also where the text around it is no JSON, `--name …`, `<name>…`. */
+/** `name = …`, `"name": …` also outside of valid JSON, `--name …`, `<name>…`. */
 const ASSIGNMENT =
   /(?<![\w-])(?:([\w-]{1,64})(?:\\{0,3}["'])?\s{0,5}[=:]\s{0,5}|--([\w-]{1,64})\s{1,5}|(?<=<)([\w-]{1,64})(?:\s[^<>]{0,200})?>)/g;
 const ASSIGNED = /\\+"[^"]*"?|"(?:\\[\s\S]|[^"\\])*"?|'(?:\\[\s\S]|[^'\\])*'?|[^\s;,&'"<]+/y;
-/** Headers with several words, up to the end of their line. */
+/** Headers whose value extends to the end of the line. */
 const WITH_SPACES = /(?:authorization|cookie)$/i;
 const ASSIGNED_LINE = /[^\s"'][^\r\n"']*/y;
 
-/** Sessions and tokens of this service as MASK, all else as it is. */
+/** Masks sessions and tokens of this service. */
 export const withoutOwnSecrets = (text: string): string => text.replaceAll(OWN_SECRET, MASK);
 
 function withoutSecrets(text: string): string {
@@ -197,7 +197,7 @@ function withoutSecrets(text: string): string {
   );
 }
 
-/** `password=…`, as in connection texts, queries of URLs, headers, templates of JSON and command lines. */
+/** Masks `password=…`, as in connection strings, URL queries, headers, JSON templates and command lines. */
 function withoutAssigned(text: string): string {
   let shown = '';
   let end = 0;
@@ -219,10 +219,10 @@ function valueAt(text: string, start: number, pattern: RegExp, isFor = true): st
   return pattern.exec(text)?.[0];
 }
 
-/** `length`: of the whole, where the text is the beginning of it. */
-function cut(text: string, length = text.length): string {
+/** `length` is the length of the original if the text is only its beginning. */
+function truncated(text: string, length = text.length): string {
   if (text.length <= MAX_TEXT && length <= MAX_SEARCHED) return text;
-  // Not between the halves of a character.
+  // Does not split a surrogate pair.
   return `${Buffer.from(text.slice(0, MAX_TEXT))
     .toString('utf8')
     .replace(/\ufffd$/, '')}… (${length} characters)`;

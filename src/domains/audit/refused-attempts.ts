@@ -1,0 +1,166 @@
+import type { Transport } from '../../gateway/context.ts';
+import { Bursts } from '../../platform/limits/bursts.ts';
+import type { AuditActor, AuditTarget } from './audit-event.ts';
+
+/** Maximum number of refused attempts of one caller in a row with an entry each. Further attempts are counted in one entry. */
+const SINGLE = 20;
+/** A series that lasts longer than this is recorded and starts again. */
+const MAX_SERIES_MS = 3_600_000;
+/** Entries of all unknown callers: this many, refilled by one per second. Beyond it their attempts are counted together. */
+const MAX_UNKNOWN_ENTRIES = 300;
+
+/** An attempt that was refused, or that failed. */
+export interface RefusedAttempt {
+  readonly operation: string;
+  readonly code: string;
+  /** Default: REFUSED. */
+  readonly result?: 'REFUSED' | 'FAILED';
+  readonly actor: AuditActor;
+  readonly address: string;
+  readonly via: Transport;
+  readonly target: AuditTarget | null;
+  readonly projectId: string | null;
+  readonly brokerId: string | null;
+}
+
+/** Counted attempts without entries of their own. `attempt` is the most frequent one. */
+export interface CountedAttempts {
+  readonly attempt: RefusedAttempt;
+  readonly count: number;
+  readonly seconds: number;
+  /** Number of attempts by operation. `null` if all are of one operation. */
+  readonly operations: Readonly<Record<string, number>> | null;
+}
+
+interface Counted {
+  attempt: RefusedAttempt;
+  count: number;
+}
+
+/** Attempts of one caller in a row. */
+interface Series {
+  since: number;
+  singles: number;
+  /** Subjects with an entry. */
+  readonly recorded: Set<string>;
+  /** By operation and code. */
+  readonly counted: Map<string, Counted>;
+}
+
+interface SeriesKey {
+  /** The credential or network of the caller, and the operation if it is counted separately. */
+  readonly key: string;
+  /** Attempts with the same subject have one entry. `null` if each attempt has one. */
+  readonly subject: string | null;
+}
+
+/**
+ * Decides which refused attempts have entries of their own and counts the others, so that refused attempts cannot fill the audit. Examples
+ * are a scan of all operations, and a web page that repeats a request each second after its rights have ended. Known and unknown callers
+ * are counted separately, so that many unknown callers do not evict known ones.
+ */
+export class RefusedAttempts {
+  readonly #record: (counted: CountedAttempts) => void;
+  readonly #known: Bursts<Series>;
+  readonly #unknown: Bursts<Series>;
+  /** Attempts of unknown callers beyond MAX_UNKNOWN_ENTRIES. */
+  readonly #overflow = newSeries();
+  #unknownEntriesLeft = MAX_UNKNOWN_ENTRIES;
+  #refilledAt = performance.now();
+
+  constructor(record: (counted: CountedAttempts) => void) {
+    this.#record = record;
+    const bursts = (isKnown: boolean) =>
+      new Bursts<Series>({ from: 1, onBegin: () => undefined, onEnd: (series) => this.#end(series, isKnown) });
+    this.#known = bursts(true);
+    this.#unknown = bursts(false);
+  }
+
+  /** Whether the attempt has an entry of its own. Otherwise it is counted. */
+  isSingle(attempt: RefusedAttempt, { key, subject }: SeriesKey): boolean {
+    const isKnown = attempt.actor.kind !== 'NOBODY';
+    const bursts = isKnown ? this.#known : this.#unknown;
+    const series = bursts.subjectOf(key) ?? newSeries();
+    bursts.add(key, series);
+    if (performance.now() - series.since >= MAX_SERIES_MS) this.#end(series, isKnown);
+    const isNew = (subject === null || !series.recorded.has(subject)) && series.singles < SINGLE;
+    if (isNew && (isKnown || this.#takeUnknownEntry())) {
+      series.singles += 1;
+      if (subject !== null) series.recorded.add(subject);
+      return true;
+    }
+    count(series, attempt, 1);
+    return false;
+  }
+
+  close(): void {
+    this.#known.close();
+    this.#unknown.close();
+    this.#recordSeries(this.#overflow);
+  }
+
+  #end(series: Series, isKnown: boolean): void {
+    if (series.counted.size > 0 && !isKnown && !this.#takeUnknownEntry()) {
+      for (const { attempt, count: number } of series.counted.values()) {
+        count(this.#overflow, { ...attempt, address: '' }, number);
+      }
+    } else this.#recordSeries(series);
+    restart(series);
+    if (performance.now() - this.#overflow.since < MAX_SERIES_MS) return;
+    this.#recordSeries(this.#overflow);
+    restart(this.#overflow);
+  }
+
+  #recordSeries({ counted, since }: Series): void {
+    const [most] = [...counted.values()].sort((a, b) => b.count - a.count);
+    if (most === undefined) return;
+    const operations: Record<string, number> = {};
+    let total = 0;
+    for (const { attempt, count: number } of counted.values()) {
+      operations[attempt.operation] = (operations[attempt.operation] ?? 0) + number;
+      total += number;
+    }
+    this.#record({
+      attempt: most.attempt,
+      count: total,
+      seconds: Math.round((performance.now() - since) / 1_000),
+      operations: Object.keys(operations).length > 1 ? operations : null,
+    });
+  }
+
+  /** A token bucket for the entries of unknown callers. */
+  #takeUnknownEntry(): boolean {
+    const now = performance.now();
+    const refilled = this.#unknownEntriesLeft + (now - this.#refilledAt) / 1_000;
+    this.#unknownEntriesLeft = Math.min(refilled, MAX_UNKNOWN_ENTRIES);
+    this.#refilledAt = now;
+    if (this.#unknownEntriesLeft < 1) return false;
+    this.#unknownEntriesLeft -= 1;
+    return true;
+  }
+}
+
+const newSeries = (): Series => ({ since: performance.now(), singles: 0, recorded: new Set(), counted: new Map() });
+
+function restart(series: Series): void {
+  series.since = performance.now();
+  series.singles = 0;
+  series.recorded.clear();
+  series.counted.clear();
+}
+
+/** The number of keys is bounded: operations are fields of the graph. */
+function count(series: Series, attempt: RefusedAttempt, number: number): void {
+  const key = `${attempt.operation} ${attempt.code}`;
+  const known = series.counted.get(key);
+  if (known === undefined) {
+    series.counted.set(key, { attempt, count: number });
+    return;
+  }
+  known.count += number;
+  const [one, other] = [known.attempt.target, attempt.target];
+  // The target is recorded only if all attempts had the same one.
+  if (one?.kind !== other?.kind || one?.id !== other?.id) {
+    known.attempt = { ...known.attempt, target: null, projectId: null, brokerId: null };
+  }
+}
