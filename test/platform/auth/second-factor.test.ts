@@ -188,7 +188,10 @@ test('who signs in elsewhere has the second factor there', async () => {
   await storage.db.user.update({ where: { id }, data: { ssoType: 'ldap' } });
   for (const password of [PASSWORD, 'the one of the directory']) {
     expect((await graphql(BEGIN, { p: password }, token)).errors).toMatchObject([
-      { message: 'You sign in at an external provider, and have no password here', extensions: { code: 'NOT_ALLOWED' } },
+      {
+        message: 'You sign in at an external provider, and have no password here',
+        extensions: { code: 'NOT_ALLOWED' },
+      },
     ]);
   }
 });
