@@ -37,7 +37,7 @@ export interface HttpEntriesOptions {
 /** Everything that HTTP serves: the graph, REST, downloads, single sign-on of browsers, and metrics. */
 export function httpEntries(config: Config, core: ServiceCore, { url, log, traffic, connections }: HttpEntriesOptions) {
   const { services, storage, cloudBrokers, brokerCache, certificateCache, streamHosting, bridgeHosting, signIn } = core;
-  const browserWay = signIn.browserWay(url);
+  const oidcSignIn = signIn.oidcSignIn(url);
   const { trustProxy } = config;
   const rates = new RequestRates({
     requests: config.rateRequests,
@@ -111,9 +111,9 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log, traff
   return {
     graphql,
     downloads: { [AUDIT_PATH]: new AuditDownload({ contextFor: restContextFor, log }) },
-    ...(browserWay && {
+    ...(oidcSignIn && {
       auth: oidcEntries({
-        signIn: browserWay,
+        signIn: oidcSignIn,
         addressOf,
         log,
       }),

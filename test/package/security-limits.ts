@@ -110,8 +110,8 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Wrong MQTT passwords of one network': ['engines/embedded/dynamic-security/login-throttle.ts', 'FREE_OF_NETWORK'],
   'Messages of streams that are worked on': ['domains/streams/engine/backlog.ts', 'MAX_MESSAGES'],
   'Sign-ins with a provider that have begun': ['domains/sign-in/sign-in-attempts.ts', 'MAX_ATTEMPTS'],
-  'Response of an OpenID provider': ['domains/sign-in/oidc/bounded-fetch.ts', 'MAX_ANSWER_BYTES'],
-  'Response of a directory': ['domains/sign-in/ldap/ldap-connection.ts', 'MAX_ANSWER_BYTES'],
+  'Response of an OpenID provider': ['domains/sign-in/oidc/bounded-fetch.ts', 'MAX_RESPONSE_BYTES'],
+  'Response of a directory': ['domains/sign-in/ldap/ldap-connection.ts', 'MAX_RESPONSE_BYTES'],
   'Response of a webhook that is read': ['domains/bridges/webhook/webhook-request.ts', 'MAX_ANSWER_BYTES'],
 };
 

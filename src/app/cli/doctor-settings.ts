@@ -1,7 +1,7 @@
-import type { Finding } from '../../domains/sign-in/finding.ts';
-import { examineLdap } from '../../domains/sign-in/ldap/ldap-examination.ts';
-import { examineOidc } from '../../domains/sign-in/oidc/oidc-examination.ts';
+import { checkLdapSettings } from '../../domains/sign-in/ldap/ldap-settings-check.ts';
+import { checkOidcSettings } from '../../domains/sign-in/oidc/oidc-settings-check.ts';
 import { redirectUriOf } from '../../domains/sign-in/oidc/oidc-sign-in.ts';
+import type { SettingCheck } from '../../domains/sign-in/setting-check.ts';
 import { ldapOptions, oidcOptions } from '../../domains/sign-in/sign-in.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { NegativeResult, type Terminal, table } from './terminal.ts';
@@ -17,21 +17,24 @@ export async function examineSettings(config: Config, { out }: Terminal, { login
   const ldap = ldapOptions(config);
   const publicUrl =
     config.publicUrl ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;
-  const findings = (
+  const checks = (
     await Promise.all([
-      oidc === null ? [] : examineOidc(oidc, redirectUriOf(publicUrl)),
-      ldap === null ? [] : examineLdap(ldap, login ?? null),
+      oidc === null ? [] : checkOidcSettings(oidc, redirectUriOf(publicUrl)),
+      ldap === null ? [] : checkLdapSettings(ldap, login ?? null),
     ])
   ).flat();
-  out(json ? `${JSON.stringify({ findings })}\n` : textOf(findings));
-  if (findings.some(({ works }) => !works)) throw new NegativeResult();
+  out(json ? `${JSON.stringify({ findings: checks.map(toJson) })}\n` : textOf(checks));
+  if (checks.some(({ works }) => !works)) throw new NegativeResult();
 }
 
-function textOf(findings: readonly Finding[]): string {
-  if (findings.length === 0) return 'Nothing to test: neither OIDC_ISSUER nor LDAP_URL is set.\n';
+function textOf(checks: readonly SettingCheck[]): string {
+  if (checks.length === 0) return 'Nothing to test: neither OIDC_ISSUER nor LDAP_URL is set.\n';
   return table(
-    findings.flatMap(({ setting, works, told }) =>
-      told.map((line, i) => (i === 0 ? [setting, works ? 'works' : 'FAILS', line] : ['', '', line])),
+    checks.flatMap(({ setting, works, messages }) =>
+      messages.map((line, i) => (i === 0 ? [setting, works ? 'works' : 'FAILS', line] : ['', '', line])),
     ),
   );
 }
+
+/** The documented keys of `--json`. */
+const toJson = ({ setting, works, messages }: SettingCheck) => ({ setting, works, told: messages });

@@ -10,16 +10,16 @@ import { serializable } from '../../platform/storage/serializable.ts';
 import { MAX_NAME } from '../../platform/text/texts.ts';
 import type { AuditService } from '../audit/audit-service.ts';
 import type { SignInProvider } from '../users/sign-in-methods.ts';
-import type { ToldPerson } from './providers.ts';
-import { type SignInRefusal, signInRefused } from './refusals.ts';
+import type { ExternalUser } from './providers.ts';
 import { recordRoleChanges } from './rules/role-changes.ts';
+import { type SignInRefusal, signInRefused } from './sign-in-errors.ts';
 
 export interface SignInAccountsOptions {
   readonly db: Database;
   readonly changes: Changes;
   readonly sealer: Sealer;
   readonly audit: Pick<AuditService, 'record'>;
-  /** Accounts are made for people who sign in for the first time. */
+  /** Whether an account is created at the first sign-in of a user. */
   readonly createUsers: boolean;
   readonly log: Logger;
 }
@@ -27,7 +27,7 @@ export interface SignInAccountsOptions {
 interface Admitted {
   readonly user: User;
   readonly isFirst: boolean;
-  /** What sessions of the person were allowed with. */
+  /** Whether the claims or the address changed, which affects open sessions. */
   readonly isChanged: boolean;
   /** JSON. */
   readonly claimsBefore: string;
@@ -37,11 +37,11 @@ const EMAIL = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u;
 const MAX_EMAIL_LENGTH = 254;
 
 /**
- * The accounts of people who sign in elsewhere.
+ * The accounts of users of external providers.
  *
- * A person is known by what the provider calls them, never by the address alone: an address may be somebody else's tomorrow. Only at
- * the first sign-in the address decides, where the provider vouches for it, and only an account that an administrator has made for
- * this way of signing in is taken; one that has a password here, or belongs to another person of the provider, is not.
+ * A user is identified by the subject at the provider, never by the e-mail address alone, which may later belong to another user. At the
+ * first sign-in a verified address selects the account, but only an account that an administrator has created for this provider. An
+ * account with a local password, or of another subject of the provider, is not selected.
  */
 export class SignInAccounts {
   readonly #options: SignInAccountsOptions;
@@ -50,8 +50,8 @@ export class SignInAccounts {
     this.#options = options;
   }
 
-  /** The account of the person, made or brought up to date. Errors: NOT_ALLOWED, with the reason in `info.reason`. */
-  async admit(person: ToldPerson): Promise<{ readonly userId: string }> {
+  /** Creates or updates the account of a user. Errors: NOT_ALLOWED with the reason in `info.reason`. */
+  async admit(person: ExternalUser): Promise<{ readonly userId: string }> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const {
@@ -66,26 +66,26 @@ export class SignInAccounts {
         await recordRoleChanges(this.#options, { userId: user.id, provider: person.provider, before, after });
         return { userId: user.id };
       } catch (error) {
-        // Somebody else made the same account at the same time.
+        // A concurrent sign-in created the same account.
         if (attempt > 1 || !isUniqueViolation(error)) throw error;
       }
     }
   }
 
-  async #admit(db: Prisma.TransactionClient, person: ToldPerson): Promise<Admitted> {
+  async #admit(db: Prisma.TransactionClient, person: ExternalUser): Promise<Admitted> {
     const { provider, subject } = person;
     const key = { provider_subject: { provider, subject } };
     const identity = await db.identity.findUnique({ where: key, include: { user: true } });
     if (identity !== null && identity.user.ssoType !== provider)
       throw this.#refused('ACCOUNT_SIGNS_IN_OTHERWISE', person);
-    const user = identity === null ? await this.#first(db, person) : await this.#follow(db, identity.user, person);
+    const user = identity === null ? await this.#first(db, person) : await this.#updateEmail(db, identity.user, person);
     const claims = JSON.stringify(person.claims);
     const sealedRefresh = this.sealHandle(provider, subject, person.handle);
-    const told = { claims, sealedRefresh, checkedAt: new Date() };
+    const data = { claims, sealedRefresh, checkedAt: new Date() };
     await db.identity.upsert({
       where: key,
-      create: { provider, subject, userId: user.id, ...told },
-      update: told,
+      create: { provider, subject, userId: user.id, ...data },
+      update: data,
     });
     return {
       user,
@@ -95,8 +95,8 @@ export class SignInAccounts {
     };
   }
 
-  /** Nobody asked for it by a mutation: from now on an account is this person's. */
-  #recordFirst({ id, email, name, ssoType }: User, { subject }: ToldPerson): void {
+  /** Records the assignment of the account to the user, which is no mutation. */
+  #recordFirst({ id, email, name, ssoType }: User, { subject }: ExternalUser): void {
     const after = { email, name, ssoType, subject };
     void this.#options.audit.record({
       operation: 'signInFirst',
@@ -114,10 +114,10 @@ export class SignInAccounts {
     return this.#options.sealer.open(sealed, identityContext(provider, subject));
   }
 
-  /** Nobody has signed in as this person before. */
-  async #first(db: Prisma.TransactionClient, person: ToldPerson): Promise<User> {
+  /** Finds or creates the account of a user without an identity. */
+  async #first(db: Prisma.TransactionClient, person: ExternalUser): Promise<User> {
     const { provider } = person;
-    const email = vouchedEmail(person);
+    const email = verifiedEmail(person);
     if (email === null) throw this.#refused('EMAIL_NOT_VERIFIED', person);
     const known = await db.user.findUnique({ where: { email }, include: { identities: { where: { provider } } } });
     if (known !== null) {
@@ -130,37 +130,37 @@ export class SignInAccounts {
     return db.user.create({ data });
   }
 
-  /** The address of a person may change at the provider; where somebody else has it here, the account keeps its own. */
-  async #follow(db: Prisma.TransactionClient, user: User, person: ToldPerson): Promise<User> {
-    const email = vouchedEmail(person);
+  /** Updates the e-mail address if it changed at the provider, unless another account has the new address. */
+  async #updateEmail(db: Prisma.TransactionClient, user: User, person: ExternalUser): Promise<User> {
+    const email = verifiedEmail(person);
     if (email === null || email === user.email) return user;
     if ((await db.user.count({ where: { email } })) > 0) {
-      this.#options.log.warn({ userId: user.id }, 'a person’s new e-mail address belongs to another account');
+      this.#options.log.warn({ userId: user.id }, 'the new e-mail address of a user belongs to another account');
       return user;
     }
     return db.user.update({ where: { id: user.id }, data: { email } });
   }
 
-  #refused(reason: SignInRefusal, { provider, subject }: ToldPerson): ServiceError {
-    this.#options.log.warn({ provider, subject, reason }, 'a person who signed in was not let in');
+  #refused(reason: SignInRefusal, { provider, subject }: ExternalUser): ServiceError {
+    this.#options.log.warn({ provider, subject, reason }, 'refused the sign-in of a user of an external provider');
     return signInRefused(reason);
   }
 }
 
 export const identityContext = (provider: SignInProvider, subject: string): string => `identity ${provider} ${subject}`;
 
-/** Null also for letters that would become others: in lower case the Kelvin sign is a k, and the address perhaps somebody else's. */
-function vouchedEmail({ email, isEmailVerified }: ToldPerson): string | null {
-  const told = email?.trim() ?? '';
-  const address = told.toLowerCase();
+/** The verified address in lower case. `null` for characters that NFKC changes: the lower case of the Kelvin sign is `k`, for example. */
+function verifiedEmail({ email, isEmailVerified }: ExternalUser): string | null {
+  const trimmed = email?.trim() ?? '';
+  const address = trimmed.toLowerCase();
   if (!isEmailVerified || !EMAIL.test(address) || address.length > MAX_EMAIL_LENGTH) return null;
-  return told.normalize('NFKC') === told ? address : null;
+  return trimmed.normalize('NFKC') === trimmed ? address : null;
 }
 
-function nameOf({ name }: ToldPerson, email: string): string {
-  const told = (name ?? '')
+function nameOf({ name }: ExternalUser, email: string): string {
+  const cleaned = (name ?? '')
     .replace(/\p{Cc}/gu, ' ')
     .trim()
     .slice(0, MAX_NAME);
-  return told === '' ? (email.split('@')[0] ?? email) : told;
+  return cleaned === '' ? (email.split('@')[0] ?? email) : cleaned;
 }

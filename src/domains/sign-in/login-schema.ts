@@ -9,21 +9,26 @@ const LoginInput = builder.inputType('LoginInput', {
   fields: (t) => ({
     email: t.string({
       required: true,
-      description: 'Or the name that the directory knows the person by.',
-      // People type their password here. What account it was is recorded where there is one.
+      description: 'E-mail address, or the log-in name in the LDAP directory.',
+      // Users type passwords into this field by mistake. The audit records the id of an existing account instead.
       extensions: { secret: true },
     }),
     password: t.string({ required: true }),
     code: t.string({
-      description: 'Of the second factor: what the authenticator app shows, or a recovery code. Each is taken once.',
+      description: 'Code of the authenticator app, or a recovery code. Each one is accepted once.',
     }),
   }),
 });
 
 export const LoginPayload = builder.objectRef<OpenedSession>('LoginPayload').implement({
   fields: (t) => ({
-    token: t.exposeString('token', { description: 'To be sent as "Authorization: Bearer <token>". Shown once.' }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Moves forward with use.' }),
+    token: t.exposeString('token', {
+      description: 'Send it as "Authorization: Bearer <token>". It is returned only once.',
+    }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      description: 'When the session expires. Each use extends it.',
+    }),
     user: t.prismaField({
       type: 'User',
       resolve: (query, { userId }, _args, { db }) => db.user.findUniqueOrThrow({ ...query, where: { id: userId } }),
@@ -31,7 +36,7 @@ export const LoginPayload = builder.objectRef<OpenedSession>('LoginPayload').imp
   }),
 });
 
-/** From here on the request is the person's: the payload shows what they see of themselves. */
+/** Makes the user the viewer of the request, so that the payload may contain the own account. */
 export async function signedInAs(context: RequestContext, opened: OpenedSession): Promise<OpenedSession> {
   context.viewer = await context.services.auth.viewerOfSecret(opened.token, context.address);
   return opened;
@@ -42,8 +47,8 @@ const LogoutPayload = builder.objectRef<{ readonly loggedOut: boolean }>('Logout
 });
 
 const UnlockUserInput = builder.inputType('UnlockUserInput', {
-  description: 'Whose waits to end.',
-  fields: (t) => ({ userId: t.id({ required: true, description: 'Of the person.' }) }),
+  description: 'The user to unlock.',
+  fields: (t) => ({ userId: t.id({ required: true, description: 'Id of the user.' }) }),
 });
 
 const ChangePasswordInput = builder.inputType('ChangePasswordInput', {
@@ -51,8 +56,7 @@ const ChangePasswordInput = builder.inputType('ChangePasswordInput', {
     currentPassword: t.string({ required: true }),
     newPassword: t.string({ required: true, description: 'At least 8 characters.' }),
     code: t.string({
-      description:
-        'Of the second factor: what the authenticator app shows, or a recovery code. Required if the person has one.',
+      description: 'Code of the authenticator app, or a recovery code. Required if the user has a second factor.',
     }),
   }),
 });
@@ -60,7 +64,7 @@ const ChangePasswordInput = builder.inputType('ChangePasswordInput', {
 builder.mutationFields((t) => ({
   login: t.field({
     description:
-      'Opens a session. A wrong address and a wrong password look the same; guessing is slowed down. SECOND_FACTOR_REQUIRED: send the code, too.',
+      'Opens a session. A wrong address and a wrong password have the same error, and guessing is throttled. After SECOND_FACTOR_REQUIRED send the code, too.',
     type: LoginPayload,
     ...open,
     args: { input: t.arg({ type: LoginInput, required: true }) },
@@ -68,7 +72,7 @@ builder.mutationFields((t) => ({
       signedInAs(context, await context.services.auth.login(input, context.address)),
   }),
   logout: t.field({
-    description: 'Ends the session that this request was sent with.',
+    description: 'Ends the session of this request.',
     type: LogoutPayload,
     ...person,
     resolve: async (_root, _args, { services, viewer }) => {
@@ -77,11 +81,10 @@ builder.mutationFields((t) => ({
     },
   }),
   unlockUser: t.field({
-    description:
-      'Ends the waits of a person after failed log-ins, in all processes. A network that failed too often still waits.',
+    description: 'Ends the waits of a user after failed log-ins, in all processes. Waits of networks remain.',
     type: UserPayload,
     ...rootAdmin,
-    args: { input: t.arg({ type: UnlockUserInput, required: true, description: 'Whose.' }) },
+    args: { input: t.arg({ type: UnlockUserInput, required: true, description: 'The user.' }) },
     resolve: async (_root, { input: { userId } }, { services }) => {
       await services.auth.unlock(userId);
       return { userId };
@@ -89,7 +92,7 @@ builder.mutationFields((t) => ({
   }),
   changePassword: t.field({
     description:
-      'Sets the own password and ends all other sessions. SECOND_FACTOR_REQUIRED: send the code as well. A wrong password or code is NOT_ALLOWED.',
+      'Sets the own password and ends all other sessions. After SECOND_FACTOR_REQUIRED send the code, too. A wrong password or code is NOT_ALLOWED.',
     type: UserPayload,
     ...person,
     args: { input: t.arg({ type: ChangePasswordInput, required: true }) },

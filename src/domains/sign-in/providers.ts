@@ -1,34 +1,34 @@
 import type { SignInProvider } from '../users/sign-in-methods.ts';
 import type { Claims } from './rules/claim-values.ts';
 
-/** A person as a provider tells of them. */
-export interface ToldPerson {
+/** A user as described by an external provider. */
+export interface ExternalUser {
   readonly provider: SignInProvider;
-  /** What the provider knows the person by, whatever else changes. */
+  /** The permanent identifier of the user at the provider. */
   readonly subject: string;
   readonly email: string | null;
-  /** The provider vouches for it that the address is the person's. */
+  /** Whether the provider has verified the e-mail address. */
   readonly isEmailVerified: boolean;
   readonly name: string | null;
-  /** What rules look at, bounded. */
+  /** Claims for sign-in rules, with a bounded size. */
   readonly claims: Claims;
-  /** What `check` needs to ask again, a secret; null: the provider cannot be asked without the person. */
+  /** A secret for `check`. `null` if the provider cannot be queried without the user. */
   readonly handle: string | null;
 }
 
-/** What a provider says of a person who signed in before. */
-export type Checked =
+/** The result of checking a user at the provider. */
+export type CheckedUser =
   | {
-      readonly outcome: 'THERE';
+      readonly outcome: 'ACTIVE';
       readonly claims: Claims;
       readonly handle: string;
-      /** False: not everything could be asked again, so that the person has to sign in again one day. */
-      readonly isWhole: boolean;
+      /** Whether all claims were read again. If not, the user must sign in again at the latest after MAX_UNCHECKED_MS. */
+      readonly isComplete: boolean;
     }
   | { readonly outcome: 'GONE' };
 
-/** Says whether people are still as they were. Errors: ServiceError SIGN_IN_UNAVAILABLE. */
+/** A provider that can check whether users still exist. Errors: ServiceError SIGN_IN_UNAVAILABLE. */
 export interface CheckingProvider {
   readonly provider: SignInProvider;
-  check(person: { readonly subject: string; readonly claims: Claims; readonly handle: string }): Promise<Checked>;
+  check(user: { readonly subject: string; readonly claims: Claims; readonly handle: string }): Promise<CheckedUser>;
 }

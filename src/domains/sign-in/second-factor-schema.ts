@@ -6,8 +6,7 @@ import { ViewerType } from '../users/viewer-schema.ts';
 
 builder.prismaObjectFields(User, (t) => ({
   hasSecondFactor: t.boolean({
-    description:
-      'A password alone does not sign this person in. For the person and root administrators; null for others.',
+    description: 'Whether the user has a second factor. For the user and root administrators; null for others.',
     nullable: true,
     select: { id: true, totpSince: true },
     resolve: ({ id, totpSince }, _args, { viewer }) =>
@@ -17,62 +16,64 @@ builder.prismaObjectFields(User, (t) => ({
 
 builder.objectFields(ViewerType, (t) => ({
   recoveryCodesLeft: t.int({
-    description: 'Of the caller’s second factor; 0 without one.',
+    description: 'Number of unused recovery codes of the caller.',
     resolve: ({ kind, id }, _args, { services }) =>
       kind === 'USER' ? services.auth.secondFactors.recoveryCodesLeft(id) : 0,
   }),
 }));
 
 const BeginSecondFactorInput = builder.inputType('BeginSecondFactorInput', {
-  description: 'What shows that it is the person.',
+  description: 'Confirmation of the caller.',
   fields: (t) => ({
-    currentPassword: t.string({ required: true, description: 'The one that the person signs in with now.' }),
+    currentPassword: t.string({ required: true, description: 'The current password.' }),
   }),
 });
 const BeginSecondFactorPayload = builder
   .objectRef<{ readonly secret: string; readonly url: string }>('BeginSecondFactorPayload')
   .implement({
-    description: 'What an authenticator app makes its codes of.',
+    description: 'The secret for an authenticator app.',
     fields: (t) => ({
-      secret: t.exposeString('secret', { description: 'To be typed into an authenticator app. Shown once.' }),
-      url: t.exposeString('url', { description: 'The same as otpauth://… for a QR code.' }),
+      secret: t.exposeString('secret', {
+        description: 'The secret to type into an authenticator app. It is returned only once.',
+      }),
+      url: t.exposeString('url', { description: 'The secret as an otpauth:// URL for a QR code.' }),
     }),
   });
 
 const ConfirmSecondFactorInput = builder.inputType('ConfirmSecondFactorInput', {
-  description: 'What shows that the app has the secret.',
-  fields: (t) => ({ code: t.string({ required: true, description: 'Six digits, as the app shows them now.' }) }),
+  description: 'Confirmation that the app has the secret.',
+  fields: (t) => ({ code: t.string({ required: true, description: 'The current code of the app, six digits.' }) }),
 });
 const ConfirmSecondFactorPayload = builder
   .objectRef<{ readonly recoveryCodes: readonly string[] }>('ConfirmSecondFactorPayload')
   .implement({
-    description: 'What helps when the app is lost.',
+    description: 'Recovery codes for a lost app.',
     fields: (t) => ({
       recoveryCodes: t.exposeStringList('recoveryCodes', {
-        description: 'Each signs in once in place of a code, when the app is lost. Shown once.',
+        description: 'Each code replaces a code of the app once. They are returned only once.',
       }),
     }),
   });
 
 const RemoveSecondFactorInput = builder.inputType('RemoveSecondFactorInput', {
-  description: 'What a log-in takes.',
+  description: 'The password and a code.',
   fields: (t) => ({
-    currentPassword: t.string({ required: true, description: 'The one that the person signs in with now.' }),
-    code: t.string({ required: true, description: 'Of the app, or a recovery code.' }),
+    currentPassword: t.string({ required: true, description: 'The current password.' }),
+    code: t.string({ required: true, description: 'Code of the app, or a recovery code.' }),
   }),
 });
 
 const ResetSecondFactorInput = builder.inputType('ResetSecondFactorInput', {
-  description: 'Whose it was.',
-  fields: (t) => ({ userId: t.id({ required: true, description: 'Of the person who has lost it.' }) }),
+  description: 'The user who has lost the second factor.',
+  fields: (t) => ({ userId: t.id({ required: true, description: 'Id of the user.' }) }),
 });
 
 builder.mutationFields((t) => ({
   beginSecondFactor: t.field({
-    description: 'A secret for an authenticator app. It counts once confirmSecondFactor has shown that the app has it.',
+    description: 'Creates a secret for an authenticator app. `confirmSecondFactor` activates it.',
     type: BeginSecondFactorPayload,
     ...person,
-    args: { input: t.arg({ type: BeginSecondFactorInput, required: true, description: 'The own password.' }) },
+    args: { input: t.arg({ type: BeginSecondFactorInput, required: true, description: 'The current password.' }) },
     resolve: async (_root, { input: { currentPassword } }, { services: { auth }, viewer, address }) => {
       const { id } = requirePerson(viewer);
       if (!(await auth.confirmPassword(id, currentPassword, address))) {
@@ -82,10 +83,10 @@ builder.mutationFields((t) => ({
     },
   }),
   confirmSecondFactor: t.field({
-    description: 'From now on signing in takes a code as well. Ends all other sessions. A wrong code is NOT_ALLOWED.',
+    description: 'Activates the second factor and ends all other sessions. A wrong code is NOT_ALLOWED.',
     type: ConfirmSecondFactorPayload,
     ...person,
-    args: { input: t.arg({ type: ConfirmSecondFactorInput, required: true, description: 'What the app shows.' }) },
+    args: { input: t.arg({ type: ConfirmSecondFactorInput, required: true, description: 'The code of the app.' }) },
     resolve: async (_root, { input: { code } }, { services: { auth }, viewer, address }) => {
       const { id, name, credentialId } = requirePerson(viewer);
       const holder = { userId: id, account: name, sessionId: credentialId };
@@ -93,7 +94,7 @@ builder.mutationFields((t) => ({
     },
   }),
   removeSecondFactor: t.field({
-    description: 'From now on the password alone signs in. A wrong password or code is NOT_ALLOWED.',
+    description: 'Removes the own second factor. A wrong password or code is NOT_ALLOWED.',
     type: UserPayload,
     ...person,
     args: { input: t.arg({ type: RemoveSecondFactorInput, required: true, description: 'The password and a code.' }) },
@@ -107,10 +108,10 @@ builder.mutationFields((t) => ({
     },
   }),
   resetSecondFactor: t.field({
-    description: 'For somebody who has lost it: from now on the password alone signs in. Ends the person’s sessions.',
+    description: 'Removes the lost second factor of a user and ends the sessions of the user.',
     type: UserPayload,
     ...rootAdmin,
-    args: { input: t.arg({ type: ResetSecondFactorInput, required: true, description: 'Whose.' }) },
+    args: { input: t.arg({ type: ResetSecondFactorInput, required: true, description: 'The user.' }) },
     resolve: async (_root, { input: { userId } }, { services: { auth } }) => {
       await auth.secondFactors.reset(userId);
       return { userId };

@@ -5,19 +5,28 @@ import { notFound } from '../../platform/errors.ts';
 import { ViewerType } from '../users/viewer-schema.ts';
 
 const SessionType = builder.objectRef<Session>('Session').implement({
-  description: 'One log-in of a person.',
+  description: 'A session of a user, opened by a log-in.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'To end it by.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the person signed in.' }),
-    lastUsedAt: t.expose('lastUsedAt', { type: 'DateTime', description: 'To the minute.' }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Moves forward with use.' }),
+    id: t.exposeID('id', { description: 'Id of the session, for `endSession`.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the user signed in.' }),
+    lastUsedAt: t.expose('lastUsedAt', {
+      type: 'DateTime',
+      description: 'Time of the last use, accurate to one minute.',
+    }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      description: 'When the session expires. Each use extends it.',
+    }),
     provider: t.exposeString('provider', {
       nullable: true,
-      description: 'Where the person signed in: "sso", "ldap", or null for here, with a password.',
+      description: 'External provider of the sign-in: "sso", "ldap", or null for a local password.',
     }),
-    address: t.exposeString('address', { nullable: true, description: 'That the person signed in from.' }),
+    address: t.exposeString('address', {
+      nullable: true,
+      description: 'Network address from which the user signed in.',
+    }),
     isCurrent: t.boolean({
-      description: 'The one that this request was sent with.',
+      description: 'Whether this is the session of the request.',
       resolve: ({ id }, _args, { viewer }) => viewer?.credentialId === id,
     }),
   }),
@@ -25,7 +34,7 @@ const SessionType = builder.objectRef<Session>('Session').implement({
 
 builder.objectFields(ViewerType, (t) => ({
   sessions: t.field({
-    description: 'The caller’s own, the one used last first. None of a token.',
+    description: 'The sessions of the caller, most recently used first. Empty for tokens.',
     type: [SessionType],
     resolve: ({ kind, id }, _args, { services }) => (kind === 'USER' ? services.auth.sessions.of(id) : []),
   }),
@@ -33,38 +42,39 @@ builder.objectFields(ViewerType, (t) => ({
 
 builder.queryFields((t) => ({
   userSessions: t.field({
-    description: 'Of a person, the one used last first.',
+    description: 'The sessions of a user, most recently used first.',
     type: [SessionType],
     ...rootAdmin,
-    args: { userId: t.arg.id({ required: true, description: 'Of the person.' }) },
+    args: { userId: t.arg.id({ required: true, description: 'Id of the user.' }) },
     resolve: (_root, { userId }, { services }) => services.auth.sessions.of(userId),
   }),
 }));
 
 const EndSessionInput = builder.inputType('EndSessionInput', {
-  description: 'Which one.',
-  fields: (t) => ({ sessionId: t.id({ required: true, description: 'As the lists of sessions tell it.' }) }),
+  description: 'The session to end.',
+  fields: (t) => ({ sessionId: t.id({ required: true, description: 'Id of the session.' }) }),
 });
 const EndSessionPayload = builder.objectRef<{ readonly endedSessionId: string }>('EndSessionPayload').implement({
-  description: 'What has ended.',
-  fields: (t) => ({ endedSessionId: t.exposeID('endedSessionId', { description: 'Of the session that is no more.' }) }),
+  description: 'The ended session.',
+  fields: (t) => ({ endedSessionId: t.exposeID('endedSessionId', { description: 'Id of the ended session.' }) }),
 });
 
 const EndUserSessionsInput = builder.inputType('EndUserSessionsInput', {
-  description: 'Whose.',
-  fields: (t) => ({ userId: t.id({ required: true, description: 'Of the person who is signed out.' }) }),
+  description: 'The user whose sessions end.',
+  fields: (t) => ({ userId: t.id({ required: true, description: 'Id of the user.' }) }),
 });
 const EndSessionsPayload = builder.objectRef<{ readonly count: number }>('EndSessionsPayload').implement({
-  description: 'What has ended.',
-  fields: (t) => ({ count: t.exposeInt('count', { description: 'Sessions that have ended.' }) }),
+  description: 'The ended sessions.',
+  fields: (t) => ({ count: t.exposeInt('count', { description: 'Number of ended sessions.' }) }),
 });
 
 builder.mutationFields((t) => ({
   endSession: t.field({
-    description: 'Ends a session of one’s own, or anybody’s for root administrators, with what is open over it.',
+    description:
+      'Ends a session and its subscriptions. Root administrators may end all sessions, other users their own.',
     type: EndSessionPayload,
     ...signedIn,
-    args: { input: t.arg({ type: EndSessionInput, required: true, description: 'Which one.' }) },
+    args: { input: t.arg({ type: EndSessionInput, required: true, description: 'The session.' }) },
     resolve: async (_root, { input: { sessionId } }, { services, viewer }) => {
       const { id, isRootAdmin } = requireSignedIn(viewer);
       if (!(await services.auth.sessions.end(sessionId, isRootAdmin ? undefined : id))) {
@@ -74,7 +84,7 @@ builder.mutationFields((t) => ({
     },
   }),
   endOtherSessions: t.field({
-    description: 'Ends all own sessions but the one that this request was sent with.',
+    description: 'Ends all own sessions except the session of this request.',
     type: EndSessionsPayload,
     ...person,
     resolve: async (_root, _args, { services, viewer }) => {
@@ -83,10 +93,10 @@ builder.mutationFields((t) => ({
     },
   }),
   endUserSessions: t.field({
-    description: 'Ends all sessions of a person.',
+    description: 'Ends all sessions of a user.',
     type: EndSessionsPayload,
     ...rootAdmin,
-    args: { input: t.arg({ type: EndUserSessionsInput, required: true, description: 'Whose.' }) },
+    args: { input: t.arg({ type: EndUserSessionsInput, required: true, description: 'The user.' }) },
     resolve: async (_root, { input: { userId } }, { services, db }) => {
       if ((await db.user.count({ where: { id: userId } })) === 0) throw notFound('user', userId);
       return { count: await services.auth.sessions.endAll(userId) };

@@ -3,10 +3,10 @@ import { hashSecret } from '../../platform/auth/secrets.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 
-/** More than these and the ones that began first are dropped: anybody may begin one. */
+/** Maximum number of pending sign-ins, which need no credentials. Beyond it the oldest ones are deleted. */
 const MAX_ATTEMPTS = 10_000;
 
-/** `state`: a sign-in has begun at the provider; `code`: one has ended there and waits for its session. */
+/** `state`: a sign-in has begun at the provider. `code`: it has succeeded there, and its session is not opened yet. */
 export type AttemptKind = 'state' | 'code';
 
 const LIFETIME_MS: Readonly<Record<AttemptKind, number>> = { state: 10 * 60_000, code: 60_000 };
@@ -14,24 +14,24 @@ const LIFETIME_MS: Readonly<Record<AttemptKind, number>> = { state: 10 * 60_000,
 export interface SignInAttemptsOptions {
   readonly db: Database;
   readonly sealer: Sealer;
-  /** Under way at the provider at once. */
-  readonly most?: number;
+  /** Maximum number of pending sign-ins. Default: 10,000. */
+  readonly maxAttempts?: number;
 }
 
-/** Sign-ins under way, in the database: the browser may come back to another process. Each is taken once. */
+/** Pending sign-ins in the database, because the browser may return to another process. Each one is used once. */
 export class SignInAttempts {
   readonly #db: Database;
   readonly #sealer: Sealer;
-  readonly #most: number;
+  readonly #maxAttempts: number;
 
-  constructor({ db, sealer, most = MAX_ATTEMPTS }: SignInAttemptsOptions) {
+  constructor({ db, sealer, maxAttempts = MAX_ATTEMPTS }: SignInAttemptsOptions) {
     this.#db = db;
     this.#sealer = sealer;
-    this.#most = most;
+    this.#maxAttempts = maxAttempts;
   }
 
-  /** The secret that it is taken with. `content` is JSON. */
-  async keep(kind: AttemptKind, provider: string, content: unknown): Promise<string> {
+  /** Stores `content` as JSON and returns the secret for `take`. */
+  async store(kind: AttemptKind, provider: string, content: unknown): Promise<string> {
     const secret = randomBytes(32).toString('base64url');
     const secretHash = hashOf(kind, secret);
     const now = Date.now();
@@ -43,7 +43,7 @@ export class SignInAttempts {
     return secret;
   }
 
-  /** What was kept, once; null: there is no such secret, it is too late, or it is not for the caller, which takes nothing away. */
+  /** Returns the stored content once. `null` if the secret is unknown or expired, or if `isForCaller` is false, which deletes nothing. */
   async take<Content>(
     kind: AttemptKind,
     secret: string,
@@ -54,15 +54,15 @@ export class SignInAttempts {
     if (attempt === null) return null;
     const content = JSON.parse(this.#sealer.open(attempt.sealed, attemptContext(secretHash))) as Content;
     if (!isForCaller(content)) return null;
-    // Of two who come at once, one takes it.
+    // Only one of two concurrent calls deletes the row.
     const { count } = await this.#db.signInAttempt.deleteMany({ where: { secretHash } });
     return count === 0 || attempt.expiresAt.getTime() <= Date.now() ? null : content;
   }
 
-  /** Whoever has a code is known; those who end within its time are about to go anyway. */
+  /** Deletes the oldest attempts above the maximum. Codes, which need a successful sign-in, expire within a minute and are not counted. */
   async #makeRoom(now: number): Promise<void> {
     const where = { expiresAt: { gt: new Date(now + LIFETIME_MS.code) } };
-    const over = (await this.#db.signInAttempt.count({ where })) - this.#most + 1;
+    const over = (await this.#db.signInAttempt.count({ where })) - this.#maxAttempts + 1;
     if (over <= 0) return;
     const select = { secretHash: true } as const;
     const first = await this.#db.signInAttempt.findMany({ where, select, orderBy: { expiresAt: 'asc' }, take: over });

@@ -8,14 +8,14 @@ import type { Database } from '../../platform/storage/database.ts';
 import type { Lease, Leases } from '../../platform/storage/leases.ts';
 import type { AuditService } from '../audit/audit-service.ts';
 import type { SignInAccounts } from './accounts.ts';
-import type { Checked, CheckingProvider } from './providers.ts';
+import type { CheckedUser, CheckingProvider } from './providers.ts';
 import type { Claims } from './rules/claim-values.ts';
 import { recordRoleChanges } from './rules/role-changes.ts';
 
-const LOOK_MS = 60_000;
-/** People asked about at once, at one provider. */
+const ROUND_MS = 60_000;
+/** Maximum number of concurrent checks at one provider. */
 const AT_ONCE = 8;
-/** So many failures in a row and the provider is left alone until the next look. */
+/** After this many failures in a row, the round ends for the provider. */
 const MAX_FAILURES = 8;
 
 export interface SignInChecksOptions {
@@ -25,18 +25,17 @@ export interface SignInChecksOptions {
   readonly accounts: SignInAccounts;
   readonly audit: Pick<AuditService, 'record'>;
   readonly providers: readonly CheckingProvider[];
-  /** How often a person is asked about, while sessions are open. */
+  /** Interval of the checks of a user with open sessions, in milliseconds. */
   readonly everyMs: number;
   readonly log: Logger;
 }
 
 /**
- * Asks providers again about people who signed in there and have sessions: whoever is gone loses them, and changed claims change
- * roles at once. One process of those on a database does it.
+ * Checks users with sessions at their external providers. Sessions of deleted users end, and changed claims change roles immediately. One
+ * process of those with the same database runs the checks.
  *
- * While a provider cannot be asked, sessions go on, with a line in the log, until MAX_UNCHECKED_MS after the last time it could; so do
- * those of people whom a provider gives no way to ask about. That limit is the viewer's own (see viewer-loader.ts); here their sessions
- * are tidied away.
+ * While a provider is unavailable, which is logged, sessions remain valid until MAX_UNCHECKED_MS after the last successful check. The same
+ * applies to users who cannot be checked. The viewer enforces this limit (see viewer-loader.ts); this class deletes the expired sessions.
  */
 export class SignInChecks {
   readonly #options: SignInChecksOptions;
@@ -56,13 +55,13 @@ export class SignInChecks {
     });
     this.#timer = setInterval(() => {
       if (this.#lease?.held) void this.run();
-    }, LOOK_MS).unref();
+    }, ROUND_MS).unref();
   }
 
-  /** One look at everybody who was not asked about for `olderThanMs`; if one is under way, that. Never rejects. */
+  /** Checks all users whose last check is older than `olderThanMs`, or returns the running round. Never rejects. */
   run(olderThanMs = this.#options.everyMs): Promise<void> {
-    this.#round ??= this.#look(olderThanMs)
-      .catch((error: unknown) => this.#options.log.error({ err: error }, 'people who signed in could not be checked'))
+    this.#round ??= this.#checkAll(olderThanMs)
+      .catch((error: unknown) => this.#options.log.error({ err: error }, 'could not check users of external providers'))
       .finally(() => {
         this.#round = null;
       });
@@ -76,12 +75,12 @@ export class SignInChecks {
     await this.#lease?.release();
   }
 
-  async #look(olderThanMs: number): Promise<void> {
-    for (const provider of this.#options.providers) await this.#lookAt(provider, olderThanMs);
+  async #checkAll(olderThanMs: number): Promise<void> {
+    for (const provider of this.#options.providers) await this.#checkUsersOf(provider, olderThanMs);
     await this.#endUnchecked();
   }
 
-  async #lookAt(provider: CheckingProvider, olderThanMs: number): Promise<void> {
+  async #checkUsersOf(provider: CheckingProvider, olderThanMs: number): Promise<void> {
     const due = await this.#options.db.identity.findMany({
       where: {
         provider: provider.provider,
@@ -103,7 +102,7 @@ export class SignInChecks {
         this.#failed(provider.provider, error);
       }
     };
-    // In no order: one person of whom the provider cannot say anything shall not stand before all others each time.
+    // In random order, so that a user whose check always fails does not block the others in each round.
     await Promise.all(shuffled(due).map((identity) => limit.run(() => check(identity))));
   }
 
@@ -112,22 +111,22 @@ export class SignInChecks {
     if (sealedRefresh === null) return;
     const handle = this.#options.accounts.openHandle(provider.provider, subject, sealedRefresh);
     const checked = await provider.check({ subject, claims: JSON.parse(identity.claims) as Claims, handle });
-    if (checked.outcome === 'GONE') await this.#gone(identity);
-    else await this.#there(provider, identity, checked);
+    if (checked.outcome === 'GONE') await this.#endSessions(identity);
+    else await this.#update(provider, identity, checked);
   }
 
-  async #there(
+  async #update(
     { provider }: CheckingProvider,
     identity: Identity,
-    { claims, handle, isWhole }: Extract<Checked, { outcome: 'THERE' }>,
+    { claims, handle, isComplete }: Extract<CheckedUser, { outcome: 'ACTIVE' }>,
   ): Promise<void> {
     const after = JSON.stringify(claims);
     const { count } = await this.#options.db.identity.updateMany({
-      where: asItWas(identity),
+      where: unchanged(identity),
       data: {
         claims: after,
         sealedRefresh: this.#options.accounts.sealHandle(provider, identity.subject, handle),
-        ...(isWhole ? { checkedAt: new Date() } : {}),
+        ...(isComplete ? { checkedAt: new Date() } : {}),
       },
     });
     if (count === 0 || after === identity.claims) return;
@@ -136,21 +135,24 @@ export class SignInChecks {
     await recordRoleChanges(this.#options, { userId, provider, before, after });
   }
 
-  async #gone(identity: Identity): Promise<void> {
+  async #endSessions(identity: Identity): Promise<void> {
     const { db, changes, log } = this.#options;
     const { provider, userId } = identity;
     const ended = await db.$transaction(async (tx) => {
-      // Who signed in again meanwhile is there; the write keeps a sign-in waiting that is about to tell so.
-      const { count } = await tx.identity.updateMany({ where: asItWas(identity), data: { provider } });
+      // A user who signed in again meanwhile still exists. The row lock of the update delays a concurrent sign-in.
+      const { count } = await tx.identity.updateMany({ where: unchanged(identity), data: { provider } });
       return count === 0 ? null : (await tx.session.deleteMany({ where: { userId, provider } })).count;
     });
     if (ended === null) return;
-    log.info({ provider, userId, sessions: ended }, 'sessions ended: the provider does not know the person any more');
+    log.info(
+      { provider, userId, sessions: ended },
+      'ended the sessions of a user who no longer exists at the provider',
+    );
     await changes.announce('user', userId);
     this.#recordEnd(userId, { provider, sessions: ended, reason: 'GONE' });
   }
 
-  /** Nobody was told anything of these people for too long. */
+  /** Deletes the sessions of users whose last successful check is older than MAX_UNCHECKED_MS. */
   async #endUnchecked(): Promise<void> {
     const { db, changes, log } = this.#options;
     const late = { checkedAt: { lte: new Date(Date.now() - MAX_UNCHECKED_MS) } };
@@ -163,7 +165,7 @@ export class SignInChecks {
       if (count === 0) continue;
       log.warn(
         { provider, userId, sessions: count },
-        'sessions ended: the provider said nothing of the person for too long',
+        'ended the sessions of a user who could not be checked for too long',
       );
       await changes.announce('user', userId);
       this.#recordEnd(userId, { provider, sessions: count, reason: 'UNCHECKED' });
@@ -175,27 +177,28 @@ export class SignInChecks {
     void this.#options.audit.record({ operation: 'endSignIns', target, after, result: 'DONE' });
   }
 
-  /** Told once, and once when it is over. */
+  /** Logs an unavailable provider once. */
   #failed(provider: string, error: unknown): void {
     const isExpected = error instanceof ServiceError && error.code === 'SIGN_IN_UNAVAILABLE';
-    if (!isExpected) this.#options.log.error({ err: error, provider }, 'a person who signed in could not be checked');
+    if (!isExpected)
+      this.#options.log.error({ err: error, provider }, 'could not check a user of an external provider');
     if (!isExpected || this.#unreachable.has(provider)) return;
     this.#unreachable.add(provider);
     const hours = MAX_UNCHECKED_MS / 3_600_000;
     this.#options.log.warn(
       { provider },
-      `people who signed in cannot be checked: the provider does not answer; their sessions go on for at most ${hours} h`,
+      `the sign-in provider is unavailable, so users cannot be checked; their sessions remain valid for at most ${hours} h`,
     );
   }
 
   #reached(provider: string): void {
     if (this.#unreachable.delete(provider))
-      this.#options.log.info({ provider }, 'people who signed in are checked again');
+      this.#options.log.info({ provider }, 'the sign-in provider is available again; users are checked again');
   }
 }
 
-/** A person as read; who has signed in since has another handle. */
-const asItWas = ({ provider, subject, sealedRefresh }: Identity): Prisma.IdentityWhereInput => ({
+/** Selects an identity unless the user has signed in since it was read, which changes the handle. */
+const unchanged = ({ provider, subject, sealedRefresh }: Identity): Prisma.IdentityWhereInput => ({
   provider,
   subject,
   sealedRefresh,
@@ -203,7 +206,7 @@ const asItWas = ({ provider, subject, sealedRefresh }: Identity): Prisma.Identit
 
 function shuffled<T>(entries: readonly T[]): T[] {
   return entries
-    .map((entry) => ({ entry, place: Math.random() }))
-    .sort((a, b) => a.place - b.place)
+    .map((entry) => ({ entry, rank: Math.random() }))
+    .sort((a, b) => a.rank - b.rank)
     .map(({ entry }) => entry);
 }

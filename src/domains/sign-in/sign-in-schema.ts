@@ -3,27 +3,30 @@ import { LoginPayload, signedInAs } from './login-schema.ts';
 import type { SignInOffers } from './sign-in-service.ts';
 
 const SignInOffersType = builder.objectRef<SignInOffers>('SignInOffers').implement({
-  description: 'The ways there are to sign in.',
+  description: 'The available methods of signing in.',
   fields: (t) => ({
     local: t.exposeBoolean('local', {
-      description: 'With a password of this service. False: nobody but the one administrator for emergencies.',
+      description: 'Whether local passwords are valid. If false, only the emergency administrator has one.',
     }),
-    ldap: t.exposeBoolean('ldap', { description: 'With the password of the directory, by the same mutation `login`.' }),
+    ldap: t.exposeBoolean('ldap', {
+      description: 'Whether passwords of the LDAP directory are valid, with the mutation `login`.',
+    }),
     openIdConnect: t.exposeBoolean('openIdConnect', {
-      description: 'At the OpenID provider: send the browser to `/auth/oidc?returnTo=…`.',
+      description: 'Whether users can sign in at the OpenID provider: send the browser to `/auth/oidc?returnTo=…`.',
     }),
   }),
 });
 
 const CompleteSignInInput = builder.inputType('CompleteSignInInput', {
-  description: 'What the browser brought back.',
+  description: 'The result of a sign-in at the OpenID provider.',
   fields: (t) => ({
     code: t.string({
       required: true,
-      description: 'What the address had behind `#code=` when the browser came back. Once, within a minute.',
+      description: 'The text after `#code=` in the address to which the browser returned. Valid once, within a minute.',
     }),
     verifier: t.string({
-      description: 'Whose SHA-256, in base64url, was sent as `challenge` when the sign-in began; needed then.',
+      description:
+        'The verifier whose SHA-256, in base64url, was sent as `challenge`. Required if a challenge was sent.',
       extensions: { secret: true },
     }),
   }),
@@ -31,7 +34,7 @@ const CompleteSignInInput = builder.inputType('CompleteSignInInput', {
 
 builder.queryFields((t) => ({
   signInOffers: t.field({
-    description: 'How people may sign in here; for everybody, since it is asked before.',
+    description: 'The available methods of signing in. Public: clients need it before signing in.',
     type: SignInOffersType,
     ...open,
     resolve: (_root, _args, { services }) => services.signIn.offers,
@@ -40,7 +43,7 @@ builder.queryFields((t) => ({
 
 builder.mutationFields((t) => ({
   completeSignIn: t.field({
-    description: 'Opens the session of somebody who signed in at the OpenID provider.',
+    description: 'Opens the session of a user who signed in at the OpenID provider.',
     type: LoginPayload,
     ...open,
     args: { input: t.arg({ type: CompleteSignInInput, required: true, description: 'The code of the sign-in.' }) },

@@ -14,15 +14,15 @@ export interface SignInServiceOptions {
   readonly offers: SignInOffers;
 }
 
-/** The ways there are to sign in. */
+/** The available methods of signing in. */
 export interface SignInOffers {
-  /** With a password of this service; off: only its one administrator for emergencies. */
+  /** Whether local passwords are valid. If false, only the emergency administrator has one. */
   readonly local: boolean;
   readonly ldap: boolean;
   readonly openIdConnect: boolean;
 }
 
-/** What callers of the graph may do about signing in elsewhere. */
+/** Operations of the graph for the sign-in at external providers. */
 export class SignInService {
   readonly #options: SignInServiceOptions;
   readonly checks: SignInChecks;
@@ -36,21 +36,21 @@ export class SignInService {
     return this.#options.offers;
   }
 
-  /** The session that a code stands for, once. Errors: UNAUTHORIZED. */
+  /** Opens the session of a code. Each code is valid once. Errors: UNAUTHORIZED. */
   async complete(
     { code, verifier }: { readonly code: string; readonly verifier?: string | null | undefined },
     address: string,
   ): Promise<OpenedSession> {
     const ended = await this.#options.attempts.take<EndedSignIn>('code', code);
-    if (ended === null || !isAnswered(ended.challenge, verifier ?? null)) throw unknownCode();
+    if (ended === null || !isVerified(ended.challenge, verifier ?? null)) throw unknownCode();
     const user = await this.#options.db.user.findUnique({ where: { id: ended.userId }, select: { ssoType: true } });
     if (user?.ssoType !== 'sso') throw unknownCode();
     return this.#options.sessions.open(ended.userId, { provider: 'sso', address });
   }
 }
 
-/** A verifier without a challenge is refused, too (RFC 9700 4.8.2): the page began another sign-in than the one that the code is of. */
-function isAnswered(challenge: string | null, verifier: string | null): boolean {
+/** A verifier without a challenge is also refused (RFC 9700 4.8.2): the code belongs to another sign-in than the one the page began. */
+function isVerified(challenge: string | null, verifier: string | null): boolean {
   if (challenge === null || verifier === null) return challenge === verifier;
   return timingSafeEqual(Buffer.from(challenge), Buffer.from(sha256(verifier)));
 }

@@ -15,7 +15,7 @@ import { LdapDirectory, type LdapDirectoryOptions } from './ldap/ldap-directory.
 import { OidcProvider, type OidcProviderOptions } from './oidc/oidc-provider.ts';
 import { OidcSignIn } from './oidc/oidc-sign-in.ts';
 import type { Claims } from './rules/claim-values.ts';
-import { KnownRules } from './rules/known-rules.ts';
+import { RuleCache } from './rules/rule-cache.ts';
 import { rolesByRules } from './rules/rule-roles.ts';
 import { SignInRuleService } from './rules/sign-in-rule-service.ts';
 import { SignInAttempts } from './sign-in-attempts.ts';
@@ -27,7 +27,7 @@ export interface SignInOptions {
   readonly sealer: Sealer;
   readonly config: Config;
   readonly audit: Pick<AuditService, 'record'>;
-  /** Told of projects that are removed, and with them what rights there were in them. */
+  /** A deleted project ends the rights in it. */
   readonly projects: ProjectCache;
   readonly closers: Closers;
   readonly log: Logger;
@@ -39,7 +39,7 @@ export interface SignInServices {
   readonly signInRules: SignInRuleService;
 }
 
-/** The parts of signing in, here and elsewhere, as they are configured. Nobody is asked anything before somebody signs in. */
+/** Creates the configured parts of signing in. External providers are not contacted before the first sign-in. */
 export class SignIn {
   readonly #options: SignInOptions;
   readonly #accounts: SignInAccounts;
@@ -49,7 +49,7 @@ export class SignIn {
   readonly services: SignInServices;
   readonly methods: SignInMethods;
 
-  /** Errors: ServiceError INVALID for a CA file that cannot be read. */
+  /** Errors: ServiceError INVALID for an unreadable CA file. */
   constructor(options: SignInOptions) {
     const { storage, sealer, config, audit, projects, closers, log } = options;
     const { db, changes, leases } = storage;
@@ -74,8 +74,8 @@ export class SignIn {
     );
     const onlyEmail = localLogin ? null : rootEmail.trim().toLowerCase();
     this.methods = { onlyEmail, providers: providers.map(({ provider }) => provider) };
-    // Before the part that asks it after a change.
-    const rules = closers.keep(new KnownRules({ db, changes }));
+    // Created before AuthService, so that it receives changes first.
+    const rules = closers.keep(new RuleCache({ db, changes }));
     const claimRoles: ClaimRoles = async ({ provider, claims }) =>
       rolesByRules(await rules.of(provider), JSON.parse(claims) as Claims);
     const auth = closers.keep(new AuthService({ db, changes, sealer, log, onlyEmail, directory, claimRoles }));
@@ -95,8 +95,8 @@ export class SignIn {
     };
   }
 
-  /** The way of browsers, known once the service knows its own address; null: there is no OpenID provider. */
-  browserWay(ownUrl: string): OidcSignIn | null {
+  /** The sign-in of browsers at the OpenID provider, `null` if none is configured. Call it after the own address is known. */
+  oidcSignIn(ownUrl: string): OidcSignIn | null {
     const { config, audit, log } = this.#options;
     if (this.#oidc === null) return null;
     return new OidcSignIn({
@@ -117,7 +117,7 @@ function oidcOf(config: Config, log: Logger): OidcProvider | null {
   return options && new OidcProvider({ ...options, log });
 }
 
-/** As the settings have it; null: there is no provider. */
+/** The settings of the OpenID provider, `null` if none is configured. */
 export function oidcOptions(config: Config): Omit<OidcProviderOptions, 'log'> | null {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret = null } = config;
   if (issuer === undefined || clientId === undefined) return null;
@@ -136,7 +136,7 @@ function directoryOf(config: Config, accounts: SignInAccounts, log: Logger): Lda
   return options && new LdapDirectory({ ...options, accounts, log });
 }
 
-/** As the settings have it; null: there is no directory. Errors: ServiceError INVALID for a CA file that cannot be read. */
+/** The settings of the LDAP directory, `null` if none is configured. Errors: ServiceError INVALID for an unreadable CA file. */
 export function ldapOptions(config: Config): Omit<LdapDirectoryOptions, 'accounts' | 'log'> | null {
   const { ldapUrl: url, ldapUserBase: userBase, ldapBindDn: dn, ldapBindPassword: password } = config;
   if (url === undefined || userBase === undefined) return null;

@@ -94,7 +94,11 @@ describe('the sign-in providers of the settings', () => {
     expect(fine).toMatchObject({ code: 0, err: '' });
     expect(JSON.parse(fine.out).findings).toMatchObject([
       { setting: 'OIDC_ISSUER', works: true },
-      { setting: 'OIDC_CLIENT_ID', works: true, told: [`it is known there, with ${PUBLIC_URL}/auth/oidc/callback`] },
+      {
+        setting: 'OIDC_CLIENT_ID',
+        works: true,
+        told: [`the provider accepts the client with ${PUBLIC_URL}/auth/oidc/callback`],
+      },
     ]);
     const elsewhere = await examine({ ...env, PUBLIC_URL: 'https://other.example.com' });
     expect(elsewhere).toMatchObject({
@@ -104,7 +108,7 @@ describe('the sign-in providers of the settings', () => {
     const stranger = await examine({ ...env, OIDC_CLIENT_SECRET: 'a secret of another client' });
     expect(stranger).toMatchObject({
       code: 1,
-      out: expect.stringContaining('does not take OIDC_CLIENT_ID with OIDC_CLIENT_SECRET'),
+      out: expect.stringContaining('does not accept OIDC_CLIENT_ID with OIDC_CLIENT_SECRET'),
     });
     await oidc.stop();
     expect(await examine(env)).toMatchObject({
@@ -122,10 +126,10 @@ describe('the sign-in providers of the settings', () => {
     expect((await examine(slapd.env)).out).toContain('can be searched');
     expect(await examine(slapd.env, '--login', 'eve@example.com')).toMatchObject({
       code: 1,
-      out: expect.stringContaining('nobody is found by (mail=eve@example.com)'),
+      out: expect.stringContaining('no user matches (mail=eve@example.com)'),
     });
     const nowhere = await examine({ ...slapd.env, LDAP_GROUP_BASE: 'ou=nowhere,dc=example,dc=com' });
-    expect(nowhere).toMatchObject({ code: 1, out: expect.stringMatching(/^LDAP_GROUP_BASE +FAILS .*is not there/m) });
+    expect(nowhere).toMatchObject({ code: 1, out: expect.stringMatching(/^LDAP_GROUP_BASE +FAILS .*does not exist/m) });
     const stranger = await examine({ ...slapd.env, LDAP_BIND_PASSWORD: 'the password of somebody else' });
     expect(stranger).toMatchObject({ code: 1, out: expect.stringMatching(/^LDAP_URL +FAILS .*InvalidCredentials/) });
     const tls = { ...slapd.env, LDAP_START_TLS: 'on' };

@@ -238,7 +238,7 @@ describe('a server that is no directory', () => {
     // RFC 4511 4.14.2: success.
     const url = await serverOf((socket) => socket.write(Buffer.from('300c02010178070a010004000400', 'hex')));
     const asked = connectedTo({ url, startTls: true, ca: null }, async () => 'bound', 200);
-    await expect(asked).rejects.toThrow('it takes longer than 0.2 s');
+    await expect(asked).rejects.toThrow('the operations take longer than 0.2 s');
   });
 
   test('is left when its answer does not end', async () => {
@@ -252,6 +252,6 @@ describe('a server that is no directory', () => {
       more();
     });
     const asked = connectedTo({ url, startTls: false, ca: null }, (client) => client.bind('cn=reader', 'secret'));
-    await expect(asked).rejects.toThrow('it answers more than 4000000 bytes');
+    await expect(asked).rejects.toThrow('the responses have more than 4000000 bytes');
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keptClaims, valuesAt } from '../../../src/domains/sign-in/rules/claim-values.ts';
+import { limitedClaims, valuesAt } from '../../../src/domains/sign-in/rules/claim-values.ts';
 import { Pattern, PatternError } from '../../../src/domains/sign-in/rules/pattern.ts';
 import { rolesByRules } from '../../../src/domains/sign-in/rules/rule-roles.ts';
 
@@ -138,7 +138,7 @@ test('the slow rules of one project stop at its time limit, and the rules of oth
   expect(performance.now() - startedAt).toBeLessThan(10_000);
 });
 
-test('values are found below nested names, in lists, and below names with dots', () => {
+test('a claim path finds nested values, entries of lists, and names with dots', () => {
   const claims = {
     groups: ['a', 'b'],
     realm_access: { roles: ['admin', 7, { no: 'value' }] },
@@ -155,14 +155,17 @@ test('values are found below nested names, in lists, and below names with dots',
   expect(valuesAt(claims, '__proto__')).toEqual([]);
 });
 
-test('a claim that is nested deeper than anything can write it is left out', () => {
+test('a claim that is nested too deep for JSON.stringify is omitted', () => {
   const deep: unknown = JSON.parse('['.repeat(20_000) + ']'.repeat(20_000));
-  expect(keptClaims({ deep, groups: ['ops'] }, ['groups'])).toEqual({ kept: { groups: ['ops'] }, left: ['deep'] });
+  expect(limitedClaims({ deep, groups: ['ops'] }, ['groups'])).toEqual({
+    included: { groups: ['ops'] },
+    omitted: ['deep'],
+  });
 });
 
-test('of claims that are too many, the named ones are kept and the others left out', () => {
+test('if the claims are too large, the preferred claims are included and others are omitted', () => {
   const claims = { big: 'x'.repeat(60_000), groups: Array.from({ length: 1_000 }, (_, n) => `group-${n}`), aud: 'us' };
-  const { kept, left } = keptClaims(claims, ['groups']);
-  expect(Object.keys(kept)).toEqual(['groups']);
-  expect(left).toEqual(['big']);
+  const { included, omitted } = limitedClaims(claims, ['groups']);
+  expect(Object.keys(included)).toEqual(['groups']);
+  expect(omitted).toEqual(['big']);
 });

@@ -1,5 +1,5 @@
 import { SignInAccounts } from '../../../src/domains/sign-in/accounts.ts';
-import type { Checked } from '../../../src/domains/sign-in/providers.ts';
+import type { CheckedUser } from '../../../src/domains/sign-in/providers.ts';
 import { SignInChecks } from '../../../src/domains/sign-in/sign-in-checks.ts';
 import { openSealer } from '../../../src/platform/storage/sealed.ts';
 import { silentLog } from '../../support/database.ts';
@@ -39,12 +39,12 @@ async function signedIn(world: World) {
 }
 
 /** Asks a provider about everybody, who says this of the one. */
-async function check(world: World, accounts: SignInAccounts, subject: string, answer: Checked): Promise<void> {
+async function check(world: World, accounts: SignInAccounts, subject: string, answer: CheckedUser): Promise<void> {
   const { db, changes, leases } = world.storage;
   const provider = {
     provider: 'sso' as const,
-    check: async (person: { readonly subject: string; readonly handle: string }): Promise<Checked> =>
-      person.subject === subject ? answer : { outcome: 'THERE', claims: {}, handle: person.handle, isWhole: true },
+    check: async (person: { readonly subject: string; readonly handle: string }): Promise<CheckedUser> =>
+      person.subject === subject ? answer : { outcome: 'ACTIVE', claims: {}, handle: person.handle, isComplete: true },
   };
   const { audit } = world.services;
   const checks = new SignInChecks({
@@ -83,7 +83,7 @@ export const SIGN_IN_ENDINGS: Record<string, RightsEnding> = {
     code: 'NOT_ALLOWED',
     holder: async (world) => {
       const { token, subject, accounts } = await signedIn(world);
-      const answer = { outcome: 'THERE', claims: { groups: [] }, handle: subject, isWhole: true } as const;
+      const answer = { outcome: 'ACTIVE', claims: { groups: [] }, handle: subject, isComplete: true } as const;
       return { token, end: () => check(world, accounts, subject, answer) };
     },
   },

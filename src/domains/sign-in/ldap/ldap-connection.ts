@@ -2,25 +2,25 @@ import { connect, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { Client } from 'ldapts';
 
-/** Of one operation. */
+/** Timeout of one operation. */
 const TIMEOUT_MS = 5_000;
-/** Of all that is done on one connection, also of the handshake of StartTLS, which the client waits for without end. */
+/** Timeout of all operations on one connection. ldapts 8.2 has no timeout for the StartTLS handshake. */
 const LONGEST_MS = 20_000;
-/** All answers on one connection: what is asked for is a person's names and at most a thousand groups. */
-const MAX_ANSWER_BYTES = 4_000_000;
+/** Maximum bytes of all responses on one connection: one user and at most a thousand groups. */
+const MAX_RESPONSE_BYTES = 4_000_000;
 
 export interface LdapAddress {
   /** `ldap://…` or `ldaps://…`. */
   readonly url: string;
-  /** TLS is begun on `ldap://` before anything else is said. */
+  /** Whether StartTLS is sent first on `ldap://`. */
   readonly startTls: boolean;
-  /** PEM of the authorities that the server's certificate may be from; null: those of Node. */
+  /** PEM of the accepted certificate authorities. `null` for those of Node. */
   readonly ca: string | null;
 }
 
 /**
- * Runs work on a connection of its own. Errors: those of the network and of ldapts, which may hold what was sent: only their words are
- * to be told. A server that answers too much, or is too slow with all of it, is left (LONGEST_MS, MAX_ANSWER_BYTES).
+ * Runs work on a new connection. The connection is closed after LONGEST_MS or MAX_RESPONSE_BYTES. Errors: network errors and errors of
+ * ldapts, which may contain the request: log only their messages.
  */
 export async function connectedTo<T>(
   { url, startTls, ca }: LdapAddress,
@@ -51,36 +51,40 @@ export async function connectedTo<T>(
   }
 }
 
-/** An address of IPv6 without its brackets: certificates have it so. */
+/** Removes the brackets of an IPv6 address, which certificates do not contain. */
 const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
 
-/** The socket of a connection, and the one that TLS is begun on later: both together have the bound. */
+/** The socket of a connection and the TLS socket of StartTLS, with common limits. */
 class BoundedSockets {
   readonly #sockets: Socket[] = [];
   #bytes = 0;
-  #leave: (error: Error) => void = () => undefined;
+  #abort: (error: Error) => void = () => undefined;
 
   add<S extends Socket>(socket: S): S {
     this.#sockets.push(socket);
     socket.on('data', (chunk: Buffer) => {
       this.#bytes += chunk.length;
-      if (this.#bytes > MAX_ANSWER_BYTES) this.#leave(new Error(`it answers more than ${MAX_ANSWER_BYTES} bytes`));
+      if (this.#bytes > MAX_RESPONSE_BYTES)
+        this.#abort(new Error(`the responses have more than ${MAX_RESPONSE_BYTES} bytes`));
     });
     return socket;
   }
 
-  /** Errors: those of the work, and that it takes too long or is told too much. */
+  /** Errors: errors of the work, and exceeded limits. */
   async within<T>(longestMs: number, work: () => Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
-    const left = new Promise<never>((_, reject) => {
-      this.#leave = (error) => {
+    const aborted = new Promise<never>((_, reject) => {
+      this.#abort = (error) => {
         this.close();
         reject(error);
       };
-      timer = setTimeout(() => this.#leave(new Error(`it takes longer than ${longestMs / 1_000} s`)), longestMs);
+      timer = setTimeout(
+        () => this.#abort(new Error(`the operations take longer than ${longestMs / 1_000} s`)),
+        longestMs,
+      );
     });
     try {
-      return await Promise.race([left, work()]);
+      return await Promise.race([aborted, work()]);
     } finally {
       clearTimeout(timer);
     }

@@ -11,38 +11,38 @@ import type { Logger } from 'pino';
 import type { PasswordDirectory } from '../../../platform/auth/password-directory.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { SignInAccounts } from '../accounts.ts';
-import type { Checked, CheckingProvider } from '../providers.ts';
-import { signInUnavailable } from '../refusals.ts';
-import { type Claims, keptClaims } from '../rules/claim-values.ts';
+import type { CheckedUser, CheckingProvider } from '../providers.ts';
+import { type Claims, limitedClaims } from '../rules/claim-values.ts';
+import { signInUnavailable } from '../sign-in-errors.ts';
 import { connectedTo, type LdapAddress } from './ldap-connection.ts';
 
 export interface LdapDirectoryOptions extends LdapAddress {
-  /** Null: searches are made without a name. */
+  /** Account for searches. `null` for anonymous searches. */
   readonly bind: { readonly dn: string; readonly password: string } | null;
   readonly userBase: string;
-  /** `{login}` stands for what was typed. */
+  /** Filter with the placeholder `{login}` for the typed log-in name. */
   readonly userFilter: string;
-  /** Null: nobody has groups. */
+  /** `null` if groups are not read. */
   readonly groupBase: string | null;
-  /** `{dn}` stands for the person's name in the directory, `{login}` for what was typed. */
+  /** Filter with the placeholders `{dn}` for the distinguished name of the user and `{login}` for the typed log-in name. */
   readonly groupFilter: string;
   readonly accounts: SignInAccounts;
   readonly log: Logger;
 }
 
-interface Found {
+interface LdapUser {
   readonly subject: string;
   readonly email: string | null;
   readonly name: string | null;
   readonly claims: Claims;
 }
 
-/** The directory is asked to give up a search after it. */
+/** Time limit of searches, in seconds. */
 const SEARCH_S = 5;
 const MAX_GROUPS = 1_000;
 const MAX_LOGIN = 254;
 const MAX_PASSWORD = 1_024;
-/** Account is disabled, in `userAccountControl`: [MS-ADTS] 2.2.16. */
+/** Bit of `userAccountControl` for a disabled account: [MS-ADTS] 2.2.16. */
 const ACCOUNT_DISABLED = 2;
 const ATTRIBUTES = [
   'mail',
@@ -56,10 +56,10 @@ const ATTRIBUTES = [
 ];
 
 /**
- * A directory server that people sign in at with a password (RFC 4511): found by a search, then asked with the password itself.
+ * Sign-in with passwords of an LDAP directory (RFC 4511): a search for the user, then a bind with the password.
  *
- * A person is known by `entryUUID` (RFC 4530) or `objectGUID`, which stay when the name in the directory changes, else by that name.
- * Claims for rules: `groups` (their common names), `groupDns`, `dn`, `mail`. Referrals are not followed.
+ * A user is identified by `entryUUID` (RFC 4530) or `objectGUID`, which do not change with the distinguished name, otherwise by that name.
+ * Claims for rules: `groups` (common names), `groupDns`, `dn`, `mail`. Referrals are not followed.
  */
 export class LdapDirectory implements PasswordDirectory, CheckingProvider {
   readonly provider = 'ldap';
@@ -69,16 +69,16 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
     this.#options = options;
   }
 
-  /** Errors: NOT_ALLOWED (no account here that may be used), SIGN_IN_UNAVAILABLE. */
+  /** Errors: NOT_ALLOWED (no suitable account), SIGN_IN_UNAVAILABLE. */
   async signIn(login: string, password: string): Promise<{ readonly userId: string } | 'UNKNOWN' | 'WRONG'> {
-    // RFC 4513 5.1.2: a name with an empty password is let in by many servers, as nobody.
+    // RFC 4513 5.1.2: many servers accept an empty password as an anonymous bind.
     if (password.length === 0 || password.length > MAX_PASSWORD) return 'WRONG';
-    const person = await this.#asked(async (client) => {
+    const person = await this.#connected(async (client) => {
       const entry = isPlain(login) ? await this.#find(client, login) : null;
-      // Who is not there costs what a wrong password costs.
+      // An unknown user must take as long as a wrong password.
       const dn = entry?.dn ?? `cn=${randomUUID()},${this.#options.userBase}`;
       if (!(await this.#accepts(dn, password))) return entry === null ? 'UNKNOWN' : 'WRONG';
-      return entry === null || isLocked(entry) ? 'WRONG' : this.#told(client, entry, login);
+      return entry === null || isLocked(entry) ? 'WRONG' : this.#read(client, entry, login);
     });
     if (typeof person === 'string') return person;
     const { subject, email, name, claims } = person;
@@ -94,19 +94,19 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
     });
   }
 
-  async check({ subject, handle }: { readonly subject: string; readonly handle: string }): Promise<Checked> {
+  async check({ subject, handle }: { readonly subject: string; readonly handle: string }): Promise<CheckedUser> {
     const { login } = JSON.parse(handle) as { readonly login: string };
-    const found = await this.#asked(async (client) => {
+    const found = await this.#connected(async (client) => {
       const entry = await this.#find(client, login);
       return entry === null || subjectOf(entry) !== subject || isLocked(entry)
         ? null
-        : this.#told(client, entry, login);
+        : this.#read(client, entry, login);
     });
-    return found === null ? { outcome: 'GONE' } : { outcome: 'THERE', claims: found.claims, handle, isWhole: true };
+    return found === null ? { outcome: 'GONE' } : { outcome: 'ACTIVE', claims: found.claims, handle, isComplete: true };
   }
 
-  /** Runs work on a connection of its own, as the service. Errors: SIGN_IN_UNAVAILABLE for whatever the directory says no to. */
-  async #asked<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  /** Runs work on a new connection with the account of the service. Errors: SIGN_IN_UNAVAILABLE for all failures. */
+  async #connected<T>(work: (client: Client) => Promise<T>): Promise<T> {
     try {
       return await connectedTo(this.#options, async (client) => {
         const { bind } = this.#options;
@@ -115,9 +115,9 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
       });
     } catch (error) {
       if (error instanceof ServiceError) throw error;
-      // Of the error only its words: it may hold what was sent.
+      // Only the message: the error may contain the request with the password.
       const reason = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
-      this.#options.log.warn({ reason }, 'the directory could not be asked');
+      this.#options.log.warn({ reason }, 'the LDAP directory is unavailable');
       throw signInUnavailable();
     }
   }
@@ -127,13 +127,13 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
       await connectedTo(this.#options, (client) => client.bind(dn, password));
       return true;
     } catch (error) {
-      // Nobody of that name looks like a wrong password at most servers, and not at all of them.
+      // Most servers report an unknown name as InvalidCredentials, some as NoSuchObject.
       if (error instanceof InvalidCredentialsError || error instanceof NoSuchObjectError) return false;
       throw error;
     }
   }
 
-  /** Null: nobody, or several. */
+  /** Returns `null` if no user or several users match. */
   async #find(client: Client, login: string): Promise<Entry | null> {
     const { userBase, userFilter, log } = this.#options;
     const filter = filled(userFilter, { login });
@@ -149,7 +149,7 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
       .then((result) => result.searchEntries)
       .catch(noneOrSeveral);
     if (searchEntries === 'SEVERAL' || searchEntries.length > 1) {
-      log.warn('several people of the directory have the same login; none of them gets in');
+      log.warn('several users of the LDAP directory match the same log-in name; the sign-in is refused');
       return null;
     }
     return searchEntries[0] ?? null;
@@ -170,14 +170,14 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
     for await (const { searchEntries } of pages) {
       groups.push(...searchEntries);
       if (groups.length > MAX_GROUPS) {
-        log.warn({ limit: MAX_GROUPS }, 'a person has more groups than are looked at');
+        log.warn({ limit: MAX_GROUPS }, 'a user has more groups than the limit; further groups are ignored');
         break;
       }
     }
     return groups.slice(0, MAX_GROUPS);
   }
 
-  async #told(client: Client, entry: Entry, login: string): Promise<Found> {
+  async #read(client: Client, entry: Entry, login: string): Promise<LdapUser> {
     const { dn } = entry;
     const groups = await this.#groupsOf(client, dn, login);
     const email = first(entry.mail);
@@ -187,9 +187,9 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
       dn,
       ...(email === null ? {} : { mail: email }),
     };
-    const { kept, left } = keptClaims(claims, ['groups']);
-    if (left.length > 0) this.#options.log.warn({ claims: left }, 'claims of a person are too large and were left out');
-    return { subject: subjectOf(entry), email, name: first(entry.displayName) ?? first(entry.cn), claims: kept };
+    const { included, omitted } = limitedClaims(claims, ['groups']);
+    if (omitted.length > 0) this.#options.log.warn({ claims: omitted }, 'omitted claims of a user that are too large');
+    return { subject: subjectOf(entry), email, name: first(entry.displayName) ?? first(entry.cn), claims: included };
   }
 }
 
@@ -202,7 +202,7 @@ function noneOrSeveral(error: unknown): Entry[] | 'SEVERAL' {
   throw error;
 }
 
-/** RFC 4515 3: what stands for a value cannot become part of the filter around it. */
+/** Fills in the placeholders of a filter, escaped by RFC 4515 3. */
 export function filled(filter: string, values: Readonly<Record<string, string>>): string {
   return filter.replace(/\{(login|dn)\}/g, (whole, name: string) => {
     const value = values[name];
@@ -211,8 +211,8 @@ export function filled(filter: string, values: Readonly<Record<string, string>>)
 }
 
 /**
- * Servers take many spellings for one (RFC 4518): spaces, invisible characters, wide letters. Here each would be guessed at anew, so
- * that only the plain one is taken.
+ * Whether a log-in name is in its plain form. Servers treat many spellings as equal (RFC 4518): spaces, invisible characters, wide
+ * letters. Each spelling would have free failures of its own, so only the plain one is accepted.
  */
 function isPlain(login: string): boolean {
   if (login.length === 0 || login.length > MAX_LOGIN || /[\p{Cc}\p{Cf}]|\s\s/u.test(login)) return false;
@@ -229,7 +229,7 @@ function hex(value: Entry[string] | undefined): string | null {
   return Buffer.isBuffer(one) && one.length > 0 ? one.toString('hex') : null;
 }
 
-/** As Active Directory, OpenLDAP's password policy and 389 Directory Server say it. */
+/** Whether the account is locked in Active Directory, the password policy of OpenLDAP or 389 Directory Server. */
 function isLocked({ userAccountControl, pwdAccountLockedTime, nsAccountLock }: Entry): boolean {
   if ((Number(first(userAccountControl) ?? 0) & ACCOUNT_DISABLED) !== 0) return true;
   return first(pwdAccountLockedTime) !== null || first(nsAccountLock)?.toLowerCase() === 'true';

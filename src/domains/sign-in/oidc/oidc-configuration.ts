@@ -10,27 +10,27 @@ import {
   None,
 } from 'openid-client';
 import type { Logger } from 'pino';
-import { signInUnavailable } from '../refusals.ts';
+import { signInUnavailable } from '../sign-in-errors.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { describeOidcError } from './oidc-errors.ts';
 
-/** What a provider says of itself is read anew after this; while it does not answer, what it said goes on. */
+/** The metadata of a provider is read again after this time. If that fails, the previous metadata remain in use. */
 const FRESH_MS = 3_600_000;
-/** A provider that did not answer is not asked for so long. */
+/** Wait after a failed request. */
 const RETRY_MS = 2_000;
 const TIMEOUT_S = 10;
-/** Clocks of the provider and this machine may differ by so much. */
+/** Allowed difference between the clocks of the provider and this machine. */
 const CLOCK_TOLERANCE_S = 30;
 
 export interface OidcClientOptions {
   readonly issuer: string;
   readonly clientId: string;
-  /** Null: a public client, which has its proof keys alone. */
+  /** `null` for a public client, which uses only PKCE. */
   readonly clientSecret: string | null;
   readonly log: Logger;
 }
 
-/** What is known of an issuer, read when it is first needed. A provider that is down when the service starts keeps nothing from starting. */
+/** The cached metadata of a provider, read at the first use, so that the service starts while the provider is unavailable. */
 export class OidcConfiguration {
   readonly #options: OidcClientOptions;
   #known: { readonly configuration: Configuration; readonly readAt: number } | null = null;
@@ -45,11 +45,11 @@ export class OidcConfiguration {
   async get(): Promise<Configuration> {
     const now = performance.now();
     if (this.#known !== null && now - this.#known.readAt < FRESH_MS) return this.#known.configuration;
-    const rests = now - this.#failedAt < RETRY_MS;
-    if (rests && this.#known === null) throw signInUnavailable();
-    if (!rests) this.#reading ??= this.#read().finally(() => (this.#reading = null));
+    const mustWait = now - this.#failedAt < RETRY_MS;
+    if (mustWait && this.#known === null) throw signInUnavailable();
+    if (!mustWait) this.#reading ??= this.#read().finally(() => (this.#reading = null));
     if (this.#known === null) return this.#reading ?? Promise.reject(signInUnavailable());
-    // Nobody waits for what is only read again.
+    // Callers do not wait for a refresh.
     this.#reading?.catch(() => undefined);
     return this.#known.configuration;
   }
@@ -62,13 +62,13 @@ export class OidcConfiguration {
       return configuration;
     } catch (error) {
       this.#failedAt = performance.now();
-      log.warn({ issuer, error: describeOidcError(error) }, 'the OpenID provider could not be asked about itself');
+      log.warn({ issuer, error: describeOidcError(error) }, 'could not read the metadata of the OpenID provider');
       throw signInUnavailable();
     }
   }
 }
 
-/** What the provider says of itself, and how it is spoken to. Errors: those of openid-client, see describeOidcError. */
+/** Reads the metadata of the provider and configures the client. Errors: errors of openid-client, see `describeOidcError`. */
 export async function readConfiguration({
   issuer,
   clientId,
@@ -91,7 +91,7 @@ export async function readConfiguration({
   configuration.timeout = TIMEOUT_S;
   configuration[customFetch] = boundedFetch;
   if (issuer.startsWith('http:')) allowInsecureRequests(configuration);
-  // Signatures are checked also of what comes straight from the provider.
+  // Also verifies signatures of tokens that come directly from the provider.
   enableNonRepudiationChecks(configuration);
   return configuration;
 }

@@ -9,23 +9,25 @@ import type { OidcSignIn } from './oidc-sign-in.ts';
 
 const BEGIN = '/auth/oidc';
 const CALLBACK = '/auth/oidc/callback';
-/** As long as a sign-in may take. */
+/** Maximum duration of a sign-in. */
 const COOKIE_S = 600;
-/** Sign-ins that one caller may begin in a minute, and callers remembered; the longest unused is forgotten first. */
+/** Maximum number of sign-ins that one network may begin in a minute. */
 const MAX_PER_MINUTE = 60;
+/** Maximum number of counted networks. Beyond it the one unused for longest is evicted. */
 const MAX_CALLERS = 10_000;
 const MAX_QUERY = 8_192;
 
 export interface OidcEntriesOptions {
   readonly signIn: OidcSignIn;
-  /** Of the caller, as for all requests. */
+  /** Network address of the caller. */
   readonly addressOf: (req: IncomingMessage) => string;
   readonly log: Logger;
 }
 
 /**
- * `GET /auth/oidc` sends a browser to the provider, `GET /auth/oidc/callback` takes it back. The only cookie of this service is used
- * here: it holds a sign-in to the browser that began it (RFC 9700 4.7.1), and gives no rights.
+ * HTTP handlers of the sign-in of browsers: `GET /auth/oidc` redirects to the provider, which redirects back to `GET
+ * /auth/oidc/callback`. A cookie binds the sign-in to the browser that began it (RFC 9700 4.7.1). It grants no rights and is the only
+ * cookie of this service.
  */
 export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): HttpHandler {
   const begun = new LRUCache<string, { count: number }>({ max: MAX_CALLERS, ttl: 60_000 });
@@ -39,11 +41,11 @@ export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): Htt
 
   const begin = async (req: IncomingMessage, res: ServerResponse, query: string) => {
     const caller = networkOf(addressOf(req));
-    const pace = begun.get(caller) ?? { count: 0 };
-    if (pace.count === 0) begun.set(caller, pace);
-    pace.count += 1;
-    if (pace.count > MAX_PER_MINUTE) {
-      throw new ServiceError('RATE_LIMITED', 'Too many sign-ins were begun; try again in a minute', {
+    const counter = begun.get(caller) ?? { count: 0 };
+    if (counter.count === 0) begun.set(caller, counter);
+    counter.count += 1;
+    if (counter.count > MAX_PER_MINUTE) {
+      throw new ServiceError('RATE_LIMITED', 'Your network began too many sign-ins; try again in a minute', {
         info: { retryAfterSeconds: 60 },
       });
     }
@@ -58,7 +60,11 @@ export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): Htt
     const location = await signIn.end(query, cookieIn(req.headers.cookie, name), addressOf(req));
     res.setHeader('set-cookie', `${name}=; Max-Age=0; ${attributes}`);
     if (location === null) {
-      page(res, 400, 'This sign-in is not known here: it was used before, took too long, or began in another browser.');
+      page(
+        res,
+        400,
+        'This sign-in is unknown: it was used before, has expired, or began in another browser. Begin again.',
+      );
     } else redirect(res, location);
   };
 
@@ -66,10 +72,10 @@ export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): Htt
     handle(req, res) {
       const [path, query = ''] = split(req.url ?? '/');
       const entry = path === BEGIN ? begin : path === CALLBACK ? end : null;
-      if (entry === null) return page(res, 404, 'There is nothing here.');
+      if (entry === null) return page(res, 404, 'This page does not exist.');
       if (req.method !== 'GET') {
         res.setHeader('allow', 'GET');
-        return page(res, 405, 'This is for browsers that sign in.');
+        return page(res, 405, 'Only GET is allowed.');
       }
       if (query.length > MAX_QUERY) return page(res, 400, 'The address is too long.');
       entry(req, res, query).catch((error: unknown) => refuse(res, error, log));
@@ -82,7 +88,7 @@ function split(url: string): [string, string] {
   return mark < 0 ? [url, ''] : [url.slice(0, mark), url.slice(mark + 1)];
 }
 
-/** One for each sign-in: people begin several, in tabs. */
+/** One cookie for each sign-in, because users begin several ones in browser tabs. */
 const cookieOf = (state: string): string => `brokergraph_sign_in_${hashSecret(state).slice(0, 12)}`;
 
 function cookieIn(header: string | undefined, name: string): string | null {
@@ -111,12 +117,12 @@ function refuse(res: ServerResponse, error: unknown, log: Logger): void {
     if (retryAfterSeconds !== undefined) res.setHeader('retry-after', String(retryAfterSeconds));
     page(res, error.status, `${error.message}.`);
   } else {
-    log.error({ err: error }, 'a sign-in could not be served');
-    page(res, 500, 'Something went wrong here; the log of the service has more.');
+    log.error({ err: error }, 'a sign-in failed');
+    page(res, 500, 'An internal error occurred; see the log of the service.');
   }
 }
 
-/** `text` is ours: nothing that a caller sent is shown. */
+/** `text` must not contain input of the caller. */
 function page(res: ServerResponse, status: number, text: string): void {
   const style = 'font-family: system-ui, sans-serif; max-width: 32rem; margin: 4rem auto; padding: 0 1rem';
   res.writeHead(status, { ...SAFE, 'content-type': 'text/html; charset=utf-8' });

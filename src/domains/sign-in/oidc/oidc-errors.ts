@@ -1,14 +1,15 @@
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
 import { ServiceError } from '../../../platform/errors.ts';
-import { signInRefused, signInUnavailable } from '../refusals.ts';
-import { TooLargeAnswer } from './bounded-fetch.ts';
+import { signInRefused, signInUnavailable } from '../sign-in-errors.ts';
+import { ResponseTooLarge } from './bounded-fetch.ts';
 
-const MAX_TOLD = 300;
+const MAX_DESCRIPTION = 300;
 
-/** Words for the log. The errors themselves carry answers of the provider, with tokens in them. */
+/** A description for the log. The errors themselves contain responses of the provider with tokens. */
 export function describeOidcError(error: unknown): string {
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
-    return `answered ${error.error}${error.error_description ? `: ${error.error_description.slice(0, MAX_TOLD)}` : ''}`;
+    const description = error.error_description?.slice(0, MAX_DESCRIPTION);
+    return `the provider returned ${error.error}${description ? `: ${description}` : ''}`;
   }
   if (error instanceof ClientError) return `${error.code ?? error.name}: ${error.message}`;
   if (!(error instanceof Error)) return 'unknown';
@@ -17,19 +18,19 @@ export function describeOidcError(error: unknown): string {
   return `${error.message}${cause}`;
 }
 
-/** What a caller may know of a failure at the provider. */
+/** The error for the caller, without details of the provider. */
 export function publicOidcError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof AuthorizationResponseError && error.error === 'access_denied')
     return signInRefused('ACCESS_DENIED');
   if (isUnreachable(error)) return signInUnavailable();
-  return new ServiceError('UNAUTHORIZED', 'The sign-in failed: what the provider answered is not what was asked for');
+  return new ServiceError('UNAUTHORIZED', 'The sign-in failed: the response of the provider is invalid');
 }
 
-/** The provider did not answer, or nothing that is an answer, or says itself that it cannot now. */
+/** Whether the provider did not respond, sent an invalid response, or reported that it is unavailable. */
 export function isUnreachable(error: unknown): boolean {
   if (error instanceof ServiceError) return error.code === 'SIGN_IN_UNAVAILABLE';
-  if (error instanceof TooLargeAnswer) return true;
+  if (error instanceof ResponseTooLarge) return true;
   if (error instanceof ResponseBodyError) return error.status >= 500 || error.status === 429;
   if (error instanceof AuthorizationResponseError)
     return ['server_error', 'temporarily_unavailable'].includes(error.error);
@@ -38,6 +39,6 @@ export function isUnreachable(error: unknown): boolean {
       error.code ?? '',
     );
   }
-  // It does not answer, or ends in the middle of its answer.
+  // `fetch failed`: no response. `terminated`: the connection was closed during the response.
   return error instanceof TypeError && ['fetch failed', 'terminated'].includes(error.message);
 }

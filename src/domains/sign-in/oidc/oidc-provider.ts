@@ -12,32 +12,32 @@ import {
   type TokenEndpointResponseHelpers,
 } from 'openid-client';
 import type { Logger } from 'pino';
-import type { Checked, CheckingProvider, ToldPerson } from '../providers.ts';
-import { signInUnavailable } from '../refusals.ts';
-import { type Claims, keptClaims } from '../rules/claim-values.ts';
+import type { CheckedUser, CheckingProvider, ExternalUser } from '../providers.ts';
+import { type Claims, limitedClaims } from '../rules/claim-values.ts';
+import { signInUnavailable } from '../sign-in-errors.ts';
 import { type OidcClientOptions, OidcConfiguration } from './oidc-configuration.ts';
 import { describeOidcError, isUnreachable, publicOidcError } from './oidc-errors.ts';
 
 export interface OidcProviderOptions extends OidcClientOptions {
   readonly scopes: string;
-  /** The claim that has a person's groups. */
+  /** The claim with the groups of a user. */
   readonly groupsClaim: string;
-  /** The provider vouches for all its addresses, also where it does not say so (`email_verified`). */
+  /** Whether all e-mail addresses are treated as verified if the claim `email_verified` is missing. */
   readonly trustsEmail: boolean;
 }
 
-/** What the answer of the provider is checked with. */
+/** Values to verify the response of the provider. */
 export interface OidcChecks {
   readonly nonce: string;
   readonly verifier: string;
 }
 
-/** What a person is asked about with. */
+/** The stored data to check a user. */
 interface OidcHandle {
   readonly refreshToken: string;
-  /** Of the provider that gave it. */
+  /** The issuer of the refresh token. */
   readonly issuer: string;
-  /** Claims that only an ID token has told; not every provider sends one again. */
+  /** Claims of the first ID token: some providers send no ID token on refresh. */
   readonly idToken: Claims;
 }
 
@@ -49,7 +49,7 @@ export class OidcProvider implements CheckingProvider {
   readonly #options: OidcProviderOptions;
   readonly #configuration: OidcConfiguration;
   readonly #log: Logger;
-  #isToldOfNoRefresh = false;
+  #hasLoggedNoRefresh = false;
 
   constructor(options: OidcProviderOptions) {
     this.#options = options;
@@ -61,7 +61,7 @@ export class OidcProvider implements CheckingProvider {
     return { nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
   }
 
-  /** Where the browser goes to sign in. Errors: SIGN_IN_UNAVAILABLE. */
+  /** The address to which the browser is redirected for the sign-in. Errors: SIGN_IN_UNAVAILABLE. */
   async addressOf({ nonce, verifier }: OidcChecks, state: string, redirectUri: string): Promise<URL> {
     return buildAuthorizationUrl(await this.#configuration.get(), {
       redirect_uri: redirectUri,
@@ -70,13 +70,13 @@ export class OidcProvider implements CheckingProvider {
       code_challenge_method: 'S256',
       state,
       nonce,
-      // Without it many providers give no refresh token for this scope (OpenID Connect Core 11).
+      // Without `prompt=consent` many providers send no refresh token for this scope (OpenID Connect Core 11).
       ...(this.#options.scopes.split(' ').includes('offline_access') ? { prompt: 'consent' } : {}),
     });
   }
 
-  /** Who came back with this address. Errors: UNAUTHORIZED, NOT_ALLOWED (the person said no), SIGN_IN_UNAVAILABLE. */
-  async personOf(callback: URL, { nonce, verifier }: OidcChecks, state: string): Promise<ToldPerson> {
+  /** The user of a callback. Errors: UNAUTHORIZED, NOT_ALLOWED (the user denied access), SIGN_IN_UNAVAILABLE. */
+  async userOf(callback: URL, { nonce, verifier }: OidcChecks, state: string): Promise<ExternalUser> {
     try {
       const configuration = await this.#configuration.get();
       const tokens = await authorizationCodeGrant(configuration, callback, {
@@ -87,7 +87,7 @@ export class OidcProvider implements CheckingProvider {
       });
       const idToken = (tokens.claims() ?? {}) as Claims;
       const userInfo = await this.#userInfo(configuration, tokens, String(idToken.sub));
-      const claims = this.#told(idToken, userInfo);
+      const claims = this.#claimsOf(idToken, userInfo);
       return {
         provider: 'sso',
         subject: subjectOf(idToken),
@@ -103,32 +103,32 @@ export class OidcProvider implements CheckingProvider {
     }
   }
 
-  async check({ subject, handle }: { readonly subject: string; readonly handle: string }): Promise<Checked> {
+  async check({ subject, handle }: { readonly subject: string; readonly handle: string }): Promise<CheckedUser> {
     const { refreshToken, issuer, idToken } = JSON.parse(handle) as OidcHandle;
     const configuration = await this.#configuration.get();
-    // Of a provider that was asked before: this one knows nothing of the person, and must not see the other's refresh token.
+    // The configured provider changed. It does not know the user and must not receive the refresh token of another provider.
     if (issuer !== configuration.serverMetadata().issuer) return { outcome: 'GONE' };
     let tokens: Tokens;
     try {
       tokens = await refreshTokenGrant(configuration, refreshToken);
     } catch (error) {
-      // RFC 6749 5.2: the grant has ended, by the person, an administrator or its age.
+      // RFC 6749 5.2: the grant was revoked or has expired.
       if (error instanceof ResponseBodyError && error.error === 'invalid_grant') return { outcome: 'GONE' };
       throw this.#unchecked(error);
     }
     const again = tokens.claims() as Claims | undefined;
-    // OpenID Connect Core 12.2: it must be the same person's.
+    // OpenID Connect Core 12.2: the subject must be the same.
     if (again !== undefined && subjectOf(again) !== subject) return { outcome: 'GONE' };
-    const told = again ?? idToken;
+    const latestIdToken = again ?? idToken;
     const userInfo = await this.#userInfo(configuration, tokens, String(idToken.sub)).catch((error: unknown) => {
       throw this.#unchecked(error);
     });
     const { groupsClaim } = this.#options;
     return {
-      outcome: 'THERE',
-      claims: this.#told(told, userInfo),
-      handle: this.#handleOf(configuration, tokens.refresh_token ?? refreshToken, told) ?? handle,
-      isWhole: again !== undefined || Object.hasOwn(userInfo, groupsClaim) || !Object.hasOwn(idToken, groupsClaim),
+      outcome: 'ACTIVE',
+      claims: this.#claimsOf(latestIdToken, userInfo),
+      handle: this.#handleOf(configuration, tokens.refresh_token ?? refreshToken, latestIdToken) ?? handle,
+      isComplete: again !== undefined || Object.hasOwn(userInfo, groupsClaim) || !Object.hasOwn(idToken, groupsClaim),
     };
   }
 
@@ -137,48 +137,48 @@ export class OidcProvider implements CheckingProvider {
     return fetchUserInfo(configuration, access_token, subject);
   }
 
-  /** What rules look at. An address that the provider does not vouch for is not in it: at many providers people write what they like there. */
-  #told(idToken: Claims, userInfo: Claims): Claims {
+  /** The claims for sign-in rules. They contain only a verified e-mail address: at many providers users can enter any address. */
+  #claimsOf(idToken: Claims, userInfo: Claims): Claims {
     const { email, ...others } = { ...idToken, ...userInfo };
-    const isVouchedFor = email !== undefined && this.#isVerified(emailOf(idToken, userInfo));
-    return this.#kept(isVouchedFor ? { email, ...others } : others);
+    const isVerified = email !== undefined && this.#isVerified(emailClaimsOf(idToken, userInfo));
+    return this.#limited(isVerified ? { email, ...others } : others);
   }
 
-  #kept(claims: Claims): Claims {
+  #limited(claims: Claims): Claims {
     const first = ['sub', 'email', 'email_verified', 'name', 'preferred_username', this.#options.groupsClaim];
-    const { kept, left } = keptClaims(claims, first);
-    if (left.length > 0) this.#log.warn({ claims: left }, 'claims of a person are too large and were left out');
-    return kept;
+    const { included, omitted } = limitedClaims(claims, first);
+    if (omitted.length > 0) this.#log.warn({ claims: omitted }, 'omitted claims of a user that are too large');
+    return included;
   }
 
   #handleOf(configuration: Configuration, refreshToken: string | undefined, claims: Claims): string | null {
     if (refreshToken === undefined) {
-      if (!this.#isToldOfNoRefresh) {
-        this.#log.warn('the OpenID provider gives no refresh token, so people cannot be checked after they signed in');
-        this.#isToldOfNoRefresh = true;
+      if (!this.#hasLoggedNoRefresh) {
+        this.#log.warn('the OpenID provider sends no refresh token, so users cannot be checked after they signed in');
+        this.#hasLoggedNoRefresh = true;
       }
       return null;
     }
     const { issuer } = configuration.serverMetadata();
-    return JSON.stringify({ refreshToken, issuer, idToken: this.#kept(claims) } satisfies OidcHandle);
+    return JSON.stringify({ refreshToken, issuer, idToken: this.#limited(claims) } satisfies OidcHandle);
   }
 
-  #isVerified({ email_verified: said }: Claims): boolean {
-    return said === true || said === 'true' || (said === undefined && this.#options.trustsEmail);
+  #isVerified({ email_verified: isVerified }: Claims): boolean {
+    return isVerified === true || isVerified === 'true' || (isVerified === undefined && this.#options.trustsEmail);
   }
 
-  /** What is no word about the person is a word about the provider; the log has it. */
+  /** The error of a failed check. Logs it unless the provider is unavailable, which the caller logs. */
   #unchecked(error: unknown): Error {
-    if (!isUnreachable(error)) this.#log.warn({ error: describeOidcError(error) }, 'a person could not be checked');
+    if (!isUnreachable(error)) this.#log.warn({ error: describeOidcError(error) }, 'could not check a user');
     return signInUnavailable();
   }
 }
 
-/** A `sub` is unique within its issuer alone (OpenID Connect Core 2), and the issuer asked here may be another one tomorrow. */
+/** Contains the issuer: `sub` is unique only within an issuer (OpenID Connect Core 2), and the configured issuer may change. */
 const subjectOf = ({ iss, sub }: Claims): string => `${String(iss)} ${String(sub)}`;
 
-/** What is said of an address counts for that address: the claim of an ID token not for another one that the user info tells. */
-const emailOf = (idToken: Claims, userInfo: Claims): Claims =>
+/** The claims that apply to the e-mail address: `email_verified` of the ID token does not apply to another address of the user info. */
+const emailClaimsOf = (idToken: Claims, userInfo: Claims): Claims =>
   Object.hasOwn(userInfo, 'email') && userInfo.email !== idToken.email ? userInfo : { ...idToken, ...userInfo };
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);

@@ -13,36 +13,36 @@ export interface OidcSignInOptions {
   readonly attempts: SignInAttempts;
   readonly accounts: SignInAccounts;
   readonly audit: Pick<AuditService, 'record'>;
-  /** Base address of this service as browsers know it. */
+  /** Base URL of this service for browsers. */
   readonly publicUrl: string;
   readonly returnTo: readonly string[];
-  /** Told of each sign-in that was refused or failed. */
+  /** Called for each sign-in that was refused or failed. */
   readonly onRefused: (error: unknown) => void;
   readonly log: Logger;
 }
 
-/** What was begun; kept sealed until the browser comes back. */
-interface Begun extends OidcChecks {
+/** A pending sign-in, stored sealed until the browser returns. */
+interface BegunSignIn extends OidcChecks {
   readonly returnTo: string;
-  /** SHA-256 of what the browser holds as a cookie: who did not begin cannot end it. */
+  /** SHA-256 of the cookie of the browser, so that another browser cannot complete the sign-in. */
   readonly browser: string;
   readonly challenge: string | null;
 }
 
-/** A sign-in that has ended at the provider, and waits for its session. */
+/** A sign-in that succeeded at the provider and has no session yet. */
 export interface EndedSignIn {
   readonly userId: string;
-  /** SHA-256, base64url, of what its session is fetched with beside the code; null: the code is enough. */
+  /** SHA-256, in base64url, of the verifier that is required together with the code. `null` if only the code is required. */
   readonly challenge: string | null;
 }
 
 const CHALLENGE = /^[\w-]{43}$/;
 
-/** The way of a browser: to the provider, back with its answer, and on to where it came from with a code for the session. */
+/** The sign-in of a browser: redirect to the provider, callback, and redirect to the return address with a code for the session. */
 export class OidcSignIn {
   readonly #options: OidcSignInOptions;
   readonly #addresses: ReturnAddresses;
-  /** Of the entry that the provider sends browsers back to. */
+  /** The callback address, which must be registered at the provider. */
   readonly redirectUri: string;
 
   constructor(options: OidcSignInOptions) {
@@ -51,41 +51,42 @@ export class OidcSignIn {
     this.redirectUri = redirectUriOf(options.publicUrl);
   }
 
-  /** Errors: INVALID (an address that is not allowed, a challenge that is none), SIGN_IN_UNAVAILABLE. */
+  /** Errors: INVALID (return address not allowed, invalid challenge), SIGN_IN_UNAVAILABLE. */
   async begin(
     wanted: string | null,
     challenge: string | null,
   ): Promise<{ readonly location: string; readonly state: string; readonly browser: string }> {
     const returnTo = this.#addresses.resolve(wanted);
-    if (returnTo === null) throw new ServiceError('INVALID', 'returnTo is not an address that may be returned to');
+    if (returnTo === null)
+      throw new ServiceError('INVALID', 'returnTo is not an allowed address; add it to SIGN_IN_RETURN_TO');
     if (challenge !== null && !CHALLENGE.test(challenge)) {
       throw new ServiceError('INVALID', 'challenge must be a SHA-256 in base64url');
     }
     const { provider, attempts } = this.#options;
     const checks = provider.newChecks();
     const browser = randomBytes(32).toString('base64url');
-    const begun: Begun = { ...checks, returnTo, challenge, browser: sha256(browser) };
-    const state = await attempts.keep('state', 'sso', begun);
+    const begun: BegunSignIn = { ...checks, returnTo, challenge, browser: sha256(browser) };
+    const state = await attempts.store('state', 'sso', begun);
     return { location: (await provider.addressOf(checks, state, this.redirectUri)).href, state, browser };
   }
 
   /**
-   * Where the browser goes on, with `#code=…` or `#error=…`; null: nothing that this browser began is known by this state. `query`: what
-   * the provider added to the address, as it came.
+   * Handles the callback with the unchanged query. Returns the address to redirect to, with `#code=…` or `#error=…`. `null` if this
+   * browser has no pending sign-in with this state.
    */
   async end(query: string, browser: string | null, address: string): Promise<string | null> {
     const state = new URLSearchParams(query).get('state') ?? '';
     if (browser === null) return null;
-    // Looked at before it is taken away: somebody else's browser must not end what this one began.
-    const isBegunHere = (attempt: Begun) => isSame(attempt.browser, sha256(browser));
-    const begun = await this.#options.attempts.take<Begun>('state', state, isBegunHere);
+    // Checked before the attempt is deleted: another browser must not end the sign-in.
+    const isBegunHere = (attempt: BegunSignIn) => isSame(attempt.browser, sha256(browser));
+    const begun = await this.#options.attempts.take<BegunSignIn>('state', state, isBegunHere);
     if (begun === null) return null;
     try {
       const callback = new URL(`${this.redirectUri}?${query}`);
-      const person = await this.#options.provider.personOf(callback, begun, state);
-      const { userId } = await this.#options.accounts.admit(person);
+      const user = await this.#options.provider.userOf(callback, begun, state);
+      const { userId } = await this.#options.accounts.admit(user);
       const ended: EndedSignIn = { userId, challenge: begun.challenge };
-      const code = await this.#options.attempts.keep('code', 'sso', ended);
+      const code = await this.#options.attempts.store('code', 'sso', ended);
       return `${begun.returnTo}#code=${code}`;
     } catch (error) {
       const reason = this.#nameOf(error);
@@ -108,7 +109,7 @@ export class OidcSignIn {
       if (error.code === 'SIGN_IN_UNAVAILABLE') return 'sign_in_unavailable';
       if (error.code === 'UNAUTHORIZED') return 'sign_in_failed';
     }
-    this.#options.log.error({ err: error }, 'a sign-in could not be ended');
+    this.#options.log.error({ err: error }, 'a sign-in at the OpenID provider failed');
     return 'internal_error';
   }
 }
@@ -118,5 +119,5 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 const isSame = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
-/** What the provider has to know this service by, as its address for browsers has it. */
+/** The callback address of this service. */
 export const redirectUriOf = (publicUrl: string): string => `${publicUrl.replace(/\/+$/, '')}/auth/oidc/callback`;

@@ -1,22 +1,23 @@
 /**
- * Where browsers may be sent after a sign-in. Elsewhere, whoever owns the place would get the code for the session.
+ * The allowed return addresses of a sign-in. The owner of any other address would receive the code for the session.
  *
- * An address is allowed that is one of the given ones or lies below it; query allowed, fragment not, since that is where the code goes.
+ * An address is allowed if it equals one of the given addresses or is below it. It may have a query but no fragment, which contains the
+ * code.
  */
 export class ReturnAddresses {
   readonly #base: URL;
   readonly #allowed: readonly URL[];
 
-  /** `own`: the base of this service, always allowed, with or without a slash at its end. */
+  /** `own` is the base URL of this service, with or without a trailing slash. It is always allowed. */
   constructor(own: string, allowed: readonly string[]) {
     this.#base = new URL(own.endsWith('/') ? own : `${own}/`);
     this.#allowed = [this.#base, ...allowed.map((address) => new URL(address))];
   }
 
-  /** The address, whole; null: it is not allowed. Without one: the page of the graph here. */
+  /** The absolute return address, or `null` if it is not allowed. Default: GraphiQL of this service. */
   resolve(wanted: string | null): string | null {
     if (wanted === null || wanted === '') return new URL('graphql', this.#base).href;
-    // What is no address of its own is a place of this service.
+    // Relative addresses are resolved against this service.
     if (!URL.canParse(wanted, this.#base)) return null;
     const address = new URL(wanted, this.#base);
     const isPlain = address.username === '' && address.password === '' && address.hash === '' && !wanted.includes('#');

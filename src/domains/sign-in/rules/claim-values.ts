@@ -1,9 +1,9 @@
-/** What a provider tells of a person, by name; JSON. */
+/** The claims of a user by name, as JSON values. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 /**
- * The values at a path: names of nested members with dots between them. A name may have dots itself (`https://example.com/groups`);
- * of lists every entry is looked at. Numbers and truth values are told as text; objects are no values.
+ * The values at a path of member names that are separated by dots. A name may contain dots (`https://example.com/groups`). All entries of
+ * lists are included. Numbers and booleans are converted to strings; objects are ignored.
  */
 export function valuesAt(claims: unknown, path: string): string[] {
   if (Array.isArray(claims)) return claims.flatMap((entry) => valuesAt(entry, path));
@@ -23,10 +23,10 @@ function textsOf(value: unknown): string[] {
   return ['string', 'number', 'boolean'].includes(typeof value) ? [String(value)] : [];
 }
 
-/** What is kept of a person's claims: so much JSON. */
+/** Maximum size of the stored claims of a user, in bytes of JSON. */
 const MAX_CLAIMS = 64 * 1_024;
 const MAX_DEPTH = 6;
-/** Of tokens and not of people. */
+/** Claims about the token, not about the user. */
 const PROTOCOL_CLAIMS = new Set([
   'aud',
   'azp',
@@ -43,31 +43,31 @@ const PROTOCOL_CLAIMS = new Set([
 ]);
 
 /**
- * The claims that are kept, the named ones first, and the names of those that found no place. Rules only give roles, so a claim that
- * is left out gives nobody too much.
+ * Limits the size of claims. Returns the included claims, with the `first` ones preferred, and the names of the omitted ones. Rules only
+ * grant roles, so an omitted claim never grants too much.
  */
-export function keptClaims(
+export function limitedClaims(
   claims: Claims,
   first: readonly string[],
-): { readonly kept: Claims; readonly left: string[] } {
+): { readonly included: Claims; readonly omitted: string[] } {
   const names = [...new Set([...first, ...Object.keys(claims)])];
   // Without a prototype: a claim may be called `__proto__`.
-  const kept: Record<string, unknown> = Object.create(null);
-  const left: string[] = [];
-  let room = MAX_CLAIMS;
+  const included: Record<string, unknown> = Object.create(null);
+  const omitted: string[] = [];
+  let bytesLeft = MAX_CLAIMS;
   for (const name of names) {
     if (!Object.hasOwn(claims, name) || PROTOCOL_CLAIMS.has(name)) continue;
-    // First of all: a claim can be nested so deep that nothing can write it.
+    // Checked first: JSON.stringify overflows the stack for deeply nested claims.
     const isTooDeep = isDeeper(claims[name], MAX_DEPTH);
     const bytes = isTooDeep ? 0 : Buffer.byteLength(JSON.stringify({ [name]: claims[name] }));
-    if (isTooDeep || bytes > room) {
-      left.push(name);
+    if (isTooDeep || bytes > bytesLeft) {
+      omitted.push(name);
       continue;
     }
-    room -= bytes;
-    kept[name] = claims[name];
+    bytesLeft -= bytes;
+    included[name] = claims[name];
   }
-  return { kept, left };
+  return { included, omitted };
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

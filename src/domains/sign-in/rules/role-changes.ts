@@ -3,7 +3,7 @@ import { type ProjectRole, roleIncludes } from '../../../platform/auth/viewer.ts
 import type { Database } from '../../../platform/storage/database.ts';
 import type { AuditService } from '../../audit/audit-service.ts';
 import type { Claims } from './claim-values.ts';
-import type { KnownRule } from './known-rules.ts';
+import type { CachedRule } from './rule-cache.ts';
 import { rolesByRules } from './rule-roles.ts';
 
 export interface RoleChangeParts {
@@ -12,7 +12,7 @@ export interface RoleChangeParts {
   readonly log: Logger;
 }
 
-/** What a provider said of a person, JSON. */
+/** The previous and the new claims of a user, as JSON. */
 export interface ChangedClaims {
   readonly userId: string;
   readonly provider: string;
@@ -21,14 +21,14 @@ export interface ChangedClaims {
 }
 
 /**
- * Records which roles rules give a person now, or no longer, by what the provider says: an entry for each project, for its
- * administrators to read. Never rejects.
+ * Records role changes that result from changed claims, with one audit entry for each project, readable by its administrators. Never
+ * rejects.
  */
 export async function recordRoleChanges({ db, audit, log }: RoleChangeParts, changed: ChangedClaims): Promise<void> {
   const { userId, provider, before, after } = changed;
   if (before === after) return;
   try {
-    // Rare enough to read them anew: claims that changed.
+    // Not from the cache: changed claims are rare.
     const rules = await db.signInRule.findMany({ where: { provider }, orderBy: { id: 'asc' } });
     const had = await highestRoles(rules, before);
     const has = await highestRoles(rules, after);
@@ -44,11 +44,11 @@ export async function recordRoleChanges({ db, audit, log }: RoleChangeParts, cha
       });
     await Promise.all(projects.map(record));
   } catch (error) {
-    log.error({ err: error, userId }, 'the audit could not be told the roles that a provider changed');
+    log.error({ err: error, userId }, 'could not record role changes by sign-in rules in the audit');
   }
 }
 
-async function highestRoles(rules: readonly KnownRule[], claims: string): Promise<Map<string, ProjectRole>> {
+async function highestRoles(rules: readonly CachedRule[], claims: string): Promise<Map<string, ProjectRole>> {
   const roles = new Map<string, ProjectRole>();
   for (const { projectId, role } of await rolesByRules(rules, JSON.parse(claims) as Claims)) {
     const held = roles.get(projectId);

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { ProjectRole } from '../../../platform/auth/viewer.ts';
 import { type Claims, valuesAt } from './claim-values.ts';
-import type { KnownRule } from './known-rules.ts';
 import { Pattern, PatternError } from './pattern.ts';
+import type { CachedRule } from './rule-cache.ts';
 
 /** Maximum time for matching one user's claims against the rules of one project. Later rules of the project match nothing. */
 const PROJECT_BUDGET_MS = 100;
@@ -21,7 +21,7 @@ interface Budget {
 
 /** The project and the role of each rule that matches the user's claims. A user may have several roles in one project. */
 export async function rolesByRules(
-  rules: readonly KnownRule[],
+  rules: readonly CachedRule[],
   claims: Claims,
 ): Promise<{ readonly projectId: string; readonly role: ProjectRole }[]> {
   const valuesByPath = new Map<string, readonly string[]>();

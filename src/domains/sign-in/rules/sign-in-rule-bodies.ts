@@ -2,13 +2,13 @@ import type { JsonSchema } from '../../../gateway/rest/route.ts';
 import { closed, STRING } from '../../../gateway/rest/schemas.ts';
 import { PROJECT_ROLES_SPELLED } from '../../projects/project-bodies.ts';
 
-/** Spellings of the graph's enum: `providerId` of the REST interface. */
+/** Spellings of the providers: `providerId` of the REST interface. */
 export const PROVIDERS_SPELLED = { SSO: 'sso', LDAP: 'ldap' } as const;
 
 const PROVIDER: JsonSchema = {
   type: 'string',
   enum: Object.values(PROVIDERS_SPELLED),
-  description: '`sso`: the OpenID provider, `ldap`: the directory.',
+  description: '`sso`: the OpenID provider, `ldap`: the LDAP directory.',
 };
 const ROLE: JsonSchema = { type: 'string', enum: Object.values(PROJECT_ROLES_SPELLED) };
 
@@ -25,13 +25,19 @@ export const RULES_QUERY: JsonSchema = { type: 'object', properties: { providerI
 
 export const RULES: JsonSchema = { type: 'array', items: closed(RULE, { title: 'SignInRule' }) };
 
-const WRITTEN: Readonly<Record<string, JsonSchema>> = {
+const RULE_FIELDS: Readonly<Record<string, JsonSchema>> = {
   role: ROLE,
-  claimPath: { ...STRING, description: 'Names of nested members, with dots between them; without it the groups.' },
-  claimRegex: { ...STRING, description: 'For a whole value, or one of the values of a list.' },
+  claimPath: {
+    ...STRING,
+    description: 'Path of the claim: names of nested members, separated by dots. Default: the groups claim.',
+  },
+  claimRegex: {
+    ...STRING,
+    description: 'Regular expression in RE2 syntax that must match a whole value, or one value of a list.',
+  },
 };
 
-const NEW_RULE = closed(WRITTEN, { required: ['role', 'claimRegex'], title: 'NewSignInRule' });
+const NEW_RULE = closed(RULE_FIELDS, { required: ['role', 'claimRegex'], title: 'NewSignInRule' });
 const EXAMPLE = { role: 'editor', claimPath: 'groups', claimRegex: 'plant-(ops|dev)' };
 
 export const NEW_RULES: JsonSchema = closed(
@@ -39,4 +45,4 @@ export const NEW_RULES: JsonSchema = closed(
   { required: ['providerId'], examples: [{ providerId: 'sso', rules: [EXAMPLE] }] },
 );
 
-export const RULE_CHANGE: JsonSchema = closed(WRITTEN, { required: [], examples: [EXAMPLE] });
+export const RULE_CHANGE: JsonSchema = closed(RULE_FIELDS, { required: [], examples: [EXAMPLE] });

@@ -11,13 +11,13 @@ const CREATE = `mutation ($input: CreateSignInRulesInput!) { createSignInRules(i
 const UPDATE = 'mutation ($input: UpdateSignInRuleInput!) { updateSignInRule(input: $input) { rule { id } } }';
 const DELETE = 'mutation ($input: DeleteSignInRuleInput!) { deleteSignInRule(input: $input) { deletedRuleId } }';
 
-interface WrittenRule {
+interface RuleBody {
   readonly role?: string;
   readonly claimPath?: string;
   readonly claimRegex?: string;
 }
 
-const ruleOf = ({ role, claimPath, claimRegex: pattern }: WrittenRule) => ({
+const ruleOf = ({ role, claimPath, claimRegex: pattern }: RuleBody) => ({
   role: enumName(PROJECT_ROLES_SPELLED, role),
   claimPath,
   pattern,
@@ -25,27 +25,27 @@ const ruleOf = ({ role, claimPath, claimRegex: pattern }: WrittenRule) => ({
 
 const created = ({ params, body: { providerId, rule, rules } }: RouteInput) => {
   const provider = enumName(PROVIDERS_SPELLED, providerId);
-  const written = [...(rule === undefined ? [] : [rule]), ...((rules ?? []) as unknown[])] as WrittenRule[];
-  return { input: { ...params, rules: written.map((one) => ({ provider, ...ruleOf(one) })) } };
+  const bodies = [...(rule === undefined ? [] : [rule]), ...((rules ?? []) as unknown[])] as RuleBody[];
+  return { input: { ...params, rules: bodies.map((one) => ({ provider, ...ruleOf(one) })) } };
 };
 
 const LIST_PATH = '/api/projects/{projectId}/oidc/mapping/rules';
 const RULE_PATH = `${LIST_PATH}/{ruleId}`;
-const TOLD = {
+const COMMON = {
   tags: ['Single sign-on'],
   spell: { ProjectRole: PROJECT_ROLES_SPELLED, SignInProvider: PROVIDERS_SPELLED },
   errors: [401, 403, 404, 500],
 } as const;
 const NAMES = { pattern: 'claimRegex' } as const;
 
-/** Roles of people who sign in elsewhere; beyond the documented interface. */
+/** Routes of sign-in rules, an addition to the documented interface. */
 export const signInRuleRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: LIST_PATH,
-    ...TOLD,
+    ...COMMON,
     role: 'VIEWER',
-    summary: 'List the rules that give roles to people who sign in elsewhere',
+    summary: 'List the sign-in rules of a project',
     query: RULES_QUERY,
     operation: LIST,
     variables: ({ params, query }) => ({ ...params, provider: enumName(PROVIDERS_SPELLED, query.providerId) }),
@@ -55,9 +55,9 @@ export const signInRuleRoutes: readonly Route[] = [
   {
     method: 'POST',
     path: LIST_PATH,
-    ...TOLD,
+    ...COMMON,
     role: 'ADMIN',
-    summary: 'Make such rules',
+    summary: 'Create sign-in rules',
     body: NEW_RULES,
     inputNames: NAMES,
     operation: CREATE,
@@ -68,9 +68,9 @@ export const signInRuleRoutes: readonly Route[] = [
   {
     method: 'PUT',
     path: RULE_PATH,
-    ...TOLD,
+    ...COMMON,
     role: 'ADMIN',
-    summary: 'Change such a rule',
+    summary: 'Change a sign-in rule',
     body: RULE_CHANGE,
     inputNames: NAMES,
     operation: UPDATE,
@@ -80,9 +80,9 @@ export const signInRuleRoutes: readonly Route[] = [
   {
     method: 'DELETE',
     path: RULE_PATH,
-    ...TOLD,
+    ...COMMON,
     role: 'ADMIN',
-    summary: 'Remove such a rule',
+    summary: 'Delete a sign-in rule',
     operation: DELETE,
     variables: ({ params }) => ({ input: params }),
     status: 204,

@@ -6,30 +6,35 @@ import type { SignInProvider as ProviderName } from '../../users/sign-in-methods
 import { SignInProvider } from '../../users/user-schema.ts';
 
 const SignInRule = builder.objectRef<SignInRuleRow>('SignInRule').implement({
-  description: 'People who sign in elsewhere and of whom the provider says this have the role in the project.',
+  description: 'A rule that grants a project role to users of an external provider whose claim matches a pattern.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Stays the same when the rule changes.' }),
-    projectId: t.exposeID('projectId', { description: 'The project that the role is in.' }),
+    id: t.exposeID('id', { description: 'Id of the rule.' }),
+    projectId: t.exposeID('projectId', { description: 'The project of the role.' }),
     provider: t.field({
-      description: 'Where people sign in for whom it is.',
+      description: 'The external provider.',
       type: SignInProvider,
       resolve: ({ provider }) => provider as ProviderName,
     }),
-    claimPath: t.exposeString('claimPath', { description: 'Names of nested members, with dots between them.' }),
-    pattern: t.exposeString('pattern', {
-      description: 'A regular expression for a whole value, or for one of the values of a list.',
+    claimPath: t.exposeString('claimPath', {
+      description: 'Path of the claim: names of nested members, separated by dots.',
     }),
-    role: t.expose('role', { type: ProjectRole, description: 'Of several that people get, the highest counts.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    pattern: t.exposeString('pattern', {
+      description: 'A regular expression in RE2 syntax that must match a whole value, or one value of a list.',
+    }),
+    role: t.expose('role', {
+      type: ProjectRole,
+      description: 'The granted role. If a user has several roles, the highest one applies.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time of creation.' }),
   }),
 });
 
 builder.objectFields(Project, (t) => ({
   signInRules: t.field({
-    description: 'Roles of people who sign in elsewhere. Not for tokens that are restricted to brokers.',
+    description: 'The sign-in rules of the project. Not for tokens that are restricted to brokers.',
     type: [SignInRule],
     ...requires('VIEWER', { elsewhere: 'NOT_ALLOWED' }),
-    args: { provider: t.arg({ type: SignInProvider, description: 'Only rules for this one.' }) },
+    args: { provider: t.arg({ type: SignInProvider, description: 'Only rules of this provider.' }) },
     resolve: ({ id }, { provider }, { services, viewer }) => {
       requireWholeProject(requireSignedIn(viewer));
       return services.signInRules.of(id, provider);
@@ -38,91 +43,92 @@ builder.objectFields(Project, (t) => ({
 }));
 
 const PATTERN =
-  'At most 200 characters. Literals, `.`, classes, groups, `|`, `*`, `+`, `?`, `{2,5}`, `(?i)` at the start; neither look-around nor back-references.';
+  'A regular expression in RE2 syntax with at most 200 characters. It must match a whole value, or one value of a list. `(?i)` at the start ignores case.';
 
 const NewSignInRule = builder.inputType('NewSignInRuleInput', {
-  description: 'A rule to be made.',
+  description: 'A new rule.',
   fields: (t) => ({
     provider: t.field({
       type: SignInProvider,
       required: true,
-      description: 'Where people sign in for whom it is. It does not change later.',
+      description: 'The external provider. It cannot be changed later.',
     }),
-    claimPath: t.string({ description: 'Without it: the claim that has the groups.' }),
+    claimPath: t.string({ description: 'Path of the claim. Default: the groups claim of the provider.' }),
     pattern: t.string({ required: true, description: PATTERN }),
-    role: t.field({ type: ProjectRole, required: true, description: 'What people get whom it fits.' }),
+    role: t.field({ type: ProjectRole, required: true, description: 'The role of matching users.' }),
   }),
 });
 const CreateSignInRulesInput = builder.inputType('CreateSignInRulesInput', {
-  description: 'Rules of one project.',
+  description: 'New rules of one project.',
   fields: (t) => ({
-    projectId: t.id({ required: true, description: 'The project that the roles are in.' }),
-    rules: t.field({ type: [NewSignInRule], required: true, description: 'At least one.' }),
+    projectId: t.id({ required: true, description: 'The project of the roles.' }),
+    rules: t.field({ type: [NewSignInRule], required: true, description: 'The rules, at least one.' }),
   }),
 });
 const UpdateSignInRuleInput = builder.inputType('UpdateSignInRuleInput', {
-  description: 'What is to change of a rule.',
+  description: 'Changes of a rule. Absent fields do not change.',
   fields: (t) => ({
-    ruleId: t.id({ required: true, description: 'The rule that changes.' }),
-    projectId: t.id({ description: 'NOT_FOUND when it is a rule of another one.' }),
-    claimPath: t.string({ description: 'Names of nested members, with dots between them.' }),
+    ruleId: t.id({ required: true, description: 'Id of the rule.' }),
+    projectId: t.id({ description: 'If set, the rule must belong to this project (otherwise NOT_FOUND).' }),
+    claimPath: t.string({ description: 'Path of the claim: names of nested members, separated by dots.' }),
     pattern: t.string({ description: PATTERN }),
-    role: t.field({ type: ProjectRole, description: 'What people get whom it fits.' }),
+    role: t.field({ type: ProjectRole, description: 'The role of matching users.' }),
   }),
 });
 const DeleteSignInRuleInput = builder.inputType('DeleteSignInRuleInput', {
-  description: 'Which rule goes.',
+  description: 'The rule to delete.',
   fields: (t) => ({
-    ruleId: t.id({ required: true, description: 'The rule that goes.' }),
-    projectId: t.id({ description: 'NOT_FOUND when it is a rule of another one.' }),
+    ruleId: t.id({ required: true, description: 'Id of the rule.' }),
+    projectId: t.id({ description: 'If set, the rule must belong to this project (otherwise NOT_FOUND).' }),
   }),
 });
 
 const SignInRulesPayload = builder
   .objectRef<{ readonly rules: readonly SignInRuleRow[] }>('CreateSignInRulesPayload')
   .implement({
-    description: 'What was made.',
+    description: 'The created rules.',
     fields: (t) => ({
       rules: t.field({
-        description: 'In the order of the input.',
+        description: 'The rules in the order of the input.',
         type: [SignInRule],
         resolve: ({ rules }) => [...rules],
       }),
     }),
   });
 const SignInRulePayload = builder.objectRef<{ readonly rule: SignInRuleRow }>('UpdateSignInRulePayload').implement({
-  description: 'What changed.',
+  description: 'The changed rule.',
   fields: (t) => ({
-    rule: t.field({ description: 'As it is now.', type: SignInRule, resolve: ({ rule }) => rule }),
+    rule: t.field({ description: 'The rule after the change.', type: SignInRule, resolve: ({ rule }) => rule }),
   }),
 });
 const DeleteSignInRulePayload = builder
   .objectRef<{ readonly deletedRuleId: string }>('DeleteSignInRulePayload')
   .implement({
-    description: 'What went.',
-    fields: (t) => ({ deletedRuleId: t.exposeID('deletedRuleId', { description: 'As it was given.' }) }),
+    description: 'The deleted rule.',
+    fields: (t) => ({ deletedRuleId: t.exposeID('deletedRuleId', { description: 'Id of the rule.' }) }),
   });
 
 builder.mutationFields((t) => ({
   createSignInRules: t.field({
     description:
-      'Gives roles in a project to people who sign in elsewhere. All of the rules are made, or none. Not with a token.',
+      'Creates sign-in rules: all or none. Requires the ADMIN role in the project. Project tokens are not allowed.',
     type: SignInRulesPayload,
     ...inProject('ADMIN', { byTokens: false }),
     args: {
-      input: t.arg({ type: CreateSignInRulesInput, required: true, description: 'Which project, and its new rules.' }),
+      input: t.arg({ type: CreateSignInRulesInput, required: true, description: 'The project and the rules.' }),
     },
     resolve: async (_root, { input: { projectId, rules } }, { services }) => ({
       rules: await services.signInRules.create(projectId, rules),
     }),
   }),
   updateSignInRule: t.field({
-    description: 'Only what is given changes. Needs ADMIN in the rule’s project, and no token.',
+    description:
+      'Changes a sign-in rule. Requires the ADMIN role in the project of the rule. Project tokens are not allowed.',
     type: SignInRulePayload,
     authScopes: { signedIn: true },
     ...requires('ADMIN', { byTokens: false, elsewhere: 'NOT_ALLOWED' }),
     args: {
-      input: t.arg({ type: UpdateSignInRuleInput, required: true, description: 'Which rule, and what changes.' }),
+      input: t.arg({ type: UpdateSignInRuleInput, required: true, description: 'The rule and the changes.' }),
     },
     resolve: async (_root, { input: { ruleId, projectId, ...change } }, { services, viewer }) => ({
       rule: await services.signInRules.update(ruleId, change, viewer, projectId),
@@ -130,11 +136,11 @@ builder.mutationFields((t) => ({
   }),
   deleteSignInRule: t.field({
     description:
-      'Needs ADMIN in the rule’s project, and no token. What people follow with a role by this rule alone ends.',
+      'Deletes a sign-in rule. Subscriptions of users whose only role came from the rule end. Requires the ADMIN role in the project of the rule. Project tokens are not allowed.',
     type: DeleteSignInRulePayload,
     authScopes: { signedIn: true },
     ...requires('ADMIN', { byTokens: false, elsewhere: 'NOT_ALLOWED' }),
-    args: { input: t.arg({ type: DeleteSignInRuleInput, required: true, description: 'Which rule.' }) },
+    args: { input: t.arg({ type: DeleteSignInRuleInput, required: true, description: 'The rule.' }) },
     resolve: async (_root, { input: { ruleId, projectId } }, { services, viewer }) => {
       await services.signInRules.remove(ruleId, viewer, projectId);
       return { deletedRuleId: ruleId };

@@ -21,7 +21,7 @@ const MAX_PATH = 200;
 export interface NewSignInRule {
   readonly projectId: string;
   readonly provider: SignInProvider;
-  /** Absent: the claim that has the groups. */
+  /** Default: the groups claim of the provider. */
   readonly claimPath?: string | null | undefined;
   readonly pattern: string;
   readonly role: ProjectRole;
@@ -34,11 +34,11 @@ export type SignInRuleChange = {
 export interface SignInRuleServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
-  /** Of each provider the claim that has a person's groups. */
+  /** The claim with the groups of a user, by provider. */
   readonly groupsClaims: Readonly<Record<SignInProvider, string>>;
 }
 
-/** Which people who sign in elsewhere have which role in a project. Nothing is stored with the people: a rule counts from now on, and no longer. */
+/** Rules that grant project roles to users of external providers. Roles are not stored with users, so changes apply immediately. */
 export class SignInRuleService {
   readonly #db: Database;
   readonly #changes: Changes;
@@ -50,20 +50,20 @@ export class SignInRuleService {
     this.#groupsClaims = groupsClaims;
   }
 
-  /** Those of a project, in order of creation. */
+  /** The rules of a project in order of creation. */
   async of(projectId: string, provider?: string | null): Promise<SignInRule[]> {
     const where = { projectId, ...(provider == null ? {} : { provider }) };
     return this.#db.signInRule.findMany({ where, orderBy: { id: 'asc' } });
   }
 
-  /** Makes all of them or none. `path` of issues: `rules.<n>.…` below the input. Errors: INVALID, IN_USE (too many), NOT_FOUND. */
+  /** Creates all rules or none. Issues have the path `input.rules.<n>.…`. Errors: INVALID, IN_USE (too many), NOT_FOUND. */
   async create(projectId: string, rules: readonly Omit<NewSignInRule, 'projectId'>[]): Promise<SignInRule[]> {
     const issues = rules.flatMap((rule, n) => issuesOf(rule, `input.rules.${n}`));
     if (rules.length === 0) issues.push({ path: 'input.rules', reason: 'must have at least one rule' });
     if (issues.length > 0) throw invalid(issues);
     const now = Date.now();
     const data = rules.map(({ provider, claimPath, pattern, role }, n) => ({
-      // In the order in which they were given.
+      // Ids sort in the order of the input.
       id: newId('signInRule', now + n),
       projectId,
       provider,
@@ -83,7 +83,10 @@ export class SignInRuleService {
     return this.#db.signInRule.findMany({ where: { id: { in: data.map(({ id }) => id) } }, orderBy: { id: 'asc' } });
   }
 
-  /** Only what is given changes. Needs ADMIN in the rule's project, and no token. Errors: NOT_FOUND, NOT_ALLOWED, INVALID. */
+  /**
+   * Changes the given fields. Requires the ADMIN role in the project of the rule. Project tokens are not allowed. Errors: NOT_FOUND,
+   * NOT_ALLOWED, INVALID.
+   */
   async update(
     id: string,
     change: SignInRuleChange,
@@ -100,7 +103,7 @@ export class SignInRuleService {
     return changed;
   }
 
-  /** Needs ADMIN in the rule's project, and no token; what people follow with a role by it alone ends. Errors: NOT_FOUND, NOT_ALLOWED. */
+  /** Requires the same rights as `update`. Subscriptions of users whose only role came from the rule end. Errors: NOT_FOUND, NOT_ALLOWED. */
   async remove(id: string, viewer: Viewer | null, projectId?: string | null): Promise<void> {
     const rule = await this.#changeable(id, viewer, projectId);
     const { count } = await this.#db.signInRule.deleteMany({ where: { id } });
@@ -115,7 +118,7 @@ export class SignInRuleService {
     try {
       requireProjectRole(known, rule.projectId, 'ADMIN');
     } catch (error) {
-      // Where the project is out of sight, so is the rule, whatever it is a rule of.
+      // If the project is invisible, the error must not reveal that the rule exists.
       if (error instanceof ServiceError && error.code === 'NOT_FOUND') throw notFound('rule', id);
       throw error;
     }

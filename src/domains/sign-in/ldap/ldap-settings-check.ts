@@ -1,40 +1,40 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, NoSuchObjectError } from 'ldapts';
-import type { Finding } from '../finding.ts';
+import type { SettingCheck } from '../setting-check.ts';
 import { connectedTo } from './ldap-connection.ts';
 import { filled, type LdapDirectoryOptions } from './ldap-directory.ts';
 
-const MAX_TOLD = 5;
+const MAX_LISTED_GROUPS = 5;
 const TIME_LIMIT_S = 5;
 
 type Options = Omit<LdapDirectoryOptions, 'accounts' | 'log'>;
 
-/** Connects, binds and searches as signing in does; `login`: for that person, else for one whom nobody is. */
-export async function examineLdap(options: Options, login: string | null): Promise<readonly Finding[]> {
+/** Connects, binds and searches like a sign-in: for the user `login`, or for a random name without one. */
+export async function checkLdapSettings(options: Options, login: string | null): Promise<readonly SettingCheck[]> {
   const { url, bind, userBase, groupBase } = options;
   let step = url.startsWith('ldap:') && options.startTls ? `${url} with StartTLS` : url;
   try {
     return await connectedTo(options, async (client) => {
       step = bind === null ? step : `${url}, as ${bind.dn} (LDAP_BIND_DN, LDAP_BIND_PASSWORD)`;
       if (bind !== null) await client.bind(bind.dn, bind.password);
-      const findings: Finding[] = [];
+      const checks: SettingCheck[] = [];
       step = 'LDAP_USER_BASE';
-      findings.push(await baseOf(client, step, userBase));
+      checks.push(await baseOf(client, step, userBase));
       step = 'LDAP_GROUP_BASE';
-      if (groupBase !== null) findings.push(await baseOf(client, step, groupBase));
+      if (groupBase !== null) checks.push(await baseOf(client, step, groupBase));
       step = 'LDAP_USER_FILTER';
-      findings.push(await personOf(client, options, login));
-      const named = bind === null ? 'without a name' : `as ${bind.dn}`;
-      return [{ setting: 'LDAP_URL', works: true, told: [`${url} answers ${named}`] }, ...findings];
+      checks.push(await personOf(client, options, login));
+      const named = bind === null ? 'without an account' : `as ${bind.dn}`;
+      return [{ setting: 'LDAP_URL', works: true, messages: [`${url} accepts connections ${named}`] }, ...checks];
     });
   } catch (error) {
-    // Of the error only its words: it may hold what was sent.
+    // Only the message: the error may contain the request with the password.
     const reason = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
-    return [{ setting: 'LDAP_URL', works: false, told: [`${step}: ${reason}`] }];
+    return [{ setting: 'LDAP_URL', works: false, messages: [`${step}: ${reason}`] }];
   }
 }
 
-async function baseOf(client: Client, setting: string, base: string): Promise<Finding> {
+async function baseOf(client: Client, setting: string, base: string): Promise<SettingCheck> {
   try {
     await client.search(base, {
       scope: 'base',
@@ -42,10 +42,10 @@ async function baseOf(client: Client, setting: string, base: string): Promise<Fi
       attributes: ['1.1'],
       timeLimit: TIME_LIMIT_S,
     });
-    return { setting, works: true, told: [`${base} is there`] };
+    return { setting, works: true, messages: [`${base} exists`] };
   } catch (error) {
     if (!(error instanceof NoSuchObjectError)) throw error;
-    return { setting, works: false, told: [`${base} is not there, or this account may not see it`] };
+    return { setting, works: false, messages: [`${base} does not exist, or this account may not read it`] };
   }
 }
 
@@ -53,37 +53,37 @@ async function personOf(
   client: Client,
   { userBase, userFilter, groupBase, groupFilter }: Options,
   login: string | null,
-): Promise<Finding> {
+): Promise<SettingCheck> {
   const filter = filled(userFilter, { login: login ?? randomUUID() });
   const people = await found(client, userBase, filter, ['mail']);
   const setting = 'LDAP_USER_FILTER';
   if (login === null)
-    return { setting, works: true, told: ['the directory can be searched; --login looks for somebody'] };
+    return { setting, works: true, messages: ['the directory can be searched; use --login to look for a user'] };
   const [person] = people;
   if (person === undefined || people.length > 1) {
     return {
       setting,
       works: false,
-      told: [`${person === undefined ? 'nobody' : 'more than one'} is found by ${filter}`],
+      messages: [`${person === undefined ? 'no user matches' : 'several users match'} ${filter}`],
     };
   }
-  const told = [
+  const messages = [
     `${login} is ${person.dn}`,
-    `mail: ${[person.mail ?? []].flat()[0] ?? 'none, so that no account is made'}`,
+    `mail: ${[person.mail ?? []].flat()[0] ?? 'none, so no account can be created'}`,
   ];
   if (groupBase !== null) {
     const groups = await found(client, groupBase, filled(groupFilter, { dn: person.dn, login }), ['cn']);
-    const more = groups.length > MAX_TOLD ? ` and ${groups.length - MAX_TOLD} more` : '';
-    told.push(
+    const more = groups.length > MAX_LISTED_GROUPS ? ` and ${groups.length - MAX_LISTED_GROUPS} more` : '';
+    messages.push(
       `groups: ${
         groups
-          .slice(0, MAX_TOLD)
+          .slice(0, MAX_LISTED_GROUPS)
           .map(({ dn }) => dn)
           .join('; ') || 'none'
       }${more}`,
     );
   }
-  return { setting, works: true, told };
+  return { setting, works: true, messages };
 }
 
 async function found(client: Client, base: string, filter: string, attributes: string[]) {

@@ -2,37 +2,37 @@ import type { SignInRule } from '../../../generated/sqlite/client.ts';
 import type { Changes, Stop } from '../../../platform/storage/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 
-/** What is needed of a rule to see whom it fits. */
-export type KnownRule = Pick<SignInRule, 'projectId' | 'claimPath' | 'pattern' | 'role'>;
+/** The columns of a rule that are needed to match it. */
+export type CachedRule = Pick<SignInRule, 'projectId' | 'claimPath' | 'pattern' | 'role'>;
 
-/** Read again after this, too: a process that dies between its write and telling of it tells nobody. */
+/** The rules are read again after this time: a process that exits between a write and its notification announces no change. */
 const FRESH_MS = 60_000;
 
 interface Reading {
-  readonly rules: Promise<ReadonlyMap<string, readonly KnownRule[]>>;
+  readonly rules: Promise<ReadonlyMap<string, readonly CachedRule[]>>;
   readonly beganAt: number;
 }
 
 /**
- * The rules of all projects, in memory once somebody needs them: each person who signed in elsewhere is held against all of them. What
- * is asked for after a change was told is read after it; so whoever hears of changes to ask here has to listen later than this does.
+ * A cache of the rules of all projects, read at the first use: each user of an external provider is matched against all of them. After a
+ * change the rules are read again. A part that uses them on a change must subscribe to changes later than this cache.
  */
-export class KnownRules {
+export class RuleCache {
   readonly #db: Database;
   readonly #stops: readonly Stop[];
   #reading: Reading | null = null;
 
   constructor({ db, changes }: { readonly db: Database; readonly changes: Changes }) {
     this.#db = db;
-    const forget = () => {
+    const evict = () => {
       this.#reading = null;
     };
-    // Rules go with their project.
-    this.#stops = [changes.on('sign-in-rule', forget), changes.on('project-removed', forget)];
+    // A deleted project deletes its rules.
+    this.#stops = [changes.on('sign-in-rule', evict), changes.on('project-removed', evict)];
   }
 
-  /** For people of this provider, in order of creation. */
-  async of(provider: string): Promise<readonly KnownRule[]> {
+  /** The rules of a provider in order of creation. */
+  async of(provider: string): Promise<readonly CachedRule[]> {
     if (this.#reading === null || performance.now() - this.#reading.beganAt > FRESH_MS) {
       this.#reading = { rules: this.#read(), beganAt: performance.now() };
     }
@@ -49,10 +49,10 @@ export class KnownRules {
     for (const stop of this.#stops) stop();
   }
 
-  async #read(): Promise<ReadonlyMap<string, readonly KnownRule[]>> {
+  async #read(): Promise<ReadonlyMap<string, readonly CachedRule[]>> {
     const select = { provider: true, projectId: true, claimPath: true, pattern: true, role: true } as const;
     const rows = await this.#db.signInRule.findMany({ select, orderBy: { id: 'asc' } });
-    const byProvider = new Map<string, KnownRule[]>();
+    const byProvider = new Map<string, CachedRule[]>();
     for (const { provider, ...rule } of rows) {
       const known = byProvider.get(provider);
       if (known === undefined) byProvider.set(provider, [rule]);

@@ -9,56 +9,54 @@ import {
   refreshTokenGrant,
   WWWAuthenticateChallengeError,
 } from 'openid-client';
-import type { Finding } from '../finding.ts';
+import type { SettingCheck } from '../setting-check.ts';
 import { readConfiguration } from './oidc-configuration.ts';
 import { describeOidcError } from './oidc-errors.ts';
 import type { OidcProviderOptions } from './oidc-provider.ts';
 
 const TIMEOUT_MS = 10_000;
-const NO_SUCH_CLIENT = 'the provider does not take OIDC_CLIENT_ID with OIDC_CLIENT_SECRET';
+const UNKNOWN_CLIENT = 'the provider does not accept OIDC_CLIENT_ID with OIDC_CLIENT_SECRET';
 
-/** Asks the provider what signing in asks it, without anybody who signs in. */
-export async function examineOidc(
+/** Sends the requests of a sign-in to the provider, without a user. */
+export async function checkOidcSettings(
   options: Omit<OidcProviderOptions, 'log'>,
   redirectUri: string,
-): Promise<readonly Finding[]> {
-  const mustKnow = `the provider has to know the redirect address ${redirectUri} (PUBLIC_URL)`;
+): Promise<readonly SettingCheck[]> {
+  const redirectHint = `register the redirect address ${redirectUri} (PUBLIC_URL) at the provider`;
   let configuration: Configuration;
   try {
     configuration = await readConfiguration(options);
   } catch (error) {
-    const told = [`${options.issuer} could not be asked about itself: ${describeOidcError(error)}`, mustKnow];
-    return [{ setting: 'OIDC_ISSUER', works: false, told }];
+    const messages = [`cannot read the metadata of ${options.issuer}: ${describeOidcError(error)}`, redirectHint];
+    return [{ setting: 'OIDC_ISSUER', works: false, messages }];
   }
-  const provider = { setting: 'OIDC_ISSUER', works: true, told: [`${options.issuer} tells about itself`] };
+  const provider = { setting: 'OIDC_ISSUER', works: true, messages: [`${options.issuer} returns its metadata`] };
   const [client, browser] = await Promise.all([
     refusedClient(configuration),
     refusedBrowser(configuration, options, redirectUri),
   ]);
-  const told = [...(client === null ? [] : [client]), ...(browser === null ? [] : [browser, mustKnow])];
-  const works = told.length === 0;
-  return [
-    provider,
-    { setting: 'OIDC_CLIENT_ID', works, told: works ? [`it is known there, with ${redirectUri}`] : told },
-  ];
+  const problems = [...(client === null ? [] : [client]), ...(browser === null ? [] : [browser, redirectHint])];
+  const works = problems.length === 0;
+  const messages = works ? [`the provider accepts the client with ${redirectUri}`] : problems;
+  return [provider, { setting: 'OIDC_CLIENT_ID', works, messages }];
 }
 
-/** A refresh token that nobody has: who refuses the client says so before looking at it (RFC 6749 5.2). */
+/** Sends an invalid refresh token: the provider checks the client before the token (RFC 6749 5.2). */
 async function refusedClient(configuration: Configuration): Promise<string | null> {
   try {
     await refreshTokenGrant(configuration, 'brokergraph-doctor');
     return null;
   } catch (error) {
-    // Basic authentication is answered with a challenge (RFC 6749 5.2).
-    if (error instanceof WWWAuthenticateChallengeError && error.status === 401) return NO_SUCH_CLIENT;
+    // The response to failed Basic authentication is a challenge (RFC 6749 5.2).
+    if (error instanceof WWWAuthenticateChallengeError && error.status === 401) return UNKNOWN_CLIENT;
     if (!(error instanceof ResponseBodyError)) return `the token endpoint failed: ${describeOidcError(error)}`;
-    return error.error === 'invalid_client' ? NO_SUCH_CLIENT : null;
+    return error.error === 'invalid_client' ? UNKNOWN_CLIENT : null;
   }
 }
 
 /**
- * As a browser that is not signed in, and may not be asked (`prompt=none`): a provider that knows client and address sends it back
- * there (OpenID Connect Core 3.1.2.6), one that does not tells it on a page of its own.
+ * Sends the request of a browser that is not signed in, with `prompt=none`. A provider that accepts the client and the redirect address
+ * redirects back (OpenID Connect Core 3.1.2.6); otherwise it shows an error page.
  */
 async function refusedBrowser(
   configuration: Configuration,
@@ -78,14 +76,14 @@ async function refusedBrowser(
     const { status, headers } = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
     const location = headers.get('location');
     if (location === null || !location.startsWith(redirectUri)) {
-      // Some lead to their form all the same.
+      // Some providers ignore `prompt=none` and show their form.
       return status < 400 ? null : `the provider refuses this client with this redirect address (status ${status})`;
     }
     const error = new URL(location).searchParams.get('error') ?? '';
     return ['invalid_scope', 'unauthorized_client', 'unsupported_response_type', 'invalid_request'].includes(error)
-      ? `the provider refuses what is asked for: ${error} (OIDC_SCOPES is "${scopes}")`
+      ? `the provider refuses the request: ${error} (OIDC_SCOPES is "${scopes}")`
       : null;
   } catch (error) {
-    return `the address that browsers are sent to failed: ${describeOidcError(error)}`;
+    return `the authorization endpoint failed: ${describeOidcError(error)}`;
   }
 }

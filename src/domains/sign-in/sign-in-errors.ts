@@ -1,0 +1,22 @@
+import { ServiceError } from '../../platform/errors.ts';
+
+/** Messages for users whose sign-in was refused, by reason. Redirects contain the reason in lower case. */
+const SIGN_IN_REFUSALS = {
+  EMAIL_NOT_VERIFIED: 'The provider has not verified an e-mail address of this user',
+  ACCOUNT_SIGNS_IN_OTHERWISE: 'The account with this e-mail address uses another sign-in method; ask an administrator',
+  ACCOUNT_OF_ANOTHER_PERSON: 'The account with this e-mail address belongs to another user; ask an administrator',
+  NO_ACCOUNT: 'This user has no account; ask an administrator for one',
+  ACCESS_DENIED: 'The provider denied access to this user',
+} as const;
+
+export type SignInRefusal = keyof typeof SIGN_IN_REFUSALS;
+
+export const signInRefused = (reason: SignInRefusal, cause?: unknown): ServiceError =>
+  new ServiceError('NOT_ALLOWED', SIGN_IN_REFUSALS[reason], { info: { reason }, cause });
+
+/** The cause is only logged: callers receive no details. */
+export const signInUnavailable = (cause?: unknown): ServiceError =>
+  new ServiceError('SIGN_IN_UNAVAILABLE', 'The sign-in provider is unavailable; try again later', {
+    info: { retryAfterSeconds: 5 },
+    cause,
+  });
