@@ -1,8 +1,9 @@
 /**
- * The hash chain of audit entries. The hash of an entry is the SHA-256 of its canonical form: the JSON of a list of its values in the
- * order of COLUMNS, with times as ISO 8601 and `previousHash` (the hash of the previous entry) as the last one. Everyone who has the
- * entries can verify them. The hash of the newest entry covers all entries and is signed with the secret key (a mark). An attacker who
- * can write the database but has no key can therefore create neither another chain nor a shorter one.
+ * The hash chain of audit entries. The hash of an entry is the SHA-256 of its canonical form: the JSON of a list of its
+ * values in the order of COLUMNS, with times as ISO 8601 and `previousHash` (the hash of the previous entry) as the
+ * last one. Everyone who has the entries can verify them. The hash of the newest entry covers all entries and is signed
+ * with the secret key (a mark). An attacker who can write the database but has no key can therefore create neither
+ * another chain nor a shorter one.
  */
 import { createHash } from 'node:crypto';
 import type { AuditEntry, AuditMark } from '../../generated/sqlite/client.ts';

@@ -20,9 +20,9 @@ export interface AuditDownloadOptions {
 }
 
 /**
- * HTTP download of all entries as JSON lines, for root administrators. One page is in memory at a time. The header `X-Audit-Head` contains
- * the sequence and the hash of the newest entry. Credentials and rights are checked before each page; if they have ended, the connection
- * is aborted, so that clients do not mistake a part for the whole.
+ * HTTP download of all entries as JSON lines, for root administrators. One page is in memory at a time. The header
+ * `X-Audit-Head` contains the sequence and the hash of the newest entry. Credentials and rights are checked before each
+ * page; if they have ended, the connection is aborted, so that clients do not mistake a part for the whole.
  */
 export class AuditDownload {
   readonly #options: AuditDownloadOptions;

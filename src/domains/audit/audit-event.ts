@@ -29,7 +29,9 @@ export interface AuditActor {
 export interface AuditTarget {
   /** Such as `project`, `broker`, `user`, `accessClient`. */
   readonly kind: string;
-  /** Id in the graph; for connected clients and bridges the name on their broker. `null` if the object was not created. */
+  /**
+   * Id in the graph; for connected clients and bridges the name on their broker. `null` if the object was not created.
+   */
   readonly id: string | null;
 }
 

@@ -1,9 +1,11 @@
 /**
- * A file in the data folder with the pending changes, whose entries are not written to the database yet. If a process is killed during a
- * change, the next process with this folder writes the missing entry. The file has one line for each begin and one for each end.
+ * A file in the data folder with the pending changes, whose entries are not written to the database yet. If a process
+ * is killed during a change, the next process with this folder writes the missing entry. The file has one line for each
+ * begin and one for each end.
  *
- * Lines are written without fsync: they survive a crash of the process but not a power failure. The file is emptied when no change is
- * pending and rewritten at the latest after MAX_BYTES. A failed write is logged and the change continues.
+ * Lines are written without fsync: they survive a crash of the process but not a power failure. The file is emptied
+ * when no change is pending and rewritten at the latest after MAX_BYTES. A failed write is logged and the change
+ * continues.
  */
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -11,8 +11,8 @@ export interface AuditRange {
 }
 
 /**
- * The entries up to the sequence `last` as JSON lines, one page at a time. `authorize` is called before each page, and its error ends the
- * lines.
+ * The entries up to the sequence `last` as JSON lines, one page at a time. `authorize` is called before each page, and
+ * its error ends the lines.
  */
 export async function* auditLines(
   db: Database,

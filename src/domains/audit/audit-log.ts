@@ -29,12 +29,12 @@ interface Waiting {
 }
 
 /**
- * Appends entries to the chain in the order of `append`. Entries that arrive during a transaction are batched into the next one. Several
- * processes append to one chain: the sequence is the primary key, so if two processes append after the same entry, the second one is
- * refused, reads the new end of the chain and retries.
+ * Appends entries to the chain in the order of `append`. Entries that arrive during a transaction are batched into the
+ * next one. Several processes append to one chain: the sequence is the primary key, so if two processes append after
+ * the same entry, the second one is refused, reads the new end of the chain and retries.
  *
- * Entries that cannot be written remain in a queue of at most MAX_WAITING entries and are retried. Callers must refuse changes while
- * `isFull`. The first failure of an entry is logged with its content and resolves its `append`.
+ * Entries that cannot be written remain in a queue of at most MAX_WAITING entries and are retried. Callers must refuse
+ * changes while `isFull`. The first failure of an entry is logged with its content and resolves its `append`.
  */
 export class AuditLog {
   readonly #options: AuditLogOptions;
@@ -194,8 +194,8 @@ export class AuditLog {
   }
 
   /**
-   * Reads the end of the chain. If it was tampered with, the chain must not hide that: the next entry then follows the mark or no entry,
-   * which remains visible.
+   * Reads the end of the chain. If it was tampered with, the chain must not hide that: the next entry then follows the
+   * mark or no entry, which remains visible.
    */
   async #readHead(): Promise<{ readonly position: ChainPosition; readonly problem: string | null }> {
     const { db, marks } = this.#options;

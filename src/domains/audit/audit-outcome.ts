@@ -9,7 +9,10 @@ export function codeOf(error: unknown): ErrorCode {
   return isInput ? 'INVALID' : 'INTERNAL_ERROR';
 }
 
-/** REFUSED if the caller lacks a right. NOT_FOUND may also mean that, except for root administrators, who see everything. */
+/**
+ * REFUSED if the caller lacks a right. NOT_FOUND may also mean that, except for root administrators, who see
+ * everything.
+ */
 export function resultOf(code: ErrorCode, { viewer }: AuditCaller): AuditResult {
   const status: number = ERROR_STATUS[code];
   if (status === 401 || status === 403 || status === 429) return 'REFUSED';

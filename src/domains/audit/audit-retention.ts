@@ -8,7 +8,10 @@ import type { AuditFacts } from './audit-event.ts';
 
 const DAY_MS = 86_400_000;
 const EVERY_MS = 6 * 3_600_000;
-/** Number of entries deleted in one transaction. Small, so that other writers do not wait; the entries are verified before. */
+/**
+ * Number of entries deleted in one transaction. Small, so that other writers do not wait; the entries are verified
+ * before.
+ */
 const CHUNK = 250;
 
 export interface AuditRetentionOptions {
@@ -21,8 +24,8 @@ export interface AuditRetentionOptions {
 }
 
 /**
- * Deletes entries older than `days`, oldest first, and moves the signed start mark, so that the rest of the chain can be verified.
- * Tampered entries and all later ones are not deleted, because the deletion would hide the tampering.
+ * Deletes entries older than `days`, oldest first, and moves the signed start mark, so that the rest of the chain can
+ * be verified. Tampered entries and all later ones are not deleted, because the deletion would hide the tampering.
  */
 export class AuditRetention {
   readonly #options: AuditRetentionOptions;
@@ -104,7 +107,10 @@ export class AuditRetention {
     return { count: old.length, last: position.sequence };
   }
 
-  /** Moves the start mark and deletes the entries before it. Returns false if another process moved the mark at the same time. */
+  /**
+   * Moves the start mark and deletes the entries before it. Returns false if another process moved the mark at the same
+   * time.
+   */
   async #move(from: AuditMark | null, { name, ...to }: AuditMark): Promise<boolean> {
     try {
       return await this.#options.db.$transaction(async (tx) => {

@@ -32,7 +32,7 @@ const Result = builder.enumType('AuditResult', {
 const TransportEnum = builder.enumType('AuditWay', {
   description: 'The transport of a request.',
   values: {
-    GRAPHQL: { description: 'GraphQL.' },
+    GRAPHQL: { description: 'GraphQL over HTTP, WebSocket or SSE.' },
     REST: { description: 'REST. The operation is the operation of the graph that the REST interface runs.' },
     MQTT: { description: 'MQTT, at a broker that this service runs.' },
     OPERATOR: { description: 'The command line.' },
@@ -101,7 +101,11 @@ const AuditEvent = builder.prismaObject('AuditEntry', {
       description: 'The input of the operation. An entry with `count` stands for that many further refused attempts.',
       resolve: ({ after }) => parsed(after),
     }),
-    result: t.field({ type: Result, description: 'The result.', resolve: ({ result }) => result as 'DONE' }),
+    result: t.field({
+      type: Result,
+      description: 'Result of the operation.',
+      resolve: ({ result }) => result as 'DONE',
+    }),
     code: t.exposeString('code', { nullable: true, description: 'Error code, unless DONE.' }),
     previousHash: t.exposeString('previousHash', { description: 'The hash of the previous entry.' }),
     hash: t.exposeString('hash', { description: 'SHA-256 of the entry and of `previousHash`.' }),
@@ -120,8 +124,8 @@ const Filter = builder.inputType('AuditFilter', {
     brokerId: t.id({ description: 'The broker of the target.' }),
     targetKind: t.string({ description: 'Kind of the target.' }),
     targetId: t.id({ description: 'Id of the target.' }),
-    result: t.field({ type: Result, description: 'The result.' }),
-    requestId: t.string({ description: 'The request id.' }),
+    result: t.field({ type: Result, description: 'Result of the operation.' }),
+    requestId: t.string({ description: 'Id of the request, as in `X-Request-Id`.' }),
     search: t.string({ description: 'Part of the name of the caller, the id of the target, `before` or `after`.' }),
   }),
 });

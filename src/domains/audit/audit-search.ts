@@ -1,6 +1,6 @@
 /**
- * Search for entries that match a filter. Each query covers WINDOW entries: without a suitable index the database scans all of them, and
- * SQLite blocks the event loop meanwhile. Between queries other requests run.
+ * Search for entries that match a filter. Each query covers WINDOW entries: without a suitable index the database scans
+ * all of them, and SQLite blocks the event loop meanwhile. Between queries other requests run.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AuditEntry, Prisma } from '../../generated/sqlite/client.ts';

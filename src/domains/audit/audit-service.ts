@@ -49,11 +49,12 @@ export interface AuditedRead {
 }
 
 /**
- * Records changes and refused attempts. Each mutation has one entry, written after the mutation and before its response. The beginning of
- * a mutation is written to a journal in the data folder: if the process is killed, the next one writes the entry with the result UNKNOWN.
+ * Records changes and refused attempts. Each mutation has one entry, written after the mutation and before its
+ * response. The beginning of a mutation is written to a journal in the data folder: if the process is killed, the next
+ * one writes the entry with the result UNKNOWN.
  *
- * Refused reads have entries, too (see RefusedAttempts). Their responses do not wait for the entry, because the delay would reveal
- * whether an invisible object exists.
+ * Refused reads have entries, too (see RefusedAttempts). Their responses do not wait for the entry, because the delay
+ * would reveal whether an invisible object exists.
  */
 export class AuditService {
   readonly #options: AuditOptions;
@@ -87,8 +88,8 @@ export class AuditService {
   }
 
   /**
-   * Compares the chain with the witness in the data folder. A chain that was emptied or rolled back is logged and recorded by an entry.
-   * Then writes the entries of changes that a killed process has not recorded.
+   * Compares the chain with the witness in the data folder. A chain that was emptied or rolled back is logged and
+   * recorded by an entry. Then writes the entries of changes that a killed process has not recorded.
    */
   async start(): Promise<void> {
     this.#lostEntries = await this.#witness.problem(this.#options.db);
@@ -176,8 +177,8 @@ export class AuditService {
   }
 
   /**
-   * Records a failed read if it was refused to this caller. Returns immediately; the entry is in the journal until it is written. Never
-   * throws.
+   * Records a failed read if it was refused to this caller. Returns immediately; the entry is in the journal until it
+   * is written. Never throws.
    */
   refusedRead({ operation, input, owner }: AuditedRead, caller: AuditCaller, error: unknown): void {
     const refused = refusedReadOf(error);
@@ -216,7 +217,10 @@ export class AuditService {
     void this.record({ ...attempt, requestId: caller.requestId, result: 'REFUSED' });
   }
 
-  /** Records an event other than a mutation. Resolves when it is written. Never rejects: if the queue is full, it is only logged. */
+  /**
+   * Records an event other than a mutation. Resolves when it is written. Never rejects: if the queue is full, it is
+   * only logged.
+   */
   async record(facts: AuditFacts): Promise<void> {
     const { before, after } = facts;
     const entry = entryOf({ ...facts, before: before && masked(before), after: after && masked(after) });
@@ -229,7 +233,10 @@ export class AuditService {
     return this.#log.head();
   }
 
-  /** Verifies all entries. `expected` is an earlier hash that must be in the chain. Includes the problem found at the start. */
+  /**
+   * Verifies all entries. `expected` is an earlier hash that must be in the chain. Includes the problem found at the
+   * start.
+   */
   async verify(expected?: string | null): Promise<AuditVerification> {
     const found = await verifyChain(this.#options.db, this.#marks, expected ?? null, this.#witness.position);
     if (this.#lostEntries === null) return found;
@@ -254,11 +261,15 @@ export class AuditService {
     }
   }
 
-  /** The project and the broker of a target. Ids from the input are used only if they exist and the target does not determine them. */
+  /**
+   * The project and the broker of a target. Ids from the input are used only if they exist and the target does not
+   * determine them.
+   */
   #scopeOf(target: AuditTarget | null, input: AuditInput, row: Readonly<Record<string, unknown>> | null) {
     const { projects, brokers, certificates } = this.#options;
     const isBroker = target?.kind === 'broker' || target?.kind === 'cluster';
-    // For a cluster, not `input.brokerId`: that broker may belong to another project, whose administrators would see the entry.
+    // For a cluster, not `input.brokerId`: that broker may belong to another project, whose administrators would see
+    // the entry.
     const brokerId = String((isBroker ? target.id : null) ?? input.brokerId ?? '');
     const broker = brokers.get(brokerId);
     const certificate = target?.kind === 'certificate' ? certificates.get(target.id ?? '') : null;

@@ -4,7 +4,10 @@ import type { AuditTarget } from './audit-event.ts';
 
 export type AuditInput = Readonly<Record<string, unknown>>;
 
-/** Kinds of objects that brokers identify by a name, by the input field with the name. The first present field is the target. */
+/**
+ * Kinds of objects that brokers identify by a name, by the input field with the name. The first present field is the
+ * target.
+ */
 const NAMED = [
   ['username', 'accessClient'],
   ['groupname', 'accessGroup'],
@@ -27,8 +30,9 @@ const CREATES =
   /^(?:create|add)(?:Cloud)?(Project|Organisation|User|Token|Certificate|Cluster|Broker|SignInRule|Session)$/;
 
 /**
- * The target of a mutation, derived from the names of its input fields: `tokenId` means a token, `username` with a broker an account
- * there. New mutations that follow these names need no change here. `null` if the caller is the target.
+ * The target of a mutation, derived from the names of its input fields: `tokenId` means a token, `username` with a
+ * broker an account there. New mutations that follow these names need no change here. `null` if the caller is the
+ * target.
  */
 export function targetOf(operation: string, input: AuditInput): AuditTarget | null {
   const created = CREATES.exec(operation)?.[1];
@@ -70,7 +74,10 @@ function onBroker(operation: string, brokerId: string, input: AuditInput): Audit
   return { kind: part?.[1] ?? 'broker', id: brokerId };
 }
 
-/** The id of the created or changed object in a payload: of the member with the name of the kind, or by the prefix of the id. */
+/**
+ * The id of the created or changed object in a payload: of the member with the name of the kind, or by the prefix of
+ * the id.
+ */
 export function idInPayload(kind: string, payload: unknown): string | null {
   if (typeof payload !== 'object' || payload === null) return null;
   const values = payload as AuditInput;

@@ -22,9 +22,10 @@ export interface AuditVerification {
 }
 
 /**
- * Verifies the chain from its start mark to its head mark. Finds all entries that were changed, deleted, inserted or moved without the
- * secret key. A rollback of the whole database to an earlier state is consistent in itself. It is found by `expected`, a hash that was
- * stored elsewhere and must be in the chain, and by `committed`, a position that this process has written.
+ * Verifies the chain from its start mark to its head mark. Finds all entries that were changed, deleted, inserted or
+ * moved without the secret key. A rollback of the whole database to an earlier state is consistent in itself. It is
+ * found by `expected`, a hash that was stored elsewhere and must be in the chain, and by `committed`, a position that
+ * this process has written.
  */
 export async function verifyChain(
   db: Database,
@@ -93,7 +94,10 @@ const INVALID_MARK = {
   OTHER_KEY: 'was signed with another SECRET_KEY',
 } as const;
 
-/** Verifies the head mark. `MORE` if entries were written after the last page was read: entries and mark are committed together. */
+/**
+ * Verifies the head mark. `MORE` if entries were written after the last page was read: entries and mark are committed
+ * together.
+ */
 async function problemAtEnd(
   db: Database,
   marks: Marks,

@@ -1,9 +1,9 @@
 /**
- * A signed file in the data folder with the newest entry that a process has committed. If the chain does not contain this entry, it was
- * emptied or rolled back, which the database alone does not show.
+ * A signed file in the data folder with the newest entry that a process has committed. If the chain does not contain
+ * this entry, it was emptied or rolled back, which the database alone does not show.
  *
- * The file is written asynchronously, at most once in EVERY_MS and on close, so it may contain an older entry than the newest one. A
- * failed write is logged once.
+ * The file is written asynchronously, at most once in EVERY_MS and on close, so it may contain an older entry than the
+ * newest one. A failed write is logged once.
  */
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
@@ -108,7 +108,10 @@ export class AuditWitness {
   }
 }
 
-/** Looks for a committed entry. Returns `null` if it exists, or if the retention deleted it, which the signed start mark proves. */
+/**
+ * Looks for a committed entry. Returns `null` if it exists, or if the retention deleted it, which the signed start mark
+ * proves.
+ */
 export async function findLostEntry(
   db: Database,
   marks: Marks,

@@ -2,11 +2,16 @@ import type { Transport } from '../../gateway/context.ts';
 import { Bursts } from '../../platform/limits/bursts.ts';
 import type { AuditActor, AuditTarget } from './audit-event.ts';
 
-/** Maximum number of refused attempts of one caller in a row with an entry each. Further attempts are counted in one entry. */
+/**
+ * Maximum number of refused attempts of one caller in a row with an entry each. Further attempts are counted in one
+ * entry.
+ */
 const SINGLE = 20;
 /** A series that lasts longer than this is recorded and starts again. */
 const MAX_SERIES_MS = 3_600_000;
-/** Entries of all unknown callers: this many, refilled by one per second. Beyond it their attempts are counted together. */
+/**
+ * Entries of all unknown callers: this many, refilled by one per second. Beyond it their attempts are counted together.
+ */
 const MAX_UNKNOWN_ENTRIES = 300;
 
 /** An attempt that was refused, or that failed. */
@@ -55,9 +60,9 @@ interface SeriesKey {
 }
 
 /**
- * Decides which refused attempts have entries of their own and counts the others, so that refused attempts cannot fill the audit. Examples
- * are a scan of all operations, and a web page that repeats a request each second after its rights have ended. Known and unknown callers
- * are counted separately, so that many unknown callers do not evict known ones.
+ * Decides which refused attempts have entries of their own and counts the others, so that refused attempts cannot fill
+ * the audit. Examples are a scan of all operations, and a web page that repeats a request each second after its rights
+ * have ended. Known and unknown callers are counted separately, so that many unknown callers do not evict known ones.
  */
 export class RefusedAttempts {
   readonly #record: (counted: CountedAttempts) => void;

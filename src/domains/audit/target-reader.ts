@@ -25,7 +25,9 @@ export interface TargetReaderParts {
 type Row = Readonly<Record<string, unknown>>;
 type Read = (parts: TargetReaderParts, id: string, input: AuditInput) => Row | null | Promise<Row | null>;
 
-/** Readers of the objects in the database, by kind. Each one uses a cache or one query. Objects on brokers are not read. */
+/**
+ * Readers of the objects in the database, by kind. Each one uses a cache or one query. Objects on brokers are not read.
+ */
 const READ: Readonly<Record<string, Read>> = {
   project: ({ db, projects }, id, { email }) =>
     typeof email === 'string'
@@ -99,7 +101,10 @@ export async function readTarget(
 
 const DELETES = /^(?:delete|remove|revoke|end|leave|logout)/;
 
-/** The values of a row that the operation changes: those with a name of the input. All values if there is none, or for a deletion. */
+/**
+ * The values of a row that the operation changes: those with a name of the input. All values if there is none, or for a
+ * deletion.
+ */
 export function changedValues(operation: string, row: Row, input: AuditInput): Row {
   const entries = Object.entries(row).filter(([, value]) => value !== null && value !== undefined);
   if (DELETES.test(operation)) return Object.fromEntries(entries);

@@ -205,7 +205,7 @@ builder.mutationFields((t) => ({
     },
   }),
   setProjectMember: t.field({
-    description: 'Adds a person to a project, or changes the role. Not with a token.',
+    description: 'Adds a member to a project, or changes the role of a member. Not with a token.',
     type: ProjectMemberPayload,
     ...inProject('ADMIN', { byTokens: false }),
     args: { input: t.arg({ type: SetProjectMemberInput, required: true }) },

@@ -95,8 +95,8 @@ export class ProjectService {
   }
 
   /**
-   * Creates a project that the caller or the organisation owns. Errors: INVALID (also for too many projects), NOT_ALLOWED (project
-   * tokens; callers who are not an owner of the organisation).
+   * Creates a project that the caller or the organisation owns. Errors: INVALID (also for too many projects),
+   * NOT_ALLOWED (project tokens; callers who are not an owner of the organisation).
    */
   async create(input: NewProject, viewer: Viewer | null): Promise<ProjectRecord> {
     const owner = requireSignedIn(viewer);

@@ -59,7 +59,9 @@ const PRODUCT: Properties = {
 
 const OPTIONAL = ['canceled_at', 'payment_subscription_item_id', 'period_end', 'deployed_at', 'shutdown_at'];
 
-/** The schema of a service object of one type. Properties that the interface document marks optional are not required. */
+/**
+ * The schema of a service object of one type. Properties that the interface document marks optional are not required.
+ */
 export const serviceOfType = (title: string, type: string, properties: Properties): JsonSchema => {
   const all = { type: { type: 'string', const: type }, ...properties };
   return closed(all, { required: Object.keys(all).filter((key) => !OPTIONAL.includes(key)), title });

@@ -19,8 +19,9 @@ export interface SealedColumn {
   readonly hasUpdatedAt?: true;
   readonly contextOf: (key: RowKey) => string;
   /**
-   * Action if the key of a value is lost: set it to null or delete the row. `STAYS`: deleting the value would weaken the sign-in of a
-   * user, so an administrator decides with `brokergraph user reset-second-factor`. `SHORT_LIVED`: rows that expire within minutes.
+   * Action if the key of a value is lost: set it to null or delete the row. `STAYS`: deleting the value would weaken
+   * the sign-in of a user, so an administrator decides with `brokergraph user reset-second-factor`. `SHORT_LIVED`: rows
+   * that expire within minutes.
    */
   readonly ifLost: 'NULL' | 'DELETED' | 'STAYS' | 'SHORT_LIVED';
 }

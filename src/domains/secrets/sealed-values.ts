@@ -20,7 +20,9 @@ type Update = ReturnType<Database['user']['updateMany']>;
 // Each model has these methods and columns: a test reads and replaces values of each entry of SEALED_COLUMNS.
 const tableOf = (db: Database, { model }: SealedColumn): Table => db[model] as unknown as Table;
 
-/** Values that begin with none of the prefixes, in the order of the primary key, at most `take` after the row `after`. */
+/**
+ * Values that begin with none of the prefixes, in the order of the primary key, at most `take` after the row `after`.
+ */
 export async function valuesWithout(
   db: Database,
   column: SealedColumn,

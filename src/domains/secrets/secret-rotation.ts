@@ -1,7 +1,7 @@
 /**
- * Seals every stored secret again with the current key, column by column and in batches. Each batch is one transaction, so an interrupted
- * rotation continues where it stopped: values with the current key are not read again. A value that was changed since it was read is
- * checked again in the next round.
+ * Seals every stored secret again with the current key, column by column and in batches. Each batch is one transaction,
+ * so an interrupted rotation continues where it stopped: values with the current key are not read again. A value that
+ * was changed since it was read is checked again in the next round.
  *
  * Errors: INVALID if the service has no previous key and cannot generate a new one.
  */
@@ -17,7 +17,9 @@ import { discardValue, replaceValue, type SealedValue, valuesWithout } from './s
 const BATCH = 100;
 /** Maximum number of unreadable values that are listed. Further ones are only counted. */
 const MAX_UNREADABLE = 100;
-/** Maximum number of passes over all columns. Processes that still use the previous key may write values during a pass. */
+/**
+ * Maximum number of passes over all columns. Processes that still use the previous key may write values during a pass.
+ */
 const MAX_ROUNDS = 10;
 
 export interface UnreadableSecret {

@@ -39,9 +39,10 @@ const MAX_EMAIL_LENGTH = 254;
 /**
  * The accounts of users of external providers.
  *
- * A user is identified by the subject at the provider, never by the e-mail address alone, which may later belong to another user. At the
- * first sign-in a verified address selects the account, but only an account that an administrator has created for this provider. An
- * account with a local password, or of another subject of the provider, is not selected.
+ * A user is identified by the subject at the provider, never by the e-mail address alone, which may later belong to
+ * another user. At the first sign-in a verified address selects the account, but only an account that an administrator
+ * has created for this provider. An account with a local password, or of another subject of the provider, is not
+ * selected.
  */
 export class SignInAccounts {
   readonly #options: SignInAccountsOptions;
@@ -51,7 +52,7 @@ export class SignInAccounts {
   }
 
   /** Creates or updates the account of a user. Errors: NOT_ALLOWED with the reason in `info.reason`. */
-  async admit(person: ExternalUser): Promise<{ readonly userId: string }> {
+  async admit(external: ExternalUser): Promise<{ readonly userId: string }> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const {
@@ -59,11 +60,11 @@ export class SignInAccounts {
           isFirst,
           isChanged,
           claimsBefore: before,
-        } = await serializable(this.#options.db, (db) => this.#admit(db, person));
+        } = await serializable(this.#options.db, (db) => this.#admit(db, external));
         if (isChanged) await this.#options.changes.announce('user', user.id);
-        if (isFirst) this.#recordFirst(user, person);
-        const after = JSON.stringify(person.claims);
-        await recordRoleChanges(this.#options, { userId: user.id, provider: person.provider, before, after });
+        if (isFirst) this.#recordFirst(user, external);
+        const after = JSON.stringify(external.claims);
+        await recordRoleChanges(this.#options, { userId: user.id, provider: external.provider, before, after });
         return { userId: user.id };
       } catch (error) {
         // A concurrent sign-in created the same account.
@@ -72,15 +73,16 @@ export class SignInAccounts {
     }
   }
 
-  async #admit(db: Prisma.TransactionClient, person: ExternalUser): Promise<Admitted> {
-    const { provider, subject } = person;
+  async #admit(db: Prisma.TransactionClient, external: ExternalUser): Promise<Admitted> {
+    const { provider, subject } = external;
     const key = { provider_subject: { provider, subject } };
     const identity = await db.identity.findUnique({ where: key, include: { user: true } });
     if (identity !== null && identity.user.ssoType !== provider)
-      throw this.#refused('ACCOUNT_SIGNS_IN_OTHERWISE', person);
-    const user = identity === null ? await this.#first(db, person) : await this.#updateEmail(db, identity.user, person);
-    const claims = JSON.stringify(person.claims);
-    const sealedRefresh = this.sealHandle(provider, subject, person.handle);
+      throw this.#refused('ACCOUNT_SIGNS_IN_OTHERWISE', external);
+    const user =
+      identity === null ? await this.#first(db, external) : await this.#updateEmail(db, identity.user, external);
+    const claims = JSON.stringify(external.claims);
+    const sealedRefresh = this.sealHandle(provider, subject, external.handle);
     const data = { claims, sealedRefresh, checkedAt: new Date() };
     await db.identity.upsert({
       where: key,
@@ -115,24 +117,24 @@ export class SignInAccounts {
   }
 
   /** Finds or creates the account of a user without an identity. */
-  async #first(db: Prisma.TransactionClient, person: ExternalUser): Promise<User> {
-    const { provider } = person;
-    const email = verifiedEmail(person);
-    if (email === null) throw this.#refused('EMAIL_NOT_VERIFIED', person);
+  async #first(db: Prisma.TransactionClient, external: ExternalUser): Promise<User> {
+    const { provider } = external;
+    const email = verifiedEmail(external);
+    if (email === null) throw this.#refused('EMAIL_NOT_VERIFIED', external);
     const known = await db.user.findUnique({ where: { email }, include: { identities: { where: { provider } } } });
     if (known !== null) {
-      if (known.ssoType !== provider) throw this.#refused('ACCOUNT_SIGNS_IN_OTHERWISE', person);
-      if (known.identities.length > 0) throw this.#refused('ACCOUNT_OF_ANOTHER_PERSON', person);
+      if (known.ssoType !== provider) throw this.#refused('ACCOUNT_SIGNS_IN_OTHERWISE', external);
+      if (known.identities.length > 0) throw this.#refused('ACCOUNT_OF_ANOTHER_PERSON', external);
       return db.user.update({ where: { id: known.id }, data: { verified: true } });
     }
-    if (!this.#options.createUsers) throw this.#refused('NO_ACCOUNT', person);
-    const data = { id: newId('user'), email, name: nameOf(person, email), ssoType: provider, verified: true };
+    if (!this.#options.createUsers) throw this.#refused('NO_ACCOUNT', external);
+    const data = { id: newId('user'), email, name: nameOf(external, email), ssoType: provider, verified: true };
     return db.user.create({ data });
   }
 
   /** Updates the e-mail address if it changed at the provider, unless another account has the new address. */
-  async #updateEmail(db: Prisma.TransactionClient, user: User, person: ExternalUser): Promise<User> {
-    const email = verifiedEmail(person);
+  async #updateEmail(db: Prisma.TransactionClient, user: User, external: ExternalUser): Promise<User> {
+    const email = verifiedEmail(external);
     if (email === null || email === user.email) return user;
     if ((await db.user.count({ where: { email } })) > 0) {
       this.#options.log.warn({ userId: user.id }, 'the new e-mail address of a user belongs to another account');
@@ -149,7 +151,10 @@ export class SignInAccounts {
 
 export const identityContext = (provider: SignInProvider, subject: string): string => `identity ${provider} ${subject}`;
 
-/** The verified address in lower case. `null` for characters that NFKC changes: the lower case of the Kelvin sign is `k`, for example. */
+/**
+ * The verified address in lower case. `null` for characters that NFKC changes: the lower case of the Kelvin sign is
+ * `k`, for example.
+ */
 function verifiedEmail({ email, isEmailVerified }: ExternalUser): string | null {
   const trimmed = email?.trim() ?? '';
   const address = trimmed.toLowerCase();

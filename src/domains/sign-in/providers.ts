@@ -22,7 +22,9 @@ export type CheckedUser =
       readonly outcome: 'ACTIVE';
       readonly claims: Claims;
       readonly handle: string;
-      /** Whether all claims were read again. If not, the user must sign in again at the latest after MAX_UNCHECKED_MS. */
+      /**
+       * Whether all claims were read again. If not, the user must sign in again at the latest after MAX_UNCHECKED_MS.
+       */
       readonly isComplete: boolean;
     }
   | { readonly outcome: 'GONE' };

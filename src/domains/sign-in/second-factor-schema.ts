@@ -25,7 +25,7 @@ builder.objectFields(ViewerType, (t) => ({
 const BeginSecondFactorInput = builder.inputType('BeginSecondFactorInput', {
   description: 'Confirmation of the caller.',
   fields: (t) => ({
-    currentPassword: t.string({ required: true, description: 'The current password.' }),
+    currentPassword: t.string({ required: true, description: 'Password of the caller.' }),
   }),
 });
 const BeginSecondFactorPayload = builder
@@ -58,7 +58,7 @@ const ConfirmSecondFactorPayload = builder
 const RemoveSecondFactorInput = builder.inputType('RemoveSecondFactorInput', {
   description: 'The password and a code.',
   fields: (t) => ({
-    currentPassword: t.string({ required: true, description: 'The current password.' }),
+    currentPassword: t.string({ required: true, description: 'Password of the caller.' }),
     code: t.string({ required: true, description: 'Code of the app, or a recovery code.' }),
   }),
 });
@@ -73,7 +73,7 @@ builder.mutationFields((t) => ({
     description: 'Creates a secret for an authenticator app. `confirmSecondFactor` activates it.',
     type: BeginSecondFactorPayload,
     ...person,
-    args: { input: t.arg({ type: BeginSecondFactorInput, required: true, description: 'The current password.' }) },
+    args: { input: t.arg({ type: BeginSecondFactorInput, required: true, description: 'Password of the caller.' }) },
     resolve: async (_root, { input: { currentPassword } }, { services: { auth }, viewer, address }) => {
       const { id } = requirePerson(viewer);
       if (!(await auth.confirmPassword(id, currentPassword, address))) {

@@ -43,7 +43,10 @@ export class SignInAttempts {
     return secret;
   }
 
-  /** Returns the stored content once. `null` if the secret is unknown or expired, or if `isForCaller` is false, which deletes nothing. */
+  /**
+   * Returns the stored content once. `null` if the secret is unknown or expired, or if `isForCaller` is false, which
+   * deletes nothing.
+   */
   async take<Content>(
     kind: AttemptKind,
     secret: string,
@@ -59,7 +62,10 @@ export class SignInAttempts {
     return count === 0 || attempt.expiresAt.getTime() <= Date.now() ? null : content;
   }
 
-  /** Deletes the oldest attempts above the maximum. Codes, which need a successful sign-in, expire within a minute and are not counted. */
+  /**
+   * Deletes the oldest attempts above the maximum. Codes, which need a successful sign-in, expire within a minute and
+   * are not counted.
+   */
   async #makeRoom(now: number): Promise<void> {
     const where = { expiresAt: { gt: new Date(now + LIFETIME_MS.code) } };
     const over = (await this.#db.signInAttempt.count({ where })) - this.#maxAttempts + 1;

@@ -31,11 +31,12 @@ export interface SignInChecksOptions {
 }
 
 /**
- * Checks users with sessions at their external providers. Sessions of deleted users end, and changed claims change roles immediately. One
- * process of those with the same database runs the checks.
+ * Checks users with sessions at their external providers. Sessions of deleted users end, and changed claims change
+ * roles immediately. One process of those with the same database runs the checks.
  *
- * While a provider is unavailable, which is logged, sessions remain valid until MAX_UNCHECKED_MS after the last successful check. The same
- * applies to users who cannot be checked. The viewer enforces this limit (see viewer-loader.ts); this class deletes the expired sessions.
+ * While a provider is unavailable, which is logged, sessions remain valid until MAX_UNCHECKED_MS after the last
+ * successful check. The same applies to users who cannot be checked. The viewer enforces this limit (see
+ * viewer-loader.ts); this class deletes the expired sessions.
  */
 export class SignInChecks {
   readonly #options: SignInChecksOptions;

@@ -49,7 +49,10 @@ export class SignInService {
   }
 }
 
-/** A verifier without a challenge is also refused (RFC 9700 4.8.2): the code belongs to another sign-in than the one the page began. */
+/**
+ * A verifier without a challenge is also refused (RFC 9700 4.8.2): the code belongs to another sign-in than the one the
+ * page began.
+ */
 function isVerified(challenge: string | null, verifier: string | null): boolean {
   if (challenge === null || verifier === null) return challenge === verifier;
   return timingSafeEqual(Buffer.from(challenge), Buffer.from(sha256(verifier)));

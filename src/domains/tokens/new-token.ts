@@ -37,7 +37,9 @@ export function checkedToken(input: NewToken): {
   return { name, validUntil, brokerIds: input.type === 'UNRESTRICTED' ? null : brokerIds };
 }
 
-/** An empty list means all brokers only if the type is UNRESTRICTED: a filter of the client may have emptied the list. */
+/**
+ * An empty list means all brokers only if the type is UNRESTRICTED: a filter of the client may have emptied the list.
+ */
 function restrictionIssues(brokerIds: readonly string[] | null, type: NewToken['type']): InputIssue[] {
   const path = 'input.brokerIds';
   const count = brokerIds?.length ?? 0;

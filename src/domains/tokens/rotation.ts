@@ -12,7 +12,9 @@ export interface Rotation {
 export const DEFAULT_OVERLAP_SECONDS = 3_600;
 export const MAX_OVERLAP_SECONDS = 30 * 86_400;
 
-/** The new ends of the token and of its current secret, whose end is `null` if it expires immediately. Errors: INVALID. */
+/**
+ * The new ends of the token and of its current secret, whose end is `null` if it expires immediately. Errors: INVALID.
+ */
 export function checkedRotation(
   before: Pick<ProjectToken, 'validUntil'>,
   { overlapSeconds, validUntil = before.validUntil }: Rotation,

@@ -129,7 +129,7 @@ const IssuedTokenFields = (name: string) =>
     description: 'A token with its secret.',
     fields: (t) => ({
       token: t.field({
-        description: 'The token.',
+        description: 'The token as in lists, with its secret.',
         type: Token,
         resolve: ({ token, secret }) => ({ ...token, secret }),
       }),

@@ -46,8 +46,8 @@ export class TokenService {
   }
 
   /**
-   * Creates a token with its own role, at most the role of the issuer.
-   * Errors: INVALID, NOT_ALLOWED (a higher role than the issuer's; project tokens), NOT_FOUND (project, broker of the project).
+   * Creates a token with its own role, at most the role of the issuer. Errors: INVALID, NOT_ALLOWED (a higher role than
+   * the issuer's; project tokens), NOT_FOUND (project, broker of the project).
    */
   async create(input: NewToken, issuer: Viewer): Promise<IssuedToken> {
     requireProjectRole(issuer, input.projectId, 'ADMIN');
@@ -132,8 +132,8 @@ export class TokenService {
   }
 
   /**
-   * Gives a token a new secret. The previous one remains valid for a while, so that programs can be updated one after the other; then its
-   * subscriptions end. An older secret expires immediately. Errors: NOT_FOUND, INVALID.
+   * Gives a token a new secret. The previous one remains valid for a while, so that programs can be updated one after
+   * the other; then its subscriptions end. An older secret expires immediately. Errors: NOT_FOUND, INVALID.
    */
   async rotate(tokenId: string, input: Rotation): Promise<IssuedToken> {
     const secret = newSecret('projectToken');

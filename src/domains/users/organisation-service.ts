@@ -25,7 +25,10 @@ export interface OrganisationServiceOptions {
   readonly ownership: OwnershipLimit;
 }
 
-/** Groups of users that own projects. Owners of an organisation have the role ADMIN in its projects, other members VIEWER. */
+/**
+ * Groups of users that own projects. Owners of an organisation have the role ADMIN in its projects, other members
+ * VIEWER.
+ */
 export class OrganisationService {
   readonly #db: Database;
   readonly #changes: Changes;
@@ -39,7 +42,10 @@ export class OrganisationService {
     this.#ownership = ownership;
   }
 
-  /** The caller becomes the first owner. Errors: INVALID (also for too many), ALREADY_EXISTS, NOT_ALLOWED (project tokens). */
+  /**
+   * The caller becomes the first owner. Errors: INVALID (also for too many), ALREADY_EXISTS, NOT_ALLOWED (project
+   * tokens).
+   */
   async create(name: string, viewer: Viewer | null): Promise<Organisation> {
     const owner = requireSignedIn(viewer);
     if (owner.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token cannot create organisations');

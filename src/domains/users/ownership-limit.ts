@@ -3,9 +3,9 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { Database } from '../../platform/storage/database.ts';
 
 /**
- * Limits how many projects and organisations a user may own: every signed-in user may create them, and every project takes memory.
- * Projects of organisations that the user owns are counted. Root administrators have no limit. One process creates one object at a time;
- * several processes at the same time may each exceed the limit by one.
+ * Limits how many projects and organisations a user may own: every signed-in user may create them, and every project
+ * takes memory. Projects of organisations that the user owns are counted. Root administrators have no limit. One
+ * process creates one object at a time; several processes at the same time may each exceed the limit by one.
  */
 export class OwnershipLimit {
   readonly #db: Database;

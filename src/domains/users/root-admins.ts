@@ -31,7 +31,10 @@ export class RootAdmins {
     return (providers as readonly string[]).includes(ssoType);
   }
 
-  /** Whether this is the emergency administrator, the only user with a valid local password. It cannot be changed or deleted. */
+  /**
+   * Whether this is the emergency administrator, the only user with a valid local password. It cannot be changed or
+   * deleted.
+   */
   isForEmergencies({ email, isRoot }: Pick<Account, 'email' | 'isRoot'>): boolean {
     return isRoot && email === this.#methods.onlyEmail;
   }

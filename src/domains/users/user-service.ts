@@ -20,7 +20,9 @@ export interface NewUser {
   readonly name?: string | null | undefined;
   readonly firstName?: string | null | undefined;
   readonly lastName?: string | null | undefined;
-  /** Without a password the user cannot sign in locally until one is set. Checked but not stored if `ssoType` is set. */
+  /**
+   * Without a password the user cannot sign in locally until one is set. Checked but not stored if `ssoType` is set.
+   */
   readonly password?: string | null | undefined;
   readonly isRootAdmin?: boolean | null | undefined;
   /** Whether an administrator or a provider has verified the e-mail address. */
@@ -32,7 +34,10 @@ export interface NewUser {
 export interface UserChange {
   readonly name?: string | null | undefined;
   readonly verified?: boolean | null | undefined;
-  /** `null` for a local sign-in after a password is set. A change deletes the password, the sessions and the external identities. */
+  /**
+   * `null` for a local sign-in after a password is set. A change deletes the password, the sessions and the external
+   * identities.
+   */
   readonly ssoType?: SignInProvider | null | undefined;
 }
 
@@ -118,8 +123,8 @@ export class UserService {
   }
 
   /**
-   * Sets a password and ends the sessions of the user except one. Errors: NOT_FOUND, INVALID (also for users of an external provider,
-   * who do not use it).
+   * Sets a password and ends the sessions of the user except one. Errors: NOT_FOUND, INVALID (also for users of an
+   * external provider, who do not use it).
    */
   async setPassword(userId: string, password: string, exceptSession?: string): Promise<void> {
     const passwordHash = await hashPassword(password);
@@ -133,7 +138,10 @@ export class UserService {
     await this.#changes.announce('user', userId);
   }
 
-  /** Grants or revokes root administration and returns the user id. Errors: INVALID (unknown address), LAST_ADMINISTRATOR. */
+  /**
+   * Grants or revokes root administration and returns the user id. Errors: INVALID (unknown address),
+   * LAST_ADMINISTRATOR.
+   */
   async setRootAdmin(email: string, isRootAdmin: boolean): Promise<string> {
     const address = email.trim().toLowerCase();
     const id = await serializable(this.#db, async (tx) => {
@@ -149,8 +157,8 @@ export class UserService {
   }
 
   /**
-   * Whether the account and its root administration can be removed: another root administrator must be able to sign in. The emergency
-   * administrator is never removable. Concurrent calls share one query.
+   * Whether the account and its root administration can be removed: another root administrator must be able to sign in.
+   * The emergency administrator is never removable. Concurrent calls share one query.
    */
   async isRemovable(user: Pick<User, 'email' | 'isRoot' | 'passwordHash' | 'ssoType'>): Promise<boolean> {
     if (!user.isRoot) return true;
@@ -162,9 +170,9 @@ export class UserService {
   }
 
   /**
-   * Deletes an account. The user `handOverTo` becomes the owner of its projects and of the organisations without another owner. Errors:
-   * NOT_FOUND, INVALID (unknown `handOverTo`), LAST_ADMINISTRATOR, IN_USE with `info.projects` or `info.organisations` without another
-   * owner.
+   * Deletes an account. The user `handOverTo` becomes the owner of its projects and of the organisations without
+   * another owner. Errors: NOT_FOUND, INVALID (unknown `handOverTo`), LAST_ADMINISTRATOR, IN_USE with `info.projects`
+   * or `info.organisations` without another owner.
    */
   async remove(userId: string, handOverTo: string | null = null): Promise<RemovedUser> {
     const removed = await serializable(this.#db, (tx) => removeUser(tx, userId, handOverTo, this.#rootAdmins));
@@ -176,8 +184,8 @@ export class UserService {
   }
 
   /**
-   * Creates the first root administrator if none exists, so that someone can sign in. Returns the password if it was generated, otherwise
-   * `null`.
+   * Creates the first root administrator if none exists, so that someone can sign in. Returns the password if it was
+   * generated, otherwise `null`.
    */
   async ensureRootAdmin(
     email: string,

@@ -32,8 +32,8 @@ const LOOK_UPS = { maxRunning: 16, maxWaiting: 10_000, what: 'look-ups of sessio
 /** Number of unknown secrets in a row, of one caller, that are logged. Fewer are an expired session. */
 const BURST_FROM = 5;
 /**
- * Kinds of changes that affect viewers. A removed project removes its tokens and members; changes of owners and members are announced
- * for the user. Other data of a project, such as its name, is not part of a viewer: see `projectChanged`.
+ * Kinds of changes that affect viewers. A removed project removes its tokens and members; changes of owners and members
+ * are announced for the user. Other data of a project, such as its name, is not part of a viewer: see `projectChanged`.
  */
 const RIGHTS_KINDS = ['user', 'session', 'token', 'project-removed', 'organisation', 'sign-in-rule'] as const;
 
@@ -60,8 +60,8 @@ export interface AuthOptions {
 /**
  * Authenticates callers: resolves bearer secrets to viewers, and ends long-lived operations when their rights end.
  *
- * Viewers are cached by the hash of their secret. They are evicted as soon as one of their rows changes, in this process or, by
- * notifications of the database, in another one.
+ * Viewers are cached by the hash of their secret. They are evicted as soon as one of their rows changes, in this
+ * process or, by notifications of the database, in another one.
  */
 export class AuthService {
   readonly #db: Database;
@@ -126,7 +126,8 @@ export class AuthService {
 
   /**
    * The caller of a request with this `Authorization` header, `null` without a header. `address` is used to log bursts.
-   * Errors: UNAUTHORIZED for another scheme and for secrets that are unknown, expired or revoked; RATE_LIMITED for too many look-ups.
+   * Errors: UNAUTHORIZED for another scheme and for secrets that are unknown, expired or revoked; RATE_LIMITED for too
+   * many look-ups.
    */
   viewerOf(authorization: string | undefined, address = ''): Viewer | null | Promise<Viewer> {
     if (authorization === undefined) return null;
@@ -183,8 +184,9 @@ export class AuthService {
   }
 
   /**
-   * Watches the rights of a long-lived operation. `check` throws if the operation is no longer allowed. It runs again with the current
-   * viewer after each change of the viewer and when the credential expires. Errors: RATE_LIMITED for too many concurrent operations.
+   * Watches the rights of a long-lived operation. `check` throws if the operation is no longer allowed. It runs again
+   * with the current viewer after each change of the viewer and when the credential expires. Errors: RATE_LIMITED for
+   * too many concurrent operations.
    */
   guard(viewer: Viewer, check: RightsCheck): RightsGuard {
     return this.#guards.guard(viewer, check);
@@ -213,7 +215,10 @@ export class AuthService {
     return unknownCredential();
   }
 
-  /** Reads an uncached secret. An unknown secret costs one query however often it is sent; concurrent queries are limited. */
+  /**
+   * Reads an uncached secret. An unknown secret costs one query however often it is sent; concurrent queries are
+   * limited.
+   */
   async #find(kind: SecretKind, hash: string, address: string): Promise<Viewer> {
     if (this.#unknown.has(hash)) throw this.#refused(address);
     try {

@@ -9,8 +9,9 @@ const KNOWN_MS = 30 * DAY_MS;
 const MAX_NETWORKS = 16;
 
 /**
- * The networks from which accounts signed in with a password in the last 30 days. They are stored in the database for restarts and
- * other processes, unhashed like the addresses of sessions and of the audit, and are deleted with the user.
+ * The networks from which accounts signed in with a password in the last 30 days. They are stored in the database for
+ * restarts and other processes, unhashed like the addresses of sessions and of the audit, and are deleted with the
+ * user.
  */
 export class KnownNetworks {
   readonly #db: Database;

@@ -9,7 +9,9 @@ import type { NetworkQueue } from './network-queue.ts';
 const BURST_FROM = 5;
 
 export interface LoginAttempt {
-  /** The log-in name as it was typed, in lower case. It may be unknown, or a password in the wrong field: never log it. */
+  /**
+   * The log-in name as it was typed, in lower case. It may be unknown, or a password in the wrong field: never log it.
+   */
   readonly account: string;
   /** The id of the account, or `null` if the log-in name is unknown. */
   readonly userId: string | null;
@@ -56,9 +58,9 @@ export class LoginAttempts {
   }
 
   /**
-   * Runs the check in the queue of the caller's network and counts its result. An error of the check is not a guess and is not
-   * counted. `inQueue` runs further work of the check in another queue.
-   * Errors: RATE_LIMITED while the caller has to wait, and errors of the check.
+   * Runs the check in the queue of the caller's network and counts its result. An error of the check is not a guess and
+   * is not counted. `inQueue` runs further work of the check in another queue. Errors: RATE_LIMITED while the caller
+   * has to wait, and errors of the check.
    */
   async run(
     attempt: LoginAttempt,

@@ -7,8 +7,8 @@ export interface NetworkQueueOptions extends ConcurrencyLimitOptions {
 }
 
 /**
- * A concurrency limit that is fair to the networks of callers. Bounds the memory and the hashing threads that password guesses take, and the guesses that
- * are checked before the first of them has failed.
+ * A concurrency limit that is fair to the networks of callers. Bounds the memory and the hashing threads that password
+ * guesses take, and the guesses that are checked before the first of them has failed.
  */
 export class NetworkQueue {
   readonly #queue: ConcurrencyLimit;

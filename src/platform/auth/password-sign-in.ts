@@ -43,8 +43,8 @@ export interface PasswordSignInOptions {
 }
 
 /**
- * Log-ins with a password. Each attempt compares one hash, also for unknown accounts, so that the response time does not reveal which
- * accounts exist. Log-ins at a directory take longer.
+ * Log-ins with a password. Each attempt compares one hash, also for unknown accounts, so that the response time does
+ * not reveal which accounts exist. Log-ins at a directory take longer.
  */
 export class PasswordSignIn {
   readonly #options: PasswordSignInOptions;
@@ -63,8 +63,8 @@ export class PasswordSignIn {
 
   /**
    * Errors: UNAUTHORIZED (the same whether the account or the password is wrong; another message for a wrong code),
-   * SECOND_FACTOR_REQUIRED after the right password, RATE_LIMITED, and errors of the directory. If the account exists, each error is a
-   * RefusedLogin.
+   * SECOND_FACTOR_REQUIRED after the right password, RATE_LIMITED, and errors of the directory. If the account exists,
+   * each error is a RefusedLogin.
    */
   async login(credentials: Credentials, address: string): Promise<OpenedSession> {
     const user = await this.#options.db.user.findUnique({ where: { email: credentials.email.trim().toLowerCase() } });
@@ -100,9 +100,10 @@ export class PasswordSignIn {
   }
 
   /**
-   * Whether a signed-in user gave the right password and, if given, a right code of the second factor. Opens no session. Throttled like
-   * a log-in, with a count that strangers cannot raise. Errors: RATE_LIMITED, NOT_ALLOWED (a user without a local password),
-   * SECOND_FACTOR_REQUIRED (the right password without a code, if `isCodeRequired` and the user has a second factor).
+   * Whether a signed-in user gave the right password and, if given, a right code of the second factor. Opens no
+   * session. Throttled like a log-in, with a count that strangers cannot raise. Errors: RATE_LIMITED, NOT_ALLOWED (a
+   * user without a local password), SECOND_FACTOR_REQUIRED (the right password without a code, if `isCodeRequired` and
+   * the user has a second factor).
    */
   async confirm(
     userId: string,
@@ -178,7 +179,10 @@ export class PasswordSignIn {
     return user?.isRoot === true && user.email === this.#options.onlyEmail;
   }
 
-  /** The same error for all refused log-ins, also if passwords are switched off, so that it does not reveal the allowed account. */
+  /**
+   * The same error for all refused log-ins, also if passwords are switched off, so that it does not reveal the allowed
+   * account.
+   */
   #wrongLogin(): ServiceError {
     if (this.#options.onlyEmail === null) {
       return new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is wrong');

@@ -17,7 +17,10 @@ export async function hashPassword(password: string, path = 'input.password'): P
   return hash(password, ARGON2);
 }
 
-/** Compares passwords with hashes. Without a hash it uses a random one, so that an unknown account takes as long as a known one. */
+/**
+ * Compares passwords with hashes. Without a hash it uses a random one, so that an unknown account takes as long as a
+ * known one.
+ */
 export class PasswordChecker {
   #randomHash: Promise<string> | null = null;
   /** Sum of the work of all comparisons, in KiB × passes. It is the same for known and unknown accounts. */

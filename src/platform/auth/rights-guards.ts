@@ -3,7 +3,10 @@ import { ServiceError } from '../errors.ts';
 import { unknownCredential } from './secrets.ts';
 import { rightsKey, type Viewer } from './viewer.ts';
 
-/** Maximum number of long-lived operations of one user or token over all its connections. Each has a queue and receives every event. */
+/**
+ * Maximum number of long-lived operations of one user or token over all its connections. Each has a queue and receives
+ * every event.
+ */
 const MAX_GUARDS = 10_000;
 /** Rights are read again this often: a process that exits between a write and its notification announces no change. */
 const REFRESH_MS = 5 * 60_000;
@@ -46,9 +49,9 @@ export interface RightsGuardsOptions {
 /**
  * Watches the rights of long-lived operations.
  *
- * After a change a credential is read once, however many operations it has, and the check of each operation runs with the result. One
- * credential is read at a time, so an older read never finishes last. Credentials that certainly changed are read first. Credentials
- * that may have changed, and periodic reads, come after them.
+ * After a change a credential is read once, however many operations it has, and the check of each operation runs with
+ * the result. One credential is read at a time, so an older read never finishes last. Credentials that certainly
+ * changed are read first. Credentials that may have changed, and periodic reads, come after them.
  */
 export class RightsGuards {
   readonly #options: RightsGuardsOptions;
@@ -213,7 +216,9 @@ export class RightsGuards {
   }
 }
 
-/** A new request would receive NOT_FOUND for an invisible object. An operation that was allowed receives NOT_ALLOWED. */
+/**
+ * A new request would receive NOT_FOUND for an invisible object. An operation that was allowed receives NOT_ALLOWED.
+ */
 function endOfRights(error: unknown): ServiceError {
   if (!(error instanceof ServiceError)) return unknownCredential();
   if (error.code !== 'NOT_FOUND') return error;

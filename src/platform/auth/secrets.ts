@@ -3,9 +3,10 @@ import { crc32 } from 'node:zlib';
 import { ServiceError } from '../errors.ts';
 
 /**
- * Bearer secrets: a prefix for the kind, 43 random letters and digits (256 bits), and a checksum of 6 characters, so that secret
- * scanners recognize them in texts. Only the SHA-256 is stored: for 256 random bits a slow hash adds no security. Secrets of earlier
- * versions have 43 characters of base64url after the prefix and no checksum; they remain valid.
+ * Bearer secrets: a prefix for the kind, 43 random letters and digits (256 bits), and a checksum of 6 characters, so
+ * that secret scanners recognize them in texts. Only the SHA-256 is stored: for 256 random bits a slow hash adds no
+ * security. Secrets of earlier versions have 43 characters of base64url after the prefix and no checksum; they remain
+ * valid.
  */
 export const SECRET_PREFIX = { session: 'bgs_', projectToken: 'bgp_' } as const;
 

@@ -86,8 +86,8 @@ interface SessionUser {
 }
 
 /**
- * The identity of a session from an external provider, and the time until which its last check counts. Returns `null` if the account no
- * longer signs in at the provider of the session.
+ * The identity of a session from an external provider, and the time until which its last check counts. Returns `null`
+ * if the account no longer signs in at the provider of the session.
  */
 function validSignIn({
   provider,
@@ -117,7 +117,8 @@ async function loadProjectToken(db: Database, tokenHash: string): Promise<Loaded
       id: token.id,
       name: token.name,
       issuer: token.issuer,
-      // Different for each secret: after a rotation the previous secret remains valid for a while and expires separately.
+      // Different for each secret: after a rotation the previous secret remains valid for a while and expires
+      // separately.
       credentialId: `${token.id}:${tokenHash.slice(0, 16)}`,
       expiresAt,
       isRootAdmin: false,

@@ -5,8 +5,8 @@ export const PROJECT_ROLES = ['VIEWER', 'EDITOR', 'ADMIN'] as const;
 export type ProjectRole = (typeof PROJECT_ROLES)[number];
 
 /**
- * The role that an operation requires: a role in the project of the operation, or a role in the whole service. PERSON: a signed-in user,
- * not a project token.
+ * The role that an operation requires: a role in the project of the operation, or a role in the whole service. PERSON:
+ * a signed-in user, not a project token.
  */
 export type RequiredRole = ProjectRole | 'PUBLIC' | 'SIGNED_IN' | 'PERSON' | 'ROOT_ADMIN';
 
@@ -40,8 +40,8 @@ export interface Viewer {
 const rightsKeys = new WeakMap<Viewer, string>();
 
 /**
- * A key that is equal for viewers with equal rights, so that a result for one of them may be sent to all. A viewer that is restricted to
- * brokers has a unique key, because lists of tokens show it only its own token.
+ * A key that is equal for viewers with equal rights, so that a result for one of them may be sent to all. A viewer that
+ * is restricted to brokers has a unique key, because lists of tokens show it only its own token.
  */
 export function rightsKey(viewer: Viewer): string {
   const known = rightsKeys.get(viewer);
@@ -56,9 +56,9 @@ export function rightsKey(viewer: Viewer): string {
 const sharedViewers = new WeakMap<Viewer, Viewer>();
 
 /**
- * A viewer with the same rights and without an identity, for results that are computed once for all viewers with the same `rightsKey`.
- * It matches no user, token or session, so it does not see data of one of them. It does not expire: the guard of each receiver does. A
- * viewer that is restricted to brokers is returned unchanged.
+ * A viewer with the same rights and without an identity, for results that are computed once for all viewers with the
+ * same `rightsKey`. It matches no user, token or session, so it does not see data of one of them. It does not expire:
+ * the guard of each receiver does. A viewer that is restricted to brokers is returned unchanged.
  */
 export function sharedViewer(viewer: Viewer): Viewer {
   if (viewer.brokers !== null) return viewer;
@@ -73,7 +73,10 @@ export function roleIn(viewer: Viewer, projectId: string): ProjectRole | null {
   return viewer.isRootAdmin ? 'ADMIN' : (viewer.projectRoles.get(projectId) ?? null);
 }
 
-/** Whether the viewer may grant access to `$CONTROL/` topics of a broker. Such access makes an account an administrator of the broker. */
+/**
+ * Whether the viewer may grant access to `$CONTROL/` topics of a broker. Such access makes an account an administrator
+ * of the broker.
+ */
 export const mayControl = (viewer: Viewer | null, { projectId }: { readonly projectId: string }): boolean =>
   viewer !== null && roleIn(viewer, projectId) === 'ADMIN';
 
@@ -110,15 +113,18 @@ export function requireWholeProject(viewer: Viewer): void {
   );
 }
 
-/** For changes of members, sign-in rules and tokens: the holder of a token must not create credentials that outlive the token. */
+/**
+ * For changes of members, sign-in rules and tokens: the holder of a token must not create credentials that outlive the
+ * token.
+ */
 export function requireNoToken(viewer: Viewer): void {
   if (viewer.kind !== 'TOKEN') return;
   throw new ServiceError('NOT_ALLOWED', 'A project token cannot change members, sign-in rules or tokens');
 }
 
 /**
- * The only check of project roles. Throws NOT_FOUND, not NOT_ALLOWED, if the viewer has no role in the project. Does not check whether
- * the project exists.
+ * The only check of project roles. Throws NOT_FOUND, not NOT_ALLOWED, if the viewer has no role in the project. Does
+ * not check whether the project exists.
  */
 export function requireProjectRole(viewer: Viewer | null, projectId: string, needed: ProjectRole): Viewer {
   const known = requireSignedIn(viewer);

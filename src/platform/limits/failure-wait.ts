@@ -24,8 +24,8 @@ interface Failures {
 }
 
 /**
- * Wait that grows with failures per key, such as an account or a network: after `free` failures each further one doubles it, from one
- * second to `longestWaitMs`.
+ * Wait that grows with failures per key, such as an account or a network: after `free` failures each further one
+ * doubles it, from one second to `longestWaitMs`.
  */
 export class FailureWait {
   readonly #options: FailureWaitOptions;

@@ -155,7 +155,7 @@ describeEngines((engine, postgres) => {
         await db.auditEntry.update({ ...at(5), data: { result: 'REFUSED' } });
         await rewrite(db, 5);
       });
-      expect(problems).toEqual([{ sequence: 12, reason: 'it is not the newest entry that was written' }]);
+      expect(problems).toEqual([{ sequence: 12, reason: 'the entry is not the newest entry that was written' }]);
     });
 
     test('an entry that is missing in the middle, at the start, and at the end', async () => {

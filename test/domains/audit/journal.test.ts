@@ -73,7 +73,7 @@ test('what begins after the end is written nowhere: the file may have the number
   expect(leftIn(folder)).toEqual(['one']);
 });
 
-test('a witness is what was seen written last, of a folder that has one; one that somebody else made is told', async () => {
+test('the witness file contains the newest committed entry, and a changed file is reported', async () => {
   const { db } = await openTestStorage();
   const folder = temporaryFolder();
   const file = join(folder, 'audit-witness.json');
@@ -96,6 +96,6 @@ test('a witness is what was seen written last, of a folder that has one; one tha
   const text = readFileSync(file, 'utf8');
   for (const other of [text.replace('"sequence":2', '"sequence":1'), text.slice(0, 20), '']) {
     writeFileSync(file, other);
-    expect(await inFolder().problem(db)).toMatchObject({ reason: expect.stringContaining('not as this service left') });
+    expect(await inFolder().problem(db)).toMatchObject({ reason: expect.stringContaining('was changed') });
   }
 });

@@ -19,8 +19,8 @@ export interface LdapAddress {
 }
 
 /**
- * Runs work on a new connection. The connection is closed after LONGEST_MS or MAX_RESPONSE_BYTES. Errors: network errors and errors of
- * ldapts, which may contain the request: log only their messages.
+ * Runs work on a new connection. The connection is closed after LONGEST_MS or MAX_RESPONSE_BYTES. Errors: network
+ * errors and errors of ldapts, which may contain the request: log only their messages.
  */
 export async function connectedTo<T>(
   { url, startTls, ca }: LdapAddress,

@@ -24,7 +24,9 @@ export interface LdapDirectoryOptions extends LdapAddress {
   readonly userFilter: string;
   /** `null` if groups are not read. */
   readonly groupBase: string | null;
-  /** Filter with the placeholders `{dn}` for the distinguished name of the user and `{login}` for the typed log-in name. */
+  /**
+   * Filter with the placeholders `{dn}` for the distinguished name of the user and `{login}` for the typed log-in name.
+   */
   readonly groupFilter: string;
   readonly accounts: SignInAccounts;
   readonly log: Logger;
@@ -58,8 +60,9 @@ const ATTRIBUTES = [
 /**
  * Sign-in with passwords of an LDAP directory (RFC 4511): a search for the user, then a bind with the password.
  *
- * A user is identified by `entryUUID` (RFC 4530) or `objectGUID`, which do not change with the distinguished name, otherwise by that name.
- * Claims for rules: `groups` (common names), `groupDns`, `dn`, `mail`. Referrals are not followed.
+ * A user is identified by `entryUUID` (RFC 4530) or `objectGUID`, which do not change with the distinguished name,
+ * otherwise by that name. Claims for rules: `groups` (common names), `groupDns`, `dn`, `mail`. Referrals are not
+ * followed.
  */
 export class LdapDirectory implements PasswordDirectory, CheckingProvider {
   readonly provider = 'ldap';
@@ -73,15 +76,15 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
   async signIn(login: string, password: string): Promise<{ readonly userId: string } | 'UNKNOWN' | 'WRONG'> {
     // RFC 4513 5.1.2: many servers accept an empty password as an anonymous bind.
     if (password.length === 0 || password.length > MAX_PASSWORD) return 'WRONG';
-    const person = await this.#connected(async (client) => {
+    const result = await this.#connected(async (client) => {
       const entry = isPlain(login) ? await this.#find(client, login) : null;
       // An unknown user must take as long as a wrong password.
       const dn = entry?.dn ?? `cn=${randomUUID()},${this.#options.userBase}`;
       if (!(await this.#accepts(dn, password))) return entry === null ? 'UNKNOWN' : 'WRONG';
       return entry === null || isLocked(entry) ? 'WRONG' : this.#read(client, entry, login);
     });
-    if (typeof person === 'string') return person;
-    const { subject, email, name, claims } = person;
+    if (typeof result === 'string') return result;
+    const { subject, email, name, claims } = result;
     const handle = JSON.stringify({ login });
     return this.#options.accounts.admit({
       provider: 'ldap',
@@ -211,8 +214,8 @@ export function filled(filter: string, values: Readonly<Record<string, string>>)
 }
 
 /**
- * Whether a log-in name is in its plain form. Servers treat many spellings as equal (RFC 4518): spaces, invisible characters, wide
- * letters. Each spelling would have free failures of its own, so only the plain one is accepted.
+ * Whether a log-in name is in its plain form. Servers treat many spellings as equal (RFC 4518): spaces, invisible
+ * characters, wide letters. Each spelling would have free failures of its own, so only the plain one is accepted.
  */
 function isPlain(login: string): boolean {
   if (login.length === 0 || login.length > MAX_LOGIN || /[\p{Cc}\p{Cf}]|\s\s/u.test(login)) return false;

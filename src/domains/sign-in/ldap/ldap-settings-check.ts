@@ -19,11 +19,11 @@ export async function checkLdapSettings(options: Options, login: string | null):
       if (bind !== null) await client.bind(bind.dn, bind.password);
       const checks: SettingCheck[] = [];
       step = 'LDAP_USER_BASE';
-      checks.push(await baseOf(client, step, userBase));
+      checks.push(await checkBase(client, step, userBase));
       step = 'LDAP_GROUP_BASE';
-      if (groupBase !== null) checks.push(await baseOf(client, step, groupBase));
+      if (groupBase !== null) checks.push(await checkBase(client, step, groupBase));
       step = 'LDAP_USER_FILTER';
-      checks.push(await personOf(client, options, login));
+      checks.push(await checkUser(client, options, login));
       const named = bind === null ? 'without an account' : `as ${bind.dn}`;
       return [{ setting: 'LDAP_URL', works: true, messages: [`${url} accepts connections ${named}`] }, ...checks];
     });
@@ -34,7 +34,7 @@ export async function checkLdapSettings(options: Options, login: string | null):
   }
 }
 
-async function baseOf(client: Client, setting: string, base: string): Promise<SettingCheck> {
+async function checkBase(client: Client, setting: string, base: string): Promise<SettingCheck> {
   try {
     await client.search(base, {
       scope: 'base',
@@ -49,30 +49,30 @@ async function baseOf(client: Client, setting: string, base: string): Promise<Se
   }
 }
 
-async function personOf(
+async function checkUser(
   client: Client,
   { userBase, userFilter, groupBase, groupFilter }: Options,
   login: string | null,
 ): Promise<SettingCheck> {
   const filter = filled(userFilter, { login: login ?? randomUUID() });
-  const people = await found(client, userBase, filter, ['mail']);
+  const users = await search(client, userBase, filter, ['mail']);
   const setting = 'LDAP_USER_FILTER';
   if (login === null)
     return { setting, works: true, messages: ['the directory can be searched; use --login to look for a user'] };
-  const [person] = people;
-  if (person === undefined || people.length > 1) {
+  const [user] = users;
+  if (user === undefined || users.length > 1) {
     return {
       setting,
       works: false,
-      messages: [`${person === undefined ? 'no user matches' : 'several users match'} ${filter}`],
+      messages: [`${user === undefined ? 'no user matches' : 'several users match'} ${filter}`],
     };
   }
   const messages = [
-    `${login} is ${person.dn}`,
-    `mail: ${[person.mail ?? []].flat()[0] ?? 'none, so no account can be created'}`,
+    `${login} is ${user.dn}`,
+    `mail: ${[user.mail ?? []].flat()[0] ?? 'none, so no account can be created'}`,
   ];
   if (groupBase !== null) {
-    const groups = await found(client, groupBase, filled(groupFilter, { dn: person.dn, login }), ['cn']);
+    const groups = await search(client, groupBase, filled(groupFilter, { dn: user.dn, login }), ['cn']);
     const more = groups.length > MAX_LISTED_GROUPS ? ` and ${groups.length - MAX_LISTED_GROUPS} more` : '';
     messages.push(
       `groups: ${
@@ -86,7 +86,7 @@ async function personOf(
   return { setting, works: true, messages };
 }
 
-async function found(client: Client, base: string, filter: string, attributes: string[]) {
+async function search(client: Client, base: string, filter: string, attributes: string[]) {
   const options = { scope: 'sub', filter, attributes, sizeLimit: 100, timeLimit: TIME_LIMIT_S } as const;
   try {
     return (await client.search(base, options)).searchEntries;

@@ -30,7 +30,10 @@ export interface OidcClientOptions {
   readonly log: Logger;
 }
 
-/** The cached metadata of a provider, read at the first use, so that the service starts while the provider is unavailable. */
+/**
+ * The cached metadata of a provider, read at the first use, so that the service starts while the provider is
+ * unavailable.
+ */
 export class OidcConfiguration {
   readonly #options: OidcClientOptions;
   #known: { readonly configuration: Configuration; readonly readAt: number } | null = null;
@@ -68,7 +71,10 @@ export class OidcConfiguration {
   }
 }
 
-/** Reads the metadata of the provider and configures the client. Errors: errors of openid-client, see `describeOidcError`. */
+/**
+ * Reads the metadata of the provider and configures the client. Errors: errors of openid-client, see
+ * `describeOidcError`.
+ */
 export async function readConfiguration({
   issuer,
   clientId,

@@ -26,8 +26,8 @@ export interface OidcEntriesOptions {
 
 /**
  * HTTP handlers of the sign-in of browsers: `GET /auth/oidc` redirects to the provider, which redirects back to `GET
- * /auth/oidc/callback`. A cookie binds the sign-in to the browser that began it (RFC 9700 4.7.1). It grants no rights and is the only
- * cookie of this service.
+ * /auth/oidc/callback`. A cookie binds the sign-in to the browser that began it (RFC 9700 4.7.1). It grants no rights
+ * and is the only cookie of this service.
  */
 export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): HttpHandler {
   const begun = new LRUCache<string, { count: number }>({ max: MAX_CALLERS, ttl: 60_000 });

@@ -106,7 +106,8 @@ export class OidcProvider implements CheckingProvider {
   async check({ subject, handle }: { readonly subject: string; readonly handle: string }): Promise<CheckedUser> {
     const { refreshToken, issuer, idToken } = JSON.parse(handle) as OidcHandle;
     const configuration = await this.#configuration.get();
-    // The configured provider changed. It does not know the user and must not receive the refresh token of another provider.
+    // The configured provider changed. It does not know the user and must not receive the refresh token of another
+    // provider.
     if (issuer !== configuration.serverMetadata().issuer) return { outcome: 'GONE' };
     let tokens: Tokens;
     try {
@@ -137,7 +138,10 @@ export class OidcProvider implements CheckingProvider {
     return fetchUserInfo(configuration, access_token, subject);
   }
 
-  /** The claims for sign-in rules. They contain only a verified e-mail address: at many providers users can enter any address. */
+  /**
+   * The claims for sign-in rules. They contain only a verified e-mail address: at many providers users can enter any
+   * address.
+   */
   #claimsOf(idToken: Claims, userInfo: Claims): Claims {
     const { email, ...others } = { ...idToken, ...userInfo };
     const isVerified = email !== undefined && this.#isVerified(emailClaimsOf(idToken, userInfo));
@@ -174,10 +178,16 @@ export class OidcProvider implements CheckingProvider {
   }
 }
 
-/** Contains the issuer: `sub` is unique only within an issuer (OpenID Connect Core 2), and the configured issuer may change. */
+/**
+ * Contains the issuer: `sub` is unique only within an issuer (OpenID Connect Core 2), and the configured issuer may
+ * change.
+ */
 const subjectOf = ({ iss, sub }: Claims): string => `${String(iss)} ${String(sub)}`;
 
-/** The claims that apply to the e-mail address: `email_verified` of the ID token does not apply to another address of the user info. */
+/**
+ * The claims that apply to the e-mail address: `email_verified` of the ID token does not apply to another address of
+ * the user info.
+ */
 const emailClaimsOf = (idToken: Claims, userInfo: Claims): Claims =>
   Object.hasOwn(userInfo, 'email') && userInfo.email !== idToken.email ? userInfo : { ...idToken, ...userInfo };
 

@@ -55,8 +55,8 @@ async function refusedClient(configuration: Configuration): Promise<string | nul
 }
 
 /**
- * Sends the request of a browser that is not signed in, with `prompt=none`. A provider that accepts the client and the redirect address
- * redirects back (OpenID Connect Core 3.1.2.6); otherwise it shows an error page.
+ * Sends the request of a browser that is not signed in, with `prompt=none`. A provider that accepts the client and the
+ * redirect address redirects back (OpenID Connect Core 3.1.2.6); otherwise it shows an error page.
  */
 async function refusedBrowser(
   configuration: Configuration,

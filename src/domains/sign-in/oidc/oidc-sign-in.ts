@@ -32,13 +32,19 @@ interface BegunSignIn extends OidcChecks {
 /** A sign-in that succeeded at the provider and has no session yet. */
 export interface EndedSignIn {
   readonly userId: string;
-  /** SHA-256, in base64url, of the verifier that is required together with the code. `null` if only the code is required. */
+  /**
+   * SHA-256, in base64url, of the verifier that is required together with the code. `null` if only the code is
+   * required.
+   */
   readonly challenge: string | null;
 }
 
 const CHALLENGE = /^[\w-]{43}$/;
 
-/** The sign-in of a browser: redirect to the provider, callback, and redirect to the return address with a code for the session. */
+/**
+ * The sign-in of a browser: redirect to the provider, callback, and redirect to the return address with a code for the
+ * session.
+ */
 export class OidcSignIn {
   readonly #options: OidcSignInOptions;
   readonly #addresses: ReturnAddresses;
@@ -71,8 +77,8 @@ export class OidcSignIn {
   }
 
   /**
-   * Handles the callback with the unchanged query. Returns the address to redirect to, with `#code=…` or `#error=…`. `null` if this
-   * browser has no pending sign-in with this state.
+   * Handles the callback with the unchanged query. Returns the address to redirect to, with `#code=…` or `#error=…`.
+   * `null` if this browser has no pending sign-in with this state.
    */
   async end(query: string, browser: string | null, address: string): Promise<string | null> {
     const state = new URLSearchParams(query).get('state') ?? '';

@@ -2,8 +2,9 @@
 export type Claims = Readonly<Record<string, unknown>>;
 
 /**
- * The values at a path of member names that are separated by dots. A name may contain dots (`https://example.com/groups`). All entries of
- * lists are included. Numbers and booleans are converted to strings; objects are ignored.
+ * The values at a path of member names that are separated by dots. A name may contain dots
+ * (`https://example.com/groups`). All entries of lists are included. Numbers and booleans are converted to strings;
+ * objects are ignored.
  */
 export function valuesAt(claims: unknown, path: string): string[] {
   if (Array.isArray(claims)) return claims.flatMap((entry) => valuesAt(entry, path));
@@ -43,8 +44,8 @@ const PROTOCOL_CLAIMS = new Set([
 ]);
 
 /**
- * Limits the size of claims. Returns the included claims, with the `first` ones preferred, and the names of the omitted ones. Rules only
- * grant roles, so an omitted claim never grants too much.
+ * Limits the size of claims. Returns the included claims, with the `first` ones preferred, and the names of the omitted
+ * ones. Rules only grant roles, so an omitted claim never grants too much.
  */
 export function limitedClaims(
   claims: Claims,

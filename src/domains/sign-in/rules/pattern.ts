@@ -14,8 +14,8 @@ export class PatternError extends Error {
 }
 
 /**
- * A regular expression in RE2 syntax that must match a whole value; `.` matches every character. Project administrators write the
- * patterns and every sign-in runs them, so the time for matching must be linear in the length of the value.
+ * A regular expression in RE2 syntax that must match a whole value; `.` matches every character. Project administrators
+ * write the patterns and every sign-in runs them, so the time for matching must be linear in the length of the value.
  */
 export class Pattern {
   readonly #regex: RE2JS;

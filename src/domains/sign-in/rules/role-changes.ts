@@ -21,8 +21,8 @@ export interface ChangedClaims {
 }
 
 /**
- * Records role changes that result from changed claims, with one audit entry for each project, readable by its administrators. Never
- * rejects.
+ * Records role changes that result from changed claims, with one audit entry for each project, readable by its
+ * administrators. Never rejects.
  */
 export async function recordRoleChanges({ db, audit, log }: RoleChangeParts, changed: ChangedClaims): Promise<void> {
   const { userId, provider, before, after } = changed;

@@ -5,7 +5,10 @@ import type { Database } from '../../../platform/storage/database.ts';
 /** The columns of a rule that are needed to match it. */
 export type CachedRule = Pick<SignInRule, 'projectId' | 'claimPath' | 'pattern' | 'role'>;
 
-/** The rules are read again after this time: a process that exits between a write and its notification announces no change. */
+/**
+ * The rules are read again after this time: a process that exits between a write and its notification announces no
+ * change.
+ */
 const FRESH_MS = 60_000;
 
 interface Reading {
@@ -14,8 +17,9 @@ interface Reading {
 }
 
 /**
- * A cache of the rules of all projects, read at the first use: each user of an external provider is matched against all of them. After a
- * change the rules are read again. A part that uses them on a change must subscribe to changes later than this cache.
+ * A cache of the rules of all projects, read at the first use: each user of an external provider is matched against all
+ * of them. After a change the rules are read again. A part that uses them on a change must subscribe to changes later
+ * than this cache.
  */
 export class RuleCache {
   readonly #db: Database;

@@ -4,7 +4,10 @@ import { type Claims, valuesAt } from './claim-values.ts';
 import { Pattern, PatternError } from './pattern.ts';
 import type { CachedRule } from './rule-cache.ts';
 
-/** Maximum time for matching one user's claims against the rules of one project. Later rules of the project match nothing. */
+/**
+ * Maximum time for matching one user's claims against the rules of one project. Later rules of the project match
+ * nothing.
+ */
 const PROJECT_BUDGET_MS = 100;
 /** After this much matching the event loop continues with other work. */
 const YIELD_AFTER_MS = 10;
@@ -19,7 +22,9 @@ interface Budget {
   leftMs: number;
 }
 
-/** The project and the role of each rule that matches the user's claims. A user may have several roles in one project. */
+/**
+ * The project and the role of each rule that matches the user's claims. A user may have several roles in one project.
+ */
 export async function rolesByRules(
   rules: readonly CachedRule[],
   claims: Claims,
@@ -71,7 +76,10 @@ function compiled(text: string): Pattern | null {
   }
 }
 
-/** Charges the elapsed time, at most `maxMs`: a pause of the process, such as garbage collection, must not cost a user a role. */
+/**
+ * Charges the elapsed time, at most `maxMs`: a pause of the process, such as garbage collection, must not cost a user a
+ * role.
+ */
 function charged<Result>(budget: Budget, maxMs: number, work: () => Result): Result {
   const startedAt = performance.now();
   const result = work();

@@ -38,7 +38,10 @@ export interface SignInRuleServiceOptions {
   readonly groupsClaims: Readonly<Record<SignInProvider, string>>;
 }
 
-/** Rules that grant project roles to users of external providers. Roles are not stored with users, so changes apply immediately. */
+/**
+ * Rules that grant project roles to users of external providers. Roles are not stored with users, so changes apply
+ * immediately.
+ */
 export class SignInRuleService {
   readonly #db: Database;
   readonly #changes: Changes;
@@ -56,7 +59,9 @@ export class SignInRuleService {
     return this.#db.signInRule.findMany({ where, orderBy: { id: 'asc' } });
   }
 
-  /** Creates all rules or none. Issues have the path `input.rules.<n>.…`. Errors: INVALID, IN_USE (too many), NOT_FOUND. */
+  /**
+   * Creates all rules or none. Issues have the path `input.rules.<n>.…`. Errors: INVALID, IN_USE (too many), NOT_FOUND.
+   */
   async create(projectId: string, rules: readonly Omit<NewSignInRule, 'projectId'>[]): Promise<SignInRule[]> {
     const issues = rules.flatMap((rule, n) => issuesOf(rule, `input.rules.${n}`));
     if (rules.length === 0) issues.push({ path: 'input.rules', reason: 'must have at least one rule' });
@@ -84,8 +89,8 @@ export class SignInRuleService {
   }
 
   /**
-   * Changes the given fields. Requires the ADMIN role in the project of the rule. Project tokens are not allowed. Errors: NOT_FOUND,
-   * NOT_ALLOWED, INVALID.
+   * Changes the given fields. Requires the ADMIN role in the project of the rule. Project tokens are not allowed.
+   * Errors: NOT_FOUND, NOT_ALLOWED, INVALID.
    */
   async update(
     id: string,
@@ -103,7 +108,10 @@ export class SignInRuleService {
     return changed;
   }
 
-  /** Requires the same rights as `update`. Subscriptions of users whose only role came from the rule end. Errors: NOT_FOUND, NOT_ALLOWED. */
+  /**
+   * Requires the same rights as `update`. Subscriptions of users whose only role came from the rule end. Errors:
+   * NOT_FOUND, NOT_ALLOWED.
+   */
   async remove(id: string, viewer: Viewer | null, projectId?: string | null): Promise<void> {
     const rule = await this.#changeable(id, viewer, projectId);
     const { count } = await this.#db.signInRule.deleteMany({ where: { id } });
