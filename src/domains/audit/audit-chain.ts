@@ -63,7 +63,7 @@ export function chained(entries: readonly UnchainedEntry[], from: ChainPosition)
 }
 
 /** `witness` is stored in the data folder, the other marks in the database. */
-export type MarkName = 'start' | 'head' | 'witness';
+type MarkName = 'start' | 'head' | 'witness';
 
 /** Signs positions of the chain and verifies the signatures. */
 export class Marks {

@@ -13,7 +13,7 @@ export const AUDIT_PATH = '/audit.jsonl';
 
 const DOWNLOAD = { operation: 'downloadAudit', input: {} } as const;
 
-export interface AuditDownloadOptions {
+interface AuditDownloadOptions {
   /** Errors: UNAUTHORIZED. */
   readonly contextFor: (request: RequestFacts) => RequestContext | Promise<RequestContext>;
   readonly log: Logger;

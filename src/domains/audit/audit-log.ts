@@ -12,7 +12,7 @@ const RETRY_MS = 1_000;
 /** Number of attempts after `close`. */
 const LAST_ATTEMPTS = 3;
 
-export interface AuditLogOptions {
+interface AuditLogOptions {
   readonly db: Database;
   readonly marks: Marks;
   readonly log: Logger;

@@ -14,7 +14,7 @@ const EVERY_MS = 6 * 3_600_000;
  */
 const CHUNK = 250;
 
-export interface AuditRetentionOptions {
+interface AuditRetentionOptions {
   readonly db: Database;
   readonly marks: Marks;
   readonly log: Logger;

@@ -22,7 +22,7 @@ import { changedValues, readTarget, type TargetReaderParts } from './target-read
 /** Maximum bytes of the stored input of unknown callers and of refused reads. */
 const MAX_REFUSED_BYTES = 2_000;
 
-export interface AuditOptions extends TargetReaderParts {
+interface AuditOptions extends TargetReaderParts {
   readonly sealer: Pick<Sealer, 'open' | 'sign' | 'verify'>;
   readonly dataDir: string;
   /** Maximum age of entries in days. 0: unlimited. */

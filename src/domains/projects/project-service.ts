@@ -16,14 +16,14 @@ import type { OwnershipLimit } from '../users/ownership-limit.ts';
 import type { UserService } from '../users/user-service.ts';
 import { PROJECT_INCLUDE, type ProjectCache, type ProjectRecord } from './project-cache.ts';
 
-export interface NewProject {
+interface NewProject {
   readonly name: string;
   readonly description?: string | null | undefined;
   /** Owned by this organisation instead of the caller; the caller must be an owner of it. */
   readonly organisationId?: string | null | undefined;
 }
 
-export interface ProjectChange {
+interface ProjectChange {
   readonly name?: string | null | undefined;
   readonly description?: string | null | undefined;
   readonly strictRoles?: boolean | null | undefined;
@@ -31,9 +31,9 @@ export interface ProjectChange {
   readonly clusterPasswords?: boolean | null | undefined;
 }
 
-export type MemberWithUser = ProjectMember & { readonly user: User };
+type MemberWithUser = ProjectMember & { readonly user: User };
 
-export interface ProjectServiceOptions {
+interface ProjectServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
   readonly cache: ProjectCache;

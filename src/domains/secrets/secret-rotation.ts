@@ -40,13 +40,13 @@ export interface SecretRotation {
   readonly removable: string | null;
 }
 
-export interface SecretRotatorOptions {
+interface SecretRotatorOptions {
   readonly db: Database;
   readonly sealer: RotatableSealer;
   readonly audit: Pick<AuditService, 'resign'>;
 }
 
-export interface RotationOptions {
+interface RotationOptions {
   /** Whether values that no key opens are deleted. Default: false; they are reported. */
   readonly discardUnreadable?: boolean | null | undefined;
 }

@@ -14,7 +14,7 @@ import type { ExternalUser } from './providers.ts';
 import { recordRoleChanges } from './rules/role-changes.ts';
 import { type SignInRefusal, signInRefused } from './sign-in-errors.ts';
 
-export interface SignInAccountsOptions {
+interface SignInAccountsOptions {
   readonly db: Database;
   readonly changes: Changes;
   readonly sealer: Sealer;

@@ -7,11 +7,11 @@ import type { Sealer } from '../../platform/storage/sealed.ts';
 const MAX_ATTEMPTS = 10_000;
 
 /** `state`: a sign-in has begun at the provider. `code`: it has succeeded there, and its session is not opened yet. */
-export type AttemptKind = 'state' | 'code';
+type AttemptKind = 'state' | 'code';
 
 const LIFETIME_MS: Readonly<Record<AttemptKind, number>> = { state: 10 * 60_000, code: 60_000 };
 
-export interface SignInAttemptsOptions {
+interface SignInAttemptsOptions {
   readonly db: Database;
   readonly sealer: Sealer;
   /** Maximum number of pending sign-ins. Default: 10,000. */

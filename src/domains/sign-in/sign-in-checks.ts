@@ -18,7 +18,7 @@ const AT_ONCE = 8;
 /** After this many failures in a row, the round ends for the provider. */
 const MAX_FAILURES = 8;
 
-export interface SignInChecksOptions {
+interface SignInChecksOptions {
   readonly db: Database;
   readonly changes: Changes;
   readonly leases: Leases;

@@ -6,7 +6,7 @@ import { type EndedSignIn, sha256 } from './oidc/oidc-sign-in.ts';
 import type { SignInAttempts } from './sign-in-attempts.ts';
 import type { SignInChecks } from './sign-in-checks.ts';
 
-export interface SignInServiceOptions {
+interface SignInServiceOptions {
   readonly db: Database;
   readonly attempts: SignInAttempts;
   readonly sessions: Sessions;

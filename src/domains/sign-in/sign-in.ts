@@ -22,7 +22,7 @@ import { SignInAttempts } from './sign-in-attempts.ts';
 import { SignInChecks } from './sign-in-checks.ts';
 import { SignInService } from './sign-in-service.ts';
 
-export interface SignInOptions {
+interface SignInOptions {
   readonly storage: Storage;
   readonly sealer: Sealer;
   readonly config: Config;
@@ -33,7 +33,7 @@ export interface SignInOptions {
   readonly log: Logger;
 }
 
-export interface SignInServices {
+interface SignInServices {
   readonly auth: AuthService;
   readonly signIn: SignInService;
   readonly signInRules: SignInRuleService;

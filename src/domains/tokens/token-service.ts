@@ -25,7 +25,7 @@ export interface IssuedToken {
   readonly secret: string;
 }
 
-export interface TokenServiceOptions {
+interface TokenServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
 }

@@ -16,9 +16,9 @@ import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import type { OwnershipLimit } from './ownership-limit.ts';
 import type { UserService } from './user-service.ts';
 
-export type OrganisationMemberWithUser = OrganisationMember & { readonly user: User };
+type OrganisationMemberWithUser = OrganisationMember & { readonly user: User };
 
-export interface OrganisationServiceOptions {
+interface OrganisationServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
   readonly users: UserService;

@@ -31,7 +31,7 @@ export interface NewUser {
 }
 
 /** Absent and null values do not change, except that null is a value of `ssoType`. */
-export interface UserChange {
+interface UserChange {
   readonly name?: string | null | undefined;
   readonly verified?: boolean | null | undefined;
   /**
@@ -41,7 +41,7 @@ export interface UserChange {
   readonly ssoType?: SignInProvider | null | undefined;
 }
 
-export interface UserServiceOptions {
+interface UserServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
   readonly signInMethods: SignInMethods;

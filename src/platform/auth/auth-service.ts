@@ -44,7 +44,7 @@ interface CachedViewer extends LoadedViewer {
   touchedAt: number;
 }
 
-export interface AuthOptions {
+interface AuthOptions {
   readonly db: Database;
   readonly changes: Changes;
   readonly sealer: Pick<Sealer, 'seal' | 'open'>;

@@ -29,7 +29,7 @@ export interface CheckQueues {
 }
 
 /** Runs work in the queue of the caller. */
-export type RunInQueue = <T>(queues: CheckQueues, work: () => Promise<T>) => Promise<T>;
+type RunInQueue = <T>(queues: CheckQueues, work: () => Promise<T>) => Promise<T>;
 
 /** Refused attempts in a row: of one caller, or at one account from many addresses. */
 interface RefusedBurst {

@@ -30,7 +30,7 @@ export interface Credentials {
   readonly code?: string | null | undefined;
 }
 
-export interface PasswordSignInOptions {
+interface PasswordSignInOptions {
   readonly db: Database;
   readonly sessions: Sessions;
   readonly secondFactors: SecondFactors;

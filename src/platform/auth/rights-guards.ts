@@ -38,7 +38,7 @@ interface WatchedCredential {
   timer: NodeJS.Timeout | undefined;
 }
 
-export interface RightsGuardsOptions {
+interface RightsGuardsOptions {
   /** Reads the caller with its rights from the database. Returns `null` if the credential has ended. */
   readonly read: (viewer: Viewer) => Promise<Viewer | null>;
   /** Whether this process has received no change of the rows from which the viewer was read. */

@@ -10,13 +10,13 @@ const RECOVERY_CODES = 10;
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
 /** Columns of a user that are needed to check a code. */
-export interface SecondFactorHolder {
+interface SecondFactorHolder {
   readonly id: string;
   readonly totpSecret: string | null;
   readonly totpSince: Date | null;
 }
 
-export interface SecondFactorsOptions {
+interface SecondFactorsOptions {
   readonly db: Database;
   readonly changes: Changes;
   readonly sealer: Pick<Sealer, 'seal' | 'open'>;

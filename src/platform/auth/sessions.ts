@@ -36,7 +36,7 @@ export interface OpenedSession {
 export const sessionEnd = (usedAt: number, createdAt: number): Date =>
   new Date(Math.min(usedAt + SESSION_IDLE_MS, createdAt + SESSION_LIFETIME_MS));
 
-export interface SessionsOptions {
+interface SessionsOptions {
   readonly db: Database;
   readonly changes: Changes;
   /** Called for each opened session with its provider, `null` for a local sign-in. */

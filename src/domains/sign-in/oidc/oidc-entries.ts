@@ -17,7 +17,7 @@ const MAX_PER_MINUTE = 60;
 const MAX_CALLERS = 10_000;
 const MAX_QUERY = 8_192;
 
-export interface OidcEntriesOptions {
+interface OidcEntriesOptions {
   readonly signIn: OidcSignIn;
   /** Network address of the caller. */
   readonly addressOf: (req: IncomingMessage) => string;

@@ -8,7 +8,7 @@ import type { SignInAttempts } from '../sign-in-attempts.ts';
 import type { OidcChecks, OidcProvider } from './oidc-provider.ts';
 import { ReturnAddresses } from './return-addresses.ts';
 
-export interface OidcSignInOptions {
+interface OidcSignInOptions {
   readonly provider: OidcProvider;
   readonly attempts: SignInAttempts;
   readonly accounts: SignInAccounts;

@@ -6,14 +6,14 @@ import type { Claims } from './claim-values.ts';
 import type { CachedRule } from './rule-cache.ts';
 import { rolesByRules } from './rule-roles.ts';
 
-export interface RoleChangeParts {
+interface RoleChangeParts {
   readonly db: Database;
   readonly audit: Pick<AuditService, 'record'>;
   readonly log: Logger;
 }
 
 /** The previous and the new claims of a user, as JSON. */
-export interface ChangedClaims {
+interface ChangedClaims {
   readonly userId: string;
   readonly provider: string;
   readonly before: string;

@@ -27,11 +27,11 @@ export interface NewSignInRule {
   readonly role: ProjectRole;
 }
 
-export type SignInRuleChange = {
+type SignInRuleChange = {
   readonly [Key in 'claimPath' | 'pattern' | 'role']?: NewSignInRule[Key] | null | undefined;
 };
 
-export interface SignInRuleServiceOptions {
+interface SignInRuleServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
   /** The claim with the groups of a user, by provider. */
