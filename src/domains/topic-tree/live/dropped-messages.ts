@@ -4,9 +4,12 @@ const LEVELS = ['broker', 'publish', 'messages', 'dropped'] as const;
 const TOPIC = `$SYS/${LEVELS.join('/')}`;
 
 /**
- * How many messages a broker dropped since a recording began, by its own count: for all of its clients together. A recording that
- * began before this service looked counts from the earliest number that is known. Mosquitto 2.0 tells the number only when it grows, and
- * keeps it for a minute: where it told all else when the recording began, the first number that comes is of at least one message more.
+ * Number of messages that a broker dropped since a recording began. The broker counts them for all of its clients
+ * together. If the recording began before the `$SYS` history of this service, the count starts at the earliest known
+ * value.
+ *
+ * Mosquitto 2.0 publishes the value only when it grows, and its history is one minute long. If other values were known
+ * when the recording began but this one was not, the first value includes at least one newly dropped message.
  */
 export class DroppedMessages {
   readonly #sys: Pick<SysTopics, 'valueOf' | 'history'>;
@@ -17,7 +20,7 @@ export class DroppedMessages {
     this.#sys = sys;
   }
 
-  /** `since`: when the recording began, epoch milliseconds. Null: the broker does not tell. */
+  /** `since`: start of the recording in epoch milliseconds. Returns `null` if the broker does not report the number. */
   since(since: number | null): number | null {
     const now = numberOf(this.#sys.valueOf(TOPIC));
     if (now === null || since === null) return null;
@@ -30,7 +33,7 @@ export class DroppedMessages {
     return now - this.#first;
   }
 
-  /** `now`: a number that may not be in the history yet. */
+  /** The value at a time. `now`: the current value, which may not be in the history yet. */
   #at(moment: number, now: number): number {
     let found: number | null = null;
     let isSilent = false;

@@ -3,11 +3,11 @@ import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-s
 import { ServiceError } from '../../../platform/errors.ts';
 import type { KindCounts, RecordedTopic, RecorderStatus, TopicChanges } from '../model/topic-recorder.ts';
 
-/** How many topics there are, and which became different. */
+/** Counts of the listed topics, and the topics that changed. */
 export interface TopicChange extends KindCounts {
-  /** This service to the broker; while not, what was told last stays. */
+  /** Whether this service is connected to the broker. While it is not, the last reported state stays. */
   readonly isConnected: boolean;
-  /** Of the recording; null: not told yet. */
+  /** State of the recording. `null` if it is not known yet. */
   readonly recording: Pick<RecorderStatus, 'state' | 'reason'> | null;
   readonly added: readonly RecordedTopic[];
   readonly changed: readonly RecordedTopic[];
@@ -20,48 +20,52 @@ export interface TopicChange extends KindCounts {
 export type TopicEvent = BroadcastEvent<TopicChange, TopicChange>;
 
 export interface TopicFeedOptions {
-  /** What happened since an answer before. Errors: of a broker that cannot be asked. */
+  /** Requests the changes since a previous result. Errors: those of a broker that cannot be queried. */
   readonly ask: (since: string | null) => Promise<TopicChanges>;
-  /** How the recording is. Errors: as `ask`. */
+  /** Requests the state of the recording. Errors: as `ask`. */
   readonly status: () => Promise<Pick<RecorderStatus, 'state' | 'reason'>>;
   readonly isConnected: () => boolean;
-  /** Nobody has watched for a while; it may be closed. */
+  /** Called when the feed has had no subscribers for some time. It may then be closed. */
   readonly onIdle: () => void;
-  /** A bug that concerns no caller. */
+  /** Reports an unexpected error that belongs to no caller. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** At most two events a second. */
+/** At most two events per second. */
 const TICK_MS = 500;
-/** An answer that takes long is asked for in this many times as long, and in so much time at most. */
+/** After a slow request, the next one waits REST times its duration, at most LONGEST_REST_MS. */
 const REST = 4;
 const LONGEST_REST_MS = 5_000;
-/** Rights are withdrawn and granted seldom. */
+/** Permissions change seldom, so the state of the recording is requested less often than changes. */
 const STATUS_MS = 5_000;
-/** What nobody watches is kept for so long, for those who come back. */
+/** A feed without subscribers stays open for this time, for clients that reconnect. */
 const IDLE_TICKS = 20;
-/** Changes kept for those who read slowly or come back, and characters of topics and payloads that they have together. */
+/**
+ * Bounds of the history for slow and reconnecting subscribers: number of changes, and characters of their topics and
+ * payloads.
+ */
 const MAX_KEPT = 240;
 const MAX_KEPT_CHARACTERS = 4_000_000;
 
 const NO_LISTS = { added: [], changed: [], expired: [], addedLeftOut: 0, changedLeftOut: 0, expiredLeftOut: 0 };
 
 /**
- * What becomes different among the topics of one kind below one prefix, for everybody who follows it. Asked for while somebody
- * watches, and by whatever serves the broker's topics at the time: connections and their settings may change meanwhile.
+ * The changes of topics of one kind below one prefix, shared by all subscribers. The feed polls only while it has
+ * subscribers. Each request goes to the recorder that is current at that time, because connections and settings may
+ * change.
  */
 export class TopicFeed {
   readonly #options: TopicFeedOptions;
   readonly #broadcast: Broadcast<TopicChange, TopicChange>;
   readonly #ticker: NodeJS.Timeout;
   #state: TopicChange = { isConnected: false, recording: null, count: 0, leftOut: 0, isTruncated: false, ...NO_LISTS };
-  /** Of the last answer; null: none yet. */
+  /** Cursor of the last result. `null` if there is none yet. */
   #cursor: string | null = null;
   #asking: Promise<void> | null = null;
   #idleTicks = 0;
-  /** Those who wait for the first answer. */
+  /** Number of callers that wait for the first result. */
   #arriving = 0;
-  /** `performance.now()`, of both. */
+  /** Times of the next requests, by `performance.now()`. */
   #nextAt = 0;
   #nextStatusAt = 0;
 
@@ -76,7 +80,7 @@ export class TopicFeed {
     this.#ticker.unref();
   }
 
-  /** The counts now, then each change. Errors: of a broker that cannot be asked. */
+  /** Returns the current counts, followed by each change. Errors: those of a broker that cannot be queried. */
   async watch(options: SubscriberOptions): Promise<LiveSource<TopicEvent>> {
     this.#arriving += 1;
     try {
@@ -87,12 +91,12 @@ export class TopicFeed {
     }
   }
 
-  /** Nobody watches, or is about to. */
+  /** Whether there are no subscribers and no callers that are about to subscribe. */
   get isIdle(): boolean {
     return this.#broadcast.subscriberCount + this.#arriving === 0;
   }
 
-  /** Ends the streams of all who watch. */
+  /** Ends the streams of all subscribers. */
   close(error?: unknown): void {
     clearInterval(this.#ticker);
     this.#broadcast.close(error);
@@ -103,13 +107,13 @@ export class TopicFeed {
     if (this.#idleTicks > IDLE_TICKS) this.#options.onIdle();
     if (this.#broadcast.subscriberCount === 0 || this.#nextAt > performance.now()) return;
     this.#look().catch((error: unknown) => {
-      // Of a broker that cannot be asked, what was told last stays.
+      // If the broker cannot be queried, the last reported state stays.
       if (!(error instanceof ServiceError)) this.#options.onFault(error);
       else this.#tell({ ...this.#state, ...NO_LISTS });
     });
   }
 
-  /** One look at a time, for all who wait for it. */
+  /** Runs one request at a time. Concurrent callers share its result. */
   #look(): Promise<void> {
     this.#asking ??= this.#lookNow().finally(() => {
       this.#asking = null;
@@ -128,9 +132,9 @@ export class TopicFeed {
       if (since !== null && isContinued) this.#tell(state);
       else this.#begin(state);
     } finally {
-      // The first answer waits for the recording to begin: that says nothing of the next.
+      // The first request waits for the recording to begin, so its duration does not predict that of the next one.
       const rest = since === null ? 0 : Math.min(LONGEST_REST_MS, (performance.now() - begun) * REST);
-      // A little less than a tick, which may be early.
+      // Slightly less than one tick, because a timer may fire early.
       this.#nextAt = begun + Math.max(TICK_MS * 0.9, rest);
     }
   }
@@ -142,7 +146,7 @@ export class TopicFeed {
     return { state, reason };
   }
 
-  /** What was told before leads to this no more. */
+  /** Starts with a new state that cannot be derived from the events sent so far. */
   #begin(state: TopicChange): void {
     this.#state = { ...state, ...NO_LISTS, isConnected: this.#options.isConnected() };
     this.#broadcast.reset();

@@ -2,17 +2,23 @@ import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-s
 import { notFound, ServiceError } from '../../../platform/errors.ts';
 import { type TopicEvent, TopicFeed, type TopicFeedOptions } from './topic-feed.ts';
 
-/** Different things that are followed at one broker; those who follow the same share it. Beyond them, what nobody watches any more goes. */
+/**
+ * Maximum number of feeds per broker. Subscribers with the same key share a feed. Beyond the maximum, a feed without
+ * subscribers is closed.
+ */
 const MAX_FEEDS = 100;
 
-/** What is followed live of the topics of brokers: each thing once, whoever follows it, until nobody has for a while. */
+/**
+ * The live feeds of the topics of all brokers. Subscribers with the same key share a feed until it has been idle for
+ * some time.
+ */
 export class TopicFeeds {
-  /** By broker, then by what is followed. */
+  /** Feeds by broker and key. */
   readonly #feeds = new Map<string, Map<string, TopicFeed>>();
 
   /**
-   * `key`: what is followed. `open` tells how, if nobody follows it yet. Errors: RATE_LIMITED where too much is followed, and of a
-   * broker that cannot be asked.
+   * `key` identifies the kind and the prefix. `open` returns the options of a new feed. Errors: RATE_LIMITED if the
+   * broker has too many feeds, and those of a broker that cannot be queried.
    */
   watch(
     brokerId: string,
@@ -39,13 +45,13 @@ export class TopicFeeds {
     return feed.watch(options);
   }
 
-  /** The broker is there no more. */
+  /** The broker was deleted. */
   removed(brokerId: string): void {
     for (const feed of this.#feeds.get(brokerId)?.values() ?? []) feed.close(notFound('broker', brokerId));
     this.#feeds.delete(brokerId);
   }
 
-  /** Ends the streams of all who watch. */
+  /** Ends the streams of all subscribers. */
   close(): void {
     for (const feeds of this.#feeds.values()) for (const feed of feeds.values()) feed.close();
     this.#feeds.clear();

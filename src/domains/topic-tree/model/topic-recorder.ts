@@ -4,88 +4,93 @@ import type { TopicSettings } from './topic-settings.ts';
 export type TopicKind = 'PUBLISHED' | 'SUBSCRIBED';
 
 /**
- * Characters of topics and payloads in one answer, about: a list ends with the one that reaches it, and says that there are more. So
- * 10,000 topics with 64 KiB of payload each, or with very long names, break no process on the way.
+ * Approximate maximum number of characters of topics and payloads in one result. A list ends with the item that reaches
+ * this bound, and `hasMore` is true. So 10,000 topics with 64 KiB of payload each, or with very long names, exhaust the
+ * memory of no process.
  */
 export const MAX_ANSWER_CHARACTERS = 4_000_000;
 
-/** One topic as it is recorded. Times are epoch milliseconds, true to a quarter of a second. */
+/** A recorded topic. Times are epoch milliseconds with an error of at most 250 ms. */
 export interface RecordedTopic {
   readonly topic: string;
-  /** PUBLISHED: messages since it is listed. SUBSCRIBED: times that it was subscribed to. */
+  /** PUBLISHED: number of messages since the topic was listed. SUBSCRIBED: number of subscriptions to it. */
   readonly messages: number;
   readonly firstSeen: number;
   readonly lastSeen: number;
-  /** Of the last message as it came to the recorder, or the last subscription. */
+  /** Quality of service of the last message as the recorder received it, or of the last subscription. */
   readonly qos: 0 | 1 | 2;
-  /** The last message was one that the broker keeps, as far as the broker tells: see RecorderStatus. */
+  /**
+   * Whether the last message was a retained message, as far as the broker reports it (see
+   * `RecorderStatus.tellsRetain`).
+   */
   readonly retain: boolean;
-  /** Null: none is kept. */
+  /** `null` if no payload is stored. */
   readonly payload: TopicPayload | null;
-  /** Numbers of the nodes that list it, in order, where several recordings are told as one; else absent. */
+  /** Numbers of the nodes that list the topic, in order. Absent unless several recordings are combined. */
   readonly nodes?: readonly number[];
 }
 
 export interface TopicPayload {
-  /** The first `payloadLimit` bytes, base64. */
+  /** The first `payloadLimit` bytes, in base64. */
   readonly data: string;
-  /** Of the whole payload. */
+  /** Size of the whole payload. */
   readonly bytes: number;
 }
 
-/** What is below one level of the tree: one of its children. */
+/** A child of one level of the tree. */
 export interface TopicLevel {
-  /** Of the level; may be empty. */
+  /** Name of the level. May be empty. */
   readonly name: string;
-  /** The levels down to here, joined by `/`. */
+  /** All levels from the first one to this one, joined by `/`. */
   readonly topic: string;
-  /** Recorded topics here and below. */
+  /** Number of recorded topics at and below this level. */
   readonly topicCount: number;
   readonly childCount: number;
-  /** What is recorded of the topic itself; null: only topics below it are. */
+  /** The recorded topic of this level itself. `null` if only topics below it are recorded. */
   readonly recorded: RecordedTopic | null;
 }
 
 /**
- * Order of all lists: by level, each level by its UTF-16 code units; a topic stands before those below it. A list that changes while it
- * is paged through neither leaves out nor repeats what was there throughout.
+ * Parameters of a topic search. All lists are in the order of the levels, and each level is ordered by its UTF-16 code
+ * units. A topic precedes the topics below it. If the list changes between two pages, topics that are listed the whole
+ * time are neither skipped nor repeated.
  */
 export interface FindTopics {
   readonly kind: TopicKind;
-  /** Only this topic and those below it, by whole levels; a last `/` or `/#` is ignored. */
+  /** Only this topic and the topics below it, by whole levels. A trailing `/` or `/#` is ignored. */
   readonly prefix?: string | undefined;
-  /** Only topics that contain this; upper and lower case are the same. */
+  /** Only topics that contain this text. Upper and lower case are equal. */
   readonly search?: string | undefined;
   /** Only topics that match this topic filter. */
   readonly filter?: string | undefined;
-  /** Only those after this topic, which need not exist any more. */
+  /** Only topics after this one, which does not need to exist. */
   readonly after?: string | undefined;
-  /** Left out at the start, of those after `after`. */
+  /** Number of topics to skip after `after`. */
   readonly offset?: number | undefined;
-  /** At most 10,000; MAX_ANSWER_CHARACTERS may make it fewer. */
+  /** Page size, at most 10,000. MAX_ANSWER_CHARACTERS may shorten the page. */
   readonly first: number;
-  /** Count all that match, too: with `search` or `filter` that looks at each topic. */
+  /** Whether all matching topics are counted. With `search` or `filter`, this visits every topic. */
   readonly withCount?: boolean | undefined;
-  /** False: `payload` is null in the answer, whatever is kept. Default: true. */
+  /** Whether payloads are returned. If false, `payload` is `null`. Default: true. */
   readonly withPayloads?: boolean | undefined;
 }
 
 export interface TopicPage {
   readonly topics: readonly RecordedTopic[];
   readonly hasMore: boolean;
-  /** Of all pages; null: not asked for. */
+  /** Number of topics of all pages. `null` if it was not requested. */
   readonly totalCount: number | null;
 }
 
 export interface ListLevels {
   readonly kind: TopicKind;
-  /** Null: the first level. */
+  /** The parent level. `null` for the first level. */
   readonly of: string | null;
-  /** Only levels after the one of this name. */
+  /** Only levels whose names come after this one. */
   readonly after?: string | undefined;
-  /** At most 10,000, and MAX_ANSWER_CHARACTERS. */
+  /** Page size, at most 10,000. MAX_ANSWER_CHARACTERS may shorten the page. */
   readonly first: number;
-  /** False: `payload` is null in the answer, whatever is kept. Default: true. */
+  /** Whether payloads are returned. If false, `payload` is `null`. Default: true. */
   readonly withPayloads?: boolean | undefined;
 }
 
@@ -95,31 +100,34 @@ export interface LevelPage {
   readonly totalCount: number;
 }
 
-/** What became different since an answer before. */
+/** Requests the changes since a previous result. */
 export interface AskChanges {
   readonly kind: TopicKind;
   /** As in FindTopics. */
   readonly prefix?: string | undefined;
-  /** `cursor` of the answer before; null: from now on. */
+  /** `cursor` of the previous result. `null` to start from now. */
   readonly since: string | null;
-  /** At most so many of each list; 1,000 at most, and MAX_ANSWER_CHARACTERS of all. */
+  /** Maximum length of each list, at most 1,000. MAX_ANSWER_CHARACTERS bounds all lists together. */
   readonly first: number;
-  /** False: `payload` is null in the answer, whatever is kept. Default: true. */
+  /** Whether payloads are returned. If false, `payload` is `null`. Default: true. */
   readonly withPayloads?: boolean | undefined;
 }
 
 export interface TopicChanges {
-  /** For the next question. */
+  /** `since` of the next request. */
   readonly cursor: string;
-  /** False: what happened since then is not known any more (the recorder began anew, or nobody asked for long): all may be different. */
+  /**
+   * Whether the changes since the previous result are known. False if the recorder restarted, or if changes were not
+   * requested for a long time. Then all topics may have changed.
+   */
   readonly isContinued: boolean;
-  /** Listed for the first time, or again after it had expired. */
+  /** Topics that were listed for the first time, or again after they had expired. */
   readonly added: readonly RecordedTopic[];
-  /** Used again; those used last first. */
+  /** Topics that were used again, the most recently used first. */
   readonly changed: readonly RecordedTopic[];
-  /** One that was listed again since then is in `added`, too. */
+  /** Topics that expired. A topic that was listed again since then is also in `added`. */
   readonly expired: readonly string[];
-  /** How many are not in the lists beside those that are. */
+  /** Number of further topics that are not in the lists. */
   readonly addedLeftOut: number;
   readonly changedLeftOut: number;
   readonly expiredLeftOut: number;
@@ -127,41 +135,47 @@ export interface TopicChanges {
 }
 
 export interface KindCounts {
-  /** Topics that are listed. */
+  /** Number of listed topics. */
   readonly count: number;
   /** Uses of topics that are not listed because of a limit, since the recording began. */
   readonly leftOut: number;
-  /** A limit keeps topics out now, or did within the last TTL. */
+  /** Whether a limit excludes topics now, or did within the last TTL. */
   readonly isTruncated: boolean;
 }
 
 /**
- * STOPPED: nobody asks. STARTING: no answer of the broker yet. RECORDING. DENIED: the broker refuses a filter; what is allowed is
- * recorded. UNREACHABLE: what was recorded stays, and expires.
+ * - STOPPED: the recorder is idle.
+ * - STARTING: the broker has not yet responded.
+ * - RECORDING: all filters are subscribed.
+ * - DENIED: the broker refuses a filter. Topics of the allowed filters are recorded.
+ * - UNREACHABLE: the broker cannot be reached. Recorded topics stay listed until they expire.
  */
 export type RecorderState = 'STOPPED' | 'STARTING' | 'RECORDING' | 'DENIED' | 'UNREACHABLE';
 
 export interface RecorderStatus {
   readonly state: RecorderState;
-  /** For people: why, and what would help; null: nothing is wrong. */
+  /** A text for users: the cause, and what would help. `null` if there is no problem. */
   readonly reason: string | null;
-  /** Epoch milliseconds since when topics are recorded; null: not yet. */
+  /** Start of the recording in epoch milliseconds. `null` if it has not started. */
   readonly since: number | null;
   /** Filters that the broker refuses. */
   readonly deniedFilters: readonly string[];
   readonly published: KindCounts;
-  /** Null: subscriptions cannot be seen here; `subscribedReason` says what would help. */
+  /** `null` if subscriptions cannot be observed at this broker. `subscribedReason` says what would help. */
   readonly subscribed: KindCounts | null;
   readonly subscribedReason: string | null;
-  /** What both trees and the payloads take. */
+  /** Memory of both trees and of the payloads. */
   readonly memoryBytes: number;
-  /** PUBLISHED alone: messages recorded since it began. */
+  /** Number of recorded messages since the recording began. PUBLISHED only. */
   readonly messages: number;
-  /** Live messages tell whether they are kept by the broker (Retain As Published, MQTT 5); false: only those kept before it began do. */
+  /**
+   * Whether live messages carry the RETAIN flag (Retain As Published, MQTT 5). If false, only messages that were
+   * retained before the recording began are reported as retained.
+   */
   readonly tellsRetain: boolean;
 }
 
-/** What a recorder is asked, and what it answers. All of it can be told to another thread. */
+/** Requests to a recorder and their results. All of them can be sent to another thread. */
 export interface TopicQuestions {
   readonly status: { readonly question: Record<string, never>; readonly answer: RecorderStatus };
   readonly find: { readonly question: FindTopics; readonly answer: TopicPage };
@@ -174,15 +188,17 @@ export interface TopicQuestions {
 }
 
 /**
- * Records the topics of one broker. It begins with the first question or with settings that have it always on, and stops when it was
- * not asked for a while: what was recorded is gone then. The first answer waits for the broker's answer to the subscriptions, and for
- * the messages that it keeps.
+ * Records the topics of one broker. The recording starts with the first request, or when the settings have
+ * `isAlwaysOn`. It stops after some time without requests, and then the recorded topics are discarded. The first result
+ * waits for the broker's SUBACK and for the retained messages.
  *
- * Errors of `ask`: NOT_SUPPORTED_BY_BROKER for SUBSCRIBED where subscriptions cannot be seen (`info.reason`), BROKER_UNREACHABLE when
- * the recorder was closed, or nothing was recorded yet and the broker is away; INVALID for a `filter` that is none (with its path).
+ * Errors of `ask`:
+ * - NOT_SUPPORTED_BY_BROKER for SUBSCRIBED if subscriptions cannot be observed (`info.reason`).
+ * - BROKER_UNREACHABLE if the recorder is closed, or if nothing is recorded yet and the broker is disconnected.
+ * - INVALID, with the path, if `filter` is not a valid topic filter.
  */
 export interface TopicRecorder {
-  /** Takes effect at once, for what is recorded already too. */
+  /** Takes effect immediately, also for topics that are already recorded. */
   apply(settings: TopicSettings): Promise<void>;
   ask<Type extends keyof TopicQuestions>(
     type: Type,

@@ -1,21 +1,29 @@
-/** How the topics of one broker are recorded. Names of commands and fields of `cedalo/topictree` in comments. */
+/**
+ * How the topics of one broker are recorded. The names in parentheses are commands and fields of `cedalo/topictree`.
+ */
 export interface TopicSettings {
-  /** Seconds that a topic stays listed after its last use (`ttl`). */
+  /** Number of seconds that a topic stays listed after its last use (`ttl`). */
   readonly ttlSeconds: number;
-  /** Only topics that match one of these are recorded (`addFilter`); none: all that do not begin with `$`. */
+  /**
+   * Only topics that match one of these filters are recorded (`addFilter`). Empty: all topics that do not begin with
+   * `$`.
+   */
   readonly filters: readonly string[];
-  /** Of those, these are left out. Not known to commercial brokers. */
+  /** Topics that match one of these filters are not recorded. Commercial brokers do not support this. */
   readonly excludedFilters: readonly string[];
-  /** Published topics, and subscribed ones, at most; later ones are left out and counted until others have expired. */
+  /**
+   * Maximum number of published and of subscribed topics. Beyond it, new topics are counted but not listed until others
+   * have expired.
+   */
   readonly publishLimit: number;
   readonly subscribeLimit: number;
-  /** Bytes that are kept of a topic's last payload; 0: none. */
+  /** Number of bytes that are stored of a topic's last payload. 0: none. */
   readonly payloadLimit: number;
-  /** Recorded also while nobody asks. Not known to commercial brokers. */
+  /** Whether topics are recorded even while nothing requests them. Commercial brokers do not support this. */
   readonly isAlwaysOn: boolean;
 }
 
-/** As the documentation of commercial brokers has them. */
+/** The defaults that the documentation of commercial brokers states. */
 export const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
   ttlSeconds: 60,
   filters: [],
@@ -29,13 +37,18 @@ export const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
 export const MAX_TTL_SECONDS = 365 * 24 * 60 * 60;
 export const MAX_TOPIC_LIMIT = 5_000_000;
 export const MAX_PAYLOAD_LIMIT = 65_536;
-/** Of each kind. */
+/** Maximum number of `filters`, and of `excludedFilters`. */
 export const MAX_FILTERS = 100;
 
-/** Where the settings of one broker's recording are kept: this service's database, or the journal of an embedded broker. */
+/**
+ * Stores the settings of one broker's recording: in the database of this service, or in the journal of an embedded
+ * broker.
+ */
 export interface TopicSettingsStore {
   get(): TopicSettings;
   put(settings: TopicSettings): Promise<void>;
-  /** Changed by somebody else: another process. */
+  /**
+   * Adds a listener that is called after another process changed the settings. Returns the function that removes it.
+   */
   onChange(listener: () => void): () => void;
 }

@@ -1,11 +1,14 @@
 import { MAX_ANSWER_CHARACTERS, type RecordedTopic } from '../model/topic-recorder.ts';
 
-/** Characters that one answer has room for, however many lists it consists of. */
+/** Remaining characters of one result, shared by all of its lists. */
 export class AnswerRoom {
   left = MAX_ANSWER_CHARACTERS;
 }
 
-/** A list of an answer, with its two bounds: the item that reaches the one of characters is in it. */
+/**
+ * A list of a result with two bounds: number of items, and characters. The item that reaches the bound of characters is
+ * included.
+ */
 export class AnswerList<Item> {
   readonly items: Item[] = [];
   readonly #first: number;
@@ -17,12 +20,12 @@ export class AnswerList<Item> {
     this.#room = room;
   }
 
-  /** Items for which there was no room. */
+  /** Number of items that did not fit. */
   get leftOut(): number {
     return this.#leftOut;
   }
 
-  /** False: there is no room, and the item was not made. */
+  /** Appends an item. Returns false, without creating the item, if a bound is reached. */
   take(make: () => Item, charactersOf: (item: Item) => number): boolean {
     if (this.items.length >= this.#first || this.#room.left <= 0) {
       this.#leftOut += 1;
@@ -35,5 +38,5 @@ export class AnswerList<Item> {
   }
 }
 
-/** Of what an answer has for it beside numbers. */
+/** Characters of the texts of a recorded topic. */
 export const charactersOf = ({ topic, payload }: RecordedTopic): number => topic.length + (payload?.data.length ?? 0);

@@ -1,16 +1,16 @@
 import { History } from '../../../gateway/live/history.ts';
 
-/** A topic that is not listed any more, and the tick in which it was listed for the first time. */
+/** A topic that is no longer listed, and the tick in which it was first listed. */
 export interface ExpiredTopic {
   readonly topic: string;
   readonly firstTick: number;
 }
 
 /**
- * The topics that were listed until lately, numbered, for those who ask for changes.
+ * The recently expired topics, numbered, for clients that request changes.
  *
- * Drop policy: the newest 16,384 within two megabytes are kept, and none while nobody asked for five minutes; who asks for more is told
- * that it is not known.
+ * Drop policy: the newest 16,384 topics within 2 MiB are stored. If no changes are requested for five minutes, all are
+ * deleted. A client that missed topics is notified by `isContinued: false`.
  */
 export class ExpiredTopics {
   readonly #history = new History<ExpiredTopic>(0, {
@@ -18,20 +18,20 @@ export class ExpiredTopics {
     maxWeight: 2 * 1024 * 1024,
     weigh: ({ topic }) => topic.length + ENTRY_BYTES,
   });
-  /** Epoch milliseconds; null: nobody does. */
+  /** Time of the last request in epoch milliseconds. `null` if expired topics are not stored. */
   #askedAt: number | null = null;
 
   get bytes(): number {
     return this.#history.weight;
   }
 
-  /** Somebody asks: from now on they are kept. Answers the number of the last one. */
+  /** Marks a request: expired topics are stored from now on. Returns the number of the last one. */
   ask(now: number): number {
     this.#askedAt = now;
     return this.#history.last;
   }
 
-  /** False: nobody would ask for those that expire now. */
+  /** Whether topics that expire now have to be stored. */
   isAsked(now: number): boolean {
     if (this.#askedAt === null) return false;
     if (now - this.#askedAt < KEEP_MS) return true;
@@ -44,7 +44,7 @@ export class ExpiredTopics {
     this.#history.add(expired);
   }
 
-  /** Those after the one of this number, which `reaches` has to have said yes to. */
+  /** Returns the topics after a number. Requires that `reaches(number)` is true. */
   *after(number: number): Iterable<ExpiredTopic> {
     for (let next = number + 1; next <= this.#history.last; next += 1) {
       const expired = this.#history.at(next);
@@ -52,12 +52,12 @@ export class ExpiredTopics {
     }
   }
 
-  /** Whether all after the one of this number are known. */
+  /** Whether all topics after a number are still stored. */
   reaches(number: number): boolean {
     return this.#history.reaches(number);
   }
 }
 
-/** Of an entry beside its characters. */
+/** Approximate bytes of an entry in addition to its characters. */
 const ENTRY_BYTES = 80;
 const KEEP_MS = 5 * 60_000;

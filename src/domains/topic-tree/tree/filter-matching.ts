@@ -2,14 +2,14 @@ import { ALL, ANY, BELOW, ITSELF, type Matching, NOTHING } from './matching.ts';
 import { NONE } from './rows.ts';
 import type { TopicLevels } from './topic-levels.ts';
 
-/** Topics that a topic filter matches, by MQTT 3.1.1 section 4.7. */
+/** Topics that match a topic filter (MQTT 3.1.1, section 4.7). */
 export class FilterMatching implements Matching {
   readonly #levels: TopicLevels;
   readonly #filter: readonly string[];
-  /** Per level of the filter: the number of its name, ANY for `+`; NONE: no topic has it. */
+  /** For each level of the filter: the number of its name, ANY for `+`, or NONE if no listed topic has the name. */
   #names: readonly number[] = [];
 
-  /** `filter` is a valid one. */
+  /** Requires a valid `filter`. */
   constructor(levels: TopicLevels, filter: string) {
     this.#levels = levels;
     this.#filter = filter.split('/');
@@ -22,7 +22,7 @@ export class FilterMatching implements Matching {
 
   enter(_node: number, name: number, depth: number): number {
     const filter = this.#filter;
-    // [MQTT-4.7.2-1]
+    // [MQTT-4.7.2-1]: a wildcard at the first level does not match topics that begin with `$`.
     if (depth === 0 && (filter[0] === '+' || filter[0] === '#') && this.#levels.names.text(name).startsWith('$')) {
       return NOTHING;
     }

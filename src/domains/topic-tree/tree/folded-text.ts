@@ -1,4 +1,4 @@
-/** A text in lower case that is looked for in others of one byte per unit (Latin-1), whatever case they are in. */
+/** Case-insensitive search for a lower-case text in Latin-1 texts (one byte per unit). */
 export class FoldedText {
   readonly #units: readonly number[];
 
@@ -19,5 +19,5 @@ export class FoldedText {
   }
 }
 
-/** Lower case of each byte; in Latin-1 it is of one byte, too. */
+/** Lower case of each byte. In Latin-1, the lower case of a byte is also one byte. */
 const LOWER = Uint8Array.from({ length: 256 }, (_, unit) => String.fromCharCode(unit).toLowerCase().charCodeAt(0));

@@ -2,18 +2,19 @@ import { Numbers } from './numbers.ts';
 import { NONE, type Rows } from './rows.ts';
 
 /**
- * Finds rows by a hash: rows of one bucket are a chain through a column of theirs. There are as many buckets as rows, and with each row
- * one bucket is split, or two become one (linear hashing): no moment in which all are placed anew.
+ * A hash index of rows. The rows of one bucket are a linked list through one of their columns. There are as many
+ * buckets as rows. Each added row splits one bucket and each removed row may merge two (linear hashing), so the index
+ * is never rebuilt as a whole.
  */
 export class HashChains {
   readonly #rows: Rows;
-  /** Of a row: the next one of its chain. */
+  /** Column that holds the next row of the bucket. */
   readonly #nextColumn: number;
   readonly #hashOf: (row: number) => number;
-  /** The first row of each bucket, plus one: 0 is none. */
+  /** The first row of each bucket plus one. 0: the bucket is empty. */
   readonly #heads = new Numbers();
   #buckets = MIN_BUCKETS;
-  /** The lowest 2^n - 1 that is not below the last bucket. */
+  /** The lowest 2^n - 1 that is at least the number of the last bucket. */
   #mask = MIN_BUCKETS - 1;
   #size = 0;
 
@@ -28,7 +29,7 @@ export class HashChains {
     return this.#heads.bytes;
   }
 
-  /** The first row that may have this hash; the others follow by `next`. */
+  /** The first row that may have this hash. `next` returns the others. */
   first(hash: number): number {
     return this.#heads.get(this.#bucketOf(hash)) - 1;
   }
@@ -53,7 +54,10 @@ export class HashChains {
     if (this.#size * 2 < this.#buckets && this.#buckets > MIN_BUCKETS) this.#merge();
   }
 
-  /** Rows have other numbers and the hashes that they had. `visit` is told each row's new number. */
+  /**
+   * Updates the index after rows were renumbered. Their hashes must be unchanged. `visit` is called with each new
+   * number.
+   */
   renumber(numberOf: (row: number) => number, visit: (row: number) => void): void {
     for (let bucket = 0; bucket < this.#buckets; bucket += 1) {
       let row = this.#take(bucket);
@@ -71,7 +75,7 @@ export class HashChains {
     }
   }
 
-  /** Forgets all rows, to be given them anew. */
+  /** Removes all rows. */
   clear(): void {
     this.#heads.resize(0);
     this.#heads.resize(MIN_BUCKETS);
@@ -112,7 +116,7 @@ export class HashChains {
     this.#replace(row);
   }
 
-  /** Puts a whole chain where it belongs now. */
+  /** Moves the rows of a list to their current buckets. */
   #replace(chain: number): void {
     for (let row = chain; row !== NONE; ) {
       const next = this.next(row);

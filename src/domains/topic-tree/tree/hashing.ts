@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * Hashes with secrets of this process: who chooses topics from outside cannot choose ones that collide. Not cryptographic.
+ * Hashes are seeded with random numbers of this process, so that clients cannot choose topics that collide. The hashes
+ * are not cryptographic.
  */
 const SECRETS = new Int32Array(new Uint8Array(randomBytes(20)).buffer);
 const SEED = SECRETS[0] as number;
@@ -10,7 +11,7 @@ const OTHER_FACTOR = (SECRETS[2] as number) | 1;
 const LAST_FACTOR = (SECRETS[3] as number) | 1;
 const OTHER_SEED = SECRETS[4] as number;
 
-/** Every other unit goes into a hash of its own, so that the processor works at both at a time. */
+/** Even and odd units are hashed separately, so that the processor can compute both hashes in parallel. */
 export function hashOfText(text: string, from: number, to: number): number {
   let hash = SEED;
   let other = OTHER_SEED;

@@ -3,32 +3,36 @@ import { hashOfText } from './hashing.ts';
 import { NONE, Rows } from './rows.ts';
 
 /**
- * The names of levels, each kept once and known by a number, for as long as it is used.
+ * The names of levels. Each name is stored once, with a number and a count of its uses.
  *
- * A name is one row, or several where it has more than 16 bytes: units of UTF-16 packed into 32-bit numbers, the first one highest, so
- * that numbers compare as names do; four to a number where all are below 256, else two.
+ * A name occupies one row, or several rows if it has more than 16 bytes. Its UTF-16 units are packed into 32-bit
+ * numbers, the first unit in the highest bits, so that numbers compare like names. A number holds four units if all
+ * units of the name are below 256, and two units otherwise.
  */
 export class LevelNames {
   readonly #rows = new Rows();
   readonly #byText = new HashChains(this.#rows, NEXT, (row) => this.#rows.get(row, HASH));
   #size = 0;
   #reuses = 0;
-  /** Of names that many nodes have: all go when there are 1,024 of them, and none has more than 64 bytes. */
+  /**
+   * Cached texts of names with at least 16 uses. A text has at most 64 bytes, and the cache is cleared when it has
+   * 1,024 texts.
+   */
   readonly #texts = new Map<number, string>();
-  /** What `text` unpacks into: up to twice as large as the longest name that was asked for. */
+  /** Buffer of `unpack`, up to twice as large as the longest name that was requested. */
   #scratch = Buffer.allocUnsafeSlow(64);
 
-  /** Names in use. */
+  /** Number of names in use. */
   get size(): number {
     return this.#size;
   }
 
-  /** All numbers of names are lower. */
+  /** Upper bound (exclusive) of the numbers of names. */
   get end(): number {
     return this.#rows.end;
   }
 
-  /** Another one for each change after which a number may be that of another name. */
+  /** A version that changes whenever a number may have been assigned to another name. */
   get reuses(): number {
     return this.#reuses;
   }
@@ -37,17 +41,17 @@ export class LevelNames {
     return this.#rows.bytes + this.#byText.bytes + this.#texts.size * TEXT_BYTES;
   }
 
-  /** Bytes that could still be used without more memory. */
+  /** Bytes of free rows. */
   get spareBytes(): number {
     return this.#rows.spareBytes;
   }
 
-  /** Bytes that the levels of a new topic can add at most. */
+  /** Maximum number of bytes that the levels of a new topic add. */
   growth(topic: string): number {
     return this.#rows.growth(topic.length + 1);
   }
 
-  /** The number of the name between two places of a text; NONE: it is not in use. */
+  /** The number of the name in a range of a text. NONE if the name is not in use. */
   find(text: string, from: number, to: number, hash = hashOfText(text, from, to)): number {
     for (let name = this.#byText.first(hash); name !== NONE; name = this.#byText.next(name)) {
       if (this.#rows.get(name, HASH) === hash && this.is(name, text, from, to)) return name;
@@ -55,12 +59,12 @@ export class LevelNames {
     return NONE;
   }
 
-  /** One more use of a name. */
+  /** Increments the use count of a name. */
   use(name: number): void {
     this.#rows.set(name, USES, this.#rows.get(name, USES) + 1);
   }
 
-  /** Makes a name that `find` did not find, for its first use. */
+  /** Creates a name that `find` did not find, with a use count of 1. */
   add(text: string, from: number, to: number, hash: number): number {
     const name = this.#rows.add();
     this.#rows.set(name, HASH, hash);
@@ -71,7 +75,7 @@ export class LevelNames {
     return name;
   }
 
-  /** Ends one use; the name goes with the last one. */
+  /** Decrements the use count of a name, and deletes the name at 0. */
   release(name: number): void {
     const uses = this.#rows.get(name, USES) - 1;
     this.#rows.set(name, USES, uses);
@@ -102,17 +106,20 @@ export class LevelNames {
     return text;
   }
 
-  /** Whether some of its units are above 255. */
+  /** Whether the name has units above 255. */
   isWide(name: number): boolean {
     return (this.#rows.get(name, SIZE) & WIDE) === WIDE;
   }
 
-  /** Where `unpack` puts what a name consists of, until it is called again. */
+  /** The result of the last call of `unpack`. */
   get unpacked(): Uint8Array {
     return this.#scratch;
   }
 
-  /** Puts a name's units where `unpacked` is: one byte each, or two, the lower one first, where it is a wide one. Answers how many bytes. */
+  /**
+   * Writes the units of a name to `unpacked`: one byte each, or two (little-endian) for a wide name. Returns the number
+   * of bytes.
+   */
   unpack(name: number): number {
     const size = this.#rows.get(name, SIZE);
     const bytes = bytesOf(size);
@@ -131,7 +138,7 @@ export class LevelNames {
     return bytes;
   }
 
-  /** Below 0: `a` comes before `b`, by UTF-16 units. */
+  /** Compares two names by their UTF-16 units. Negative if `a` precedes `b`. */
   compare(a: number, b: number): number {
     if (a === b) return 0;
     const sizeOfA = this.#rows.get(a, SIZE);
@@ -152,7 +159,7 @@ export class LevelNames {
     return bytesOfA - bytesOfB;
   }
 
-  /** Gives memory back. Answers what each name's number is now. */
+  /** Frees unused memory. Returns a function that maps old numbers of names to new ones. */
   compact(): (name: number) => number {
     this.#reuses += 1;
     this.#texts.clear();
@@ -168,12 +175,12 @@ export class LevelNames {
     return numberOf;
   }
 
-  /** Units of UTF-16. */
+  /** Number of UTF-16 units. */
   lengthOf(name: number): number {
     return this.#rows.get(name, SIZE) >>> 1;
   }
 
-  /** Whether it is what is between two places of a text. */
+  /** Whether a name equals a range of a text. */
   is(name: number, text: string, from: number, to: number): boolean {
     const size = this.#rows.get(name, SIZE);
     if (size >>> 1 !== to - from) return false;
@@ -215,30 +222,30 @@ export class LevelNames {
     return this.#rows.get(place >>> 3, place & 7);
   }
 
-  /** Where the next units of a name of so many bytes are. */
+  /** The position of the next units of a name that has this many bytes. */
   #placeAfter(place: number, bytes: number): number {
     if (bytes <= SHORT_BYTES || (place & 7) < MORE - 1) return place + 1;
     return (this.#rows.get(place >>> 3, MORE) << 3) | MORE_TEXT;
   }
 }
 
-/** A row holds up to 16 bytes of text; of a longer name 12, and 24 in each further row. */
+/** A single row holds up to 16 bytes. The first row of a longer name holds 12 bytes, and each further row 24. */
 const SHORT_BYTES = 16;
 const FIRST_BYTES = 12;
 const MORE_BYTES = 24;
 
-/** Uses of a name whose text is kept. */
+/** Minimum use count of a name whose text is cached. */
 const OFTEN = 16;
 const MAX_TEXTS = 1_024;
 const MAX_TEXT = 64;
-/** Of a text that is kept, with its entry. */
+/** Approximate bytes of a cached text and its map entry. */
 const TEXT_BYTES = 150;
 
-/** Columns of a name's first row. In further rows only MORE is used, and the ones between hold text. */
+/** Columns of a name's first row. Further rows use only MORE, and the columns before it hold text. */
 const NEXT = 0;
 const HASH = 1;
 const USES = 2;
-/** Twice the units, plus 1 where some are above 255. */
+/** Twice the number of units, plus 1 if some units are above 255. */
 const SIZE = 3;
 const TEXT = 4;
 const MORE = 7;
@@ -252,7 +259,7 @@ function moreRows(size: number): number {
   return bytes <= SHORT_BYTES ? 0 : Math.ceil((bytes - FIRST_BYTES) / MORE_BYTES);
 }
 
-/** The units from `at` on as one number; 0 stands for those behind the end. */
+/** Packs units from `at` on into one number. Units after the end are 0. */
 function packed(text: string, at: number, to: number, count: number): number {
   const bits = 32 / count;
   let units = 0;

@@ -1,21 +1,21 @@
-/** What a question wants of a node and those below it, as bits. */
+/** Bits that state which topics of a subtree match: none, the node's own topic, possibly some below, or all. */
 export const NOTHING = 0;
-/** Its own topic. */
 export const ITSELF = 1;
-/** Some of those below, perhaps. */
 export const BELOW = 2;
-/** All: its own topic, and each below. */
 export const ALL = 4 | BELOW | ITSELF;
 
-/** Any name. */
+/** In place of a name: any name matches. */
 export const ANY = -2;
 
-/** A condition on topics that is told level by level, so that what is above many topics is looked at once. */
+/** A condition on topics that is evaluated level by level, so that the levels above many topics are evaluated once. */
 export interface Matching {
-  /** Names may have other numbers since it was asked last. */
+  /** Called after names may have been renumbered. */
   renew(): void;
-  /** What is wanted of a node, by its name; `depth` is 0 on the first level. Asked for the nodes above it before. */
+  /**
+   * Returns the match bits of a node, given its name. `depth` is 0 on the first level. Its ancestors must have been
+   * entered before.
+   */
   enter(node: number, name: number, depth: number): number;
-  /** The one name that can match at a depth; ANY: several, NONE: none. */
+  /** The only name that can match at a depth. ANY if several can match, NONE if none can. */
   only(depth: number): number;
 }

@@ -1,6 +1,5 @@
 /**
- * A list of 32-bit numbers in pieces, so that it grows and shrinks without being copied: it never takes more than one piece beyond what
- * it holds, and no moment is longer than others.
+ * A list of 32-bit numbers in fixed-size pieces. It grows and shrinks without copying, and wastes at most one piece.
  */
 export class Numbers {
   readonly #pieces: Int32Array[] = [];
@@ -13,7 +12,7 @@ export class Numbers {
     (this.#pieces[index >>> PIECE_BITS] as Int32Array)[index & PIECE_MASK] = value;
   }
 
-  /** Room for so many. New pieces hold 0; those beyond go. */
+  /** Sets the length. New pieces are filled with 0. */
   resize(length: number): void {
     const pieces = (length + PIECE_MASK) >>> PIECE_BITS;
     if (pieces === this.#pieces.length) return;
@@ -28,5 +27,5 @@ export class Numbers {
 
 const PIECE_BITS = 15;
 const PIECE_MASK = (1 << PIECE_BITS) - 1;
-/** The numbers, and the objects around them. */
+/** The numbers and the approximate overhead of their objects. */
 const PIECE_BYTES = (4 << PIECE_BITS) + 256;

@@ -1,14 +1,16 @@
 import { NONE } from './rows.ts';
 
-/** Below 0: this one comes before the one that is looked for; 0: it is the one. */
+/** Compares a number with the searched position. Negative if the number precedes it, 0 if it is the searched one. */
 export type Place = (other: number) => number;
 
 /**
- * Numbers in the order of their names, in blocks, so that however many there are, an addition looks at few and moves few.
+ * Numbers in the order of their names, in sorted blocks. An insertion examines and moves few numbers even if there are
+ * many.
  *
- * A block begins at a text that is not before its names, and after those of the block before: so what the beginnings of two blocks have
- * in common, the names of the first of them have, too. Beside each number four units that come after that are kept, by which most of its
- * places are found without looking at names.
+ * The `start` of a block is at most its first name, and greater than all names of the previous block. Therefore the
+ * common prefix of the starts of two adjacent blocks is also a prefix of all names in the first of them. For each
+ * number, the four units after that prefix are stored as a key. Most positions are found by the keys alone, without
+ * reading names.
  */
 export class OrderedChildren {
   readonly #nameOf: (value: number) => string;
@@ -23,7 +25,7 @@ export class OrderedChildren {
     return this.#bytes;
   }
 
-  /** `place` compares with the name. Answers the number before it, or NONE. */
+  /** Inserts a number. `place` compares names. Returns the preceding number, or NONE. */
   add(value: number, name: string, place: Place): number {
     let index = this.#blockOf(name);
     let block = this.#blocks[index] ?? this.#insert(0, { start: '', skip: 0, ...cellsOf(MIN_BLOCK), length: 0 });
@@ -44,7 +46,7 @@ export class OrderedChildren {
     return this.#before(index, at);
   }
 
-  /** Answers the number before it, or NONE. */
+  /** Removes a number. Returns the preceding number, or NONE. */
   remove(name: string, place: Place): number {
     const index = this.#blockOf(name);
     const block = this.#blocks[index] as Block;
@@ -57,7 +59,7 @@ export class OrderedChildren {
     return before;
   }
 
-  /** The first that comes after a name; NONE: there is none. */
+  /** The first number whose name comes after a name, or NONE. */
   firstAfter(name: string, place: Place): number {
     const index = this.#blockOf(name);
     const block = this.#blocks[index];
@@ -75,7 +77,7 @@ export class OrderedChildren {
     }
   }
 
-  /** The last block that does not begin after a name. */
+  /** The last block whose `start` is not after a name. */
   #blockOf(name: string): number {
     let low = 0;
     let high = this.#blocks.length - 1;
@@ -99,7 +101,7 @@ export class OrderedChildren {
     return block;
   }
 
-  /** Makes a block of the second half of a full one, and answers it. */
+  /** Moves the second half of a full block to a new block. Returns the new block. */
   #split(index: number): Block {
     const block = this.#blocks[index] as Block;
     const half = MAX_BLOCK / 2;
@@ -129,7 +131,7 @@ export class OrderedChildren {
     this.#bytes += bytesOf(block);
   }
 
-  /** Puts what a small block holds into the one before or after it, where there is room. */
+  /** Merges a small block into the previous or next block if there is room. */
   #join(index: number): void {
     const block = this.#blocks[index] as Block;
     const left = this.#blocks[index - 1];
@@ -139,7 +141,7 @@ export class OrderedChildren {
     this.#bytes -= bytesOf(block);
     if (into === undefined) {
       this.#blocks.splice(index, 1);
-      // The first one begins with the empty name.
+      // The first block starts with the empty name.
       if (right && left === undefined) this.#begin(right, '');
       this.#look(index - 1);
       this.#look(index);
@@ -152,7 +154,7 @@ export class OrderedChildren {
     }
     into.numbers.set(own, into === right ? 0 : into.length);
     into.length += block.length;
-    // The keys of both are of other units.
+    // The keys of the two blocks begin at different units. -1 forces `#look` to compute them again.
     into.skip = -1;
     this.#blocks.splice(index, 1);
     this.#look(into === right ? index : index - 1);
@@ -164,7 +166,7 @@ export class OrderedChildren {
     this.#bytes += bytesOf(block);
   }
 
-  /** Where a block begins, or the one after it, is another text than before. */
+  /** Computes the keys again after the `start` of a block or of the next block changed. */
   #look(index: number): void {
     const block = this.#blocks[index];
     if (block === undefined) return;
@@ -179,9 +181,9 @@ export class OrderedChildren {
 
 interface Block {
   start: string;
-  /** Units that all names here have in common. */
+  /** Length of the common prefix of all names in this block. */
   skip: number;
-  /** Those up to `length` are used, and as many keys. */
+  /** Only the first `length` numbers and keys are used. */
   numbers: Int32Array;
   keys: Uint32Array;
   length: number;
@@ -198,7 +200,7 @@ const cellsOf = (length: number): Pick<Block, 'numbers' | 'keys'> => ({
 const numberAt = (block: Block | undefined, at: number): number =>
   block !== undefined && at < block.length ? (block.numbers[at] as number) : NONE;
 
-/** With the objects around them. */
+/** Includes the approximate overhead of the objects. */
 const bytesOf = ({ numbers, keys, start }: Block): number =>
   numbers.byteLength + keys.byteLength + 2 * start.length + 480;
 
@@ -216,7 +218,7 @@ function firstNotBefore(block: Block, name: string, place: Place): number {
   return low;
 }
 
-/** Four units as a number that does not grow where the name does not; what is behind one above 254 does not count. */
+/** Packs four units into a number that is monotonic in the name. Units after the first one above 254 are ignored. */
 function keyOf(name: string, skip: number): number {
   let key = 0;
   for (let at = skip, shift = 24; shift >= 0 && at < name.length; at += 1, shift -= 8) {

@@ -2,12 +2,12 @@ import type { TopicPayload } from '../model/topic-recorder.ts';
 import { NONE, Rows } from './rows.ts';
 
 /**
- * The first bytes of payloads. One is kept in a chain of rows, so that none leaves a gap that another could not fill, and a small one
- * takes 32 bytes.
+ * The first bytes of payloads. A preview is a linked list of rows, so that memory does not fragment. A small preview
+ * occupies 32 bytes.
  */
 export class Previews {
   readonly #rows = new Rows();
-  /** Payloads are copied here, to be moved four bytes at a time. As large as the largest one that was. */
+  /** Buffer for copying payloads four bytes at a time. As large as the largest preview so far. */
   #scratch = Buffer.allocUnsafeSlow(0);
   #cells = new Int32Array(0);
 
@@ -19,12 +19,12 @@ export class Previews {
     return this.#rows.spareBytes;
   }
 
-  /** Bytes that so many bytes of a payload would add at most. */
+  /** Maximum number of bytes of memory that this many payload bytes add. */
   growth(bytes: number): number {
     return this.#rows.growth(rowsOf(bytes));
   }
 
-  /** Keeps the first `limit` bytes. Answers its number. */
+  /** Stores the first `limit` bytes. Returns the number of the preview. */
   add(payload: Uint8Array, limit: number): number {
     const kept = Math.min(payload.length, limit);
     if (kept > this.#scratch.length - MORE_BYTES) this.#widen(kept);
@@ -48,7 +48,7 @@ export class Previews {
     return first;
   }
 
-  /** Nothing for NONE. */
+  /** Does nothing for NONE. */
   remove(preview: number): void {
     for (let row = preview; row !== NONE; ) {
       const next = this.#rows.get(row, NEXT);
@@ -74,7 +74,7 @@ export class Previews {
     this.#scratch = Buffer.from(this.#cells.buffer);
   }
 
-  /** Gives memory back. Answers what each number is now. */
+  /** Frees unused memory. Returns a function that maps old numbers to new ones. */
   compact(): (preview: number) => number {
     const numberOf = this.#rows.compact();
     for (let row = 0; row < this.#rows.end; row += 1) {
@@ -86,7 +86,7 @@ export class Previews {
 }
 
 const NEXT = 0;
-/** In the first row alone: bytes of the whole payload, and those that are kept. */
+/** Only in the first row: size of the whole payload, and number of stored bytes. */
 const WHOLE = 1;
 const KEPT = 2;
 const FIRST_BYTE = 3;

@@ -1,11 +1,11 @@
 import { NONE } from './rows.ts';
 
 /**
- * The uses of topics that were used lately, by the hash of the topic: most messages are of a topic that was used a moment ago, which
- * is found here without looking at its levels.
+ * A direct-mapped cache of recently used topics, by the hash of the topic. Most messages belong to a topic that was
+ * used a moment ago. The cache finds its use without comparing the levels.
  *
- * Drop policy: a topic takes the place of the one that had it. None of more than 128 characters is kept, and all go when they have
- * 256 Ki together.
+ * Drop policy: a topic replaces the previous one in its slot. Topics with more than 128 characters are not cached. The
+ * cache is cleared when it holds more than 256 Ki characters.
  */
 export class RecentTopics {
   readonly #topics: (string | null)[] = new Array(PLACES).fill(null);
@@ -16,7 +16,7 @@ export class RecentTopics {
     return PLACES * 12 + this.#characters * 2;
   }
 
-  /** NONE: it is not here. */
+  /** The use of a topic. NONE if the topic is not cached. */
   find(topic: string, hash: number): number {
     const place = hash & MASK;
     return this.#topics[place] === topic ? (this.#uses[place] as number) : NONE;
@@ -31,7 +31,7 @@ export class RecentTopics {
     this.#uses[place] = use;
   }
 
-  /** To be told of each use before it goes. */
+  /** Must be called before a use is deleted. */
   remove(hash: number, use: number): void {
     const place = hash & MASK;
     if (this.#uses[place] !== use) return;
@@ -56,7 +56,7 @@ const PLACES = 8_192;
 const MASK = PLACES - 1;
 const MAX_LENGTH = 128;
 const MAX_CHARACTERS = 256 * 1024;
-/** What a string takes beside its characters, in characters. */
+/** Approximate overhead of a string, in characters. */
 const STRING = 12;
-/** That they take at most. */
+/** Maximum memory of the cache. */
 export const MAX_RECENT_BYTES = PLACES * 12 + (MAX_CHARACTERS + MAX_LENGTH + STRING) * 2;

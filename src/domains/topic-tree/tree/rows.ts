@@ -1,17 +1,17 @@
-/** In place of a row: there is none. */
+/** In place of a row number: no row. */
 export const NONE = -1;
 
 /**
- * Rows of 32-bit numbers, which are what all of a tree is made of: eight are half a cache line, and a million of them are no objects
- * that a garbage collector would have to look at. They are in pieces, so that they grow and shrink without being copied. Freed rows are
- * taken again before new ones are made.
+ * Rows of 32-bit numbers, the storage of all parts of a tree. Eight columns fit half a cache line, and the garbage
+ * collector does not visit single rows. Rows are allocated in fixed-size pieces, so the storage grows and shrinks
+ * without copying. Freed rows are used again before new ones are allocated.
  *
- * Column 0 must never hold FREE while a row is in use; a row's number, or NONE, is fine.
+ * Column 0 must never hold FREE while a row is in use. A row number or NONE is allowed.
  */
 export class Rows {
   readonly #columns: number;
   readonly #pieces: Int32Array[] = [];
-  /** Rows that were made; some of them are free. */
+  /** Number of allocated rows, including free ones. */
   #made = 0;
   #free = NONE;
   #freeRows = 0;
@@ -20,12 +20,12 @@ export class Rows {
     this.#columns = columns;
   }
 
-  /** Rows in use. */
+  /** Number of rows in use. */
   get size(): number {
     return this.#made - this.#freeRows;
   }
 
-  /** All rows in use have lower numbers. */
+  /** Upper bound (exclusive) of the numbers of rows in use. */
   get end(): number {
     return this.#made;
   }
@@ -39,7 +39,7 @@ export class Rows {
     return this.#freeRows * this.#columns * 4;
   }
 
-  /** Bytes that so many rows more would add. */
+  /** Bytes of memory that this many more rows add. */
   growth(rows: number): number {
     const more = rows - this.#freeRows;
     return more <= 0 ? 0 : this.#bytesOf(piecesOf(this.#made + more) - this.#pieces.length);
@@ -53,7 +53,7 @@ export class Rows {
     (this.#pieces[row >>> PIECE_BITS] as Int32Array)[(row & PIECE_MASK) * this.#columns + column] = value;
   }
 
-  /** A row to be filled: what is in it has no meaning. */
+  /** Allocates a row. Its contents are undefined. */
   add(): number {
     const row = this.#free;
     if (row === NONE) {
@@ -78,8 +78,8 @@ export class Rows {
   }
 
   /**
-   * Moves the rows at the end into free ones, and gives the rest of the memory back. Answers what each row's number is now; whoever
-   * holds numbers has to ask it.
+   * Moves the last rows into free ones and frees the remaining memory. Returns a function that maps old row numbers to
+   * new ones. The caller must apply it to all stored row numbers.
    */
   compact(): (row: number) => number {
     const { size } = this;
@@ -104,7 +104,7 @@ export class Rows {
     this.#pieces.length = pieces;
   }
 
-  /** The numbers, and the objects around them. */
+  /** The numbers and the approximate overhead of their objects. */
   #bytesOf(pieces: number): number {
     return pieces * ((this.#columns << (PIECE_BITS + 2)) + 256);
   }

@@ -3,20 +3,23 @@ import { ALL, ANY, BELOW, type Matching } from './matching.ts';
 import type { TopicLevels } from './topic-levels.ts';
 
 /**
- * Topics that contain a text, upper and lower case being the same. The text may span levels: `b/c` is at the end of one level and at
- * the beginning of the next. Each name is looked at once, and then known by its number.
+ * Topics that contain a text, ignoring case. The text may span levels: `b/c` matches the end of one level and the
+ * beginning of the next. The result for each name is stored by its number, so each name is compared once.
  */
 export class SearchMatching implements Matching {
   readonly #levels: TopicLevels;
   readonly #text: string;
   readonly #parts: readonly string[];
-  /** The text in bytes, for names that are; null: it spans levels. */
+  /** The text in bytes, for names with one byte per unit. `null` if the text spans levels. */
   readonly #folded: FoldedText | null;
-  /** Per name the parts that it can be, as bits; 0: not looked at yet. */
+  /** For each name, a bit mask of the parts that it matches. 0: not compared yet. */
   #fits = new Uint8Array(0);
-  /** Of names, as it was when they were looked at. */
+  /** The value of `names.reuses` for which `#fits` is valid. */
   #reuses = -1;
-  /** Per depth, as bits: the parts up to this one are found, and end there. The last bit: all were found there or above. */
+  /**
+   * For each depth, a bit mask. Bit n: the parts 0 to n match the levels that end at this depth. Last bit: all parts
+   * matched at this depth or above.
+   */
   readonly #found: number[] = [];
 
   constructor(levels: TopicLevels, text: string) {
@@ -46,7 +49,7 @@ export class SearchMatching implements Matching {
     }
     const above = depth === 0 ? 0 : (this.#found[depth - 1] as number);
     const whole = 1 << (this.#parts.length - 1);
-    // What was found above is in all topics below.
+    // A match above also holds for all topics below.
     const found = (((above << 1) | 1) & fits) | (above & whole);
     this.#found[depth] = found;
     return found & whole ? ALL : BELOW;
@@ -78,6 +81,6 @@ export class SearchMatching implements Matching {
   }
 }
 
-/** One bit is for LOOKED_AT. Where there are more, whole topics are looked at. */
+/** One bit is reserved for LOOKED_AT. If the text has more parts, whole topics are compared. */
 const MAX_PARTS = 7;
 const LOOKED_AT = 1 << 7;

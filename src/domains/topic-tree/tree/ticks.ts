@@ -1,8 +1,8 @@
 /**
- * Time in ticks of a twentieth of a second since the first time that was told, in 32 bits, which are six years. It never goes back.
+ * Time in ticks of 50 ms since the first given time, in 32 bits (over six years). Ticks never go back.
  *
- * Who asks what was used since the last time has to be told each use once, also those of the tick in which it asks. So a question ends
- * the tick: what is used next is of the next one, which may begin a little early.
+ * A client that requests changes must receive each use exactly once, including uses in the tick of the request.
+ * Therefore a request ends the current tick. Later uses belong to the next tick, which may begin slightly early.
  */
 export class Ticks {
   #epoch: number | null = null;
@@ -12,7 +12,7 @@ export class Ticks {
     return this.#now;
   }
 
-  /** The tick of a time in epoch milliseconds, from which on it is not earlier. */
+  /** Advances to a time in epoch milliseconds, and returns the current tick. */
   advance(time: number): number {
     this.#epoch ??= time;
     const tick = this.at(time);
@@ -20,19 +20,19 @@ export class Ticks {
     return this.#now;
   }
 
-  /** The tick of a time; below 0 before the first. */
+  /** The tick of a time. Negative for times before the first one. */
   at(time: number): number {
     return Math.floor((time - (this.#epoch ?? time)) / TICK_MS);
   }
 
-  /** When a tick began. */
+  /** The time at which a tick began. */
   timeOf(tick: number): number {
     return (this.#epoch ?? 0) + tick * TICK_MS;
   }
 
   /**
-   * Ends the tick that is now, and answers it. Not where it would run ahead of the time by more than four: the one that was ended last
-   * is the answer then.
+   * Ends the current tick and returns it. Ticks run at most MAX_EARLY ahead of the clock. At that limit, the current
+   * tick continues, and the previously ended one is returned.
    */
   end(time: number): number {
     this.advance(time);
@@ -42,6 +42,6 @@ export class Ticks {
 }
 
 const TICK_MS = 50;
-/** Told times are true to a quarter of a second. */
+/** Maximum number of ticks ahead of the clock. It bounds the error of reported times to 250 ms. */
 const MAX_EARLY = 4;
 const MAX_TICK = 2 ** 32 - 8;

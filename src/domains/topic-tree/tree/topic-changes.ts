@@ -7,14 +7,15 @@ import { isAtOrBelow, topicOfPrefix } from './topic-order.ts';
 import type { TopicStore } from './topic-store.ts';
 
 /**
- * Answers what became different since an answer before. A cursor is the tick that ended with that answer and the number of the last topic
- * that had expired: what was used since is at the newer end of the list by last use.
+ * Returns the changes since a previous result. A cursor holds the tick that ended with that result, and the number of
+ * the last expired topic. Topics that were used since then are at the newer end of the list by last use.
  *
- * While all together ask at most twenty times a second, each is told each use once; else a topic may be told of as changed twice.
+ * Up to twenty requests per second in total, each client receives each use once. At higher rates, a topic may be
+ * reported as changed twice.
  */
 export class TopicChangeTeller {
   readonly #store: TopicStore;
-  /** Cursors of other trees are not understood. */
+  /** Identifies this tree in cursors. Cursors of other trees are not accepted. */
   readonly #id = randomUUID();
   readonly #expired = new ExpiredTopics();
 
@@ -26,7 +27,7 @@ export class TopicChangeTeller {
     return this.#expired.bytes;
   }
 
-  /** To be told of each topic before it goes. */
+  /** Must be called before a use is deleted. */
   goes(use: number): void {
     const { ticks, uses } = this.#store;
     if (!this.#expired.isAsked(ticks.timeOf(ticks.now))) return;
@@ -44,7 +45,7 @@ export class TopicChangeTeller {
     return changes ? { cursor, isContinued: true, ...changes } : { cursor, isContinued: false, ...NO_CHANGES };
   }
 
-  /** Null: there are too many to look at. */
+  /** `null` if too many topics were used since then. */
   #changes(question: Omit<AskChanges, 'kind'>, since: number, until: number, number: number): Changes | null {
     const { first, withPayloads = true } = question;
     const prefix = topicOfPrefix(question.prefix);
@@ -66,7 +67,8 @@ export class TopicChangeTeller {
       list.take(() => store.recorded(use, withPayloads), charactersOf);
     }
     for (const { topic, firstTick } of this.#expired.after(number)) {
-      // Listed and gone since then: never told of. One that is listed again is told of as added, too.
+      // A topic that was both listed and removed since then is not reported. A topic that is listed again is also in
+      // `added`.
       if (firstTick > since || !isAtOrBelow(topic, prefix)) continue;
       expired.take(
         () => topic,
@@ -95,5 +97,5 @@ const NO_CHANGES: Changes = {
   expiredLeftOut: 0,
 };
 
-/** Topics that are looked at for one answer, which holds the event loop: some ten milliseconds. */
+/** Maximum number of topics examined for one result. This blocks the event loop for some ten milliseconds. */
 const MAX_LOOKS = 30_000;

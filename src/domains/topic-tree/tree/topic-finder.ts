@@ -10,12 +10,11 @@ import type { TopicLevels } from './topic-levels.ts';
 import { topicOfPrefix } from './topic-order.ts';
 import { TopicWalk } from './topic-walk.ts';
 
-/** What topics are looked for. */
 export type TopicCondition = Pick<FindTopics, 'prefix' | 'search' | 'filter'>;
 
 /**
- * Looks for topics, in slices between which the tree may change: at the end of one it notes the topic that comes next, and where nodes
- * have changed, it goes there anew. So it finds all that are listed throughout, each once.
+ * Searches topics in time slices, between which the tree may change. At the end of a slice, it stores the next topic.
+ * If nodes have changed, it continues at that topic. So it finds each topic that is listed the whole time exactly once.
  */
 export class TopicFinder {
   readonly #levels: TopicLevels;
@@ -23,7 +22,10 @@ export class TopicFinder {
   readonly #prefix: string | null;
   readonly #assertWanted: () => void;
 
-  /** `assertWanted` is asked now and then: what it throws ends the look. Errors: INVALID for a filter that is none. */
+  /**
+   * `assertWanted` is called between slices and may throw to cancel the search. Errors: INVALID if `filter` is not
+   * valid.
+   */
   constructor(levels: TopicLevels, { prefix, search, filter }: TopicCondition, assertWanted: () => void) {
     const problem = filter === undefined ? null : filterProblem(filter);
     if (problem) throw invalid([{ path: 'filter', reason: problem }]);
@@ -50,8 +52,8 @@ export class TopicFinder {
   }
 
   /**
-   * Tells the nodes of those after a topic, without the first `offset` ones, until `take` has no room. `isCounted`: how many there are
-   * in all, too, which looks at all.
+   * Passes the matching nodes after a topic to `take`, without the first `offset` ones, until `take` returns false.
+   * `isCounted`: also counts all matching topics, which visits the whole tree.
    */
   async list(
     after: string | null,
@@ -79,10 +81,10 @@ export class TopicFinder {
         }
         if (left > 0) left -= 1;
         else hasMore = !take(node);
-        // All that is beside it counts at once where it is counted from the beginning.
+        // A count from the beginning is faster here, because it adds all topics of the parent in one step.
         if (hasMore && above === ALL) goesOn = false;
         if (hasMore && !goesOn) return END;
-        // The one for which there was no room comes with all below it.
+        // The topic that did not fit is counted together with all topics below it.
         if (hasMore && wanted === ALL) {
           count += topics;
           return PAST;
@@ -95,7 +97,10 @@ export class TopicFinder {
     return { hasMore, count: goesOn || !isCounted ? count : await this.#count() };
   }
 
-  /** `visit` is told each node of which something may be wanted, what is, and what is wanted of the one above; it says where to go from there. */
+  /**
+   * Calls `visit` with each node that may match, its match bits and those of its parent. `visit` returns where to
+   * continue.
+   */
   *#steps(after: string | null, visit: (node: number, wanted: number, above: number) => Way): SlicedTask<void> {
     const levels = this.#levels;
     const walk = new TopicWalk(levels, this.#matchings, this.#prefix);
@@ -107,7 +112,7 @@ export class TopicFinder {
       walk.next(way === ON);
       left -= 1;
       if (left > 0 || walk.node === NONE) continue;
-      // To tell a place takes as long as it has levels.
+      // `topicOf` takes time in proportion to the depth.
       left = Math.max(STEPS, walk.depth);
       const next = levels.topicOf(walk.node);
       const { version } = levels;
@@ -120,17 +125,17 @@ export class TopicFinder {
 
 export interface Found {
   readonly hasMore: boolean;
-  /** How many there are in all; of no meaning where they are not counted. */
+  /** Number of all matching topics. Undefined if they are not counted. */
   readonly count: number;
 }
 
-/** Where to go from a node: on to those below it, past them, or no further. */
+/** Where to continue after a node: with its children, after its subtree, or nowhere. */
 type Way = typeof ON | typeof PAST | typeof END;
 const ON = 0;
 const PAST = 1;
 const END = 2;
 
-/** Of an event loop that serves a broker, too. */
+/** Maximum duration of a slice. The event loop may also serve a broker. */
 const SLICE_MS = 4;
-/** Nodes between two looks at the time: well below a millisecond, also where each is a topic of the answer. */
+/** Nodes between two checks of the time. They take well below 1 ms, even if each is part of the result. */
 const STEPS = 100;

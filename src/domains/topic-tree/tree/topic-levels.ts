@@ -4,20 +4,20 @@ import { LevelNames } from './level-names.ts';
 import { OrderedChildren, type Place } from './ordered-children.ts';
 import { NONE, Rows } from './rows.ts';
 
-/** The node above the first level. */
+/** The parent of the first level. */
 export const ROOT = 0;
 
 /**
- * The levels of topics as a tree of nodes. A node is there while its topic or one below it is listed; it is a row, found from its parent
- * by its name, and in the list of its siblings, which are in the order of their names' UTF-16 units.
+ * The tree of topic levels. A node exists while its topic or a topic below it is listed. It is a row that is found by
+ * its parent and name. Siblings are a linked list in the order of their names' UTF-16 units.
  *
- * Nothing here calls itself for the next level: a topic may have 65,536 of them.
+ * No function is recursive, because a topic may have 65,536 levels.
  */
 export class TopicLevels {
   readonly names = new LevelNames();
   readonly #rows = new Rows();
   readonly #byName = new HashChains(this.#rows, NEXT, (node) => this.#hashOf(node));
-  /** Children of nodes that have many of them, so that a place among them is found. */
+  /** Sorted blocks of the children of nodes that have many children, for finding a position quickly. */
   readonly #wide = new Map<number, OrderedChildren>();
   #wideBytes = 0;
   #version = 0;
@@ -27,7 +27,7 @@ export class TopicLevels {
     this.#fill(ROOT, NONE, NONE);
   }
 
-  /** Another one for each change of which nodes there are, and of their numbers and those of names. */
+  /** A version that changes whenever nodes are added or removed, or nodes or names are renumbered. */
   get version(): number {
     return this.#version;
   }
@@ -36,12 +36,12 @@ export class TopicLevels {
     return this.names.bytes + this.#rows.bytes + this.#byName.bytes + this.#wideBytes;
   }
 
-  /** Bytes that could still be used without more memory. */
+  /** Bytes of free rows. */
   get spareBytes(): number {
     return this.names.spareBytes + this.#rows.spareBytes;
   }
 
-  /** Bytes that a new topic can add at most. */
+  /** Maximum number of bytes that a new topic adds. */
   growth(topic: string): number {
     return this.#rows.growth(topic.length + 1) + this.names.growth(topic);
   }
@@ -62,7 +62,7 @@ export class TopicLevels {
     return this.#rows.get(node, CHILD);
   }
 
-  /** The next one with the same parent. */
+  /** The next child of the same parent. */
   siblingOf(node: number): number {
     return this.#rows.get(node, SIBLING);
   }
@@ -71,12 +71,12 @@ export class TopicLevels {
     return this.#rows.get(node, CHILDREN);
   }
 
-  /** Listed topics at and below a node. */
+  /** Number of listed topics at and below a node. */
   topicCountOf(node: number): number {
     return this.#rows.get(node, TOPICS);
   }
 
-  /** What is recorded of the node's own topic; NONE: it is not listed. */
+  /** The use of the node's own topic. NONE if it is not listed. */
   useOf(node: number): number {
     return this.#rows.get(node, USE);
   }
@@ -87,7 +87,7 @@ export class TopicLevels {
     return topic;
   }
 
-  /** The node of a topic; NONE: there is none. */
+  /** The node of a topic, or NONE. */
   find(topic: string): number {
     let node = ROOT;
     for (let from = 0; node !== NONE && from <= topic.length; ) {
@@ -99,7 +99,6 @@ export class TopicLevels {
     return node;
   }
 
-  /** Whether a node's topic is this one. */
   isTopic(node: number, topic: string): boolean {
     const { names } = this;
     let to = topic.length;
@@ -121,7 +120,7 @@ export class TopicLevels {
     return NONE;
   }
 
-  /** The first child that comes after a name. */
+  /** The first child whose name comes after a name, or NONE. */
   childAfter(parent: number, name: string): number {
     const place = (other: number) => compareTexts(this.textOf(other), name);
     const wide = this.#wideOf(parent);
@@ -137,7 +136,7 @@ export class TopicLevels {
     return up !== NONE;
   }
 
-  /** Lists a topic with what is recorded of it. Answers its node. */
+  /** Lists a topic with its use. Returns its node. */
   add(topic: string, use: number): number {
     const { names } = this;
     let node = ROOT;
@@ -145,7 +144,7 @@ export class TopicLevels {
       const to = endOfLevel(topic, from);
       const hash = hashOfText(topic, from, to);
       let name = names.find(topic, from, to, hash);
-      // Nothing is below a node that was made now, and no node has a name that was.
+      // A new node has no children, and no node has a new name. In both cases, the search is skipped.
       const known = name === NONE || this.firstChildOf(node) === NONE ? NONE : this.child(node, name);
       if (known === NONE) {
         if (name === NONE) name = names.add(topic, from, to, hash);
@@ -159,7 +158,7 @@ export class TopicLevels {
     return node;
   }
 
-  /** The topic of a node is not listed any more. */
+  /** Removes the topic of a node from the list, and deletes nodes that have become empty. */
   remove(node: number): void {
     this.#rows.set(node, USE, NONE);
     for (let up = node; up !== NONE; up = this.parentOf(up)) this.#rows.set(up, TOPICS, this.topicCountOf(up) - 1);
@@ -170,7 +169,7 @@ export class TopicLevels {
     }
   }
 
-  /** Gives memory back. `useOf` tells the new numbers of what is recorded; answers those of the nodes. */
+  /** Frees unused memory. `useOf` maps old numbers of uses to new ones. Returns the same for nodes. */
   compact(useOf: (use: number) => number): (node: number) => number {
     this.#version += 1;
     const rows = this.#rows;
@@ -252,7 +251,7 @@ export class TopicLevels {
     return (other) => this.names.compare(this.nameOf(other), name);
   }
 
-  /** The last child before a place, of a node with few. */
+  /** The last child before a position, for nodes without sorted blocks. */
   #childBefore(parent: number, place: Place): number {
     let before = NONE;
     for (let child = this.firstChildOf(parent); child !== NONE && place(child) < 0; child = this.siblingOf(child)) {
@@ -298,9 +297,9 @@ const USE = 7;
 
 const SLASH = 47;
 
-/** So many children are kept in blocks, too, until half of them are left. */
+/** Number of children from which on they are also stored in blocks, until only half as many are left. */
 const WIDE = 24;
-/** Of an entry of the map, and the objects it holds. */
+/** Approximate bytes of a map entry and its objects. */
 const WIDE_BYTES = 200;
 
 const renumbered = (number: number, numberOf: (number: number) => number): number =>

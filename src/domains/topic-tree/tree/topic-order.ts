@@ -1,4 +1,7 @@
-/** Below 0: `a` comes before `b`. By level, each by its UTF-16 units; a topic comes before those below it. */
+/**
+ * Compares topics by level, each level by its UTF-16 units. Negative if `a` precedes `b`. A topic precedes those below
+ * it.
+ */
 export function compareTopics(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   let at = 0;
@@ -6,7 +9,7 @@ export function compareTopics(a: string, b: string): number {
   return levelUnit(a, at) - levelUnit(b, at);
 }
 
-/** The end of the topic comes first, then the end of a level, then the units. */
+/** The end of the topic precedes the end of a level, which precedes all units. */
 function levelUnit(topic: string, at: number): number {
   if (at === topic.length) return -2;
   const unit = topic.charCodeAt(at);
@@ -14,15 +17,15 @@ function levelUnit(topic: string, at: number): number {
 }
 
 /**
- * The topic whose subtree a prefix names; null: all topics. A last `/` or `/#` is ignored; `''` and `#` are all, and `/` is the empty
- * first level.
+ * The topic whose subtree a prefix selects. `null` for all topics (`''`, `#`). A trailing `/` or `/#` is ignored, so
+ * `/` selects the empty first level.
  */
 export function topicOfPrefix(prefix: string | undefined): string | null {
   if (prefix === undefined || prefix === '' || prefix === '#') return null;
   return prefix.replace(/\/#?$/, '');
 }
 
-/** Whether a topic is another one or below it; null: above all. */
+/** Whether a topic equals `above` or is below it. True for all topics if `above` is `null`. */
 export function isAtOrBelow(topic: string, above: string | null): boolean {
   return (
     above === null ||

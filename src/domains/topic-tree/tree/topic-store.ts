@@ -7,13 +7,13 @@ import { Ticks } from './ticks.ts';
 import { TopicLevels } from './topic-levels.ts';
 import { TopicUses } from './topic-uses.ts';
 
-/** Levels, uses and previews of one tree, and how they belong together: a use is of a node, and may have a preview. */
+/** Levels, uses and previews of one tree, and their references: a use has a node, and may have a preview. */
 export class TopicStore {
   #levels = new TopicLevels();
   #uses = new TopicUses();
   readonly ticks = new Ticks();
   #previews = new Previews();
-  /** Null: no listed topic was used again so far. */
+  /** `null` until a listed topic is used again. */
   #recent: RecentTopics | null = null;
 
   get levels(): TopicLevels {
@@ -32,18 +32,18 @@ export class TopicStore {
     return this.levels.bytes + this.uses.bytes + this.#previews.bytes;
   }
 
-  /** With all that recent topics may take. */
+  /** Memory, including the maximum that the cache of recent topics may take. */
   get #claimedBytes(): number {
     return this.#rowBytes + (this.#recent ? MAX_RECENT_BYTES : 0);
   }
 
-  /** Whether one more topic leaves it within so many bytes. */
+  /** Whether one more topic fits within `maxBytes`. */
   hasRoomFor(topic: string, maxBytes: number): boolean {
     const growth = this.levels.growth(topic) + this.uses.growth;
     return growth === 0 ? this.#claimedBytes <= maxBytes : this.#claimedBytes + growth + RESERVE <= maxBytes;
   }
 
-  /** The use of a topic, of which the hash is told where it is known; NONE: it is not listed. */
+  /** The use of a topic. NONE if the topic is not listed. */
   find(topic: string, hash = hashOfText(topic, 0, topic.length)): number {
     const { uses, levels } = this;
     const recent = this.#recent?.find(topic, hash) ?? NONE;
@@ -56,13 +56,16 @@ export class TopicStore {
     return NONE;
   }
 
-  /** Topics are used again: those of late are kept at hand, where there is room for them. */
+  /**
+   * Called when listed topics are used again. Creates the cache of recent topics if its maximum size fits within
+   * `maxBytes`.
+   */
   expectMore(maxBytes: number): void {
     if (this.#recent === null && this.#rowBytes + MAX_RECENT_BYTES + RESERVE <= maxBytes)
       this.#recent = new RecentTopics();
   }
 
-  /** Lists a topic that is not. */
+  /** Lists a topic that is not listed yet. */
   add(topic: string, hash: number, tick: number): number {
     const use = this.uses.add(hash, tick);
     this.uses.setNode(use, this.levels.add(topic, use));
@@ -80,7 +83,10 @@ export class TopicStore {
     return this.levels.topicOf(this.uses.nodeOf(use));
   }
 
-  /** Keeps the first bytes of a payload in place of those before; none where they would take more than half of `maxBytes`, or more. */
+  /**
+   * Replaces the preview of a topic by the first bytes of a payload. Only deletes the old preview if all previews would
+   * exceed half of `maxBytes`, or the tree `maxBytes`.
+   */
   preview(use: number, payload: Uint8Array, limit: number, maxBytes: number): void {
     this.forgetPreview(use);
     const growth = this.#previews.growth(Math.min(payload.length, limit));
@@ -119,8 +125,8 @@ export class TopicStore {
   }
 
   /**
-   * Gives memory back where three quarters of it are free, and all at once where nothing is listed. It takes some milliseconds for the
-   * topics that are left, so not while they are many: what is free then is kept for later ones.
+   * Frees memory if three quarters of it are unused, and all memory if no topic is listed. Moving topics takes some
+   * milliseconds, so nothing is freed if more than MAX_MOVED topics are left. Later topics then reuse the free rows.
    */
   shrink(): void {
     const { levels, uses, bytes } = this;
@@ -140,10 +146,12 @@ export class TopicStore {
   }
 }
 
-/** Beside rows, buckets and blocks of children grow; a piece of each, and something to spare. */
+/** Reserve for hash buckets and sorted blocks, which grow in addition to rows: one piece of each, and a margin. */
 const RESERVE = 512 * 1024;
-/** Topics at a time; all free rows are looked at, too, which after a million topics takes some tenth of a second. */
+/**
+ * Maximum number of topics to move. All free rows are also visited, which takes about 100 ms after a million topics.
+ */
 const MAX_MOVED = 8_192;
 const MIN_SHRINK_BYTES = 4 * 1024 * 1024;
-/** About twice what an empty tree takes. */
+/** About twice the memory of an empty tree. */
 const MIN_EMPTY_BYTES = 1024 * 1024;

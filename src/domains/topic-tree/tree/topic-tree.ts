@@ -19,26 +19,31 @@ import { topicOfPrefix } from './topic-order.ts';
 import { TopicStore } from './topic-store.ts';
 import { TopicWalk } from './topic-walk.ts';
 
-/** Settable at any time; less of it keeps what is listed. */
+/** Can be changed at any time. Lower values do not remove listed topics. */
 export interface TopicTreeOptions {
-  /** Topics at most; later ones are left out until others are gone. */
+  /** Maximum number of topics. Beyond it, new topics are not listed until others are removed. */
   readonly limit: number;
   /**
-   * What the tree with all that belongs to it may take, in bytes. It grows by small pieces and is never copied, so this holds at each
-   * moment. Where it is reached, new topics are left out. Previews may take half of it: beyond that, the preview of a later payload is
-   * dropped, with the topic's older one; those of other topics stay.
+   * Maximum memory of the tree in bytes. The tree grows by small pieces and is never copied, so it never exceeds this
+   * bound. Beyond it, new topics are not listed. Previews take at most half of it. Beyond that half, the preview of a
+   * new payload is dropped together with the topic's previous one.
    */
   readonly maxBytes: number;
-  /** Bytes that are kept of each topic's last payload; 0: none. */
+  /** Number of bytes that are stored of each topic's last payload. 0: none. */
   readonly payloadLimit: number;
-  /** Asked for topics that are not listed, before the limits: one that is not admitted is neither listed nor counted. Default: all are. */
+  /**
+   * Called for topics that are not listed, before the limits are checked. A topic that is not admitted is neither
+   * listed nor counted. Default: all topics are admitted.
+   */
   readonly admits?: ((topic: string) => boolean) | undefined;
 }
 
 /**
- * Topics of one kind with what is recorded of them: about 90 bytes for a topic whose levels others have, too, and 210 for one that has
- * three levels to itself. It knows no filters, no TTL and no clock: whoever records tells the time, in epoch milliseconds, and what
- * expires. Times are true to a quarter of a second; one before that of the last use counts as that.
+ * The topics of one kind and what is recorded of them. A topic takes about 90 bytes if other topics share its levels,
+ * and 210 bytes if three of its levels are its own.
+ *
+ * The tree has no filters, TTL or clock. The recorder passes the time in epoch milliseconds, and states which topics
+ * expire. Times have an error of at most 250 ms. A time before that of the last use is replaced by it.
  */
 export class TopicTree {
   limit: number;
@@ -61,35 +66,38 @@ export class TopicTree {
     return this.#payloadLimit;
   }
 
-  /** 0 drops all previews at once; less than before holds for later payloads. */
+  /** Sets `payloadLimit`. 0 drops all previews immediately. Other values apply to later payloads. */
   set payloadLimit(bytes: number) {
     this.#payloadLimit = bytes;
     if (bytes === 0) this.#store.forgetPreviews();
   }
 
-  /** Topics that are listed. */
+  /** Number of listed topics. */
   get size(): number {
     return this.#store.levels.topicCountOf(ROOT);
   }
 
-  /** What the tree and its previews take. */
   get bytes(): number {
     return this.#store.bytes + this.#changes.bytes;
   }
 
-  /** Uses of topics that were not listed because of the limit or of `maxBytes`, since the tree was made or cleared. */
+  /**
+   * Number of uses of topics that were not listed because of `limit` or `maxBytes`, since the tree was created or
+   * cleared.
+   */
   get leftOut(): number {
     return this.#leftOut;
   }
 
-  /** When that last happened; null: never. */
+  /** Time of the last such use. `null` if there was none. */
   get leftOutAt(): number | null {
     return this.#leftOutAt;
   }
 
   /**
-   * One more use of a topic. False: it is not listed, because it is not admitted, or because the tree is full, which is counted in
-   * `leftOut`. `payload` is the whole payload, whose first bytes are copied; null: nothing is kept of it, and an older preview goes.
+   * Records a use of a topic. `payload` is the whole payload, of which the first bytes are copied. `null` deletes the
+   * stored preview. Returns false if the topic is not listed: it is not admitted, or the tree is full, which is counted
+   * in `leftOut`.
    */
   record(topic: string, now: number, qos: 0 | 1 | 2, retain: boolean, payload: Uint8Array | null): boolean {
     const store = this.#store;
@@ -114,7 +122,9 @@ export class TopicTree {
     return true;
   }
 
-  /** As if the topic were used now, which counts no message; nothing for one that is not listed. */
+  /**
+   * Sets the last use of a listed topic to now, without counting a message. Does nothing if the topic is not listed.
+   */
   touch(topic: string, now: number): void {
     const { uses, ticks } = this.#store;
     const use = this.#store.find(topic);
@@ -122,16 +132,16 @@ export class TopicTree {
   }
 
   /**
-   * Removes the topics last used at `lastUse` or before, the oldest first and at most `atMost` at a time (a hundred take well
-   * below a millisecond). `isHeld` is asked for each: those for which it says true stay, as if they were used now, which counts no message.
-   * True: there may be more.
+   * Removes the topics last used at `lastUse` or before, the oldest first, at most `atMost` of them. A hundred take
+   * well below 1 ms. Topics for which `isHeld` returns true stay, and their last use is set to now. Returns whether
+   * there may be more.
    */
   expire(lastUse: number, now: number, atMost: number, isHeld?: (topic: string) => boolean): boolean {
     const store = this.#store;
     const { uses, ticks } = store;
     const until = ticks.at(lastUse);
     const tick = ticks.advance(now);
-    // Those that are held are used now, and not to be asked for again.
+    // Held topics get the current tick. They must not be examined again in this call.
     const last = isHeld ? Math.min(until, tick - 1) : until;
     for (let left = atMost; uses.oldest !== NONE && uses.lastTickOf(uses.oldest) <= last; left -= 1) {
       if (left === 0) return true;
@@ -142,7 +152,10 @@ export class TopicTree {
     return false;
   }
 
-  /** The listed topics at and below a prefix of whole levels. A last `/` or `/#` is ignored; without one, `''` and `#`: all. */
+  /**
+   * Number of listed topics at and below a prefix of whole levels. A trailing `/` or `/#` is ignored. All topics if
+   * `prefix` is missing, `''` or `#`.
+   */
   count(prefix?: string): number {
     const topic = topicOfPrefix(prefix);
     const { levels } = this.#store;
@@ -160,12 +173,13 @@ export class TopicTree {
   }
 
   /**
-   * Long looks go in slices of a few milliseconds, between which topics are recorded and expire. What was listed throughout is found,
-   * once. `assertWanted` is asked between them: what it throws ends the look. Errors: INVALID for a `filter` that is none.
+   * Finds topics. Long searches run in slices of a few milliseconds, between which topics are recorded and expire. A
+   * topic that is listed the whole time is found exactly once. `assertWanted` is called between slices and may throw to
+   * cancel the search. Errors: INVALID if `filter` is not valid.
    */
   async find(question: Omit<FindTopics, 'kind'>, assertWanted = () => {}): Promise<TopicPage> {
     const { after, offset = 0, first, withCount = false, withPayloads = true } = question;
-    // Cleared meanwhile: this one is looked through to its end.
+    // If the tree is cleared meanwhile, the search continues in the old store.
     const store = this.#store;
     const finder = new TopicFinder(store.levels, question, assertWanted);
     const topics = new AnswerList<RecordedTopic>(first, new AnswerRoom());
@@ -178,7 +192,7 @@ export class TopicTree {
     return { topics: topics.items, hasMore, totalCount: withCount ? count : null };
   }
 
-  /** None for a level that is not there. */
+  /** Returns the children of a level. The list is empty if the level does not exist. */
   levels({ of, after, first, withPayloads = true }: Omit<ListLevels, 'kind'>): LevelPage {
     const store = this.#store;
     const { levels } = store;
@@ -198,20 +212,23 @@ export class TopicTree {
   }
 
   /**
-   * What became different since the answer that gave `since`: each use of a topic is told of once. What expired is kept only while
-   * somebody asks; who has not asked for five minutes, or missed more than 16,384 that expired or 30,000 that were used, is told that
-   * all may be different (`isContinued`).
+   * Returns the changes since the result that returned `since`. Each use of a topic is reported once. `isContinued` is
+   * false if the changes are no longer known: nothing was requested for five minutes, or more than 16,384 topics have
+   * expired or 30,000 topics have been used since then.
    */
   changes(question: Omit<AskChanges, 'kind'>, now: number): Omit<TopicChanges, 'counts'> {
     return this.#changes.answer(question, now);
   }
 
-  /** Removes all topics for which it says true, in slices of a few milliseconds; later ones are not looked at. Answers how many. */
+  /**
+   * Removes all topics for which `matches` returns true, in slices of a few milliseconds. Topics that are added
+   * meanwhile may stay. Returns the number of removed topics.
+   */
   async remove(matches: (topic: string) => boolean): Promise<number> {
     return runInSlices(this.#removing(this.#store, matches), SLICE_MS);
   }
 
-  /** As it was when it was made, and its memory given back. */
+  /** Removes all topics, resets the counters and frees the memory. */
   clear(): void {
     this.#store = new TopicStore();
     this.#changes = new TopicChangeTeller(this.#store);
@@ -226,7 +243,7 @@ export class TopicTree {
     for (let next: string | null = ''; next !== null && store === this.#store; ) {
       const gone: number[] = [];
       walk.start(next);
-      // To tell a place takes as long as it has levels.
+      // `topicOf` takes time in proportion to the depth.
       for (let left = Math.max(STEPS, walk.depth); left > 0 && walk.node !== NONE; left -= 1) {
         const use = levels.useOf(walk.node);
         if (use !== NONE) {
@@ -264,9 +281,9 @@ export class TopicTree {
   }
 }
 
-/** Of an event loop that serves a broker, too. */
+/** Maximum duration of a slice. The event loop may also serve a broker. */
 const SLICE_MS = 4;
-/** Topics that are looked at, and perhaps removed, between two looks at the time: well below a millisecond. */
+/** Topics to examine, and possibly remove, between two checks of the time. They take well below 1 ms. */
 const STEPS = 200;
-/** Of a topic that are looked at in the time of a step. */
+/** Characters of a topic that are processed in the time of one step. */
 const CHARACTERS = 200;

@@ -2,8 +2,8 @@ import { HashChains } from './hash-chains.ts';
 import { NONE, Rows } from './rows.ts';
 
 /**
- * What is recorded of each listed topic, found by the hash of the topic, and in a list by last use. Times are ticks, which never go back, so that the list is in the order of
- * their last ticks.
+ * The uses of listed topics: what is recorded of each. They are indexed by the hash of the topic, and are also a linked
+ * list by last use. Ticks never go back, so the list is in the order of the last ticks.
  */
 export class TopicUses {
   readonly #rows = new Rows(COLUMNS);
@@ -19,17 +19,17 @@ export class TopicUses {
     return this.#rows.bytes + this.#byTopic.bytes;
   }
 
-  /** Bytes that could still be used without more memory. */
+  /** Bytes of free rows. */
   get spareBytes(): number {
     return this.#rows.spareBytes;
   }
 
-  /** Bytes that one more would add. */
+  /** Bytes that one more use adds. */
   get growth(): number {
     return this.#rows.growth(1);
   }
 
-  /** Used longest ago; NONE: there is none. */
+  /** The use with the oldest last tick. NONE if there are no uses. */
   get oldest(): number {
     return this.#oldest;
   }
@@ -38,7 +38,7 @@ export class TopicUses {
     return this.#newest;
   }
 
-  /** The first one of which the topic may have this hash; the others follow by `next`. */
+  /** The first use whose topic may have this hash. `next` returns the others. */
   first(hash: number): number {
     return this.#byTopic.first(hash);
   }
@@ -51,7 +51,7 @@ export class TopicUses {
     return this.#rows.get(use, HASH);
   }
 
-  /** The one used just before. */
+  /** The next older use by last use. */
   olderOf(use: number): number {
     return this.#rows.get(use, OLDER);
   }
@@ -80,7 +80,7 @@ export class TopicUses {
     return (this.#rows.get(use, FLAGS) & RETAIN) !== 0;
   }
 
-  /** The number of the payload that is kept; NONE: none is. */
+  /** The number of the stored preview, or NONE. */
   previewOf(use: number): number {
     return this.#rows.get(use, PREVIEW);
   }
@@ -93,7 +93,7 @@ export class TopicUses {
     this.#rows.set(use, NODE, node);
   }
 
-  /** Of a topic without messages so far. */
+  /** Adds a use with no messages. */
   add(hash: number, tick: number): number {
     const use = this.#rows.add();
     this.#rows.set(use, NODE, NONE);
@@ -129,11 +129,13 @@ export class TopicUses {
   }
 
   clearPreviews(): void {
-    // Of free rows the column has no meaning.
+    // Free rows are also written, because their PREVIEW column has no meaning.
     for (let use = 0; use < this.#rows.end; use += 1) this.#rows.set(use, PREVIEW, NONE);
   }
 
-  /** Gives memory back. Answers what each number is now; then `renumber` has to be called. */
+  /**
+   * Frees unused memory. Returns a function that maps old numbers to new ones. The caller must then call `renumber`.
+   */
   compact(): (use: number) => number {
     const numberOf = this.#rows.compact();
     this.#byTopic.renumber(numberOf, () => {});
@@ -146,7 +148,7 @@ export class TopicUses {
     return numberOf;
   }
 
-  /** Nodes and previews have other numbers. */
+  /** Updates the references after nodes and previews were renumbered. */
   renumber(nodeOf: (node: number) => number, previewOf: (preview: number) => number): void {
     for (let use = 0; use < this.#rows.end; use += 1) {
       this.#renumber(use, NODE, nodeOf);
@@ -184,9 +186,9 @@ const LAST = 3;
 const OLDER = 4;
 const NEWER = 5;
 const PREVIEW = 6;
-/** QoS, retain, and above them how often MESSAGES began anew. */
+/** QoS, retain flag, and in the upper bits the number of overflows of MESSAGES. */
 const FLAGS = 7;
-/** Of the topic. */
+/** Hash of the topic. */
 const HASH = 8;
 const NEXT = 9;
 const COLUMNS = 10;

@@ -3,7 +3,7 @@ import { NONE } from './rows.ts';
 import { compareTexts, ROOT, type TopicLevels } from './topic-levels.ts';
 import { compareTopics, isAtOrBelow } from './topic-order.ts';
 
-/** Goes through the nodes at and below a prefix in the order of topics, past those of which nothing is wanted. */
+/** Visits the nodes at and below a prefix in the order of topics, and skips subtrees that cannot match. */
 export class TopicWalk {
   readonly #levels: TopicLevels;
   readonly #matchings: readonly Matching[];
@@ -11,39 +11,42 @@ export class TopicWalk {
   #base = ROOT;
   #node = NONE;
   #depth = -1;
-  /** Per depth plus one: what is wanted of the node there, and of what is below it. */
+  /** For each depth plus one: the match bits of the node at that depth. */
   readonly #wanted: number[] = [];
-  /** Per depth plus one: the node there is the only one that can match. */
+  /** For each depth plus one: whether no sibling of the node can match. */
   readonly #isOnly: boolean[] = [];
 
-  /** Null: all topics. */
+  /** `prefix`: `null` for all topics. */
   constructor(levels: TopicLevels, matchings: readonly Matching[], prefix: string | null) {
     this.#levels = levels;
     this.#matchings = matchings;
     this.#prefix = prefix;
   }
 
-  /** NONE: it has come to the end. */
+  /** The current node. NONE at the end. */
   get node(): number {
     return this.#node;
   }
 
-  /** Levels above the node. */
+  /** Number of levels above the node. */
   get depth(): number {
     return this.#depth;
   }
 
-  /** What is wanted of the node. */
+  /** The match bits of the node. */
   get wanted(): number {
     return this.#wanted[this.#depth + 1] as number;
   }
 
-  /** What is wanted of the one above it. */
+  /** The match bits of the parent. */
   get wantedAbove(): number {
     return this.#wanted[Math.max(0, this.#depth)] as number;
   }
 
-  /** To the first node, or the first that is not before a topic. To be called again when the nodes have changed. */
+  /**
+   * Moves to the first node, or to the first node that is not before a topic. Must be called again after nodes have
+   * changed.
+   */
   start(from: string | null): void {
     for (const matching of this.#matchings) matching.renew();
     this.#base = ROOT;
@@ -56,7 +59,7 @@ export class TopicWalk {
     else if (this.#prefix !== null && compareTopics(from, this.#prefix) > 0) this.#node = NONE;
   }
 
-  /** To the next node; false: past all that are below this one. */
+  /** Moves to the next node. `isBelow` false skips the nodes below the current one. */
   next(isBelow: boolean): void {
     const levels = this.#levels;
     let node = this.#node;
@@ -79,7 +82,7 @@ export class TopicWalk {
     this.#node = NONE;
   }
 
-  /** Makes the node of the prefix the one that all is below. False: nothing is wanted there. */
+  /** Makes the node of the prefix the root of the walk. Returns false if nothing there can match. */
   #reach(prefix: string): boolean {
     const base = this.#levels.find(prefix);
     if (base !== NONE) this.#seek(prefix, 0);
@@ -88,7 +91,10 @@ export class TopicWalk {
     return this.#node !== NONE;
   }
 
-  /** Goes to a topic below the node, whose levels from `start` on are still to go; or to what comes after where it would be. */
+  /**
+   * Descends to a topic, of which the levels from `start` on remain. If the topic does not exist, moves to the node
+   * after its position.
+   */
   #seek(topic: string, start: number): void {
     const levels = topic.slice(start).split('/');
     for (const level of levels) {
@@ -102,7 +108,7 @@ export class TopicWalk {
     }
   }
 
-  /** The first child that may be wanted and does not come before a name. */
+  /** The first child that may match and whose name is not before a name. */
   #childFrom(name: string): number {
     const levels = this.#levels;
     const only = this.#only();
@@ -115,14 +121,14 @@ export class TopicWalk {
     return child === NONE ? levels.childAfter(this.#node, name) : child;
   }
 
-  /** The first child that may be wanted. */
+  /** The first child that may match. */
   #firstChild(): number {
     const only = this.#only();
     if (only === ANY) return this.#levels.firstChildOf(this.#node);
     return only === NONE ? NONE : this.#levels.child(this.#node, only);
   }
 
-  /** The one name that is wanted of the node's children. */
+  /** The only name that can match among the node's children, or ANY. */
   #only(): number {
     if (this.wanted === ALL) return ANY;
     for (const matching of this.#matchings) {
@@ -132,14 +138,14 @@ export class TopicWalk {
     return ANY;
   }
 
-  /** Goes to a child of the node that is at the depth. */
+  /** Moves to a child of the current node. */
   #enter(child: number): void {
     this.#isOnly[this.#depth + 2] = this.#only() !== ANY;
     this.#depth += 1;
     this.#come(child);
   }
 
-  /** Goes to a node at the depth. */
+  /** Moves to a node at the current depth. */
   #come(node: number): void {
     const depth = this.#depth;
     const matchings = this.#matchings;
