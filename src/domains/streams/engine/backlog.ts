@@ -1,15 +1,15 @@
 import type { StreamSession } from '../model/stream-session.ts';
 
-/** Messages of all streams of a broker that are published and not yet taken, or appended and not yet on disk. */
+/** Maximum number of messages of all streams of a broker that wait for an acknowledgement or for the disk. */
 const MAX_MESSAGES = 4_096;
-/** What they may weigh together, in bytes; one message alone may weigh more. */
+/** Maximum total size of these messages in bytes. A single message may be larger. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** Reading goes on when so much of the bounds is free again, so that it does not change with each message. */
+/** Reading resumes when the backlog is below this share of the limits, so that it does not toggle with each message. */
 const RESUME_SHARE = 0.5;
 
 /**
- * What came in and is not worked off yet. Beyond its bounds nothing more is read from the broker, which then keeps the messages or
- * stops its publishers; nothing is dropped here.
+ * Counts the messages that were received and are not finished yet. Above the limits the engine stops reading from the
+ * broker, which then queues the messages or throttles its publishers. Nothing is dropped here.
  */
 export class Backlog {
   readonly #session: Pick<StreamSession, 'pause' | 'resume'>;
@@ -40,7 +40,7 @@ export class Backlog {
     this.#session.resume();
   }
 
-  /** Resolves when all that came in is worked off. */
+  /** Resolves when all received messages are finished. */
   drained(): Promise<void> {
     if (this.#messages === 0) return Promise.resolve();
     return new Promise((resolve) => {

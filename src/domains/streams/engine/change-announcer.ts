@@ -1,14 +1,14 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 
-/** Milliseconds between two tellings of what goes on and on. */
+/** Minimum interval between two progress reports of a stream, in milliseconds. */
 const PROGRESS_MS = 100;
 
 type Listener = (id: string, report: StreamReport) => void;
 
 /**
- * Tells of changes of streams: at once, or within PROGRESS_MS together with what else is to be told then. What was not told yet is
- * told as it is then, so there is at most one entry for each stream.
+ * Notifies listeners of stream changes, immediately or batched after PROGRESS_MS. A batch has at most one entry per
+ * stream, with the report at the time of sending.
  */
 export class ChangeAnnouncer {
   readonly #reportOf: (id: string) => StreamReport | null;
@@ -21,7 +21,7 @@ export class ChangeAnnouncer {
   }
 
   onChange(listener: Listener): Stop {
-    // A function of its own for each call, so that one who listens twice ends one of them with each stop.
+    // A new function for each call, so that each stop removes only its own registration of the same listener.
     const own: Listener = (id, report) => listener(id, report);
     this.#listeners.add(own);
     return () => {

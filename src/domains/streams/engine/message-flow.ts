@@ -9,34 +9,35 @@ import type { StreamCounts } from './stream-counts.ts';
 
 export interface FlowOptions {
   readonly definition: StreamDefinition;
-  /** Null: payloads pass as they are. */
+  /** `null` if payloads pass unchanged. */
   readonly processor: StreamProcessor | null;
-  /** Null: nothing is stored. */
+  /** `null` if nothing is stored. */
   readonly log: MessageLog | null;
   readonly session: StreamSession;
   readonly counts: StreamCounts;
   readonly backlog: Backlog;
-  /** What was told of each message that was to be stored: null, or why it was not. */
+  /** Called for each message that was to be stored, with `null` or the reason why it was not stored. */
   onStored(problem: string | null): void;
-  /** `refusal` changed; it may do so with each message. */
+  /** Called when `refusal` changes, which may happen with each message. */
   onRefusal(): void;
 }
 
-/** What came of one message and is not done yet. */
+/** The unfinished work for one message. */
 interface Work {
   readonly release: () => void;
   readonly qos: 0 | 1 | 2;
   readonly bytes: number;
-  /** What is still to be told: stored, published. */
+  /** Number of outstanding results: stored, published. */
   pending: number;
   isLost: boolean;
 }
 
 /**
- * The way of a stream's messages by one definition: processed, stored, published, in the order of their arrival. The broker is told
- * that a message was taken when all that came of it is done. One whose publish was lost with the connection is never told as taken,
- * so the broker sends it again (QoS 0: it is lost, and counted); one that could not be stored, or that the broker refused to take,
- * is counted and told as taken, since to send it again would help nobody.
+ * Processes a stream's messages by one definition: applies the query, stores and publishes, in order of arrival. A
+ * message is acknowledged to the broker when all its work is done. If the publish was lost with the connection, the
+ * message is not acknowledged and the broker redelivers it; with QoS 0 it is lost and counted as failed. A message that
+ * could not be stored, or whose publish the broker refused, is counted and acknowledged, because redelivery would fail
+ * too.
  */
 export class MessageFlow {
   readonly #options: FlowOptions;
@@ -50,7 +51,7 @@ export class MessageFlow {
 
   constructor(options: FlowOptions) {
     this.#options = options;
-    // Read for each message.
+    // Copied into fields because they are read for each message.
     this.#processor = options.processor;
     this.#log = options.log;
     this.#session = options.session;
@@ -59,7 +60,7 @@ export class MessageFlow {
     this.#targetQos = options.definition.targetQos;
   }
 
-  /** Why the broker refused what was published last, and what would help; null: it did not. */
+  /** Why the broker refused the last publish and how to correct it. `null` if it was accepted. */
   get refusal(): string | null {
     return this.#refusal;
   }

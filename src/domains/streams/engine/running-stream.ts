@@ -17,7 +17,7 @@ import { MessageFlow } from './message-flow.ts';
 import { SourceSubscription } from './source-subscription.ts';
 import { StreamCounts } from './stream-counts.ts';
 
-/** What the streams of one broker share. */
+/** Objects shared by the streams of one broker. */
 export interface StreamSurroundings {
   readonly session: StreamSession;
   readonly store: MessageStore;
@@ -29,9 +29,9 @@ export interface StreamSurroundings {
 
 export interface RunningStreamOptions extends StreamSurroundings {
   readonly id: string;
-  /** There are stored messages of it. */
+  /** Whether the store has messages of the stream. */
   readonly hasStored: boolean;
-  /** Its state or its replay changed. */
+  /** Called when the state or the replay changed. */
   onChange(): void;
   onProgress(): void;
 }
@@ -46,9 +46,9 @@ const NOTHING_STORED: StreamStorage = {
 };
 
 /**
- * One stream as it runs. A change of its definition counts for the messages that come after it: aggregates begin anew when the query
- * changed, or when processing or the stream were switched off and on, and go on with every other change. Counters begin with it,
- * and a replay goes on whatever is changed.
+ * One running stream. A change of its definition applies to the messages received after it. Aggregates start again if
+ * the query changed, or if the stream or its processing was switched off and on. Other changes keep the aggregates.
+ * Counters start with this object. Changes of the definition do not interrupt a replay.
  */
 export class RunningStream {
   readonly #options: RunningStreamOptions;
@@ -59,12 +59,12 @@ export class RunningStream {
   #compiled: { readonly query: StreamQuery; readonly processor: StreamProcessor } | null = null;
   #log: MessageLog | null = null;
   #replay: Replay | null = null;
-  /** Why it cannot run; null: it can. */
+  /** Why the stream cannot run. `null` if it can. */
   #fault: string | null = null;
   #storageProblem: string | null = null;
-  /** Who waits for it to be settled; each for a bounded time. */
+  /** Pending calls of `settled`, each with a timeout. */
   readonly #waiting = new Set<() => void>();
-  /** State and problem as they were told last. */
+  /** State and problem of the last notification. */
   #told = '';
 
   constructor(definition: StreamDefinition, options: RunningStreamOptions) {
@@ -77,7 +77,7 @@ export class RunningStream {
     });
   }
 
-  /** Resolves when its source is subscribed, or known not to be for now. */
+  /** Resolves when the source is subscribed, or cannot be subscribed for now. */
   async put(definition: StreamDefinition): Promise<void> {
     this.#definition = definition;
     this.#fault = null;
@@ -101,8 +101,8 @@ export class RunningStream {
   }
 
   /**
-   * Resolves when it is known whether the broker lets it have its source, or after `withinMs`. A broker that is connected to for the
-   * first time is waited for, one that is away is not.
+   * Resolves when the broker has granted or refused the source subscription, or after `withinMs`. Waits for the first
+   * connection to a broker, but not for a reconnect.
    */
   settled(withinMs: number): Promise<void> {
     if (this.#isSettled()) return Promise.resolve();
@@ -117,7 +117,7 @@ export class RunningStream {
     });
   }
 
-  /** Nothing of it is left, neither on disk. */
+  /** Stops the stream and deletes its stored messages. */
   async remove(): Promise<void> {
     this.#replay?.stop();
     this.#letGo();
@@ -182,7 +182,7 @@ export class RunningStream {
     this.#replay?.stop();
   }
 
-  /** Null: nothing is to be stored now. What is stored keeps its time to live, also when no more is added to it. */
+  /** Returns `null` if nothing is to be stored now. Existing messages expire even if no more are stored. */
   #logToStoreIn(): MessageLog | null {
     const { store, id, hasStored } = this.#options;
     const { persist, ttl, active } = this.#definition;

@@ -6,14 +6,14 @@ import type { StreamMessage, StreamSession } from '../model/stream-session.ts';
 import type { MessageFlow } from './message-flow.ts';
 import { subscribeRefusal } from './refusals.ts';
 
-/** Milliseconds until the broker is asked again that gave no answer though it is connected. */
+/** Milliseconds until a subscription is retried that failed while the broker was connected. */
 const RETRY_MS = 5_000;
-/** Until one is asked that refused: access may be granted meanwhile, which no broker tells. */
+/** Milliseconds until a refused subscription is retried. Access may be granted meanwhile; brokers do not report it. */
 const REFUSED_RETRY_MS = 30_000;
 
 export interface SourceOptions {
   readonly session: StreamSession;
-  /** How many subscriptions are asked for at once, of all streams. */
+  /** Limits the concurrent SUBSCRIBE requests of all streams. */
   readonly subscribeLimit: ConcurrencyLimit;
   onChange(): void;
 }
@@ -31,20 +31,21 @@ interface Subscribed {
 }
 
 /**
- * The source of one stream: what it is to be subscribed to, and what it is. The two are brought together by one attempt at a time,
- * whatever changes meanwhile. The old filter is left at the moment of the broker's answer to the new one, so that what both match is
- * neither lost nor doubled: until then it comes for the old one alone, and after that for each. Where the broker is away or refuses
- * the new one, the old one is left all the same. A refused filter is asked for again when the broker is connected again, with each
- * change, and now and then.
+ * Keeps the subscription of one stream equal to its wanted source, with one attempt at a time.
+ *
+ * The old subscription ends when the broker grants the new one, so that messages matching both filters are neither lost
+ * nor duplicated: before the grant only the old subscription delivers them, afterwards only the new one. The old
+ * subscription also ends if the broker is not connected or refuses the new filter. A refused filter is retried after a
+ * reconnect, after each change of the definition, and every REFUSED_RETRY_MS.
  */
 export class SourceSubscription {
   readonly #options: SourceOptions;
   #wanted: Wanted | null = null;
   #current: Subscribed | null = null;
-  /** Asked for; messages may come before the answer. */
+  /** Requested, but not granted yet. Messages may arrive before SUBACK. */
   #entering: Subscribed | null = null;
   #settling: Promise<void> | null = null;
-  /** Counts the reasons to ask the broker (again); there is one attempt for each. */
+  /** Number of causes to subscribe (again). There is one attempt per cause. */
   #reasons = 0;
   #triedFor = 0;
   #problem: string | null = null;
@@ -64,12 +65,12 @@ export class SourceSubscription {
     return this.#isRefused;
   }
 
-  /** Why it is not subscribed; null: it is, or nothing was tried yet. */
+  /** Why the source is not subscribed. `null` if it is subscribed or was not tried yet. */
   get problem(): string | null {
     return this.#problem;
   }
 
-  /** Null: nothing. When it resolves, what follows of it is done, or known to be impossible for now. */
+  /** Sets the wanted source, or none with `null`. Resolves when it is subscribed or cannot be subscribed for now. */
   async want(wanted: Wanted | null): Promise<void> {
     this.#wanted = wanted;
     this.#isRefused = false;
@@ -85,12 +86,12 @@ export class SourceSubscription {
     await this.#askAgain();
   }
 
-  /** The connection to the broker was made or lost. */
+  /** To be called when the connection to the broker was established or lost. */
   linkChanged(): void {
     if (this.#wanted !== null && this.#isConnected) void this.#askAgain();
   }
 
-  /** What comes from now on is left to the broker, which sends it again. */
+  /** Later messages are not acknowledged, so that the broker redelivers them. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#retry);
@@ -107,7 +108,7 @@ export class SourceSubscription {
   }
 
   async #settle(): Promise<void> {
-    // Whoever asks meanwhile waits for the same promise, which is kept before the first attempt.
+    // Concurrent callers wait for the same promise, which is stored before the first attempt.
     await Promise.resolve();
     while (!this.#isSettled()) await this.#options.subscribeLimit.run(() => this.#attempt());
     if (!this.isSubscribed && !this.#isClosed) this.#leave();
@@ -141,7 +142,7 @@ export class SourceSubscription {
     if (this.#current !== next) next.stop();
   }
 
-  /** Not every session tells of it before it resolves. */
+  /** Also called after `subscribe` resolved, because not every session calls `onGranted`. */
   #granted(next: Subscribed): void {
     if (this.#entering === next && this.#wanted?.filter === next.filter) this.#enter(next);
   }
@@ -160,7 +161,7 @@ export class SourceSubscription {
     this.#retryLater();
   }
 
-  /** The broker had granted it, and refused it when the connection was made again. */
+  /** The broker granted the subscription first, and refused it after a reconnect. */
   #refusedLater(subscribed: Subscribed, error: ServiceError): void {
     if (subscribed !== this.#current || this.#isClosed) return;
     this.#leave();
@@ -181,7 +182,7 @@ export class SourceSubscription {
     else if (subscribed === this.#current || this.#takesEarly(subscribed, message.topic)) subscribed.flow.take(message);
   }
 
-  /** What the filter that is still there matches too goes the old way. */
+  /** Whether a message that arrives before the grant is taken: not if the old subscription also delivers it. */
   #takesEarly(subscribed: Subscribed, topic: string): boolean {
     if (subscribed !== this.#entering || subscribed.filter !== this.#wanted?.filter) return false;
     return this.#current === null || !filterMatches(this.#current.filter, topic);

@@ -1,6 +1,6 @@
 import type { StreamCounters } from '../model/stream-report.ts';
 
-/** The counters of one stream, as plain numbers that its messages add to. */
+/** The counters of one stream, as numbers that are incremented for each message. */
 export class StreamCounts {
   readonly since: number;
   received = 0;
@@ -12,7 +12,7 @@ export class StreamCounts {
   replayed = 0;
   lastReceived: number | null = null;
   #lastError: StreamCounters['lastError'] = null;
-  /** Two fields, because most messages of a stream may be filtered. */
+  /** Two fields instead of an object, because most messages of a stream may be filtered. */
   #lastFilteredAt = 0;
   #lastFilteredReason: string | null = null;
 
@@ -36,7 +36,7 @@ export class StreamCounts {
     this.#lastFilteredReason = reason;
   }
 
-  /** As they are now; what is counted later does not change it. */
+  /** Returns a copy that later messages do not change. */
   snapshot(): StreamCounters {
     const { since, received, published, stored, filtered, failed, notStored, replayed, lastReceived } = this;
     const reason = this.#lastFilteredReason;

@@ -16,31 +16,32 @@ import { Backlog } from './backlog.ts';
 import { ChangeAnnouncer } from './change-announcer.ts';
 import { RunningStream, type StreamSurroundings } from './running-stream.ts';
 
-/** Subscriptions that are asked for at once: thousands of streams start together. */
+/** Maximum number of concurrent SUBSCRIBE requests: thousands of streams may start together. */
 const SUBSCRIBING_AT_ONCE = 32;
-/** Milliseconds that closing waits for what is on its way to the broker and to disk. */
+/** Milliseconds that `close` waits for outstanding publishes and disk writes. */
 const DRAIN_MS = 2_000;
 
 export interface StreamEngineOptions {
   readonly session: StreamSession;
   readonly store: MessageStore;
-  /** A new one for each call. */
+  /** Creates a new processor on each call. */
   compile(query: StreamQuery): StreamProcessor;
-  /** That of replays. Default: the time of this process. */
+  /** Clock of replays. Default: the time of this process. */
   readonly clock?: ReplayClock;
 }
 
 /**
- * Runs the streams of one broker in the thread that it is in. Session and store belong to who made them, and are to be closed after it:
- * what came from the broker and was not worked off when it was closed is left to the broker, whose subscriptions it keeps.
+ * Runs the streams of one broker in the current thread. The caller owns session and store and closes them after this
+ * object. Messages not finished at close are not acknowledged; the broker's subscriptions remain, so it redelivers
+ * them.
  */
 export class StreamEngineCore implements StreamEngine {
   readonly #store: MessageStore;
   readonly #surroundings: StreamSurroundings;
   readonly #streams = new Map<string, RunningStream>();
-  /** Of ids that are being removed: what was asked for last. What else is asked for them comes after it. */
+  /** By id: the last operation of an id that is being removed. Further operations of the id run after it. */
   readonly #turns = new Map<string, Promise<void>>();
-  /** Of which there were stored messages when it began; those that were put are no longer among them. */
+  /** Ids with stored messages at start whose streams were not put yet. */
   readonly #stored: Set<string>;
   readonly #changes = new ChangeAnnouncer((id) => this.#streams.get(id)?.report() ?? null);
   readonly #backlog: Backlog;
@@ -78,7 +79,7 @@ export class StreamEngineCore implements StreamEngine {
     const stream = this.#stream(id);
     const reason = topicProblem(request.topic);
     if (reason !== null) throw invalid([{ path: '/topic', reason }]);
-    // Growing with time, so that those of an earlier process differ.
+    // Grows with time, so that ids differ from those of an earlier process.
     this.#lastReplayId = Math.max(Date.now(), this.#lastReplayId + 1);
     return stream.startReplay(this.#lastReplayId, request);
   }
@@ -136,11 +137,11 @@ export class StreamEngineCore implements StreamEngine {
   async #remove(id: string): Promise<void> {
     const stream = this.#streams.get(id);
     if (stream === undefined) {
-      // One that did not run since this began.
+      // The stream was not put since this engine started.
       if (this.#stored.delete(id)) await this.#store.log(id).remove();
       return;
     }
-    // The end of its replay is told before it is forgotten.
+    // The end of its replay is reported before the stream is removed from the map.
     const removed = stream.remove();
     this.#streams.delete(id);
     await removed;

@@ -1,32 +1,34 @@
 import type { StreamQuery } from './stream-query.ts';
 
-/** QoS of what a stream publishes: -1 is that of the message that came in. */
+/** QoS with which a stream publishes. -1: the QoS of the received message. */
 export type StreamQos = -1 | 0 | 1 | 2;
 
-/** What a stream is to do. Its name is its key on a broker; a stream cannot be renamed. */
+/** The definition of a stream. `name` is the stream's key on a broker; a stream cannot be renamed. */
 export interface StreamDefinition {
   readonly name: string;
   /** A topic filter that does not begin with `$`. */
   readonly sourceTopic: string;
-  /** Null: nothing is published. */
+  /** `null` if the stream publishes nothing. */
   readonly targetTopic: string | null;
   readonly targetQos: StreamQos;
-  /** Seconds for which stored messages are kept at least, and at most twice that; 0: until they are cleared. */
+  /**
+   * Minimum retention of stored messages in seconds; the maximum is twice that. 0: messages are stored until cleared.
+   */
   readonly ttl: number;
-  /** False: nothing is processed, stored or published. */
+  /** Whether the stream runs. `false`: nothing is processed, stored or published. */
   readonly active: boolean;
-  /** False: payloads pass as they are, whatever the query. */
+  /** Whether the query is applied. `false`: payloads pass unchanged. */
   readonly process: boolean;
-  /** What leaves the query is stored, to be replayed. */
+  /** Whether the query's output is stored for replays. */
   readonly persist: boolean;
-  /** Kept and passed on to brokers that know it; means nothing here. */
+  /** Stored here and sent to brokers that support it; this service does not use it. */
   readonly key: string | null;
   readonly query: StreamQuery;
   readonly textName: string | null;
   readonly textDescription: string | null;
 }
 
-/** What a stream is that says no more than its name and source. */
+/** Defaults of a definition that states only `name` and `sourceTopic`. */
 export const DEFAULT_DEFINITION = {
   targetTopic: null,
   targetQos: -1,

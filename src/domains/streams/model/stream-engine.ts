@@ -3,40 +3,41 @@ import type { StreamDefinition } from './stream-definition.ts';
 import type { ReplayProgress, ReplayRequest } from './stream-replay.ts';
 import type { StreamReport } from './stream-report.ts';
 
-/** Epoch milliseconds, inclusive; null: unbounded. */
+/** Times in epoch milliseconds, inclusive. `null`: unbounded. */
 export interface TimeBounds {
   readonly from: number | null;
   readonly to: number | null;
 }
 
 /**
- * What runs the streams of one broker, in this thread or in another. A stream is known by an id of its own: one that is deleted
- * and made again under the same name has another.
+ * Runs the streams of one broker, in this thread or in a worker thread. Each stream has a unique id: a stream that is
+ * deleted and created again under the same name gets another id.
  *
- * Errors: BROKER_UNREACHABLE when it is closed or its thread ended; those that are named.
+ * Errors: BROKER_UNREACHABLE when the engine is closed or its thread ended, and the errors named at each method.
  */
 export interface StreamEngine {
   /**
-   * It runs as told from now on: it is new, or takes the place of what ran under its id. Aggregates begin anew when the query
-   * changed. That it cannot run is no error: its report tells.
+   * Starts the stream or replaces the definition of the running stream with this id. Aggregates start again when the
+   * query changed. A stream that cannot run causes no error: its report has the reason.
    */
   put(id: string, definition: StreamDefinition): Promise<void>;
   /**
-   * Resolves when it is known whether the broker lets the stream have its source, so that what is published from then on reaches it;
-   * at once where the broker is away or the stream does not run, and after `withinMs` at the latest.
+   * Resolves when the broker has granted or refused the source subscription. Messages published after a grant reach the
+   * stream. Resolves immediately if the broker is not connected or the stream does not run, and after `withinMs` at the
+   * latest.
    */
   settled(id: string, withinMs: number): Promise<void>;
-  /** With its stored messages, and a replay that runs. An id that is not known is none to remove. */
+  /** Removes the stream, its stored messages and its running replay. An unknown id is ignored. */
   remove(id: string): Promise<void>;
-  /** Errors: NOT_FOUND (id), IN_USE (a replay of it runs), INVALID, BROKER_UNREACHABLE. */
+  /** Errors: NOT_FOUND (id), IN_USE (a replay of the stream runs), INVALID, BROKER_UNREACHABLE. */
   startReplay(id: string, request: ReplayRequest): Promise<ReplayProgress>;
-  /** False: none ran. Errors: NOT_FOUND. */
+  /** Returns `false` if no replay ran. Errors: NOT_FOUND. */
   stopReplay(id: string): Promise<boolean>;
-  /** Removes stored messages for good; answers how many. Errors: NOT_FOUND. */
+  /** Deletes stored messages and returns their number. Errors: NOT_FOUND. */
   clear(id: string, bounds: TimeBounds): Promise<number>;
-  /** Of the streams with these ids, or of all; one that is not known is left out. */
+  /** Returns the reports of the streams with these ids, by default of all streams. Unknown ids are left out. */
   report(ids?: readonly string[]): Promise<ReadonlyMap<string, StreamReport>>;
-  /** Tells at once of a change of state or replay, and of a running replay's progress at most ten times a second. */
+  /** Reports a change of state or replay immediately, and the progress of a replay at most ten times per second. */
   onChange(listener: (id: string, report: StreamReport) => void): Stop;
   close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 import type { StreamReport } from './stream-report.ts';
 
 /**
- * How a stream of a cluster is on one node. EQUAL: as on the first node that has it. DIFFERENT: otherwise. MISSING: it is not there.
- * UNKNOWN: the node could not be asked.
+ * State of a stream on one cluster node, compared with the first node that has the stream. EQUAL: same definition.
+ * DIFFERENT: another definition. MISSING: the node does not have the stream. UNKNOWN: the node could not be queried.
  */
 export const STREAM_NODE_STATES = ['EQUAL', 'DIFFERENT', 'MISSING', 'UNKNOWN'] as const;
 export type StreamNodeState = (typeof STREAM_NODE_STATES)[number];
@@ -11,10 +11,10 @@ export type StreamNodeState = (typeof STREAM_NODE_STATES)[number];
 export interface StreamOnNode {
   readonly nodeId: number;
   readonly state: StreamNodeState;
-  /** What of its definition is otherwise than on the first node that has it. */
+  /** Fields of the definition that differ from the first node that has the stream. */
   readonly differences: readonly string[];
-  /** Null where it is not there, or whoever serves it does not tell. */
+  /** `null` if the stream is missing on the node, or if the node's server sends no report. */
   readonly report: StreamReport | null;
-  /** Why the node cannot be asked, or runs no streams; null: nothing. */
+  /** Why the node cannot be queried or runs no streams. `null` if there is no problem. */
   readonly problem: string | null;
 }

@@ -1,21 +1,24 @@
 /**
- * The query of a stream as it is written: `select` picks and computes what leaves, `where` what leaves at all. An empty query lets
- * everything pass as it is.
+ * The query of a stream as written by the user. `select` picks and computes the output, `where` filters messages. An
+ * empty query passes every message unchanged.
  */
 export interface StreamQuery {
   readonly select?: readonly SelectItem[];
-  /** At most one. */
+  /** At most one condition. */
   readonly where?: readonly Condition[];
 }
 
 export interface SelectItem {
-  /** A path `[key][key]`, or `timestamp`, `windowstart`, `windowend`; `""`, `"*"` or absent for `count` and `time_bucket`. */
+  /**
+   * A path `[key][key]`, or `timestamp`, `windowstart`, `windowend`; `""`, `"*"` or absent for `count` and
+   * `time_bucket`.
+   */
   readonly source?: string;
-  /** A path; `""`: computed and left out. May be absent for `time_bucket` only. */
+  /** A path; `""`: computed but not written. Optional for `time_bucket` only. */
   readonly target?: string;
   readonly alias?: string;
   readonly function?: SelectFunction;
-  /** Seconds; of `time_bucket` only. */
+  /** Seconds. Only for `time_bucket`. */
   readonly intervalsize?: number;
   readonly intervaloffset?: number;
 }

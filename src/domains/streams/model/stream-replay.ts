@@ -1,43 +1,43 @@
 import type { StreamQos } from './stream-definition.ts';
 
-/** 1 is as it was, 2 twice as fast; `fastest`: without pauses. */
+/** Factor of the original speed: 2 is twice as fast. `fastest`: without pauses. */
 export type ReplaySpeed = number | 'fastest';
 
 export interface ReplayRequest {
-  /** Where the stored messages are published. */
+  /** Topic on which the stored messages are published. */
   readonly topic: string;
   /** Epoch milliseconds, inclusive; null: unbounded. */
   readonly from: number | null;
   readonly to: number | null;
-  /** Null: all. */
+  /** Maximum number of messages. `null`: all. */
   readonly limit: number | null;
   readonly speed: ReplaySpeed;
-  /** The newest first. */
+  /** Whether the newest message is published first. */
   readonly reverse: boolean;
 }
 
-/** PAUSED: the broker is away; it goes on where it was. */
+/** PAUSED: the broker is not connected; the replay continues at the same position after a reconnect. */
 export type ReplayState = 'RUNNING' | 'PAUSED' | 'DONE' | 'STOPPED' | 'FAILED';
 
-/** One replay of a stream: the one that runs, or the last one. */
+/** The running replay of a stream, or its last one. */
 export interface ReplayProgress {
-  /** Different for each replay of a stream. */
+  /** Unique among the replays of a stream. */
   readonly id: number;
   readonly state: ReplayState;
   readonly request: ReplayRequest;
-  /** Messages that the broker has taken (QoS 1 and 2: acknowledged) so far. */
+  /** Messages sent (QoS 0) or acknowledged by the broker (QoS 1 and 2) so far. */
   readonly published: number;
-  /** Messages within the bounds and the limit when it began. */
+  /** Messages within the bounds and the limit when the replay started. */
   readonly total: number;
-  /** Epoch milliseconds at which the message was stored that was published last; null: none yet. */
+  /** Epoch milliseconds at which the last published message was stored. `null` if none was published yet. */
   readonly position: number | null;
   /** Epoch milliseconds. */
   readonly startedAt: number;
   readonly endedAt: number | null;
-  /** Why it FAILED or is PAUSED. */
+  /** Why the replay is FAILED or PAUSED. `null` otherwise. */
   readonly problem: string | null;
 }
 
-/** QoS of a replayed message: that which the stream publishes with. */
+/** Returns the QoS of a replayed message, which is the QoS with which the stream publishes. */
 export const replayQos = (targetQos: StreamQos, stored: 0 | 1 | 2): 0 | 1 | 2 =>
   targetQos === -1 ? stored : targetQos;

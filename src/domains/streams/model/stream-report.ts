@@ -1,64 +1,64 @@
 import type { ReplayProgress } from './stream-replay.ts';
 
 /**
- * RUNNING: its sources are subscribed. INACTIVE: switched off. WAITING: the broker is away, or its source is being subscribed.
- * REFUSED: the broker refused its source. FAILED: it cannot run, or its messages cannot be stored.
+ * RUNNING: the source is subscribed. INACTIVE: the stream is switched off. WAITING: the broker is not connected, or the
+ * subscription is in progress. REFUSED: the broker refused the subscription. FAILED: the stream cannot run, or its
+ * messages cannot be stored.
  */
 export type StreamState = 'RUNNING' | 'INACTIVE' | 'WAITING' | 'REFUSED' | 'FAILED';
 
-/** FULL: the bound on disk use is reached, and messages are not stored until there is room again. */
+/** FULL: the limit of disk use is reached. Further messages are not stored until disk space is free again. */
 export type StorageState = 'OFF' | 'STORING' | 'FULL' | 'FAILED';
 
-/** Why something became of a message; for people, and without anything of its payload. */
+/** Reason of an outcome, in plain text and without any part of the payload. */
 export interface Reason {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly reason: string;
 }
 
-/** What happened since `since`, when the stream began to run in this process. */
+/** Counters since `since`, the time at which the stream was started in this process. */
 export interface StreamCounters {
   /** Epoch milliseconds. */
   readonly since: number;
-  /** Messages that came in. */
   readonly received: number;
-  /** Published on the target topic, and taken by the broker. */
+  /** Messages published on the target topic and accepted by the broker. */
   readonly published: number;
   readonly stored: number;
-  /** Left out by `where`, or because a selected path is missing. */
+  /** Messages filtered by `where` or because a selected path is missing. */
   readonly filtered: number;
-  /** Not JSON, or not a number where one is needed; and what the broker refused to take. */
+  /** Messages that are not JSON, have no number where one is required, or were refused by the broker. */
   readonly failed: number;
-  /** Not stored because the disk use is at its bound, or the disk failed. */
+  /** Messages not stored because the limit of disk use is reached or the disk failed. */
   readonly notStored: number;
   readonly replayed: number;
-  /** Epoch milliseconds of the last message in; null: none. */
+  /** Epoch milliseconds of the last received message. `null` if none was received. */
   readonly lastReceived: number | null;
-  /** Of those that failed or were not stored. */
+  /** Last reason counted in `failed` or `notStored`. */
   readonly lastError: Reason | null;
-  /** Tells a condition that is not met from a path that is missing. */
+  /** Last reason counted in `filtered`: an unmet condition or a missing path. */
   readonly lastFiltered: Reason | null;
 }
 
 export interface StreamStorage {
   readonly state: StorageState;
   readonly messages: number;
-  /** On disk. */
+  /** Bytes on disk. */
   readonly bytes: number;
-  /** Epoch milliseconds; null: nothing is stored. */
+  /** Epoch milliseconds. `null` if nothing is stored. */
   readonly oldest: number | null;
   readonly newest: number | null;
-  /** Why the state is FULL or FAILED. */
+  /** Why the state is FULL or FAILED. `null` otherwise. */
   readonly problem: string | null;
 }
 
-/** What is known of one stream now. */
+/** Current state of one stream. */
 export interface StreamReport {
   readonly state: StreamState;
-  /** What is wrong, and what would help; null: nothing. */
+  /** What is wrong and how to correct it. `null` if there is no problem. */
   readonly problem: string | null;
   readonly counters: StreamCounters;
   readonly storage: StreamStorage;
-  /** The replay that runs, or the last one of this process; null: none. */
+  /** The running replay, or the last replay of this process. `null` if there is none. */
   readonly replay: ReplayProgress | null;
 }

@@ -1,40 +1,49 @@
 import type { ServiceError } from '../../../platform/errors.ts';
 import type { LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
 
-/** A message on its way through a stream. */
+/** A message that a stream receives. */
 export interface StreamMessage {
   readonly topic: string;
   readonly payload: Buffer;
   readonly qos: 0 | 1 | 2;
   /**
-   * The broker is told that the message was taken only when everybody who held it has called the function that `hold` returned, once.
-   * To be asked for before the listener returns. What is still held when the connection is lost comes again.
+   * Delays the acknowledgement of the message. The broker receives it after every holder has called its returned
+   * function once. Must be called before the listener returns. After a lost connection the broker redelivers the
+   * messages that are still held.
    */
   hold(): () => void;
 }
 
 export interface ListenOptions {
-  /** It is granted: called, if at all, before the messages are told that come after the broker's answer, and before `subscribe` resolves. */
+  /**
+   * Called at most once when the subscription is granted, before later messages are delivered and `subscribe` resolves.
+   */
   readonly onGranted?: () => void;
   readonly onRefused?: (error: ServiceError) => void;
 }
 
-/** What the engine knows of the broker: beside a remote one an MQTT connection of its own, inside the embedded one its core. */
+/**
+ * The engine's access to the broker: an MQTT connection for remote brokers, the broker core for the embedded broker.
+ */
 export interface StreamSession {
   readonly status: LinkStatus;
   onStatus(listener: (status: LinkStatus) => void): Stop;
   /**
-   * Live messages that match the filter, never retained ones that the broker kept, until stopped; across reconnects. A message that
-   * matches the filters of several listeners reaches each of them once.
-   * Errors: NOT_ALLOWED, BROKER_REJECTED (the broker refused the filter), BROKER_UNREACHABLE, BROKER_TIMEOUT: it is then not kept.
+   * Delivers live messages that match the filter, without retained messages, until stopped. The subscription survives
+   * reconnects. A message that matches the filters of several listeners reaches each of them once.
+   * Errors: NOT_ALLOWED, BROKER_REJECTED (the broker refused the filter), BROKER_UNREACHABLE, BROKER_TIMEOUT. After an
+   * error there is no subscription.
    */
   subscribe(filter: string, listener: (message: StreamMessage) => void, options?: ListenOptions): Promise<Stop>;
   /**
-   * Never retained. `done` is called once, maybe before this returns: with null when it was written (QoS 0) or acknowledged (QoS 1
-   * and 2); with NOT_ALLOWED, BROKER_REJECTED, or BROKER_UNREACHABLE when the connection ended before the answer came.
+   * Publishes without the retain flag. `done` is called once, possibly before this method returns: with `null` when the
+   * message was sent (QoS 0) or acknowledged (QoS 1 and 2), otherwise with NOT_ALLOWED, BROKER_REJECTED or, when the
+   * connection ended before the acknowledgement, BROKER_UNREACHABLE.
    */
   publish(topic: string, payload: Buffer | string, qos: 0 | 1 | 2, done: (error: ServiceError | null) => void): void;
-  /** Nothing more is read from the broker until `resume`: for when its messages come faster than they can be worked off. */
+  /**
+   * Stops reading from the broker until `resume` is called. Used when messages arrive faster than they are processed.
+   */
   pause(): void;
   resume(): void;
 }
