@@ -2,13 +2,15 @@ import type { SelectFunction } from '../model/stream-query.ts';
 
 export type AggregateFunction = Exclude<SelectFunction, 'time_bucket'>;
 
-/** What a function makes of the messages so far. A message is weighed first, so that it counts in all aggregates or in none. */
+/**
+ * An aggregate function. All values are checked with `weigh` first, so that a message changes all aggregates or none.
+ */
 export interface Aggregate {
-  /** Null: it can be counted in, by `take`. Else what is wrong with the value. */
+  /** Checks a value. Returns what is wrong with it, or `null` if `take` can add it. */
   weigh(value: unknown): string | null;
-  /** Counts in what was weighed last. */
+  /** Adds the value that was checked last. */
   take(): void;
-  /** After the first `take`. */
+  /** Defined after the first `take`. */
   readonly value: number;
   clear(): void;
 }
@@ -71,9 +73,9 @@ class Extreme implements Aggregate {
 }
 
 /**
- * Without the error that grows with each addition: a stream without buckets adds for months. What additions lose is kept beside the
- * sum (A. Neumaier, 1974). Fractions are told to 15 digits, which is what decimals survive in binary: three times 601.6 is 1804.8,
- * not 1804.8000000000002.
+ * Compensated summation (A. Neumaier, 1974), because the rounding error of plain addition grows and a stream without
+ * buckets adds for months. `#lost` accumulates the rounding errors. Fractions are rounded to 15 digits, the precision
+ * that decimals keep in binary: three times 601.6 is 1804.8, not 1804.8000000000002.
  */
 class Sum implements Aggregate {
   #sum = 0;
@@ -83,7 +85,7 @@ class Sum implements Aggregate {
 
   get value(): number {
     const sum = this.#sum + this.#lost;
-    // What is short has no more digits than that, and is about to be written anyway.
+    // A short text has no more than 15 digits, and the number is converted to text anyway.
     return Number.isInteger(sum) || `${sum}`.length <= 16 ? sum : Number(sum.toPrecision(15));
   }
 
@@ -110,7 +112,7 @@ class Sum implements Aggregate {
   }
 }
 
-/** JSON.parse takes 1e999 for infinity. */
+/** Excludes infinity: JSON.parse returns it for 1e999. */
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 
 const numberProblem = (value: unknown): string =>

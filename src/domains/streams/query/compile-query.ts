@@ -7,13 +7,14 @@ import { queryIssues } from './query-issues.ts';
 import { failed, type Judge, MAX_OUTPUT, type Processed, type StreamProcessor } from './stream-processor.ts';
 
 /**
- * A query as functions, made once for each run of a stream.
+ * Compiles a query to functions, once for each run of a stream.
  *
- * A message passes in this order: it is JSON; all selected paths are there; `where` on a value of the message is met; every value can
- * be counted in and written; they are counted in; `where` on an aggregate is met. It ends at the first that is not so, and only the
- * last leaves something in the aggregates. Without items in `select` a payload leaves as it is.
+ * A message passes these steps and stops at the first that fails: the payload is JSON; all selected paths exist;
+ * `where` on a value of the message is met; every value can be aggregated and written; the aggregates are updated;
+ * `where` on an aggregate is met. Only a message that reaches the update changes the aggregates. Without items in
+ * `select` the payload is published unchanged.
  *
- * Numbers are what JSON.parse makes of them: integers beyond 2^53 lose their last digits where they are selected.
+ * Numbers are those of JSON.parse: selected integers beyond 2^53 lose their last digits.
  * Errors: INVALID with the issues of `queryIssues`.
  */
 export function compileQuery(query: StreamQuery): StreamProcessor {
@@ -27,7 +28,7 @@ export function compileQuery(query: StreamQuery): StreamProcessor {
 }
 
 const UNCHANGED: Processed = Object.freeze({ outcome: 'PASS', text: null });
-// Not what JSON.parse says: that quotes the payload.
+// Not the message of JSON.parse, because it quotes the payload.
 const EMPTY = failed('the payload is empty');
 const NOT_UTF8 = failed('the payload is not UTF-8');
 const NOT_JSON = failed('the payload is not JSON');
@@ -41,7 +42,7 @@ class JsonProcessor implements StreamProcessor {
 
   process(payload: Buffer, now: number, maxOutput: number = MAX_OUTPUT): Processed {
     const text = payload.toString();
-    // Bytes that are no UTF-8 are read as U+FFFD: only where there is one is it asked whether it was sent.
+    // Invalid UTF-8 is decoded to U+FFFD. Only texts with that character need the check, which rules out a sent U+FFFD.
     if (text.includes('\uFFFD') && !isUtf8(payload)) return NOT_UTF8;
     let value: unknown;
     try {

@@ -7,14 +7,14 @@ import { outputTemplate } from './output-template.ts';
 import { failed, filtered, type Judge, type Processed, tooLong } from './stream-processor.ts';
 import { TimeBucket } from './time-bucket.ts';
 
-/** What an item takes from a message or the clock; undefined: it is missing. */
+/** Reads an item's value from a message or the clock. `undefined` if it is missing. */
 interface Source {
   readonly item: number;
   readonly read: (root: unknown, now: number) => unknown;
   readonly missing: Processed;
 }
 
-/** An item whose value is written as it was taken. */
+/** An item whose value is written unchanged. */
 interface Copied {
   readonly item: number;
   readonly name: string;
@@ -27,7 +27,7 @@ interface Counted {
   readonly written: boolean;
 }
 
-/** Items in `select`, at least one: of each message another one is made. */
+/** Compiles a selection of at least one item. Each message results in a new JSON object. */
 export function compileSelection(select: readonly SelectItem[], condition: Condition | undefined): Judge {
   const bucket = bucketOf(select);
   const sources: Source[] = [];
@@ -92,7 +92,10 @@ function bucketOf(select: readonly SelectItem[]): TimeBucket | null {
   return item === undefined ? null : new TimeBucket(item.intervalsize ?? 1, item.intervaloffset ?? 0);
 }
 
-/** Null: the item takes nothing. Times are Unix seconds: whole ones for now, and those of the bucket as exact as its size is. */
+/**
+ * Returns `null` if the item reads no value. Times are Unix seconds: whole seconds for `timestamp`, the precision of
+ * the bucket for its start and end.
+ */
 function readerOf(source: string, bucket: TimeBucket | null): Source['read'] | null {
   switch (source) {
     case '':
@@ -110,9 +113,9 @@ function readerOf(source: string, bucket: TimeBucket | null): Source['read'] | n
 }
 
 interface Where {
-  /** Null: met. */
+  /** Returns `null` if the condition is met. */
   readonly before: (root: unknown, values: readonly unknown[]) => Processed | null;
-  /** Of aggregates with this message in them. */
+  /** Tests aggregates that include this message. */
   readonly after: () => Processed | null;
 }
 

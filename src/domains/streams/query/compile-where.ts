@@ -3,7 +3,7 @@ import { compileTest } from './condition.ts';
 import { compilePath } from './json-path.ts';
 import { filtered, type Processed } from './stream-processor.ts';
 
-/** Null: the condition on a path is met. One on a path that is missing never is. */
+/** Compiles a condition on a path. The function returns `null` if it is met. A missing path never meets it. */
 export function compileWhere(condition: Condition): (root: unknown) => Processed | null {
   const { left } = condition;
   const read = compilePath(left);
@@ -15,7 +15,7 @@ export function compileWhere(condition: Condition): (root: unknown) => Processed
   };
 }
 
-/** Null: the condition is met by the value that its alias stands for. */
+/** Compiles a condition on the value of an alias. The function returns `null` if it is met. */
 export function compileWhereOf(condition: Condition): (value: unknown) => Processed | null {
   const { left, operator, right } = condition;
   const test = compileTest(condition);

@@ -1,9 +1,11 @@
 import type { Condition, Operator } from '../model/stream-query.ts';
 
-/** Of a value that is there. */
+/** Tests an existing value. */
 export type Test = (value: unknown) => boolean;
 
-/** Values of different types are never equal, and in no order; texts are in the order of their UTF-8 bytes. */
+/**
+ * Compiles a condition. Values of different types are neither equal nor ordered; strings are ordered by UTF-8 bytes.
+ */
 export function compileTest({ operator, right }: Condition): Test {
   if (operator === '==') return (value) => value === right;
   if (operator === '!=') return (value) => value !== right;
@@ -41,7 +43,7 @@ function textTest(operator: Order, right: string): Test {
   }
 }
 
-/** Only where one text has these and the other one surrogates is the order of UTF-16 another than that of UTF-8. */
+/** UTF-16 and UTF-8 order differ only if one text has such characters and the other one surrogates. */
 const ABOVE_SURROGATES = /[\uD800-\uFFFF]/;
 
 const compareUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,15 +1,16 @@
 /**
- * Paths of queries, `[key][key]`. A key is anything without `]`; keys of objects only: arrays have none, and are copied whole.
+ * Paths of queries, `[key][key]`. A key is any text without `]`. Paths select keys of objects only; arrays can only be
+ * copied whole.
  */
 
-/** The keys of a path; null: it is none. */
+/** Returns the keys of a path, or `null` if the text is not a path. */
 export function parsePath(path: string): readonly string[] | null {
   return PATH.test(path) ? path.slice(1, -1).split('][') : null;
 }
 
 const PATH = /^(?:\[[^\]]+\])+$/;
 
-/** The value there is; undefined, which is no JSON: there is none. */
+/** Returns the value at a path, or `undefined` if there is none. */
 export type ReadPath = (root: unknown) => unknown;
 
 export function compilePath(path: string): ReadPath {
@@ -26,7 +27,7 @@ export function compilePath(path: string): ReadPath {
 }
 
 function compileStep(key: string): ReadPath {
-  // What objects inherit is in no message; asking for ownership only where that can be costs the others nothing.
+  // Inherited keys are not part of the message. Only keys of Object.prototype need the ownership check.
   if (key in Object.prototype) {
     return (value) => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined);
   }

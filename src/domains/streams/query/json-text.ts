@@ -1,7 +1,7 @@
 /**
- * A value of a message as JSON text, as JSON.stringify writes it. `source` is the text that it was parsed of.
- * Errors: RangeError whose message goes on after the value's name: a number that became infinite, which JSON cannot say, or a value
- * that is nested too deeply to be written (it can be read all the same).
+ * Returns a value of a message as JSON text, as JSON.stringify writes it. `source` is the text it was parsed from.
+ * Errors: RangeError with a message that continues the value's name. The value is an infinite number, which JSON does
+ * not have, or is nested too deeply to be written (reading such a value works).
  */
 export function jsonText(value: unknown, source: string): string {
   switch (typeof value) {
@@ -17,7 +17,7 @@ export function jsonText(value: unknown, source: string): string {
   }
 }
 
-/** Short texts are most, and a look at each of their characters is cheaper than JSON.stringify. */
+/** Most texts are short, and checking each character of a short text is faster than JSON.stringify. */
 const SHORT = 40;
 
 export function quoted(text: string): string {
@@ -40,14 +40,14 @@ function structureText(value: unknown, source: string): string {
   } catch {
     throw new RangeError('is nested too deeply, or too long, to be written');
   }
-  // JSON.stringify writes null for infinity. Few texts can have one, so hardly any is looked through.
+  // JSON.stringify writes null for infinity. The test of `source` avoids the scan for almost all texts.
   if (text.includes('null') && MAYBE_INFINITE.test(source) && holdsInfinity(value)) {
     throw new RangeError('holds something that is larger than a number can be');
   }
   return text;
 }
 
-/** Every number from 1e308 on is so written. */
+/** Matches every way to write a number of at least 1e308. */
 const MAYBE_INFINITE = /\d[eE]\+?\d{3}|\d{200}/;
 
 function holdsInfinity(value: unknown): boolean {

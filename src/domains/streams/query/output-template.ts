@@ -1,7 +1,7 @@
 import { parsePath } from './json-path.ts';
 import { quoted } from './json-text.ts';
 
-/** Where an item's value goes. */
+/** The path at which an item's value is written. */
 export interface Target {
   readonly item: number;
   /** A path. */
@@ -9,17 +9,17 @@ export interface Target {
 }
 
 /**
- * The JSON object that a query makes, as text around the values of its items: keys in the order in which the items first name
- * them. Text, because no object need be made to be written, and no key can mean anything to it.
+ * Template of a query's output: JSON text around the values of the items, with keys in the order of first use. Writing
+ * text needs no intermediate object, so special keys such as `__proto__` have no effect.
  */
 export interface OutputTemplate {
-  /** One more than items. */
+  /** One more than `items`. */
   readonly texts: readonly string[];
-  /** In the order in which their values are written. */
+  /** Item indexes in the order of writing. */
   readonly items: readonly number[];
 }
 
-/** No target is another one or lies within it. */
+/** Creates the template. No target may equal or contain another one. */
 export function outputTemplate(targets: readonly Target[]): OutputTemplate {
   const root: Branch = new Map();
   for (const { item, path } of targets) place(root, parsePath(path) ?? [], item);

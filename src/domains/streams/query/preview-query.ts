@@ -6,44 +6,45 @@ import { queryIssues } from './query-issues.ts';
 import type { Processed, StreamProcessor } from './stream-processor.ts';
 
 export interface PreviewOptions {
-  /** When the first sample arrives, in epoch milliseconds. */
+  /** Arrival of the first sample in epoch milliseconds. */
   readonly start: number;
-  /** Between one sample and the next; at least 0, with a fraction if need be. */
+  /** Interval between samples in seconds: at least 0, fractions allowed. */
   readonly spacingSeconds: number;
 }
 
-/** What becomes of one sample. */
+/** Result of one sample. */
 export interface PreviewedSample {
   readonly outcome: Processed['outcome'];
-  /** When it arrives, in epoch milliseconds. */
+  /** Arrival in epoch milliseconds. */
   readonly at: number;
-  /** What would be published: the text, and the value in it; null unless it passes. */
+  /** Text and parsed value that would be published. `null` unless the sample passes. */
   readonly payload: string | null;
   readonly output: unknown;
-  /** Why it does not pass; null: it does. */
+  /** Why the sample does not pass. `null` if it passes. */
   readonly reason: string | null;
 }
 
 export const PREVIEW_LIMITS = {
   samples: 1_000,
-  /** Characters of all samples of one preview. */
+  /** Maximum number of characters of all samples of one preview. */
   total: 4 * 1024 * 1024,
 } as const;
 
-/** Characters of the samples and the outputs of all previews of one request. */
+/** Maximum number of characters of samples and outputs of all previews of one request. */
 export interface PreviewBudget {
   readonly limit: number;
   charactersLeft: number;
 }
 
-/** What a Date can hold, in epoch milliseconds. */
+/** Largest value of a Date, in epoch milliseconds. */
 const MAX_MOMENT = 8_640_000_000_000_000;
 
 /**
- * Tries a query on samples that arrive one after the other, without a stream. A sample that is a text is a payload as it is; any
- * other value is sent as JSON. One step for each sample.
+ * Runs a query on consecutive samples without a stream, one sample per step. A string sample is the payload itself; any
+ * other value is sent as JSON.
  *
- * Errors: INVALID with JSON pointers to `/query`, `/samples`, `/start`, `/spacingSeconds`; TOO_LARGE when the budget is used up.
+ * Errors: INVALID with JSON pointers to `/query`, `/samples`, `/start`, `/spacingSeconds`; TOO_LARGE when the budget is
+ * used up.
  */
 export function* previewQuery(
   query: unknown,
@@ -56,7 +57,7 @@ export function* previewQuery(
   spend(budget, lengthOf(payloads));
   const issues = [...queryIssues(query), ...sampleIssues(payloads), ...clockIssues(start, spacingSeconds, samples)];
   if (issues.length > 0) throw invalid(issues);
-  // It has no issues.
+  // The check above found no issues.
   const processor = compileQuery(query as StreamQuery);
   const previewed: PreviewedSample[] = [];
   for (const [index, payload] of payloads.entries()) {
@@ -69,7 +70,7 @@ export function* previewQuery(
 
 function preview(processor: StreamProcessor, payload: string, at: number, budget: PreviewBudget): PreviewedSample {
   const processed = processor.process(Buffer.from(payload), at, Math.max(budget.charactersLeft, 0));
-  // Spends the whole budget: further previews of the request are refused before they do any work.
+  // Uses up the budget: further previews of the request are refused before they do any work.
   if (processed.outcome === 'FAILED' && processed.isTooLong) spend(budget, budget.charactersLeft + 1);
   if (processed.outcome !== 'PASS') return without(processed.outcome, at, processed.reason);
   const text = processed.text ?? payload;
@@ -77,7 +78,7 @@ function preview(processor: StreamProcessor, payload: string, at: number, budget
   return { outcome: 'PASS', at, payload: text, output: JSON.parse(text), reason: null };
 }
 
-/** Throws TOO_LARGE. */
+/** Errors: TOO_LARGE. */
 function spend(budget: PreviewBudget, characters: number): void {
   budget.charactersLeft -= characters;
   if (budget.charactersLeft < 0) throw tooLarge(budget);
@@ -98,7 +99,7 @@ const without = (outcome: 'FILTERED' | 'FAILED', at: number, reason: string): Pr
   reason,
 });
 
-/** Null: it has no JSON, or is nested too deeply to be written. */
+/** Returns the payload, or `null` if the sample cannot be written as JSON or is nested too deeply. */
 function payloadOf(sample: unknown): string | null {
   if (typeof sample === 'string') return sample;
   try {

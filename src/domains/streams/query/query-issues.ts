@@ -4,34 +4,34 @@ import { nearestName } from '../../../platform/text/nearest-name.ts';
 import { OPERATORS, SELECT_FUNCTIONS } from '../model/stream-query.ts';
 import { parsePath } from './json-path.ts';
 
-/** A query that is larger costs more with each message than it can be worth. */
+/** Limits of a query, because its size increases the cost of each message. */
 export const QUERY_LIMITS = {
   items: 200,
-  /** Keys of a path. */
+  /** Maximum number of keys of a path. */
   depth: 50,
-  /** Characters of a path, an alias and a text to compare with. */
+  /** Maximum number of characters of a path, an alias and a string operand. */
   path: 2_000,
   alias: 200,
   right: 4_000,
-  /** Characters of the whole as JSON. */
+  /** Maximum number of characters of the whole query as JSON. */
   total: 50_000,
 } as const;
 
-/** More issues help nobody, and a hostile query could have many. */
+/** Maximum number of issues: a hostile query could have very many. */
 const MAX_ISSUES = 50;
 
 const INTERNAL_SOURCES = ['timestamp', 'windowstart', 'windowend'] as const;
 const SELECT_KEYS = ['source', 'target', 'alias', 'function', 'intervalsize', 'intervaloffset'] as const;
 const CONDITION_KEYS = ['operator', 'left', 'right'] as const;
 
-/** Seconds: of one millisecond, and of more than a human life. */
+/** Seconds: from one millisecond to about 317 years. */
 const INTERVAL = { min: 0.001, max: 10_000_000_000 } as const;
 
 const PATH_FORM = 'a path such as "[key][key]"';
 
 /**
- * What is wrong with a query, all of it and at most 50 issues; none: it is a StreamQuery. Paths are JSON pointers below `at`. Unknown
- * keys are refused, because one that is misspelled would change what a stream does.
+ * Returns the issues of a query, at most 50. If there are none, the query is a StreamQuery. Paths are JSON pointers
+ * below `at`. Unknown keys are refused, because a misspelled key would change what a stream does.
  */
 export function queryIssues(query: unknown, at = '/query'): InputIssue[] {
   const check = new QueryCheck(at);
@@ -44,7 +44,7 @@ type Fields = Readonly<Record<string, unknown>>;
 class QueryCheck {
   readonly issues: InputIssue[] = [];
   readonly #at: string;
-  /** Where something was said before: by alias, by target, by all that leads to a target. */
+  /** First use, as JSON pointers: by alias, by target, by each prefix of a target. */
   readonly #aliases = new Map<string, string>();
   readonly #targets = new Map<string, string>();
   readonly #branches = new Map<string, string>();
@@ -76,7 +76,7 @@ class QueryCheck {
     if (!Array.isArray(where)) this.#tell(`${at}/where`, 'must be a list with at most one condition');
     else if (where.length > 1) this.#tell(`${at}/where`, 'must have at most one condition');
     else if (where.length === 1) this.#condition(where[0], `${at}/where/0`);
-    // What was checked so far is bounded, so that it can be written.
+    // The checks so far bound the size, so that the query can be written as JSON.
     if (this.issues.length === 0 && JSON.stringify(query).length > QUERY_LIMITS.total) {
       this.#tell(at, `must have at most ${QUERY_LIMITS.total} characters as JSON`);
     }
@@ -151,7 +151,7 @@ class QueryCheck {
 
   #interval({ function: name, intervalsize: size, intervaloffset: offset }: Fields, at: string): void {
     if (name !== 'time_bucket') {
-      // A function that is unknown may be a misspelled one.
+      // An unknown function may be a misspelled time_bucket.
       if (name !== undefined && !isOneOf(SELECT_FUNCTIONS, name)) return;
       if (size !== undefined) this.#tell(`${at}/intervalsize`, 'is for time_bucket only');
       if (offset !== undefined) this.#tell(`${at}/intervaloffset`, 'is for time_bucket only');
@@ -195,7 +195,7 @@ class QueryCheck {
     } else this.#path(left, at, `${PATH_FORM}, or an alias of select`, [...this.#aliases.keys()]);
   }
 
-  /** The keys of a path that is good; null: it was told what is wrong. */
+  /** Returns the keys of a valid path. Otherwise reports the issue and returns `null`. */
   #path(path: unknown, at: string, form: string, names: Iterable<string> = []): readonly string[] | null {
     if (path === undefined) this.#tell(at, `is needed: ${form}`);
     else if (typeof path !== 'string') this.#tell(at, `must be ${form}`);
@@ -225,7 +225,7 @@ class QueryCheck {
   }
 }
 
-/** An own `__proto__` is a key like others, and unknown. */
+/** An own property `__proto__` is treated like any other unknown key. */
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -243,7 +243,7 @@ function oneOf(known: readonly string[], value: unknown): string {
 
 const hint = (meant: string | null): string => (meant === null ? '' : `; is "${meant}" meant?`);
 
-/** Paths are often written without brackets. */
+/** Suggests a name or a path in brackets, because brackets are often forgotten. */
 function meantBy(path: string, names: Iterable<string>): string | null {
   return nearestName(path, names) ?? (WORD.test(path) ? `[${path}]` : null);
 }

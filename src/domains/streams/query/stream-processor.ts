@@ -1,20 +1,21 @@
 /**
- * A compiled query and what it remembers: the aggregates of the current bucket, or since it was made. One for each run of a stream.
+ * A compiled query with its state: the aggregates of the current bucket, or since creation. One per run of a stream.
  */
 export interface StreamProcessor {
   /**
-   * Processes one message. Messages are given in the order of their arrival; `now` is in epoch milliseconds. A message that would be
-   * published with more than `maxOutput` characters fails; default: MAX_OUTPUT. Never throws.
+   * Processes one message; messages must be passed in order of arrival. `now` is in epoch milliseconds. A message fails
+   * if more than `maxOutput` characters would be published. Default: MAX_OUTPUT. Never throws.
    */
   process(payload: Buffer, now: number, maxOutput?: number): Processed;
 }
 
-/** Characters. A query may write a part of a large payload many times over. */
+/** Maximum output in characters. A query may write a part of a large payload many times. */
 export const MAX_OUTPUT = 64 * 1024 * 1024;
 
 /**
- * PASS: what leaves is the payload itself (`text` null) or JSON text. FILTERED: a selected path is missing, or `where` is not met.
- * FAILED: not JSON, or an aggregate of something that is no number; nothing was counted in. Reasons hold nothing of a payload.
+ * PASS: the payload itself (`text` is `null`) or JSON text is published. FILTERED: a selected path is missing, or
+ * `where` is not met. FAILED: the payload is not JSON, or a value to aggregate is not a number; aggregates did not
+ * change. Reasons contain no part of the payload.
  */
 export type Processed =
   | { readonly outcome: 'PASS'; readonly text: string | null }
@@ -26,10 +27,10 @@ export type Processed =
       readonly isTooLong?: boolean;
     };
 
-/** Decides on a message by the value in it, its text, the time in epoch milliseconds and the maximum number of characters to publish. */
+/** Decides on a message by its parsed value, its text, the epoch milliseconds and the maximum number of characters. */
 export type Judge = (value: unknown, text: string, now: number, maxOutput: number) => Processed;
 
-/** To be made once for each reason: all messages of a stream may end so. */
+/** Created once per reason, because every message of a stream may have this result. */
 export const filtered = (reason: string): Processed => Object.freeze({ outcome: 'FILTERED', reason });
 
 export const tooLong = (maxOutput: number): Processed => ({

@@ -1,14 +1,17 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 
-/** The time that replays go by. */
+/** The clock of replays. */
 export interface ReplayClock {
-  /** Milliseconds that never jump. */
+  /** Monotonic time in milliseconds. */
   now(): number;
-  /** Calls once, at least so many milliseconds later or earlier than that where it is a long time; 0: in another turn of the event loop. */
+  /**
+   * Calls `call` once after at least `ms` milliseconds. Delays beyond MAX_TIMER_MS are cut to it. 0: in the next turn
+   * of the event loop.
+   */
   after(ms: number, call: () => void): Stop;
 }
 
-/** Longer ones Node ends at once. */
+/** Node.js runs a timer with a longer delay after 1 ms. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const REPLAY_CLOCK: ReplayClock = {

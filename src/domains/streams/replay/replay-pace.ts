@@ -1,11 +1,11 @@
 import type { ReplaySpeed } from '../model/stream-replay.ts';
 
 /**
- * When each message of a replay is due, by the distance from the first one, so that small delays do not add up. The first one is due at
- * once; backwards the gaps are mirrored.
+ * Schedules the messages of a replay relative to the first one, so that small delays do not add up. The first message
+ * is due immediately. In reverse replays the gaps are mirrored.
  */
 export class ReplayPace {
-  /** Microseconds of the recording for each millisecond. */
+  /** Microseconds of the recording per millisecond of the replay. */
   readonly #perMs: number;
   #startedAt = 0;
   #firstId: number | null = null;
@@ -14,7 +14,7 @@ export class ReplayPace {
     this.#perMs = speed === 'fastest' ? Number.POSITIVE_INFINITY : speed * 1_000;
   }
 
-  /** Milliseconds from `now` until the message is due; 0: it is. */
+  /** Returns the milliseconds from `now` until the message is due; 0 if it is due. */
   wait(id: number, now: number): number {
     if (this.#firstId === null) {
       this.#firstId = id;
@@ -23,7 +23,7 @@ export class ReplayPace {
     return Math.max(0, this.#startedAt + Math.abs(id - this.#firstId) / this.#perMs - now);
   }
 
-  /** So many milliseconds passed that do not count. */
+  /** Excludes a pause of `ms` milliseconds from the schedule. */
   shift(ms: number): void {
     this.#startedAt += ms;
   }

@@ -5,15 +5,15 @@ const PAGE_MESSAGES = 256;
 const PAGE_BYTES = 1024 * 1024;
 
 /**
- * The stored messages of a replay, one after the other, of which one page is in memory. What is stored after it was made is not among
- * them; what was cleared or is expired is left out when its page is read, or read again.
+ * Iterates over the stored messages of a replay with one page in memory. Messages stored after its creation are not
+ * included. Messages that were cleared or expired are left out when their page is read.
  */
 export class ReplayPages {
   readonly #log: MessageLog;
   readonly #request: ReplayRequest;
-  /** Of the newest message when it was made; null: there is none to replay. */
+  /** Id of the newest message at creation. `null` if there is nothing to replay. */
   readonly #newest: number | null;
-  /** The id of the last one that was taken from here. */
+  /** Id of the last message taken. */
   #after: number | null = null;
   #left: number;
   #page: StoredMessage[] = [];
@@ -26,21 +26,21 @@ export class ReplayPages {
     const [newest] = log.read({ from, to, after: null, reverse: true, limit: 1, maxBytes: 1 });
     this.#newest = newest?.id ?? null;
     this.#left = this.#newest === null ? 0 : Math.min(limit ?? Number.POSITIVE_INFINITY, log.count({ from, to }));
-    // Of those in its place on, the newest itself included.
+    // `after` is exclusive: plus one includes the newest message.
     if (reverse && this.#newest !== null) this.#after = this.#newest + 1;
     this.total = this.#left;
   }
 
-  /** How many there were when it was made. */
+  /** Number of messages at creation. */
   readonly total: number;
 
-  /** The next one, which stays the next one; null: there is none any more. */
+  /** Returns the next message without taking it. `null` if there are no more. */
   peek(): StoredMessage | null {
     if (this.#place >= this.#page.length) this.#read();
     return this.#page[this.#place] ?? null;
   }
 
-  /** The one that was peeked at is done with. */
+  /** Takes the message that `peek` returned. */
   advance(): void {
     const message = this.#page[this.#place];
     if (message === undefined) return;
@@ -49,7 +49,7 @@ export class ReplayPages {
     this.#place += 1;
   }
 
-  /** What is in memory may be gone from disk. */
+  /** Discards the page in memory, because its messages may have been deleted from disk. */
   forget(): void {
     this.#page = [];
     this.#place = 0;

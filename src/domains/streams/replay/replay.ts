@@ -8,24 +8,24 @@ import type { ReplayClock } from './replay-clock.ts';
 import { ReplayPace } from './replay-pace.ts';
 import { ReplayPages } from './replay-pages.ts';
 
-/** Published and not yet taken by the broker: messages, and bytes of payload; one message alone may be larger. */
+/** Maximum number of unacknowledged messages, and of their payload bytes; a single message may be larger. */
 const WINDOW_MESSAGES = 512;
 const WINDOW_BYTES = 1024 * 1024;
-/** Messages in one piece, before everybody else has a turn. */
+/** Maximum number of messages per event loop turn. */
 const TURN_MESSAGES = 256;
-/** After a wait of so many milliseconds the page is read anew: its messages may have expired. */
+/** Wait in milliseconds after which the page is read again, because its messages may have expired. */
 const FRESH_MS = 1_000;
-/** Milliseconds until the next try where a publish was lost though the broker is connected. */
+/** Milliseconds until a publish is retried that was lost although the broker is connected. */
 const RETRY_MS = 1_000;
 
 export interface ReplayOptions {
   readonly id: number;
   readonly request: ReplayRequest;
-  /** Null: nothing is stored. */
+  /** `null` if nothing is stored. */
   readonly log: MessageLog | null;
   readonly session: StreamSession;
   readonly clock: ReplayClock;
-  /** Of the message that was stored with this QoS. */
+  /** Returns the QoS for a message that was stored with the QoS `stored`. */
   qosOf(stored: 0 | 1 | 2): 0 | 1 | 2;
   onPublished(): void;
   onState(): void;
@@ -33,9 +33,9 @@ export interface ReplayOptions {
 }
 
 /**
- * One replay of stored messages: RUNNING <-> PAUSED (the broker is away) -> DONE, STOPPED or FAILED (the broker refuses its topic, or
- * the messages cannot be read). What the broker had not taken when the connection was lost goes again, before all that follows,
- * and the time of the pause does not count, so that the gaps stay.
+ * One replay of stored messages: RUNNING <-> PAUSED (the broker is not connected) -> DONE, STOPPED or FAILED (the
+ * broker refuses the topic, or the messages cannot be read). Messages not acknowledged when the connection was lost are
+ * published again first. The time of a pause does not count, so that the gaps between messages stay the same.
  */
 export class Replay {
   readonly #options: ReplayOptions;
@@ -48,12 +48,12 @@ export class Replay {
   #endedAt: number | null = null;
   #published = 0;
   #position: number | null = null;
-  /** Published and not yet taken, in their order. */
+  /** Published and not yet acknowledged, in order of publishing. */
   #underWay = new Set<StoredMessage>();
   #underWayBytes = 0;
-  /** What goes first: it was under way when the connection was lost. */
+  /** Messages to publish again, because they were unacknowledged when the connection was lost. */
   #again: StoredMessage[] = [];
-  /** Counts the connections that it publishes on: what is told later of an earlier one is of no interest. */
+  /** Number of the current connection. Results of earlier connections are ignored. */
   #round = 0;
   #pausedAt = 0;
   #isPumping = false;
@@ -90,7 +90,7 @@ export class Replay {
     else this.#resume();
   }
 
-  /** Stored messages were removed. */
+  /** To be called after stored messages were removed. */
   reread(): void {
     this.#pages?.forget();
     this.#pump();
@@ -112,7 +112,7 @@ export class Replay {
   }
 
   #pump(): void {
-    // A session may answer before its publish returns.
+    // A session may call `done` before its publish returns.
     if (this.#isPumping) return;
     this.#isPumping = true;
     try {
@@ -124,7 +124,7 @@ export class Replay {
     }
   }
 
-  /** False: not now. */
+  /** Publishes the next message. Returns `false` if none can be published now. */
   #publishNext(): boolean {
     if (this.#state !== 'RUNNING') return false;
     if (this.#underWay.size >= WINDOW_MESSAGES || this.#underWayBytes >= WINDOW_BYTES) return false;
@@ -222,7 +222,7 @@ export class Replay {
     });
   }
 
-  /** Null, and FAILED, where the disk fails. */
+  /** Runs a read. If the disk fails, the replay is FAILED and the result is `null`. */
   #reading<T>(read: () => T | null): T | null {
     try {
       return read();

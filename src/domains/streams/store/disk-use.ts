@@ -1,7 +1,7 @@
-/** What all segments of a store take on disk, and its bound. */
+/** Disk use of all segments of a store, and its limit. */
 export class DiskUse {
   readonly #max: number;
-  /** Room that must be there before anything is stored again: else each page that comes free would be one message's. */
+  /** Free space required before storing resumes. Without it, each freed page would be used for a single message. */
   readonly #slack: number;
   #bytes = 0;
   #full = false;
@@ -19,7 +19,7 @@ export class DiskUse {
     this.#bytes += bytes;
   }
 
-  /** Null: there is room. Otherwise why nothing is stored until there is room again. */
+  /** Returns why nothing is stored until space is free again, or `null` if there is space. */
   refusal(): string | null {
     if (this.#bytes >= this.#max) this.#full = true;
     else if (this.#bytes <= this.#max - this.#slack) this.#full = false;

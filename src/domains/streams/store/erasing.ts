@@ -2,14 +2,14 @@ import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { Segment } from './segment.ts';
 import type { SegmentFolder } from './segment-folder.ts';
 
-/** Of one step. */
+/** Maximum number of rows deleted in one step. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 512 * 1024;
 const PAGES = 64;
 
 /**
- * Removes a range of ids: whole files, which nobody sees any more from the first step on, and rows of those that reach beyond it.
- * Answers how many messages. Errors: those of the disk.
+ * Removes a range of ids and returns the number of messages. Files within the range are detached in the first step and
+ * then deleted whole. In files that extend beyond the range, only the rows are deleted. Errors: those of the disk.
  */
 export function* eraseRange(folder: SegmentFolder, from: number, to: number): SlicedTask<number> {
   const covered: Segment[] = [];
@@ -31,7 +31,10 @@ export function* eraseRange(folder: SegmentFolder, from: number, to: number): Sl
   return removed;
 }
 
-/** Removes a range from the midst of a segment, and gives its space back; answers how many messages. Errors: those of the disk. */
+/**
+ * Deletes the rows of a range from a segment, releases their disk space and returns the number of messages.
+ * Errors: those of the disk.
+ */
 export function* erase(folder: SegmentFolder, segment: Segment, from: number, to: number): SlicedTask<number> {
   const messages = folder.look(segment, ({ facts }) => facts.messages) ?? 0;
   const rows = Math.max(1, Math.min(MAX_ROWS, Math.floor((MAX_BYTES * messages) / Math.max(1, segment.bytes))));

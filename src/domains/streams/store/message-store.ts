@@ -9,46 +9,47 @@ export interface NewMessage {
 }
 
 export interface StoredMessage {
-  /** Grows by at least one with each message of a log: epoch microseconds of its arrival, or one more than the one before. */
+  /** Increases with each message of a log: epoch microseconds of arrival, but at least the previous id plus one. */
   readonly id: number;
   readonly topic: string;
   readonly payload: Buffer;
   readonly qos: 0 | 1 | 2;
 }
 
-/** The stored messages of the streams of one broker; one folder, one owner. */
+/** The stored messages of the streams of one broker. The folder has exactly one owner. */
 export interface MessageStore {
-  /** Opens what there is of a stream, or begins it. The same log for the same id. */
+  /** Opens or creates the log of a stream. Returns the same object for the same id. */
   log(streamId: string): MessageLog;
-  /** Ids of streams that there are stored messages of. */
+  /** Ids of the streams that have stored messages. */
   ids(): readonly string[];
-  /** Bytes on disk, of all. */
+  /** Bytes on disk of all streams. */
   readonly bytes: number;
-  /** Everything appended is on disk when it resolves. */
+  /** Resolves when all appended messages are on disk. */
   close(): Promise<void>;
 }
 
 export interface MessageLog {
-  /** Seconds: see StreamDefinition.ttl. */
+  /** Seconds, see StreamDefinition.ttl. */
   setTtl(seconds: number): void;
   /**
-   * Taken in memory at once and written with others; `done` is called when it is on disk and survives the end of the process (null),
-   * or when it is known that it will not be stored (why). In the order in which they were appended.
+   * Queues a message in memory; messages are written in batches. `done` is called with `null` when the message is on
+   * disk and survives the end of the process, or with the reason why it is not stored. Calls follow the order of
+   * `append`.
    */
   append(message: NewMessage, done: (problem: string | null) => void): void;
-  /** Appended and not yet on disk. */
+  /** Bytes appended and not yet on disk. */
   readonly pendingBytes: number;
   storage(): StreamStorage;
-  /** How many there are within the bounds. */
+  /** Returns the number of messages within the bounds. */
   count(bounds: TimeBounds): number;
-  /** Removes for good; in slices, so that nothing else waits for long. Answers how many. */
+  /** Deletes messages in slices, so that other work is not blocked for long. Returns their number. */
   clear(bounds: TimeBounds): Promise<number>;
   /**
-   * At most `limit` messages after the one with the id `after` (before it where `reverse`), in order of their ids, within the bounds.
-   * What is expired for twice its time is never among them.
+   * Returns at most `limit` messages within the bounds: after the id `after` in ascending order or, if `reverse` is
+   * true, before it in descending order. Messages older than twice the ttl are never returned.
    */
   read(options: ReadOptions): StoredMessage[];
-  /** Its messages are gone, and it takes no more. */
+  /** Deletes all messages. Later `append` calls are refused. */
   remove(): Promise<void>;
 }
 
@@ -56,9 +57,9 @@ export interface ReadOptions extends TimeBounds {
   readonly after: number | null;
   readonly reverse: boolean;
   readonly limit: number;
-  /** Bytes of payload at which a page ends, with at least one message. */
+  /** Payload bytes at which a page ends. A page has at least one message. */
   readonly maxBytes: number;
 }
 
-/** Of the id of a stored message, in epoch milliseconds. */
+/** Returns the epoch milliseconds of a stored message's id. */
 export const storedAt = (id: number): number => Math.floor(id / 1000);

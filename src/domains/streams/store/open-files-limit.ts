@@ -1,15 +1,16 @@
 import { readFileSync } from 'node:fs';
 
-/** Where the system cannot be asked, and where it allows little. */
+/** Minimum, also used when the limit of the process is unknown. */
 const FEW = 128;
-/** Each takes some 200 KiB of memory while it is open. */
+/** Maximum. Each open segment takes about 200 KiB of memory. */
 const MOST = 1_024;
-/** Of what the process may open, for the two handles of each segment; brokers and clients need theirs, too. */
+/** Share of the process limit for segments, with two handles each. Brokers and clients need the other handles. */
 const SHARE = 1 / 8;
 
 /**
- * How many segments may be open at a time. With more streams that store than that, each message waits for a file to be closed and
- * another one to be opened, so it is as many as `limits` allow: `/proc/self/limits` of Linux; null: not known.
+ * Returns the maximum number of open segments. `limits` is the text of `/proc/self/limits` on Linux, or `null` if
+ * unknown. With more storing streams than open segments, each message waits until one file is closed and another is
+ * opened, so the maximum is as high as `limits` allow.
  */
 export function segmentsToOpen(limits: string | null): number {
   const soft = /^Max open files +(\d+|unlimited)/m.exec(limits ?? '')?.[1];

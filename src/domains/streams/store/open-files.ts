@@ -6,10 +6,10 @@ interface Open {
   readonly onClose: () => void;
 }
 
-/** Open segments of all streams, at most `max`: the one that was used longest ago is closed for the next one. */
+/** Open segments of all streams, at most `max`. The least recently used one is closed to open another. */
 export class OpenFiles {
   readonly #max: number;
-  /** By path; in the order of their last use. */
+  /** By path, in the order of last use. */
   readonly #open = new Map<string, Open>();
 
   constructor(max: number) {
@@ -20,7 +20,7 @@ export class OpenFiles {
     return this.#open.size;
   }
 
-  /** `onClose`: it is closed now, and its WAL is part of it. */
+  /** Returns the open file, or opens it. `onClose` is called after the file is closed and its WAL is merged. */
   use(path: string, onClose: () => void): SegmentFile {
     const known = this.#open.get(path);
     const open = known ?? { file: new SegmentFile(path), usedAt: 0, onClose };
@@ -34,12 +34,12 @@ export class OpenFiles {
     return open.file;
   }
 
-  /** One that is not open is closed. */
+  /** Closes the file if it is open. */
   close(path: string): void {
     const open = this.#open.get(path);
     if (!open) return;
     this.#open.delete(path);
-    // What cannot be written into the file stays in its WAL, where the next one to open it finds it.
+    // If the checkpoint fails, the data remains in the WAL, and the next open reads it from there.
     open.file.close();
     open.onClose();
   }

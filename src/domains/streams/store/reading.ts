@@ -11,18 +11,18 @@ export interface PageOptions {
   readonly maxBytes: number;
 }
 
-/** Messages that are read in one piece, without knowing how large they are, and where those before them were small. */
+/** Rows of the first read, before the size of the messages is known. Later reads take at most MAX_ROWS. */
 const FIRST_ROWS = 32;
 const MAX_ROWS = 256;
 
-/** One page across segments. */
+/** Reads one page across segments. */
 export function readPage(folder: SegmentFolder, options: PageOptions): StoredMessage[] {
   const page = new Page(options);
   const segments = folder.within(options.from, options.to);
   for (const segment of options.reverse ? segments.reverse() : segments) {
     if (page.isFull) break;
     const before = page.mark();
-    // Damaged in its midst: none of it is served.
+    // The segment is damaged: none of its messages is returned.
     if (folder.look(segment, ({ file }) => page.fill(file)) === null) page.reset(before);
   }
   return page.messages;
@@ -78,7 +78,7 @@ class Page {
     return !this.#isFull;
   }
 
-  /** As many as there is room for if those to come are like those before. */
+  /** Estimates the rows that fit into the rest of the page from the size of the rows read so far. */
   #rows(): number {
     const { limit, maxBytes } = this.#options;
     const count = this.messages.length;

@@ -1,37 +1,39 @@
 /**
- * One SQLite file of stored messages, open: WAL with synchronous FULL, so that what is committed survives a killed process and a power
- * cut. It belongs to this connection alone (exclusive locking: no shared memory file). The row id is the id of the message, so bounds
- * by time need no index beside it.
+ * An open SQLite file of stored messages. WAL mode with synchronous=FULL: committed messages survive a killed process
+ * and a power cut. Exclusive locking: only this connection uses the file, and SQLite needs no shared-memory file. The
+ * row id is the message id, so time bounds need no further index.
  *
- * Units: ids are epoch microseconds. Errors: those of SQLite; `isDamage` tells which of them are the file's own.
+ * Units: ids are epoch microseconds. Errors: those of SQLite; `isDamage` returns whether the file itself is damaged.
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { StoredMessage } from './message-store.ts';
 
-/** What a segment holds. Of one without messages, `first` and `last` mean nothing. */
+/** Content of a segment. `first` and `last` are meaningless if there are no messages. */
 export interface SegmentFacts {
   readonly first: number;
   readonly last: number;
   readonly messages: number;
 }
 
-/** `tally` is kept in each transaction, so that a file never has to be read through to know how many messages it holds. */
+/** `tally` is updated in each transaction, so that the number of messages is known without reading the whole file. */
 const SCHEMA = `
   CREATE TABLE message (id INTEGER PRIMARY KEY, topic TEXT NOT NULL, qos INTEGER NOT NULL, payload BLOB NOT NULL);
   CREATE TABLE tally (messages INTEGER NOT NULL);
   INSERT INTO tally VALUES (0);
 `;
 
-/** Fits several messages of 1 kB; a third faster for those than SQLite's 4 kB, and as fast for small ones. */
+/**
+ * Fits several messages of 1 kB: a third faster for these than SQLite's default of 4 kB, and as fast for small ones.
+ */
 const PAGE_BYTES = 8_192;
-/** Pages after which the WAL goes into the file: longer ones cost more disk for each open file, shorter ones more fsyncs. */
+/** Pages after which the WAL is checkpointed. More pages need more disk per open file, fewer pages more fsyncs. */
 const CHECKPOINT_PAGES = 256;
-/** What a WAL keeps of its length when it had to take a large message. */
+/** Size to which the WAL is truncated after a large message. */
 const WAL_BYTES = 4 * 1_048_576;
-/** Memory of one open file. */
+/** Page cache of one open file. */
 const CACHE_KIB = 256;
-/** Rows of one INSERT: calls into SQLite cost more than what they do. */
+/** Rows per INSERT, because a call into SQLite costs more than inserting a row. */
 const ROWS = 8;
 
 export class SegmentFile {
@@ -72,7 +74,7 @@ export class SegmentFile {
     return { first: first ?? 0, last: last ?? 0, messages: first === null ? 0 : messages };
   }
 
-  /** All or none of them. */
+  /** Inserts all messages or none. */
   insert(messages: readonly StoredMessage[]): void {
     this.#transaction(() => {
       const whole = messages.length - (messages.length % ROWS);
@@ -86,9 +88,9 @@ export class SegmentFile {
     });
   }
 
-  /** At most `limit` in order of their ids, or the other way round. */
+  /** Returns at most `limit` messages in ascending order of ids, or descending if `reverse` is true. */
   page(from: number, to: number, reverse: boolean, limit: number): StoredMessage[] {
-    // The columns of the statement are the fields of the message.
+    // The columns of the statement equal the fields of StoredMessage.
     return (reverse ? this.#backwards : this.#forwards).all(from, to, limit) as StoredMessage[];
   }
 
@@ -96,7 +98,7 @@ export class SegmentFile {
     return Number(this.#db.prepare('SELECT count(*) FROM message WHERE id BETWEEN ? AND ?').pluck().get(from, to));
   }
 
-  /** At most `limit` of the oldest in the range; answers how many. */
+  /** Deletes at most `limit` of the oldest messages in the range and returns their number. */
   delete(from: number, to: number, limit: number): number {
     return this.#transaction(() => {
       const upTo = this.#db
@@ -109,7 +111,7 @@ export class SegmentFile {
     });
   }
 
-  /** Gives free pages back to the disk, at most so many; true when none are left. */
+  /** Releases at most `pages` free pages to the file system. Returns `true` when none are left. */
   shrink(pages: number): boolean {
     this.#db.pragma(`incremental_vacuum(${pages})`);
     if (Number(this.#db.pragma('freelist_count', { simple: true })) > 0) return false;
@@ -137,7 +139,10 @@ export class SegmentFile {
 const row = (message: StoredMessage | undefined): unknown[] =>
   message === undefined ? [] : [message.id, message.topic, message.qos, message.payload];
 
-/** It is there whole, also after a power cut, or not at all. That its name is on disk, SQLite sees to with the first commit. */
+/**
+ * Creates the file completely or not at all, also after a power cut. SQLite syncs the folder entry with the first
+ * commit.
+ */
 export function createSegmentFile(path: string): void {
   const unfinished = `${path}${UNFINISHED}`;
   try {
@@ -155,12 +160,12 @@ export function createSegmentFile(path: string): void {
   }
 }
 
-/** Ends the name of a file that is being made. */
+/** File name suffix of a file that is not complete yet. */
 export const UNFINISHED = '.new';
 
-/** Names that were made or changed in a folder are on disk. */
+/** Syncs a folder, so that created and renamed entries are on disk. */
 export function syncFolder(path: string): void {
-  // Windows knows no handles of folders, and needs none.
+  // Windows has no handles of folders and does not need this.
   if (process.platform === 'win32') return;
   const folder = openSync(path, 'r');
   try {
@@ -172,7 +177,7 @@ export function syncFolder(path: string): void {
 
 let template: Buffer | null = null;
 
-/** Copied, because SQLite takes five fsyncs to make the same. */
+/** Returns an empty database. It is a copied template, because SQLite needs five fsyncs to create one. */
 function emptyFile(): Buffer {
   if (template === null) {
     const db = new Database(':memory:');
@@ -181,7 +186,7 @@ function emptyFile(): Buffer {
     db.exec(SCHEMA);
     template = db.serialize();
     db.close();
-    // "File format write version" and "read version" of the header: WAL, which a database in memory cannot be.
+    // "File format write version" and "read version" of the header: 2 is WAL, which an in-memory database cannot set.
     template[18] = 2;
     template[19] = 2;
   }

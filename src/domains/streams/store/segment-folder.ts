@@ -4,14 +4,14 @@ import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { DAMAGED, Segment, type SegmentParts, segmentBase, sizeOf, WAL } from './segment.ts';
 import { syncFolder, UNFINISHED } from './segment-file.ts';
 
-/** Ends the name of a folder whose stream was removed. */
+/** Folder name suffix of a removed stream. */
 export const REMOVED = '.removed';
-/** Seconds, so that messages expire also where nobody asks for their stream after a start. */
+/** File with the ttl in seconds, so that messages expire after a restart even if their stream is not opened. */
 const TTL_FILE = 'ttl';
 
 export interface SegmentFolderOptions extends SegmentParts {
   readonly path: string;
-  /** A segment was set aside. */
+  /** Called when a damaged segment was set aside. */
   readonly onDamage: (reason: string) => void;
 }
 
@@ -22,7 +22,7 @@ interface SetAside {
   readonly changedAt: number;
 }
 
-/** The segments of one stream, the newest last. Its folder is made with the first of them. */
+/** The segments of one stream, newest last. The folder is created with its first segment. */
 export class SegmentFolder {
   readonly #options: SegmentFolderOptions;
   #segments: Segment[] = [];
@@ -33,7 +33,7 @@ export class SegmentFolder {
     this.#options = options;
   }
 
-  /** What a former process left. */
+  /** Loads the files of an earlier process. */
   load(): void {
     const { path } = this.#options;
     const bases: number[] = [];
@@ -48,7 +48,7 @@ export class SegmentFolder {
     this.#segments = bases.sort((a, b) => a - b).map((base) => new Segment(path, base, this.#options));
   }
 
-  /** Null: none was kept. */
+  /** `null` if no ttl was stored. */
   get ttl(): number | null {
     return this.#ttl;
   }
@@ -80,7 +80,7 @@ export class SegmentFolder {
     return this.#segments.length === 0 && !this.hasSetAside;
   }
 
-  /** What comes from now on goes into a file of its own. */
+  /** Starts a new segment for the messages from the id `base` on. */
   roll(base: number): Segment {
     const { path } = this.#options;
     this.newest?.close();
@@ -94,20 +94,21 @@ export class SegmentFolder {
     return segment;
   }
 
-  /** Above all ids in `segment`, as far as it is known without a look into the file. */
+  /** Returns an upper bound of the ids in `segment`, without reading the file. */
   endOf(segment: Segment): number {
     if (segment.knownFacts !== null) return segment.knownFacts.last + 1;
     return this.#segments[this.#segments.indexOf(segment) + 1]?.base ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Those that may hold messages in the range. */
+  /** Returns the segments that may have messages in the range. */
   within(from: number, to: number): Segment[] {
     return this.#segments.filter((segment) => segment.base <= to && this.endOf(segment) > from);
   }
 
   /**
-   * What `work` answers of a segment; null when it is gone, or damaged and set aside now.
-   * Errors: those of SQLite when the disk does not answer.
+   * Returns the result of `work` on a segment, or `null` if the segment is deleted or damaged. A damaged segment is set
+   * aside.
+   * Errors: those of SQLite if the disk fails.
    */
   look<T>(segment: Segment, work: (segment: Segment) => T): T | null {
     if (segment.isGone) return null;
@@ -122,7 +123,7 @@ export class SegmentFolder {
     }
   }
 
-  /** Nobody sees its messages any more, from the call on; the file goes with `drop`. */
+  /** Hides the messages of these segments immediately. `drop` deletes the files. */
   detach(segments: readonly Segment[]): void {
     const gone = new Set(segments);
     this.#segments = this.#segments.filter((segment) => !gone.has(segment));
@@ -133,7 +134,7 @@ export class SegmentFolder {
     segment.drop();
   }
 
-  /** Erases what was set aside and has not changed since, in epoch milliseconds. */
+  /** Deletes the damaged files that were last changed before `changedBefore`, in epoch milliseconds. */
   forgetSetAside(changedBefore: number): void {
     const old = this.#setAside.filter(({ changedAt }) => changedAt < changedBefore);
     if (old.length === 0) return;
@@ -144,7 +145,7 @@ export class SegmentFolder {
     }
   }
 
-  /** With all that is in it. Its name is free at once. */
+  /** Deletes the folder. It is renamed first, so that its name is free immediately. */
   *removal(): SlicedTask<void> {
     const { path, disk } = this.#options;
     let bytes = this.#setAside.reduce((sum, each) => sum + each.bytes, 0);
@@ -175,7 +176,7 @@ export class SegmentFolder {
   }
 }
 
-/** The WAL of a segment that was being dropped. */
+/** Whether this is the WAL of a segment whose deletion was interrupted. */
 const isOrphan = (name: string, names: ReadonlySet<string>): boolean =>
   name.endsWith(WAL) && !names.has(name.slice(0, -WAL.length));
 

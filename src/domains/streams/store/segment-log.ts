@@ -10,16 +10,16 @@ import type { Segment } from './segment.ts';
 import type { SegmentFacts } from './segment-file.ts';
 import { reasonOf, type SegmentFolder } from './segment-folder.ts';
 
-/** Of one transaction, so that a commit does not hold the event loop for long. */
+/** Limits of one transaction, so that a commit does not block the event loop for long. */
 const BATCH_MESSAGES = 1_000;
 const BATCH_BYTES = 512 * 1024;
-/** What waits for a disk that does not keep up; who appends is to slow down long before (`pendingBytes`). */
+/** Limit of messages waiting for a slow disk. Callers should slow down long before (`pendingBytes`). */
 const MAX_PENDING_BYTES = 256 * 1024 * 1024;
-/** What a message takes beside its topic and payload, on disk and in memory. */
+/** Estimated overhead per message in addition to topic and payload, on disk and in memory. */
 const MESSAGE_BYTES = 32;
-/** Milliseconds after which a disk that failed is tried again. */
+/** Milliseconds after which writing is retried on a failed disk. */
 const RETRY_MS = 5_000;
-/** Of a ttl: how long a segment may be. */
+/** Minimum number of segments per ttl. */
 const SEGMENTS_OF_TTL = 4;
 
 interface Pending extends StoredMessage {
@@ -31,7 +31,7 @@ export interface SegmentLogOptions {
   readonly folder: SegmentFolder;
   readonly disk: DiskUse;
   readonly groupCommit: GroupCommit;
-  /** Bytes at which a segment is followed by the next one. */
+  /** Bytes at which a new segment is started. */
   readonly segmentBytes: number;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -41,23 +41,23 @@ export interface SegmentLogOptions {
 }
 
 /**
- * The messages of one stream in segments of at most a quarter of the ttl: what expires is a whole file, whose newest message is older
- * than the ttl and whose oldest is not yet as old as twice that.
+ * The messages of one stream in segments of at most a quarter of the ttl. Whole files expire: a file is deleted when
+ * its newest message is older than the ttl, and before its oldest message is twice as old.
  *
- * A batch that cannot be written is answered with the reason, and so is what comes within the next seconds; then it is tried again.
+ * If a batch cannot be written, it fails with the reason, and so do all messages until the next retry after RETRY_MS.
  */
 export class SegmentLog implements MessageLog, Committer {
   readonly #options: SegmentLogOptions;
   readonly #folder: SegmentFolder;
   #pending: Pending[] = [];
   #pendingBytes = 0;
-  /** Null: not looked up yet. */
+  /** `null` if not read yet. */
   #lastId: number | null = null;
-  /** Messages after this one share no segment with those up to it. */
+  /** Messages with a higher id are not stored in the same segment as those up to this id. */
   #boundary = 0;
   #ttl: number;
   #failure: { readonly reason: string; readonly until: number } | null = null;
-  /** Why it takes no more. */
+  /** Why the log accepts no more messages. `null` if it does. */
   #ended: string | null = null;
 
   constructor(options: SegmentLogOptions) {
@@ -112,7 +112,7 @@ export class SegmentLog implements MessageLog, Committer {
   }
 
   storage(): StreamStorage {
-    // Nobody has tried to write since it was due.
+    // No write was attempted since the retry was due.
     if (this.#failure && this.#options.now() > this.#failure.until + RETRY_MS) this.#failure = null;
     const all = this.#folder.segments.map((segment) => this.#factsOf(segment)).filter((facts) => facts !== null);
     const facts = all.filter(({ messages }) => messages > 0);
@@ -157,20 +157,20 @@ export class SegmentLog implements MessageLog, Committer {
     await runInSlices(this.#folder.removal());
   }
 
-  /** Everything that was appended is committed then; it takes no more. */
+  /** Commits all appended messages. Later `append` calls are refused. */
   *close(): SlicedTask<void> {
     while (this.commit()) yield;
     this.#end('The streams are being closed');
   }
 
-  /** Some of it may be older than the ttl: a look at names only, for there may be thousands of streams. */
+  /** Whether messages may be older than the ttl. Compares file names only, for there may be thousands of streams. */
   get mayHaveExpired(): boolean {
     const [oldest] = this.#folder.segments;
     if (this.#ttl === 0) return false;
     return this.#folder.hasSetAside || (oldest !== undefined && oldest.base < this.#idOfAge(this.#ttl));
   }
 
-  /** Erases what is older than the ttl. Errors: those of the disk. */
+  /** Deletes messages older than the ttl. Errors: those of the disk. */
   *expiry(): SlicedTask<void> {
     if (this.#ttl === 0) return;
     const young = this.#idOfAge(this.#ttl);
@@ -181,7 +181,7 @@ export class SegmentLog implements MessageLog, Committer {
         const facts = this.#folder.look(segment, (each) => each.facts);
         if (facts === null) continue;
         if (facts.messages > 0 && facts.last >= young) {
-          // Only one that was made under a longer ttl reaches that far back.
+          // Only a segment created under a longer ttl is that old.
           if (facts.first < tooOld) yield* erase(this.#folder, segment, 0, young - 1);
           continue;
         }
@@ -193,7 +193,7 @@ export class SegmentLog implements MessageLog, Committer {
   }
 
   *#clearing(bounds: TimeBounds): SlicedTask<number> {
-    // What is appended from now on stays.
+    // Messages appended from now on are not cleared.
     const { from, to } = idRange(bounds);
     const upTo = Math.min(this.#lastKnownId(), to);
     this.#boundary = Math.max(this.#boundary, upTo);
@@ -203,7 +203,7 @@ export class SegmentLog implements MessageLog, Committer {
     return removed;
   }
 
-  /** Of one segment, and of what one transaction should hold. */
+  /** Takes the next messages of one segment, limited to one transaction. */
   #nextBatch(): Pending[] {
     const [first] = this.#pending;
     if (first === undefined) return [];
@@ -219,7 +219,7 @@ export class SegmentLog implements MessageLog, Committer {
     return this.#pending.splice(0, count);
   }
 
-  /** Answers why not. */
+  /** Returns why the batch was not stored, or `null` if it was. */
   #store(batch: readonly StoredMessage[]): string | null {
     const full = this.#options.disk.refusal();
     if (full !== null) return full;
@@ -241,7 +241,7 @@ export class SegmentLog implements MessageLog, Committer {
     this.#folder.roll(first.id).insert(batch);
   }
 
-  /** Null: a new one is due. */
+  /** Returns the segment for this id, or `null` if a new one is needed. */
   #segmentFor(id: number): Segment | null {
     const { newest } = this.#folder;
     if (newest === null || newest.bytes >= this.#options.segmentBytes || id >= newest.base + this.#span()) return null;
@@ -263,14 +263,14 @@ export class SegmentLog implements MessageLog, Committer {
     return this.#lastId;
   }
 
-  /** What is expired for twice its time may be in a file that is about to go. */
+  /** Excludes messages older than twice the ttl, because they may be in a file that is about to be deleted. */
   #range(bounds: TimeBounds): { readonly from: number; readonly to: number } {
     const { from, to } = idRange(bounds);
     if (this.#ttl === 0) return { from, to };
     return { from: Math.max(from, this.#idOfAge(2 * this.#ttl)), to };
   }
 
-  /** Of a message that came so many seconds ago. */
+  /** Returns the id of a message that arrived `seconds` ago. */
   #idOfAge(seconds: number): number {
     return (this.#options.now() - seconds * 1_000) * 1_000;
   }

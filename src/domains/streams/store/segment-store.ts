@@ -10,39 +10,41 @@ import { REMOVED, reasonOf, SegmentFolder } from './segment-folder.ts';
 import { SegmentLog } from './segment-log.ts';
 
 export interface SegmentStoreOptions {
-  /** Made when missing; nobody else writes there. */
+  /** Created if missing. No other process may write there. */
   readonly folder: string;
-  /** Bound on what all its files take on disk, in bytes. It is exceeded by no more than a commit and the WALs of the open files. */
+  /** Maximum disk use in bytes. It may be exceeded by one commit and the WALs of the open files. */
   readonly maxBytes: number;
-  /** A disk that fails, or a damaged file that was set aside; told once each. `streamId` is null where it concerns all. */
+  /**
+   * Called once per disk failure or damaged file that was set aside. `streamId` is `null` if all streams are affected.
+   */
   readonly onProblem: (streamId: string | null, reason: string) => void;
-  /** Epoch milliseconds; the clock of the system. */
+  /** Epoch milliseconds. Default: the system clock. */
   readonly now?: () => number;
-  /** Files that are open at a time, of all streams together; as many as the limits of the process allow, 128 to 1,024. */
+  /** Maximum number of open files of all streams. Default: by the limits of the process, 128 to 1,024. */
   readonly maxOpenFiles?: number;
-  /** Size at which a segment is followed by the next one; 32 MB, or less where `maxBytes` is small. */
+  /** Size in bytes at which a new segment is started. Default: 32 MiB, or an eighth of `maxBytes` if that is less. */
   readonly segmentBytes?: number;
 }
 
 export interface SegmentStore extends MessageStore {
-  /** Files that are open now. */
+  /** Number of open files. */
   readonly openFiles: number;
-  /** Erases what has expired: what its timer does. */
+  /** Deletes expired messages. A timer also calls it. */
   expire(): Promise<void>;
 }
 
-/** To count within bounds, the segment at each end has to be walked through. */
+/** Bounded because counting within time bounds scans the segment at each end. */
 const MAX_SEGMENT_BYTES = 32 * 1_048_576;
-/** Of the shortest ttl: how often expired segments are looked for. With segments of a quarter nothing gets as old as two ttl. */
+/** Checks for expired segments per shortest ttl. With segments of a quarter ttl, no message reaches twice its ttl. */
 const CHECKS_OF_TTL = 8;
-/** Milliseconds. */
+/** Longest interval between two checks, in milliseconds. */
 const MAX_CHECK_MS = 30_000;
 const IDLE_MS = 60_000;
 
 /**
- * The stored messages of the streams of one broker: a folder for each stream, and in it a SQLite file for each stretch of time, see
- * SegmentLog. Belongs in a worker thread: it waits for the disk. One owner for each folder.
- * Errors: those of the file system when the folder cannot be made or read.
+ * Opens the stored messages of the streams of one broker: a folder per stream with a SQLite file per period, see
+ * SegmentLog. Its calls block on the disk, so it belongs in a worker thread. Each folder has exactly one owner.
+ * Errors: those of the file system if the folder cannot be created or read.
  */
 export function openSegmentStore(options: SegmentStoreOptions): SegmentStore {
   return new Segments(options);
@@ -163,7 +165,7 @@ class Segments implements SegmentStore {
     }
   }
 
-  /** One timer for all: what has the shortest ttl says how often. */
+  /** Schedules one timer for all streams; the shortest ttl sets its interval. */
   #schedule(): void {
     let ms = MAX_CHECK_MS;
     for (const { ttl } of this.#logs.values()) if (ttl > 0) ms = Math.min(ms, (ttl * 1_000) / CHECKS_OF_TTL);
@@ -177,7 +179,9 @@ class Segments implements SegmentStore {
   }
 }
 
-/** Ids are mostly those of this product, and are folder names as they are; others as hexadecimal digits. */
+/**
+ * Returns the id itself if it is a safe folder name, as ids of this product are. Other ids are encoded in hexadecimal.
+ */
 function folderName(streamId: string): string {
   return /^[a-z0-9_-]{1,100}$/.test(streamId) ? streamId : `~${Buffer.from(streamId).toString('hex')}`;
 }

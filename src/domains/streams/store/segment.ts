@@ -6,7 +6,7 @@ import type { StoredMessage } from './message-store.ts';
 import type { OpenFiles } from './open-files.ts';
 import { createSegmentFile, type SegmentFacts, type SegmentFile } from './segment-file.ts';
 
-/** What all segments of a store share. */
+/** Objects shared by all segments of a store. */
 export interface SegmentParts {
   readonly files: OpenFiles;
   readonly disk: DiskUse;
@@ -14,21 +14,21 @@ export interface SegmentParts {
 
 const ENDING = '.sqlite';
 export const WAL = '-wal';
-/** Ends the name of what was set aside: nothing reads it any more, but a person may. */
+/** File name suffix of damaged files. The store never reads them again; an administrator may. */
 export const DAMAGED = '.damaged';
 
-/** `base` of the segment with this file name; null: it is none. */
+/** Returns the `base` of the segment with this file name, or `null` if it is not a segment file. */
 export function segmentBase(name: string): number | null {
   const base = name.endsWith(ENDING) ? name.slice(0, -ENDING.length) : '';
   return /^\d{1,16}$/.test(base) ? Number(base) : null;
 }
 
 /**
- * Messages of one stream from one stretch of time, in a file whose name tells the first of them. What it holds is known from its file
- * when it is first asked for, and kept up to date here from then on.
+ * The messages of one stream from one period, in a file that is named after its first message id. The facts are read
+ * from the file on first use and then updated in memory.
  */
 export class Segment {
-  /** No message in it, nor in those after it, has an id below. */
+  /** Lower bound of all message ids in this segment and in later ones. */
   readonly base: number;
   readonly path: string;
   readonly #parts: SegmentParts;
@@ -43,7 +43,7 @@ export class Segment {
     this.#measure();
   }
 
-  /** Its folder must be there. */
+  /** Creates the segment file. The folder must exist. */
   static create(folder: string, base: number, parts: SegmentParts): Segment {
     createSegmentFile(join(folder, `${base}${ENDING}`));
     const segment = new Segment(folder, base, parts);
@@ -51,12 +51,12 @@ export class Segment {
     return segment;
   }
 
-  /** On disk, with its WAL. */
+  /** Bytes on disk, including the WAL. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** It was dropped or set aside. */
+  /** Whether the segment was dropped or set aside. */
   get isGone(): boolean {
     return this.#gone;
   }
@@ -66,17 +66,16 @@ export class Segment {
     return this.#facts;
   }
 
-  /** Null: nobody has asked yet. */
+  /** The facts without reading the file. `null` if they were not read yet. */
   get knownFacts(): SegmentFacts | null {
     return this.#facts;
   }
 
-  /** To look something up in it. */
   get file(): SegmentFile {
     return this.#file();
   }
 
-  /** All or none of them; their ids are above all that are in it. */
+  /** Inserts all messages or none. Their ids must be above all existing ids. */
   insert(batch: readonly StoredMessage[]): true {
     const { first, messages } = this.facts;
     const [oldest, newest] = [batch[0]?.id ?? 0, batch.at(-1)?.id ?? 0];
@@ -85,7 +84,7 @@ export class Segment {
     return true;
   }
 
-  /** For what changes it: what it holds and what it takes are known afterwards, also where the work failed. */
+  /** Runs a write operation. Facts and size are updated afterwards, also if the operation failed. */
   change<T>(work: (file: SegmentFile) => T, facts?: SegmentFacts): T {
     try {
       const result = work(this.#file());
@@ -103,14 +102,14 @@ export class Segment {
     this.#parts.files.close(this.path);
   }
 
-  /** Its messages are gone. */
+  /** Deletes the segment's files. */
   drop(): void {
     const bytes = this.leave();
     for (const path of this.#paths()) rmSync(path, { force: true });
     this.#parts.disk.add(-bytes);
   }
 
-  /** Its messages are lost to the stream; answers the files as they are called now. */
+  /** Renames the files to `*.damaged` and returns their new paths. The stream loses these messages. */
   setAside(): string[] {
     const bytes = this.leave();
     const present = this.#paths().filter((path) => existsSync(path));
@@ -119,7 +118,7 @@ export class Segment {
     return present.map((path) => `${path}${DAMAGED}`);
   }
 
-  /** Its files are somebody else's from now on; answers what they take on disk. */
+  /** Closes the file and stops managing it; the caller deletes or renames it. Returns its bytes on disk. */
   leave(): number {
     try {
       this.close();
