@@ -2,7 +2,7 @@ import { type InputIssue, invalid } from '../../platform/errors.ts';
 import { filterProblem } from '../../protocol/mqtt/topics.ts';
 import type { TopicKind } from './model/topic-recorder.ts';
 
-/** Which topics of a kind are wanted. */
+/** Selects topics of one kind. */
 export interface TopicSelection {
   readonly kind: TopicKind;
   readonly prefix?: string | undefined;
@@ -10,7 +10,7 @@ export interface TopicSelection {
   readonly filter?: string | undefined;
 }
 
-/** As callers give it. */
+/** The selection as callers give it. */
 export interface SelectionInput {
   readonly kind?: TopicKind | null | undefined;
   readonly prefix?: string | null | undefined;
@@ -18,7 +18,7 @@ export interface SelectionInput {
   readonly filter?: string | null | undefined;
 }
 
-/** Errors: INVALID with each argument that selects nothing that could be meant. */
+/** Validates a selection. Errors: INVALID, with an issue for each argument that is not valid. */
 export function checkedSelection({ kind, prefix, search, filter }: SelectionInput): TopicSelection {
   const known = kind ?? 'PUBLISHED';
   const problems = {
@@ -33,10 +33,10 @@ export function checkedSelection({ kind, prefix, search, filter }: SelectionInpu
   return { kind: known, prefix: prefix ?? undefined, search: search ?? undefined, filter: filter ?? undefined };
 }
 
-/** Of a topic: it has as many bytes at most. */
+/** Maximum length of a topic, in bytes. */
 const MAX_LENGTH = 65_535;
 
-/** Errors: INVALID for what is longer than any topic, so that no broker is asked for it. */
+/** Errors: INVALID for texts that are longer than any topic, so that no request is sent to a broker. */
 export function checkedLengths(texts: Readonly<Record<string, string | null | undefined>>): void {
   const issues = Object.entries(texts).flatMap(([path, text]) =>
     text != null && text.length > MAX_LENGTH ? [{ path, reason: TOO_LONG }] : [],
@@ -52,7 +52,7 @@ function textProblem(text: string): string | null {
   return text.includes('\0') ? 'must not contain NUL' : null;
 }
 
-/** A last `/` or `/#` is what people write who mean everything below. */
+/** A trailing `/` or `/#` is accepted, because many users write it for everything below a level. */
 function prefixProblem(prefix: string, kind: TopicKind): string | null {
   const problem = textProblem(prefix);
   if (problem !== null) return problem;

@@ -19,15 +19,18 @@ export interface TopicServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly directory: Pick<BrokerCache, 'onRemove'>;
   readonly projects: Pick<ProjectCache, 'get'>;
-  /** Null: a broker without nodes that have messages of their own. Default: every one is. */
+  /** Returns `null` for a broker without nodes that have their own messages. Default: `null` for all brokers. */
   readonly nodesOf?: (broker: BrokerRecord) => TopicNodes | null;
-  /** A bug that concerns no caller. */
+  /** Reports an unexpected error that belongs to no caller. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** What of each topic is wanted. */
+/** Optional parts of each topic in a result. */
 export interface TopicDetails {
-  /** Payloads are told to those who may read them, where the project keeps them; else they are not even asked for. */
+  /**
+   * Whether payloads are requested. They are returned only to callers who may read them, and only if the project stores
+   * them.
+   */
   readonly withPayloads: boolean;
 }
 
@@ -37,23 +40,25 @@ export interface FindTopicsInput extends SelectionInput, PageArguments, TopicDet
 
 export interface LevelsInput extends Omit<PageArguments, 'offset'>, TopicDetails {
   readonly kind: TopicKind;
-  /** Null: the first level. */
+  /** The parent level. `null` for the first level. */
   readonly of: string | null;
 }
 
 export interface WatchTopicsInput extends Pick<SelectionInput, 'kind' | 'prefix'>, TopicDetails {}
 
-/** What is not given, or null, stays as it is. */
+/** Settings that are missing or `null` stay unchanged. */
 export type TopicSettingsInput = { readonly [Name in keyof TopicSettings]?: TopicSettings[Name] | null | undefined };
 
-/** In each list of an event. */
+/** Maximum length of each list of an event. */
 const MAX_TOLD = 200;
 
 /**
- * What topics there are at brokers, whoever records them. A recording begins with the first question, and ends a while after the last.
+ * The topics of brokers, whichever component records them. A recording starts with the first request, and stops some
+ * time after the last one.
  *
- * Errors of all that asks a broker: NOT_SUPPORTED_BY_BROKER where nobody can record topics, or subscriptions cannot be seen, and those
- * of a broker that cannot be asked. What this service itself recorded is told while the broker is away, too.
+ * Errors of all methods that query a broker: NOT_SUPPORTED_BY_BROKER if topics cannot be recorded or subscriptions
+ * cannot be observed, and those of a broker that cannot be queried. Topics that this service has recorded are also
+ * returned while the broker is disconnected.
  */
 export class TopicService {
   readonly #options: TopicServiceOptions;
@@ -71,15 +76,19 @@ export class TopicService {
     this.#stop = options.directory.onRemove(({ id }) => this.#feeds.removed(id));
   }
 
-  /** Where the topics of a broker are recorded: at each node of a high-performance cluster. Null: at the broker, which has no nodes. */
+  /**
+   * Returns the nodes of a high-performance cluster that have their own topic trees. `null` if the broker has only one
+   * tree.
+   */
   nodesOf(broker: BrokerRecord): readonly TopicPlace[] | null {
     const nodes = this.#nodesOf(broker);
     return nodes === null || nodes.isMerged ? null : nodes.places;
   }
 
   /**
-   * Where one tree is: at the node, or at a broker without nodes, or with nodes whose trees are told as one. Null: at several nodes, of
-   * which none is named. Errors: INVALID for a node that is none of the broker's.
+   * Returns the place of one tree: at the given node, at a broker without nodes, or at a cluster whose trees are
+   * combined. Returns `null` if there are several trees and no node is given. Errors: INVALID if the broker has no such
+   * node.
    */
   placeOf(broker: BrokerRecord, nodeId: number | null): TopicPlace | null {
     const nodes = this.#nodesOf(broker);
@@ -90,12 +99,12 @@ export class TopicService {
     throw invalid([{ path: 'nodeId', reason }]);
   }
 
-  /** The recording as it is now; begins one. */
+  /** Returns the current state of the recording, and starts one. */
   async tree(place: TopicPlace): Promise<TopicTreeView> {
     const { status, isServed } = await this.#ask(place.broker, ({ link, controls }) =>
       this.#statusOf(place, link, controls),
     );
-    // It misses no topics of its own.
+    // A broker that records its topics itself misses none of them.
     if (isServed) return { ...place, status, droppedByBroker: null };
     const nodes = place.nodeId === null ? this.#nodesOf(place.broker)?.places : undefined;
     const counts = await Promise.all((nodes ?? [place]).map(({ broker }) => this.#droppedBy(broker, status.since)));
@@ -103,7 +112,7 @@ export class TopicService {
     return { ...place, status, droppedByBroker: dropped };
   }
 
-  /** Asks whoever records the topics of a broker. */
+  /** Runs a request at the component that records the broker's topics. */
   askAt<T>(broker: BrokerRecord, question: (topics: TopicAsker) => Promise<T>): Promise<T> {
     return this.#ask(broker, ({ controls }) => question(this.#askers.of(controls)));
   }
@@ -116,19 +125,19 @@ export class TopicService {
     const status = await this.#askers.of(controls).status(broker.username);
     const { provider } = await controls.capability(TOPIC_API);
     if (provider !== 'BROKER') return { status, isServed: false };
-    // What was read of the broker is told for a while without asking it again.
+    // The mirrored topics of a broker are returned for some time without a request to it.
     const isAway = status.state === 'RECORDING' && link.status.state !== 'CONNECTED';
     const reason = link.status.lastError ?? 'The broker is away';
     return { status: isAway ? { ...status, state: 'UNREACHABLE', reason } : status, isServed: true };
   }
 
-  /** How many are listed. Errors: INVALID for a prefix. */
+  /** Returns the number of listed topics. Errors: INVALID for `prefix`. */
   async count(place: TopicPlace, input: Pick<SelectionInput, 'kind' | 'prefix'>): Promise<number> {
     const question = { ...checkedSelection(input), first: 0, withCount: true, withPayloads: false };
     return (await this.#question(place, 'find', question)).totalCount ?? 0;
   }
 
-  /** A cursor is a topic. Errors: INVALID. */
+  /** Returns a page of topics. Cursors are topics. Errors: INVALID. */
   async page(place: TopicPlace, viewer: Viewer | null, input: FindTopicsInput): Promise<TopicConnection> {
     const { first, after, offset } = forwards(input);
     checkedLengths({ after });
@@ -139,7 +148,7 @@ export class TopicService {
     return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
   }
 
-  /** One level of the tree. Errors: INVALID. */
+  /** Returns a page of the children of a level. Errors: INVALID. */
   async levels(place: TopicPlace, viewer: Viewer | null, input: LevelsInput): Promise<ListConnection<LevelView>> {
     const { first, after: cursor } = forwards(input);
     const { kind, of } = input;
@@ -152,14 +161,14 @@ export class TopicService {
     return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
   }
 
-  /** Null: it is not listed. Errors: INVALID. */
+  /** Returns a topic. `null` if it is not listed. Errors: INVALID. */
   async find(place: TopicPlace, kind: TopicKind, topic: string): Promise<TopicView | null> {
     checkedLengths({ topic });
     const recorded = await this.#question(place, 'topic', { kind, topic });
     return recorded && { ...place, recorded };
   }
 
-  /** Payloads are for editors, where the project has them kept. */
+  /** Payloads require the EDITOR role and a project that stores them. */
   mayReadPayloads({ broker: { projectId } }: TopicPlace, viewer: Viewer | null): boolean {
     const role = viewer && roleIn(viewer, projectId);
     return role !== null && roleIncludes(role, 'EDITOR') && this.#keepsPayloads(projectId);
@@ -170,8 +179,8 @@ export class TopicService {
   }
 
   /**
-   * At all nodes, or at the one that is named. Takes effect at once, for what is listed already, too. Errors: INVALID with paths in the
-   * input of a mutation.
+   * Changes the settings at the given node, or at all nodes. Takes effect immediately, also for listed topics. Errors:
+   * INVALID with paths in the input of a mutation.
    */
   async update(broker: BrokerRecord, nodeId: number | null, changes: TopicSettingsInput): Promise<void> {
     const wanted = Object.fromEntries(Object.entries(changes).filter(([, value]) => value != null));
@@ -184,7 +193,9 @@ export class TopicService {
     }
   }
 
-  /** The counts now, then which topics became different, at most twice a second. Errors: INVALID, RATE_LIMITED. */
+  /**
+   * Returns the current counts, followed by the changed topics at most twice per second. Errors: INVALID, RATE_LIMITED.
+   */
   async watch(
     place: TopicPlace,
     input: WatchTopicsInput,
@@ -233,7 +244,7 @@ export class TopicService {
     return this.#options.nodesOf?.(broker) ?? null;
   }
 
-  /** Null: it does not tell, or records its topics itself and misses none of them. */
+  /** `null` if the broker does not report the number, or records its topics itself. */
   async #droppedBy(broker: BrokerRecord, since: number | null): Promise<number | null> {
     try {
       return await this.#ask(broker, async ({ id, controls }) => {
@@ -246,7 +257,7 @@ export class TopicService {
     }
   }
 
-  /** What this service itself runs beside a broker can be asked while the broker is away. */
+  /** Gateway plugins can also be queried while the broker is disconnected. */
   async #ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
     const { runtimes } = this.#options;
     if (runtimes.status(broker.id).state !== 'UNREACHABLE') return runtimes.ask(broker, question);
@@ -279,11 +290,14 @@ function pageInfo(
   };
 }
 
-/** From a pointer into TopicSettings. */
+/** Maps a JSON pointer of TopicSettings to an input path. */
 const placeInInput = (path: string): string =>
   `input.${path.replace(/^\//, '').replaceAll('/', '.').replace('ttlSeconds', 'ttl')}`;
 
-/** The name of a level may be empty, which many take for no cursor. */
+/**
+ * The slash distinguishes the cursor of an empty level name from a missing cursor, because clients treat an empty text
+ * as none.
+ */
 const cursorOf = (name: string): string => `/${name}`;
 
 function levelOf(cursor: string | undefined): string | undefined {

@@ -11,17 +11,20 @@ import { TopicService, type TopicServiceOptions } from './topic-service.ts';
 export interface TopicTreesOptions extends HostingParts {
   readonly brokers: BrokerCache;
   readonly projects: ProjectCache;
-  /** Of one broker's trees and payloads in memory. */
+  /** Maximum memory of the trees and payloads of one broker. */
   readonly maxBytes: number;
-  /** The compiled worker; undefined: beside its module. */
+  /** URL of the compiled worker. `undefined`: next to its module. */
   readonly workerUrl: URL | undefined;
   readonly closers: Closers;
 }
 
-/** The parts of topic trees, put together in two steps: links to brokers need to know what runs beside them, and the service needs links. */
+/**
+ * The parts of topic trees. They are created in two steps: connections to brokers need the hosting, and the service
+ * needs the connections.
+ */
 export interface TopicTrees {
   readonly hosting: Hosting;
-  /** Also for brokers that record topics themselves. */
+  /** Payload policy, also for brokers that record topics themselves. */
   readonly payloadsOf: (brokerId: string) => TopicPayloads;
   connect(runtimes: BrokerRuntimes, nodes: Required<Pick<TopicServiceOptions, 'nodesOf'>>): TopicService;
 }

@@ -5,21 +5,24 @@ import type { KindCounts, RecordedTopic, RecorderStatus, TopicKind, TopicLevel }
 /** Where topics are recorded: at a broker, or at one of its nodes. */
 export interface TopicPlace {
   readonly broker: BrokerRecord;
-  /** Null: the broker has no nodes. */
+  /** `null` if the broker has no nodes. */
   readonly nodeId: number | null;
 }
 
-/** The nodes of a cluster that have messages of their own. */
+/** The nodes of a cluster that have their own messages. */
 export interface TopicNodes {
   readonly places: readonly (TopicPlace & { readonly nodeId: number })[];
-  /** Where no node is named their topics are told as one tree; false: as a tree for each. */
+  /**
+   * Whether the topics of all nodes are combined into one tree unless a node is given. If false, each node has its own
+   * tree.
+   */
   readonly isMerged: boolean;
 }
 
-/** What is known of a recording at one moment. */
+/** The state of a recording at one time. */
 export interface TopicTreeView extends TopicPlace {
   readonly status: RecorderStatus;
-  /** Null: the broker does not tell, or records its topics itself. */
+  /** `null` if the broker does not report the number, or records its topics itself. */
   readonly droppedByBroker: number | null;
 }
 
@@ -33,19 +36,19 @@ export interface LevelView extends TopicPlace {
 }
 
 export interface TopicConnection extends Omit<ListConnection<TopicView>, 'totalCount'> {
-  /** Null: not asked for. */
+  /** `null` if it was not requested. */
   readonly totalCount: number | null;
 }
 
-/** Null: subscriptions cannot be seen there. */
+/** Returns `null` if subscriptions cannot be observed at the broker. */
 export const countsOf = ({ status }: TopicTreeView, kind: TopicKind): KindCounts | null =>
   kind === 'PUBLISHED' ? status.published : status.subscribed;
 
-/** Of a kind, or of all that can be seen. */
+/** Returns the counts of one kind, or of all kinds that can be observed. */
 export const kindsIn = (tree: TopicTreeView, kind: TopicKind | null | undefined): KindCounts[] =>
   (kind == null ? (['PUBLISHED', 'SUBSCRIBED'] as const) : [kind]).flatMap((one) => countsOf(tree, one) ?? []);
 
-/** For people: what is wrong, and what would help; null: nothing is. */
+/** Returns a text for users: the cause of a problem, and what would help. `null` if there is no problem. */
 export function reasonOf({ status: { reason }, droppedByBroker }: TopicTreeView): string | null {
   if (!droppedByBroker) return reason;
   const dropped = `The broker dropped at least ${droppedByBroker} messages, for clients that read too slowly, since the recording began: if this service was one of them, topics are missing`;

@@ -4,19 +4,22 @@ type Answer<Type extends keyof TopicQuestions> = TopicQuestions[Type]['answer'];
 
 type Shortened = { readonly [Type in keyof TopicQuestions]: (answer: Answer<Type>, bytes: number) => Answer<Type> };
 
-/** Bytes of the answers to one request, about: while they are written a broker does nothing else. */
+/**
+ * Approximate size in bytes of all responses to one request. While they are written, an embedded broker does nothing
+ * else.
+ */
 const REQUEST_BYTES = 1_000_000;
-/** Of an entry of a list, about. */
+/** Approximate size of a list entry. */
 const ENTRY_BYTES = 250;
-/** Beyond this even what cannot be shortened is refused. */
+/** Beyond this size, further commands of the request are refused. */
 const MOST_BYTES = 16_000_000;
 
 /**
- * What the answers to one request over MQTT may take together: they travel in one packet, however many commands it had. A list ends
- * earlier, and says so by its own means.
+ * The size budget of the responses to one request over MQTT. They are sent in one packet, however many commands the
+ * request has. Lists are shortened to fit, and report that with their own fields.
  */
 export class AnswerRoom {
-  /** For each answer. */
+  /** Budget of each response. */
   readonly bytesEach: number;
   #left = MOST_BYTES;
 
@@ -24,7 +27,7 @@ export class AnswerRoom {
     this.bytesEach = Math.max(1, Math.floor(REQUEST_BYTES / Math.max(1, commands)));
   }
 
-  /** No more entries than may have room: what is found and not told is found in vain. */
+  /** Limits a page size to the number of entries that may fit. Finding further entries would be wasted work. */
   firstOf(wanted: number): number {
     return Math.min(wanted, Math.max(1, Math.floor(this.bytesEach / ENTRY_BYTES)));
   }
@@ -38,10 +41,13 @@ export class AnswerRoom {
   }
 }
 
-/** As JSON. */
+/** Size as JSON. */
 export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value ?? null));
 
-/** Where there is something to tell, at least one is told: whoever pages through a list comes to its end. */
+/**
+ * Shortens results to a size. A page that is not empty has at least one entry, so that paging reaches the end of the
+ * list.
+ */
 export const shortened: Shortened = {
   status: (status) => status,
   topic: (topic) => topic,

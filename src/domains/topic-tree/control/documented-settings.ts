@@ -5,8 +5,8 @@ import { getTopicLimits, getTopicTtl, listTopicFilters, TOPIC_API, type TopicLim
 import type { TopicSettingsChange } from './topic-setting-issues.ts';
 
 /**
- * The settings of a broker that knows the documented commands alone. It leaves no topics out, and records whether or not somebody asks.
- * What it does not know is as by default.
+ * Returns the settings of a broker that supports only the documented commands. Such a broker has no filters that
+ * exclude topics, and always records. Values that it does not report are the defaults.
  */
 export async function getDocumentedSettings(caller: ControlCaller): Promise<TopicSettings> {
   const { ttlSeconds, filters, ...rest } = DEFAULT_TOPIC_SETTINGS;
@@ -19,8 +19,9 @@ export async function getDocumentedSettings(caller: ControlCaller): Promise<Topi
 }
 
 /**
- * The change is checked already. Its commands travel together, but each is settled by itself: where one is refused the others may have
- * been done. Errors: NOT_SUPPORTED_BY_BROKER for what the broker has no command for, with nothing sent; the broker's first one.
+ * Changes settings of such a broker. The change must already be validated. The commands are sent together, but the
+ * broker executes each separately: if one is refused, others may have been executed. Errors: NOT_SUPPORTED_BY_BROKER if
+ * the broker has no command for the change (nothing is sent), and the first error of the broker.
  */
 export async function updateDocumentedSettings(caller: ControlCaller, change: TopicSettingsChange): Promise<void> {
   if ((change.excludedFilters ?? []).length > 0) {
@@ -41,7 +42,9 @@ export async function updateDocumentedSettings(caller: ControlCaller, change: To
 
 const FIXED = { excludedFilters: [], isAlwaysOn: true } as const;
 
-/** Those that come before those that go: a list that is empty for a moment would have everything recorded. */
+/**
+ * New filters are added before old ones are removed. If the list were empty in between, all topics would be recorded.
+ */
 function filterCommands(before: readonly string[], after: readonly string[]): ControlCall[] {
   if (after.length === 0) return before.length === 0 ? [] : [{ command: 'clearFilters' }];
   const added = after.filter((filter) => !before.includes(filter));
@@ -52,7 +55,7 @@ function filterCommands(before: readonly string[], after: readonly string[]): Co
   ];
 }
 
-/** All three: what becomes of those that are not given is not documented. */
+/** Sends all three limits, because the documentation does not say what happens to missing ones. */
 async function limitCommands(caller: ControlCaller, change: TopicSettingsChange): Promise<ControlCall[]> {
   const names = ['publishLimit', 'subscribeLimit', 'payloadLimit'] as const;
   if (names.every((name) => change[name] === undefined)) return [];

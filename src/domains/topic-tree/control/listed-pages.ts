@@ -3,26 +3,30 @@ import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import { type ListedTopics, listTopics, type TopicsPage } from './topic-control.ts';
 
 export interface ListedPagesOptions {
-  /** Of each kind: no page begins beyond. */
+  /** Maximum number of topics of each kind. No page begins beyond it. */
   readonly maxTopics: number;
-  /** Epoch milliseconds after which no page is asked for. */
+  /** Epoch milliseconds after which no page is requested. */
   readonly endsAt: number;
 }
 
 const FIRST_PAGE = 1_000;
 const LARGEST_PAGE = 10_000;
-/** That a page aims at: brokers silently drop answers above their packet size. */
+/** Target size of a page. Brokers silently drop responses that exceed their maximum packet size. */
 const PAGE_BYTES = 500_000;
-/** Ends a list whose broker never says that it is over. */
+/** Maximum number of pages, for brokers that never report the end of a list. */
 const MAX_PAGES = 1_000;
-/** Pages in a row that begin as an earlier one did. One is no more than new topics of others before its place. */
+/**
+ * Maximum number of consecutive pages that begin like an earlier one. A single repetition may result from new topics
+ * before the offset.
+ */
 const MAX_REPEATED = 3;
 
 /**
- * `listTopics` page by page, both lists at once. The size of a page follows that of the topics seen; one that gets no answer is asked
- * for again in tenths. Returns true where the lists were read to their end, or as far as the broker tells them; false: up to a bound. A
- * broker that does not know pages tells all in the first, or the same again.
+ * Reads both lists of `listTopics` page by page. The page size follows the size of the topics seen so far. If a page
+ * times out, it is requested again with a tenth of the size. Brokers without paging return everything in the first
+ * page, or the same page again.
  *
+ * Returns true if the lists were read to their end, as far as the broker reports it, and false if a bound was reached.
  * Errors: those of the caller.
  */
 export async function* listedPages(
@@ -32,7 +36,7 @@ export async function* listedPages(
   let offset = 0;
   let size = FIRST_PAGE;
   let repeated = 0;
-  /** What pages began with. */
+  /** First topics of the pages read so far. */
   const beginnings = new Set<string>();
   for (let asked = 0; asked < MAX_PAGES && offset < maxTopics; asked += 1) {
     if (Date.now() > endsAt) return false;
@@ -47,7 +51,7 @@ export async function* listedPages(
     yield page;
     const lists = [page.published, page.subscribed].filter((list) => list !== null);
     const longest = Math.max(0, ...lists.map(({ length }) => length));
-    // Longer than was asked for: it is all there is.
+    // The broker ignores the page size, so the list is complete.
     if (longest === 0 || longest > size) return true;
     if (lists.every((list) => isLast(list, offset, size))) return true;
     const first = JSON.stringify(lists.map(({ topics }) => topics[0]?.topic));
@@ -60,13 +64,16 @@ export async function* listedPages(
   return false;
 }
 
-/** Whether `count` is of all or of the page is not documented: it is of all where it is more than came. */
+/**
+ * The documentation does not say whether `count` is the length of the list or of the page. It is that of the list if it
+ * exceeds the number of received topics.
+ */
 function isLast({ count, length }: ListedTopics, offset: number, size: number): boolean {
   if (length === 0) return true;
   return count !== null && count > length ? offset + length >= count : length < size;
 }
 
-/** Of one place of the lists. */
+/** Average number of bytes per position of the lists. */
 function bytesEach(lists: readonly ListedTopics[], places: number): number {
   let bytes = 1;
   for (const { topics } of lists) {

@@ -4,28 +4,28 @@ import { TopicTree } from '../tree/topic-tree.ts';
 import type { ListedTopic } from './topic-control.ts';
 
 export interface MirroredKindOptions {
-  /** Later ones are counted and left out. */
+  /** Maximum number of topics. Further topics are counted but not listed. */
   readonly maxTopics: number;
   readonly maxBytes: number;
-  /** Bytes that are kept of each payload. */
+  /** Number of bytes that are stored of each payload. */
   readonly payloadLimit: number;
 }
 
 /**
- * The topics of one kind as a broker's lists tell them, read again and again. A topic counts as used when it is there for the first time
- * or its payload has become another one, and is gone when a list that was read to its end does not have it.
+ * The topics of one kind, read repeatedly from a broker's lists. A topic counts as used when it first appears, or when
+ * its payload changed. It is removed when a completely read list does not contain it.
  */
 export class MirroredKind {
   readonly tree: TopicTree;
-  /** Uses that were seen. */
+  /** Number of observed uses. */
   uses = 0;
   #seen = new Set<string>();
-  /** Of the reading before, where its list could have moved while it was read; null: it could not. */
+  /** Topics of the previous reading, if it was complete. `null` otherwise. */
   #seenBefore: Set<string> | null = null;
   #pages = 0;
-  /** Those told of by the reading that is under way. */
+  /** Highest `count` that the broker reported during the current reading. */
   #told = 0;
-  /** Of those the ones that the tree had no room for. */
+  /** Number of topics of the current reading for which the tree had no room. */
   #unlisted = 0;
   #counts: KindCounts = { count: 0, leftOut: 0, isTruncated: false };
   readonly #maxTopics: number;
@@ -46,7 +46,7 @@ export class MirroredKind {
     this.#unlisted = 0;
   }
 
-  /** One page. `count` as the broker tells it; null: it does not. */
+  /** Adds one page. `count` is the broker's value, or `null` if it reports none. */
   *add(topics: readonly ListedTopic[], count: number | null, now: number): SlicedTask<void> {
     this.#pages += 1;
     this.#told = Math.max(this.#told, count ?? 0);
@@ -66,8 +66,8 @@ export class MirroredKind {
   }
 
   /**
-   * `isWhole`: the lists were read to their end. A list of several pages may have moved while it was read: a topic that it does not have
-   * is gone only when the reading before did not have it either.
+   * Completes a reading. `isWhole`: the lists were read to their end. A list of several pages may have shifted during
+   * the reading. Then a missing topic is removed only if the previous reading did not contain it either.
    */
   async end(isWhole: boolean, isTruncated: boolean, limit: number | null): Promise<void> {
     const seen = this.#seen;
@@ -88,7 +88,7 @@ export class MirroredKind {
   }
 }
 
-/** A broker may have cut what it tells, and the tree what it keeps. */
+/** Compares only the stored bytes, because the broker and the tree may truncate payloads. */
 function isSame(known: string | undefined, data: Buffer | null, payloadLimit: number): boolean {
   if (data === null || known === undefined) return data === null && known === undefined;
   return known === data.subarray(0, payloadLimit).toString('base64');

@@ -15,31 +15,35 @@ import { getTopicLimits, type TopicLimits } from './topic-control.ts';
 
 export interface MirroredTopicsOptions {
   readonly caller: ControlCaller;
-  /** How old an answer may be in milliseconds. Default 3,000. */
+  /** Maximum age of results in milliseconds. Default: 3,000. */
   readonly freshMs?: number;
-  /** It may also be so many times as old as it takes to read the lists, which is not all that the broker has to do. Default 10. */
+  /**
+   * Results may also be older by this factor of the time that a reading takes, to limit the load of the broker.
+   * Default: 10.
+   */
   readonly rest?: number;
-  /** Topics of each kind; later ones are counted and left out. Default 200,000. */
+  /** Maximum number of topics of each kind. Further topics are counted but not listed. Default: 200,000. */
   readonly maxTopics?: number;
-  /** Of both trees. Default 256 MiB. */
+  /** Maximum memory of both trees. Default: 256 MiB. */
   readonly maxBytes?: number;
 }
 
-/** Longest that one reading may take. */
+/** Maximum duration of one reading. */
 const READING_MS = 30_000;
 
 type Kinds = Readonly<Record<TopicKind, MirroredKind>>;
 
 /**
- * The topics of a broker that tells them by the documented commands alone: its lists are read while somebody asks, and compared with
- * what they were before.
+ * The topics of a broker that supports only the documented commands. Its lists are read while results are requested,
+ * and compared with the previous ones.
  *
- * What such a broker does not tell is as it is seen here: `firstSeen` is the first reading that had the topic, `lastSeen` the last one
- * that had it with another payload, and `messages` how often that was. `qos` is 0 and `retain` false. A payload is as the broker tells
- * it, and may be cut there without a sign.
+ * Values that the broker does not report are derived: `firstSeen` is the first reading with the topic, `lastSeen` the
+ * last reading with a changed payload, and `messages` the number of such readings. `qos` is 0 and `retain` is false.
+ * The broker may truncate payloads without reporting it.
  *
- * A reading that fails leaves what was read before; the status tells why, and how old that is. Errors of `ask`: those of the broker where
- * nothing has been read yet (never for `status`), and NOT_SUPPORTED_BY_BROKER for a kind that the broker does not tell.
+ * If a reading fails, the previous topics stay, and the status reports the error and the age. Errors of `ask`: those of
+ * the broker if nothing has been read yet (never for `status`), and NOT_SUPPORTED_BY_BROKER for a kind that the broker
+ * does not report.
  */
 export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
   readonly #caller: ControlCaller;
@@ -47,10 +51,10 @@ export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
   readonly #rest: number;
   readonly #maxTopics: number;
   readonly #kinds: Kinds;
-  /** Epoch milliseconds of the first and the last reading that came to its end; null: none did. */
+  /** Epoch milliseconds of the first and the last complete reading. `null` if there was none. */
   #since: number | null = null;
   #readAt: number | null = null;
-  /** The beginning and the end of the last one that was tried. */
+  /** End and duration of the last reading, whether or not it succeeded. */
   #triedAt = 0;
   #tookMs = 0;
   #problem: ServiceError | null = null;
@@ -127,11 +131,14 @@ export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
     return `${problem.message}; what is told is ${seconds} s old`;
   }
 
-  /** Reads the lists anew where they are old; all who ask meanwhile wait for the same reading. Rejects only for a bug. */
+  /**
+   * Reads the lists again if they are old. Concurrent callers wait for the same reading. Rejects only for unexpected
+   * errors.
+   */
   async #refresh(): Promise<void> {
     const restMs = Math.max(this.#freshMs, this.#tookMs * this.#rest);
     if (this.#reading === null) {
-      // A clock that was set back must not make it old for ever.
+      // If the clock was set back, the age must not stay negative.
       const age = Math.abs(Date.now() - this.#triedAt);
       if (age < restMs) return;
       this.#reading = this.#read().finally(() => {
@@ -183,7 +190,7 @@ export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
     this.#tells = tells;
   }
 
-  /** Of the broker itself; null: it does not tell. */
+  /** Limits of the broker. `null` if it does not report them. */
   async #limits(): Promise<TopicLimits | null> {
     try {
       return await getTopicLimits(this.#caller);

@@ -1,6 +1,9 @@
 import type { TopicPayload } from '../model/topic-recorder.ts';
 
-/** The fields of a payload in `listTopics`. What is no text has `payloadBase64` in place of `payload`; `payloadBytes` tells of one that was cut. */
+/**
+ * The fields of a payload in `listTopics`. A payload that is not UTF-8 has `payloadBase64` instead of `payload`.
+ * `payloadBytes` is the original size of a truncated payload.
+ */
 export interface PayloadFields {
   readonly payload?: string;
   readonly payloadBase64?: string;
@@ -18,7 +21,7 @@ export function payloadFields(payload: TopicPayload | null): PayloadFields {
   };
 }
 
-/** Null: it is not UTF-8. Of a character that was cut in two nothing is told. */
+/** Returns `null` if the bytes are not UTF-8. A character that was cut in two is omitted. */
 function textOf(bytes: Uint8Array, isCut: boolean): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: isCut });

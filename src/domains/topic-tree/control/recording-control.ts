@@ -16,9 +16,10 @@ import { QUESTION_COMMANDS } from './topic-questions.ts';
 import { SETTING_KEYS, settingFields, type TopicSettingsChange, WIRE_NAMES } from './topic-setting-issues.ts';
 
 /**
- * What only plugins of ours know of `cedalo/topictree`, beside remote brokers and inside the embedded one.
+ * Commands of `cedalo/topictree` that only the plugins of this service support: the gateway plugin for remote brokers,
+ * and the embedded broker.
  *
- * Errors: as of the documented commands, and those of a recorder's answers; paths of issues are those of TopicSettings.
+ * Errors: those of the documented commands and of the recorder. Paths of issues are those of TopicSettings.
  */
 
 export async function getRecording(caller: ControlCaller): Promise<TopicSettings> {
@@ -27,12 +28,14 @@ export async function getRecording(caller: ControlCaller): Promise<TopicSettings
   throw new ServiceError('BROKER_REJECTED', 'The broker told no settings of its topic tree that can be read');
 }
 
-/** All that is given, or nothing. */
+/** Changes all given settings, or none. */
 export async function setRecording(caller: ControlCaller, change: TopicSettingsChange): Promise<void> {
   await call(caller, 'setRecording', settingFields(change));
 }
 
-/** Lists go on where an answer ended before what was asked, as far as MAX_ANSWER_CHARACTERS. */
+/**
+ * Requests a result. If a list in the response is shortened, further requests complete it, up to MAX_ANSWER_CHARACTERS.
+ */
 export async function askRecorder<Type extends keyof TopicQuestions>(
   caller: ControlCaller,
   type: Type,
@@ -48,7 +51,7 @@ export async function askRecorder(
   return readAnswer[type](await call(caller, QUESTION_COMMANDS[type], { ...question }));
 }
 
-/** Null: no plugin of ours told this. */
+/** Reads settings. Returns `null` if the response is not from a plugin of this service. */
 export function recordingOf(data: unknown): TopicSettings | null {
   const always = told(data, WIRE_NAMES.isAlwaysOn);
   if (typeof always !== 'boolean') return null;
@@ -112,7 +115,7 @@ async function call(caller: ControlCaller, command: string, fields: Readonly<Rec
   }
 }
 
-/** Of a path as commands name it. */
+/** Maps a path with command field names to a path of TopicSettings. */
 function modelPlace(path: string): string {
   const [, name = '', ...rest] = path.split('/');
   const key = SETTING_KEYS.find((one) => WIRE_NAMES[one] === name) ?? name;

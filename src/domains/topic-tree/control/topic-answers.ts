@@ -13,8 +13,8 @@ import type {
 } from '../model/topic-recorder.ts';
 
 /**
- * Answers to our own commands. They come from plugins of ours, also of other versions, and from whoever says to be one: what is odd is as
- * if it were not told, and what has no topic is none.
+ * Parses responses to the commands of this service. They may come from other versions of its plugins or from untrusted
+ * brokers. Invalid values are treated as missing, and entries without a topic are dropped.
  */
 export const readAnswer: {
   readonly [Type in keyof TopicQuestions]: (data: unknown) => TopicQuestions[Type]['answer'];
@@ -32,11 +32,11 @@ const MAX_ENTRIES = 10_000;
 const MAX_NODES = 1_000;
 const MAX_TOPIC = 65_535;
 const MAX_REASON = 1_000;
-/** Most that the graph can tell in a whole number. */
+/** Maximum value of the GraphQL type Int. */
 const MAX_INT = 2_147_483_647;
-/** Of base64: more than any preview has. */
+/** Maximum number of base64 characters, more than any stored preview has. */
 const MAX_PAYLOAD = 100_000;
-/** The last moment that a Date can hold. */
+/** The latest time of a Date in JavaScript. */
 const LAST_TIME = 8_640_000_000_000_000;
 
 function statusOf(fields: Fields): RecorderStatus {
@@ -130,23 +130,23 @@ function listOf<T>(value: unknown, entryOf: (entry: unknown) => T | null): T[] {
   return value.slice(0, MAX_ENTRIES).flatMap((entry: unknown) => entryOf(entry) ?? []);
 }
 
-/** Null: no topic, and no filter. An empty first level is a topic, an empty text is none. */
+/** Returns `null` if the value is neither a topic nor a topic filter. An empty text is not a topic. */
 export const topicOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' && value.length <= MAX_TOPIC && !value.includes('\0') ? value : null;
 
-/** A whole number from 0 on; a text may stand for it, and what is none is 0. */
+/** Returns a non-negative integer, also from a numeric text. 0 for other values. */
 export const countOf = (value: unknown): number => wholeOf(value) ?? 0;
 
-/** As `countOf`, and no more than the graph can tell. */
+/** As `countOf`, but at most MAX_INT. */
 const intOf = (value: unknown): number => Math.min(countOf(value), MAX_INT);
 
-/** As `wholeOf`, likewise. */
+/** As `wholeOf`, but at most MAX_INT. */
 export function settingOf(value: unknown): number | null {
   const whole = wholeOf(value);
   return whole === null ? null : Math.min(whole, MAX_INT);
 }
 
-/** Null: it is no number from 0 on, nor a text that is one. */
+/** Returns a non-negative integer, also from a numeric text. `null` for other values. */
 export function wholeOf(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   if (typeof number !== 'number' || !(number >= 0)) return null;
@@ -161,5 +161,5 @@ const textOf = (value: unknown, most: number): string | null =>
 
 export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 
-/** Of a documented answer, by its name in any case. */
+/** Returns a field of a documented response, by its case-insensitive name. */
 export const told = (data: unknown, name: string): unknown => (isFields(data) ? fieldOf(data, name) : undefined);

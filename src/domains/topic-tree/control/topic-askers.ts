@@ -11,37 +11,44 @@ import { type TopicSettingsChange, topicSettingIssues } from './topic-setting-is
 import { missingReceiveRight, unheardFilters } from './unheard-filters.ts';
 
 /**
- * The topics of one broker and how they are recorded, whoever does it.
+ * Access to the topics and recording settings of one broker, whichever plugin records them.
  *
- * Errors: those of the caller, of the recorder, and INVALID with all issues: `/filter` of a question, paths of TopicSettings of a change.
+ * Errors: those of the caller and of the recorder, and INVALID with all issues. Paths are `/filter` for requests, and
+ * those of TopicSettings for changes.
  */
 export interface TopicAsker extends Pick<TopicRecorder, 'ask'> {
-  /** As `ask` tells it, and why nothing comes where the broker's access control keeps all of it from `username`: DENIED. */
+  /**
+   * As `ask('status')`. Also reports DENIED, with the cause, if the broker's access control withholds all messages from
+   * `username`.
+   */
   status(username: string | null): Promise<RecorderStatus>;
   settings(): Promise<TopicSettings>;
-  /** All that is given or nothing, where a plugin of ours records; a commercial broker takes one thing after the other. */
+  /**
+   * Applies all given settings or none if a plugin of this service records. Commercial brokers execute one command
+   * after another.
+   */
   updateSettings(change: TopicSettingsChange): Promise<void>;
 }
 
 export interface TopicAskersOptions {
-  /** Mirrors that nobody asks are given up after so many milliseconds. Default 600,000. */
+  /** Time without requests in milliseconds after which mirrored topics are discarded. Default: 600,000. */
   readonly idleMs?: number;
-  /** As MirroredTopicsOptions has it. */
+  /** As in MirroredTopicsOptions. */
   readonly freshMs?: number;
 }
 
-/** Finds out for each broker how it is asked for its topics. */
+/** Determines for each broker how its topics are requested. */
 export class TopicAskers {
   readonly #options: TopicAskersOptions;
   readonly #askers = new WeakMap<ControlCaller, BrokerTopics>();
-  /** Those that hold topics here. */
+  /** Askers that mirror topics in this process. */
   readonly #mirroring = new Set<BrokerTopics>();
 
   constructor(options: TopicAskersOptions = {}) {
     this.#options = options;
   }
 
-  /** The same for the same broker. */
+  /** Returns the same asker for the same caller. */
   of(controls: ControlCaller): TopicAsker {
     let asker = this.#askers.get(controls);
     if (asker === undefined) {
@@ -56,14 +63,17 @@ export class TopicAskers {
   }
 }
 
-/** OURS: a plugin of ours serves it, here or as the embedded broker. DOCUMENTED: another maker's, with the documented commands alone. */
+/**
+ * OURS: a plugin of this service, in the gateway or in the embedded broker. DOCUMENTED: another implementation that
+ * supports only the documented commands.
+ */
 type Way = 'OURS' | 'DOCUMENTED';
 
 class BrokerTopics implements TopicAsker {
   readonly #caller: ControlCaller;
   readonly #options: TopicAskersOptions;
   readonly #mirroring: Set<BrokerTopics>;
-  /** Found out for a connection, which is known by when the capability was. */
+  /** The result for one connection, which is identified by the time at which the capability was determined. */
   #way: { readonly since: number; readonly found: Promise<Way> } | null = null;
   #mirror: MirroredTopics | null = null;
   #idle: NodeJS.Timeout | null = null;
@@ -108,7 +118,7 @@ class BrokerTopics implements TopicAsker {
     await (way === 'OURS' ? setRecording(this.#caller, change) : updateDocumentedSettings(this.#caller, change));
   }
 
-  /** Gives up what is held here of the broker's topics. */
+  /** Discards the mirrored topics. */
   forget(): void {
     if (this.#idle !== null) clearTimeout(this.#idle);
     this.#idle = null;
@@ -127,7 +137,7 @@ class BrokerTopics implements TopicAsker {
 
   async #found(): Promise<Way> {
     const { provider, since } = await this.#caller.capability(TOPIC_API);
-    // Where nobody serves it the first command says why.
+    // If there is no provider, the first command returns the reason.
     if (provider !== 'BROKER') return 'OURS';
     const known = this.#way;
     if (known?.since === since) return known.found;
@@ -142,7 +152,7 @@ class BrokerTopics implements TopicAsker {
     return way.found;
   }
 
-  /** One that begins no recording, beside one that every such broker knows. */
+  /** Sends a command that starts no recording, together with one that every implementation supports. */
   async #find(): Promise<Way> {
     const [ours, documented] = await this.#caller.callAll(TOPIC_API, [
       { command: 'getRecording' },

@@ -5,18 +5,19 @@ import { DEFAULT_TOPIC_SETTINGS, MAX_PAYLOAD_LIMIT, type TopicSettings } from '.
 import { settingOf, told, topicOf, wholeOf } from './topic-answers.ts';
 
 /**
- * The control API of what topics there are, by its documented commands that read; those that write travel together, see documented-settings.ts.
+ * The documented commands of the topic control API that read. For the commands that write, see documented-settings.ts.
  *
- * Errors beside the caller's own: INVALID (with `info.issues` where the text tells what is), NOT_FOUND (no such filter), BROKER_REJECTED
- * with the broker's text. Answers are any broker's: what cannot be read is left out, or as by default.
+ * Errors in addition to those of the caller: INVALID (with `info.issues` if the text contains them), NOT_FOUND (no such
+ * filter), and BROKER_REJECTED with the broker's text. Responses may come from any broker. Unreadable values are
+ * dropped or replaced by defaults.
  */
 export const TOPIC_API = 'cedalo/topictree';
 
-/** Most entries of one answer that are looked at. */
+/** Maximum number of entries that are read from one response. */
 const MAX_ENTRIES = 1_000_000;
-/** Characters of a payload that are taken. */
+/** Maximum number of characters that are read from a payload. */
 const MAX_PAYLOAD_TEXT = 65_536;
-/** Filters that a broker may tell of. */
+/** Maximum number of filters that are read from a response. */
 const MAX_FILTERS_TOLD = 10_000;
 
 export type TopicLimits = Pick<TopicSettings, 'publishLimit' | 'subscribeLimit' | 'payloadLimit'>;
@@ -27,22 +28,22 @@ export interface ListedTopic {
 }
 
 export interface ListedTopics {
-  /** Of all, or of this page: brokers differ. Null: not told. */
+  /** Length of the whole list or of this page, depending on the broker. `null` if it is missing. */
   readonly count: number | null;
   readonly topics: readonly ListedTopic[];
-  /** Entries of the page: those that are no topics, too. */
+  /** Number of entries of the page, including those that are not topics. */
   readonly length: number;
 }
 
-/** One page of both lists; null: the broker tells none of the kind. */
+/** One page of both lists. A list is `null` if the broker does not return it. */
 export interface TopicsPage {
   readonly published: ListedTopics | null;
   readonly subscribed: ListedTopics | null;
-  /** The broker says that its limits keep topics out. */
+  /** Whether the broker reports that its limits exclude topics. */
   readonly isTruncated: boolean;
 }
 
-/** `count` is at least 1: what brokers do for 0 is not documented. */
+/** `count` must be at least 1, because the documentation does not say what 0 means. */
 export async function listTopics(
   caller: ControlCaller,
   page: { readonly count: number; readonly offset: number },
@@ -55,7 +56,7 @@ export async function listTopics(
   };
 }
 
-/** In seconds. */
+/** Returns the TTL in seconds. */
 export async function getTopicTtl(caller: ControlCaller): Promise<number> {
   return settingOf(told(await call(caller, 'getTtl'), 'ttl')) ?? DEFAULT_TOPIC_SETTINGS.ttlSeconds;
 }
@@ -77,14 +78,14 @@ export function limitsOf(data: unknown): TopicLimits {
   };
 }
 
-/** Texts, or objects that have one as `filter`. */
+/** Accepts texts, and objects with a field `filter`. */
 export function filtersOf(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return [];
   const filters = value.slice(0, MAX_FILTERS_TOLD).map((entry: unknown) => topicOf(told(entry, 'filter') ?? entry));
   return [...new Set(filters.filter((filter) => filter !== null))];
 }
 
-/** The example of the documentation has entries in `data`, its schema names in `topics`. */
+/** The example of the documentation has the entries in `data`, its schema in `topics`. */
 function listedOf(value: unknown): ListedTopics | null {
   const entries = Array.isArray(value) ? value : (told(value, 'data') ?? told(value, 'topics'));
   if (!Array.isArray(entries)) return null;
@@ -95,7 +96,10 @@ function listedOf(value: unknown): ListedTopics | null {
   return { count: wholeOf(told(value, 'count')), topics, length: entries.length };
 }
 
-/** As bytes: how what is no text is told is not documented, but by plugins of ours as base64. */
+/**
+ * Returns a payload as bytes. The documentation does not say how binary payloads are sent. Plugins of this service send
+ * base64.
+ */
 function payloadOf(entry: unknown): TopicPayload | null {
   const text = told(entry, 'payload');
   const base64 = told(entry, 'payloadBase64');
@@ -117,7 +121,7 @@ async function call(caller: ControlCaller, command: string, fields: Readonly<Rec
   }
 }
 
-/** What a plugin of ours refused over MQTT, where there is only the text. */
+/** Restores the issue of a refusal by a plugin of this service, because a response over MQTT contains only the text. */
 export function withIssue(error: ServiceError): ServiceError {
   if (error.code !== 'INVALID' || error.info?.issues !== undefined) return error;
   const [, path, reason] = /^Invalid (\/\S*): (.+)$/s.exec(String(error.info?.brokerError)) ?? [];

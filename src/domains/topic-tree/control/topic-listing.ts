@@ -3,38 +3,38 @@ import type { RecordedTopic, RecorderStatus, TopicKind, TopicPage } from '../mod
 import { bytesOf } from './answer-room.ts';
 import { type PayloadFields, payloadFields } from './payload-text.ts';
 
-/** `data` of `listTopics`: the documented form of examples, and what is ours beside it. */
+/** `data` of `listTopics`: the form of the documented examples, and additional fields of this service. */
 export interface TopicListing {
   readonly publishTopics: TopicsListed<{ readonly topic: string } & PayloadFields>;
-  /** Left out where subscriptions cannot be seen. */
+  /** Missing if subscriptions cannot be observed. */
   readonly subscribeTopics?: TopicsListed<{ readonly topic: string }>;
   readonly unavailable?: { readonly subscribeTopics: string };
-  /** A limit keeps topics out. */
+  /** Whether a limit excludes topics. */
   readonly truncated?: true;
 }
 
 interface TopicsListed<Entry> {
-  /** Of all, whatever was asked for. */
+  /** Length of the whole list, not of the page. */
   readonly count: number;
   readonly data: readonly Entry[];
-  /** There are more that were asked for: the list ended before, and goes on at `offset` and what came. */
+  /** Whether the list is shorter than requested. The next page begins at `offset` plus the number of entries. */
   readonly truncated?: true;
 }
 
-/** Bytes of one answer, about: half of what Mosquitto 2.1 takes for a packet by default. */
+/** Approximate maximum size of one response: half of Mosquitto 2.1's default maximum packet size. */
 const LISTING_BYTES = 1_000_000;
 
 export interface ListingPlace {
   readonly offset: number;
-  /** Infinity: all. */
+  /** Number of requested topics. Infinity for all. */
   readonly count: number;
   readonly maxBytes: number;
 }
 
-/** `find` of a recorder. */
+/** Calls `find` of a recorder. */
 type Find = (kind: TopicKind, place: { after?: string; offset?: number; first: number }) => Promise<TopicPage>;
 
-/** Both lists end at the same place, so that one offset goes on in both. */
+/** Returns both lists. They end at the same position, so that one offset continues both. */
 export async function topicListing(
   { published, subscribed, subscribedReason }: RecorderStatus,
   find: Find,
@@ -54,7 +54,7 @@ export async function topicListing(
   };
 }
 
-/** True: it would have been too much. */
+/** Fills the lists. Returns true if they were shortened to `maxBytes`. */
 async function grow(lists: readonly GrowingList<object>[], count: number, maxBytes: number): Promise<boolean> {
   let bytes = 0;
   for (let told = 0; told < count && lists.some(({ isDone }) => !isDone); ) {
@@ -69,7 +69,7 @@ async function grow(lists: readonly GrowingList<object>[], count: number, maxByt
       told += 1;
     }
     for (const list of lists) list.turnPage(steps);
-    // Long lists are not to hold up everybody else.
+    // Yields to other tasks between the pages of long lists.
     await turn();
   }
   return false;
@@ -81,7 +81,7 @@ const PAGE = 500;
 
 const NOTHING: TopicPage = { topics: [], hasMore: false, totalCount: null };
 
-/** One of the lists, read in pages. */
+/** One of the two lists, read in pages. */
 class GrowingList<Entry extends object> {
   isDone = false;
   readonly #find: Find;
@@ -107,12 +107,12 @@ class GrowingList<Entry extends object> {
     }
   }
 
-  /** Topics of the page. */
+  /** Number of topics of the current page. */
   get length(): number {
     return this.#page.topics.length;
   }
 
-  /** Places until more has to be read: a list that ends has none to wait for. */
+  /** Number of positions until the next page must be read. Infinity for the last page. */
   get readable(): number {
     return this.#page.hasMore ? this.length : Number.POSITIVE_INFINITY;
   }
@@ -126,11 +126,11 @@ class GrowingList<Entry extends object> {
     this.#data.push(entry);
   }
 
-  /** So many places of the page were told. */
+  /** Ends a page of which this many positions were used. */
   turnPage(told: number): void {
     const { topics, hasMore } = this.#page;
     this.#after = topics[Math.min(told, topics.length) - 1]?.topic ?? this.#after;
-    // A page without a topic would come again and again.
+    // An empty page would be read again and again.
     this.isDone ||= (!hasMore && told >= topics.length) || topics.length === 0;
   }
 

@@ -6,7 +6,10 @@ import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import type { TopicKind, TopicQuestions } from '../model/topic-recorder.ts';
 
-/** Our own commands beside the documented ones: the question's fields are the command's, and the answer is its `data`. */
+/**
+ * Commands of this service in addition to the documented ones. The fields of a request are those of the command, and
+ * the result is its `data`.
+ */
 export const QUESTION_COMMANDS = {
   status: 'getTopicStatus',
   find: 'findTopics',
@@ -21,10 +24,13 @@ type QuestionReaders = {
 
 const DEFAULT_FIRST = 100;
 const MAX_CHANGES = 1_000;
-/** A topic has 65,535 bytes at most. */
+/** A topic has at most 65,535 bytes. */
 const MAX_TEXT = 65_535;
 
-/** What a command asks; null counts as absent. Errors: ControlRefusal, INVALID with all issues. */
+/**
+ * Reads requests from commands. A field that is null counts as missing. Errors: ControlRefusal, INVALID with all
+ * issues.
+ */
 export const readQuestion: QuestionReaders = {
   status: () => ({}),
   find: (command) =>
@@ -65,14 +71,14 @@ function checked<Question>(command: ControlCommand, read: (fields: QuestionField
   return question;
 }
 
-/** The text, which is all there is over MQTT, has the first issue. */
+/** Throws a refusal. Its text, which is all that a client receives over MQTT, contains the first issue. */
 export function refuse(issues: readonly InputIssue[]): void {
   const [first] = issues;
   if (first === undefined) return;
   throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, { code: 'INVALID', info: issuesInfo(issues) });
 }
 
-/** The fields of one command, and what is wrong with those that were read. */
+/** The fields of one command, and the issues of those that were read. */
 class QuestionFields {
   readonly issues: InputIssue[] = [];
   readonly #command: ControlCommand;

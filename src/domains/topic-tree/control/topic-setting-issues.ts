@@ -10,10 +10,10 @@ import {
 
 export type TopicSettingsChange = { readonly [Key in keyof TopicSettings]?: TopicSettings[Key] | undefined };
 
-/** What somebody wants to set, its values unchecked; undefined stays as it is. */
+/** A change whose values are not validated. `undefined` leaves a setting unchanged. */
 export type UncheckedChange = { readonly [Key in keyof TopicSettings]?: unknown };
 
-/** How the fields of `cedalo/topictree` are called. */
+/** Names of the settings as fields of `cedalo/topictree`. */
 export const WIRE_NAMES: Readonly<Record<keyof TopicSettings, string>> = {
   ttlSeconds: 'ttl',
   filters: 'filters',
@@ -26,16 +26,18 @@ export const WIRE_NAMES: Readonly<Record<keyof TopicSettings, string>> = {
 
 export const SETTING_KEYS = Object.keys(WIRE_NAMES) as (keyof TopicSettings)[];
 
-/** What is given, as fields of a command or an answer. */
+/** Returns the given settings as fields of a command or response. */
 export const settingFields = (settings: TopicSettingsChange): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     SETTING_KEYS.filter((key) => settings[key] !== undefined).map((key) => [WIRE_NAMES[key], settings[key]]),
   );
 
-/** In characters: all filters of a broker are told at once, and kept together. */
+/** Maximum number of characters of a filter. All filters of a broker are stored and sent together. */
 const MAX_FILTER_LENGTH = 1_000;
 
-/** Everything that cannot be set. Paths are JSON pointers by `names`; as the settings' own without. */
+/**
+ * Returns all issues of a change. Paths are JSON pointers with `names`, or with the names of TopicSettings by default.
+ */
 export function topicSettingIssues(
   change: UncheckedChange,
   names: Readonly<Partial<Record<keyof TopicSettings, string>>> = {},
@@ -47,12 +49,12 @@ export function topicSettingIssues(
   });
 }
 
-/** Null: topics can be recorded by it, or left out. */
+/** Returns `null` if the filter can be recorded or excluded. */
 export function recordFilterProblem(filter: unknown): string | null {
   if (typeof filter !== 'string') return 'must be a topic filter';
   if (filter.length > MAX_FILTER_LENGTH) return `must not exceed ${MAX_FILTER_LENGTH} characters`;
   if (/\p{Surrogate}/u.test(filter)) return 'must not contain half of a surrogate pair';
-  // Subscribed to by a recorder it would take messages from those who share it.
+  // A recorder that subscribes to it would take messages from the other members of the group.
   if (/^\$(share|queue)\//.test(filter)) return 'must not be a shared subscription';
   if (/^\$CONTROL(\/|$)/.test(filter)) return 'must not name topics of $CONTROL, which are not recorded';
   return filterProblem(filter);

@@ -22,38 +22,41 @@ import {
 
 export interface TopicTreePluginOptions {
   readonly settings: TopicSettingsStore;
-  /** Its maker's to close. */
+  /** Closed by its creator. */
   readonly recorder: TopicRecorder;
-  /** The recorder failed in what nobody asked for: a bug. */
+  /** Reports an unexpected error of the recorder that belongs to no caller. */
   readonly onFault: (error: unknown) => void;
 }
 
 type FilterList = 'filters' | 'excludedFilters';
 
 /**
- * `cedalo/topictree`, beside a remote broker and inside the embedded one: what its commands mean, over settings that are kept and a
- * recorder. Field names are found in any case. Beside the documented commands there are ours: the questions that a recorder is asked,
- * `exclude` in the commands of filters, and `getRecording`/`setRecording` for all settings at once, so that several change together or
- * not at all.
+ * The commands of `cedalo/topictree`, over stored settings and a recorder. It serves remote brokers as a gateway
+ * plugin, and the embedded broker. Field names are case-insensitive.
  *
- * One command that changes something after the other: it is checked, kept, and put to the recorder. A change that sets what is set
- * already changes nothing. What another process wrote is put to the recorder as it is seen. To ask for topics begins the recording,
- * to read and change settings does not.
+ * In addition to the documented commands there are those of this service:
+ * - requests to the recorder,
+ * - `exclude` in the commands for filters,
+ * - `getRecording` and `setRecording` for all settings, so that several change together or not at all.
  *
- * Refusals: `Filter not found`, `Filter already exists`, `Invalid <path>: <reason>` as INVALID with all issues, and what the recorder
- * says.
+ * Changes are executed one after another: each is validated, stored and applied to the recorder. A change to equal
+ * values does nothing. Changes by other processes are applied when they are noticed. Requests for topics start the
+ * recording. Reading and changing settings does not.
+ *
+ * Refusals: `Filter not found`, `Filter already exists`, `Invalid <path>: <reason>` as INVALID with all issues, and the
+ * errors of the recorder.
  */
 export class TopicTreePlugin implements ControlPlugin {
   readonly api = TOPIC_API;
-  /** Resolves when the settings were put to the recorder as they were when it was made. */
+  /** Resolves when the initial settings are applied to the recorder. */
   readonly started: Promise<void>;
   readonly #options: TopicTreePluginOptions;
   readonly #stop: Stop;
-  /** What the recorder was told last; null: it may not have been. */
+  /** Settings that were last applied to the recorder. `null` if that may have failed. */
   #applied: TopicSettings | null = null;
-  /** The last change; never rejects. */
+  /** The last change. Never rejects. */
   #tail: Promise<unknown> = Promise.resolve();
-  /** Of the request that is being answered over MQTT. */
+  /** Size budget of the current request over MQTT. */
   #room: AnswerRoom | null = null;
   #closed = false;
 
@@ -96,7 +99,7 @@ export class TopicTreePlugin implements ControlPlugin {
     );
   }
 
-  /** Over MQTT, where requests come one after the other. */
+  /** Called before a request over MQTT. Such requests are executed one after another. */
   async prepare(commands: readonly ControlCommand[]): Promise<void> {
     this.#room = new AnswerRoom(commands.length);
   }
@@ -105,7 +108,7 @@ export class TopicTreePlugin implements ControlPlugin {
     this.#room = null;
   }
 
-  /** What was begun is brought to its end. */
+  /** Waits for running changes. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#stop();
@@ -149,7 +152,7 @@ export class TopicTreePlugin implements ControlPlugin {
     return told;
   }
 
-  /** Null: the answer does not travel in a packet with others. */
+  /** Returns `null` if the response does not share a packet with others. */
   #freeRoom(): AnswerRoom | null {
     if (this.#room?.isFull !== true) return this.#room;
     throw new ControlRefusal('The answer would be too large: ask for less in one request', { code: 'TOO_LARGE' });
@@ -189,7 +192,10 @@ export class TopicTreePlugin implements ControlPlugin {
     });
   }
 
-  /** As documented everything is recorded then, so those that leave out are cleared, too, where it is not said which. */
+  /**
+   * According to the documentation, everything is recorded afterwards. So `excludedFilters` is also cleared unless
+   * `exclude` is given.
+   */
   #clearFilters(command: ControlCommand): Promise<void> {
     const isGiven = (fieldOf(command, 'exclude') ?? null) !== null;
     const cleared = isGiven ? { [listOf(command)]: [] } : { filters: [], excludedFilters: [] };
@@ -223,7 +229,7 @@ export class TopicTreePlugin implements ControlPlugin {
       await this.#options.recorder.apply(settings);
       this.#applied = settings;
     } catch (error) {
-      // They are kept, and a recorder that ended begins anew with them.
+      // The settings are stored, and the recorder uses them when it starts again.
       if (!(error instanceof ServiceError)) throw error;
     }
   }
@@ -235,7 +241,7 @@ export class TopicTreePlugin implements ControlPlugin {
   }
 }
 
-/** What a command gives, its values unchecked; null counts as absent. */
+/** Returns the given settings with unvalidated values. A field that is null counts as missing. */
 function given(command: ControlCommand, keys: readonly (keyof TopicSettings)[]): UncheckedChange {
   const entries = keys.map((key) => [key, fieldOf(command, WIRE_NAMES[key]) ?? undefined] as const);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
@@ -247,7 +253,7 @@ function listOf(command: ControlCommand): FilterList {
   return exclude ? 'excludedFilters' : 'filters';
 }
 
-/** What the recorder or the database refuses is refused to whoever gave the command. */
+/** Returns errors of the recorder or the database to the caller as refusals. */
 async function asked<T>(question: Promise<T>): Promise<T> {
   try {
     return await question;

@@ -8,13 +8,15 @@ import { rolesInOrder } from '../../access-control/policy/access-order.ts';
 import { patternsOf } from '../../access-control/policy/acl-evaluation.ts';
 import { parseClient, parseDefaultAcl, parseGroup, parseRole } from '../../access-control/reading/dynsec-control.ts';
 
-/** Of one account; more is not looked at. */
+/** Maximum number of groups, and of roles, of an account. If there are more, nothing is determined. */
 const MAX_NAMES = 100;
 
 /**
- * Those of the filters of which the broker's access control gives an account no message at all, although it lets the account subscribe to
- * them: Mosquitto says nothing then, and nothing comes. None also where that cannot be told: the broker has no dynamic security, or does
- * not let this service read it. `username` null: the account of those without one.
+ * Returns the filters of which the broker's access control withholds all messages, although the account may subscribe
+ * to them. Mosquitto reports no error in this case, and no messages arrive.
+ *
+ * Returns no filters if this cannot be determined: the broker has no dynamic security, or this service may not read it.
+ * `username` is `null` for clients without a user name.
  */
 export async function unheardFilters(
   caller: ControlCaller,
@@ -32,7 +34,7 @@ export async function unheardFilters(
   }
 }
 
-/** In words of Mosquitto's dynamic security. */
+/** Describes the missing permission in terms of Mosquitto's dynamic security. */
 export function missingReceiveRight(filters: readonly string[], username: string | null): string {
   const patterns = filters.map((filter) => `"${filter}"`).join(', ');
   const role = username === null ? 'a role of the group of anonymous clients' : `a role of "${username}"`;
@@ -42,12 +44,12 @@ export function missingReceiveRight(filters: readonly string[], username: string
   );
 }
 
-/** The first rule that is about all of it decides, unless one before lets a part through. */
+/** The first rule that covers the whole filter decides, unless an earlier rule allows a part of it. */
 function isUnheard(filter: string, roles: readonly AccessRole[], defaultAcl: DefaultAcl): boolean {
   const levels = filter.split('/');
   for (const role of roles) {
     for (const { topic, allow } of patternsOf(role, 'RECEIVE')) {
-      // What stands for a name or an id may be any level here.
+      // `%c` and `%u` may stand for any level here.
       const isBound = !/(^|\/)%[cu](\/|$)/.test(topic);
       if (allow && (!isBound || filtersOverlap(topic.split('/'), levels))) return false;
       if (!allow && isBound && filterCovers(topic, filter)) return true;
@@ -56,7 +58,7 @@ function isUnheard(filter: string, roles: readonly AccessRole[], defaultAcl: Def
   return !defaultAcl.publishClientReceive;
 }
 
-/** In the order in which they are looked at; null: they are too many, or not to be read. */
+/** Returns the roles in the order of evaluation. `null` if there are too many or they cannot be read. */
 async function rolesOf(caller: ControlCaller, username: string | null): Promise<AccessRole[] | null> {
   const held =
     username === null ? await anonymousHoldings(caller) : parseClient(await ask(caller, getClient(username)));
@@ -82,7 +84,7 @@ async function anonymousHoldings(caller: ControlCaller) {
 
 const ask = (caller: ControlCaller, { command, fields }: ControlCall) => caller.call(DYNSEC_API, command, fields);
 
-/** Null: not all could be read. */
+/** Returns `null` if not all responses could be read. */
 async function askAll<T>(caller: ControlCaller, calls: readonly ControlCall[], parse: (data: unknown) => T | null) {
   if (calls.length === 0) return [];
   const answers = await caller.callAll(DYNSEC_API, calls);

@@ -8,7 +8,7 @@ import type { LevelsInput } from '../topic-service.ts';
 import type { LevelView, TopicPlace } from '../topic-view.ts';
 import { asksForPayloads, Topic } from './topic-schema.ts';
 
-/** How levels beside each other stand. */
+/** Order of sibling levels, for descriptions. */
 export const IN_ORDER = 'in order of their names.';
 
 export const TopicLevel = builder.objectRef<LevelView>('TopicLevel');
@@ -27,7 +27,7 @@ export const TopicLevelConnection = builder.connectionObject(
   { name: 'TopicLevelEdge', description: 'A level in its place.' },
 );
 
-/** A page of levels, with payloads only where the operation asks for them. */
+/** Returns a page of levels. Payloads are requested only if the operation selects them. */
 export async function levelsOf(
   place: TopicPlace,
   input: Omit<LevelsInput, 'withPayloads'>,
@@ -69,7 +69,7 @@ TopicLevel.implement({
         complexity: pageCost,
         resolve: async (parent, args, context, info) => {
           const { level, kind } = parent;
-          // Most levels of a page are at the end of their branch: nobody is asked for each of them.
+          // Most levels of a page have no children, so their levels are not requested.
           if (level.childCount === 0) return NO_LEVELS;
           if (!(await mayQueryBroker(context, false))) return null;
           return levelsOf(parent, { ...args, kind, of: level.topic }, context, info);

@@ -13,7 +13,7 @@ interface ToldEvent {
   readonly broker: BrokerRecord;
 }
 
-/** Topics in an event, for the cost of a subscription. */
+/** Assumed number of topics per event, for the cost of a subscription. */
 const USUAL_EVENT = 50;
 const TOLD = 'SNAPSHOT, CHANGE';
 

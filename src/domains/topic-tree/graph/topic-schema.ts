@@ -19,16 +19,16 @@ export const kindArgument = { type: TopicKindType, defaultValue: 'PUBLISHED', de
 
 const PAYLOAD_FIELDS = ['payload', 'payloadBase64', 'payloadBytes', 'isPayloadTruncated'] as const;
 
-/** Whether the operation asks for payloads. */
+/** Whether the operation selects payloads. */
 export const asksForPayloads = (info: GraphQLResolveInfo): boolean => selects(info, ...PAYLOAD_FIELDS);
 
 interface Preview {
   readonly bytes: Buffer;
-  /** Of the whole payload. */
+  /** Size of the whole payload. */
   readonly length: number;
 }
 
-/** Null: there is none that the caller may read. */
+/** Returns `null` if there is no payload that the caller may read. */
 function previewOf(topic: TopicView, context: RequestContext): Preview | null {
   const { payload } = topic.recorded;
   if (payload === null || !context.services.topics.mayReadPayloads(topic, context.viewer)) return null;
@@ -36,7 +36,7 @@ function previewOf(topic: TopicView, context: RequestContext): Preview | null {
   return { bytes: Buffer.from(payload.data, 'base64'), length: payload.bytes };
 }
 
-/** As the beginning of a longer text: bytes of a character that was cut are left out. */
+/** Decodes the payload as the beginning of a longer text. Bytes of an incomplete last character are omitted. */
 function textOf({ bytes, length }: Preview): string | null {
   if (isUtf8(bytes)) return bytes.toString();
   if (bytes.length === length) return null;

@@ -1,9 +1,13 @@
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Of messages that several subscriptions of one connection match, MQTT 3.1.1 lets a broker send one, or a copy for each (3.3.5), and
- * nothing in them tells which: Mosquitto sends one unless it is configured otherwise. Copies come one behind the other. So equal ones in a
- * row are counted as one up to the number of subscriptions, until a row shows that this broker sends one: it has fewer.
+ * Detects copies of messages for overlapping subscriptions. MQTT 3.1.1 (section 3.3.5) lets a broker send one message,
+ * or one copy for each matching subscription, and nothing in the packets distinguishes the two. Mosquitto sends one
+ * message by default.
+ *
+ * Copies arrive consecutively. So equal consecutive messages are counted once, up to the number of subscriptions. If
+ * the length of such a run is not a multiple of that number, the broker does not send copies, and all later messages
+ * are counted.
  */
 export class Copies {
   #topic = '';
@@ -12,7 +16,10 @@ export class Copies {
   #matching = 1;
   #areSent = true;
 
-  /** Of each message that comes, in order. `matching`: subscriptions that match its topic. True: it was told before. */
+  /**
+   * Must be called for each received message, in order. `matching`: number of subscriptions that match its topic.
+   * Returns whether the message is a copy of one that was already counted.
+   */
   isCopy(topic: string, payload: Uint8Array, matching: number): boolean {
     if (!this.#areSent) return false;
     if (topic === this.#topic && Buffer.compare(payload, this.#payload) === 0) this.#row += 1;

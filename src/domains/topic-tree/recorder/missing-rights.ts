@@ -1,4 +1,6 @@
-/** Which rights an account lacks to subscribe to filters, in the words of Mosquitto's dynamic security. */
+/**
+ * Describes the permissions that an account lacks to subscribe to filters, in terms of Mosquitto's dynamic security.
+ */
 export function missingRights(filters: readonly string[], username: string | null): string {
   const patterns = filters.map((filter) => `"${filter}"`).join(', ');
   const whom = username === null ? 'who connects without a user name' : `user "${username}"`;
@@ -9,7 +11,7 @@ export function missingRights(filters: readonly string[], username: string | nul
   );
 }
 
-/** Why subscriptions of others cannot be seen where the broker grants the topics of its log and tells nothing there. */
+/** Explains why subscriptions cannot be observed if the broker allows the log topics but publishes nothing to them. */
 export const NO_SUBSCRIPTION_LOG =
   'The broker does not tell who subscribes to what. Mosquitto does with these two lines of mosquitto.conf: ' +
   '"log_dest topic" and "log_type subscribe" (beside the log_dest and log_type lines that are there).';

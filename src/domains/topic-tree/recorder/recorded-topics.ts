@@ -5,18 +5,21 @@ type Filters = Pick<TopicSettings, 'filters' | 'excludedFilters'>;
 
 const EVERYTHING = ['#'];
 const CONTROL = '$CONTROL';
-/** `$share/<group>/<filter>` (MQTT 5, 4.8.2). */
+/** `$share/<group>/<filter>` (MQTT 5, section 4.8.2). */
 const SHARED = /^\$share\/[^/]*\//;
 
-/** The filters to record by; none are given: all topics but those that begin with `$`. */
+/** The filters to subscribe to. If the settings have none: all topics that do not begin with `$`. */
 export const recordedFilters = ({ filters }: Filters): readonly string[] =>
   filters.length === 0 ? EVERYTHING : filters;
 
-/** Commands to the broker and its answers are no messages between clients, and may hold passwords. */
+/** Commands to the broker and its responses are not messages between clients, and may contain passwords. */
 export const isOfControl = (topic: string): boolean =>
   topic.startsWith(CONTROL) && (topic.length === CONTROL.length || topic.charAt(CONTROL.length) === '/');
 
-/** Which topics are recorded, by the filters of the settings: what begins with `$` only where one names it [MQTT-4.7.2-1]. */
+/**
+ * Decides which topics are recorded, by the filters of the settings. A topic that begins with `$` is recorded only if a
+ * filter names its first level [MQTT-4.7.2-1].
+ */
 export class RecordedTopics {
   readonly #filters: readonly string[];
   readonly #excluded: readonly string[];
@@ -31,11 +34,14 @@ export class RecordedTopics {
     this.#filters.some((filter) => filterMatches(filter, topic)) &&
     !this.#excluded.some((filter) => filterMatches(filter, topic));
 
-  /** Of a subscription: its levels are looked at as those of a topic, `+` and `#` among them; the group of a shared one is not. */
+  /**
+   * The same for the filter of a subscription. Its levels, including `+` and `#`, are compared like those of a topic.
+   * `$share/<group>/` is ignored.
+   */
   readonly hasSubscription = (filter: string): boolean => this.has(filter.replace(SHARED, ''));
 }
 
-/** Whether all that was recorded by one is by the other: nothing has to be looked for to be removed. */
+/** Whether both settings select the same topics, so that no recorded topic has to be removed. */
 export const areSameFilters = (a: Filters, b: Filters): boolean =>
   isSameList(a.filters, b.filters) && isSameList(a.excludedFilters, b.excludedFilters);
 

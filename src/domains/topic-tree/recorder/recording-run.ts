@@ -17,39 +17,42 @@ import { type RecordingQuestion, TopicRecording } from './topic-recording.ts';
 
 export interface RecordingRunOptions {
   readonly local: LocalBroker;
-  /** Of its connections, with a dash and eight digits more: `brokergraph-<brokerId>-topics`. All up to the last dash begins the ids of ours. */
+  /**
+   * Prefix of the client ids: `brokergraph-<brokerId>-topics`, to which a dash and eight hexadecimal digits are
+   * appended. Everything up to its last dash begins all client ids of this service.
+   */
   readonly clientId: string;
-  /** Of both trees and the payloads, in bytes. */
+  /** Maximum memory of both trees and of the payloads, in bytes. */
   readonly maxBytes: number;
-  /** A bug that concerns no caller. */
+  /** Reports an unexpected error that belongs to no caller. */
   readonly onFault: (error: unknown) => void;
-  /** Shared by the connections of a thread, which then count their messages together. Default: its own. */
+  /** Shared by the connections of a thread, which then count their messages together. Default: a new one. */
   readonly iterationBatch?: IterationBatch | undefined;
   readonly durations?: RunDurations | undefined;
 }
 
-/** Milliseconds, for tests. */
+/** Durations in milliseconds, for tests. */
 export interface RunDurations {
-  /** That the first answer waits at most for what the broker keeps. Default 2,000. */
+  /** Maximum time that the first result waits for retained messages. Default: 2,000. */
   readonly firstAnswerMs?: number;
-  /** Between attempts to subscribe to what the broker refused. Default 30,000. */
+  /** Interval of attempts to subscribe to refused filters. Default: 30,000. */
   readonly refusedRetryMs?: number;
 }
 
 const DOLLAR = 36;
-/** The first answer waits so long (ms) for the messages that the broker keeps. */
+/** Maximum time in milliseconds that the first result waits for retained messages. */
 const FIRST_ANSWER_MS = 2_000;
 const REFUSED_RETRY_MS = 30_000;
 /**
- * Messages with a QoS that was not asked for, which only a broker sends that breaks the protocol: each is answered, and a broker that
- * does not read our answers would have them grow here.
+ * Maximum number of messages with a QoS above the requested one. Only a broker that violates the protocol sends them.
+ * Each is acknowledged, and the acknowledgements accumulate in memory if the broker does not read them.
  */
 const MOST_UNASKED_QOS = 1_000_000;
 const NONE = { count: 0, leftOut: 0, isTruncated: false } as const;
 
 /**
- * One recording of a broker's topics over a connection of its own, from start to stop. The connection is made anew for ever; what was
- * recorded stays meanwhile, and expires.
+ * One recording of a broker's topics, from start to stop, over a connection of its own. The connection reconnects
+ * without limit. Meanwhile recorded topics stay listed until they expire.
  */
 export class RecordingRun {
   readonly #options: RecordingRunOptions;
@@ -57,11 +60,11 @@ export class RecordingRun {
   readonly #filters: SubscribedFilters;
   readonly #log: SubscriptionLog;
   readonly #iterationBatch: IterationBatch;
-  /** From the first connection on: before it nothing can be recorded. */
+  /** Created at the first connection. Before that, nothing can be recorded. */
   #recording: TopicRecording | null = null;
   #settings: TopicSettings;
   #wasGranted = false;
-  /** The broker tells of subscriptions; null: not known yet. */
+  /** Whether the broker reports subscriptions. `null` if it is not known yet. */
   #tellsSubscriptions: boolean | null = null;
   #tellsRetain = false;
   #unaskedQos = 0;
@@ -180,7 +183,7 @@ export class RecordingRun {
     if (topic.charCodeAt(0) === DOLLAR) this.#read(topic, payload);
     if (qos > 0) this.#countUnasked();
     if (mayBeRepeated && recording.has(topic)) return;
-    // An empty payload ends what was kept.
+    // A retained message with an empty payload deletes the retained message (MQTT 3.1.1, section 3.3.1.3).
     recording.record(topic, payload, qos, retain && payload.length > 0);
   }
 
@@ -190,7 +193,7 @@ export class RecordingRun {
 
   #read(topic: string, payload: Uint8Array): void {
     this.#log.read(topic, payload);
-    // Told later than expected, as by a broker whose log was opened meanwhile.
+    // Subscriptions may be reported later than expected, for example if logging to topics was enabled meanwhile.
     if (this.#tellsSubscriptions === false && this.#log.hasOwn) this.#tellsSubscriptions = true;
   }
 
@@ -201,7 +204,7 @@ export class RecordingRun {
     this.#link.restart('The broker sends messages with a QoS that was not asked for');
   }
 
-  /** Filters of the settings that are or would be subscribed: not those of the log. */
+  /** The filters of the settings, without those of the log. */
   get #recorded(): readonly string[] {
     return recordedFilters(this.#settings);
   }

@@ -5,22 +5,26 @@ import { idleMs } from './idle-time.ts';
 import { RecordingRun, type RecordingRunOptions, type RunDurations } from './recording-run.ts';
 
 export interface RemoteTopicRecorderOptions extends RecordingRunOptions {
-  /** Nobody asked for long: nothing is kept any more. The next question begins anew. */
+  /**
+   * Called after the recording stopped because nothing was requested for a long time. Recorded topics are discarded.
+   * The next request starts a new recording.
+   */
   readonly onStopped: () => void;
   readonly durations?: RecorderDurations | undefined;
 }
 
-/** Milliseconds, for tests. */
+/** Durations in milliseconds, for tests. */
 export interface RecorderDurations extends RunDurations {
-  /** Default: see idle-time.ts. */
+  /** Time without requests until the recording stops. Default: see idle-time.ts. */
   readonly idleMs?: number;
 }
 
 /**
- * Records the topics of a broker that is reached over MQTT, by a connection of its own while somebody asks: with QoS 0, since a broker
- * would queue and then drop messages of others for who reads them slowly with more. Retained messages are heard once per start.
+ * Records the topics of a broker over MQTT, with a connection of its own that is open while results are requested. It
+ * subscribes with QoS 0, because with a higher QoS the broker would queue messages for a slow reader and then drop
+ * messages of other clients. Retained messages are received once per start.
  *
- * Bounds: limits and memory of the recording; subscriptions whose holders are known, see SubscriptionLog.
+ * Bounds: limits and memory of the recording, and the number of known subscribers (see SubscriptionLog).
  */
 export class RemoteTopicRecorder implements TopicRecorder {
   readonly #options: RemoteTopicRecorderOptions;
@@ -44,7 +48,7 @@ export class RemoteTopicRecorder implements TopicRecorder {
     await applied;
   }
 
-  /** `assertWanted` is asked now and then by what takes long: what it throws ends it. */
+  /** `assertWanted` is called between the slices of a long search and may throw to cancel it. */
   async ask<Type extends keyof TopicQuestions>(
     type: Type,
     question: TopicQuestions[Type]['question'],
@@ -56,7 +60,7 @@ export class RemoteTopicRecorder implements TopicRecorder {
     return run.ask(type, question, assertWanted);
   }
 
-  /** Safe to call twice. */
+  /** May be called repeatedly. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stop();
@@ -79,7 +83,7 @@ export class RemoteTopicRecorder implements TopicRecorder {
     if (run) this.#stopping = Promise.all([this.#stopping, run.close()]);
   }
 
-  /** Until it may be over: it is looked at then whether somebody has asked meanwhile. */
+  /** Starts the idle timer. When it fires, it is checked whether requests arrived meanwhile. */
   #awaitIdle(): void {
     if (this.#idle) clearTimeout(this.#idle);
     this.#idle = null;

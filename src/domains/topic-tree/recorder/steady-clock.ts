@@ -1,9 +1,12 @@
-/** A difference of wall clock and steady clock beyond this (ms) is a jump; below, times that were told stay the same. */
+/**
+ * A larger difference of wall clock and monotonic clock (ms) is a clock change. For smaller ones, reported times do not
+ * change.
+ */
 const JUMP_MS = 1_000;
 
 /**
- * Epoch milliseconds that never jump: of a clock that only goes forward, from the wall clock's time when it was made. What is told to
- * people is moved by how far the wall clock was set since.
+ * Epoch milliseconds that never jump: the wall clock's time at creation, advanced by the monotonic clock. If the wall
+ * clock is set, reported times are shifted by the difference.
  */
 export class SteadyClock {
   readonly #monotonic: () => number;
@@ -21,7 +24,7 @@ export class SteadyClock {
     return Math.round(this.#offset + this.#monotonic());
   }
 
-  /** What to add to a time of this clock for it to be one of the wall clock as that is set now. */
+  /** The number of milliseconds to add to a time of this clock to get the corresponding time of the wall clock. */
   shift(): number {
     const shift = this.#wall() - this.now();
     if (Math.abs(shift - this.#shift) > JUMP_MS) this.#shift = shift;

@@ -7,68 +7,76 @@ import { Copies } from './copies.ts';
 export interface SubscribedFiltersOptions {
   readonly link: BrokerLink;
   /**
-   * Of each message once, whatever filters it came for. `mayBeRepeated`: maybe the broker kept it, and has told it before for
-   * another filter.
+   * Called once for each message, even if several filters match. `mayBeRepeated`: the message may be a retained message
+   * that was already passed on for another filter.
    */
   readonly onMessage: (message: BrokerMessage, mayBeRepeated: boolean) => void;
-  /** Something was granted, refused or answered. */
+  /** Called when a filter was granted or refused, or when retained messages have been received. */
   readonly onChange: () => void;
-  /** Between attempts to subscribe to what was refused, in milliseconds. */
+  /** Interval of attempts to subscribe to refused filters, in milliseconds. */
   readonly refusedRetryMs: number;
 }
 
 export interface Refusal {
-  /** False: there was no answer. */
+  /** Whether the broker refused the filter. If false, it did not respond. */
   readonly isDenied: boolean;
-  /** The broker says that the account may not subscribe to it. */
+  /** Whether the broker reports that the account has no permission to subscribe. */
   readonly isRightMissing: boolean;
-  /** For people. */
+  /** A text for users. */
   readonly text: string;
-  /** The broker ends the connection for it. */
+  /** Whether the broker closes the connection because of this filter. */
   readonly endsConnection: boolean;
 }
 
 interface Asked {
   readonly filter: string;
   readonly levels: readonly string[];
-  /** Those asked for before it that may match the same topics: a message is theirs. */
+  /** Filters subscribed earlier that may match the same topics. A message belongs to the earliest matching one. */
   readonly earlier: readonly Asked[];
-  /** Until it is answered, some of what the broker keeps for it may have been told for others. */
+  /** Whether retained messages may already have been received for overlapping filters. */
   readonly isRepeating: boolean;
   state: 'ASKED' | 'GRANTED' | 'OVER';
   stop: Stop | null;
 }
 
-/** The broker has ended so many connections in a row while this one filter had no answer: it does so for the filter. */
+/**
+ * Number of consecutive connections that the broker closes while only this filter is unanswered. Then the filter is
+ * considered the cause.
+ */
 const MOST_STRIKES = 3;
-/** What ends the connection is tried again when all else was tried so often: each attempt costs messages. */
+/**
+ * Filters that make the broker close the connection are retried only at every 20th attempt, because each attempt costs
+ * messages.
+ */
 const ENDING_TURNS = 20;
 
 /**
- * Keeps filters subscribed over one link, as far as the broker lets it: with QoS 0, each new connection anew. Messages that the broker
- * keeps come once for each filter, not again after a reconnect. What a filter that is granted covers is not subscribed; a filter that
- * is refused is tried again now and then and with each connection.
+ * Keeps filters subscribed over one link, as far as the broker allows, with QoS 0 and again after each reconnect.
+ * Retained messages are received once per filter, and not again after a reconnect. A filter that a granted filter
+ * covers is not subscribed. A refused filter is retried at intervals and with each connection.
  *
- * Overlapping filters count a message once: of those that match its topic the one that was asked for first has it. With MQTT 5 the link
- * knows for which one a copy came; without, see Copies.
+ * If filters overlap, a message is counted once, for the earliest subscribed filter that matches its topic. With MQTT
+ * 5, the link knows the filter of each copy from the subscription identifier. Without it, see Copies.
  */
 export class SubscribedFilters {
   readonly #options: SubscribedFiltersOptions;
   readonly #stopListening: Stop;
   readonly #retries: NodeJS.Timeout;
-  /** Of one kind, and asked for first. */
+  /** Filters of the log, which are subscribed first. */
   #apart: readonly string[] = [];
   #wanted: readonly string[] = [];
-  /** By filter, in the order in which they were asked for. */
+  /** By filter, in the order of subscription. */
   readonly #asked = new Map<string, Asked>();
   readonly #refusals = new Map<string, Refusal>();
   readonly #strikes = new Map<string, number>();
-  /** Filters whose kept messages came. */
+  /** Filters whose retained messages have been received. */
   readonly #flooded = new Set<string>();
   #copies = new Copies();
   #hasOverlaps = false;
   #turn = 0;
-  /** One filter at a time: the broker has ended a connection with several that it had not answered. */
+  /**
+   * Whether filters are subscribed one at a time, because the broker closed a connection while several were unanswered.
+   */
   #isCareful = false;
   #isSettled = false;
   #isPinging = false;
@@ -88,7 +96,9 @@ export class SubscribedFilters {
     return this.#refusals;
   }
 
-  /** All that can be subscribed on this connection is, and what the broker kept of it has been told. */
+  /**
+   * Whether all filters that can be subscribed on this connection are subscribed, and their retained messages received.
+   */
   get isSettled(): boolean {
     return this.#isSettled;
   }
@@ -97,7 +107,7 @@ export class SubscribedFilters {
     return this.#asked.get(filter)?.state === 'GRANTED';
   }
 
-  /** From now on these; `apart` whether others cover them or not, and before them. */
+  /** Sets the filters. Those in `apart` are subscribed first, and also if other filters cover them. */
   want(apart: readonly string[], wanted: readonly string[]): void {
     this.#apart = apart;
     this.#wanted = wanted;
@@ -138,7 +148,8 @@ export class SubscribedFilters {
     this.#strikes.set(filter, strikes);
     if (strikes < MOST_STRIKES) return;
     const text = `The broker ends the connection when "${filter}" is subscribed to.`;
-    // Those apart are of one kind: who does so for one does it for all, and each attempt costs a connection.
+    // The filters in `apart` are of one kind. If the broker refuses one in this way, it refuses all, and each attempt
+    // costs a connection.
     for (const refused of this.#apart.includes(filter) ? this.#apart : [filter]) {
       this.#refusals.set(refused, { isDenied: true, isRightMissing: false, text, endsConnection: true });
     }
@@ -164,7 +175,7 @@ export class SubscribedFilters {
     this.#settle();
   }
 
-  /** What is to be subscribed as far as is known: what another one of these covers is not. */
+  /** The filters to subscribe, without refused ones and without those that another one covers. */
   #targets(): string[] {
     const candidates = this.#wanted.filter((filter) => !this.#refusals.has(filter));
     const uncovered = candidates.filter(
@@ -173,7 +184,10 @@ export class SubscribedFilters {
     return [...new Set([...this.#apart.filter((filter) => !this.#refusals.has(filter)), ...uncovered])];
   }
 
-  /** Not wanted any more, or covered by what is granted: not by what may yet be refused. */
+  /**
+   * Whether a filter is no longer in the settings, or is covered by a granted filter. A filter that may still be
+   * refused does not count.
+   */
   #isNeedless({ filter, state }: Asked, targets: readonly string[]): boolean {
     if (targets.includes(filter) || this.#apart.includes(filter)) return false;
     if (!this.#wanted.includes(filter)) return true;
@@ -210,7 +224,10 @@ export class SubscribedFilters {
     );
   }
 
-  /** Without subscription identifiers what is kept comes for each filter; with Retain As Published it looks like what is published now. */
+  /**
+   * Without subscription identifiers, retained messages arrive for each filter. With Retain As Published, they cannot
+   * be distinguished from live messages.
+   */
   #mayBeRepeated({ filter, isRepeating }: Asked): boolean {
     return this.#options.link.protocolVersion === 4 || (isRepeating && !this.#flooded.has(filter));
   }
@@ -225,7 +242,7 @@ export class SubscribedFilters {
   }
 
   #refused(asked: Asked, error: unknown): void {
-    // With the connection, which tells itself.
+    // The connection was lost, which is reported separately.
     if (asked.state === 'OVER') return;
     this.#forget(asked);
     this.#refusals.set(asked.filter, refusalOf(error));
@@ -247,7 +264,10 @@ export class SubscribedFilters {
     }
   }
 
-  /** The broker writes in order: with its answer to a ping behind all subscriptions, what it kept for them is here. */
+  /**
+   * A broker sends packets in order. When it responds to a PINGREQ that follows all SUBSCRIBE packets, their retained
+   * messages have arrived.
+   */
   #settle(): void {
     if (this.#isSettled || this.#isPinging || this.#asked.size === 0 || !this.#hasAnswers) {
       if (this.#asked.size === 0 && this.#refusals.size > 0) this.#isSettled = true;
@@ -273,7 +293,7 @@ export class SubscribedFilters {
     return ![...this.#asked.values()].some(({ state }) => state === 'ASKED');
   }
 
-  /** Whether the message is told for this filter: not for an earlier one that has it, and not a second time. */
+  /** Whether the message is passed on for this filter: no earlier filter matches it, and it is not a copy. */
   #isFirst({ earlier, filter }: Asked, message: BrokerMessage): boolean {
     if (
       earlier.length > 0 &&

@@ -2,34 +2,39 @@ import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { parseLogLine } from '../../clients/inspect/log-lines.ts';
 
 export interface SubscriptionLogOptions {
-  /** Of the connection that reads the log: its own subscriptions show whether the broker tells of any. */
+  /**
+   * Client id of the connection that reads the log. Its own subscriptions show whether the broker logs subscriptions.
+   */
   readonly clientId: string;
-  /** Client ids that begin so are ours, and what they subscribe to is nothing that somebody wants to see. */
+  /** Prefix of the client ids of this service, whose subscriptions are not reported. */
   readonly ownPrefix: string;
   readonly onSubscribed: (filter: string, qos: 0 | 1 | 2) => void;
-  /** Nobody holds it any more, as far as is known. */
+  /** Called when no known client holds the filter any longer. */
   readonly onReleased: (filter: string) => void;
 }
 
 const LOG = '$SYS/broker/log/';
-/** Where Mosquitto tells of subscriptions, and of clients that come and go. */
+/** Topics to which Mosquitto logs subscriptions, and connects and disconnects of clients. */
 export const LOG_FILTERS = [`${LOG}M/subscribe`, `${LOG}M/unsubscribe`, `${LOG}N`] as const;
 export const SUBSCRIPTIONS_FILTER = LOG_FILTERS[0];
-/** No line of Mosquitto is longer than a thousand bytes. */
+/** Mosquitto's log lines have at most 1,000 bytes. */
 const LONGEST_BYTES = 2_000;
-/** Filters that clients are known to hold, and characters of their names: beyond these they are told of, and expire while they are held. */
+/**
+ * Bounds of the known subscriptions: number, and characters of client ids and filters. Further subscriptions are
+ * reported, but expire while clients hold them.
+ */
 const MOST_HELD = 100_000;
 const MOST_CHARACTERS = 4_000_000;
 
 /**
- * Subscriptions as Mosquitto's log tells of them (`log_type subscribe`, told on topics with `log_dest topic`). Who holds a filter is
- * known from its subscription on, until it ends it, disconnects, or this connection misses lines.
+ * Subscriptions as reported by Mosquitto's log (`log_type subscribe`, `log_dest topic`). A client holds a filter from
+ * its subscription until it unsubscribes or disconnects, or until this connection misses log lines.
  */
 export class SubscriptionLog {
   readonly #options: SubscriptionLogOptions;
-  /** By client id. */
+  /** Filters by client id. */
   readonly #held = new Map<string, Set<string>>();
-  /** Clients that hold a filter. */
+  /** Number of clients that hold a filter. */
   readonly #holders = new Map<string, number>();
   #count = 0;
   #characters = 0;
@@ -39,14 +44,14 @@ export class SubscriptionLog {
     this.#options = options;
   }
 
-  /** The broker has told of a subscription of this connection. */
+  /** Whether the broker has logged a subscription of this connection. */
   get hasOwn(): boolean {
     return this.#hasOwn;
   }
 
   readonly isHeld = (filter: string): boolean => this.#holders.has(filter);
 
-  /** Of a message; others than lines of the log are ignored. */
+  /** Reads a message. Messages that are not log lines are ignored. */
   read(topic: string, payload: Uint8Array): void {
     if (!topic.startsWith(LOG) || payload.length > LONGEST_BYTES) return;
     const { clientId, ownPrefix, onSubscribed } = this.#options;
@@ -70,7 +75,7 @@ export class SubscriptionLog {
     }
   }
 
-  /** Lines are missed from now on: what is held is not known any more. */
+  /** Called when log lines are missed. Discards all known subscriptions. */
   lost(): void {
     for (const [clientid, filters] of this.#held) for (const filter of filters) this.#release(clientid, filter);
     this.#hasOwn = false;

@@ -15,14 +15,17 @@ import { SteadyClock } from './steady-clock.ts';
 
 export interface TopicRecordingOptions {
   readonly settings: TopicSettings;
-  /** Of all that is recorded, in bytes: beyond it new topics are left out. */
+  /** Maximum memory of the recording, in bytes. Beyond it, new topics are not listed. */
   readonly maxBytes: number;
-  /** Asked when a filter would expire: somebody is known to hold it, so it stays, as if it were subscribed to now. Default: nobody. */
+  /**
+   * Called when a filter would expire. If a client is known to hold it, the filter stays, as if it were subscribed now.
+   * Default: no filter is held.
+   */
   readonly isHeld?: ((filter: string) => boolean) | undefined;
   readonly clock?: SteadyClock;
 }
 
-/** Questions about what is recorded; how it comes here is known to who records. */
+/** Requests about recorded topics. `status` also depends on the connection, so the recorder answers it. */
 export type RecordingQuestion = Exclude<keyof TopicQuestions, 'status'>;
 
 export type RecordingStatus = Pick<RecorderStatus, 'published' | 'memoryBytes' | 'messages'> & {
@@ -32,18 +35,25 @@ export type RecordingStatus = Pick<RecorderStatus, 'published' | 'memoryBytes' |
 
 type Answer<Type extends RecordingQuestion> = TopicQuestions[Type]['answer'];
 
-/** How often what expires is looked for (ms): a topic goes so much later than its TTL has it, and recording has that resolution. */
+/**
+ * Interval of expiry in milliseconds. It is also the resolution of recorded times, and topics expire this much later
+ * than their TTL.
+ */
 const TICK_MS = 125;
-/** What expires goes in pieces of so many topics, and for so long (ms) without the event loop in between: messages wait meanwhile. */
+/**
+ * Expired topics are removed in pieces of this many topics, for at most this time (ms) between two turns of the event
+ * loop. Messages wait meanwhile.
+ */
 const PIECE = 100;
 const SLICE_MS = 2;
 
 /**
- * What is recorded of the topics of one broker, from when it is made until it is closed: whoever hears messages and subscriptions tells
- * them here. Filters, limits and TTL are those of the settings, at any time; memory is one limit for all of it. A topic goes a TTL
- * after its last use by a clock that does not jump, whatever becomes of the broker.
+ * The recorded topics of one broker, from creation to close. The recorder passes messages and subscriptions. Filters,
+ * limits and TTL are those of the current settings. One memory limit applies to everything. A topic expires a TTL after
+ * its last use, by a clock that does not jump, whatever the state of the connection.
  *
- * Errors of `ask`: INVALID for a `filter` that is none; BROKER_UNREACHABLE where it is closed before the answer.
+ * Errors of `ask`: INVALID if `filter` is not valid, BROKER_UNREACHABLE if the recording is closed before the result is
+ * complete.
  */
 export class TopicRecording {
   readonly #clock: SteadyClock;
@@ -55,12 +65,12 @@ export class TopicRecording {
   readonly #subscribed: TopicTree;
   #settings: TopicSettings;
   #messages = 0;
-  /** Of the clock, a tick ago at most: for each message the clock itself would cost as much as the tree. */
+  /** Time of the clock at the last tick. Reading the clock for each message would cost as much as the tree. */
   #now: number;
   readonly #ticks: NodeJS.Timeout;
   #slice: NodeJS.Immediate | null = null;
   #removing: Promise<unknown> = Promise.resolve();
-  /** The removal after the one that is under way; null: none is due. */
+  /** The removal that follows the running one. `null` if none is pending. */
   #nextRemoving: Promise<void> | null = null;
   #isClosed = false;
 
@@ -79,12 +89,15 @@ export class TopicRecording {
     this.#ticks.unref();
   }
 
-  /** A message. Its payload may change afterwards. */
+  /** Records a message. The payload is copied. */
   record(topic: string, payload: Uint8Array, qos: 0 | 1 | 2, retain: boolean): void {
     if (this.#published.record(topic, this.#now, qos, retain, payload)) this.#messages += 1;
   }
 
-  /** A filter that somebody subscribed to now, or has subscribed to when this begins. False: it is not listed. */
+  /**
+   * Records a filter that a client subscribes to now, or held when the recording began. Returns false if it is not
+   * listed.
+   */
   subscribed(filter: string, qos: 0 | 1 | 2): boolean {
     this.#subscribed.maxBytes = this.#maxBytes - this.#published.bytes;
     const isListed = this.#subscribed.record(filter, this.#now, qos, false, null);
@@ -92,17 +105,16 @@ export class TopicRecording {
     return isListed;
   }
 
-  /** The last one who held a filter holds it no more: it goes one TTL from now. */
+  /** Called when no client holds the filter any longer. It expires one TTL from now. */
   released(filter: string): void {
     this.#subscribed.touch(filter, this.#now);
   }
 
-  /** A topic of messages is listed. */
+  /** Whether a topic of messages is listed. */
   has(topic: string): boolean {
     return this.#published.has(topic);
   }
 
-  /** A topic filter is listed. */
   hasSubscription(filter: string): boolean {
     return this.#subscribed.has(filter);
   }
@@ -121,7 +133,7 @@ export class TopicRecording {
     };
   }
 
-  /** Holds from now on; resolves when what is not to be recorded any more is gone. */
+  /** Applies settings immediately. Resolves when topics that no longer match the filters are removed. */
   async apply(settings: TopicSettings): Promise<void> {
     const before = this.#settings;
     this.#settings = settings;
@@ -136,7 +148,7 @@ export class TopicRecording {
     await this.#removeUnwanted();
   }
 
-  /** `assertWanted` is asked now and then by what takes long: what it throws ends it. */
+  /** `assertWanted` is called between the slices of a long search and may throw to cancel it. */
   async ask<Type extends RecordingQuestion>(
     type: Type,
     question: TopicQuestions[Type]['question'],
@@ -146,7 +158,7 @@ export class TopicRecording {
     return (await this.#answers[type](question as never, assertWanted)) as Answer<Type>;
   }
 
-  /** Safe to call twice; nothing is recorded any more, long work ends, and the memory is given back. */
+  /** Stops recording, cancels searches and frees the memory. May be called repeatedly. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#ticks);
@@ -180,7 +192,7 @@ export class TopicRecording {
     },
     changes: ({ kind, since, ...question }): TopicChanges => {
       const tree = this.#tree(kind);
-      // One of another recording is none.
+      // A cursor of another recording is not accepted.
       const own = `${this.#id}.`;
       const cursor = since?.startsWith(own) ? since.slice(own.length) : null;
       const changes = tree.changes({ ...question, since: cursor }, this.#now);
@@ -195,7 +207,10 @@ export class TopicRecording {
     },
   };
 
-  /** Whoever comes while a removal is under way has the next one in common, by the filters of then: however often they change, two are due. */
+  /**
+   * Calls during a running removal share the next one, which uses the filters of its start. However often the filters
+   * change, at most two removals are pending.
+   */
   #removeUnwanted(): Promise<void> {
     this.#nextRemoving ??= this.#removing.then(async () => {
       this.#nextRemoving = null;
@@ -216,7 +231,7 @@ export class TopicRecording {
     return { count: size, leftOut, isTruncated };
   }
 
-  /** Used then or before: expired. */
+  /** Topics last used at this time or before have expired. */
   #expiredAt(): number {
     return this.#now - this.#settings.ttlSeconds * 1_000;
   }
