@@ -16,7 +16,7 @@ export async function createLoopFree(
   await createStream(controls, definition);
 }
 
-/** Only what is given changes. */
+/** Changes the given fields only. */
 export async function modifyLoopFree(
   broker: BrokerRecord,
   controls: ControlCaller,
@@ -37,7 +37,7 @@ export async function replayLoopFree(
   await replayStream(controls, name, request);
 }
 
-/** A plugin of ours refuses loops itself, beside a broker and in those that are run here. */
+/** Whether the broker itself runs the streams. Plugins of this service check loops themselves. */
 async function isForeign({ type }: BrokerRecord, controls: ControlCaller): Promise<boolean> {
   return type !== 'CLOUD' && (await controls.capability(STREAM_API)).provider === 'BROKER';
 }

@@ -1,16 +1,16 @@
 import { invalid } from '../../platform/errors.ts';
 
-/** 11 digits: in seconds the year 5138, in milliseconds 1973. */
+/** 11 digits: the year 5138 in seconds, 1973 in milliseconds. */
 const FIRST_MILLISECONDS = 100_000_000_000;
-/** What the graph's DateTime can say: the end of the year 9999. */
+/** Largest DateTime of the graph: the end of the year 9999. */
 const LAST = 253_402_300_799_999;
 
 const NUMBER = /^\d{1,16}(\.\d{1,9})?$/;
 const ISO_8601 = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/;
 
 /**
- * A bound of time as the REST interface takes it, as the graph does: epoch seconds, epoch milliseconds (from 11 digits on), or
- * ISO 8601, in UTC where it names no offset. Null: unbounded, which is `""`, too. Errors: INVALID at `/<key>`.
+ * Parses a time bound of the REST interface: epoch seconds, epoch milliseconds (from 11 digits on) or ISO 8601, in UTC
+ * if there is no offset. `null` and `""`: unbounded. Errors: INVALID at `/<key>`.
  */
 export function momentOf(value: unknown, key: string): string | null {
   if (value === undefined || value === null || value === '') return null;
@@ -27,7 +27,7 @@ function ofIso(text: string): number | null {
   const epochMs = Date.parse(
     time === '' ? day : `${day}${time.slice(0, time.length - (offset?.length ?? 0))}${offset ?? 'Z'}`,
   );
-  // A day that the month does not have would be one of the next month.
+  // Date accepts a day that the month does not have and moves it to the next month.
   const isReal = !Number.isNaN(epochMs) && new Date(day).toISOString().startsWith(day);
   return isReal && epochMs >= 0 ? epochMs : null;
 }

@@ -51,7 +51,7 @@ export const STREAM: JsonSchema = closed(
   },
 );
 
-/** Names instead of objects with `verbose=false`. */
+/** A list of streams, or of names with `verbose=false`. */
 export const STREAMS: JsonSchema = {
   oneOf: [
     { type: 'array', items: STREAM },

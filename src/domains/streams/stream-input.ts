@@ -11,16 +11,16 @@ import type { ReplayRequest } from './model/stream-replay.ts';
 
 type Given<T> = { readonly [Key in keyof T]?: unknown };
 
-/** Null is as if it was not there. */
+/** `null` counts as absent. */
 export interface NewStreamInput extends Given<Omit<StreamDefinition, 'name' | 'sourceTopic'>> {
   readonly name: string;
   readonly sourceTopic: string;
 }
 
-/** Null clears what may be none. */
+/** `null` clears a nullable field. */
 export type StreamChangesInput = Given<Omit<StreamDefinition, 'name'>>;
 
-/** Null or absent: unbounded. */
+/** `null` or absent: unbounded. */
 export interface ClearInput {
   readonly from?: Date | null | undefined;
   readonly to?: Date | null | undefined;
@@ -29,14 +29,14 @@ export interface ClearInput {
 export interface ReplayInput extends ClearInput {
   readonly topic: string;
   readonly limit?: number | null | undefined;
-  /** Default 1. */
+  /** Default: 1. */
   readonly speed?: number | null | undefined;
-  /** Without pauses. */
+  /** Whether messages are published without pauses. */
   readonly fastest?: boolean | null | undefined;
   readonly reverse?: boolean | null | undefined;
 }
 
-/** An empty text is none, as in the API of streams. */
+/** Nullable fields, in which an empty string means `null`, as in the stream API. */
 const NULLABLE = new Set<string>([
   'targetTopic',
   'key',
@@ -47,23 +47,23 @@ const NULLABLE = new Set<string>([
 const withoutEmpty = (input: object): [string, unknown][] =>
   Object.entries(input).map(([key, value]) => [key, value === '' && NULLABLE.has(key) ? null : value]);
 
-/** Errors: INVALID. */
+/** Checks a new stream. Errors: INVALID. */
 export function checkedStream(input: NewStreamInput): StreamDefinition {
   const given = withoutEmpty(input).filter(([, value]) => value !== null && value !== undefined);
   const candidate = { ...DEFAULT_DEFINITION, ...Object.fromEntries(given) };
   refuse(definitionIssues(candidate));
-  // What has no issues is one.
+  // A candidate without issues is a definition.
   return candidate as StreamDefinition;
 }
 
-/** Errors: INVALID. */
+/** Checks changes of a stream. Errors: INVALID. */
 export function checkedChanges(input: StreamChangesInput): Partial<Omit<StreamDefinition, 'name'>> {
   const changes = Object.fromEntries(withoutEmpty(input).filter(([, value]) => value !== undefined));
   refuse(definitionIssues(changes, { partial: true }));
   return changes;
 }
 
-/** Errors: INVALID. */
+/** Checks time bounds. Errors: INVALID. */
 export function checkedBounds({ from, to }: ClearInput): TimeBounds {
   const bounds = { from: from?.getTime() ?? null, to: to?.getTime() ?? null };
   if (bounds.from !== null && bounds.to !== null && bounds.to < bounds.from) {
@@ -72,7 +72,7 @@ export function checkedBounds({ from, to }: ClearInput): TimeBounds {
   return bounds;
 }
 
-/** Errors: INVALID. */
+/** Checks a replay request. Errors: INVALID. */
 export function checkedReplay({ topic, limit, speed, fastest, reverse, ...bounds }: ReplayInput): ReplayRequest {
   if (fastest === true && speed != null) refuse([{ path: '/speed', reason: 'means nothing together with `fastest`' }]);
   const candidate = {
@@ -87,7 +87,11 @@ export function checkedReplay({ topic, limit, speed, fastest, reverse, ...bounds
   return candidate;
 }
 
-/** Where the broker would let a stream feed itself, directly or through others. Errors: INVALID with the chain. */
+/**
+ * Refuses a stream that would receive its own output, directly or through other streams, if the broker does not check
+ * it.
+ * Errors: INVALID with the chain.
+ */
 export async function refuseLoop(
   controls: ControlCaller,
   name: string,
@@ -101,7 +105,7 @@ export async function refuseLoop(
   if (loop !== null) refuse([{ path: '/targetTopic', reason: loopReason(loop) }]);
 }
 
-/** Where the messages of a replay would be stored again. Errors: INVALID with the chain. */
+/** Refuses a replay whose messages would be stored again. Errors: INVALID with the chain. */
 export async function refuseReplayLoop(controls: ControlCaller, name: string, { topic }: ReplayRequest): Promise<void> {
   const all = await definitionsOf(controls);
   if (all.find((known) => known.name === name)?.persist !== true) return;
@@ -114,7 +118,7 @@ async function definitionsOf(controls: ControlCaller): Promise<StreamDefinition[
   return items.map(({ definition }) => definition);
 }
 
-/** What a plugin of ours has against the input, in places as callers name them. */
+/** Converts the issues of a plugin of this service to the field names of callers. */
 export async function placed<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -125,7 +129,7 @@ export async function placed<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Issues with JSON pointers into a stream or a replay. */
+/** Throws INVALID if there are issues. Their paths are JSON pointers into a stream or a replay. */
 function refuse(issues: readonly InputIssue[]): void {
   if (issues.length === 0) return;
   throw invalid(issues.map(({ path, reason }) => ({ path: placeInInput(path), reason })));

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { freshly } from '../../platform/scraped.ts';
 import { COUNTED, type Counted, type StreamTotals } from './stream-totals.ts';
 
-/** By id of the broker. */
+/** Totals by broker id. */
 export type StreamMetricSource = () => Promise<ReadonlyMap<string, StreamTotals>>;
 
 const HELP: Readonly<Record<Counted, string>> = {
@@ -16,15 +16,15 @@ const HELP: Readonly<Record<Counted, string>> = {
 };
 
 /**
- * Of the streams that this process runs, summed up by broker: a series for each stream would be too many for fleets, and the
- * graph tells each one.
+ * Metrics of the streams that this process runs, summed per broker. A series per stream would be too many for large
+ * installations; the graph reports single streams.
  */
 export class StreamMetrics {
   readonly #source: StreamMetricSource;
   readonly #counters: readonly (readonly [Counted, Counter<'broker'>])[];
   readonly #streams: Gauge<'broker' | 'state'>;
   readonly #storedBytes: Gauge<'broker'>;
-  /** Before each scrape. */
+  /** To be called before each scrape. */
   readonly read = freshly(() => this.#readNow());
 
   constructor(source: StreamMetricSource, registry: Registry) {

@@ -31,7 +31,7 @@ const LIST = `query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: Strin
 const mutation = (field: string) =>
   `mutation ($input: ${field.charAt(0).toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { broker { id } } }`;
 
-/** A key that has two spellings. Errors: INVALID when they say different things. */
+/** Returns the value of a key with two spellings. Errors: INVALID if both are given with different values. */
 function either(body: RouteInput['body'], key: string): unknown {
   const other = key.toLowerCase();
   const [first, second] = [body[key], body[other]];
@@ -86,7 +86,7 @@ const STREAMS_PATH = '/api/projects/{projectId}/brokers/{brokerId}/streams';
 const READ_ERRORS = [401, 403, 404, 405, 500, 503] as const;
 const ERRORS = [400, ...READ_ERRORS] as const;
 const DOCUMENTED = { role: 'VIEWER', section: '4.5', tags: ['Streams'] } as const;
-/** Of issues, where the graph and this interface have other words for the same. */
+/** Field names in issues that differ between the graph and this interface. */
 const NAMES = { name: 'streamname', topic: 'replayTopic', from: 'gte', to: 'lte' } as const;
 const DONE = { status: 204, errors: ERRORS, inputNames: NAMES } as const;
 const LIMITED = '405 NOT_SUPPORTED_BY_BROKER where nobody can run streams; the message says what would help.';

@@ -37,29 +37,29 @@ import { type StreamView, streamView } from './stream-view.ts';
 export interface StreamServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly directory: Pick<BrokerCache, 'onRemove'>;
-  /** A bug that concerns no caller. */
+  /** Called with bugs that belong to no caller. */
   readonly onFault: (error: unknown) => void;
 }
 
 export interface StreamPage extends ListConnection<StreamView> {
-  /** Which nodes of a cluster could not be asked, and why; null: none. */
+  /** Which cluster nodes could not be queried, and why. `null` if there is no problem. */
   readonly problem: string | null;
 }
 
-/** Something that was done to a stream. */
+/** Result of a mutation of a stream. */
 export interface StreamWrite {
   readonly broker: BrokerRecord;
   readonly name: string;
-  /** The stream as it is after that; null: there is none. Errors: of a broker that cannot be asked. */
+  /** Reads the stream after the mutation. `null` if it does not exist. Errors: those of an unreachable broker. */
   readonly readStream: () => Promise<StreamView | null>;
 }
 
 /**
- * The streams of brokers, whoever runs them. Input is checked before anything is sent, and loops between streams are refused also
- * where the broker itself would not.
+ * The streams of brokers, independent of where they run. Input is checked before anything is sent. Loops between
+ * streams are refused even if the broker itself would accept them.
  *
- * Errors of all that asks a broker: NOT_SUPPORTED_BY_BROKER where nobody runs streams, NOT_FOUND, and those of a broker that cannot be
- * asked. Streams that this service runs beside a broker are told, and taken, while the broker is away, too.
+ * Errors of all methods that query a broker: NOT_SUPPORTED_BY_BROKER if no component runs streams, NOT_FOUND, and those
+ * of an unreachable broker. Streams of a hosted plugin can be read and changed while the broker is not connected.
  */
 export class StreamService {
   readonly #runtimes: BrokerRuntimes;
@@ -71,7 +71,7 @@ export class StreamService {
   constructor({ runtimes, directory, onFault }: StreamServiceOptions) {
     this.#runtimes = runtimes;
     this.#onFault = onFault;
-    // Other settings of a broker make another runtime: whoever watches goes on with that.
+    // New settings of a broker create another runtime, with which the existing subscriptions continue.
     runtimes.onRuntime(({ id, controls, link }, change) => {
       if (change === 'OPENED') this.#feeds.get(id)?.attach(controls, link);
       else this.#feeds.get(id)?.detach();
@@ -83,12 +83,15 @@ export class StreamService {
     });
   }
 
-  /** Asks whoever runs the streams of a broker, also while it is away where this service does. Errors tell places of the model. */
+  /**
+   * Queries the server of a broker's streams. If it is a hosted plugin, the broker need not be connected. Issues have
+   * the field names of the model.
+   */
   askAt<T>(broker: BrokerRecord, question: (controls: ControlCaller) => Promise<T>): Promise<T> {
     return this.#ask(broker, ({ controls }) => question(controls));
   }
 
-  /** One question to the broker. A cursor is a place in its list. Errors: INVALID. */
+  /** Reads a page with one query to the broker. A cursor is a position in its list. Errors: INVALID. */
   async page(broker: BrokerRecord, args: PageArguments): Promise<StreamPage> {
     const { first, last } = checkedPage(args);
     if (last !== null || args.before != null) {
@@ -103,7 +106,7 @@ export class StreamService {
       provider,
     } = await this.#ask(broker, async ({ controls }) => {
       const { provider } = await controls.capability(STREAM_API);
-      // An empty page is asked for how many there are.
+      // An empty page requests one stream to read the total number.
       const { items, ...rest } = await listStreamPlaces(controls, { offset, count: Math.max(1, count) });
       return { items: items.slice(0, count), ...rest, provider };
     });
@@ -114,11 +117,11 @@ export class StreamService {
     return {
       edges,
       pageInfo: {
-        // A broker that lists less than it counts has no more to tell.
+        // A broker that lists fewer streams than it counts has no further ones.
         hasNextPage: end < totalCount && (items.length > 0 || count === 0),
         hasPreviousPage: offset > 0,
         startCursor: edges[0]?.cursor ?? null,
-        // Beyond those that cannot be read: the next page begins there.
+        // Includes unreadable entries, so that the next page starts after them.
         endCursor: items.length > 0 ? String(end) : null,
       },
       totalCount,
@@ -126,7 +129,7 @@ export class StreamService {
     };
   }
 
-  /** Null when there is none of this name. */
+  /** Returns `null` if there is no stream of this name. */
   async find(broker: BrokerRecord, name: string): Promise<StreamView | null> {
     try {
       return await this.#ask(broker, async ({ controls }) => {
@@ -139,32 +142,35 @@ export class StreamService {
     }
   }
 
-  /** Stored messages; an estimate where the broker runs the stream itself and does not count them. Null: it stores none. */
+  /**
+   * Returns the number of stored messages, or `null` if the stream stores none. It is an estimate if the broker runs
+   * the stream itself and does not count.
+   */
   async messageCount({ broker, report, definition: { name } }: StreamView): Promise<number | null> {
     if (report !== null) return report.storage.messages;
     try {
       return await this.#ask(broker, ({ controls }) => getStreamMessageCount(controls, name));
     } catch (error) {
-      // "Persistence not configured for this stream", or it has gone.
+      // "Persistence not configured for this stream", or the stream was deleted.
       if (error instanceof ServiceError && (error.code === 'BROKER_REJECTED' || error.code === 'NOT_FOUND'))
         return null;
       throw error;
     }
   }
 
-  /** Errors: INVALID, ALREADY_EXISTS. */
+  /** Creates a stream. Errors: INVALID, ALREADY_EXISTS. */
   async create(broker: BrokerRecord, input: NewStreamInput): Promise<StreamWrite> {
     const definition = checkedStream(input);
     return this.#write(broker, definition.name, (controls) => createLoopFree(broker, controls, definition));
   }
 
-  /** Only what is given changes. Errors: INVALID. */
+  /** Changes the given fields only. Errors: INVALID. */
   async update(broker: BrokerRecord, name: string, input: StreamChangesInput): Promise<StreamWrite> {
     const changes = checkedChanges(input);
     return this.#write(broker, name, (controls) => modifyLoopFree(broker, controls, name, changes));
   }
 
-  /** With its stored messages, and a replay that runs. */
+  /** Deletes the stream with its stored messages and its running replay. */
   async remove(broker: BrokerRecord, name: string): Promise<StreamWrite> {
     const written = await this.#write(broker, name, (controls) => deleteStream(controls, name));
     this.#feeds.get(broker.id)?.ended(name);
@@ -176,34 +182,39 @@ export class StreamService {
     return this.#write(broker, name, (controls) => set(controls, name));
   }
 
-  /** Removes stored messages for good. Errors: INVALID, BROKER_REJECTED where the stream stores none. */
+  /** Deletes stored messages. Errors: INVALID, BROKER_REJECTED if the stream stores none. */
   async clear(broker: BrokerRecord, name: string, input: ClearInput): Promise<StreamWrite> {
     const bounds = checkedBounds(input);
     return this.#write(broker, name, (controls) => clearStreamMessages(controls, name, bounds));
   }
 
-  /** Answers when it has begun. Errors: INVALID, IN_USE (another one runs), BROKER_REJECTED where the stream stores no messages. */
+  /**
+   * Starts a replay and resolves when it runs.
+   * Errors: INVALID, IN_USE (another one runs), BROKER_REJECTED if the stream stores no messages.
+   */
   async replay(broker: BrokerRecord, name: string, input: ReplayInput): Promise<StreamWrite> {
     const request = checkedReplay(input);
     return this.#write(broker, name, (controls) => replayLoopFree(broker, controls, name, request));
   }
 
-  /** Does nothing where none runs. */
+  /** Stops the replay, if one runs. */
   async stopReplay(broker: BrokerRecord, name: string): Promise<StreamWrite> {
     return this.#write(broker, name, (controls) => stopStreamReplay(controls, name));
   }
 
-  /** The replay of a stream now, then each change of it, until the stream is deleted. */
+  /** Returns the current replay of a stream, then each change, until the stream is deleted. */
   watchReplay(broker: BrokerRecord, name: string, options: SubscriberOptions): Promise<LiveSource<ReplayEvent>> {
     return this.#ask(broker, (runtime) => this.#feedsOf(runtime).watchReplay(name, options));
   }
 
-  /** All streams of a broker now, then those that became different, at most once a second. */
+  /** Returns all streams of a broker, then those that changed, at most once per second. */
   watch(broker: BrokerRecord, options: SubscriberOptions): Promise<LiveSource<StreamListEvent>> {
     return this.#ask(broker, (runtime) => this.#feedsOf(runtime).watchAll(options));
   }
 
-  /** Of each of these brokers; of one that cannot be asked what was known last. Brokers without streams are left out. */
+  /**
+   * Returns the totals by broker id. If a broker is unreachable, the last ones. Brokers without streams are left out.
+   */
   async totals(brokers: Iterable<BrokerRecord>): Promise<ReadonlyMap<string, StreamTotals>> {
     const totals = new Map<string, StreamTotals>();
     const read = async (broker: BrokerRecord): Promise<void> => {
@@ -235,7 +246,7 @@ export class StreamService {
     return { broker, name, readStream: () => this.find(broker, name) };
   }
 
-  /** What this service itself runs beside a broker can be asked while the broker is away. */
+  /** Queries a broker's streams. A hosted plugin can be queried while the broker is not connected. */
   async #ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
     if (this.#runtimes.status(broker.id).state !== 'UNREACHABLE') return this.#runtimes.ask(broker, question);
     return question(this.#runtimes.get(broker));

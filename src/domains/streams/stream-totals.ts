@@ -1,21 +1,21 @@
 import type { StreamEntry } from './control/stream-wire.ts';
 import type { StreamCounters, StreamState } from './model/stream-report.ts';
 
-/** What is counted of streams. */
+/** Names of the counters. */
 export const COUNTED = ['received', 'published', 'stored', 'filtered', 'failed', 'notStored', 'replayed'] as const;
 export type Counted = (typeof COUNTED)[number];
 
-/** Of all streams of one broker. */
+/** Totals of all streams of one broker. */
 export interface StreamTotals {
-  /** Messages, since this process first looked at each stream's run; it never falls, also when streams are deleted. */
+  /** Messages since this process first read each stream. Never decreases, even when streams are deleted. */
   readonly counted: Readonly<Record<Counted, number>>;
-  /** Streams by state, those that there are now. */
+  /** Number of existing streams by state. */
   readonly states: ReadonlyMap<StreamState, number>;
-  /** On disk now. */
+  /** Bytes on disk. */
   readonly storedBytes: number;
 }
 
-/** Adds up what the streams of one broker have counted, from one look at them to the next. */
+/** Adds up the counters of a broker's streams between two readings. */
 export class StreamSums {
   #totals: StreamTotals = { counted: countsBy(() => 0), states: new Map(), storedBytes: 0 };
   #last: ReadonlyMap<string, StreamCounters> = new Map();
@@ -24,7 +24,7 @@ export class StreamSums {
     return this.#totals;
   }
 
-  /** All streams of the broker, as they are now. */
+  /** Adds a reading of all streams of the broker. */
   take(entries: readonly StreamEntry[]): void {
     const before = this.#last;
     const now = new Map<string, StreamCounters>();
@@ -36,7 +36,7 @@ export class StreamSums {
       const { counters, state, storage } = report;
       const last = before.get(definition.name);
       for (const name of COUNTED) {
-        // Of another run, or of another stream of this name, all is new.
+        // After a restart, or for another stream of this name, the whole count is new.
         more[name] += Math.max(0, counters[name] - (last?.since === counters.since ? last[name] : 0));
       }
       now.set(definition.name, counters);

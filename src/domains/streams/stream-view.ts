@@ -5,10 +5,10 @@ import type { StreamEntry } from './control/stream-wire.ts';
 
 /** A stream of a broker as callers see it. */
 export interface StreamView extends StreamEntry {
-  /** Of the graph; lasts as long as its name. */
+  /** Id in the graph, which depends on the name only. */
   readonly id: string;
   readonly broker: BrokerRecord;
-  /** Who serves the streams of its broker. */
+  /** The server of the broker's streams. */
   readonly provider: ControlProvider;
 }
 

@@ -8,16 +8,18 @@ import { StreamService } from './stream-service.ts';
 
 export interface StreamsOptions extends HostingParts {
   readonly brokers: BrokerCache;
-  /** Of stored messages, with a folder for each broker. */
+  /** Folder of stored messages, with a subfolder per broker. */
   readonly folder: string;
-  /** Of a broker's stored messages on disk. */
+  /** Maximum disk use of the stored messages of one broker, in bytes. */
   readonly maxBytes: number;
-  /** The compiled worker; undefined: beside its module. */
+  /** The compiled worker. `undefined`: the file next to its module. */
   readonly workerUrl: URL | undefined;
   readonly closers: Closers;
 }
 
-/** The parts of streams, put together in two steps: links to brokers need to know what runs beside them, and the service needs links. */
+/**
+ * The parts of streams, created in two steps: broker links need the hosted plugins, and the service needs the links.
+ */
 export interface Streams {
   readonly hosting: Hosting;
   connect(runtimes: BrokerRuntimes): StreamService;

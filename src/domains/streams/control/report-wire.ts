@@ -15,10 +15,12 @@ const REPLAY_STATES: readonly ReplayState[] = ['RUNNING', 'PAUSED', 'DONE', 'STO
 
 const MAX_TEXT = 1_000;
 const MAX_TOPIC = 65_535;
-/** The last moment that a Date can hold. */
+/** Largest value of a Date, in epoch milliseconds. */
 const LAST_TIME = 8_640_000_000_000_000;
 
-/** What a plugin of ours tells beside the documented fields, taken from any broker's answer; null: there is none to be read. */
+/**
+ * Reads the report that plugins of this service add to the documented fields. `null` if there is no readable report.
+ */
 export function readReport(value: unknown): StreamReport | null {
   if (!isFields(value)) return null;
   const state = STREAM_STATES.find((known) => known === value.state);
@@ -96,7 +98,7 @@ function readRequest(fields: Fields): ReplayRequest {
 
 const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 
-/** Never more than can be told exactly. */
+/** Returns a count, limited to the integers that a number represents exactly. */
 export const countOf = (value: unknown): number =>
   typeof value === 'number' && value > 0 ? Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER) : 0;
 

@@ -6,28 +6,28 @@ import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { ReplayRequest } from '../model/stream-replay.ts';
 
 /**
- * What commands may ask for, beside the other streams of the broker. Refusals are INVALID with all issues, in places as commands
- * name them; the text, which is all there is over MQTT, has the first one: `Invalid <path>: <reason>`.
+ * Checks of commands against the model and the other streams of the broker. Refusals are INVALID with all issues, with
+ * the field names of commands. Over MQTT only the text is sent; it has the first issue: `Invalid <path>: <reason>`.
  */
 const NAMES = { names: WIRE_NAMES };
 
-/** Values that come unchecked. */
+/** Fields whose values are not checked yet. */
 type Unchecked<T> = Readonly<Record<keyof T, unknown>>;
 
-/** A stream that could feed itself, directly or through others, is none to be made. */
+/** Refuses a stream that would receive its own output, directly or through other streams. */
 export function checkedDefinition(
   candidate: Unchecked<StreamDefinition>,
   others: readonly StreamDefinition[],
 ): StreamDefinition {
   refuse(definitionIssues(candidate, NAMES));
-  // What has no issues is one.
+  // A candidate without issues is a definition.
   const definition = candidate as StreamDefinition;
   const loop = streamLoop(others, definition);
   if (loop !== null) refuse([{ path: '/targettopic', reason: loopReason(loop) }]);
   return definition;
 }
 
-/** A replay whose messages the stream would store again would never end, or end with everything twice. */
+/** Refuses a replay whose messages the stream would store again: it would never end, or duplicate all messages. */
 export function checkedReplay(
   candidate: Unchecked<ReplayRequest>,
   { name, persist }: StreamDefinition,

@@ -13,40 +13,44 @@ import { countOf, readReport } from './report-wire.ts';
 import { commandFields, readName, readStream, type StreamEntry } from './stream-wire.ts';
 
 /**
- * The `stream-processing` control API: what streams there are, and what they are to do.
+ * Client of the `stream-processing` control API, which lists, defines, clears and replays streams.
  *
- * Errors beside the caller's own: NOT_FOUND (no such stream), ALREADY_EXISTS, INVALID (with `info.issues` where the text tells
- * what is, in places of the model), BROKER_REJECTED with the broker's text. Answers are any broker's: what cannot be read is left out or as a default.
+ * Errors in addition to those of the caller: NOT_FOUND (no such stream), ALREADY_EXISTS, INVALID (with `info.issues` if
+ * the broker's error text names a field; paths are those of the model), BROKER_REJECTED with the broker's text.
+ * Responses may come from any broker: unreadable values are left out or replaced by defaults.
  */
 export const STREAM_API = 'stream-processing';
 
-/** What plugins of ours tell when the state or the replay of a stream changed, with `streamname` and `report`. */
+/** Event of this service's plugins when the state or replay of a stream changed. Fields: `streamname` and `report`. */
 export const STREAM_CHANGED = 'streamChanged';
 
-/** Most streams of one broker. */
+/** Maximum number of streams of one broker. */
 export const MAX_STREAMS = 10_000;
 const MAX_LIST_CHARACTERS = 100_000_000;
 
 export interface StreamPage {
   readonly offset?: number;
-  /** -1: all. */
+  /** -1: all streams. */
   readonly count?: number;
 }
 
 export interface ListedStreams<T> {
   readonly items: readonly T[];
   readonly totalCount: number;
-  /** What a plugin of ours could not list, and why. */
+  /** What a plugin of this service could not list, and why. */
   readonly problem?: string;
 }
 
-/** What can be read of the list. Errors: as `listStreamPlaces`. */
+/** Lists the readable streams. Errors: those of `listStreamPlaces`. */
 export async function listStreams(caller: ControlCaller, page: StreamPage = {}): Promise<ListedStreams<StreamEntry>> {
   const { items, ...rest } = await listStreamPlaces(caller, page);
   return { ...rest, items: items.filter((entry) => entry !== null) };
 }
 
-/** As the broker lists them, so that places can be counted; null: it cannot be read. Errors: TOO_LARGE for a list beyond reason. */
+/**
+ * Lists streams by position, with `null` for unreadable entries, so that callers can count positions.
+ * Errors: TOO_LARGE if the list exceeds the limits of this module.
+ */
 export async function listStreamPlaces(
   caller: ControlCaller,
   page: StreamPage = {},
@@ -55,7 +59,7 @@ export async function listStreamPlaces(
   return { ...rest, items: items.map(readStream) };
 }
 
-/** Errors: as `listStreamPlaces`. */
+/** Lists the names of streams. Errors: those of `listStreamPlaces`. */
 export async function listStreamNames(caller: ControlCaller, page: StreamPage = {}): Promise<ListedStreams<string>> {
   const { items, ...rest } = await pagesOf(caller, false, page);
   return { ...rest, items: items.map(readName).filter((name) => name !== null) };
@@ -63,19 +67,19 @@ export async function listStreamNames(caller: ControlCaller, page: StreamPage = 
 
 export async function getStream(caller: ControlCaller, name: string): Promise<StreamEntry> {
   const data = await call(caller, 'getStream', { streamname: name });
-  // Documented is the object itself; the Management Center reads it from `stream`.
+  // The documented response is the stream itself; the Cedalo Management Center reads it from `stream`.
   const entry = readStream(isFields(data) ? (fieldOf(data, 'stream') ?? data) : data);
   if (entry === null) throw new ServiceError('BROKER_REJECTED', 'The broker told no stream that can be read');
   return entry;
 }
 
-/** The flags are sent whatever they are: what a broker takes them for otherwise is not documented. */
+/** Creates a stream. All flags are sent, because brokers' defaults are not documented. */
 export async function createStream(caller: ControlCaller, { name, ...definition }: StreamDefinition): Promise<void> {
   const given = Object.entries(definition).filter(([, value]) => value !== null);
   await call(caller, 'createStream', { streamname: name, ...commandFields(Object.fromEntries(given)) });
 }
 
-/** Only what is given changes; null clears. */
+/** Changes the given fields only. `null` clears a field. */
 export async function modifyStream(
   caller: ControlCaller,
   name: string,
@@ -100,13 +104,13 @@ export async function clearStreamMessages(caller: ControlCaller, name: string, b
   await call(caller, 'clearStreamMessages', { streamname: name, ...boundFields(bounds) });
 }
 
-/** Brokers may tell an estimate; plugins of ours count. */
+/** Returns the number of stored messages. Other brokers may report an estimate; plugins of this service count. */
 export async function getStreamMessageCount(caller: ControlCaller, name: string): Promise<number> {
   const data = await call(caller, 'getStreamMessageCount', { streamname: name });
   return isFields(data) ? countOf(fieldOf(data, 'count')) : 0;
 }
 
-/** Errors: IN_USE while another replay of the stream runs, where a plugin of ours says so. */
+/** Starts a replay. Errors: IN_USE if another replay of the stream runs, only from plugins of this service. */
 export async function replayStream(caller: ControlCaller, name: string, request: ReplayRequest): Promise<void> {
   const { topic, limit, speed, reverse } = request;
   await call(caller, 'replayStream', {
@@ -119,12 +123,12 @@ export async function replayStream(caller: ControlCaller, name: string, request:
   });
 }
 
-/** Where none runs a plugin of ours has nothing against it. */
+/** Stops the replay. Plugins of this service accept the command if no replay runs. */
 export async function stopStreamReplay(caller: ControlCaller, name: string): Promise<void> {
   await call(caller, 'stopStreamReplay', { streamname: name });
 }
 
-/** Silent where a broker serves the API that tells no such events. */
+/** Listens for STREAM_CHANGED. Brokers with their own implementation of the API do not send it. */
 export function onStreamChanged(
   caller: ControlCaller,
   listener: (change: { readonly name: string; readonly report: StreamReport }) => void,
@@ -135,7 +139,7 @@ export function onStreamChanged(
   });
 }
 
-/** The API counts in seconds. */
+/** The API uses seconds. */
 const boundFields = ({ from, to }: TimeBounds) => ({
   ...(from === null ? {} : { gte: from / 1_000 }),
   ...(to === null ? {} : { lte: to / 1_000 }),
@@ -149,7 +153,7 @@ async function call(caller: ControlCaller, command: string, fields: Readonly<Rec
   }
 }
 
-/** What a plugin of ours refused over MQTT, where there is only the text. */
+/** Restores the issue from the error text of a plugin of this service, because MQTT responses carry only a text. */
 function withIssue(error: ServiceError): ServiceError {
   if (error.code !== 'INVALID' || error.info?.issues !== undefined) return error;
   const [, path, reason] = /^Invalid (\/\S*): (.+)$/s.exec(String(error.info?.brokerError)) ?? [];
@@ -157,7 +161,7 @@ function withIssue(error: ServiceError): ServiceError {
 }
 
 async function pagesOf(caller: ControlCaller, verbose: boolean, page: StreamPage): Promise<ListedStreams<unknown>> {
-  /** Of a broker that knows no pages. */
+  /** The complete list of a broker without paging. */
   let whole: readonly unknown[] | null = null;
   const pages: Pick<ControlCaller, 'call'> = {
     call: async <T>(...[api, command, fields = {}]: Parameters<ControlCaller['call']>) => {
@@ -190,14 +194,17 @@ function problemOf({ pages }: ListedPages<unknown>): string | null {
 
 const streamsOf = (data: unknown): unknown => (isFields(data) ? fieldOf(data, 'streams') : data);
 
-/** The API's documentation shows one object for a list; and an array that is longer than was asked for is all there is. */
+/**
+ * Returns the complete list if the response has it. The API's documentation shows an object as list; an array longer
+ * than requested means that the broker has no paging.
+ */
 function wholeOf(data: unknown, count: number): readonly unknown[] | null {
   const streams = streamsOf(data);
   if (Array.isArray(streams)) return streams.length > count ? streams : null;
   return readName(data) === null ? [] : [data];
 }
 
-/** Where no number of all is told that can be one, a page that is not full is the last one. */
+/** Returns a page. Without a plausible total number, a page that is not full is the last one. */
 function pageOf(data: unknown, count: number, offset: number): Fields {
   const streams = streamsOf(data) as readonly unknown[];
   const total = isFields(data) ? fieldOf(data, 'totalCount') : undefined;

@@ -1,6 +1,6 @@
 import { NO_END } from '../../brokers/license-control.ts';
 
-/** What `getLicense` of `stream-processing` answers here: nothing is limited, and nothing ends. */
+/** Response to `getLicense` of `stream-processing`: without limits and without expiry. */
 export const STREAM_LICENSE = {
   issuedBy: 'Brokergraph',
   issuedTo: 'everyone',
@@ -11,7 +11,7 @@ export const STREAM_LICENSE = {
     version: '1',
     validSince: 0,
     validUntil: NO_END,
-    // Not limited.
+    // Unlimited.
     count: -1,
   })),
 } as const;

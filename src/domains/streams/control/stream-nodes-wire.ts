@@ -6,7 +6,7 @@ const MAX_NODES = 1_000;
 const MAX_TEXT = 1_000;
 const MAX_DIFFERENCES = 20;
 
-/** What a plugin of ours tells of a stream of a cluster, taken from any answer; null: nothing that can be read. */
+/** Reads the states of a cluster's stream on its nodes, from a plugin of this service. `null` if not readable. */
 export function readStreamNodes(value: unknown): readonly StreamOnNode[] | null {
   if (!Array.isArray(value)) return null;
   return value.slice(0, MAX_NODES).flatMap((one: unknown) => {

@@ -18,33 +18,35 @@ export interface StreamPluginOptions {
   readonly engine: StreamEngine;
   readonly emit: (event: ControlEvent) => void;
   /**
-   * How long, from its beginning, a command waits for its stream's source to be subscribed where the engine is not connected to the
-   * broker yet: whoever publishes after the answer is heard. In milliseconds; default 0.
+   * Maximum time that a command waits for the source subscription while the engine is not connected yet, in
+   * milliseconds from the start of the command. Messages published after the response then reach the stream. Default:
+   * 0.
    */
   readonly settleMs?: number;
-  /** The engine failed in what nobody asked for: a bug. */
+  /** Called when the engine failed in work that no command requested, which is a bug. */
   readonly onFault?: (error: unknown) => void;
 }
 
 /**
- * `stream-processing`, beside a remote broker and inside the embedded one: what its commands mean, over definitions that are kept
- * and an engine that runs them. Field names are found in any case. What is kept runs from the beginning, whether or not somebody asks.
+ * Implements `stream-processing` next to a remote broker and in the embedded broker, with persisted definitions and an
+ * engine that runs them. Field names are matched in any case. Persisted streams run from the start, without a command.
  *
- * One command that changes something after the other: it is checked, kept, and then put to the engine, which may take its time
- * with the broker while the next command is begun; the answer comes when all of that is done. What another process wrote is put to the engine as it is seen.
+ * Commands that change something are processed in order: each is checked and persisted before the next one starts. The
+ * engine then applies the change while the next command is processed; the response is sent when that is done. Changes
+ * of other processes are applied when they are noticed.
  *
- * Refusals: `Stream not found`, `Stream already exists`, `Invalid <path>: <reason>`, `Persistence not configured for this stream`,
- * `A replay of this stream is running`, `Too many streams…`, and what the engine says.
+ * Refusals: `Stream not found`, `Stream already exists`, `Invalid <path>: <reason>`, `Persistence not configured for
+ * this stream`, `A replay of this stream is running`, `Too many streams…`, and the errors of the engine.
  */
 export class StreamPlugin implements ControlPlugin {
   readonly api = STREAM_API;
-  /** Resolves when what was kept when it was made was put to the engine. */
+  /** Resolves when the engine runs the definitions that existed at creation. */
   readonly started: Promise<void>;
   readonly #options: StreamPluginOptions;
-  /** What the engine was given, by id. */
+  /** Definitions given to the engine, by id. */
   readonly #running = new Map<string, StreamDefinition>();
   readonly #stops: readonly Stop[];
-  /** The last change; never rejects. */
+  /** The last change. Never rejects. */
   #tail: Promise<unknown> = Promise.resolve();
   #closed = false;
 
@@ -77,7 +79,7 @@ export class StreamPlugin implements ControlPlugin {
     );
   }
 
-  /** What was begun is brought to its end. The engine is its maker's to close. */
+  /** Finishes the running commands. The engine is closed by its creator. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const stop of this.#stops) stop();
@@ -101,7 +103,9 @@ export class StreamPlugin implements ControlPlugin {
     return this.#keep({ id, definition: checkedDefinition({ ...definition, ...changes }, this.#definitions()) });
   }
 
-  /** Erased first: what is kept can be deleted again, and what is not kept would never be erased. */
+  /**
+   * Removes the stream from the engine first: a persisted definition can be deleted again, orphaned messages cannot.
+   */
   async #delete(command: ControlCommand): Promise<void> {
     const { definitions, engine } = this.#options;
     const kept = this.#find(command);
@@ -171,7 +175,7 @@ export class StreamPlugin implements ControlPlugin {
     return this.#options.definitions.all().map(({ definition }) => definition);
   }
 
-  /** How many messages are stored. */
+  /** Returns the number of stored messages. */
   async #stored(id: string, { persist }: StreamDefinition): Promise<number> {
     const reports = await asked(this.#options.engine.report([id]));
     const messages = reports.get(id)?.storage.messages ?? 0;
@@ -179,7 +183,7 @@ export class StreamPlugin implements ControlPlugin {
     return messages;
   }
 
-  /** A list is a list also while the engine cannot be asked. */
+  /** Returns the list without reports if the engine is not available. */
   async #told(page: readonly KeptDefinition[]): Promise<object[]> {
     const ids = page.map(({ id }) => id);
     const reports: ReadonlyMap<string, StreamReport> = await this.#options.engine
@@ -207,7 +211,7 @@ export class StreamPlugin implements ControlPlugin {
     await this.#options.engine.put(id, definition);
   }
 
-  /** Gives the engine what is kept, and takes from it what is not. */
+  /** Gives the persisted definitions to the engine, and removes the streams that are no longer persisted. */
   #follow(): void {
     this.#inOrder(async () => {
       const { definitions, engine } = this.#options;
@@ -217,7 +221,7 @@ export class StreamPlugin implements ControlPlugin {
       for (const id of gone) this.#running.delete(id);
       await Promise.all([...gone.map((id) => engine.remove(id)), ...kept.map((one) => this.#put(one))]);
     }).catch((error: unknown) => {
-      // An engine that is closed runs nothing, and is followed by another one.
+      // A closed engine runs nothing, and is replaced by another one.
       if (!(error instanceof ServiceError)) this.#options.onFault?.(error);
     });
   }
@@ -238,13 +242,13 @@ export class StreamPlugin implements ControlPlugin {
   }
 }
 
-/** What the order of commands does not wait for. */
+/** An engine operation that later commands do not wait for. */
 interface BeingPut {
   readonly id: string;
   readonly done: Promise<void>;
 }
 
-/** The change was kept, and the report of the stream tells of an engine that ended. */
+/** Ignores errors of a closed engine: the change is persisted, and the stream's report has the error. */
 function keptAllTheSame(error: unknown): void {
   if (!(error instanceof ServiceError)) throw error;
 }
@@ -252,7 +256,7 @@ function keptAllTheSame(error: unknown): void {
 const isReplaying = (report: StreamReport | null): boolean =>
   report?.replay?.state === 'RUNNING' || report?.replay?.state === 'PAUSED';
 
-/** What the engine or the database refuses is refused to whoever gave the command. */
+/** Turns errors of the engine or the database into refusals of the command. */
 async function asked<T>(question: Promise<T>): Promise<T> {
   try {
     return await question;

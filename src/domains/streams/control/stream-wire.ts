@@ -10,19 +10,19 @@ import type { StreamReport } from '../model/stream-report.ts';
 import { readReport } from './report-wire.ts';
 import { readStreamNodes } from './stream-nodes-wire.ts';
 
-/** A stream as the API tells it. */
+/** A stream as returned by the API. */
 export interface StreamEntry {
   readonly definition: StreamDefinition;
   readonly replaying: boolean;
-  /** Null where whoever serves the API does not tell. */
+  /** `null` if the API's server sends no report. */
   readonly report: StreamReport | null;
-  /** Of a stream of a cluster whose nodes have streams of their own: on each node, by number. */
+  /** State on each node by number, for a stream of a cluster whose nodes run their own streams. */
   readonly nodes?: readonly StreamOnNode[];
 }
 
 type Key = keyof Omit<StreamDefinition, 'name'>;
 
-/** How the API spells what a stream is; its name is `streamname`. */
+/** Field names of the API. The name of a stream is `streamname`. */
 const SPELLINGS = {
   sourceTopic: 'sourcetopic',
   targetTopic: 'targettopic',
@@ -39,23 +39,23 @@ const SPELLINGS = {
 
 const KEYS = Object.keys(SPELLINGS) as Key[];
 
-/** The last second that a Date can hold. */
+/** Largest value of a Date, in epoch seconds. */
 const LAST_SECOND = 8_640_000_000_000;
 
-/** On the wire they are empty where they are none. */
+/** Fields that may be `null`, which the API writes as an empty string. */
 const NULLABLE: ReadonlySet<Key> = new Set(['targetTopic', 'key', 'textName', 'textDescription']);
 
-/** Fields of a command for what is given; null clears, which the API writes as an empty text. */
+/** Returns the command fields of the given values. `null` clears a field, which the API writes as an empty string. */
 export function commandFields(given: Partial<Omit<StreamDefinition, 'name'>>): Fields {
   const keys = KEYS.filter((key) => given[key] !== undefined);
   return Object.fromEntries(keys.map((key) => [SPELLINGS[key], given[key] ?? '']));
 }
 
-/** What differs between two definitions, by the names of the model. */
+/** Returns the fields that differ between two definitions, by their names in the model. */
 export const differencesBetween = (one: StreamDefinition, other: StreamDefinition): string[] =>
   KEYS.filter((key) => !isDeepStrictEqual(one[key], other[key]));
 
-/** What a command gives, its values unchecked; an empty text is none where there may be none, and null counts as absent. */
+/** Returns the unchecked fields of a command. An empty string is `null` in nullable fields; `null` counts as absent. */
 export function givenFields(command: Fields): Readonly<Partial<Record<Key, unknown>>> {
   const entries = KEYS.map((key) => [key, fieldOf(command, SPELLINGS[key])] as const);
   return Object.fromEntries(
@@ -65,7 +65,7 @@ export function givenFields(command: Fields): Readonly<Partial<Record<Key, unkno
   );
 }
 
-/** Bounds of stored messages; a text may stand for a number, and an empty one for none. Errors: ControlRefusal. */
+/** Reads time bounds. Numbers may be strings, and an empty string means unbounded. Errors: ControlRefusal. */
 export function boundsOf(command: Fields): TimeBounds {
   const bound = (name: 'gte' | 'lte') => {
     const value = fieldOf(command, name) ?? '';
@@ -77,7 +77,7 @@ export function boundsOf(command: Fields): TimeBounds {
   return { from: bound('gte'), to: bound('lte') };
 }
 
-/** What a replay is asked to be; beside the bounds unchecked. Errors: as `boundsOf`. */
+/** Reads a replay request, unchecked except for the bounds. Errors: those of `boundsOf`. */
 export function replayOf(command: Fields): Readonly<Record<keyof ReplayRequest, unknown>> {
   const limit = fieldOf(command, 'limit') ?? -1;
   const speed = fieldOf(command, 'speed') ?? 'original';
@@ -90,7 +90,7 @@ export function replayOf(command: Fields): Readonly<Record<keyof ReplayRequest, 
   };
 }
 
-/** The object of `getStream` and of a verbose list. `key` is not documented there, so it is told only where there is one. */
+/** Writes the object of `getStream` and of a verbose list. `key` is not documented there and is sent only if set. */
 export function streamObject({ definition, replaying, report, nodes }: StreamEntry): Fields {
   const { key, ...rest } = definition;
   return {
@@ -103,13 +103,13 @@ export function streamObject({ definition, replaying, report, nodes }: StreamEnt
   };
 }
 
-/** Longer texts of brokers are cut. */
+/** Maximum length of texts of brokers; longer texts are cut. */
 const MAX_TEXT = 65_535;
 const MAX_QUERY_TEXT = 100_000;
-/** As much as the graph can tell. */
+/** Largest Int of the graph. */
 const MAX_TTL = 2_147_483_647;
 
-/** Of any broker's answer: what is odd is as the default, and what has no name or source is no stream (null). */
+/** Reads a stream of any broker. Invalid values are replaced by defaults. `null` if name or source are missing. */
 export function readStream(value: unknown): StreamEntry | null {
   if (!isFields(value)) return null;
   const text = (name: string) => {
@@ -146,7 +146,7 @@ export function readStream(value: unknown): StreamEntry | null {
   };
 }
 
-/** Names of a list that is not verbose; a broker that tells objects all the same is taken at their names. */
+/** Reads a name of a list that is not verbose. If the broker sends objects all the same, their names are read. */
 export function readName(value: unknown): string | null {
   const name = isFields(value) ? fieldOf(value, 'streamname') : value;
   return typeof name === 'string' && name !== '' ? name.slice(0, MAX_TEXT) : null;
@@ -160,13 +160,13 @@ const ttlOf = (value: unknown): number =>
     ? Math.min(value, MAX_TTL)
     : DEFAULT_DEFINITION.ttl;
 
-/** A broker's query is told as it stands, also where it knows more than is documented, if it can be written at all. */
+/** Returns a broker's query unchanged, including undocumented fields, if it can be written as JSON. */
 function queryOf(value: unknown): StreamQuery {
   if (!isFields(value)) return {};
   try {
     return JSON.stringify(value).length <= MAX_QUERY_TEXT ? value : {};
   } catch {
-    // Nested deeper than it can be written.
+    // The query is nested too deeply to be written.
     return {};
   }
 }

@@ -8,12 +8,12 @@ import { queryIssues } from '../query/query-issues.ts';
 
 type Field = keyof StreamDefinition | keyof ReplayRequest;
 
-/** What fields are called by those who read the issues; one that is not listed is called as it is here. */
+/** Field names in issues, by the names of the model. Fields that are not listed have the name of the model. */
 export type FieldNames = Readonly<Partial<Record<Field, string>>>;
 
 const MODEL_NAMES: FieldNames = {};
 
-/** Of the API `stream-processing`. */
+/** Field names of the API `stream-processing`. */
 export const WIRE_NAMES = {
   name: 'streamname',
   sourceTopic: 'sourcetopic',
@@ -30,39 +30,39 @@ const MODEL_NAMES_OF_WIRE = new Map<string, string>(
   Object.entries(WIRE_NAMES).map(([name, spelled]) => [spelled, name]),
 );
 
-/** Where an issue of a command is in the model: `/replaytopic` is `/topic`. What has one name in both stays. */
+/** Converts the path of a command's issue to the model: `/replaytopic` is `/topic`. Equal names are unchanged. */
 export function modelPlace(pointer: string): string {
   const [, field = '', rest = ''] = /^\/([^/]*)(.*)$/s.exec(pointer) ?? [];
   return field === '' ? pointer : `/${MODEL_NAMES_OF_WIRE.get(field) ?? field}${rest}`;
 }
 
 export interface IssueOptions {
-  /** Default MODEL_NAMES. */
+  /** Default: MODEL_NAMES. */
   readonly names?: FieldNames;
-  /** A JSON pointer that all paths begin with; default none. */
+  /** JSON pointer that prefixes all paths. Default: none. */
   readonly at?: string;
 }
 
 type Unchecked<T> = Readonly<Partial<Record<keyof T, unknown>>>;
 
-/** About 68 years, and the largest Int of the graph. */
+/** About 68 years, the largest Int of the graph. */
 const MAX_TTL = 2_147_483_647;
 
-/** Mosquitto 2.0 takes a topic that has more for a malformed packet. */
+/** Mosquitto 2.0 treats a topic with more slashes as a malformed packet. */
 const MAX_SLASHES = 200;
 
-/** Callers know the bounds by several names. */
+/** Names no field, because callers use different names of the bounds. */
 export const NOT_BEFORE = 'must not be before the lower bound';
 
-/** What a Date can hold, in epoch milliseconds. */
+/** Largest value of a Date, in epoch milliseconds. */
 const MAX_MOMENT = 8_640_000_000_000_000;
 
-/** Of `original`; slower or faster than this is a mistake. */
+/** Factors of the original speed. Slower or faster values are mistakes. */
 const SPEED = { min: 0.001, max: 1_000_000 } as const;
 
 /**
- * What keeps values from being a StreamDefinition: all of it, its query included, with JSON pointers to it. Undefined is not looked
- * at, but a name and a source are needed unless it is `partial`, a change. Loops are for `streamLoop` to find.
+ * Returns all issues of a definition, including its query, with JSON pointers. Undefined fields are not checked, but
+ * name and source are required unless `partial` (a change) is true. Loops are checked by `streamLoop`.
  */
 export function definitionIssues(
   fields: Unchecked<StreamDefinition>,
@@ -85,7 +85,7 @@ export function definitionIssues(
 
 const TEXTS = { key: MAX_NAME, textName: MAX_NAME, textDescription: MAX_DESCRIPTION } as const;
 
-/** What keeps values from being a ReplayRequest. Undefined is not looked at, but a topic is needed. */
+/** Returns the issues of a replay request. Undefined fields are not checked, but the topic is required. */
 export function replayIssues(
   fields: Unchecked<ReplayRequest>,
   { names = MODEL_NAMES, at = '' }: IssueOptions = {},
@@ -147,14 +147,14 @@ function sourceProblem(filter: unknown): string | null {
   return filterProblem(filter) ?? anyTopicProblem(filter);
 }
 
-/** Where messages are published. */
+/** Checks a topic on which messages are published. */
 function targetProblem(topic: unknown): string | null {
   if (typeof topic !== 'string') return 'must be a topic';
   if (topic.startsWith('$')) return "must not begin with $: such topics are the broker's own";
   return topicProblem(topic) ?? anyTopicProblem(topic);
 }
 
-/** Mosquitto closes a connection for a topic that breaks these rules, which all streams of the broker would feel. */
+/** Mosquitto closes the connection on a topic that breaks these rules, which would affect all streams of the broker. */
 function anyTopicProblem(topic: string): string | null {
   const problem = textProblem(topic);
   if (problem !== null) return problem;

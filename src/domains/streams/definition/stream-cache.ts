@@ -21,7 +21,7 @@ interface BrokerStreams {
 /** The definitions of the streams that the gateway runs, for all brokers. */
 export class StreamCache extends HostedRows<StreamRow> {
   readonly #db: Database;
-  /** Built when needed, and dropped at each change. */
+  /** Created on first use and evicted at each change. */
   readonly #byBroker = new Map<string, BrokerStreams>();
 
   constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
@@ -32,13 +32,11 @@ export class StreamCache extends HostedRows<StreamRow> {
       rowsOf: async (id) => (await db.stream.findMany({ where: id === ANYTHING ? {} : { id } })).map(toRow),
     });
     this.#db = db;
-    // The first listener, so that all others find the change.
+    // Registered first, so that all other listeners read the changed rows.
     this.onBrokerChange((brokerId) => this.#byBroker.delete(brokerId));
   }
 
-  /**
-   * Errors of `save`: ALREADY_EXISTS (another process took the name); NOT_FOUND (the stream or its broker was deleted).
-   */
+  /** Errors of `save`: ALREADY_EXISTS (another process took the name), NOT_FOUND (stream or broker was deleted). */
   of(brokerId: string): StreamDefinitions {
     return {
       all: () => this.#streamsOf(brokerId).all,
@@ -56,7 +54,8 @@ export class StreamCache extends HostedRows<StreamRow> {
     let streams = this.#byBroker.get(brokerId);
     if (streams === undefined) {
       const all = this.all().filter((row) => row.brokerId === brokerId);
-      // A stream that was created with the name of a deleted one may be read first: the later one counts.
+      // Two rows have the same name if a stream was deleted and created again and the old row is read first: the later
+      // counts.
       streams = { all, byName: new Map(all.map((row) => [row.definition.name, row])) };
       this.#byBroker.set(brokerId, streams);
     }

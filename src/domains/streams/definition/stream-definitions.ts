@@ -2,22 +2,22 @@ import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 
 export interface KeptDefinition {
-  /** `str_…`; of this stream alone, also when another one gets its name later. */
+  /** `str_…`. Unique, also if another stream later has the same name. */
   readonly id: string;
   readonly definition: StreamDefinition;
 }
 
 /**
- * The streams of one broker as they are kept in a database. Held in memory; changes are on disk when they resolve, one
- * after the other. Names differ.
+ * The persisted streams of one broker, cached in memory. Writes are serialized and resolve when they are on disk. Names
+ * are unique.
  */
 export interface StreamDefinitions {
-  /** In the order of their creation. */
+  /** In order of creation. */
   all(): readonly KeptDefinition[];
   byName(name: string): KeptDefinition | null;
-  /** A new one, or in place of that with its id. */
+  /** Inserts a stream, or replaces the one with its id. */
   save(kept: KeptDefinition): Promise<void>;
   remove(id: string): Promise<void>;
-  /** Another process wrote; what changed is found by looking. Never for own writes. */
+  /** Notifies of writes of other processes, without details of what changed. Own writes are not reported. */
   onChange(listener: () => void): Stop;
 }

@@ -1,12 +1,13 @@
 import { FilterTree } from '../../../protocol/mqtt/filter-tree.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 
-/** What messages take from stream to stream; whether it is active matters to none of this: that may change at any time. */
+/** The fields that decide the path of messages. `active` is not among them, because it may change at any time. */
 export type StreamEnds = Pick<StreamDefinition, 'name' | 'sourceTopic' | 'targetTopic'>;
 
 /**
- * The loop that a new or changed stream would close, as names of streams that feed one another, it first and last, by the
- * shortest way; null: none. `changed` takes the place of the one of its name. In time that grows with the number of streams.
+ * Returns the shortest loop that a new or changed stream would close, as names with the stream first and last, or
+ * `null` if there is none. `changed` replaces the definition with its name. The time is linear in the number of
+ * streams.
  */
 export function streamLoop(definitions: readonly StreamEnds[], changed: StreamEnds): readonly string[] | null {
   if (changed.targetTopic === null) return null;
@@ -15,18 +16,21 @@ export function streamLoop(definitions: readonly StreamEnds[], changed: StreamEn
   return chain === null ? null : [changed.name, ...chain];
 }
 
-/** Names of the streams through which messages published on a topic come to the one with a name, it last; null: they do not. */
+/**
+ * Returns the names of the streams by which messages on `topic` reach the stream `name`, which is the last, or `null`
+ * if they do not reach it.
+ */
 export function reachedFrom(definitions: readonly StreamEnds[], topic: string, name: string): readonly string[] | null {
   const unseen = new FilterTree<StreamEnds>();
   for (const stream of definitions) unseen.add(stream.sourceTopic, stream);
   const found: Step[] = [{ stream: null, before: null, topic }];
-  // It grows while it is gone through: the nearest streams come first.
+  // Breadth-first search: the list grows during the iteration, so the nearest streams come first.
   for (const step of found) {
     if (step.topic === null) continue;
     for (const stream of unseen.match(step.topic)) {
       const next = { stream, before: step, topic: stream.targetTopic };
       if (stream.name === name) return namesTo(next);
-      // Looked at once, however many feed it.
+      // Each stream is visited once, even if several streams feed it.
       unseen.remove(stream.sourceTopic, stream);
       found.push(next);
     }
@@ -34,7 +38,7 @@ export function reachedFrom(definitions: readonly StreamEnds[], topic: string, n
   return null;
 }
 
-/** `chain` as `streamLoop` and `reachedFrom` give it. */
+/** `chain` is a result of `streamLoop` or `reachedFrom`. */
 export const loopReason = (chain: readonly string[]): string =>
   `would bring the stream its own messages: ${chain.join(' -> ')}`;
 

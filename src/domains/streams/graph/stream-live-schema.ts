@@ -40,7 +40,7 @@ interface SeenEvent {
   readonly streams: readonly StreamView[];
 }
 
-/** Streams in an event, for the cost of a subscription. */
+/** Assumed number of streams per event, for the cost of a subscription. */
 const USUAL_EVENT = 50;
 
 const StreamsEvent = builder.objectRef<SeenEvent>('StreamsEvent').implement({
@@ -108,7 +108,7 @@ builder.subscriptionFields((t) => ({
     },
     resolve: (event, { brokerId }, { services, viewer }) => {
       const told = stateIn(event);
-      // The last that is told of a broker is told when it is removed.
+      // The last event of a broker is sent when it is removed.
       if (told === null || told.streams.length === 0) return { event, streams: [] };
       const broker = services.brokers.visible(brokerId, viewer);
       return { event, streams: told.streams.map((entry) => streamView(broker, told.provider, entry)) };

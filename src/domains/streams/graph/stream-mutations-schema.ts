@@ -19,7 +19,7 @@ const oneStream = (t: InputFields) => ({
 
 const SOURCE = 'Topic filter of the messages that come in; it must not begin with `$`.';
 
-/** What creating and changing have in common. */
+/** Fields of both creation and change. */
 const definitionFields = (t: InputFields, without: (value: string) => string) => ({
   targetTopic: t.string({
     description: `Where results are published, without wildcards. ${without('nowhere')}`,
@@ -37,7 +37,7 @@ const definitionFields = (t: InputFields, without: (value: string) => string) =>
   persist: t.boolean({
     description: `Store what leaves the query, to be replayed. ${without(String(DEFAULT_DEFINITION.persist))}`,
   }),
-  // The name of a value in messages.
+  // `key` is the name of a value in messages, not a secret.
   key: t.string({ description: `For brokers that know it. ${without('none')}`, extensions: { secret: false } }),
   query: t.field({
     description: `\`{ select: […], where: […] }\`; \`previewStream\` tells what comes of it. ${without('all messages pass as they are')}`,

@@ -8,13 +8,13 @@ import type { StreamNodeState, StreamOnNode } from '../model/stream-nodes.ts';
 import type { StreamView } from '../stream-view.ts';
 import { StreamCountersType, StreamReplayType, StreamStateType, StreamStorageType } from './stream-report-schema.ts';
 
-/** With the entry that stands for the cluster. */
+/** A stream on one node, with the broker entry of the cluster. */
 export interface StreamOnNodeView {
   readonly broker: BrokerRecord;
   readonly on: StreamOnNode;
 }
 
-/** Of a cluster, for the cost of what is asked of each. */
+/** Assumed number of cluster nodes, for the cost of queries. */
 const USUAL_NODES = 3;
 
 const UNTOLD_THERE = 'Null where it is not there, or the broker does not tell.';

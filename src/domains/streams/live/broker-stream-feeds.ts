@@ -8,33 +8,35 @@ import { type StreamListEvent, StreamListFeed } from './stream-list-feed.ts';
 
 type Session = Pick<BrokerSession, 'status' | 'onStatus'>;
 
-/** Whatever is followed is looked at so often. */
+/** Polling interval of all feeds, in milliseconds. */
 const TICK_MS = 1_000;
-/** A stream whose changes are told unasked is asked only to be sure: an event may be lost, and the stream may go. */
+/**
+ * Ticks between polls of a stream that sends change events, because events may be lost and the stream may be deleted.
+ */
 const SURE_TICKS = 5;
-/** What nobody watches is followed on for so long, for those who come back. */
+/** Ticks for which a feed without subscribers continues, for subscribers that reconnect. */
 const IDLE_TICKS = 10;
-/** A list that takes long is asked for in this many times as long. */
+/** A slow list is polled again after this multiple of its duration. */
 const REST = 10;
 
-/** Something that is followed, and by when it is to be looked at again. */
+/** A feed and its next poll. */
 interface Followed<Feed> {
   readonly feed: Feed;
-  /** The first look. */
+  /** Resolves after the first poll. */
   readonly begun: Promise<void>;
   idleTicks: number;
-  /** The look that is under way; false: what is followed is there no more. */
+  /** The running poll. Resolves with `false` if the stream was deleted. */
   asking: Promise<boolean> | null;
-  /** `performance.now()`. */
+  /** Time of the next poll, as `performance.now()`. */
   nextAt: number;
 }
 
 /**
- * What is told live of the streams of one broker: the replays of single streams, and all streams with their counters. Nothing is
- * asked while nobody watches.
+ * Live feeds of the streams of one broker: the replays of single streams, and all streams with their counters. Nothing
+ * is polled without subscribers.
  *
- * Outlives the broker's connections and their settings: `attach` goes on with whoever serves the streams then, `detach` leaves what
- * was told.
+ * The feeds outlive connections and settings of the broker. `attach` continues with the current server of the streams;
+ * `detach` retains the last reported state.
  */
 export class BrokerStreamFeeds {
   readonly #onFault: (error: unknown) => void;
@@ -46,7 +48,7 @@ export class BrokerStreamFeeds {
   #stopEvents: Stop | null = null;
   #ticker: NodeJS.Timeout | undefined;
 
-  /** `onFault`: a bug that concerns no caller. */
+  /** `onFault` is called with bugs that belong to no caller. */
   constructor(onFault: (error: unknown) => void) {
     this.#onFault = onFault;
   }
@@ -68,7 +70,10 @@ export class BrokerStreamFeeds {
     this.#connectionIs(false);
   }
 
-  /** Its replay now, then each change, until the stream is deleted. Errors: NOT_FOUND, and of a broker that cannot be asked. */
+  /**
+   * Returns the current replay of a stream, then each change, until the stream is deleted.
+   * Errors: NOT_FOUND, and those of an unreachable broker.
+   */
   async watchReplay(name: string, options: SubscriberOptions): Promise<LiveSource<ReplayEvent>> {
     const known = this.#replays.get(name);
     const followed = known ?? this.#follow(new ReplayFeed(this.#isConnected), (feed) => this.#readReplay(name, feed));
@@ -78,12 +83,15 @@ export class BrokerStreamFeeds {
     }
     await followed.begun;
     followed.idleTicks = 0;
-    // Who comes later begins with how it is, not with how it was at the last look.
+    // A later subscriber starts with the current state instead of that of the last poll.
     if (known !== undefined) await this.#lookAtReplay(name, followed);
     return followed.feed.watch(options);
   }
 
-  /** All streams now, then those that became different, at most once a second. Errors: of a broker that cannot be asked. */
+  /**
+   * Returns all streams, then those that changed, at most once per second.
+   * Errors: those of an unreachable broker.
+   */
   async watchAll(options: SubscriberOptions): Promise<LiveSource<StreamListEvent>> {
     const known = this.#all;
     const followed = known ?? this.#follow(new StreamListFeed(this.#isConnected), (feed) => this.#readAll(feed));
@@ -99,13 +107,13 @@ export class BrokerStreamFeeds {
     return followed.feed.watch(options);
   }
 
-  /** The stream was deleted. */
+  /** To be called when the stream was deleted. */
   ended(name: string): void {
     this.#replays.get(name)?.feed.close();
     this.#replays.delete(name);
   }
 
-  /** Ends the streams of all who watch. */
+  /** Ends the feeds of all subscribers. */
   close(): void {
     this.detach();
     clearInterval(this.#ticker);
@@ -134,7 +142,7 @@ export class BrokerStreamFeeds {
     this.#isConnected = isConnected;
     for (const followed of this.#followed()) {
       followed.feed.connectionIs(isConnected);
-      // What happened meanwhile is asked for at once.
+      // Polls immediately for changes during the disconnection.
       followed.nextAt = 0;
     }
     if (isConnected) this.#look();
@@ -180,7 +188,7 @@ export class BrokerStreamFeeds {
     this.ended(name);
   }
 
-  /** One look at a time, for all who wait for it. False: what is followed is there no more. */
+  /** Polls once for all concurrent callers. Resolves with `false` if the stream was deleted. */
   #lookAt<Feed>(followed: Followed<Feed>, read: (feed: Feed) => Promise<void>): Promise<boolean> {
     followed.asking ??= this.#lookNow(followed, read).finally(() => {
       followed.asking = null;
@@ -194,12 +202,12 @@ export class BrokerStreamFeeds {
       await read(followed.feed);
       return true;
     } catch (error) {
-      // Of a broker that cannot be asked, what was told last stays.
+      // The last reported state remains if the broker cannot be queried.
       if (error instanceof ServiceError) return error.code !== 'NOT_FOUND';
       this.#onFault(error);
       return true;
     } finally {
-      // A little less than a tick, which may be early.
+      // Half a tick, because the next tick may be early.
       followed.nextAt = begun + Math.max(TICK_MS / 2, (performance.now() - begun) * REST);
     }
   }

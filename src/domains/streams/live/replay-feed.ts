@@ -4,24 +4,24 @@ import type { StreamEntry } from '../control/stream-wire.ts';
 import type { ReplayProgress } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 
-/** The replay of one stream as those who follow it see it. Never changed; another one takes its place. */
+/** The replay of one stream as sent to subscribers. Immutable; a change creates a new object. */
 export interface ReplayStatus {
   readonly isConnected: boolean;
   readonly replaying: boolean;
-  /** The one that runs, or the last one; null: none, or whoever serves the stream does not tell. */
+  /** The running or last replay. `null` if there is none, or if the stream's server sends no report. */
   readonly replay: ReplayProgress | null;
 }
 
 export type ReplayEvent = BroadcastEvent<ReplayStatus, ReplayStatus>;
 
-/** Changes kept for those who read slowly or come back: half a minute of a replay that is told ten times a second. */
+/** Maximum number of buffered changes per subscriber: half a minute of a replay with ten reports per second. */
 const MAX_KEPT = 300;
 
-/** The replays of one stream, for everybody who follows them. */
+/** The replays of one stream, for all subscribers. */
 export class ReplayFeed {
   readonly #broadcast: Broadcast<ReplayStatus, ReplayStatus>;
   #status: ReplayStatus;
-  /** Events so far. */
+  /** Number of change events so far. */
   #told = 0;
   #tells = false;
 
@@ -30,7 +30,7 @@ export class ReplayFeed {
     this.#broadcast = new Broadcast(() => this.#status, { history: MAX_KEPT });
   }
 
-  /** Whoever serves the stream tells of changes unasked, as far as is known. */
+  /** Whether the stream's server sends change events, as far as is known. */
   get tellsItself(): boolean {
     return this.#tells;
   }
@@ -54,17 +54,17 @@ export class ReplayFeed {
     this.#change({ ...this.#status, replaying, replay });
   }
 
-  /** Asks how it is. What was told meanwhile is newer than the answer. */
+  /** Queries the state. Events received meanwhile are newer than the result and have precedence. */
   async read(question: () => Promise<StreamEntry>): Promise<void> {
     const before = this.#told;
     const { replaying, report, nodes } = await question();
-    // What is told of several nodes is asked of each.
+    // Reports of several nodes are read by polling each node.
     this.#tells = report !== null && nodes === undefined;
     if (this.#told !== before) return;
     this.#change({ ...this.#status, replaying, replay: report?.replay ?? null });
   }
 
-  /** Ends the streams of all who watch. */
+  /** Ends the feeds of all subscribers. */
   close(): void {
     this.#broadcast.close();
   }

@@ -3,10 +3,10 @@ import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-s
 import type { ControlProvider } from '../../../protocol/control/plugin.ts';
 import type { StreamEntry } from '../control/stream-wire.ts';
 
-/** Streams of a broker: all of them, or those that became different with the names of those that are gone. */
+/** All streams of a broker, or the changed streams and the names of the removed ones. */
 export interface StreamListChange {
   readonly isConnected: boolean;
-  /** Who serves them. */
+  /** The server of the streams. */
   readonly provider: ControlProvider;
   readonly streams: readonly StreamEntry[];
   readonly removed: readonly string[];
@@ -19,14 +19,14 @@ interface Known {
   readonly text: string;
 }
 
-/** Streams in one event; a larger snapshot comes in parts. */
+/** Maximum number of streams per event. Larger snapshots are sent in parts. */
 const MAX_TOLD = 500;
-/** What the kept changes hold together: a stream with its report is a few kilobytes. */
+/** Maximum number of streams in all buffered changes: a stream with its report has a few kilobytes. */
 const MAX_KEPT_STREAMS = 5_000;
-/** A minute, where something changes each second. */
+/** Maximum number of buffered changes: a minute with one change per second. */
 const MAX_KEPT = 60;
 
-/** All streams of one broker with their counters, for everybody who follows them; changes only by a new list. */
+/** All streams of one broker with their counters, for all subscribers. Only a new list changes them. */
 export class StreamListFeed {
   readonly #broadcast: Broadcast<StreamListChange, StreamListChange>;
   #known: ReadonlyMap<string, Known> = new Map();
@@ -76,7 +76,7 @@ export class StreamListFeed {
     for (const part of partsOf(this.#change({ streams, removed }))) this.#broadcast.publish(part);
   }
 
-  /** Ends the streams of all who watch. */
+  /** Ends the feeds of all subscribers. */
   close(): void {
     this.#broadcast.close();
   }
