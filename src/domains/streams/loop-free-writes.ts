@@ -5,7 +5,10 @@ import type { StreamDefinition } from './model/stream-definition.ts';
 import type { ReplayRequest } from './model/stream-replay.ts';
 import { refuseLoop, refuseReplayLoop } from './stream-input.ts';
 
-/* What makes a stream feed itself is refused also where the broker itself would not. Errors: INVALID with the chain, those of the command. */
+/*
+ * Commands that refuse a stream that would receive its own output, even if the broker would accept it.
+ * Errors: INVALID with the chain, and those of the command.
+ */
 
 export async function createLoopFree(
   broker: BrokerRecord,

@@ -7,7 +7,7 @@ import { DEFAULT_DEFINITION, type StreamDefinition } from './model/stream-defini
 import type { TimeBounds } from './model/stream-engine.ts';
 import type { ReplayRequest } from './model/stream-replay.ts';
 
-/* What callers give, checked. Issues tell places in `input`, as callers of the graph name them. */
+/* Checks of input. Issues have paths in `input`, with the field names of the graph. */
 
 type Given<T> = { readonly [Key in keyof T]?: unknown };
 

@@ -195,8 +195,8 @@ function problemOf({ pages }: ListedPages<unknown>): string | null {
 const streamsOf = (data: unknown): unknown => (isFields(data) ? fieldOf(data, 'streams') : data);
 
 /**
- * Returns the complete list if the response has it. The API's documentation shows an object as list; an array longer
- * than requested means that the broker has no paging.
+ * Returns the complete list, or `null` if the response is one page. An array longer than requested is complete, because
+ * the broker has no paging. A single stream instead of an array, as in the API's documentation, is complete too.
  */
 function wholeOf(data: unknown, count: number): readonly unknown[] | null {
   const streams = streamsOf(data);

@@ -19,8 +19,8 @@ export interface StreamPluginOptions {
   readonly emit: (event: ControlEvent) => void;
   /**
    * Maximum time that a command waits for the source subscription while the engine is not connected yet, in
-   * milliseconds from the start of the command. Messages published after the response then reach the stream. Default:
-   * 0.
+   * milliseconds from the start of the command. Messages published after the response then reach the stream.
+   * Default: 0.
    */
   readonly settleMs?: number;
   /** Called when the engine failed in work that no command requested, which is a bug. */

@@ -2,7 +2,7 @@ import { builder } from '../../../gateway/graphql/builder.ts';
 import type { ReplayProgress, ReplayState } from '../model/stream-replay.ts';
 import type { Reason, StorageState, StreamCounters, StreamState, StreamStorage } from '../model/stream-report.ts';
 
-/* What is told of a stream that runs: whether it does, what passed through it, what it has stored and what it replays. */
+/* Types of a running stream: state, counters, storage and replay. */
 
 export const StreamStateType = builder.enumType('StreamState', {
   description: 'Whether a stream works.',

@@ -14,7 +14,7 @@ export interface ReplayStatus {
 
 export type ReplayEvent = BroadcastEvent<ReplayStatus, ReplayStatus>;
 
-/** Maximum number of buffered changes per subscriber: half a minute of a replay with ten reports per second. */
+/** Changes retained for slow or reconnecting subscribers: half a minute of a replay with ten reports per second. */
 const MAX_KEPT = 300;
 
 /** The replays of one stream, for all subscribers. */

@@ -21,9 +21,9 @@ interface Known {
 
 /** Maximum number of streams per event. Larger snapshots are sent in parts. */
 const MAX_TOLD = 500;
-/** Maximum number of streams in all buffered changes: a stream with its report has a few kilobytes. */
+/** Maximum number of streams in all retained changes: a stream with its report has a few kilobytes. */
 const MAX_KEPT_STREAMS = 5_000;
-/** Maximum number of buffered changes: a minute with one change per second. */
+/** Changes retained for slow or reconnecting subscribers: a minute with one change per second. */
 const MAX_KEPT = 60;
 
 /** All streams of one broker with their counters, for all subscribers. Only a new list changes them. */

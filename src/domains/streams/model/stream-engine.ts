@@ -23,8 +23,8 @@ export interface StreamEngine {
   put(id: string, definition: StreamDefinition): Promise<void>;
   /**
    * Resolves when the broker has granted or refused the source subscription. Messages published after a grant reach the
-   * stream. Resolves immediately if the broker is not connected or the stream does not run, and after `withinMs` at the
-   * latest.
+   * stream. Resolves immediately if the connection was lost or the stream does not run, and after `withinMs` at the
+   * latest. The first connection to a broker is awaited.
    */
   settled(id: string, withinMs: number): Promise<void>;
   /** Removes the stream, its stored messages and its running replay. An unknown id is ignored. */
