@@ -3,7 +3,10 @@ import type { Fault } from '../embedded/core/faults.ts';
 
 const KINDS: readonly Fault['kind'][] = ['connection', 'message', 'record'];
 
-/** Exceptions of embedded brokers since the service started, each of which ended no more than its kind says. */
+/**
+ * Number of exceptions in embedded brokers since the service started, by kind. The kind states what an exception ended
+ * at most.
+ */
 export class BrokerFaults {
   readonly #counts = new Map<Fault['kind'], number>(KINDS.map((kind) => [kind, 0]));
 

@@ -12,7 +12,7 @@ export function registerCloudBrokerMetrics(
     registers: [registry],
     collect() {
       this.reset();
-      // There before anything fails, so that alerts have something to compare with.
+      // The series exists before anything fails, so that alerts can compare values.
       this.set({ state: 'error' }, 0);
       for (const { type, state } of source()) if (type === 'CLOUD') this.inc({ state: (state ?? 'NEW').toLowerCase() });
     },

@@ -1,15 +1,15 @@
 import type { RunningBroker, RunningState } from '../../domains/brokers/broker-engine.ts';
 import type { CloudBrokerState } from '../../generated/sqlite/client.ts';
 
-/** CLOSED: the service ends, and starts it again when it is back. */
+/** CLOSED: the service shuts down, and starts the broker again at its next start. */
 export type Wanted = 'ACTIVE' | 'INACTIVE' | 'CLOSED' | 'REMOVED';
 
 export interface CloudBrokerRunOptions {
-  /** What shall become of it, by what is known now. */
+  /** Returns the currently desired state. */
   readonly wanted: () => Wanted;
   /** Starts the engine. Rejects if it cannot run. `onState` is called for each later change; FAILED has its reason. */
   readonly start: (onState: OnState) => Promise<RunningBroker>;
-  /** Notes a state, after those before it. Never rejects. */
+  /** Stores a state, after the previous ones. Never rejects. */
   readonly note: (state: CloudBrokerState, running: RunningBroker | null) => Promise<void>;
   readonly stored: () => CloudBrokerState | null;
   readonly onFailure: (error: unknown) => void;
@@ -21,9 +21,10 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * One broker that this service runs, brought to what is wanted of it, one step after the other: PROVISIONING -> ACTIVE; ERROR while its
- * engine cannot run, which is tried again and again, with growing pauses; UPDATING while its engine starts again; SHUTTING_DOWN ->
- * INACTIVE. What is wanted may change at any time: the step under way comes to its end, and counts no more.
+ * Brings one broker that this service runs to its desired state, one step after another. States: PROVISIONING to
+ * ACTIVE, UPDATING while the engine restarts, SHUTTING_DOWN to INACTIVE, and ERROR while the engine cannot run. A
+ * failed start is retried with growing pauses. The desired state may change at any time. The running step is then
+ * completed, and its result is superseded.
  */
 export class CloudBrokerRun {
   readonly #options: CloudBrokerRunOptions;
@@ -43,12 +44,12 @@ export class CloudBrokerRun {
     return this.#running;
   }
 
-  /** Why it does not run although it shall. */
+  /** The reason why the broker does not run although it should. `null` if there is none. */
   get problem(): string | null {
     return this.#problem;
   }
 
-  /** Something else may be wanted. Resolves when it is so, or cannot be for now. */
+  /** Called when the desired state may have changed. Resolves when it is reached, or cannot be reached for now. */
   wake(): Promise<void> {
     this.#isDirty = true;
     clearTimeout(this.#retry);
@@ -73,7 +74,7 @@ export class CloudBrokerRun {
 
   async #start(): Promise<void> {
     const { start, note, onFailure } = this.#options;
-    // Tried again it stays in ERROR until it runs.
+    // During retries, the state stays ERROR until the engine runs.
     if (this.#problem === null) await note('PROVISIONING', null);
     try {
       this.#running = await start((state, error) => this.#stateChanged(state, error));
@@ -110,7 +111,7 @@ export class CloudBrokerRun {
 
   #stateChanged(state: RunningState, error?: string): void {
     const { note } = this.#options;
-    // While it starts the first time, its start tells how that ends; while it is stopped, that does.
+    // During the first start and during a stop, their own results determine the state.
     if (this.#running === null) return;
     if (state === 'FAILED' || error !== undefined) {
       this.#problem = error ?? 'It ended';

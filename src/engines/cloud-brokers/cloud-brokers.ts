@@ -46,21 +46,21 @@ export interface CloudBrokerOwner {
 export interface FirstBroker {
   readonly projectId: string;
   readonly listeners: readonly ListenerInput[];
-  /** Who it is set up for: the e-mail address of the root administrator. */
+  /** Name that is shown as `issuedTo`: the e-mail address of the root administrator. */
   readonly issuedTo: string;
 }
 
-/** The user that a broker is made with; this service connects as it, too. */
+/** The user that each broker is created with. This service also connects as this user. */
 export const ADMINISTRATOR = 'admin';
 
 const folderOf = (dataDir: string, brokerId: string) => join(dataDir, 'brokers', brokerId);
 
-/** A password file for each broker run here, 0600, so that commands can be given without copying a secret by hand. */
+/** Password file (mode 0600) of each broker that this service runs, for commands on the machine of the service. */
 export const passwordFile = (dataDir: string, brokerId: string) => join(folderOf(dataDir, brokerId), 'password');
 
 /**
- * The brokers that this service runs, whatever their engine: made, started, stopped and removed as their entries say. The state of an
- * entry is what happened last; after a crash the next start begins with PROVISIONING again.
+ * The brokers that this service runs, on either engine. They are created, started, stopped and deleted as their entries
+ * require. The state of an entry is the last event. After a crash, the next start begins with PROVISIONING again.
  */
 export class CloudBrokers {
   readonly #options: CloudBrokersOptions;
@@ -68,9 +68,9 @@ export class CloudBrokers {
   /** State writes of a broker, in order. */
   readonly #writes = new Map<string, Promise<void>>();
   readonly #stops: Stop[];
-  /** What removed brokers left, until it is cleared away. */
+  /** Pending cleanups of deleted brokers. */
   readonly #removals = new Map<string, Promise<void>>();
-  /** One is made after the other: they are counted. */
+  /** Brokers are created one after another, so that the maximum number is checked correctly. */
   #making: Promise<unknown> = Promise.resolve();
   #phase: 'NEW' | 'STARTED' | 'CLOSED' = 'NEW';
 
@@ -84,35 +84,37 @@ export class CloudBrokers {
     this.#stops = [stop];
   }
 
-  /** Where the broker with this id listens, while it runs here. */
+  /** Returns the listeners of the broker while it runs in this process. */
   listenersOf(id: string): readonly ListenerWanted[] | null {
     return this.#runs.get(id)?.running?.listeners ?? null;
   }
 
-  /** Exceptions of the brokers that this service runs. */
   get faults(): BrokerFaults {
     return this.#options.engines.faults;
   }
 
-  /** Why it does not run although it should, or what it runs without; `null`: nothing, or another process runs it. */
+  /**
+   * Returns the reason why the broker does not run although it should, or what it lacks. `null` if there is none, or if
+   * another process runs it.
+   */
   problemOf(id: string): string | null {
     const run = this.#runs.get(id);
     return run?.problem ?? run?.running?.notice ?? null;
   }
 
-  /** The control APIs that only the process of a broker can serve. */
+  /** Returns the control APIs that only the process of a broker can provide. */
   pluginsFor(id: string): GatewayPlugins {
     const running = this.#runs.get(id)?.running ?? null;
     return isMosquitto(running) ? mosquittoPlugins(id, running) : { plugins: [], clientIds: [] };
   }
 
-  /** Makes the first broker's entry. */
+  /** Creates the entry of the first broker. */
   createFirst({ projectId, listeners, issuedTo }: FirstBroker): Promise<BrokerRecord> {
     const input = { name: 'Embedded broker', description: 'Runs inside this service.', location: 'fsn1', listeners };
     return this.#make(projectId, { ...input, engine: 'embedded' }, issuedTo);
   }
 
-  /** Makes an entry; the process that runs brokers starts it then. Errors: INVALID, NOT_FOUND (the project). */
+  /** Creates an entry. The process that runs brokers then starts it. Errors: INVALID, NOT_FOUND (the project). */
   create(projectId: string, input: CloudBrokerInput, owner: CloudBrokerOwner): Promise<BrokerRecord> {
     const { directory, engines, maxBrokers, maxPerProject } = this.#options;
     const made = this.#making.then(async () => {
@@ -134,7 +136,10 @@ export class CloudBrokers {
     return made;
   }
 
-  /** Answers when that is noted; what becomes of it is told as its state. Errors: INVALID (run by somebody else), NOT_FOUND. */
+  /**
+   * Returns when the target state is stored. The result is reported as the broker's state. Errors: INVALID (the service
+   * does not run the broker), NOT_FOUND.
+   */
   async setTargetState(id: string, targetState: CloudBrokerTargetState): Promise<BrokerRecord> {
     const { db, brokers, directory } = this.#options;
     if (directory.get(id)?.type !== 'CLOUD') {
@@ -144,17 +149,20 @@ export class CloudBrokers {
       .update({ where: { id }, data: { targetState }, include: BROKER_PARTS })
       .catch(missingAsNotFound('broker', id));
     const broker = await brokers.announce(row);
-    // Where it is in ERROR, whoever asks has mended something.
+    // For a broker in ERROR, this retries the start immediately.
     void this.#follow(broker);
     return broker;
   }
 
-  /** Resolves when nothing of a removed broker is left here. */
+  /** Resolves when all data of a deleted broker are removed. */
   async gone(id: string): Promise<void> {
     await this.#removals.get(id);
   }
 
-  /** Starts every broker that shall be active, and follows their entries. Resolves when each runs, or its first start has failed. */
+  /**
+   * Starts every broker that should be active, and then follows the entries. Resolves when each runs, or its first
+   * start has failed.
+   */
   async start(): Promise<void> {
     this.#phase = 'STARTED';
     process.once('exit', this.#endAtOnce);
@@ -163,7 +171,7 @@ export class CloudBrokers {
     await Promise.all(all.map((broker) => this.#follow(broker)));
   }
 
-  /** Notes that brokers which were running when the service ended are not, where this service shall not start them. */
+  /** Stores INACTIVE for brokers that were running when the service ended, if this service must not start them. */
   async noteStopped(): Promise<void> {
     await this.#endLeftBrokers();
     const stale = [...this.#options.directory.all()].filter(
@@ -185,7 +193,7 @@ export class CloudBrokers {
     return endLeftBrokers(join(dataDir, 'brokers'), (id) => directory.get(id) !== null, log);
   }
 
-  /** Whatever ends this process ends what it runs. */
+  /** Ends the processes when the service exits for any reason. */
   readonly #endAtOnce = (): void => {
     for (const { running } of this.#runs.values()) if (isMosquitto(running)) running.endAtOnce();
   };
@@ -227,7 +235,7 @@ export class CloudBrokers {
     return brokers.announce(row);
   }
 
-  /** Resolves when it runs or is stopped as it shall be, or its first start has failed. */
+  /** Resolves when the target state is reached, or the first start has failed. */
   #follow({ id, engine }: BrokerRecord): Promise<void> {
     if (this.#phase !== 'STARTED' || !isEngine(engine)) return Promise.resolve();
     let run = this.#runs.get(id);
@@ -269,7 +277,7 @@ export class CloudBrokers {
     return engines.start({ broker, folder, administrator, onState });
   }
 
-  /** `running`: it was just started, or stopped, by this service. */
+  /** `running`: the broker that this service has just started or stopped. `null` for other states. */
   #note(id: string, state: CloudBrokerState, running: RunningBroker | null): Promise<void> {
     if (running === null) return this.#write(id, { state });
     if (state !== 'ACTIVE') return this.#write(id, { state, shutdownAt: new Date() });
@@ -282,7 +290,9 @@ export class CloudBrokers {
     });
   }
 
-  /** The ports that it got are kept from here on, so that devices find the broker again; what is deployed there moves along. */
+  /**
+   * Stores the allocated ports, so that devices find the broker again. Certificate deployments get the new ports, too.
+   */
   #gotPorts(id: string, running: RunningBroker): Prisma.BrokerUpdateInput {
     const kept = new Map(this.#options.directory.get(id)?.listeners.map(({ number, port }) => [number, port]));
     const known = running.listeners.flatMap((listener) => {
@@ -297,7 +307,8 @@ export class CloudBrokers {
           .map(({ number, port }) => ({ where: { brokerId_number: { brokerId: id, number } }, data: { port } })),
       },
       deployments: {
-        // By way of ports that there are not: one may have moved to where another one was.
+        // Uses negative ports as an intermediate step, because a listener may have moved to the previous port of
+        // another one.
         updateMany: [
           ...deployable.map(({ before, port, host }) => ({
             where: { port: before },
@@ -331,7 +342,7 @@ export class CloudBrokers {
   async #write(id: string, data: Prisma.BrokerUpdateInput): Promise<void> {
     const { db, brokers, directory, log } = this.#options;
     const write = async () => {
-      // Removed meanwhile: there is nothing to write to.
+      // If the broker was deleted meanwhile, there is no entry to update.
       if (directory.get(id) === null) return;
       try {
         const row = await db.broker

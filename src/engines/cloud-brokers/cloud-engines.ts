@@ -18,13 +18,13 @@ import type { MqttRefusals } from './mqtt-refusals.ts';
 export interface CloudEnginesOptions {
   /** Address that the listeners bind. */
   readonly host: string;
-  /** Compiled worker of the embedded broker; default: beside its module. */
+  /** URL of the compiled worker of the embedded broker. Default: next to its module. */
   readonly workerUrl?: URL | undefined;
-  /** Bound on what stored messages of streams take on disk, of each embedded broker. */
+  /** Maximum disk space in bytes for stored stream messages of each embedded broker. */
   readonly streamStorageBytes?: number;
-  /** Bound on what recorded topics take in memory, of each embedded broker. */
+  /** Maximum memory in bytes for recorded topics of each embedded broker. */
   readonly topicTreeBytes?: number;
-  /** Whether payloads of an embedded broker's topics are stored. Default: always. */
+  /** Returns whether payloads of an embedded broker's topics are stored. Default: always. */
   readonly topicPayloadsOf?: (brokerId: string) => TopicPayloads;
   /** Notified of CONNECTs that embedded brokers refuse. */
   readonly refusals?: Pick<MqttRefusals, 'reported'>;
@@ -48,14 +48,14 @@ export class CloudEngines {
     this.#options = options;
   }
 
-  /** Why there is none on this machine, and what would help; null: there is. */
+  /** Returns why the engine is not available on this machine, and what would help. `null` if it is available. */
   missing(engine: Engine): string | null {
     if (engine === 'embedded') return null;
     const found = findMosquitto(this.#options.mosquitto);
     return typeof found === 'string' ? found : null;
   }
 
-  /** Rejects where it cannot run; the reason is for the operator. */
+  /** Starts a broker. Rejects with a reason for the operator if it cannot run. */
   async start({ broker, folder, administrator, onState }: EngineStart): Promise<RunningBroker> {
     const { workerUrl, streamStorageBytes, topicTreeBytes, topicPayloadsOf, refusals, mosquitto, log } = this.#options;
     const { id, engine } = broker;
@@ -83,8 +83,8 @@ export class CloudEngines {
   }
 
   /**
-   * Where it shall listen. This service connects to it over TCP without TLS: where nobody else shall, there is one listener more, which
-   * is reached from this machine only.
+   * Returns the listeners to open. This service connects to the broker over TCP without TLS. If no such listener is
+   * configured, another one is added that is reachable from this machine only.
    */
   listenersOf(listeners: readonly Omit<ListenerWanted, 'host'>[]): ListenerWanted[] {
     const { host } = this.#options;

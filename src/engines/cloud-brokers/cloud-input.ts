@@ -5,7 +5,7 @@ import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts
 
 export interface ListenerInput {
   readonly protocol: ListenerProtocol;
-  /** 0: any free one. */
+  /** 0 selects any free port. */
   readonly port: number;
   readonly tls: boolean;
   readonly requireCertificate: boolean;
@@ -19,14 +19,14 @@ export interface CloudBrokerInput {
   readonly listeners: readonly ListenerInput[];
 }
 
-/** Region codes, as the REST interface documents them. */
+/** Region codes of the REST interface. */
 const LOCATIONS: readonly string[] = ['fsn1', 'nbg1', 'hel1', 'ash', 'hil'];
 const MAX_LISTENERS = 10;
 const MAX_PORT = 65_535;
-/** Lower ports are for services of the machine. */
+/** Lower ports are privileged. */
 const FIRST_UNPRIVILEGED_PORT = 1_024;
 
-/** What is wrong with a broker that is to be created, by itself. */
+/** Returns the issues of a broker to be created that do not depend on other brokers. */
 export function cloudBrokerIssues(
   { name, description, location, listeners }: CloudBrokerInput,
   { isRootAdmin }: { readonly isRootAdmin: boolean },

@@ -4,8 +4,8 @@ import { unknownFolders } from '../../protocol/hosting/unknown-folders.ts';
 import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
 
 /**
- * Ends the processes that a service which was killed has left, in folders that bear the ids of brokers: of those that shall run, that shall
- * no more, and that were deleted since. Never rejects.
+ * Ends processes that a killed service has left in the folders of brokers, including brokers that are inactive or were
+ * deleted since. Never rejects.
  */
 export async function endLeftBrokers(folder: string, isThere: (id: string) => boolean, log: Logger): Promise<void> {
   try {
@@ -13,7 +13,7 @@ export async function endLeftBrokers(folder: string, isThere: (id: string) => bo
     const ended = await Promise.all(folders.map(endLeftOverIn));
     const left = folders.filter((_folder, index) => ended[index]);
     if (left.length > 0) log.warn({ folders: left }, 'ended brokers that an earlier run of this service had left');
-    // A broker that is not known may as well be one of a database that this service was meant to have: nothing is erased.
+    // An unknown folder may belong to another database that this service was meant to use, so it is not deleted.
     const unknown = folders.filter((one) => !isThere(basename(one)));
     if (unknown.length > 0) {
       const text = 'folders of brokers that this database does not have are kept; delete what is not needed';

@@ -14,8 +14,8 @@ export interface MqttRefusalsOptions {
 }
 
 /**
- * CONNECTs that embedded brokers refused: counted by broker and reason since the service started. A burst of refused log-ins is one
- * audit entry, and a log line when it begins and when it ends.
+ * Counts the CONNECTs that embedded brokers refused, by broker and reason, since the service started. A burst of failed
+ * log-ins is recorded as one audit entry, and as one log line at its start and its end.
  */
 export class MqttRefusals {
   readonly #options: MqttRefusalsOptions;

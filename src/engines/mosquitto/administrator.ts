@@ -4,13 +4,13 @@ import { isFields } from '../../protocol/control/fields.ts';
 import { replaceFile } from './replace-file.ts';
 
 /**
- * What Mosquitto's dynamic security plugin keeps (2.0.11; 2.1 reads it, too), made with one account that may do everything: that of this
- * service. A password is hashed by PBKDF2 with SHA-512 to 64 bytes over a salt of 12.
+ * The role of this service's account in the file of Mosquitto's dynamic security plugin (2.0.11, also read by 2.1).
+ * Passwords are hashed with PBKDF2 and SHA-512 to 64 bytes, with a salt of 12 bytes.
  */
 const ROLE = 'admin';
 const ITERATIONS = 101;
 
-/** `#` leaves out topics that begin with `$`, and a shared subscription is checked by its whole name. */
+/** `#` does not match topics that begin with `$`. A shared subscription is checked by its whole name. */
 const TOPICS = ['#', '$CONTROL/#', '$SYS/#'];
 const RIGHTS = [
   ...['publishClientSend', 'publishClientReceive', 'subscribePattern'].flatMap((acltype) =>
@@ -21,7 +21,7 @@ const RIGHTS = [
   { acltype: 'unsubscribePattern', topic: '$share/+/#' },
 ].map((right) => ({ ...right, priority: 0, allow: true }));
 
-/** As Mosquitto's own tool begins. */
+/** The defaults of `mosquitto_ctrl dynsec init`. */
 const NOTHING_YET = {
   defaultACLAccess: {
     publishClientSend: false,
@@ -40,8 +40,9 @@ export interface Administrator {
 }
 
 /**
- * Writes the file where there is none; in one that is there the account gets its password, its role and that its rights again, and all
- * else stays. Only while no Mosquitto runs on it. Errors: the file is there and cannot be read.
+ * Creates the file if it is missing. In an existing file, the account gets its password, its role and the ACLs of the
+ * role again, and everything else stays unchanged. Must not be called while a Mosquitto uses the file. Errors: the file
+ * exists and cannot be read.
  */
 export async function ensureAdministrator(path: string, { username, password }: Administrator): Promise<void> {
   const kept = await readKept(path);
@@ -85,9 +86,9 @@ async function readKept(path: string): Promise<Entry> {
     const kept: unknown = JSON.parse(text);
     if (isFields(kept)) return kept;
   } catch {
-    // Told below.
+    // Reported below.
   }
-  // Never begun anew: that would forget every account.
+  // The file is never replaced by a new one, because that would delete all accounts.
   throw new Error(`${path} is damaged, and who may connect cannot be told from it: restore it from a backup`);
 }
 

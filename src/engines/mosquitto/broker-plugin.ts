@@ -5,8 +5,8 @@ import { runCommandOf } from '../../protocol/control/plugin-arguments.ts';
 import type { MosquittoBroker } from './mosquitto-broker.ts';
 
 /**
- * `broker` beside a Mosquitto that this service runs, from its settings: 2.0 does not serve it. A TLS listener is told also while it has
- * no certificate and so is not open.
+ * The `broker` API of a Mosquitto that this service runs, from its settings, because Mosquitto 2.0 does not provide it.
+ * A TLS listener is also listed while it has no certificate and is not open.
  */
 export const brokerPlugin = (broker: MosquittoBroker): PluginFactory => ({
   api: 'broker',

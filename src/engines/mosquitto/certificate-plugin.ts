@@ -7,11 +7,11 @@ import type { BrokerSession } from '../../protocol/mqtt/broker-session.ts';
 import type { ListenerCertificates } from './listener-certificates.ts';
 import type { ListenerCertificate } from './listener-files.ts';
 
-/** `certificate-management` beside a Mosquitto that this service runs: the commands of certificate-commands.ts. */
+/** The `certificate-management` API of a Mosquitto that this service runs: the commands of certificate-commands.ts. */
 export const certificatePlugin = (certificates: ListenerCertificates): PluginFactory => ({
   api: CERTIFICATE_API,
   create: async ({ session }) => {
-    /** Whoever goes on with the broker next shall find it connected again, where it was started anew. */
+    /** The response waits until a restarted broker is connected again, so that the next command finds it available. */
     const success = async (change: Promise<void>) => {
       await change;
       await whenBack(session);
@@ -72,10 +72,10 @@ function fileName(command: ControlCommand): string {
   return name;
 }
 
-/** Longest wait for the link; what was asked for is done by then. */
+/** Maximum wait in milliseconds for the connection. The change itself is complete by then. */
 const BACK_MS = 1_500;
 
-/** When a restart is over the link has long seen its beginning. */
+/** When a restart is complete, the connection has already noticed that it began. */
 function whenBack(session: BrokerSession): Promise<void> {
   if (session.status.state === 'CONNECTED') return Promise.resolve();
   return new Promise<void>((resolve) => {

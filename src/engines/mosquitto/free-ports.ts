@@ -4,8 +4,9 @@ import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
 import { inOrderOfPorts, portCandidates } from '../../domains/brokers/port-candidates.ts';
 
 /**
- * The listeners with ports that are free now: for port 0 any, for a taken one the next. All are held until each has one, so that
- * no two get the same. Somebody else may take one before Mosquitto listens there, which then ends and says so.
+ * Returns the listeners with free ports: any port for 0, and the next free one for a port in use. All ports are held
+ * until each listener has one, so that no two get the same. If another process takes a port before Mosquitto opens it,
+ * Mosquitto exits with an error.
  */
 export async function withFreePorts(listeners: readonly ListenerWanted[]): Promise<ListenerWanted[]> {
   const held: Server[] = [];

@@ -12,24 +12,27 @@ import { ControlRefusal } from '../../protocol/control/plugin.ts';
 import type { ListenerCertificate, ListenerFiles, ListenerMaterial } from './listener-files.ts';
 import { servedFingerprint } from './served-certificate.ts';
 
-/** What uses the files: a Mosquitto that this service runs. */
+/** The user of the files: a Mosquitto that this service runs. */
 interface CertificateUser {
   readonly listeners: readonly ListenerWanted[];
   readonly files: ListenerFiles;
-  /** Takes what can be taken while it runs. */
+  /** Reloads the files that can be changed without a restart. */
   reload(): Promise<void>;
   restart(): Promise<void>;
 }
 
 /**
- * Certificates on the listeners of a Mosquitto that this service runs. What is given is judged first; then its files are replaced, Mosquitto
- * takes them, and a handshake shows what it serves. Where that fails the files of before are put back and taken again.
+ * The certificates of the listeners of a Mosquitto that this service runs. A change is validated, the files are
+ * replaced, Mosquitto loads them, and a TLS handshake verifies the certificate that it serves. If that fails, the
+ * previous files are restored and loaded again.
  *
- * How Mosquitto takes them (2.0.11): the server's certificate of a listener for MQTT over TCP by SIGHUP, without ending a connection;
- * the first and the last one of a listener, one with another kind of key (OpenSSL would go on serving the one before beside it), those of
- * WebSocket listeners, and authorities by a restart. Listeners that ask nobody for a certificate have no authorities.
+ * How Mosquitto 2.0.11 loads them:
+ * - SIGHUP, without closing connections: the server certificate of a listener for MQTT over TCP.
+ * - Restart: the first and the last certificate of a listener, certificates of WebSocket listeners, and authorities.
+ *   Also a certificate with another type of key, because OpenSSL would continue to serve the previous one in addition.
  *
- * One change after the other. Errors: ControlRefusal.
+ * Listeners that require no client certificate have no authorities. Changes are executed one after another. Errors:
+ * ControlRefusal.
  */
 export class ListenerCertificates {
   readonly #broker: CertificateUser;
@@ -85,7 +88,7 @@ export class ListenerCertificates {
     });
   }
 
-  /** Waits for the change before it, whatever became of that. */
+  /** Waits for the previous change, whether it succeeded or not. */
   #change(number: number, change: Change): Promise<void> {
     const done = this.#turn.then(() => this.#changeNow(number, change));
     this.#turn = done.catch(() => undefined);
@@ -136,7 +139,7 @@ function takenBy(
   from: ListenerMaterial,
   to: ListenerMaterial,
 ): 'NOTHING' | 'RELOAD' | 'RESTART' {
-  // Not open before and not after.
+  // The listener was closed before and stays closed.
   if (from.server === null && to.server === null) return 'NOTHING';
   if (from.server === null || to.server === null) return 'RESTART';
   if (!samePems(from.authorities, to.authorities)) return 'RESTART';

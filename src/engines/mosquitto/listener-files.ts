@@ -5,23 +5,23 @@ import { join } from 'node:path';
 import type { ListenerFilesInUse } from './mosquitto-config.ts';
 import { replaceFile } from './replace-file.ts';
 
-/** A certificate that was put on a listener; `pem` with its chain, and the key of a server's. */
+/** A certificate of a listener. `pem` includes its chain, and the private key of a server certificate. */
 export interface ListenerCertificate {
   readonly fileName: string;
   readonly pem: string;
   readonly fingerprint256: string;
 }
 
-/** What a listener has; kept to be put back. */
+/** The certificates of a listener. */
 export interface ListenerMaterial {
   readonly server: ListenerCertificate | null;
   readonly authorities: readonly ListenerCertificate[];
 }
 
 /**
- * The certificates of a Mosquitto's listeners: for each one file with the server's certificate, its chain and its key, and one with the
- * authorities of clients. The files are all there is; the names that certificates were given stand above them, where readers of PEM
- * look past them. Mode 0600, replaced as a whole.
+ * The certificates of a Mosquitto's listeners. Each listener has one file with the server certificate, its chain and
+ * its key, and one with the authorities of clients. Nothing else is stored. The names of the certificates are in lines
+ * above them, which PEM parsers ignore. The files have mode 0600 and are replaced as a whole.
  */
 export class ListenerFiles {
   readonly #folder: string;

@@ -18,7 +18,7 @@ import { MISSED_PINGS, watchMosquitto } from './mosquitto-watch.ts';
 import { stopOrphanedProcess } from './orphaned-process.ts';
 import { replaceFile } from './replace-file.ts';
 
-/** What is used of a logger; pino's shape. */
+/** The part of a logger that is used, in the form of pino. */
 export interface MosquittoLog {
   info(fields: object, text: string): void;
   warn(fields: object, text: string): void;
@@ -27,37 +27,46 @@ export interface MosquittoLog {
 
 export interface MosquittoBrokerOptions {
   readonly id: string;
-  /** Absolute; belongs to this broker alone; created when missing. */
+  /** Absolute path of a folder that only this broker uses. It is created if missing. */
   readonly folder: string;
-  /** Port 0: any free one. A taken port: the next free one. */
+  /** Port 0 selects any free port. If a port is in use, the next free one is selected. */
   readonly listeners: readonly ListenerWanted[];
-  /** The account of the service, which exists and may do everything from each start on; the folder holds its hash only. */
+  /**
+   * The account of the service, with all permissions. It is created at each start. The folder stores only the password
+   * hash.
+   */
   readonly administrator: Administrator;
   readonly program: MosquittoProgram;
   readonly log: MosquittoLog;
-  /** It is ended and started again when it answers nothing for four times this long. Default 15,000. */
+  /**
+   * Interval of pings in milliseconds. After four unanswered pings, the process is ended and started again. Default:
+   * 15,000.
+   */
   readonly pingMs?: number;
   /**
-   * STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; RUNNING -> STARTING for other settings; any -> STOPPED by `close()`.
-   * Each change once. `error` with FAILED.
+   * Called once per change: STARTING to RUNNING or FAILED, FAILED to STARTING after a pause, RUNNING to STARTING for a
+   * restart, and any state to STOPPED by `close()`. `error` is set for FAILED.
    */
   readonly onState?: (state: RunningState, error?: string) => void;
 }
 
 const CONFIG_FILE = 'mosquitto.conf';
 const PID_FILE = 'mosquitto.pid';
-/** What it keeps may be much, and nobody is in a hurry. */
+/** Writing a large database may take long, and a restart is not urgent. */
 const RESTART_END_MS = 60_000;
-/** One that hangs would write nothing any more. */
+/** A process that hangs does not write its database. */
 const HANGING_END_MS = 2_000;
-/** It may write much at times, as with each save of what it keeps, and serves nobody meanwhile. */
+/** Mosquitto serves no client while it writes, for example at each save of its database. */
 const PING_MS = 15_000;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
-/** A process that ran this long failed for a new reason, so the pauses start small again. */
+/** A process that ran this long failed for a new reason, so the pauses start short again. */
 const STEADY_MS = 60_000;
 
-/** Resolves when Mosquitto listens; rejects when it cannot start the first time. Afterwards it is kept running. */
+/**
+ * Starts a Mosquitto. Resolves when it listens, and rejects if the first start fails. Afterwards the process is
+ * restarted whenever it ends.
+ */
 export async function startMosquittoBroker(options: MosquittoBrokerOptions): Promise<MosquittoBroker> {
   const { folder, id, log } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -68,23 +77,23 @@ export async function startMosquittoBroker(options: MosquittoBrokerOptions): Pro
   return broker;
 }
 
-/** Ends what runs in the folder of a broker although no service does; answers whether there was something. */
+/** Ends a process that an earlier run of the service left in the folder of a broker. Returns whether there was one. */
 export function endLeftOverIn(folder: string): Promise<boolean> {
   const configFile = join(resolve(folder), CONFIG_FILE);
-  // Its configuration file is that of this very broker.
+  // The configuration file identifies the broker.
   const isOurs = ([, option, file]: readonly string[]) => option === '-c' && file === configFile;
   return stopOrphanedProcess(join(resolve(folder), PID_FILE), isOurs);
 }
 
-/** A Mosquitto process of this service, started again whenever it ends. */
+/** A Mosquitto process of this service, which is restarted whenever it ends. */
 export class MosquittoBroker implements RunningBroker {
   readonly listeners: readonly ListenerWanted[];
-  /** Certificates; a change counts from `reload` or `restart` on. */
+  /** Certificates. A change takes effect after `reload` or `restart`. */
   readonly files: ListenerFiles;
   readonly certificates = new ListenerCertificates(this);
   readonly #options: MosquittoBrokerOptions;
   readonly #closing = new AbortController();
-  /** Callers of `restart`, until a start begins: they learn how it went. */
+  /** Callers of `restart` that wait for the next start. They receive its result. */
   #restarts: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
   #process: MosquittoProcess | null = null;
   #pause = new AbortController();
@@ -103,15 +112,18 @@ export class MosquittoBroker implements RunningBroker {
     this.#supervision = this.#supervise(first);
   }
 
-  /** Has it read the certificates of listeners for MQTT over TCP again; connections stay. Errors: it does not run. */
+  /**
+   * Loads the certificates of listeners for MQTT over TCP again. Connections stay open. Errors: the process does not
+   * run.
+   */
   async reload(): Promise<void> {
     if (this.#process === null) throw new Error('Mosquitto does not run now');
     await this.#process.reload();
   }
 
   /**
-   * Starts it with its settings as they are now; persistent sessions and retained messages are there again. Errors: it could not be
-   * started so; it is tried again and again.
+   * Restarts the process with the current settings. Persistent sessions and retained messages are preserved. Errors:
+   * the start failed. It is then retried.
    */
   async restart(): Promise<void> {
     if (this.#closing.signal.aborted) throw stopped();
@@ -127,7 +139,7 @@ export class MosquittoBroker implements RunningBroker {
     return this.#closed;
   }
 
-  /** For a process that ends without closing it. */
+  /** Ends the process when the service exits without closing the broker. */
   endAtOnce(): void {
     this.#process?.endAtOnce();
   }
@@ -145,7 +157,7 @@ export class MosquittoBroker implements RunningBroker {
     let pauseMs = FIRST_PAUSE_MS;
     while (running) {
       const startedAt = Date.now();
-      // Asked for while it was starting, with settings that it may not have seen.
+      // Restarts that were requested during the start may not be covered by it.
       if (this.#restarts.length > 0) void running.end(RESTART_END_MS);
       const reason = await this.#endOf(running);
       running = null;
@@ -165,7 +177,7 @@ export class MosquittoBroker implements RunningBroker {
     }
   }
 
-  /** Resolves with the reason when it has ended, by itself or because it hung. */
+  /** Resolves with the reason when the process has ended, by itself or because it hung. */
   async #endOf(running: MosquittoProcess): Promise<string> {
     const { id, administrator, pingMs = PING_MS } = this.#options;
     let hung: string | null = null;

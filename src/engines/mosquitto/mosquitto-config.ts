@@ -3,30 +3,33 @@ import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
 import { CIPHERS_OF_TLS_1_2 } from '../../domains/certificates/material/ciphers.ts';
 
 export interface MosquittoConfigOptions {
-  /** Of the broker; what Mosquitto keeps is there, too. */
+  /** Folder of the broker, which also contains Mosquitto's database. */
   readonly folder: string;
   readonly plugin: string;
   readonly accessFile: string;
   readonly listeners: readonly ListenerWanted[];
-  /** Files of a TLS listener; null: it has no certificate yet, and is left out. */
+  /**
+   * Returns the files of a TLS listener. A listener for which it returns `null` has no certificate yet and is omitted.
+   */
   readonly filesOf: (number: number) => ListenerFilesInUse | null;
-  /** As root it would change to a user that cannot read the folder. */
+  /** Whether the service runs as root. Mosquitto would then change to a user that cannot read the folder. */
   readonly isRoot: boolean;
 }
 
 export interface ListenerFilesInUse {
-  /** Certificate, chain and key in one file, so that no two can disagree. */
+  /** Certificate, chain and key in one file, so that they always belong together. */
   readonly server: string;
-  /** Null: there are none. */
+  /** `null` if there are no authorities. */
   readonly authorities: string | null;
 }
 
-/** How often what is kept in memory is written; a Mosquitto that is killed loses what came since. Seconds. */
+/** Interval in seconds at which the database is written. A Mosquitto that is killed loses later changes. */
 const AUTOSAVE_S = 60;
 
 /**
- * The configuration file (2.0 and 2.1). Its log is told on `$SYS/broker/log`, because this service knows by it who is connected. The
- * control API of Mosquitto 2.1 stays off: its listeners have no ids, and those told beside it have.
+ * Returns the configuration file (Mosquitto 2.0 and 2.1). The log is also published to `$SYS/broker/log`, from which
+ * this service derives the connected clients. The control API of Mosquitto 2.1 stays disabled, because its listeners
+ * have no ids. The gateway plugin returns ids.
  */
 export function mosquittoConfig(options: MosquittoConfigOptions): string {
   const { folder, plugin, accessFile, listeners, filesOf, isRoot } = options;
@@ -66,7 +69,8 @@ function listenerLines(listener: ListenerWanted, filesOf: (number: number) => Li
     'tls_version tlsv1.2',
     `ciphers ${CIPHERS_OF_TLS_1_2}`,
   );
-  // Without it Mosquitto asks nobody for a certificate, and with it and no authority lets nobody in.
+  // Without `require_certificate`, Mosquitto requests no client certificate. With it and without authorities, no client
+  // can connect.
   if (requireCertificate) lines.push('require_certificate true');
   if (requireCertificate && files.authorities !== null) lines.push(`cafile ${files.authorities}`);
   return lines;

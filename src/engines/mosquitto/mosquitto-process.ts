@@ -5,44 +5,50 @@ import type { MosquittoProgram } from './mosquitto-program.ts';
 
 export interface MosquittoProcessOptions {
   readonly program: MosquittoProgram;
-  /** Its working folder. */
+  /** Working directory of the process. */
   readonly folder: string;
   readonly configFile: string;
-  /** Has the number of the process as long as it runs. */
+  /** Contains the process id while the process runs. */
   readonly pidFile: string;
-  /** Ends it, also while it starts. */
+  /** Ends the process, also during its start. */
   readonly stop: AbortSignal;
-  /** Errors and warnings of its log, at most some ten in a second; beyond that they are left out. */
+  /** Called for errors and warnings of the log, at most ten times per second. Further lines are dropped. */
   readonly onProblem: (line: string) => void;
 }
 
-/** One Mosquitto that listens. */
+/** A Mosquitto process that listens. */
 export interface MosquittoProcess {
-  /** Resolves with the reason when it has ended, whoever ended it. */
+  /** Resolves with the reason when the process has ended, for whatever cause. */
   readonly ended: Promise<string>;
   /**
-   * SIGHUP: certificates of listeners for MQTT over TCP are read again (2.0.11 reads neither authorities nor listeners again, nor anything
-   * of WebSocket listeners). Connections stay. Resolves once it has begun to, and it serves nobody until it is done.
+   * Sends SIGHUP, so that the certificates of listeners for MQTT over TCP are loaded again. Connections stay open.
+   * Mosquitto 2.0.11 reloads neither authorities, nor listeners, nor anything of WebSocket listeners. Resolves when
+   * reloading has begun. No client is served until it is complete.
    */
   reload(): Promise<void>;
-  /** SIGTERM, which has it write what it keeps, and SIGKILL where that takes longer. Resolves when it has ended. */
+  /**
+   * Sends SIGTERM, so that Mosquitto writes its database, and SIGKILL after `patienceMs`. Resolves when the process has
+   * ended.
+   */
   end(patienceMs: number): Promise<void>;
-  /** SIGTERM, and that is all. */
+  /** Sends SIGTERM without waiting. */
   endAtOnce(): void;
 }
 
-/** It reads what it kept before it listens. */
+/** Mosquitto reads its database before it listens. */
 const START_MS = 60_000;
-/** Of a service that ends. */
+/** Time limit when the service shuts down. */
 const END_MS = 4_000;
-/** Between saying that it listens and its first turn Mosquitto (2.0.11) forgets a SIGTERM. */
+/**
+ * Mosquitto 2.0.11 ignores a SIGTERM between the log line that it listens and the first iteration of its event loop.
+ */
 const ASK_AGAIN_MS = 100;
 const RELOAD_MS = 5_000;
 const MAX_LINE = 1_000;
 const PROBLEMS_PER_SECOND = 10;
 const PROBLEMS_TOLD = 3;
 
-/** Rejects with the reason when it ends instead. */
+/** Starts a process. Resolves when it listens. Rejects with the reason if it ends first. */
 export async function startMosquittoProcess(options: MosquittoProcessOptions): Promise<MosquittoProcess> {
   const { program, folder, configFile, pidFile, stop } = options;
   stop.throwIfAborted();
@@ -50,7 +56,7 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
     cwd: folder,
     env: {},
     stdio: ['ignore', 'ignore', 'pipe'],
-    // A Ctrl-C for this service would end it, too, and look like a crash.
+    // In the same process group, Ctrl-C for this service would also end Mosquitto and look like a crash.
     detached: true,
   });
   const log = new ProcessLog(child.stderr, options.onProblem);
@@ -79,7 +85,7 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
   stop.addEventListener('abort', onStop);
   void ended.then(() => stop.removeEventListener('abort', onStop));
   try {
-    // At once: a service that is killed now must find it again.
+    // Written immediately, so that the process is found again if the service is killed now.
     if (child.pid !== undefined) writeFileSync(pidFile, String(child.pid), { mode: 0o600 });
     const ready = Promise.race([log.next(/^mosquitto version \S+ running$/), failing(ended)]);
     await within(START_MS, ready, `Mosquitto did not listen within ${START_MS / 1_000} s`);
@@ -90,12 +96,15 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
   return running;
 }
 
-/** Where it cannot be removed it names a process that is no Mosquitto of this folder, and does no harm. */
+/**
+ * Removes the file. A file that cannot be removed is harmless, because its process id does not identify a Mosquitto of
+ * this folder.
+ */
 function forget(pidFile: string): void {
   try {
     rmSync(pidFile, { force: true });
   } catch {
-    // The folder cannot be written, which the next start tells.
+    // If the folder cannot be written, the next start reports it.
   }
 }
 
@@ -125,7 +134,7 @@ function endOf(code: number | null, signal: NodeJS.Signals | null, problems: rea
   return [`Mosquitto ${how}`, ...problems].join(': ');
 }
 
-/** Reads along on standard error, where Mosquitto writes its whole log: it must not be kept waiting. */
+/** Reads standard error, to which Mosquitto writes its log. It must be read continuously, or Mosquitto blocks. */
 class ProcessLog {
   readonly #onProblem: (line: string) => void;
   readonly #problems: string[] = [];
@@ -140,7 +149,7 @@ class ProcessLog {
     stream.on('data', (text: string) => this.#read(text));
   }
 
-  /** The last ones. */
+  /** The last errors and warnings. */
   get problems(): readonly string[] {
     return this.#problems;
   }
@@ -172,5 +181,5 @@ class ProcessLog {
   }
 }
 
-/** It runs as whoever this service runs as, on purpose. */
+/** Mosquitto deliberately runs as the user of this service. */
 const NO_PROBLEM = /^Warning: Mosquitto should not be run as root/;

@@ -8,20 +8,23 @@ export interface MosquittoProgram {
   readonly plugin: string;
 }
 
-/** Where the operator says that they are; undefined: looked for. */
+/** Paths configured by the operator. `undefined`: searched in the usual folders. */
 export interface MosquittoPlaces {
   readonly binary: string | undefined;
   readonly plugin: string | undefined;
-  /** As the environment variable PATH. */
+  /** The environment variable PATH. */
   readonly searchPath: string;
 }
 
-/** Debian keeps it in a folder that is in the PATH of administrators only. */
+/** On Debian, `mosquitto` is in a folder that is only in the PATH of administrators. */
 const USUAL_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/opt/homebrew/sbin'];
 const USUAL_LIBRARIES = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homebrew/lib'];
 const PLUGIN = 'mosquitto_dynamic_security';
 
-/** Looks anew each time: what was missing may have been installed. A text says what is missing, and what would help. */
+/**
+ * Searches at each call, because missing files may have been installed. If something is missing, returns a text that
+ * says what, and what would help.
+ */
 export function findMosquitto(places: MosquittoPlaces): MosquittoProgram | string {
   const { binary: wanted = 'mosquitto', plugin: wantedPlugin, searchPath } = places;
   const folders = [...searchPath.split(delimiter).filter((folder) => isAbsolute(folder)), ...USUAL_FOLDERS];
@@ -51,13 +54,13 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Distributions keep libraries in a folder of the machine's kind, as `x86_64-linux-gnu`. */
+/** Distributions store libraries in a folder named after the architecture, for example `x86_64-linux-gnu`. */
 function librariesIn(folder: string): string[] {
   let kinds: string[] = [];
   try {
     kinds = readdirSync(folder).filter((name) => name.includes('-linux-'));
   } catch {
-    // Not there on this machine.
+    // The folder does not exist.
   }
   return ['', ...kinds].flatMap((kind) => ['so', 'dylib'].map((ending) => join(folder, kind, `${PLUGIN}.${ending}`)));
 }

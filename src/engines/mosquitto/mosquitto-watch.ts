@@ -6,23 +6,23 @@ import type { Administrator } from './administrator.ts';
 
 export interface MosquittoWatchOptions {
   readonly brokerId: string;
-  /** Where it is reached, as `mqtt://127.0.0.1:1883`. */
+  /** Address of the broker, for example `mqtt://127.0.0.1:1883`. */
   readonly url: string;
   readonly administrator: Administrator;
-  /** How long each ping may take, and how long after an answer the next one follows. */
+  /** Timeout of each ping in milliseconds, and interval between a response and the next ping. */
   readonly pingMs: number;
-  /** Once: of so many pings in a row it answered none. */
+  /** Called once, after MISSED_PINGS consecutive pings without a response. */
   readonly onSilent: () => void;
 }
 
-/** In a row. */
+/** Number of consecutive pings. */
 export const MISSED_PINGS = 4;
 
 export const watchClientId = (brokerId: string): string => `brokergraph-${brokerId}-watch`;
 
 /**
- * Asks a Mosquitto by pings whether it still serves its clients: a process may hang and be there all the same. A connection that it
- * refuses or closes is an answer, too: it may have as many as it can take.
+ * Pings a Mosquitto to detect a process that hangs. A refused or closed connection counts as a response, because the
+ * broker may have reached its maximum number of connections.
  */
 export function watchMosquitto({ brokerId, url, administrator, pingMs, onSilent }: MosquittoWatchOptions): Stop {
   const link = new BrokerLink({
@@ -31,7 +31,7 @@ export function watchMosquitto({ brokerId, url, administrator, pingMs, onSilent 
     ...administrator,
     clientId: watchClientId(brokerId),
     timeoutMs: pingMs,
-    // It would end the connection, and with it what is known.
+    // A keepalive timeout would close the connection, and the count of missed pings would be lost.
     keepaliveSeconds: 0,
     sessionExpirySeconds: 0,
   });

@@ -1,9 +1,12 @@
 import { open, rename, rm } from 'node:fs/promises';
 
-/** Mode 0600. Another process sees what was there or what is there now, whole, also after a loss of power. */
+/**
+ * Replaces a file atomically, with mode 0600. Other processes see either the old or the new content, also after a loss
+ * of power.
+ */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.new`;
-  // Left by a process that was killed, it would keep its own mode.
+  // A file left by a killed process would keep its mode.
   await rm(temporary, { force: true });
   const file = await open(temporary, 'wx', 0o600);
   try {

@@ -3,10 +3,13 @@ import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
 
 const HANDSHAKE_MS = 3_000;
 
-/** What a TLS listener of this machine serves: the SHA-256 of its certificate, `AB:CD:…`. Errors: why no handshake came about. */
+/**
+ * Returns the SHA-256 fingerprint (`AB:CD:…`) of the certificate that a TLS listener of this machine serves. Errors:
+ * the reason why the handshake failed.
+ */
 export function servedFingerprint({ host, port }: ListenerWanted): Promise<string> {
   return new Promise((resolve, reject) => {
-    // Who shows no certificate may be turned away, but has seen the server's by then.
+    // The listener may refuse a client without a certificate, but has sent its own by then.
     const socket = connect({ host: reachedAt(host), port, rejectUnauthorized: false }, () => {
       const fingerprint = socket.getPeerX509Certificate()?.fingerprint256;
       socket.destroy();
@@ -14,7 +17,7 @@ export function servedFingerprint({ host, port }: ListenerWanted): Promise<strin
       else resolve(fingerprint);
     });
     socket.setTimeout(HANDSHAKE_MS, () => socket.destroy(new Error('the listener does not answer')));
-    // OpenSSL's message is for programmers; what it says is in `reason`.
+    // `reason` is more readable than OpenSSL's message.
     socket.on('error', (error: Error & { readonly reason?: string }) =>
       reject(new Error(error.reason ?? error.message)),
     );
