@@ -5,9 +5,9 @@ import type { StreamDefinition } from '../model/stream-definition.ts';
 export type StreamEnds = Pick<StreamDefinition, 'name' | 'sourceTopic' | 'targetTopic'>;
 
 /**
- * Returns the shortest loop that a new or changed stream would close, as names with the stream first and last, or
- * `null` if there is none. `changed` replaces the definition with its name. The time is linear in the number of
- * streams.
+ * Returns the shortest loop that a new or changed stream would close, or `null` if there is none. The loop is a list of
+ * names with the stream first and last. `changed` replaces the definition with its name. The time is linear in the
+ * number of streams.
  */
 export function streamLoop(definitions: readonly StreamEnds[], changed: StreamEnds): readonly string[] | null {
   if (changed.targetTopic === null) return null;
@@ -17,8 +17,8 @@ export function streamLoop(definitions: readonly StreamEnds[], changed: StreamEn
 }
 
 /**
- * Returns the names of the streams by which messages on `topic` reach the stream `name`, which is the last, or `null`
- * if they do not reach it.
+ * Returns the names of the streams by which messages on `topic` reach the stream `name`, which is the last.
+ * `null` if they do not reach it.
  */
 export function reachedFrom(definitions: readonly StreamEnds[], topic: string, name: string): readonly string[] | null {
   const unseen = new FilterTree<StreamEnds>();

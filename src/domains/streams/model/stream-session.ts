@@ -36,9 +36,9 @@ export interface StreamSession {
    */
   subscribe(filter: string, listener: (message: StreamMessage) => void, options?: ListenOptions): Promise<Stop>;
   /**
-   * Publishes without the retain flag. `done` is called once, possibly before this method returns: with `null` when the
-   * message was sent (QoS 0) or acknowledged (QoS 1 and 2), otherwise with NOT_ALLOWED, BROKER_REJECTED or, when the
-   * connection ended before the acknowledgement, BROKER_UNREACHABLE.
+   * Publishes without the retain flag. `done` is called once, possibly before this method returns, with `null` when the
+   * message was sent (QoS 0) or acknowledged (QoS 1 and 2). Errors passed to `done`: NOT_ALLOWED, BROKER_REJECTED, and
+   * BROKER_UNREACHABLE if the connection ended before the acknowledgement.
    */
   publish(topic: string, payload: Buffer | string, qos: 0 | 1 | 2, done: (error: ServiceError | null) => void): void;
   /**

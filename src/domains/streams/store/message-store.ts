@@ -33,8 +33,8 @@ export interface MessageLog {
   setTtl(seconds: number): void;
   /**
    * Queues a message in memory; messages are written in batches. `done` is called with `null` when the message is on
-   * disk and survives the end of the process, or with the reason why it is not stored. Calls follow the order of
-   * `append`.
+   * disk and survives the end of the process. Otherwise it is called with the reason why the message is not stored.
+   * Calls follow the order of `append`.
    */
   append(message: NewMessage, done: (problem: string | null) => void): void;
   /** Bytes appended and not yet on disk. */

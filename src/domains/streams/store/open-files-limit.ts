@@ -8,9 +8,9 @@ const MOST = 1_024;
 const SHARE = 1 / 8;
 
 /**
- * Returns the maximum number of open segments. `limits` is the text of `/proc/self/limits` on Linux, or `null` if
- * unknown. With more storing streams than open segments, each message waits until one file is closed and another is
- * opened, so the maximum is as high as `limits` allow.
+ * Returns the maximum number of open segments, as high as `limits` allow. `limits` is the text of `/proc/self/limits`
+ * on Linux, or `null` if unknown. With more storing streams than open segments, each message waits until one file is
+ * closed and another is opened.
  */
 export function segmentsToOpen(limits: string | null): number {
   const soft = /^Max open files +(\d+|unlimited)/m.exec(limits ?? '')?.[1];
