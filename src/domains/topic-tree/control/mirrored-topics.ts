@@ -42,8 +42,8 @@ type Kinds = Readonly<Record<TopicKind, MirroredKind>>;
  * The broker may truncate payloads without reporting it.
  *
  * If a reading fails, the previous topics stay, and the status reports the error and the age. Errors of `ask`: those of
- * the broker if nothing has been read yet (never for `status`), and NOT_SUPPORTED_BY_BROKER for a kind that the broker
- * does not report.
+ * the broker if nothing has been read yet, except for `status`. NOT_SUPPORTED_BY_BROKER for a kind that the broker does
+ * not report.
  */
 export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
   readonly #caller: ControlCaller;

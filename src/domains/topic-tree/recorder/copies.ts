@@ -6,8 +6,8 @@ const NO_BYTES = Buffer.alloc(0);
  * message by default.
  *
  * Copies arrive consecutively. So equal consecutive messages are counted once, up to the number of subscriptions. If
- * the length of such a run is not a multiple of that number, the broker does not send copies, and all later messages
- * are counted.
+ * the length of such a run is not a multiple of that number, the broker does not send copies. All later messages are
+ * then counted.
  */
 export class Copies {
   #topic = '';

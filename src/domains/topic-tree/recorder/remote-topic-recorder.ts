@@ -21,8 +21,8 @@ export interface RecorderDurations extends RunDurations {
 
 /**
  * Records the topics of a broker over MQTT, with a connection of its own that is open while results are requested. It
- * subscribes with QoS 0, because with a higher QoS the broker would queue messages for a slow reader and then drop
- * messages of other clients. Retained messages are received once per start.
+ * subscribes with QoS 0. With a higher QoS, the broker would queue messages for a slow reader and then drop messages of
+ * other clients. Retained messages are received once per start.
  *
  * Bounds: limits and memory of the recording, and the number of known subscribers (see SubscriptionLog).
  */

@@ -213,8 +213,8 @@ export class TopicTree {
 
   /**
    * Returns the changes since the result that returned `since`. Each use of a topic is reported once. `isContinued` is
-   * false if the changes are no longer known: nothing was requested for five minutes, or more than 16,384 topics have
-   * expired or 30,000 topics have been used since then.
+   * false if the changes are no longer known. This is the case after five minutes without requests, or if more than
+   * 16,384 topics expired or 30,000 topics were used since then.
    */
   changes(question: Omit<AskChanges, 'kind'>, now: number): Omit<TopicChanges, 'counts'> {
     return this.#changes.answer(question, now);
