@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { restFiles, shortFiles } from './test/support/slow-files.ts';
+import { suite } from './test/support/suite.ts';
 
 const long = process.env.TEST_LONG === 'on';
+const FILES = { short: shortFiles, rest: restFiles, all: () => ['test/**/*.test.ts'] }[suite]();
 
 /**
  * Files that measure the memory of their process have one of their own. All others run one after the other in processes that stay:
@@ -9,6 +12,8 @@ const long = process.env.TEST_LONG === 'on';
  * process as it was: timers that are real (as-it-was.ts sees to it), no variable of the environment, no listener.
  */
 const APART = ['test/gateway/graphql/compiled-programs.test.ts', 'test/gateway/graphql/live/slow-reader.test.ts'];
+
+const isWanted = (path: string) => suite === 'all' || FILES.includes(path);
 
 export default defineConfig({
   resolve: {
@@ -20,7 +25,7 @@ export default defineConfig({
     // What is run after the first part of a whole run, once more or on the other database, is as it was compiled then.
     experimental: { fsModuleCache: true },
     globalSetup: ['test/support/global-setup.ts'],
-    setupFiles: ['test/support/cpu-of-file.ts', 'test/support/as-it-was.ts'],
+    setupFiles: ['test/support/cpu-of-file.ts', 'test/support/as-it-was.ts', 'test/support/short-properties.ts'],
     testTimeout: long ? 900_000 : 120_000,
     hookTimeout: 120_000,
     // A second, as it is by default, is what a busy machine now and then takes for anything.
@@ -34,8 +39,8 @@ export default defineConfig({
     projects: long
       ? [{ extends: true, test: { name: 'long', include: ['test/**/*.long.ts'] } }]
       : [
-          { extends: true, test: { name: 'apart', include: APART } },
-          { extends: true, test: { name: 'together', include: ['test/**/*.test.ts'], exclude: APART, isolate: false } },
+          { extends: true, test: { name: 'apart', include: APART.filter(isWanted) } },
+          { extends: true, test: { name: 'together', include: FILES, exclude: APART, isolate: false } },
         ],
   },
 });

@@ -1,11 +1,13 @@
 /**
- * `npm test`: sets up what is missing, Debian's brokers and database included where it may, and runs the tests; `--long` runs
- * those that take minutes. The whole suite runs on SQLite, then the suites that touch the database again on PostgreSQL.
- * Other arguments go to vitest. The last line is `N passed, N failed`, where checks
- * that failed before (FAILED_CHECKS) count as failed tests; right before it stands what failed, and why.
+ * Runs the tests. Sets up what is missing first: packages, generated and compiled code, and Debian's brokers and database where it may.
+ * Without an argument it runs the short suite (`npm test`), with `--all` the rest, too, and with `--long` the tests that take minutes each.
+ * test/support/suite.ts says what belongs to which. Other arguments go to vitest, which then runs the named files whole.
  *
- * Files with failures are run once more at the end, alone: a machine that stalls for seconds is no defect of the product. What
- * passes then counts as passed and is named; what fails twice has failed.
+ * The last line is `N passed, N failed`, where checks that failed before (FAILED_CHECKS) count as failed tests. The lines above it list
+ * each failure with its reason.
+ *
+ * Files with failures run once more at the end, alone. A test that passes then counts as passed and is named, because a machine that
+ * stalls for seconds is no defect of the product. A test that fails twice has failed.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -37,9 +39,11 @@ installPackages();
 generate();
 compile();
 
+const MODES = ['--all', '--long'];
 const args = process.argv.slice(2);
-const long = args.includes('--long');
-const rest = args.filter((arg) => arg !== '--long');
+const isAll = args.includes('--all');
+const isLong = args.includes('--long');
+const rest = args.filter((arg) => !MODES.includes(arg));
 /** Of this run, with whatever anybody in it leaves. */
 const folder = mkdtempSync(join(tmpdir(), 'brokergraph-tests-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -110,15 +114,23 @@ function showCost() {
 }
 
 const runs = [];
-if (long) runs.push(vitest('long tests', { TEST_LONG: 'on', TEST_POSTGRES: 'shared' }, ...rest));
+const run = (name, env, ...more) => {
+  const start = Date.now();
+  runs.push(vitest(name, env, ...more));
+  console.log(`${name}: ${Math.round((Date.now() - start) / 1_000)} s`);
+};
+if (isLong) run('long tests', { TEST_LONG: 'on', TEST_POSTGRES: 'shared' }, ...rest);
+else if (rest.length > 0) run('the named tests', {}, ...rest);
 else {
-  runs.push(vitest('all tests on SQLite', rest.length === 0 ? { TEST_POSTGRES: 'shared' } : {}, ...rest));
-  if (rest.length === 0) {
+  // The rest may fuzz for longer.
+  run('the short suite', { TEST_SUITE: 'short', TEST_POSTGRES: 'shared', FUZZ_SECONDS: '10' });
+  if (isAll) {
+    run('the rest', { TEST_SUITE: 'rest', TEST_POSTGRES: 'shared' });
     const suites = ['test/domains/users', 'test/domains/projects', 'test/contract', 'test/domains/tokens']
       .concat(ON_POSTGRESQL.auth.map((name) => `test/platform/auth/${name}`))
       .concat(ON_POSTGRESQL.brokers.map((name) => `test/domains/brokers/${name}`))
       .concat('test/domains/streams/hosting/lease.test.ts');
-    runs.push(vitest('storage and contract on PostgreSQL', { TEST_ENGINE: 'postgresql' }, ...suites));
+    run('storage and contract on PostgreSQL', { TEST_ENGINE: 'postgresql' }, ...suites);
   }
 }
 const passedAgain = runs.flatMap(runAgain);

@@ -1,11 +1,13 @@
 import { describe } from 'vitest';
 import type { Engine } from '../../src/platform/storage/database.ts';
 import { type TestPostgres, UNAVAILABLE, usePostgres } from './postgres.ts';
+import { suite } from './suite.ts';
 
-/** The same tests on each engine; those on PostgreSQL are skipped, with the reason in their title, where there is none. */
+/** Runs the same tests on each database, a short run on SQLite only. Without PostgreSQL its tests are skipped, with the reason in the title. */
 export function describeEngines(tests: (engine: Engine, postgres: TestPostgres) => void): void {
   const postgres = usePostgres();
   describe('on SQLite', () => tests('sqlite', postgres));
+  if (suite === 'short') return;
   if (postgres.available) describe('on PostgreSQL', () => tests('postgresql', postgres));
   else describe.skip(`on PostgreSQL (${UNAVAILABLE})`, () => tests('postgresql', postgres));
 }

@@ -4,6 +4,7 @@ import { passwordFile } from '../../../src/engines/cloud-brokers/cloud-brokers.t
 import { ADMIN, FOLLOWED_LOG, startClient, startMosquitto } from '../../support/mosquitto.ts';
 import { type GraphqlAnswer, type RestAnswer, startTestService, type TestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
+import { brokerKinds } from '../../support/suite.ts';
 
 /** A whole service with one broker, and a second way to that broker which knows nothing of the service. */
 export interface AccessWorld {
@@ -24,7 +25,7 @@ export interface AccessWorld {
   answered(): string[];
 }
 
-export const KINDS = ['Mosquitto 2.0', 'the embedded broker'] as const;
+export const KINDS = brokerKinds(['the embedded broker', 'Mosquitto 2.0']);
 
 export async function accessWorld(kind: (typeof KINDS)[number]): Promise<AccessWorld> {
   if (kind === 'the embedded broker') {

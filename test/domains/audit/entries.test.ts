@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { schema } from '../../../src/app/schema.ts';
 import { targetOf } from '../../../src/domains/audit/audit-target.ts';
 import { bearer, PASSWORD, ROOT, startTestService } from '../../support/service.ts';
+import { runs } from '../../support/suite.ts';
 import { codeOf, eventsOf, leftBy } from './audited-service.ts';
 
 const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token } }';
@@ -339,7 +340,7 @@ test('whatever is asked in whatever order, each mutation leaves one entry with i
       }
       expect(Object.values(codes).every((left) => left === 0)).toBe(true);
     }),
-    { numRuns: 12 },
+    { numRuns: runs(12) },
   );
   expect((await service.services.audit.verify()).isIntact).toBe(true);
 });

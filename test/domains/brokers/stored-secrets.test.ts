@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Viewer } from '../../../src/platform/auth/viewer.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
+import { runs } from '../../support/suite.ts';
 
 const TLS_HANDSHAKE = 0x16;
 const authorities = { own: createAuthority(), other: createAuthority() } as const;
@@ -279,7 +280,7 @@ test('no order of updates sends a listener a password that was not given for its
       }
       await service.services.brokers.remove(id);
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
   // The listeners were sent what was given for them.
   expect(home.connects.some(({ password, isTls }) => password !== null && isTls)).toBe(true);

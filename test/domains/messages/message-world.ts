@@ -4,8 +4,9 @@ import { passwordFile } from '../../../src/engines/cloud-brokers/cloud-brokers.t
 import { ADMIN, FOLLOWED_LOG, type Mosquitto, startClient, startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { subscribe, type TestSubscription } from '../../support/subscription.ts';
+import { brokerKinds } from '../../support/suite.ts';
 
-export const KINDS = ['Mosquitto', 'the embedded broker'] as const;
+export const KINDS = brokerKinds(['the embedded broker', 'Mosquitto']);
 
 /** A service with one broker that it is connected to, and a client of that broker which publishes. */
 export interface MessageWorld {

@@ -6,6 +6,7 @@ import {
   WIRE_NAMES,
 } from '../../../src/domains/streams/definition/definition-issues.ts';
 import { startTestService } from '../../support/service.ts';
+import { runs } from '../../support/suite.ts';
 import { startCommercialStreams } from './commercial-streams.ts';
 import { addBroker, worldOf } from './stream-world.ts';
 
@@ -112,7 +113,7 @@ test('whatever a body holds is done or refused, and a broker is sent nothing tha
       }
       broker.streams.delete('s');
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   );
   expect([...codes].sort()).toEqual(expect.arrayContaining(['DONE', 'INVALID']));
   expect(Object.keys(Object.prototype)).toEqual([]);

@@ -5,6 +5,7 @@ import { passwordFile } from '../../../src/engines/cloud-brokers/cloud-brokers.t
 import { ADMIN, type Mosquitto, startClient, startMosquitto } from '../../support/mosquitto.ts';
 import { type GraphqlAnswer, type RestAnswer, startTestService, type TestService } from '../../support/service.ts';
 import { subscribe, type TestSubscription } from '../../support/subscription.ts';
+import { brokerKinds } from '../../support/suite.ts';
 
 type Variables = Record<string, unknown>;
 
@@ -30,7 +31,7 @@ export interface StreamWorld {
   client(options?: IClientOptions): Promise<MqttClient>;
 }
 
-export const KINDS = ['the embedded broker', 'Mosquitto'] as const;
+export const KINDS = brokerKinds(['the embedded broker', 'Mosquitto']);
 
 export async function streamWorld(kind: (typeof KINDS)[number]): Promise<StreamWorld> {
   if (kind === 'Mosquitto') return mosquittoWorld(await startMosquitto({ access: 'passwords' }));

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
+import { runs } from '../../support/suite.ts';
 import { startBrokerProcess } from './broker-process.ts';
 import { clearAccess, dynsecDone } from './dynsec.ts';
 import {
@@ -445,7 +446,7 @@ test('no payload ends the broker, and refused commands leave nothing behind', as
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
   for (const clientid of ids) {
     const { subscriptions } = await inspect(admin, clientid);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
+import { runs } from '../../support/suite.ts';
 import { collect, connect, control, startTestBroker } from './embedded.ts';
 
 const API = 'cedalo/inspect';
@@ -167,7 +168,7 @@ test('no payload on any $CONTROL topic ends the broker or has no response', asyn
     fc.asyncProperty(apis, payloads, async (api, payload) => {
       expect(Array.isArray(await control(client, api, payload === '' ? ' ' : payload))).toBe(true);
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
   expect(failures).toEqual([]);
 });

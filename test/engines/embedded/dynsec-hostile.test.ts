@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../support/suite.ts';
 import { dynsec, dynsecDone } from './dynsec.ts';
 import { connect, control, startTestBroker } from './embedded.ts';
 
@@ -47,7 +48,7 @@ test('no command with random fields ends the broker, has no response, or causes 
       expect(answers.length).toBeGreaterThan(0);
       expect(answers.length).toBeLessThanOrEqual(commands.length);
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
   expect(problems).toEqual([]);
   // What came of it can be read, and is the same after all of it was deleted by name.
@@ -75,7 +76,7 @@ test('invalid requests get a response, and the next request is served', async ()
     fc.asyncProperty(fc.oneof(bytes, damaged), async (payload) => {
       expect(Array.isArray(await control(client, 'dynamic-security', payload))).toBe(true);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
   expect(await dynsecDone(client, { command: 'getDetails' })).toHaveLength(1);
 });

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
+import { runs } from '../../support/suite.ts';
 import { type Command, dynsec } from './dynsec.ts';
 import { connect, startTestBroker } from './embedded.ts';
 
@@ -290,7 +291,7 @@ test('random commands get the same responses from both brokers', async () => {
       }
     }),
     // Not shrunk: the state of both brokers goes on from one run to the next.
-    { numRuns: 500, endOnFailure: true },
+    { numRuns: runs(500), endOnFailure: true },
   );
   for (const { command: of, ...fields } of fc.sample(replacing, 20)) {
     // Roles that 2.0.11 refuses half-way would be applied in part.

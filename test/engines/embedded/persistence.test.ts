@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SubscriptionTree } from '../../../src/engines/embedded/store/topic-filter.ts';
 import { filterMatches } from '../../../src/protocol/mqtt/filter-match.ts';
+import { runs } from '../../support/suite.ts';
 
 test('the persistence passes the suite that aedes-persistence ships for implementers', async () => {
   const suite = new URL('./persistence-abstract.mjs', import.meta.url).pathname;
@@ -41,7 +42,7 @@ test('topic filters match as specified in section 4.7 of MQTT 3.1.1', () => {
     fc.property(filters, topics, (filter, topic) => {
       expect(filterMatches(filter, topic), `${filter} on ${topic}`).toBe(matchesByTheBook(filter, topic));
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(3_000) },
   );
 });
 

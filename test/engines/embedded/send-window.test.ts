@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { IPublishPacket, Packet } from 'mqtt-packet';
 import { expect, test } from 'vitest';
+import { runs } from '../../support/suite.ts';
 import { connect, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
@@ -160,7 +161,7 @@ test('a connected session gets each message once, however late it acknowledges',
       expect(new Set(receiver.received)).toEqual(new Set(all));
       await receiver.leave();
     }),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: runs(12), endOnFailure: true },
   );
 });
 

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { busyMs } from '../../support/busy-time.ts';
+import { runs } from '../../support/suite.ts';
 import { post, type Reply, startGraphqlServer } from './server.ts';
 
 const accept = 'application/graphql-response+json';
@@ -143,7 +144,7 @@ test('any variables and any text get a response, and nothing is logged as a bug'
         expect([200, 400, 429]).toContain(reply.status);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
   expect(server.logged).toEqual([]);
 });

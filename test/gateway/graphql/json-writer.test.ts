@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { createJsonWriter } from '../../../src/gateway/graphql/json-writer.ts';
 import { Operation } from '../../../src/gateway/graphql/operation.ts';
 import { Operations } from '../../../src/gateway/graphql/operations.ts';
+import { runs } from '../../support/suite.ts';
 
 const schema = buildSchema(`
   scalar JSON
@@ -39,7 +40,7 @@ test('the text equals that of JSON.stringify for all values', () => {
     fc.property(fc.option(fc.array(fc.option(thing))), (things) => {
       expect(write?.({ things })).toBe(JSON.stringify({ things }));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

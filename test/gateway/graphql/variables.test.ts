@@ -15,6 +15,7 @@ import WebSocket from 'ws';
 import { VariableReader } from '../../../src/gateway/graphql/variables.ts';
 import { busyMs } from '../../support/busy-time.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
+import { runs } from '../../support/suite.ts';
 
 const LOGIN = 'mutation ($i: LoginInput!) { login(input: $i) { token } }';
 const SECRET = 'hunter2-and-more';
@@ -225,9 +226,9 @@ describe('the coerced values', () => {
           expect(Object.keys(actual)).toEqual(Object.keys(expected.coerced ?? {}));
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
-    expect(accepted).toBeGreaterThan(100);
+    expect(accepted).toBeGreaterThan(runs(100));
   });
 
   test('have a bounded depth', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Broadcast, type BroadcastEvent, type BroadcastOptions } from '../../../src/gateway/live/broadcast.ts';
+import { runs } from '../../support/suite.ts';
 
 /** Broadcast of a counter: a snapshot is its value, a change is the difference. */
 function counter(options: BroadcastOptions<number, number> = {}) {
@@ -294,6 +295,6 @@ test('snapshot and changes add up to the state, in any order of publishing and r
         expect(state).toBe(value());
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

@@ -7,6 +7,7 @@ import { compileOperation } from '../../../src/gateway/graphql/internal-operatio
 import type { Route } from '../../../src/gateway/rest/route.ts';
 import { createRestServer } from '../../../src/gateway/rest/router.ts';
 import { ServiceError } from '../../../src/platform/errors.ts';
+import { runs } from '../../support/suite.ts';
 import { lampRoutes, lampSchema, makeLamps, startLampServer } from './rest-server.ts';
 
 const LAMPS = '/api/projects/p1/lamps';
@@ -513,7 +514,7 @@ test('any request gets a response with the error body and the right status, and 
       if (status === 401) expect(headers['www-authenticate']).toContain('Bearer');
       if (status === 405) expect(headers.allow).toContain('OPTIONS');
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
   expect(logged).toEqual([]);
   expect((await call('GET', `${LAMPS}/l1`, { as: 'viewer' })).status).toBe(200);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { DiffOptions } from '../../../../src/domains/access-control/documents/access-diff.ts';
 import type { AccessDocument } from '../../../../src/domains/access-control/documents/access-document.ts';
+import { runs } from '../../../support/suite.ts';
 import { diffAccess, documentOf, parseDocument, planChanges, policyOf } from '../at-once.ts';
 import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
 import { anyDocument } from './random-documents.ts';
@@ -289,7 +290,7 @@ test('from any policy to any document: the changes lead there, and then there ar
       }
       expect(diffAccess(plan.after, dialect, to, options).changes).toEqual([]);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
 import { ServiceError } from '../../../../src/platform/errors.ts';
 import { busyMs } from '../../../support/busy-time.ts';
+import { runs } from '../../../support/suite.ts';
 import { documentOf, parseDocument, policyOf } from '../at-once.ts';
 import { anyDocument } from './random-documents.ts';
 
@@ -173,7 +174,7 @@ test('whatever is not a document is INVALID and nothing else', () => {
     fc.property(value, (spoilt) => {
       issuesOf(spoilt);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

@@ -4,6 +4,7 @@ import type { AccessDocument } from '../../../../src/domains/access-control/docu
 import type { ImportSource } from '../../../../src/domains/access-control/documents/access-import.ts';
 import type { WriteReport } from '../../../../src/domains/access-control/writing/access-report.ts';
 import { ADMIN, type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
+import { runs } from '../../../support/suite.ts';
 import { documentOf, parseDocument, planImport } from '../at-once.ts';
 import { openAccess } from './opened-access.ts';
 import { anyDocument } from './random-documents.ts';
@@ -166,7 +167,7 @@ test('from whatever a Mosquitto has to whatever a document says, and the second 
       expect(held.roles).toEqual(wanted.roles);
       expect((await apply({ document: wanted })).report).toMatchObject({ outcome: 'UNCHANGED', changes: [] });
     }),
-    { numRuns: 15, endOnFailure: true },
+    { numRuns: runs(15), endOnFailure: true },
   );
 });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../../../src/platform/errors.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
+import { runs } from '../../../support/suite.ts';
 import { documentOf, parseMosquittoFile } from '../at-once.ts';
 import { openAccess } from './opened-access.ts';
 
@@ -178,6 +179,6 @@ test('what is no such file is INVALID, whatever it is', () => {
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

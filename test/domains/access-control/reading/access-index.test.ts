@@ -11,6 +11,7 @@ import type { BrokerLink } from '../../../../src/protocol/mqtt/broker-link.ts';
 import { startTestBroker } from '../../../engines/embedded/embedded.ts';
 import { connectedLink, reached } from '../../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../../support/mosquitto.ts';
+import { runs } from '../../../support/suite.ts';
 import { countedCommands, startDynsec } from './scripted-dynsec.ts';
 
 interface Opened {
@@ -351,7 +352,7 @@ test.each([
         expect(refreshed.isSettled).toBe(true);
       }
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
 });
 

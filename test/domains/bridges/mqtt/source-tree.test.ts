@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ComparisonBudget, SourceTree, TooManyComparisons } from '../../../../src/domains/bridges/mqtt/source-tree.ts';
 import { filtersOverlap } from '../../../../src/protocol/mqtt/filter-match.ts';
+import { runs } from '../../../support/suite.ts';
 
 const level = fc.constantFrom('a', 'b', '', '+', '+', '$x');
 const filter = fc
@@ -29,7 +30,7 @@ test('the tree finds a conflict exactly where two sources overlap, unless only t
         tree.add(levels, target, index);
       }
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(3_000) },
   );
 });
 

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import type { BridgeMessage } from '../../../../src/domains/bridges/model/bridge-message.ts';
 import type { BridgeQueue, QueueEntry } from '../../../../src/domains/bridges/queue/bridge-queue.ts';
 import { openBridgeQueue, removeOtherQueues } from '../../../../src/domains/bridges/queue/open-bridge-queue.ts';
+import { runs } from '../../../support/suite.ts';
 import { LARGE, message, openQueue, queueFolder, turns } from './queue-world.ts';
 
 const texts = (entries: readonly QueueEntry[]) => entries.map((entry) => entry.message.payload.toString());
@@ -327,6 +328,6 @@ test('does what an array would do, whatever the order of steps', async () => {
       expect([queue.length, queue.bytes]).toEqual([0, 0]);
       await queue.close({ discard: true });
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 }, 120_000);

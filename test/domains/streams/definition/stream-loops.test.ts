@@ -7,6 +7,7 @@ import {
   streamLoop,
 } from '../../../../src/domains/streams/definition/stream-loops.ts';
 import { filterMatches } from '../../../../src/protocol/mqtt/filter-match.ts';
+import { runs } from '../../../support/suite.ts';
 
 const stream = (name: string, sourceTopic: string, targetTopic: string | null): StreamEnds => ({
   name,
@@ -76,7 +77,7 @@ test('a chain is found exactly where following each message, step by step, comes
       const named = chain.map((name) => streams.find((found) => found.name === name) as StreamEnds);
       for (const [index, to] of named.slice(1).entries()) expect(feeds(named[index] as StreamEnds, to)).toBe(true);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

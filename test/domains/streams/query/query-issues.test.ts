@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { QUERY_LIMITS, queryIssues } from '../../../../src/domains/streams/query/query-issues.ts';
+import { runs } from '../../../support/suite.ts';
 
 const A = '[a]';
 const copy = { source: A, target: A };
@@ -330,7 +331,7 @@ test('any JSON is judged without an error', () => {
         expect(reason).not.toBe('');
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
   expect(queryIssues(JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)))).toHaveLength(1);
   const deep = JSON.parse(`{"select":[{"source":${'['.repeat(100_000)}${']'.repeat(100_000)},"target":"[a]"}]}`);

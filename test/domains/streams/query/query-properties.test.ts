@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { OPERATORS, type StreamQuery } from '../../../../src/domains/streams/model/stream-query.ts';
 import { compileQuery } from '../../../../src/domains/streams/query/compile-query.ts';
 import { queryIssues } from '../../../../src/domains/streams/query/query-issues.ts';
+import { runs } from '../../../support/suite.ts';
 import { ReferenceQuery } from './reference-query.ts';
 
 const NAMES = ['a', 'b', 'c c', '0', '__proto__', 'constructor', 'é"\\', '[x'] as const;
@@ -110,10 +111,10 @@ test('a compiled query does with every message what the plain reading of it does
       }
       if (told.join('\n') !== expected.join('\n')) expect(told).toEqual(expected);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
   // Nothing of it was left untried.
-  expect(Math.min(...Object.values(outcomes))).toBeGreaterThan(300);
+  expect(Math.min(...Object.values(outcomes))).toBeGreaterThan(runs(300));
 });
 
 test('whatever bytes come, a query ends in one of its outcomes, and only JSON in UTF-8 passes', () => {
@@ -146,7 +147,7 @@ test('whatever bytes come, a query ends in one of its outcomes, and only JSON in
       const outcome = processors[0]?.process(payload, 0).outcome;
       if (outcome !== (isJson ? 'PASS' : 'FAILED')) expect([outcome, isJson]).toBe('the same');
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 

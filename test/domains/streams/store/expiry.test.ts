@@ -2,6 +2,7 @@ import { watch } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../support/suite.ts';
 import { ALWAYS, append, message, openTestStore, readAll, segmentFiles, temporaryFolder, texts } from './store.ts';
 
 interface Appended {
@@ -76,7 +77,7 @@ test('nothing younger than the ttl is ever missing, nothing older than twice tha
         await store.close();
       },
     ),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   );
 });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { StoredMessage } from '../../../../src/domains/streams/store/message-store.ts';
+import { runs } from '../../../support/suite.ts';
 import { ALWAYS, append, MEGABYTE, message, openTestStore, readAll, temporaryFolder, texts } from './store.ts';
 
 test('what was appended is read in its order, forwards and backwards, and by another process after it', async () => {
@@ -143,6 +144,6 @@ test('reads, counts and clears as an array of messages would, across segments, r
       expect(store.problems).toEqual([]);
       await store.close();
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { TOPIC_API } from '../../../../src/domains/topic-tree/control/topic-control.ts';
 import { DEFAULT_TOPIC_SETTINGS } from '../../../../src/domains/topic-tree/model/topic-settings.ts';
+import { runs } from '../../../support/suite.ts';
 import { dynsecDone } from '../dynsec.ts';
 import { collect, connect, control, startTestBroker, temporaryFolder, useTestBroker } from '../embedded.ts';
 import { listed, namesOf, setRecording, statusOf, topicsDone } from './topics.ts';
@@ -109,7 +110,7 @@ test('each request gets a response, and none ends the broker or causes a bug', a
       expect(answers.length).toBeGreaterThan(0);
       expect(answers.filter(({ error }) => error === 'Internal error')).toEqual([]);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
   expect(problems).toEqual([]);
 });
