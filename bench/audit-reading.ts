@@ -29,9 +29,9 @@ const SECRET_KEY = randomBytes(32).toString('base64');
 
 const worker = (file: string) => pathToFileURL(join(process.cwd(), 'dist', file));
 // As they were built: they read files beside themselves.
-const { startService }: typeof import('../src/app/service.ts') = await import(worker('service.js').href);
+const { startService }: typeof import('../src/app/service.ts') = await import(worker('app/service.js').href);
 const { openStorage }: typeof import('../src/platform/storage/storage.ts') = await import(
-  worker('storage/storage.js').href
+  worker('platform/storage/storage.js').href
 );
 const log = pino({ level: 'error' });
 
@@ -62,10 +62,10 @@ async function measured(dataDir: string, databaseUrl: string | undefined): Promi
   });
   const service = await startService(config, {
     log,
-    embeddedWorker: worker('embedded/worker.js'),
-    streamWorker: worker('streams/hosting/stream-worker.js'),
-    bridgeWorker: worker('bridges/hosting/bridge-worker.js'),
-    topicWorker: worker('topic-tree/hosting/topic-worker.js'),
+    embeddedWorker: worker('engines/embedded/worker.js'),
+    streamWorker: worker('domains/streams/hosting/stream-worker.js'),
+    bridgeWorker: worker('domains/bridges/hosting/bridge-worker.js'),
+    topicWorker: worker('domains/topic-tree/hosting/topic-worker.js'),
   });
   try {
     const root = await service.storage.db.user.findFirstOrThrow({ where: { isRoot: true } });

@@ -19,7 +19,7 @@ const LEAST_RATIO = { 16: 0.5, 1: 0.35 } as const;
 const folder = mkdtempSync(join(tmpdir(), 'brokergraph-audit-'));
 const worker = (file: string) => pathToFileURL(join(process.cwd(), 'dist', file));
 // As it was built: it reads files beside itself.
-const { startService }: typeof import('../src/app/service.ts') = await import(worker('service.js').href);
+const { startService }: typeof import('../src/app/service.ts') = await import(worker('app/service.js').href);
 const { DATABASE_URL } = process.env;
 const config = readConfig({
   DATA_DIR: folder,
@@ -31,10 +31,10 @@ const config = readConfig({
 });
 const service = await startService(config, {
   log: pino({ level: 'error' }),
-  embeddedWorker: worker('embedded/worker.js'),
-  streamWorker: worker('streams/hosting/stream-worker.js'),
-  bridgeWorker: worker('bridges/hosting/bridge-worker.js'),
-  topicWorker: worker('topic-tree/hosting/topic-worker.js'),
+  embeddedWorker: worker('engines/embedded/worker.js'),
+  streamWorker: worker('domains/streams/hosting/stream-worker.js'),
+  bridgeWorker: worker('domains/bridges/hosting/bridge-worker.js'),
+  topicWorker: worker('domains/topic-tree/hosting/topic-worker.js'),
 });
 try {
   const { audit, auth } = service.services;

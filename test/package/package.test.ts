@@ -139,7 +139,8 @@ test('the package holds what runs, and nothing else', () => {
     'LICENSE',
     'README.md',
     'SECURITY.md',
-    ...readdirSync(join(ROOT, 'docs'))
+    ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
       .map((name) => `docs/${name}`)
       .sort(),
     'package.json',
