@@ -9,18 +9,18 @@ interface RequestFacts {
   readonly address: string;
   readonly url: string;
   readonly requestId?: string;
-  /** Whether it belongs to a request that was counted before, such as a further page of its response. Default: false. */
+  /** Whether the request is part of a counted request, such as another page of its response. Default: false. */
   readonly isContinued?: boolean;
 }
 
-export interface ContextMakerOptions {
+interface ContextMakerOptions {
   readonly trustProxy: boolean;
   readonly rates: Pick<RequestRates, 'request'>;
   /** Default: GRAPHQL. */
   readonly via?: Transport;
 }
 
-/** Makes one context per request, over every transport. Errors: UNAUTHORIZED, RATE_LIMITED. */
+/** Creates the context of each request, for all transports. Errors: UNAUTHORIZED, RATE_LIMITED. */
 export function contextMaker(
   services: Services,
   db: Database,
@@ -57,10 +57,10 @@ export function contextMaker(
   };
 }
 
-/** Address of the caller; `address` is that of the connection. */
+/** The address of the caller. `address` is the address of the connection. */
 export function callerOf(headers: RequestFacts['headers'], address: string, trustProxy: boolean): string {
   if (!trustProxy) return address;
-  // The last is the proxy's own word; what stands before it may be the caller's.
-  const told = String(headers['x-forwarded-for'] ?? '');
-  return told.split(',').at(-1)?.trim() || address;
+  // The proxy appends the last address. The caller may have sent the addresses before it.
+  const forwarded = String(headers['x-forwarded-for'] ?? '');
+  return forwarded.split(',').at(-1)?.trim() || address;
 }

@@ -8,29 +8,29 @@ import { SETTINGS } from '../platform/config/settings.ts';
 import { LeasedMutex } from '../platform/scheduling/leased-mutex.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 
-export interface FirstBrokerParts {
+interface FirstBrokerParts {
   readonly services: Pick<Services, 'projects'>;
   readonly storage: Pick<Storage, 'db' | 'leases'>;
   readonly cloudBrokers: CloudBrokers;
   readonly brokerCache: BrokerCache;
 }
 
-/** Longest wait for another process that makes it. */
+/** Longest wait for another process that creates the broker. */
 const TIMEOUT_MS = 60_000;
 
 /**
- * A first project with a broker in it, so that the first start already shows everything working. Of processes that start for the first
- * time at the same moment one makes it; the others have none to tell of. Errors: IN_USE.
+ * Creates a first project with a broker, so that the first start shows everything working. If several processes start
+ * for the first time together, one process creates them and the others return `null`. Errors: IN_USE.
  */
 export async function ensureFirstBroker(config: Config, parts: FirstBrokerParts): Promise<BrokerRecord | null> {
   const { db, leases } = parts.storage;
   for (const broker of parts.brokerCache.all()) if (broker.type === 'CLOUD') return broker;
   if ((await db.project.count()) > 0) return null;
   const mutex = new LeasedMutex({ leases, name: 'the first broker', prefix: 'first', timeoutMs: TIMEOUT_MS });
-  return mutex.run('broker', async () => ((await db.project.count()) > 0 ? null : makeFirst(config, parts)));
+  return mutex.run('broker', async () => ((await db.project.count()) > 0 ? null : createFirst(config, parts)));
 }
 
-async function makeFirst(
+async function createFirst(
   config: Config,
   { services, storage, cloudBrokers }: FirstBrokerParts,
 ): Promise<BrokerRecord | null> {
@@ -47,7 +47,7 @@ interface WantedPort {
   readonly env: string;
   readonly protocol: ListenerProtocol;
   readonly tls: boolean;
-  /** Null: no such listener. */
+  /** `null` if the setting switches the listener off. */
   readonly port: number | null;
 }
 
@@ -59,8 +59,8 @@ const wantedPorts = ({ mqttPort, mqttWsPort, mqttTlsPort, mqttWssPort }: Config)
 ];
 
 /**
- * Settings of ports that say something else than the broker was made with: `MQTT_PORT=1884`. They do not move it. 0 asks for no
- * port in particular, so that the one the broker has will do; what is at its default asks for nothing that the broker lacks.
+ * Returns the port settings that differ from the ports of an existing first broker, such as `MQTT_PORT=1884`: an
+ * existing broker keeps its ports. A setting of 0 accepts any port. A default setting requests no missing listener.
  */
 export function unusedPorts(config: Config, { listeners }: BrokerRecord): string[] {
   return wantedPorts(config).flatMap(({ env, protocol, tls, port: set }) => {
@@ -70,10 +70,10 @@ export function unusedPorts(config: Config, { listeners }: BrokerRecord): string
   });
 }
 
-/** A broker of before has no listener for TLS, and nobody asked for one. */
+/** Brokers of earlier versions have no TLS listener, and the default setting is no request for one. */
 const isDefault = (port: number): boolean => String(port) === SETTINGS.mqttTlsPort.fallback;
 
-/** Where it is reached, for the start message. */
+/** The addresses of the first broker and its administrator, for the start message. */
 export function mqttReport({ dataDir }: Config, brokerId: string, listeners: readonly ListenerWanted[]) {
   const urls = { MQTT: ['mqtt', 'mqtts'], WEBSOCKET: ['ws', 'wss'] } as const;
   const url = (protocol: ListenerProtocol, tls: boolean): string | null => {

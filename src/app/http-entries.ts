@@ -25,11 +25,11 @@ import type { ServiceCore } from './service-core.ts';
 /** Shared by all services of the process. */
 const DOCUMENTS = apiDocuments(apiRoutes, { version: VERSION });
 
-export interface HttpEntriesOptions {
-  /** Address of this service, to which browsers return after single sign-on. */
+interface HttpEntriesOptions {
+  /** The address of this service, to which browsers return after single sign-on. */
   readonly url: string;
   readonly log: Logger;
-  /** Budgets of bytes under way. */
+  /** Budgets of bytes in transfer. */
   readonly traffic: Traffic;
   readonly connections: HttpServer['connections'];
 }
@@ -104,7 +104,7 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log, traff
   const metricsEntry = new MetricsEntry({
     metrics,
     token: config.metricsToken ?? null,
-    // A listener that was configured for metrics alone needs no credentials.
+    // The listener of METRICS_HOST needs no credentials.
     isOpenFor: config.metricsHost === undefined ? isLocal : () => true,
     viewerOf: (req) => services.auth.viewerOf(req.headers.authorization, addressOf(req)),
   });

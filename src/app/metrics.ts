@@ -15,8 +15,8 @@ import { type HttpMetricSource, registerHttpMetrics } from '../gateway/http/http
 import type { RequestKind, RequestMetrics } from '../gateway/http/http-server.ts';
 import type { SignInCounts } from '../platform/auth/sign-in-counts.ts';
 
-/** What the gauges read when they are scraped. */
-export interface MetricSources {
+/** What the gauges read at a scrape. */
+interface MetricSources {
   readonly brokers: () => Iterable<{ readonly isConnected: boolean }>;
   readonly cloudBrokers: () => Iterable<Pick<BrokerRecord, 'type' | 'state'>>;
   readonly brokerFaults: Pick<BrokerFaults, 'register'>;
@@ -31,7 +31,7 @@ export interface MetricSources {
   readonly signIns: Pick<SignInCounts, 'register'>;
   readonly mqttRefusals: Pick<MqttRefusals, 'register'>;
   readonly audit: () => AuditBacklog;
-  /** Default: connections and bytes under way are not reported. */
+  /** Default: connections and bytes in transfer are not reported. */
   readonly http?: HttpMetricSource;
 }
 

@@ -8,7 +8,7 @@ import type { Organisation, User } from '../generated/sqlite/client.ts';
 import { OutOfSight, ServiceError } from '../platform/errors.ts';
 import { kindOfId } from '../platform/ids.ts';
 
-/** What the caller may see of an id; null when there is nothing, or nothing for this caller. */
+/** Returns the object with an id. `null` if it does not exist or the caller may not see it. */
 async function findNode(id: string, context: RequestContext): Promise<{ readonly id: string } | null> {
   const { services, viewer } = context;
   try {
@@ -35,7 +35,7 @@ async function findNode(id: string, context: RequestContext): Promise<{ readonly
     }
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'NOT_FOUND') throw error;
-    // Nobody is told an error here, so the field does not see that it refused something.
+    // The response has no error, so the field itself cannot see the refusal.
     services.audit.refusedRead({ operation: 'node', input: { id } }, context, error);
     return null;
   }

@@ -37,13 +37,13 @@ import { mergeGatewayPlugins } from '../protocol/hosting/gateway-plugins.ts';
 import { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
 import type { Hosting } from '../protocol/hosting/hosting.ts';
 import { isLocalHost } from '../protocol/network/allowed-hosts.ts';
-import { loadDirectories } from './directories.ts';
+import { loadCaches } from './caches.ts';
 import { asOperator } from './operator/as-operator.ts';
 import type { RunOperation } from './operator/operator-socket.ts';
 
 export interface ServiceParts {
   readonly log: Logger;
-  /** The compiled worker of the embedded broker. Default: the one in the folder of its module; tests run from the sources. */
+  /** The compiled worker of the embedded broker. Default: the worker next to its module. Tests run from the sources. */
   readonly embeddedWorker?: URL;
   /** The compiled worker of hosted streams, with the same default. */
   readonly streamWorker?: URL;
@@ -92,18 +92,18 @@ export async function startCore(
     const storage = closers.keep(await openStorage({ dataDir, databaseUrl, log }));
     const { db, changes } = storage;
     const sealer = openSealer({ dataDir, secretKey, previousSecretKey: secretKeyPrevious });
-    const ground = { storage, sealer, closers, log };
-    const directories = await loadDirectories(ground);
-    const { projects: projectCache, brokers: brokerCache, certificates: certificateCache } = directories;
+    const shared = { storage, sealer, closers, log };
+    const caches = await loadCaches(shared);
+    const { projects: projectCache, brokers: brokerCache, certificates: certificateCache } = caches;
 
     const retentionDays = config.auditRetentionDays;
-    const audit = closers.keep(new AuditService({ db, sealer, dataDir, retentionDays, ...directories, log }));
+    const audit = closers.keep(new AuditService({ db, sealer, dataDir, retentionDays, ...caches, log }));
     await audit.start();
-    const signIn = new SignIn({ ...ground, config, audit, projects: projectCache });
+    const signIn = new SignIn({ ...shared, config, audit, projects: projectCache });
     const users = new UserService({ db, changes, signInMethods: signIn.methods });
     const ownership = new OwnershipLimit({ db, limit: config.maxProjectsPerUser });
 
-    // A broker on the machine of a service that only this machine reaches is the ordinary case of development.
+    // In development the service listens on this machine only, and so do the brokers.
     const insideBrokers = isLocalHost(config.host) ? 'LOCAL' : 'NONE';
     const rules = { filesDir: config.brokerFilesDir, allowedHosts: brokerAllowedHosts, inside: insideBrokers } as const;
     const brokers = new BrokerService({
@@ -118,7 +118,7 @@ export async function startCore(
 
     const calls = storage.engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, timeoutMs, log }) : null;
     closers.add(() => calls?.close());
-    const hosting = { ...ground, brokers: brokerCache, calls };
+    const hosting = { ...shared, brokers: brokerCache, calls };
     const streamStorageBytes = config.streamStorageMaxMb * MIB;
     const topicTreeBytes = config.topicTreeMaxMb * MIB;
     const streams = await openStreams({
@@ -172,7 +172,7 @@ export async function startCore(
     });
     const clusters = closers.keep(
       new Clusters({
-        ...ground,
+        ...shared,
         brokers,
         brokerCache,
         projects: projectCache,
@@ -245,7 +245,7 @@ export async function startCore(
         users,
         ownership,
         strictRoles: config.strictRoles,
-        // The rows of its brokers went with it; this ends what runs for them.
+        // The database deleted the rows of the project's brokers. This closes their runtimes.
         afterRemove: (projectId) => brokers.projectRemoved(projectId),
       }),
       tokens: new TokenService({ db, changes }),
@@ -254,7 +254,7 @@ export async function startCore(
       runtimes,
       metrics,
       ...openCertificates({
-        ...ground,
+        ...shared,
         cache: certificateCache,
         brokerCache,
         brokers,

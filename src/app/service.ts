@@ -15,24 +15,27 @@ import { type ServiceParts, startCore } from './service-core.ts';
 
 const MB = 1_048_576;
 
-/** What the start message tells. */
+/** The facts of the start message. */
 export interface StartReport {
   readonly url: string;
   readonly mqtt: {
     readonly url: string;
     readonly wsUrl: string | null;
-    /** Of listeners that need a certificate. */
+    /** Addresses of the TLS listeners. */
     readonly tlsUrls: readonly string[];
     readonly username: string;
     readonly passwordFile: string;
   } | null;
-  /** The listener's port was taken, so another one is used. */
+  /** The configured port if it was in use, so that the broker has another one; otherwise `null`. */
   readonly mqttPortWanted: number | null;
-  /** Settings of ports that the first broker was made without, `MQTT_PORT=1884`; it keeps those that it has. */
+  /** Port settings that an existing first broker does not follow, such as `MQTT_PORT=1884`. */
   readonly unusedPorts: readonly string[];
-  /** Only when it was generated just now. */
+  /** `null` unless this start generated the password. */
   readonly rootPassword: { readonly email: string; readonly generated: string } | null;
-  /** Passwords of this service are switched off but for this person; `canSignIn`: it is a root administrator with one. Null: they are on. */
+  /**
+   * The only user who may sign in with a password of this service (LOCAL_LOGIN=off). `canSignIn` is true if the user is a
+   * root administrator with a password. `null` if all users may sign in with passwords.
+   */
   readonly passwordsOnlyFor: { readonly email: string; readonly canSignIn: boolean } | null;
 }
 
@@ -46,7 +49,7 @@ export interface RunningService {
   close(): Promise<void>;
 }
 
-/** Builds, wires and starts everything; answers when HTTP listens and the brokers run here are up. */
+/** Creates and starts all parts. Resolves when HTTP listens and the brokers of this service run. */
 export async function startService(config: Config, parts: ServiceParts): Promise<RunningService> {
   const closers = new Closers();
   const { log } = parts;
@@ -55,7 +58,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     closers.add(core.close);
     await core.checkSecretKey();
     const { services, storage, cloudBrokers, startHosting, signIn, runAsOperator } = core;
-    // Before anything is made: a start that a taken port stops must not have used up what is shown once.
+    // The port is taken first: a start that fails for its port must not use up the password that is shown once.
     const { host, port, metricsHost, publicUrl, allowedHosts: allowed } = config;
     const knownHosts = new KnownHosts({ host, publicUrl, allowed });
     const traffic = trafficOf(config);
@@ -77,10 +80,10 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       closers.add(() => cloudBrokers.close());
       await cloudBrokers.start();
     } else if (storage.engine === 'sqlite') {
-      // On PostgreSQL another process may run them.
+      // With PostgreSQL another process may run these brokers.
       await cloudBrokers.noteStopped();
     }
-    // Before the brokers that run here: their end is no news of a lost connection.
+    // Links close before the brokers of this service, so that no link reports a lost connection.
     closers.add(() => services.runtimes.close());
     startHosting();
     await services.runtimes.start();
@@ -98,7 +101,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     metricsServer?.serve(metricsEntry);
     http.serve(metricsServer ? entries : { ...entries, metricsEntry });
     closers.add(http.close);
-    // First of all: the HTTP server waits for every socket, and a WebSocket would never leave by itself.
+    // WebSockets close before the HTTP server, which waits for every socket.
     closers.add(() => entries.graphql.close());
     const door = await openOperatorSocket(config.dataDir, runAsOperator);
     closers.add(door.close);
@@ -132,7 +135,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
   }
 }
 
-/** One body of the largest size must fit, also in the half that one network may have. */
+/** One network may use half of a budget, and that half must have room for two bodies of the largest size. */
 function trafficOf({ maxRequestsMb, maxResponsesMb, maxBodyBytes, trustProxy }: Config): Traffic {
   return new Traffic({
     maxRequestBytes: Math.max(maxRequestsMb * MB, 4 * maxBodyBytes),
@@ -141,7 +144,7 @@ function trafficOf({ maxRequestsMb, maxResponsesMb, maxBodyBytes, trustProxy }: 
   });
 }
 
-/** Nobody else stays signed in by a password of this service, either. */
+/** Ends the password sessions of all other users. */
 async function onlyPassword(email: string, { auth, users }: Services): Promise<StartReport['passwordsOnlyFor']> {
   const user = await users.findByEmail(email);
   await auth.sessions.endLocal(email.trim().toLowerCase());

@@ -5,20 +5,20 @@ import { ProjectCache } from '../domains/projects/project-cache.ts';
 import type { Closers } from '../platform/closers.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 
-/** What almost everything looks up, so that all of it is held in memory. */
-export interface Directories {
+/** The caches of the rows that almost every request reads. */
+interface Caches {
   readonly projects: ProjectCache;
   readonly brokers: BrokerCache;
   readonly certificates: CertificateCache;
 }
 
-export interface DirectoriesOptions {
+interface CacheOptions {
   readonly storage: Pick<Storage, 'db' | 'changes'>;
   readonly closers: Closers;
   readonly log: Logger;
 }
 
-export async function loadDirectories({ storage, closers, log }: DirectoriesOptions): Promise<Directories> {
+export async function loadCaches({ storage, closers, log }: CacheOptions): Promise<Caches> {
   const { db, changes } = storage;
   const projects = closers.keep(new ProjectCache({ db, changes, log }));
   const brokers = closers.keep(new BrokerCache({ db, changes, log }));
