@@ -88,7 +88,7 @@ test('the start message says it when nobody could sign in', async () => {
   const env = { LOCAL_LOGIN: 'off', ROOT_EMAIL: 'typo@example.com', DATABASE_URL: first.config.databaseUrl ?? '' };
   const { report } = await startTestService({ dataDir: first.config.dataDir, env });
   expect(report.passwordsOnlyFor).toEqual({ email: 'typo@example.com', canSignIn: false });
-  expect(startMessage(report)).toContain('nobody signs in that way');
+  expect(startMessage(report)).toContain('No root administrator has that address and a password');
 });
 
 const opened: AuthService[] = [];

@@ -215,7 +215,7 @@ test('the error says whose permission is missing when the broker refuses the sub
     subscribeClient(controls, { clientid: 'thing', topic: 'news/#', qos: 1, takeover }),
   ).rejects.toMatchObject({
     code: 'NOT_ALLOWED',
-    message: expect.stringMatching(/the user "service" subscribe to "news\/#".*subscribePattern/),
+    message: expect.stringMatching(/the user "service" to subscribe to "news\/#".*subscribePattern/),
     info: { username: 'service', topic: 'news/#' },
   });
 });
