@@ -167,7 +167,7 @@ export const UNDESCRIBED: Readonly<Record<string, number>> = {
   ResetUserPasswordInput: 2,
   RevokeTokenInput: 2,
   RevokeTokenPayload: 2,
-  RuleVerdict: 2,
+  RuleVerdict: 1,
   SelfHostedBroker: 24,
   SetAccessClientEnabledChange: 3,
   SetAccessClientEnabledInput: 4,

@@ -62,8 +62,8 @@ test('with passwords switched off only the root administrator ROOT_EMAIL signs i
   ]);
   expect((await attempt(ROOT.email, 'another good password')).message).toBe('in');
   expect(report.passwordsOnlyFor).toEqual({ email: 'Root@Example.com', canSignIn: true });
-  expect(startMessage(report)).toContain('only Root@Example.com signs in');
-  expect(startMessage(report)).not.toContain('nobody signs in');
+  expect(startMessage(report)).toContain('only Root@Example.com can sign in');
+  expect(startMessage(report)).not.toContain('No root administrator');
 });
 
 test('who was signed in by a password when they are switched off is signed out at the start', async () => {

@@ -45,22 +45,22 @@ const table = (title: string, rows: readonly string[]): string =>
   [
     `## ${title}`,
     '',
-    `| | Needs | ${TITLES.join(' | ')} |`,
+    `| | Requires | ${TITLES.join(' | ')} |`,
     `|${' --- |'.repeat(TITLES.length + 2)}`,
     ...rows.toSorted(),
     '',
   ].join('\n');
 
-const INTRODUCTION = `# Who may do what
+const INTRODUCTION = `# Rights
 
-Generated from what the fields of the graph and the entries of the REST interface declare (\`npx vitest run test/platform/auth/rights-document.test.ts -u\`), and tried cell by cell by \`test/platform/auth/rights-matrix.test.ts\`.
+This document is generated from the fields of the graph and the REST operations (\`npx vitest run test/platform/auth/rights-document.test.ts -u\`). \`test/platform/auth/rights-matrix.test.ts\` tests each cell.
 
-✓ lets in; numbers are the status that refuses, which GraphQL tells as \`UNAUTHORIZED\` (401), \`NOT_ALLOWED\` (403) and \`NOT_FOUND\` (404). *No role*: a person without one in the project. *Root*: a root administrator. *Token elsewhere*: an administrator's token that is restricted to another broker of the project. *Ended token*: expired or revoked. *strict*: in projects with \`strictRoles\`, but for dry runs. *control*: for what concerns rights on \`$CONTROL/\`, by which an account administers the broker itself.
+✓ means that the caller may use the field or operation. A number is the HTTP status of the refusal; GraphQL returns \`UNAUTHORIZED\` (401), \`NOT_ALLOWED\` (403) or \`NOT_FOUND\` (404). *No credentials*: a request without a session or a token. *No role*: a user without a role in the project. *Root*: a root administrator. *Token elsewhere*: an administrator's token that is restricted to another broker of the project. *Ended token*: an expired or revoked token. *strict*: the refusal in projects with \`strictRoles\`, except for dry runs. *control*: the refusal for changes of rights on \`$CONTROL/\`, with which an account administers the broker.
 
 Rights on \`$CONTROL/\` require the administrator role in every project. Callers below it cannot add a rule that allows a topic below \`$CONTROL/\`. They cannot create, change, disable or delete an account, a group, a role or the anonymous group that has such a rule, or the account that this service connects with. Wildcards in the first level and the default access never reach \`$CONTROL/\`. \`test/domains/access-control/writing/control-rights.test.ts\` tests each verb on the embedded broker and on Mosquitto.
 `;
 
-test('docs/rights.md tells who may do what', async () => {
+test('docs/rights.md lists what each caller may use', async () => {
   const ofFields = (fields: ReturnType<typeof rootFields>) =>
     fields.map((field) => row(field.name, requirementOf(field) ?? { requires: 'ROOT_ADMIN' }));
   const text = [
@@ -69,7 +69,7 @@ test('docs/rights.md tells who may do what', async () => {
     table('Mutations', ofFields(rootFields('mutation'))),
     table('Subscriptions', ofFields(rootFields('subscription'))),
     table(
-      'Fields that ask for more than what leads to them',
+      'Fields with stricter rights than their parents',
       innerFields().map(({ parent, field }) =>
         row(`${parent.name}.${field.name}`, requirementOf(field) as Requirement),
       ),

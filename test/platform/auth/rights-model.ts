@@ -32,7 +32,7 @@ export interface Caller {
 }
 
 export const CALLERS = {
-  nobody: { title: 'nobody', kind: 'NOBODY' },
+  nobody: { title: 'no credentials', kind: 'NOBODY' },
   stranger: { title: 'no role', kind: 'PERSON' },
   viewer: { title: 'viewer', kind: 'PERSON', role: 'VIEWER' },
   editor: { title: 'editor', kind: 'PERSON', role: 'EDITOR' },
