@@ -7,12 +7,12 @@ export interface Asked {
   readonly body?: string;
 }
 
-export interface Answer {
+interface Answer {
   readonly text: string;
   readonly milliseconds: number;
 }
 
-export type Ask = (asked: Asked) => Promise<Answer>;
+type Ask = (asked: Asked) => Promise<Answer>;
 
 export function startAsking(headers: Record<string, string>): { readonly ask: Ask; close(): void } {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { connectAsync, type MqttClient } from 'mqtt';
 import { startMqttBridge } from '../../src/domains/bridges/mqtt/mqtt-bridge.ts';
 
-export interface Peer {
+interface Peer {
   readonly pid: number;
   close(): void;
 }

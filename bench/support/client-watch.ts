@@ -5,7 +5,7 @@ const WATCH = `subscription ($id: ID!) { connectedClients(brokerId: $id) {
   kind sequence partsLeft removed clients { clientId username address protocol protocolVersion connected lastConnect lastDisconnect }
 } }`;
 
-export interface ClientWatch {
+interface ClientWatch {
   /** Milliseconds from the subscription to the last part of the snapshot. */
   readonly snapshotMs: number;
   readonly parts: number;

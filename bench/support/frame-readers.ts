@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
-export interface Opening {
+interface Opening {
   readonly port: number;
   readonly count: number;
   /** Sent one after the other, each when the answer to the one before has come. */
@@ -17,7 +17,7 @@ export interface Opening {
   readonly request?: string;
 }
 
-export interface Arrivals {
+interface Arrivals {
   /** Messages since the question before. */
   readonly count: number;
   /** When they came, see `now`; only the first MAX_TIMES. */

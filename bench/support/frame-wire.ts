@@ -10,7 +10,7 @@ export interface Account {
 }
 
 /** What came in one piece: how many messages, and how many packets of another kind. */
-export type FrameListener = (published: number, answers: number) => void;
+type FrameListener = (published: number, answers: number) => void;
 
 /** One MQTT 3.1.1 connection that takes packets for frames: it counts them and looks at the payload of the last one if asked. */
 export class FrameWire {

@@ -8,7 +8,7 @@ export interface Load {
   readonly body?: string;
 }
 
-export interface Driven {
+interface Driven {
   readonly answers: number;
   readonly seconds: number;
 }

@@ -19,20 +19,20 @@ export interface Contender {
   readonly load: Load;
 }
 
-export interface MeasureOptions {
+interface MeasureOptions {
   readonly rounds: number;
   readonly roundMs: number;
   readonly connections: number;
 }
 
-export interface Round {
+interface Round {
   /** Requests per CPU second of the server. */
   readonly perCpuSecond: number;
   readonly perSecond: number;
 }
 
 /** By contender; the rounds of all are in the same order. */
-export type Figures = ReadonlyMap<string, readonly Round[]>;
+type Figures = ReadonlyMap<string, readonly Round[]>;
 
 const DEFAULTS: MeasureOptions = { rounds: Number(process.env.BENCH_ROUNDS ?? 21), roundMs: 300, connections: 8 };
 /** Unmeasured: compilation by V8 and by the servers themselves. */

@@ -4,12 +4,12 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
-export interface Memory {
+interface Memory {
   readonly rss: number;
   readonly pss: number;
 }
 
-export interface ProcessMemory extends Memory {
+interface ProcessMemory extends Memory {
   readonly pid: number;
   readonly command: string;
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
 
-export interface Mosquitto {
+interface Mosquitto {
   readonly port: number;
   readonly pid: number;
   close(): void;

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const PAUSE_MS = 2;
 
-export interface Pings {
+interface Pings {
   /** The longest wait since the last call. */
   longestMs(): Promise<number>;
   close(): void;

@@ -8,7 +8,7 @@ import { freePort } from './free-port.ts';
 
 const VERSIONS = '/usr/lib/postgresql';
 
-export interface Postgres {
+interface Postgres {
   readonly url: string;
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { WebSocketServer } from 'ws';
 
-export interface RawBroadcast {
+interface RawBroadcast {
   readonly pid: number;
   readonly port: number;
   close(): void;

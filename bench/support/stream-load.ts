@@ -10,7 +10,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { type Account, FrameWire } from './frame-wire.ts';
 
-export interface RoundTrip {
+interface RoundTrip {
   readonly source: string;
   readonly target: string;
   /** How long it publishes; then what is under way is waited for. */
@@ -18,24 +18,24 @@ export interface RoundTrip {
 }
 
 /** Messages are sent until one comes back: whoever passes them on is there. */
-export interface Probe {
+interface Probe {
   readonly source: string;
   readonly target: string;
 }
 
-export interface Flood {
+interface Flood {
   readonly source: string;
   /** As fast as the broker takes them. */
   readonly messages: number;
 }
 
-export interface Count {
+interface Count {
   /** What comes on it is counted, until `messages` have come. */
   readonly target: string;
   readonly messages: number;
 }
 
-export interface LoadResult {
+interface LoadResult {
   readonly messages: number;
   /** Round trip: of publishing. Flood: until the last one was acknowledged. Count: from the first to the last one. */
   readonly seconds: number;

@@ -14,7 +14,7 @@ import { generate } from 'mqtt-packet';
 /** WIDE: each device has a level of its own, side by side with all others. DEEP: six levels, parents are shared. WARM_UP: none of these. */
 export type TopicShape = 'WIDE' | 'DEEP' | 'WARM_UP';
 
-export interface TopicLoadTask {
+interface TopicLoadTask {
   readonly port: number;
   readonly shape: TopicShape;
   /** Topics that there are: the order in which they are published jumps about among all of them. */

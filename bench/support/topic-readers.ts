@@ -16,7 +16,7 @@ export type TopicQuestion = {
   [Type in keyof TopicQuestions]: { readonly type: Type; readonly question: TopicQuestions[Type]['question'] };
 }[keyof TopicQuestions];
 
-export interface TimedAnswers {
+interface TimedAnswers {
   readonly milliseconds: readonly number[];
   /** The last one. */
   readonly answer: unknown;

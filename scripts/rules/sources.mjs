@@ -1,25 +1,29 @@
 /** The source files of the repository, parsed once for all rules. */
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { parseSync } from 'rolldown/utils';
 import { root } from '../stamps.mjs';
 
-const list = (...patterns) =>
-  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns], { cwd: root })
-    .toString()
-    .split('\n')
-    .filter((path) => path !== '');
+const NOT_OURS = /(?:^|\/)(?:node_modules|dist|generated)\//;
+
+/** Files of a folder with one of the endings, also in folders below it. */
+const list = (folder, ...endings) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => endings.some((ending) => path.endsWith(ending)) && !NOT_OURS.test(path))
+    .sort();
 
 /** Documents for users and developers. The changelog is history. */
-export const documents = list('*.md')
-  .filter((path) => path !== 'CHANGELOG.md')
-  .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+export const documents = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', ...list('docs', '.md')].map((path) => ({
+  path,
+  text: readFileSync(join(root, path), 'utf8'),
+}));
 
 /** `{ path, text, program, comments, imports, exports }` of each file; paths are relative to the repository. */
-export const sources = list('src/*.ts', 'test/*.ts', 'test/*.mjs', 'bench/*.ts', 'bench/*.mjs', 'scripts/*.mjs').map(
-  parsed,
-);
+export const sources = ['src', 'test', 'bench', 'scripts']
+  .flatMap((folder) => list(folder, '.ts', '.mjs'))
+  .concat('vitest.config.ts')
+  .map(parsed);
 
 function parsed(path) {
   const text = readFileSync(join(root, path), 'utf8');

@@ -1,5 +1,5 @@
 /** A value of a YAML file as `compose.yaml` uses it. */
-export type Yaml = string | Yaml[] | { readonly [key: string]: Yaml };
+type Yaml = string | Yaml[] | { readonly [key: string]: Yaml };
 
 interface Line {
   readonly indent: number;

@@ -115,7 +115,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Response of a webhook that is read': ['domains/bridges/webhook/webhook-request.ts', 'MAX_ANSWER_BYTES'],
 };
 
-export interface LimitRow {
+interface LimitRow {
   readonly what: string;
   readonly number: string;
   /** `–`: a constant. */

@@ -1,7 +1,7 @@
 import { pbkdf2Sync } from 'node:crypto';
 
 /** What a `dynamic-security.json` of Mosquitto 2.0 with very many accounts is made of. */
-export interface AccountsFile {
+interface AccountsFile {
   /** The file. */
   readonly text: string;
   readonly clients: readonly FileClient[];
@@ -9,7 +9,7 @@ export interface AccountsFile {
   readonly roles: readonly string[];
 }
 
-export interface FileClient {
+interface FileClient {
   readonly username: string;
   readonly textname: string;
   readonly role: string;

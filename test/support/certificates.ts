@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export interface CertificateWanted {
+interface CertificateWanted {
   /** Common name; `broker`. */
   readonly name?: string;
   /** As openssl writes them; `DNS:localhost` and `IP:127.0.0.1`, of an authority none. */

@@ -16,7 +16,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-export interface TestStorageOptions {
+interface TestStorageOptions {
   /** A new one by default. */
   readonly dataDir?: string;
   /** A new database by default. */

@@ -6,7 +6,7 @@ export const TRANSPORTS = ['WebSocket', 'SSE'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
 /** How a stream of events ended. */
-export interface StreamEnd {
+interface StreamEnd {
   /** Codes of the errors in the last event; none if it had data. */
   readonly errors: readonly string[];
   /** WebSocket: the code that the socket was closed with. SSE: whether `complete` came before the connection's end. */
@@ -25,7 +25,7 @@ export interface EventStream {
   heartbeats(count: number): Promise<void>;
 }
 
-export interface Subscription {
+interface Subscription {
   readonly query: string;
   readonly variables?: Record<string, unknown>;
 }

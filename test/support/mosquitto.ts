@@ -32,7 +32,7 @@ export interface MosquittoOptions {
 
 export const FOLLOWED_LOG = ['error', 'warning', 'notice', 'information', 'subscribe', 'unsubscribe'] as const;
 
-export interface Certificates {
+interface Certificates {
   readonly ca: string;
   readonly cert: string;
   readonly key: string;

@@ -4,7 +4,7 @@ import Provider, { type Configuration } from 'oidc-provider';
 import { onTestFinished } from 'vitest';
 
 /** A person as the provider knows them; tests change it. */
-export interface ProviderPerson {
+interface ProviderPerson {
   email: string;
   email_verified?: boolean;
   name?: string;

@@ -23,7 +23,7 @@ interface Owner {
   readonly gid: number;
 }
 
-export interface PostgresCluster {
+interface PostgresCluster {
   /** Of the maintenance database. */
   readonly url: string;
   /** As by a power cut: the server ends at once, and nobody listens on its port. */

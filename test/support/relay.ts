@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 /** A way to a port of this machine that can be cut without the server's doing. */
-export interface Relay {
+interface Relay {
   readonly url: string;
   /** Ends all connections; new ones are taken. */
   cut(): void;

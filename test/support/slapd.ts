@@ -35,7 +35,7 @@ export interface TestDirectory {
   startAgain(): Promise<void>;
 }
 
-export interface DirectoryPerson {
+interface DirectoryPerson {
   readonly uid: string;
   readonly cn: string;
   readonly mail?: readonly string[];

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-export interface StorageProcess {
+interface StorageProcess {
   readonly pid: number;
   readonly migrated: readonly string[];
   /** What it says after the first line. */

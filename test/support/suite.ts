@@ -2,7 +2,7 @@
  * What a run covers (TEST_SUITE). `short` is `npm test`: all domains on SQLite, one broker kind, a tenth of the runs of each property,
  * without the slow files. `rest` is what `short` leaves out. `all` is everything, and the default, so that a single file runs whole.
  */
-export type Suite = 'short' | 'rest' | 'all';
+type Suite = 'short' | 'rest' | 'all';
 
 const { TEST_SUITE } = process.env;
 export const suite: Suite = TEST_SUITE === 'short' || TEST_SUITE === 'rest' ? TEST_SUITE : 'all';

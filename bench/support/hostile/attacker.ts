@@ -14,7 +14,7 @@ import { viewer } from './inputs/viewer.ts';
 
 export const GROUPS: readonly Group[] = [anonymous, viewer, restrictedToken, mqttClient, broker];
 
-export interface Order {
+interface Order {
   readonly target: Target;
   readonly runs: number;
   readonly atOnce: number;

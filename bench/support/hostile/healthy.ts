@@ -15,7 +15,7 @@ const PER_SECOND = 10;
 const TIMEOUT_MS = 30_000;
 const GRAPH = 'query ($id: ID!) { broker(id: $id) { id name isConnected } }';
 
-export interface HealthyTarget {
+interface HealthyTarget {
   readonly host: string;
   readonly httpPort: number;
   readonly mqttPort: number;
@@ -38,7 +38,7 @@ export interface Health {
   readonly disconnects: number;
 }
 
-export interface Healthy {
+interface Healthy {
   /** Since the previous call; requests without a response yet count with the time that they have waited. */
   health(): Promise<Health>;
   close(): void;

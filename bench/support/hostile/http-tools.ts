@@ -9,7 +9,7 @@ const TIMEOUT_MS = 60_000;
 /** Of a response; the rest is read and dropped. */
 const SHOWN_CHARACTERS = 4_000;
 
-export interface Sent {
+interface Sent {
   readonly path?: string;
   /** Default: POST with a body, GET without. */
   readonly method?: string;

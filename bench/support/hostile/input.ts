@@ -18,13 +18,13 @@ export interface Target {
   readonly from: string;
 }
 
-export interface Account {
+interface Account {
   readonly username: string;
   readonly password: string;
 }
 
 /** One run of a hostile input. The result says in a few words how the service reacted; equal texts are counted together. */
-export type Attack = (target: Target, run: number) => Promise<string>;
+type Attack = (target: Target, run: number) => Promise<string>;
 
 export interface Input {
   /** Unique, without spaces: it chooses the input at the command line. */

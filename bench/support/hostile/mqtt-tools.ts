@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { generate, type IConnectPacket, type Packet, parser } from 'mqtt-packet';
 
-export interface MqttAddress {
+interface MqttAddress {
   readonly host: string;
   readonly mqttPort: number;
   /** Local address. Default: as the system chooses. */

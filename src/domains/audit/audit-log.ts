@@ -7,7 +7,7 @@ import { type ChainPosition, chained, GENESIS, type Marks, type UnchainedEntry }
 /** Maximum number of entries of one transaction. */
 const MAX_BATCH = 200;
 /** Maximum number of entries that wait while the database cannot be written. */
-export const MAX_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 const RETRY_MS = 1_000;
 /** Number of attempts after `close`. */
 const LAST_ATTEMPTS = 3;

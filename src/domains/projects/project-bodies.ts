@@ -5,7 +5,7 @@ import { BROKER_SERVICE } from './service-bodies.ts';
 /** Documented spellings of the roles. */
 export const PROJECT_ROLES_SPELLED = { ADMIN: 'admin', EDITOR: 'editor', VIEWER: 'viewer' } as const;
 
-export const PROJECT: JsonSchema = closed(
+const PROJECT: JsonSchema = closed(
   {
     id: STRING,
     name: STRING,

@@ -20,7 +20,7 @@ const ProjectOwnerType = builder.objectRef<ProjectOwner>('ProjectOwner').impleme
   }),
 });
 
-export const ProjectMember = builder.prismaObject('ProjectMember', {
+const ProjectMember = builder.prismaObject('ProjectMember', {
   fields: (t) => ({
     user: t.relation('user'),
     role: t.expose('role', { type: ProjectRole }),

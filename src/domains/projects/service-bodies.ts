@@ -2,12 +2,12 @@ import type { JsonSchema } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, NULLABLE_STRING, STRING } from '../../gateway/rest/schemas.ts';
 
 /** Documented spellings of the graph's enums. */
-export const BROKER_TYPES = {
+const BROKER_TYPES = {
   CLOUD: 'cloud',
   SELF_HOSTED: 'self-hosted',
   ON_PREMISE_SETUP: 'on-premise-setup',
 } as const;
-export const CLOUD_BROKER_STATES = {
+const CLOUD_BROKER_STATES = {
   ACTIVE: 'active',
   INACTIVE: 'inactive',
   NEW: 'new',
@@ -18,7 +18,7 @@ export const CLOUD_BROKER_STATES = {
   PAYMENT_STOPPED: 'payment_stopped',
   SHUTTING_DOWN: 'shutting_down',
 } as const;
-export const CLOUD_BROKER_TARGET_STATES = { ACTIVE: 'active', INACTIVE: 'inactive' } as const;
+const CLOUD_BROKER_TARGET_STATES = { ACTIVE: 'active', INACTIVE: 'inactive' } as const;
 
 /** Selections of the three broker types. Their aliases are the documented keys of a service object. */
 const COMMON_FIELDS = 'type id name project_id: projectId ha created_at: createdAt updated_at: updatedAt';

@@ -30,7 +30,7 @@ export const STREAMNAME_QUERY: JsonSchema = {
   required: ['streamname'],
 };
 
-export const STREAM: JsonSchema = closed(
+const STREAM: JsonSchema = closed(
   {
     streamname: STRING,
     sourcetopic: STRING,

@@ -34,14 +34,14 @@ import {
 import { StreamSums, type StreamTotals } from './stream-totals.ts';
 import { type StreamView, streamView } from './stream-view.ts';
 
-export interface StreamServiceOptions {
+interface StreamServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly directory: Pick<BrokerCache, 'onRemove'>;
   /** Called with bugs that belong to no caller. */
   readonly onFault: (error: unknown) => void;
 }
 
-export interface StreamPage extends ListConnection<StreamView> {
+interface StreamPage extends ListConnection<StreamView> {
   /** Which cluster nodes could not be queried, and why. `null` if there is no problem. */
   readonly problem: string | null;
 }

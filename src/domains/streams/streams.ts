@@ -6,7 +6,7 @@ import { streamHosting } from './hosting/stream-hosting.ts';
 import { StreamThread } from './hosting/stream-thread.ts';
 import { StreamService } from './stream-service.ts';
 
-export interface StreamsOptions extends HostingParts {
+interface StreamsOptions extends HostingParts {
   readonly brokers: BrokerCache;
   /** Folder of stored messages, with a subfolder per broker. */
   readonly folder: string;
@@ -20,7 +20,7 @@ export interface StreamsOptions extends HostingParts {
 /**
  * The parts of streams, created in two steps: broker links need the hosted plugins, and the service needs the links.
  */
-export interface Streams {
+interface Streams {
   readonly hosting: Hosting;
   connect(runtimes: BrokerRuntimes): StreamService;
 }

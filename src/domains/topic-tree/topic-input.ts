@@ -3,7 +3,7 @@ import { filterProblem } from '../../protocol/mqtt/topics.ts';
 import type { TopicKind } from './model/topic-recorder.ts';
 
 /** Selects topics of one kind. */
-export interface TopicSelection {
+interface TopicSelection {
   readonly kind: TopicKind;
   readonly prefix?: string | undefined;
   readonly search?: string | undefined;

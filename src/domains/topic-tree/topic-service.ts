@@ -26,7 +26,7 @@ export interface TopicServiceOptions {
 }
 
 /** Optional parts of each topic in a result. */
-export interface TopicDetails {
+interface TopicDetails {
   /**
    * Whether payloads are requested. They are returned only to callers who may read them, and only if the project stores
    * them.
@@ -34,7 +34,7 @@ export interface TopicDetails {
   readonly withPayloads: boolean;
 }
 
-export interface FindTopicsInput extends SelectionInput, PageArguments, TopicDetails {
+interface FindTopicsInput extends SelectionInput, PageArguments, TopicDetails {
   readonly withCount: boolean;
 }
 
@@ -44,10 +44,10 @@ export interface LevelsInput extends Omit<PageArguments, 'offset'>, TopicDetails
   readonly of: string | null;
 }
 
-export interface WatchTopicsInput extends Pick<SelectionInput, 'kind' | 'prefix'>, TopicDetails {}
+interface WatchTopicsInput extends Pick<SelectionInput, 'kind' | 'prefix'>, TopicDetails {}
 
 /** Settings that are missing or `null` stay unchanged. */
-export type TopicSettingsInput = { readonly [Name in keyof TopicSettings]?: TopicSettings[Name] | null | undefined };
+type TopicSettingsInput = { readonly [Name in keyof TopicSettings]?: TopicSettings[Name] | null | undefined };
 
 /** Maximum length of each list of an event. */
 const MAX_TOLD = 200;

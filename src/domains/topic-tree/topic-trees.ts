@@ -8,7 +8,7 @@ import { TopicThread } from './hosting/topic-thread.ts';
 import { topicTreeHosting } from './hosting/topic-tree-hosting.ts';
 import { TopicService, type TopicServiceOptions } from './topic-service.ts';
 
-export interface TopicTreesOptions extends HostingParts {
+interface TopicTreesOptions extends HostingParts {
   readonly brokers: BrokerCache;
   readonly projects: ProjectCache;
   /** Maximum memory of the trees and payloads of one broker. */
@@ -22,7 +22,7 @@ export interface TopicTreesOptions extends HostingParts {
  * The parts of topic trees. They are created in two steps: connections to brokers need the hosting, and the service
  * needs the connections.
  */
-export interface TopicTrees {
+interface TopicTrees {
   readonly hosting: Hosting;
   /** Payload policy, also for brokers that record topics themselves. */
   readonly payloadsOf: (brokerId: string) => TopicPayloads;

@@ -1,7 +1,7 @@
 import { builder, person, signedIn } from '../../gateway/graphql/builder.ts';
 import { Node } from '../../gateway/graphql/node.ts';
 
-export const OrganisationRole = builder.enumType('OrganisationRole', {
+const OrganisationRole = builder.enumType('OrganisationRole', {
   description: 'An OWNER has the role ADMIN in the projects of the organisation, a MEMBER the role VIEWER.',
   values: ['OWNER', 'MEMBER'] as const,
 });
@@ -14,7 +14,7 @@ builder.prismaObject('OrganisationMember', {
   }),
 });
 
-export const Organisation = builder.prismaObject('Organisation', {
+builder.prismaObject('Organisation', {
   description: 'A group of users that owns projects.',
   interfaces: [Node],
   fields: (t) => ({

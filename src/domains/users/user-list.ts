@@ -3,14 +3,14 @@ import { invalid } from '../../platform/errors.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 
-export interface UserFilter {
+interface UserFilter {
   /** Part of the e-mail address (ignoring case) or of the name (exact case). */
   readonly text?: string | null | undefined;
   readonly isRootAdmin?: boolean | null | undefined;
   readonly verified?: boolean | null | undefined;
 }
 
-export type UserSortField = 'CREATED_AT' | 'NAME' | 'EMAIL';
+type UserSortField = 'CREATED_AT' | 'NAME' | 'EMAIL';
 
 /** Maximum number of users that a text may match. */
 const MAX_FOUND = 10_000;

@@ -14,7 +14,7 @@ import { type RemovedUser, removeUser } from './user-removal.ts';
 const EMAIL = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u;
 const MAX_EMAIL_LENGTH = 254;
 
-export interface NewUser {
+interface NewUser {
   readonly email: string;
   /** Default: first and last name; without these the part of the address before the `@`. */
   readonly name?: string | null | undefined;

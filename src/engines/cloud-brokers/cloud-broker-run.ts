@@ -4,7 +4,7 @@ import type { CloudBrokerState } from '../../generated/sqlite/client.ts';
 /** CLOSED: the service shuts down, and starts the broker again at its next start. */
 export type Wanted = 'ACTIVE' | 'INACTIVE' | 'CLOSED' | 'REMOVED';
 
-export interface CloudBrokerRunOptions {
+interface CloudBrokerRunOptions {
   /** Returns the currently desired state. */
   readonly wanted: () => Wanted;
   /** Starts the engine. Rejects if it cannot run. `onState` is called for each later change; FAILED has its reason. */

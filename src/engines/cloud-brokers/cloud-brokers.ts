@@ -21,7 +21,7 @@ import { type CloudEngines, isMosquitto } from './cloud-engines.ts';
 import { type CloudBrokerInput, cloudBrokerIssues, type ListenerInput } from './cloud-input.ts';
 import { endLeftBrokers } from './left-brokers.ts';
 
-export interface CloudBrokersOptions {
+interface CloudBrokersOptions {
   readonly db: Database;
   readonly brokers: BrokerService;
   readonly directory: BrokerCache;
@@ -36,14 +36,14 @@ export interface CloudBrokersOptions {
 }
 
 /** The caller that a broker is created for. */
-export interface CloudBrokerOwner {
+interface CloudBrokerOwner {
   /** Name that is shown as `issuedTo`. */
   readonly name: string;
   /** Whether the caller is a root administrator, who has no bound for a project and may choose privileged ports. */
   readonly isRootAdmin: boolean;
 }
 
-export interface FirstBroker {
+interface FirstBroker {
   readonly projectId: string;
   readonly listeners: readonly ListenerInput[];
   /** Name that is shown as `issuedTo`: the e-mail address of the root administrator. */

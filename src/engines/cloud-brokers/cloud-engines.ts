@@ -15,7 +15,7 @@ import { findMosquitto, type MosquittoPlaces } from '../mosquitto/mosquitto-prog
 import { BrokerFaults } from './broker-faults.ts';
 import type { MqttRefusals } from './mqtt-refusals.ts';
 
-export interface CloudEnginesOptions {
+interface CloudEnginesOptions {
   /** Address that the listeners bind. */
   readonly host: string;
   /** URL of the compiled worker of the embedded broker. Default: next to its module. */
@@ -32,7 +32,7 @@ export interface CloudEnginesOptions {
   readonly log: Logger;
 }
 
-export interface EngineStart {
+interface EngineStart {
   readonly broker: BrokerRecord;
   readonly folder: string;
   readonly administrator: { readonly username: string; readonly password: string };

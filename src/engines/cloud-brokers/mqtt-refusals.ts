@@ -7,7 +7,7 @@ import { namedNodeId } from '../../gateway/named-node-id.ts';
 import { REFUSAL_REASONS, type RefusalReason } from '../embedded/core/connect-refusal.ts';
 import type { RefusalMessage } from '../embedded/worker-protocol.ts';
 
-export interface MqttRefusalsOptions {
+interface MqttRefusalsOptions {
   readonly directory: Pick<BrokerCache, 'get'>;
   readonly audit: Pick<AuditService, 'record'>;
   readonly log: Logger;

@@ -19,7 +19,7 @@ import { stopOrphanedProcess } from './orphaned-process.ts';
 import { replaceFile } from './replace-file.ts';
 
 /** The part of a logger that is used, in the form of pino. */
-export interface MosquittoLog {
+interface MosquittoLog {
   info(fields: object, text: string): void;
   warn(fields: object, text: string): void;
   error(fields: object, text: string): void;

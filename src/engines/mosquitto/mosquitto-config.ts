@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
 import { CIPHERS_OF_TLS_1_2 } from '../../domains/certificates/material/ciphers.ts';
 
-export interface MosquittoConfigOptions {
+interface MosquittoConfigOptions {
   /** Folder of the broker, which also contains Mosquitto's database. */
   readonly folder: string;
   readonly plugin: string;

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import type { MosquittoProgram } from './mosquitto-program.ts';
 
-export interface MosquittoProcessOptions {
+interface MosquittoProcessOptions {
   readonly program: MosquittoProgram;
   /** Working directory of the process. */
   readonly folder: string;

@@ -4,7 +4,7 @@ import type { Stop } from '../../protocol/mqtt/broker-session.ts';
 import { SILENT } from '../../protocol/mqtt/link-failure.ts';
 import type { Administrator } from './administrator.ts';
 
-export interface MosquittoWatchOptions {
+interface MosquittoWatchOptions {
   readonly brokerId: string;
   /** Address of the broker, for example `mqtt://127.0.0.1:1883`. */
   readonly url: string;

@@ -1,7 +1,7 @@
 import type { GraphqlAnswer, TestService } from '../../support/service.ts';
 
 /** An entry as the graph tells it. */
-export interface AuditEvent {
+interface AuditEvent {
   readonly id: string;
   readonly sequence: number;
   readonly actorKind: string;

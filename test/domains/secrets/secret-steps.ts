@@ -22,7 +22,7 @@ export interface SecretStep {
   readonly run: (world: World) => Promise<void>;
 }
 
-export interface World extends RecordedService {
+interface World extends RecordedService {
   readonly brokerId: string;
   /** Where the broker of this service listens. */
   readonly mqttUrl: string;

@@ -6,7 +6,7 @@ import { WebVisitor } from './web-visitor.ts';
 const COMPLETE =
   'mutation ($input: CompleteSignInInput!) { completeSignIn(input: $input) { token user { id email name verified ssoType } } }';
 
-export interface SignInWorld {
+interface SignInWorld {
   readonly service: TestService;
   readonly oidc: TestOidc;
   /** What the service logged, from `warn` on, and `info`. */
@@ -41,7 +41,7 @@ export function fragmentOf(address: URL): { readonly code: string | null; readon
 export const complete = (service: TestService, input: { readonly code: string; readonly verifier?: string }) =>
   service.graphql(COMPLETE, { input }, null);
 
-export interface SignedIn {
+interface SignedIn {
   readonly token: string;
   readonly user: {
     readonly id: string;

@@ -3,7 +3,7 @@ import { type ScriptedBroker, startScriptedBroker } from '../../support/aedes-br
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A broker that answers `stream-processing` as the commercial plugin documents it, with streams that do nothing. */
-export interface CommercialStreams extends ScriptedBroker {
+interface CommercialStreams extends ScriptedBroker {
   /** By name, as `getStream` answers. */
   readonly streams: Map<string, Fields>;
   /** Commands, oldest first, without correlation data. */

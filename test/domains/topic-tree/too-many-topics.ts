@@ -4,14 +4,14 @@ import { startMosquitto } from '../../support/mosquitto.ts';
 import { MqttWire } from '../../support/mqtt-wire.ts';
 import { recorderOf, statusOf, until } from './recorder/remote-recorder.ts';
 
-export interface TooManyPlan {
+interface TooManyPlan {
   readonly topics: number;
   readonly limit: number;
   /** Resident memory that this process may grow by (MB) while topics are left out. */
   readonly maxGrowthMb: number;
 }
 
-export interface TooManyFigures {
+interface TooManyFigures {
   readonly bytesPerTopic: number;
   readonly grownMb: number;
 }

@@ -37,7 +37,7 @@ export function randomTopics(random: Random, count: number, root: string): strin
   return [...topics];
 }
 
-export interface TopicPublisherParts {
+interface TopicPublisherParts {
   readonly client: MqttClient;
   readonly name: string;
   readonly target: Pick<TopicTarget, 'ask' | 'tellsQos'>;

@@ -20,7 +20,7 @@ import { randomTopics, TopicPublisher } from './topic-publishers.ts';
 import type { TopicTarget } from './topic-targets.ts';
 import { TrueTopics } from './true-topics.ts';
 
-export interface TruthPlan {
+interface TruthPlan {
   readonly seed: number;
   /** That are published to while nothing expires. */
   readonly topics: number;

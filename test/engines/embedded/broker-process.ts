@@ -21,7 +21,7 @@ export type BrokerProcessMessage =
       readonly text: string;
     };
 
-export interface BrokerProcess {
+interface BrokerProcess {
   readonly url: string;
   readonly port: number;
   /** All of them; `port` is the first one's. */

@@ -20,7 +20,7 @@ const CREATE = `mutation ($input: CreateCloudBrokerInput!) {
   createCloudBroker(input: $input) { broker { id ... on CloudBroker { engine state targetState } } }
 }`;
 
-export interface FollowedStates {
+interface FollowedStates {
   /** Resolves when all that comes is told. */
   begun(): Promise<void>;
   /** States that were told, each once, in their order. */
@@ -34,7 +34,7 @@ export interface FollowedStates {
 }
 
 /** What is told of one broker from now on. */
-export function followStates(service: TestService, brokerId: () => string): FollowedStates {
+function followStates(service: TestService, brokerId: () => string): FollowedStates {
   const told: string[] = [];
   const events: TestSubscription = subscribe(service, service.root, STATUS, { id: service.projectId });
   // biome-ignore lint/suspicious/noExplicitAny: as above.

@@ -19,7 +19,7 @@ import { packetsOf, type Sequence } from './sequence.ts';
 import { shrink } from './shrink.ts';
 import { wellFormedSequence } from './well-formed.ts';
 
-export interface DifferentialReport {
+interface DifferentialReport {
   readonly wellFormed: number;
   readonly hostile: number;
   readonly packets: number;
@@ -29,7 +29,7 @@ export interface DifferentialReport {
   readonly difference: Difference | null;
 }
 
-export interface Difference {
+interface Difference {
   readonly sequence: Sequence;
   readonly details: readonly string[];
 }
@@ -40,7 +40,7 @@ const HOSTILE = 0.3;
 const TRIES = 3;
 const SHRINK_SECONDS = 120;
 
-export interface DifferentialOptions {
+interface DifferentialOptions {
   readonly seed: number;
   readonly seconds: number;
 }

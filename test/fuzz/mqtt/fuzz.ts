@@ -5,7 +5,7 @@ import { play } from './play.ts';
 import { joined, packetsOf, type Sequence } from './sequence.ts';
 import { shrink } from './shrink.ts';
 
-export interface FuzzOptions {
+interface FuzzOptions {
   /** The sequences of a run depend on it alone. */
   readonly seed: number;
   readonly seconds: number;
@@ -13,7 +13,7 @@ export interface FuzzOptions {
   readonly shrinkSeconds?: number;
 }
 
-export interface FuzzReport {
+interface FuzzReport {
   readonly sequences: number;
   readonly packets: number;
   readonly restarts: number;
@@ -29,7 +29,7 @@ export interface FuzzReport {
   readonly failure: FuzzFailure | null;
 }
 
-export interface FuzzFailure {
+interface FuzzFailure {
   readonly faults: readonly string[];
   readonly output: string;
   /** The shortest sequence that was found to fail on a new broker; `null`: the failure did not happen again. */

@@ -8,7 +8,7 @@ const TOPIC = 'healthy';
 /** Pause between two messages, in milliseconds. */
 const PAUSE = 20;
 
-export interface HealthyClientOptions {
+interface HealthyClientOptions {
   readonly port: number;
   readonly account: Account;
   readonly onLost: (message: string) => void;

@@ -6,7 +6,7 @@ import type { Sequence, Step } from './sequence.ts';
  * What Mosquitto 2.0.11 and the embedded broker do differently with clients that keep to the specification, and why
  * that is no defect.
  */
-export interface KnownDifference {
+interface KnownDifference {
   readonly reason: string;
   /** Whether a sequence may show it, so that its outcomes cannot be compared. */
   shows(moments: readonly Moment[]): boolean;
@@ -18,7 +18,7 @@ interface Moment {
   readonly open: ReadonlyMap<number, ConnectPacket>;
 }
 
-export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
+const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     reason:
       'MQTT 5, 4.3.3: a server may deliver a QoS 2 message when PUBLISH arrives, as the embedded broker does, or when PUBREL arrives, ' +

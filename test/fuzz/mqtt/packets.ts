@@ -72,27 +72,27 @@ export interface SubscribePacket extends Common {
   readonly filters: readonly { readonly filter: Text; readonly options: number }[];
 }
 
-export interface UnsubscribePacket extends Common {
+interface UnsubscribePacket extends Common {
   readonly type: 'unsubscribe';
   readonly packetId: number;
   readonly filters: readonly Text[];
 }
 
-export interface AcknowledgementPacket extends Common {
+interface AcknowledgementPacket extends Common {
   readonly type: 'puback' | 'pubrec' | 'pubrel' | 'pubcomp';
   readonly packetId: number;
   /** MQTT 5. */
   readonly reason?: number;
 }
 
-export interface PlainPacket extends Common {
+interface PlainPacket extends Common {
   readonly type: 'pingreq' | 'disconnect' | 'auth';
   /** MQTT 5. */
   readonly reason?: number;
 }
 
 /** Any bytes. */
-export interface RawPacket extends Common {
+interface RawPacket extends Common {
   readonly type: 'raw';
   readonly hex: string;
 }

@@ -12,7 +12,7 @@ const CONNACK_FIRST_BYTE = 0x20;
 /** Beyond this what a broker sends to one connection is read as it comes, and not once more at the end. */
 const MAX_KEPT = 1_048_576;
 
-export interface PeerOptions {
+interface PeerOptions {
   readonly port: number;
   readonly account: Account;
   readonly acknowledges: boolean;

@@ -1,7 +1,7 @@
 import type { FuzzPacket } from './packets.ts';
 import type { Sequence } from './sequence.ts';
 
-export interface ShrinkOptions {
+interface ShrinkOptions {
   /** Whether a sequence still shows the failure. */
   readonly fails: (sequence: Sequence) => Promise<boolean>;
   /** When to stop, in milliseconds since the epoch. */

@@ -34,9 +34,6 @@ const ROOTS = [
   })),
 );
 
-/** Root fields of which every run has some. */
-export const ROOT_FIELDS: readonly string[] = ROOTS.map(({ kind, field }) => `${kind}.${field.name}`);
-
 /** One operation with one to three root fields, arguments as variables, and selections at most four levels deep. */
 export function graphqlRequest(random: Random, known: KnownValues, nth: number): GraphqlRequest {
   const first = ROOTS[nth % ROOTS.length] as (typeof ROOTS)[number];

@@ -10,14 +10,14 @@ import { type FuzzWorld, furnish, startFuzzService } from './fuzz-world.ts';
 import { type GraphqlRequest, graphqlRequest } from './graphql-requests.ts';
 import { type RestRequest, restRequest } from './rest-requests.ts';
 
-export interface RequestFuzzOptions {
+interface RequestFuzzOptions {
   readonly seed: number;
   readonly count: number;
   /** Requests under way at the same time. */
   readonly atOnce?: number;
 }
 
-export interface RequestFuzzReport {
+interface RequestFuzzReport {
   readonly requests: number;
   /** Responses by HTTP status; of WebSocket operations under `ws`. */
   readonly statuses: ReadonlyMap<string, number>;

@@ -7,7 +7,7 @@ export interface World extends TestService {
 }
 
 /** Somebody whose subscription will end. */
-export interface Holder {
+interface Holder {
   readonly token: string;
   /** Takes the right away; answers when that was answered, in `performance.now()`, if it is not now. */
   readonly end: () => Promise<unknown>;

@@ -141,7 +141,7 @@ export function documentFor(kind: RootKind, field: Field): string {
 export const variablesFor = (field: Field, ids: World, text = POSSIBLE): Record<string, unknown> =>
   Object.fromEntries(requiredOf(field).map(({ name, type }) => [name, valueFor(type, name, field.name, ids, text)]));
 
-export type Code = ErrorCode | undefined;
+type Code = ErrorCode | undefined;
 
 /** The code that a document is refused with; of subscriptions by their first event. */
 export async function codeOf(

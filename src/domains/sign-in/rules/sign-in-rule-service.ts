@@ -18,7 +18,7 @@ import { Pattern, PatternError } from './pattern.ts';
 const MAX_RULES = 100;
 const MAX_PATH = 200;
 
-export interface NewSignInRule {
+interface NewSignInRule {
   readonly projectId: string;
   readonly provider: SignInProvider;
   /** Default: the groups claim of the provider. */

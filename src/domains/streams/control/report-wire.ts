@@ -67,7 +67,7 @@ function readStorage(fields: Fields): StreamStorage {
   };
 }
 
-export function readReplay(value: unknown): ReplayProgress | null {
+function readReplay(value: unknown): ReplayProgress | null {
   if (!isFields(value)) return null;
   const state = REPLAY_STATES.find((known) => known === value.state);
   if (state === undefined) return null;

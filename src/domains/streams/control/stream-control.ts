@@ -28,13 +28,13 @@ export const STREAM_CHANGED = 'streamChanged';
 export const MAX_STREAMS = 10_000;
 const MAX_LIST_CHARACTERS = 100_000_000;
 
-export interface StreamPage {
+interface StreamPage {
   readonly offset?: number;
   /** -1: all streams. */
   readonly count?: number;
 }
 
-export interface ListedStreams<T> {
+interface ListedStreams<T> {
   readonly items: readonly T[];
   readonly totalCount: number;
   /** What a plugin of this service could not list, and why. */

@@ -13,7 +13,7 @@ import { MAX_STREAMS, STREAM_API, STREAM_CHANGED } from './stream-control.ts';
 import { STREAM_LICENSE } from './stream-license.ts';
 import { boundsOf, givenFields, replayOf, streamObject } from './stream-wire.ts';
 
-export interface StreamPluginOptions {
+interface StreamPluginOptions {
   readonly definitions: StreamDefinitions;
   readonly engine: StreamEngine;
   readonly emit: (event: ControlEvent) => void;

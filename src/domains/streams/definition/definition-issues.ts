@@ -9,7 +9,7 @@ import { queryIssues } from '../query/query-issues.ts';
 type Field = keyof StreamDefinition | keyof ReplayRequest;
 
 /** Field names in issues, by the names of the model. Fields that are not listed have the name of the model. */
-export type FieldNames = Readonly<Partial<Record<Field, string>>>;
+type FieldNames = Readonly<Partial<Record<Field, string>>>;
 
 const MODEL_NAMES: FieldNames = {};
 
@@ -36,7 +36,7 @@ export function modelPlace(pointer: string): string {
   return field === '' ? pointer : `/${MODEL_NAMES_OF_WIRE.get(field) ?? field}${rest}`;
 }
 
-export interface IssueOptions {
+interface IssueOptions {
   /** Default: MODEL_NAMES. */
   readonly names?: FieldNames;
   /** JSON pointer that prefixes all paths. Default: none. */

@@ -7,7 +7,7 @@ import type { Backlog } from './backlog.ts';
 import { publishRefusal } from './refusals.ts';
 import type { StreamCounts } from './stream-counts.ts';
 
-export interface FlowOptions {
+interface FlowOptions {
   readonly definition: StreamDefinition;
   /** `null` if payloads pass unchanged. */
   readonly processor: StreamProcessor | null;

@@ -27,7 +27,7 @@ export interface StreamSurroundings {
   readonly clock: ReplayClock;
 }
 
-export interface RunningStreamOptions extends StreamSurroundings {
+interface RunningStreamOptions extends StreamSurroundings {
   readonly id: string;
   /** Whether the store has messages of the stream. */
   readonly hasStored: boolean;

@@ -11,7 +11,7 @@ const RETRY_MS = 5_000;
 /** Milliseconds until a refused subscription is retried. Access may be granted meanwhile; brokers do not report it. */
 const REFUSED_RETRY_MS = 30_000;
 
-export interface SourceOptions {
+interface SourceOptions {
   readonly session: StreamSession;
   /** Limits the concurrent SUBSCRIBE requests of all streams. */
   readonly subscribeLimit: ConcurrencyLimit;

@@ -9,7 +9,7 @@ import type { StreamView } from '../stream-view.ts';
 import { StreamCountersType, StreamReplayType, StreamStateType, StreamStorageType } from './stream-report-schema.ts';
 
 /** A stream on one node, with the broker entry of the cluster. */
-export interface StreamOnNodeView {
+interface StreamOnNodeView {
   readonly broker: BrokerRecord;
   readonly on: StreamOnNode;
 }

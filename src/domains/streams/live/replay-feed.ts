@@ -5,7 +5,7 @@ import type { ReplayProgress } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 
 /** The replay of one stream as sent to subscribers. Immutable; a change creates a new object. */
-export interface ReplayStatus {
+interface ReplayStatus {
   readonly isConnected: boolean;
   readonly replaying: boolean;
   /** The running or last replay. `null` if there is none, or if the stream's server sends no report. */

@@ -4,7 +4,7 @@ import type { ControlProvider } from '../../../protocol/control/plugin.ts';
 import type { StreamEntry } from '../control/stream-wire.ts';
 
 /** All streams of a broker, or the changed streams and the names of the removed ones. */
-export interface StreamListChange {
+interface StreamListChange {
   readonly isConnected: boolean;
   /** The server of the streams. */
   readonly provider: ControlProvider;

@@ -1,6 +1,6 @@
 import type { SelectFunction } from '../model/stream-query.ts';
 
-export type AggregateFunction = Exclude<SelectFunction, 'time_bucket'>;
+type AggregateFunction = Exclude<SelectFunction, 'time_bucket'>;
 
 /**
  * An aggregate function. All values are checked with `weigh` first, so that a message changes all aggregates or none.

@@ -1,7 +1,7 @@
 import type { Condition, Operator } from '../model/stream-query.ts';
 
 /** Tests an existing value. */
-export type Test = (value: unknown) => boolean;
+type Test = (value: unknown) => boolean;
 
 /**
  * Compiles a condition. Values of different types are neither equal nor ordered; strings are ordered by UTF-8 bytes.

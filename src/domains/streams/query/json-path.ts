@@ -11,7 +11,7 @@ export function parsePath(path: string): readonly string[] | null {
 const PATH = /^(?:\[[^\]]+\])+$/;
 
 /** Returns the value at a path, or `undefined` if there is none. */
-export type ReadPath = (root: unknown) => unknown;
+type ReadPath = (root: unknown) => unknown;
 
 export function compilePath(path: string): ReadPath {
   const steps = (parsePath(path) ?? []).map(compileStep);

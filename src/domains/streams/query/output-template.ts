@@ -2,7 +2,7 @@ import { parsePath } from './json-path.ts';
 import { quoted } from './json-text.ts';
 
 /** The path at which an item's value is written. */
-export interface Target {
+interface Target {
   readonly item: number;
   /** A path. */
   readonly path: string;
@@ -12,7 +12,7 @@ export interface Target {
  * Template of a query's output: JSON text around the values of the items, with keys in the order of first use. Writing
  * text needs no intermediate object, so special keys such as `__proto__` have no effect.
  */
-export interface OutputTemplate {
+interface OutputTemplate {
   /** One more than `items`. */
   readonly texts: readonly string[];
   /** Item indexes in the order of writing. */

@@ -31,7 +31,7 @@ export const PREVIEW_LIMITS = {
 } as const;
 
 /** Maximum number of characters of samples and outputs of all previews of one request. */
-export interface PreviewBudget {
+interface PreviewBudget {
   readonly limit: number;
   charactersLeft: number;
 }

@@ -18,7 +18,7 @@ const FRESH_MS = 1_000;
 /** Milliseconds until a publish is retried that was lost although the broker is connected. */
 const RETRY_MS = 1_000;
 
-export interface ReplayOptions {
+interface ReplayOptions {
   readonly id: number;
   readonly request: ReplayRequest;
   /** `null` if nothing is stored. */

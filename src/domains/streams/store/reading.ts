@@ -2,7 +2,7 @@ import type { StoredMessage } from './message-store.ts';
 import type { SegmentFile } from './segment-file.ts';
 import type { SegmentFolder } from './segment-folder.ts';
 
-export interface PageOptions {
+interface PageOptions {
   /** Ids, inclusive. */
   readonly from: number;
   readonly to: number;

@@ -9,7 +9,7 @@ export const REMOVED = '.removed';
 /** File with the ttl in seconds, so that messages expire after a restart even if their stream is not opened. */
 const TTL_FILE = 'ttl';
 
-export interface SegmentFolderOptions extends SegmentParts {
+interface SegmentFolderOptions extends SegmentParts {
   readonly path: string;
   /** Called when a damaged segment was set aside. */
   readonly onDamage: (reason: string) => void;

@@ -27,7 +27,7 @@ interface Pending extends StoredMessage {
   readonly done: (problem: string | null) => void;
 }
 
-export interface SegmentLogOptions {
+interface SegmentLogOptions {
   readonly folder: SegmentFolder;
   readonly disk: DiskUse;
   readonly groupCommit: GroupCommit;

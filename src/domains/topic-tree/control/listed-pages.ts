@@ -2,7 +2,7 @@ import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import { type ListedTopics, listTopics, type TopicsPage } from './topic-control.ts';
 
-export interface ListedPagesOptions {
+interface ListedPagesOptions {
   /** Maximum number of topics of each kind. No page begins beyond it. */
   readonly maxTopics: number;
   /** Epoch milliseconds after which no page is requested. */

@@ -3,7 +3,7 @@ import type { KindCounts } from '../model/topic-recorder.ts';
 import { TopicTree } from '../tree/topic-tree.ts';
 import type { ListedTopic } from './topic-control.ts';
 
-export interface MirroredKindOptions {
+interface MirroredKindOptions {
   /** Maximum number of topics. Further topics are counted but not listed. */
   readonly maxTopics: number;
   readonly maxBytes: number;

@@ -13,7 +13,7 @@ import { listedPages } from './listed-pages.ts';
 import { MirroredKind } from './mirrored-kind.ts';
 import { getTopicLimits, type TopicLimits } from './topic-control.ts';
 
-export interface MirroredTopicsOptions {
+interface MirroredTopicsOptions {
   readonly caller: ControlCaller;
   /** Maximum age of results in milliseconds. Default: 3,000. */
   readonly freshMs?: number;

@@ -135,7 +135,7 @@ export const topicOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' && value.length <= MAX_TOPIC && !value.includes('\0') ? value : null;
 
 /** Returns a non-negative integer, also from a numeric text. 0 for other values. */
-export const countOf = (value: unknown): number => wholeOf(value) ?? 0;
+const countOf = (value: unknown): number => wholeOf(value) ?? 0;
 
 /** As `countOf`, but at most MAX_INT. */
 const intOf = (value: unknown): number => Math.min(countOf(value), MAX_INT);
@@ -159,7 +159,7 @@ const timeOf = (value: unknown): number | null =>
 const textOf = (value: unknown, most: number): string | null =>
   typeof value === 'string' ? value.slice(0, most) : null;
 
-export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 
 /** Returns a field of a documented response, by its case-insensitive name. */
 export const told = (data: unknown, name: string): unknown => (isFields(data) ? fieldOf(data, name) : undefined);

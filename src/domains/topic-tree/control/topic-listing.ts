@@ -4,7 +4,7 @@ import { bytesOf } from './answer-room.ts';
 import { type PayloadFields, payloadFields } from './payload-text.ts';
 
 /** `data` of `listTopics`: the form of the documented examples, and additional fields of this service. */
-export interface TopicListing {
+interface TopicListing {
   readonly publishTopics: TopicsListed<{ readonly topic: string } & PayloadFields>;
   /** Missing if subscriptions cannot be observed. */
   readonly subscribeTopics?: TopicsListed<{ readonly topic: string }>;
@@ -24,7 +24,7 @@ interface TopicsListed<Entry> {
 /** Approximate maximum size of one response: half of Mosquitto 2.1's default maximum packet size. */
 const LISTING_BYTES = 1_000_000;
 
-export interface ListingPlace {
+interface ListingPlace {
   readonly offset: number;
   /** Number of requested topics. Infinity for all. */
   readonly count: number;

@@ -20,7 +20,7 @@ import {
   WIRE_NAMES,
 } from './topic-setting-issues.ts';
 
-export interface TopicTreePluginOptions {
+interface TopicTreePluginOptions {
   readonly settings: TopicSettingsStore;
   /** Closed by its creator. */
   readonly recorder: TopicRecorder;

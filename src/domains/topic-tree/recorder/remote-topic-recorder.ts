@@ -14,7 +14,7 @@ export interface RemoteTopicRecorderOptions extends RecordingRunOptions {
 }
 
 /** Durations in milliseconds, for tests. */
-export interface RecorderDurations extends RunDurations {
+interface RecorderDurations extends RunDurations {
   /** Time without requests until the recording stops. Default: see idle-time.ts. */
   readonly idleMs?: number;
 }

@@ -4,7 +4,7 @@ import type { BrokerMessage, Stop } from '../../../protocol/mqtt/broker-session.
 import { filterCovers, filterMatches, filtersOverlap } from '../../../protocol/mqtt/filter-match.ts';
 import { Copies } from './copies.ts';
 
-export interface SubscribedFiltersOptions {
+interface SubscribedFiltersOptions {
   readonly link: BrokerLink;
   /**
    * Called once for each message, even if several filters match. `mayBeRepeated`: the message may be a retained message

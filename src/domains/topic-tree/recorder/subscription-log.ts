@@ -1,7 +1,7 @@
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { parseLogLine } from '../../clients/inspect/log-lines.ts';
 
-export interface SubscriptionLogOptions {
+interface SubscriptionLogOptions {
   /**
    * Client id of the connection that reads the log. Its own subscriptions show whether the broker logs subscriptions.
    */

@@ -28,7 +28,7 @@ export interface TopicRecordingOptions {
 /** Requests about recorded topics. `status` also depends on the connection, so the recorder answers it. */
 export type RecordingQuestion = Exclude<keyof TopicQuestions, 'status'>;
 
-export type RecordingStatus = Pick<RecorderStatus, 'published' | 'memoryBytes' | 'messages'> & {
+type RecordingStatus = Pick<RecorderStatus, 'published' | 'memoryBytes' | 'messages'> & {
   readonly since: number;
   readonly subscribed: KindCounts;
 };

@@ -1,7 +1,7 @@
 import { History } from '../../../gateway/live/history.ts';
 
 /** A topic that is no longer listed, and the tick in which it was first listed. */
-export interface ExpiredTopic {
+interface ExpiredTopic {
   readonly topic: string;
   readonly firstTick: number;
 }

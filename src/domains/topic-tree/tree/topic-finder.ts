@@ -10,7 +10,7 @@ import type { TopicLevels } from './topic-levels.ts';
 import { topicOfPrefix } from './topic-order.ts';
 import { TopicWalk } from './topic-walk.ts';
 
-export type TopicCondition = Pick<FindTopics, 'prefix' | 'search' | 'filter'>;
+type TopicCondition = Pick<FindTopics, 'prefix' | 'search' | 'filter'>;
 
 /**
  * Searches topics in time slices, between which the tree may change. At the end of a slice, it stores the next topic.
@@ -123,7 +123,7 @@ export class TopicFinder {
   }
 }
 
-export interface Found {
+interface Found {
   readonly hasMore: boolean;
   /** Number of all matching topics. Undefined if they are not counted. */
   readonly count: number;

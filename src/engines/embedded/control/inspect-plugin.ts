@@ -12,7 +12,7 @@ import { pageOf, requiredText, runCommandOf } from '../../../protocol/control/pl
 import type { ClientRegistry } from '../core/client-registry.ts';
 import type { ClientReport, WireClientDetail } from './client-report.ts';
 
-export interface InspectPluginOptions {
+interface InspectPluginOptions {
   readonly registry: ClientRegistry;
   readonly report: ClientReport;
   /** Start time of the broker in epoch milliseconds. */

@@ -9,7 +9,7 @@ interface InternalPublisherOptions {
   readonly tap: PublishTap;
 }
 
-export interface PublishOptions {
+interface PublishOptions {
   readonly qos?: 0 | 1 | 2;
   readonly retain?: boolean;
   readonly properties?: MessageProperties | undefined;

@@ -68,7 +68,7 @@ function checkText(text: string, field: string): string {
 
 export const isTooLong = (text: string): boolean => text.length > MAX_BYTES / 3 && Buffer.byteLength(text) > MAX_BYTES;
 
-export interface Page {
+interface Page {
   readonly verbose: boolean;
   readonly offset: number;
   /** Index after the last element. */

@@ -14,7 +14,7 @@ export interface Listener {
 }
 
 /** Serves a new connection; the stream carries MQTT packets. */
-export type Accept = (connection: Connection, stream: Duplex) => void;
+type Accept = (connection: Connection, stream: Duplex) => void;
 
 interface ListenerOptions extends HandshakeLimits {
   /** All listeners of the broker. Their configured ports are not used as replacements for a port in use. */

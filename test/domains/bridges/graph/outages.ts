@@ -8,7 +8,7 @@ const FOLLOW = `subscription ($b: ID!) { bridgeStatus(brokerId: $b, bridgeId: "m
 } }`;
 
 /** Milliseconds between what happened at the broker and its event at a client of the graph. Negative: the event was there first. */
-export interface Outages {
+interface Outages {
   /** Since the broker closed the connection of another client. */
   readonly untilLost: readonly number[];
   /** Since a message passed the bridge again, which is the first sign of it at the broker. */

@@ -63,7 +63,7 @@ export async function addBroker({ db }: Storage, url: string): Promise<string> {
   return id;
 }
 
-export interface BridgeWorldOptions {
+interface BridgeWorldOptions {
   readonly storage?: Storage;
   readonly dataDir?: string;
   readonly timeoutMs?: number;

@@ -20,7 +20,7 @@ export const ALL: MappingConfig = {
 };
 export const MESSAGES = 'CREATE TABLE messages (n bigserial, topic text NOT NULL, payload text)';
 
-export interface BridgeToPostgresql extends RunningBridge<PostgresqlBridgeConfig> {
+interface BridgeToPostgresql extends RunningBridge<PostgresqlBridgeConfig> {
   readonly mosquitto: Mosquitto;
   readonly folder: string;
   readonly config: PostgresqlBridgeConfig;

@@ -1,6 +1,6 @@
 import type { MqttClient } from 'mqtt';
 
-export interface Load {
+interface Load {
   /** Acknowledged by the broker so far. */
   readonly published: number;
   /** Resolves when so many are. */

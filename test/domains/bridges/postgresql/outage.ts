@@ -4,7 +4,7 @@ import { startCluster } from '../../../support/postgres.ts';
 import { ALL, connectDatabase, MESSAGES, startBridgeToPostgresql } from './bridge-to-postgresql.ts';
 import { startLoad } from './load.ts';
 
-export interface Outage {
+interface Outage {
   /** Tells of the connection while the server is down; resolves when it shall start again. */
   during(
     until: (condition: (status: BridgeConnectionStatus) => boolean) => Promise<BridgeConnectionStatus>,

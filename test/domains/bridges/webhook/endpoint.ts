@@ -4,7 +4,7 @@ import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-export interface SentMessage {
+interface SentMessage {
   readonly id: string;
   readonly topic: string;
   readonly payload?: string;
@@ -23,7 +23,7 @@ export interface SentRequest {
 }
 
 /** Answers one request; what it returns is the status, undefined: it answers by itself. */
-export type Answer = (request: SentRequest, response: ServerResponse, index: number) => number | undefined;
+type Answer = (request: SentRequest, response: ServerResponse, index: number) => number | undefined;
 
 export interface Endpoint {
   readonly url: string;

@@ -27,7 +27,7 @@ export async function addBroker({ db }: Storage): Promise<string> {
   return brokerId;
 }
 
-export interface StreamWorldOptions {
+interface StreamWorldOptions {
   readonly url: string;
   readonly storage?: Storage;
   readonly brokerId?: string;

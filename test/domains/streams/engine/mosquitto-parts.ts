@@ -37,7 +37,7 @@ export function statusOf(session: MqttStreamSession, state: LinkStatus['state'])
   });
 }
 
-export interface Arrived {
+interface Arrived {
   readonly topic: string;
   readonly payload: string;
   readonly qos: number;

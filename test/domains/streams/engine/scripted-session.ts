@@ -4,7 +4,7 @@ import type { LinkStatus, Stop } from '../../../../src/protocol/mqtt/broker-sess
 import { filterMatches } from '../../../../src/protocol/mqtt/filter-match.ts';
 
 /** A subscription that was asked for. */
-export interface Asked {
+interface Asked {
   readonly filter: string;
   /** The broker grants it, or refuses it. */
   answer(error?: ServiceError): void;
@@ -14,7 +14,7 @@ export interface Asked {
   isStopped: boolean;
 }
 
-export interface Published {
+interface Published {
   readonly topic: string;
   readonly payload: string;
   readonly qos: 0 | 1 | 2;

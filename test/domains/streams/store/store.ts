@@ -18,7 +18,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-export interface TestStore extends SegmentStore {
+interface TestStore extends SegmentStore {
   readonly problems: string[];
 }
 

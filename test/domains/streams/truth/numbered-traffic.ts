@@ -5,7 +5,7 @@ import { MqttWire } from '../../../support/mqtt-wire.ts';
 /** Messages that are on their way through the stream at once: no queue of a broker grows. */
 export const WINDOW = 1_000;
 
-export interface Repeat {
+interface Repeat {
   /** Its number. */
   readonly n: number;
   /** How many different ones had come before it. */

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { type ServiceProcess, startServiceProcess } from '../../../support/service-process.ts';
 
-export interface StreamOfNumbers {
+interface StreamOfNumbers {
   readonly service: ServiceProcess;
   readonly brokerId: string;
   /** Of the stream, as the graph tells it. */

@@ -19,7 +19,7 @@ import { startScriptedBroker } from '../../../support/aedes-broker.ts';
 import { connectedLink } from '../../../support/link.ts';
 
 /** A recording that a test feeds itself. */
-export class FedRecorder implements TopicRecorder {
+class FedRecorder implements TopicRecorder {
   readonly recording = new TopicRecording({ settings: DEFAULT_TOPIC_SETTINGS, maxBytes: 100 * 1_048_576 });
   /** What it was told, oldest first. */
   readonly applied: TopicSettings[] = [];
@@ -58,7 +58,7 @@ export class FedRecorder implements TopicRecorder {
 }
 
 /** Settings that are kept in memory, in their own time, as others keep them on a disk. */
-export class MemorySettings implements TopicSettingsStore {
+class MemorySettings implements TopicSettingsStore {
   kept = DEFAULT_TOPIC_SETTINGS;
   /** Thrown by the next `put`. */
   failure: Error | null = null;

@@ -3,7 +3,7 @@ import { type ScriptedBroker, startScriptedBroker } from '../../../support/aedes
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A broker that answers `cedalo/topictree` as the commercial plugin documents it, and knows no other command. */
-export interface CommercialTopics extends ScriptedBroker {
+interface CommercialTopics extends ScriptedBroker {
   /** Payloads by topic. */
   readonly published: Map<string, string>;
   readonly subscribed: Set<string>;

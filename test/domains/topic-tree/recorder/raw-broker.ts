@@ -8,7 +8,7 @@ export interface RawClient {
   send(packet: object): void;
 }
 
-export interface RawBroker {
+interface RawBroker {
   readonly url: string;
   /** Filters that were subscribed to, and options of each, oldest first. */
   readonly subscribed: {
@@ -22,7 +22,7 @@ export interface RawBroker {
   readonly client: RawClient | null;
 }
 
-export interface RawBrokerOptions {
+interface RawBrokerOptions {
   /** CONNECT of other versions is refused. Default 5. */
   readonly version?: 4 | 5;
   /** Reason code of the SUBACK; null: the connection ends. Default 0. */

@@ -8,7 +8,7 @@ import {
 
 export const PREFIX = 'brokergraph-test-';
 
-export interface TestRecorderOptions
+interface TestRecorderOptions
   extends Partial<Pick<RemoteTopicRecorderOptions, 'durations' | 'maxBytes' | 'onStopped'>> {
   readonly url: string;
   readonly username?: string;

@@ -1,7 +1,7 @@
 import type { FindTopics } from '../../../../src/domains/topic-tree/model/topic-recorder.ts';
 import { filterMatches } from '../../../../src/protocol/mqtt/filter-match.ts';
 
-export interface ModelTopic {
+interface ModelTopic {
   readonly topic: string;
   messages: number;
   firstSeen: number;
