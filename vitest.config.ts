@@ -7,9 +7,9 @@ const long = process.env.TEST_LONG === 'on';
 const FILES = { short: shortFiles, rest: restFiles, all: () => ['test/**/*.test.ts'] }[suite]();
 
 /**
- * Files that measure the memory of their process have one of their own. All others run one after the other in processes that stay:
- * the service and its schema are loaded once, not once per file, which takes most files longer than their tests. So they leave their
- * process as it was: timers that are real (as-it-was.ts sees to it), no variable of the environment, no listener.
+ * Files that measure the memory of their process run in a process of their own. All other files share processes, because
+ * loading the service and its schema takes longer than the tests of most files. Such a file must leave its process
+ * unchanged: real timers (as-it-was.ts checks them), the environment variables and the listeners.
  */
 const APART = ['test/gateway/graphql/compiled-programs.test.ts', 'test/gateway/graphql/live/slow-reader.test.ts'];
 

@@ -10,15 +10,15 @@ const stop = new AbortController();
 let askedAt = 0;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    // Somebody who asks a second time does not want to wait for clients to leave. What comes at once was asked once: npm
-    // passes on a Ctrl-C that the terminal has sent to its child already.
+    // A second signal stops the process without waiting for clients. Two signals within a second count as one: npm
+    // forwards a Ctrl-C that the terminal also sends to the child.
     if (stop.signal.aborted && Date.now() - askedAt > 1_000) process.exit(130);
     if (!stop.signal.aborted) askedAt = Date.now();
     stop.abort();
   });
 }
 
-// Whoever reads along may leave (`… | head -1`). What is left to say goes nowhere, and that is no fault.
+// The reader of the output may exit first (`… | head -1`). The rest of the output is then dropped without an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
@@ -29,11 +29,11 @@ process.exitCode = await runCommand(process.argv.slice(2), {
     question !== undefined && process.stdin.isTTY
       ? promptForSecret(question, process.stdin, process.stderr)
       : text(process.stdin),
-  out: (said) => process.stdout.write(said),
-  err: (said) => process.stderr.write(said),
+  out: (output) => process.stdout.write(output),
+  err: (output) => process.stderr.write(output),
   isTerminal: process.stderr.isTTY ?? false,
   stop: stop.signal,
   onBug: (listener) => process.on('uncaughtExceptionMonitor', listener),
 });
-// A part that forgot a timer must not keep a stopped service alive; output that is still under way goes out first.
+// A timer that was not cleared must not keep a stopped service alive. The pause lets the last output be written.
 setTimeout(() => process.exit(), 1_000).unref();

@@ -1,7 +1,7 @@
 /**
- * Words of a private dialect must not come back, in comments, names, descriptions, messages, titles of tests and documents. `words.json`
- * lists each word with the words to use instead. A file that needs one, for a reason, is listed there under `allowed`:
- * `{ "file": "src/…", "word": "…", "reason": "…" }`. Lines of comments have at most 120 columns.
+ * Words of a private dialect must not come back in comments, names, descriptions, messages, titles of tests and
+ * documents. `words.json` lists each word with the words to use instead. A file that needs such a word is listed there
+ * under `allowed`: `{ "file": "src/…", "word": "…", "reason": "…" }`. Lines of comments have at most 120 columns.
  */
 import { readFileSync } from 'node:fs';
 import { documents, lineOf, sources, walk } from './sources.mjs';

@@ -33,8 +33,8 @@ export interface StartReport {
   /** `null` unless this start generated the password. */
   readonly rootPassword: { readonly email: string; readonly generated: string } | null;
   /**
-   * The only user who may sign in with a password of this service (LOCAL_LOGIN=off). `canSignIn` is true if the user is a
-   * root administrator with a password. `null` if all users may sign in with passwords.
+   * The only user who may sign in with a password of this service (LOCAL_LOGIN=off). `canSignIn` is true if the user is
+   * a root administrator with a password. `null` if all users may sign in with passwords.
    */
   readonly passwordsOnlyFor: { readonly email: string; readonly canSignIn: boolean } | null;
 }
