@@ -1,6 +1,10 @@
 /** The work was refused because too much work waits, or was no longer wanted when its turn came. It was not started. */
 export class QueueFull extends Error {
   override readonly name = 'QueueFull';
+
+  constructor() {
+    super('The work was not started: its queue is full, or it is no longer wanted');
+  }
 }
 
 export interface ConcurrencyLimitOptions {
