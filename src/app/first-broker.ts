@@ -1,6 +1,6 @@
 import type { BrokerCache, BrokerRecord } from '../domains/brokers/broker-cache.ts';
 import type { ListenerWanted } from '../domains/brokers/broker-engine.ts';
-import { ADMINISTRATOR, type CloudBrokers, passwordFile } from '../engines/cloud-brokers/cloud-brokers.ts';
+import { ADMINISTRATOR, passwordFile } from '../engines/cloud-brokers/cloud-brokers.ts';
 import type { Services } from '../gateway/context.ts';
 import type { ListenerProtocol } from '../generated/sqlite/client.ts';
 import type { Config } from '../platform/config/config.ts';
@@ -9,9 +9,8 @@ import { LeasedMutex } from '../platform/scheduling/leased-mutex.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 
 interface FirstBrokerParts {
-  readonly services: Pick<Services, 'projects'>;
+  readonly services: Pick<Services, 'projects' | 'cloudBrokers'>;
   readonly storage: Pick<Storage, 'db' | 'leases'>;
-  readonly cloudBrokers: CloudBrokers;
   readonly brokerCache: BrokerCache;
 }
 
@@ -30,17 +29,14 @@ export async function ensureFirstBroker(config: Config, parts: FirstBrokerParts)
   return mutex.run('broker', async () => ((await db.project.count()) > 0 ? null : createFirst(config, parts)));
 }
 
-async function createFirst(
-  config: Config,
-  { services, storage, cloudBrokers }: FirstBrokerParts,
-): Promise<BrokerRecord | null> {
+async function createFirst(config: Config, { services, storage }: FirstBrokerParts): Promise<BrokerRecord | null> {
   const root = await storage.db.user.findFirst({ where: { isRoot: true }, orderBy: { id: 'asc' } });
   if (root === null) return null;
   const project = await services.projects.createFor({ name: 'First project', description: '' }, root.id);
   const listeners = wantedPorts(config).flatMap(({ protocol, tls, port }) =>
     port === null ? [] : [{ protocol, tls, port, requireCertificate: false }],
   );
-  return cloudBrokers.createFirst({ projectId: project.id, listeners, issuedTo: root.email });
+  return services.cloudBrokers.createFirst({ projectId: project.id, listeners, issuedTo: root.email });
 }
 
 interface WantedPort {

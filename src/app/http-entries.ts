@@ -19,8 +19,8 @@ import { VERSION } from '../platform/version.ts';
 import { apiRoutes } from './api-routes.ts';
 import { callerOf, contextMaker } from './context-maker.ts';
 import { Metrics } from './metrics.ts';
+import type { Parts } from './parts.ts';
 import { schema } from './schema.ts';
-import type { ServiceCore } from './service-core.ts';
 
 /** Shared by all services of the process. */
 const DOCUMENTS = apiDocuments(apiRoutes, { version: VERSION });
@@ -35,8 +35,8 @@ interface HttpEntriesOptions {
 }
 
 /** Everything that HTTP serves: the graph, REST, downloads, single sign-on of browsers, and metrics. */
-export function httpEntries(config: Config, core: ServiceCore, { url, log, traffic, connections }: HttpEntriesOptions) {
-  const { services, storage, cloudBrokers, brokerCache, certificateCache, streamHosting, bridgeHosting, signIn } = core;
+export function httpEntries(config: Config, parts: Parts, { url, log, traffic, connections }: HttpEntriesOptions) {
+  const { services, storage, caches, streams, bridges, signIn } = parts;
   const oidcSignIn = signIn.oidcSignIn(url);
   const { trustProxy } = config;
   const rates = new RequestRates({
@@ -81,22 +81,22 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log, traff
   });
   const metrics = new Metrics({
     brokers: function* () {
-      for (const { id } of brokerCache.all()) yield { isConnected: services.runtimes.isConnected(id) };
+      for (const { id } of caches.brokers.all()) yield { isConnected: services.runtimes.isConnected(id) };
     },
-    cloudBrokers: () => brokerCache.all(),
+    cloudBrokers: () => caches.brokers.all(),
     brokerFaults: services.cloudBrokers.faults,
     subscriptions: () => services.auth.guardCount,
     webSockets: () => graphql.webSocketCount,
     http: { traffic, connections },
     signIns: services.auth.signInCounts,
-    mqttRefusals: core.mqttRefusals,
+    mqttRefusals: parts.mqttRefusals,
     audit: () => services.audit.backlog,
     clusters: () => services.clusters.statuses(),
-    bridges: () => services.bridges.totals(brokerCache.all().filter(({ id }) => bridgeHosting.runs(id))),
-    certificates: () => certificateCache.all(),
+    bridges: () => services.bridges.totals(caches.brokers.all().filter(({ id }) => bridges.runs(id))),
+    certificates: () => caches.certificates.all(),
     streams: () =>
       services.streams.totals(
-        brokerCache.all().filter(({ id }) => streamHosting.runs(id) || cloudBrokers.listenersOf(id) !== null),
+        caches.brokers.all().filter(({ id }) => streams.runs(id) || services.cloudBrokers.listenersOf(id) !== null),
       ),
   });
   const addressOf = ({ headers, socket }: IncomingMessage) =>

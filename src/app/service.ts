@@ -1,43 +1,15 @@
+import { checkSecretKey } from '../domains/secrets/key-check.ts';
 import type { Services } from '../gateway/context.ts';
-import type { RefusalReason } from '../gateway/http/connections.ts';
-import { startHttpServer } from '../gateway/http/http-server.ts';
-import { KnownHosts } from '../gateway/http/known-hosts.ts';
-import { startMetricsServer } from '../gateway/http/metrics-server.ts';
-import { Traffic } from '../gateway/http/traffic.ts';
 import { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import { callerOf } from './context-maker.ts';
-import { ensureFirstBroker, mqttReport, unusedPorts } from './first-broker.ts';
+import { ensureFirstBroker } from './first-broker.ts';
 import { httpEntries } from './http-entries.ts';
+import { asOperator } from './operator/as-operator.ts';
 import { openOperatorSocket } from './operator/operator-socket.ts';
-import { type ServiceParts, startCore } from './service-core.ts';
-
-const MB = 1_048_576;
-
-/** The facts of the start message. */
-export interface StartReport {
-  readonly url: string;
-  readonly mqtt: {
-    readonly url: string;
-    readonly wsUrl: string | null;
-    /** Addresses of the TLS listeners. */
-    readonly tlsUrls: readonly string[];
-    readonly username: string;
-    readonly passwordFile: string;
-  } | null;
-  /** The configured port if it was in use, so that the broker has another one; otherwise `null`. */
-  readonly mqttPortWanted: number | null;
-  /** Port settings that an existing first broker does not follow, such as `MQTT_PORT=1884`. */
-  readonly unusedPorts: readonly string[];
-  /** `null` unless this start generated the password. */
-  readonly rootPassword: { readonly email: string; readonly generated: string } | null;
-  /**
-   * The only user who may sign in with a password of this service (LOCAL_LOGIN=off). `canSignIn` is true if the user is
-   * a root administrator with a password. `null` if all users may sign in with passwords.
-   */
-  readonly passwordsOnlyFor: { readonly email: string; readonly canSignIn: boolean } | null;
-}
+import { openParts, type Parts, type ServiceOptions } from './parts.ts';
+import { openPorts } from './ports.ts';
+import { brokerReport, type StartReport } from './start-report.ts';
 
 export interface RunningService {
   readonly port: number;
@@ -49,84 +21,49 @@ export interface RunningService {
   close(): Promise<void>;
 }
 
-/** Creates and starts all parts. Resolves when HTTP listens and the brokers of this service run. */
-export async function startService(config: Config, parts: ServiceParts): Promise<RunningService> {
+/**
+ * Creates and starts all parts, in this order; they are closed in reverse. Resolves when HTTP listens and the brokers
+ * of this service run.
+ */
+export async function startService(config: Config, options: ServiceOptions): Promise<RunningService> {
   const closers = new Closers();
-  const { log } = parts;
+  const { log } = options;
   try {
-    const core = await startCore(config, parts);
-    closers.add(core.close);
-    await core.checkSecretKey();
-    const { services, storage, cloudBrokers, startHosting, signIn, runAsOperator } = core;
+    const parts = await openParts(config, options, closers);
+    const { services, storage, sealer, signIn, streams, bridges, topicTrees, clusters } = parts;
+    await checkSecretKey(storage.db, sealer, log);
     // The port is taken first: a start that fails for its port must not use up the password that is shown once.
-    const { host, port, metricsHost, publicUrl, allowedHosts: allowed } = config;
-    const knownHosts = new KnownHosts({ host, publicUrl, allowed });
-    const traffic = trafficOf(config);
-    const { maxConnections, maxConnectionsPerNetwork, trustProxy: isBehindProxy } = config;
-    const bounds = { maxConnections, maxConnectionsPerNetwork, isBehindProxy };
-    const onRefused = (reason: RefusalReason) =>
-      log.warn(
-        { maxConnections, maxConnectionsPerNetwork },
-        `connections are refused: ${reason === 'FULL' ? 'MAX_CONNECTIONS' : 'MAX_CONNECTIONS_PER_NETWORK'} are open`,
-      );
-    const http = await startHttpServer({ host, port, ...bounds, onRefused, knownHosts, traffic });
-    closers.add(http.close);
-    const metricsServer = metricsHost && (await startMetricsServer(metricsHost, { publicUrl, allowed }));
-    if (metricsServer) closers.add(metricsServer.close);
+    const { http, metrics, traffic, url } = await openPorts(config, log, closers);
     const rootPassword = await services.users.ensureRootAdmin(config.rootEmail, config.rootPassword);
-    const passwordsOnlyFor = config.localLogin ? null : await onlyPassword(config.rootEmail, services);
-    const first = config.embeddedBroker ? await ensureFirstBroker(config, core) : null;
-    if (config.embeddedBroker) {
-      closers.add(() => cloudBrokers.close());
-      await cloudBrokers.start();
-    } else if (storage.engine === 'sqlite') {
-      // With PostgreSQL another process may run these brokers.
-      await cloudBrokers.noteStopped();
-    }
+    const passwordsOnlyFor = config.localLogin ? null : await endOtherPasswordSessions(config.rootEmail, services);
+    const first = await startCloudBrokers(config, parts, closers);
+    await Promise.all([streams.start(), bridges.start(), topicTrees.start()]);
+    clusters.start();
     // Links close before the brokers of this service, so that no link reports a lost connection.
-    closers.add(() => services.runtimes.close());
-    startHosting();
+    closers.keep(services.runtimes);
     await services.runtimes.start();
     services.certificateExpiry.start();
     services.audit.startRetention();
     signIn.checks.start();
-    const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
 
-    const { metricsEntry, ...entries } = httpEntries(config, core, {
+    const { metricsEntry, ...entries } = httpEntries(config, parts, {
       url,
       log,
       traffic,
       connections: http.connections,
     });
-    metricsServer?.serve(metricsEntry);
-    http.serve(metricsServer ? entries : { ...entries, metricsEntry });
-    closers.add(http.close);
+    metrics?.serve(metricsEntry);
+    http.serve(metrics ? entries : { ...entries, metricsEntry });
+    closers.keep(http);
     // WebSockets close before the HTTP server, which waits for every socket.
-    closers.add(() => entries.graphql.close());
-    const door = await openOperatorSocket(config.dataDir, runAsOperator);
-    closers.add(door.close);
-
-    const listeners = first && cloudBrokers.listenersOf(first.id);
-    const moved = first?.listeners.find(
-      ({ number, protocol, tls, port }) =>
-        protocol === 'MQTT' &&
-        !tls &&
-        port !== 0 &&
-        listeners?.every((one) => one.number !== number || one.port !== port),
-    );
+    closers.keep(entries.graphql);
+    closers.keep(await openOperatorSocket(config.dataDir, asOperator(storage.db, services)));
     return {
       port: http.port,
-      metricsPort: metricsServer?.port ?? null,
+      metricsPort: metrics?.port ?? null,
       services,
       storage,
-      report: {
-        url,
-        mqtt: first && listeners && mqttReport(config, first.id, listeners),
-        mqttPortWanted: moved?.port ?? null,
-        unusedPorts: first ? unusedPorts(config, first) : [],
-        rootPassword,
-        passwordsOnlyFor,
-      },
+      report: { url, ...brokerReport(config, first, services), rootPassword, passwordsOnlyFor },
       close: closers.close,
     };
   } catch (error) {
@@ -135,17 +72,25 @@ export async function startService(config: Config, parts: ServiceParts): Promise
   }
 }
 
-/** One network may use half of a budget, and that half must have room for two bodies of the largest size. */
-function trafficOf({ maxRequestsMb, maxResponsesMb, maxBodyBytes, trustProxy }: Config): Traffic {
-  return new Traffic({
-    maxRequestBytes: Math.max(maxRequestsMb * MB, 4 * maxBodyBytes),
-    maxResponseBytes: maxResponsesMb * MB,
-    callerOf: ({ headers, socket }) => callerOf(headers, socket.remoteAddress ?? '', trustProxy),
-  });
+/** Starts the brokers of this service. Returns the first broker, or `null` if this process does not run brokers. */
+async function startCloudBrokers(config: Config, { services, storage, caches }: Parts, closers: Closers) {
+  const { cloudBrokers } = services;
+  if (config.embeddedBroker) {
+    const first = await ensureFirstBroker(config, { services, storage, brokerCache: caches.brokers });
+    closers.keep(cloudBrokers);
+    await cloudBrokers.start();
+    return first;
+  }
+  // With PostgreSQL another process may run these brokers.
+  if (storage.engine === 'sqlite') await cloudBrokers.noteStopped();
+  return null;
 }
 
 /** Ends the password sessions of all other users. */
-async function onlyPassword(email: string, { auth, users }: Services): Promise<StartReport['passwordsOnlyFor']> {
+async function endOtherPasswordSessions(
+  email: string,
+  { auth, users }: Services,
+): Promise<StartReport['passwordsOnlyFor']> {
   const user = await users.findByEmail(email);
   await auth.sessions.endLocal(email.trim().toLowerCase());
   return { email, canSignIn: user?.isRoot === true && user.passwordHash !== null };

@@ -1,4 +1,5 @@
 import type { ExecutionResult } from 'graphql';
+import { Closers } from '../../platform/closers.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { createLog } from '../../platform/log.ts';
@@ -29,13 +30,15 @@ export const isServiceRunning = async ({ dataDir }: Config): Promise<boolean> =>
 async function withOwnCore<T>(config: Config, work: (run: RunOperation) => Promise<T>): Promise<T> {
   const log = await createLog({ ...config, logLevel: 'error' }, false);
   // Loaded on demand: the whole service takes longer to load than a running service to respond.
-  const { startCore } = await import('../service-core.ts');
-  const core = await startCore(config, { log });
+  const { openParts } = await import('../parts.ts');
+  const { asOperator } = await import('../operator/as-operator.ts');
+  const closers = new Closers();
   try {
-    core.services.runtimes.startOnDemand();
-    return await work(core.runAsOperator);
+    const { services, storage } = await openParts(config, { log }, closers);
+    services.runtimes.startOnDemand();
+    return await work(asOperator(storage.db, services));
   } finally {
-    await core.close();
+    await closers.close();
   }
 }
 

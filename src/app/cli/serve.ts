@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { relative } from 'node:path';
 import type { Config } from '../../platform/config/config.ts';
 import { createLog } from '../../platform/log.ts';
-import { type StartReport, startService } from '../service.ts';
+import { startService } from '../service.ts';
+import type { StartReport } from '../start-report.ts';
 import { allowHeapGrowth } from './heap.ts';
 import type { Terminal } from './terminal.ts';
 

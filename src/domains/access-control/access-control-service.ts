@@ -55,10 +55,14 @@ export interface BrokerAccess {
 interface AccessControlOptions {
   readonly runtimes: BrokerRuntimes;
   readonly clients: ClientService;
-  /** Returns the access control that the broker shares with other nodes; `null` if it has its own. */
-  readonly sharedOf?: (broker: BrokerRecord) => SharedAccess | null;
-  /** Returns the cluster whose nodes share the access control, so that a node cannot be changed alone; else `null`. */
-  readonly sharedBy?: (broker: BrokerRecord) => { readonly id: string; readonly name: string } | null;
+}
+
+/** Which brokers share their access control. */
+interface AccessSharing {
+  /** The access control that the nodes of a cluster share, for the entry of the cluster; `null` for other brokers. */
+  readonly sharedOf: (broker: BrokerRecord) => SharedAccess | null;
+  /** Whether the broker is a node of such a cluster, so that it cannot be changed alone. */
+  readonly isNode: (broker: BrokerRecord) => boolean;
 }
 
 interface CachedAccess {
@@ -73,19 +77,21 @@ interface CachedAccess {
 export class AccessControlService {
   readonly #runtimes: BrokerRuntimes;
   readonly #clients: ClientService;
-  readonly #sharedOf: NonNullable<AccessControlOptions['sharedOf']>;
-  readonly #sharedBy: NonNullable<AccessControlOptions['sharedBy']>;
+  #sharing: AccessSharing = { sharedOf: () => null, isNode: () => false };
   readonly #brokers = new Map<string, CachedAccess>();
   readonly #holders = new WeakMap<AccessPolicy, RoleHolders>();
 
-  constructor({ runtimes, clients, sharedOf = () => null, sharedBy = () => null }: AccessControlOptions) {
+  constructor({ runtimes, clients }: AccessControlOptions) {
     this.#runtimes = runtimes;
     this.#clients = clients;
-    this.#sharedOf = sharedOf;
-    this.#sharedBy = sharedBy;
     runtimes.onRuntime((runtime, change) => {
       if (change === 'CLOSING') this.#close(runtime.id);
     });
+  }
+
+  /** Registers the clusters whose nodes share their access control. */
+  share(sharing: AccessSharing): void {
+    this.#sharing = sharing;
   }
 
   /** Errors: those of an unreachable broker; NOT_SUPPORTED_BY_BROKER without dynamic security. */
@@ -131,10 +137,9 @@ export class AccessControlService {
    * whose nodes share their access control.
    */
   async write(broker: BrokerRecord, requested: RequestedChanges, options: AccessWriteOptions): Promise<WriteReport> {
-    const shared = this.#sharedOf(broker);
+    const shared = this.#sharing.sharedOf(broker);
     if (shared !== null) return shared.write(requested, options);
-    const by = this.#sharedBy(broker);
-    if (by !== null) throw nodeOfCluster(broker);
+    if (this.#sharing.isNode(broker)) throw nodeOfCluster(broker);
     const { index, writer } = await this.ofBroker(broker);
     const changes = typeof requested === 'function' ? requested((await index.read()).policy) : requested;
     return writer.write(changes, options);
@@ -194,7 +199,7 @@ export class AccessControlService {
 
   /** Errors: BROKER_UNREACHABLE. */
   #readerOf(broker: BrokerRecord): BrokerRecord {
-    return this.#sharedOf(broker)?.reader() ?? broker;
+    return this.#sharing.sharedOf(broker)?.reader() ?? broker;
   }
 
   /** A changed user name of the broker entry creates a new runtime, so it is constant here. */

@@ -34,11 +34,8 @@ export interface BridgeServiceOptions {
   readonly directory: Pick<BrokerCache, 'onRemove'>;
   /** The kinds that the gateway runs for brokers that do not serve them. */
   readonly kinds: readonly BridgeKind[];
-  /**
-   * Why a broker cannot have bridges, because its entry stands for several brokers; `null` if it can. Default: always
-   * `null`.
-   */
-  readonly refusalOf?: (broker: BrokerRecord) => string | null;
+  /** Why a broker cannot have bridges, because its entry stands for several brokers; `null` if it can. */
+  readonly refusalOf: (broker: BrokerRecord) => string | null;
   /** Called for bugs that are not the error of a call. */
   readonly onFault: (error: unknown) => void;
 }
@@ -292,7 +289,7 @@ export class BridgeService {
   /** Bridges of the gateway can be queried while the broker is not connected. */
   async #ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
     const { runtimes, refusalOf } = this.#options;
-    const reason = refusalOf?.(broker) ?? null;
+    const reason = refusalOf(broker);
     if (reason !== null) throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
     if (runtimes.status(broker.id).state !== 'UNREACHABLE') return runtimes.ask(broker, question);
     return question(runtimes.get(broker));

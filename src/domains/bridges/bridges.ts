@@ -1,5 +1,5 @@
-import type { Closers } from '../../platform/closers.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { ControlApi } from '../../protocol/control/envelope.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
@@ -11,36 +11,50 @@ import { mqttBridgeKind } from './mqtt/mqtt-bridge-kind.ts';
 import { postgresqlBridgeKind } from './postgresql/postgresql-bridge-kind.ts';
 import { webhookBridgeKind } from './webhook/webhook-bridge-kind.ts';
 
-interface BridgesOptions extends HostingParts {
+interface BridgesOptions extends HostingParts, Pick<BridgeServiceOptions, 'refusalOf'> {
   readonly brokers: BrokerCache;
+  readonly runtimes: BrokerRuntimes;
   readonly sealer: Sealer;
   readonly rules: BridgeRules;
   /** Contains the queues, in `<brokerId>/<bridgeId>`. */
   readonly folder: string;
   /** The compiled worker; `undefined`: the one in the folder of its module. */
   readonly workerUrl: URL | undefined;
-  readonly closers: Closers;
-}
-
-/** Created in two steps: links to brokers need `hosting`, and the service needs links. */
-interface Bridges {
-  readonly hosting: Hosting;
-  connect(runtimes: BrokerRuntimes, rules: Required<Pick<BridgeServiceOptions, 'refusalOf'>>): BridgeService;
 }
 
 /** The kinds of bridges that the gateway runs. */
 const kinds: readonly BridgeKind[] = [mqttBridgeKind, postgresqlBridgeKind, webhookBridgeKind];
 
-export async function openBridges(options: BridgesOptions): Promise<Bridges> {
-  const { sealer, rules, folder, workerUrl, closers, ...parts } = options;
-  const { brokers: directory, log } = parts;
-  const thread = closers.keep(new BridgeThread({ workerUrl, log }));
-  const hosting = closers.keep(bridgeHosting({ ...parts, sealer, kinds, thread, rules, folder }));
-  await hosting.load();
-  const onFault = (error: unknown) => log.error({ err: error }, 'bridges could not be watched');
-  return {
-    hosting,
-    connect: (runtimes, { refusalOf }) =>
-      closers.keep(new BridgeService({ runtimes, directory, kinds, refusalOf, onFault })),
-  };
+/** The bridges of all brokers, and their hosting for brokers without bridges of their own. */
+export class Bridges {
+  readonly service: BridgeService;
+  readonly #thread: BridgeThread;
+  readonly #hosting: Hosting;
+
+  constructor({ sealer, rules, folder, workerUrl, refusalOf, ...parts }: BridgesOptions) {
+    const { brokers: directory, runtimes, log } = parts;
+    this.#thread = new BridgeThread({ workerUrl, log });
+    this.#hosting = bridgeHosting({ ...parts, sealer, kinds, thread: this.#thread, rules, folder });
+    const onFault = (error: unknown) => log.error({ err: error }, 'bridges could not be watched');
+    this.service = new BridgeService({ runtimes, directory, kinds, refusalOf, onFault });
+  }
+
+  get apis(): readonly ControlApi[] {
+    return kinds.map(({ api }) => api);
+  }
+
+  start(): Promise<void> {
+    return this.#hosting.start();
+  }
+
+  /** Whether configured bridges of the broker run in this process. */
+  runs(brokerId: string): boolean {
+    return this.#hosting.runs(brokerId);
+  }
+
+  async close(): Promise<void> {
+    this.service.close();
+    await this.#hosting.close();
+    await this.#thread.close();
+  }
 }

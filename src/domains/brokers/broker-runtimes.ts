@@ -5,7 +5,7 @@ import type { Sealer } from '../../platform/storage/sealed.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
 import type { ControlCapability } from '../../protocol/control/plugin.ts';
-import type { GatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
+import { type GatewayPlugins, mergeGatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
 import type { BrokerLink, BrokerLinkOptions } from '../../protocol/mqtt/broker-link.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
 import { Fleet } from '../../protocol/mqtt/fleet.ts';
@@ -54,12 +54,12 @@ interface BrokerRuntimesOptions {
   readonly maxLinks: number;
   /** The owner of a project, whose projects share the owner's links. Default: each project has its own share. */
   readonly ownerOf?: (projectId: string) => string;
-  /** The gateway plugins of a broker. */
-  readonly gatewayPlugins: (link: BrokerLinkOptions) => GatewayPlugins;
   /** The node over which the entry of a cluster is reached; any other broker itself. `null`: no node is reachable. */
   readonly standInOf?: (broker: BrokerRecord) => BrokerRecord | null;
   readonly log: Logger;
 }
+
+type PluginsOf<Result> = (link: BrokerLinkOptions) => Result;
 
 /** Control APIs that are probed as soon as a broker is connected. */
 const EAGER: readonly ControlApi[] = ['dynamic-security', 'cedalo/inspect', 'cedalo/license', 'broker'];
@@ -84,6 +84,8 @@ export class BrokerRuntimes {
   readonly #intake = newIntake(new ReadingTime());
   readonly #status = new BrokerStatusFeeds((projectId) => this.#snapshot(projectId));
   readonly #listeners = new Set<(runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING') => void>();
+  readonly #pluginsOf: PluginsOf<GatewayPlugins>[] = [];
+  #replacement: PluginsOf<GatewayPlugins | null> = () => null;
   readonly #stop: () => void;
   #opening: 'NONE' | 'ALL' | 'ON_DEMAND' = 'NONE';
 
@@ -92,6 +94,16 @@ export class BrokerRuntimes {
     this.#shares = new LinkShares(options.maxLinks, (id) => this.#downMs(id));
     this.#fleet.onStatus((id, status) => this.#linkChanged(id, status));
     this.#stop = options.brokers.onChange((broker, previous) => this.#brokerChanged(broker, previous));
+  }
+
+  /** Adds gateway plugins of every broker whose link opens later. */
+  addPlugins(pluginsOf: PluginsOf<GatewayPlugins>): void {
+    this.#pluginsOf.push(pluginsOf);
+  }
+
+  /** Sets gateway plugins in place of all added ones, for the brokers that `pluginsOf` does not return `null` for. */
+  replacePlugins(pluginsOf: PluginsOf<GatewayPlugins | null>): void {
+    this.#replacement = pluginsOf;
   }
 
   /** Opens a link to every cached broker; does not wait for connections. */
@@ -323,8 +335,8 @@ export class BrokerRuntimes {
       this.#fleet.add(options);
       const link = this.#fleet.get(id);
       const observer = new LeasedLink({ ...options, clientId: `${link.clientId}-observer` });
-      const { timeoutMs, gatewayPlugins, log } = this.#options;
-      const { plugins, clientIds, clientIdPrefixes = [] } = gatewayPlugins(options);
+      const { timeoutMs, log } = this.#options;
+      const { plugins, clientIds, clientIdPrefixes = [] } = this.#pluginsFor(options);
       const onFault = (error: unknown) => log.error({ err: error, brokerId: id }, 'a listener of a broker failed');
       const runtime: BrokerRuntime = {
         id,
@@ -351,6 +363,10 @@ export class BrokerRuntimes {
       this.#releaseLink(id);
       this.#publishStatus(broker, broker);
     }
+  }
+
+  #pluginsFor(link: BrokerLinkOptions): GatewayPlugins {
+    return this.#replacement(link) ?? mergeGatewayPlugins(this.#pluginsOf.map((pluginsOf) => pluginsOf(link)));
   }
 
   #announce(runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING'): void {

@@ -60,8 +60,8 @@ interface BrokerServiceOptions {
   readonly rules: ConnectionRules;
   /** Maximum number of added brokers per project; simultaneous requests may exceed it. Default: unlimited. */
   readonly maxPerProject?: number;
-  /** The cluster of which a broker is the entry or a node; `null` if there is none. Default: none. */
-  readonly clusterOf?: (brokerId: string) => BrokerCluster | null;
+  /** The cluster of which a broker is the entry or a node; `null` if there is none. */
+  readonly clusterOf: (brokerId: string) => BrokerCluster | null;
 }
 
 export interface BrokerCluster {
@@ -89,7 +89,7 @@ export class BrokerService {
     sealer,
     rules,
     maxPerProject = Number.POSITIVE_INFINITY,
-    clusterOf = () => null,
+    clusterOf,
   }: BrokerServiceOptions) {
     this.#db = db;
     this.#changes = changes;

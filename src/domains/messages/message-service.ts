@@ -10,8 +10,8 @@ import { tailFilterProblem } from './tail-filter.ts';
 interface MessageServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly brokers: BrokerCache;
-  /** Why messages of a broker cannot be followed (a cluster); `null` if they can. Default: always `null`. */
-  readonly refusalOf?: (broker: BrokerRecord) => string | null;
+  /** Why messages of a broker cannot be followed (a cluster); `null` if they can. */
+  readonly refusalOf: (broker: BrokerRecord) => string | null;
   /** Longest wait for a broker, in milliseconds. */
   readonly timeoutMs: number;
   /** Time until a tail without subscribers ends, in milliseconds. Default: 10,000. */
@@ -54,7 +54,7 @@ export class MessageService {
     const issues = issuesOf(filter, limits);
     if (issues.length > 0) throw invalid(issues);
     const { runtimes, refusalOf } = this.#options;
-    const reason = refusalOf?.(broker) ?? null;
+    const reason = refusalOf(broker);
     if (reason !== null) throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
     const tail = await runtimes.ask(broker, ({ id, observer }) => this.#tailsOf(id, observer).open(filter, limits));
     return tail.watch(options);

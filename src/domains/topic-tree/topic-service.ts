@@ -19,8 +19,8 @@ export interface TopicServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly directory: Pick<BrokerCache, 'onRemove'>;
   readonly projects: Pick<ProjectCache, 'get'>;
-  /** Returns `null` for a broker without nodes that have their own messages. Default: `null` for all brokers. */
-  readonly nodesOf?: (broker: BrokerRecord) => TopicNodes | null;
+  /** Returns `null` for a broker without nodes that have their own messages. */
+  readonly nodesOf: (broker: BrokerRecord) => TopicNodes | null;
   /** Reports an unexpected error that belongs to no caller. */
   readonly onFault: (error: unknown) => void;
 }
@@ -241,7 +241,7 @@ export class TopicService {
   }
 
   #nodesOf(broker: BrokerRecord): TopicNodes | null {
-    return this.#options.nodesOf?.(broker) ?? null;
+    return this.#options.nodesOf(broker);
   }
 
   /** `null` if the broker does not report the number, or records its topics itself. */

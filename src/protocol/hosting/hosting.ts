@@ -46,7 +46,10 @@ interface LinkedBroker {
   readonly controls: { capability(api: ControlApi): Promise<ControlCapability> };
 }
 
+/** The links of this process. */
 interface LinkedBrokers {
+  /** Adds the plugins of each broker whose link opens later. */
+  addPlugins(pluginsOf: (link: BrokerLinkOptions) => GatewayPlugins): void;
   /** Notifies of links that are open, that were opened, and that are about to close. */
   onRuntime(listener: (broker: LinkedBroker, change: 'OPENED' | 'CLOSING') => void): void;
 }
@@ -54,6 +57,7 @@ interface LinkedBrokers {
 export interface HostingParts {
   readonly storage: Storage;
   readonly brokers: KnownBrokers;
+  readonly runtimes: LinkedBrokers;
   /** Calls between the processes on one database; `null` if there can be only one. */
   readonly calls: HostedCalls | null;
   readonly log: Logger;
@@ -84,29 +88,25 @@ export class Hosting {
   constructor(options: HostingOptions) {
     this.#options = options;
     this.#hosted = new Map(options.apis.map(({ api }) => [api, new Map()]));
+    options.runtimes.addPlugins((link) => ({
+      plugins: options.apis.map((hosted) => this.#factory(hosted, link)),
+      ...options.connections(link.id),
+    }));
   }
 
   get apis(): readonly ControlApi[] {
     return [...this.#hosted.keys()];
   }
 
-  load(): Promise<void> {
-    return this.#options.config.load();
-  }
-
-  pluginsFor(link: BrokerLinkOptions): GatewayPlugins {
-    const plugins = this.#options.apis.map((hosted) => this.#factory(hosted, link));
-    return { plugins, ...this.#options.connections(link.id) };
-  }
-
-  /** Only the service calls it. Commands of the command line host no plugins. */
-  start(linked: LinkedBrokers): void {
+  /** Only the service calls it, before it opens links. Commands of the command line host no plugins. */
+  async start(): Promise<void> {
+    const { config, brokers, runtimes } = this.#options;
+    await config.load();
     this.#isStarted = true;
-    const { config, brokers } = this.#options;
     config.onBrokerChange((brokerId) => this.#startWanted(brokerId));
     this.#stop = brokers.onRemove(({ id }) => this.#brokerRemoved(id));
     void this.#logUnknownFolders();
-    linked.onRuntime((broker, change) => {
+    runtimes.onRuntime((broker, change) => {
       if (change === 'CLOSING') {
         this.#linked.delete(broker.id);
         return;

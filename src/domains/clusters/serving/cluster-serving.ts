@@ -1,40 +1,35 @@
 import type { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
 import type { ControlApi } from '../../../protocol/control/envelope.ts';
-import type { PluginFactory } from '../../../protocol/control/plugin.ts';
 import type { GatewayPlugins } from '../../../protocol/hosting/gateway-plugins.ts';
-import type { Hosting } from '../../../protocol/hosting/hosting.ts';
 import type { BrokerLinkOptions } from '../../../protocol/mqtt/broker-link.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
-import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
+import type { BrokerCache } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import { licensePlugin } from '../../brokers/license-plugin.ts';
 import type { ClientService } from '../../clients/client-service.ts';
 import type { StreamService } from '../../streams/stream-service.ts';
 import type { TopicService } from '../../topic-tree/topic-service.ts';
-import type { TopicNodes } from '../../topic-tree/topic-view.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
-import { type CallNode, ClusterNodes, hasClientsPerNode, nodesOfCluster } from './cluster-nodes.ts';
+import { type CallNode, ClusterNodes, hasClientsPerNode } from './cluster-nodes.ts';
 import { mergedClientControlPlugin } from './merged-client-control.ts';
 import { mergedInspectPlugin } from './merged-inspect-plugin.ts';
 import { mergedStreamsPlugin } from './merged-streams-plugin.ts';
 import { mergedTopicsPlugin } from './merged-topics-plugin.ts';
+import { unsupportedPlugin } from './unsupported.ts';
 
 interface ClusterServingOptions {
   readonly cache: ClusterCache;
   readonly brokers: BrokerCache;
-  /** Bridges that the gateway runs for brokers without bridges of their own. */
-  readonly bridges: Pick<Hosting, 'apis'>;
-  /** By cluster id. */
-  readonly streamMutex: LeasedMutex;
-  /** Maximum wait for a response of a broker, in milliseconds. */
-  readonly timeoutMs: number;
-}
-
-interface ConnectedParts {
   readonly runtimes: BrokerRuntimes;
   readonly clients: ClientService;
   readonly topics: TopicService;
   readonly streams: StreamService;
+  /** The APIs of bridges that the gateway runs for brokers without bridges of their own. */
+  readonly bridgeApis: readonly ControlApi[];
+  /** By cluster id. */
+  readonly streamMutex: LeasedMutex;
+  /** Maximum wait for a response of a broker, in milliseconds. */
+  readonly timeoutMs: number;
 }
 
 /**
@@ -44,24 +39,23 @@ interface ConnectedParts {
 export class ClusterServing {
   readonly #options: ClusterServingOptions;
   readonly #listeners = new Map<string, Set<() => void>>();
-  #parts: ConnectedParts | null = null;
   #stop: Stop = () => undefined;
 
   constructor(options: ClusterServingOptions) {
     this.#options = options;
+    options.runtimes.replacePlugins((link) => this.#pluginsFor(link));
   }
 
   /**
    * Gateway plugins for the entry of a cluster. `null` if the entry does not represent such a cluster. In a cluster in
    * mode FULL all messages pass through the leader, so the plugins of a single broker are used.
    */
-  pluginsFor(link: BrokerLinkOptions): GatewayPlugins | null {
+  #pluginsFor(link: BrokerLinkOptions): GatewayPlugins | null {
     const { id: brokerId } = link;
     const cluster = this.#options.cache.get(brokerId);
     if (cluster === null || !hasClientsPerNode(cluster)) return null;
     const nodes = this.#nodesOf(brokerId);
-    const { runtimes, clients, topics, streams } = this.#connected;
-    const { streamMutex, timeoutMs, bridges } = this.#options;
+    const { runtimes, clients, topics, streams, streamMutex, timeoutMs, bridgeApis } = this.#options;
     const call: CallNode = ({ broker }, request) => runtimes.ask(broker, ({ controls }) => request(controls));
     return {
       plugins: [
@@ -75,32 +69,14 @@ export class ClusterServing {
           runExclusive: (work) => streamMutex.run(brokerId, work),
           timeoutMs,
         }),
-        ...bridges.apis.map((api) => unsupportedPlugin(api, 'a bridge', nodes)),
+        ...bridgeApis.map((api) => unsupportedPlugin(api, 'a bridge', () => nodes.all())),
       ],
       clientIds: [],
     };
   }
 
-  /** Why a feature that receives messages is unavailable for a broker. `null` if it is available. */
-  refusalOf({ id }: BrokerRecord, feature: string): string | null {
-    const cluster = this.#options.cache.get(id);
-    return cluster !== null && hasClientsPerNode(cluster) ? unsupportedReason(feature, this.#nodesOf(id)) : null;
-  }
-
-  /** Nodes whose topics are merged, for `TopicService`. `null` if the broker does not represent such a cluster. */
-  topicNodesOf({ id }: BrokerRecord): TopicNodes | null {
-    const cluster = this.#options.cache.get(id);
-    if (cluster === null || !hasClientsPerNode(cluster)) return null;
-    return { places: nodesOfCluster(this.#options, id), isMerged: cluster.mode !== 'HP' };
-  }
-
-  connect(parts: ConnectedParts): void {
-    this.#parts = parts;
-  }
-
   start(): void {
-    const { cache } = this.#options;
-    const { runtimes } = this.#connected;
+    const { cache, runtimes } = this.#options;
     runtimes.onRuntime(({ id, link }, change) => {
       if (change === 'OPENED') link.onStatus(() => this.#nodeChanged(id));
       this.#nodeChanged(id);
@@ -118,14 +94,8 @@ export class ClusterServing {
     this.#listeners.clear();
   }
 
-  get #connected(): ConnectedParts {
-    if (this.#parts === null) throw new Error('ClusterServing is used before connect()');
-    return this.#parts;
-  }
-
   #nodesOf(clusterId: string): ClusterNodes {
-    const { cache, brokers, timeoutMs } = this.#options;
-    const { runtimes } = this.#connected;
+    const { cache, brokers, runtimes, timeoutMs } = this.#options;
     const onNodes = (id: string, listener: () => void) => {
       const listeners = this.#listeners.get(id) ?? new Set();
       this.#listeners.set(id, listeners.add(listener));
@@ -146,16 +116,3 @@ export class ClusterServing {
     for (const listener of this.#listeners.get(clusterId) ?? []) listener();
   }
 }
-
-/** Why a cluster whose nodes do not exchange messages does not support a feature, and which brokers to use instead. */
-function unsupportedReason(feature: string, nodes: ClusterNodes): string {
-  const names = nodes.all().map(({ nodeId, broker }) => `${nodeId}: "${broker.name}" (${broker.id})`);
-  return `The nodes of this cluster do not exchange messages, so ${feature} of the cluster would receive the messages of only one node: use the brokers of its nodes (${names.join(', ')})`;
-}
-
-/** Reports an API as unavailable for the cluster, even if the contact node supports it. */
-const unsupportedPlugin = (api: ControlApi, feature: string, nodes: ClusterNodes): PluginFactory => ({
-  api,
-  instead: true,
-  create: async () => ({ unavailable: unsupportedReason(feature, nodes) }),
-});

@@ -92,6 +92,14 @@ export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWor
   });
   const log = silentLog;
   const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, log, timeoutMs }) : null;
+  const runtimes = new BrokerRuntimes({
+    brokers: directory,
+    sealer,
+    rules: { filesDir: undefined, allowedHosts: [] },
+    timeoutMs,
+    maxLinks: 10,
+    log,
+  });
   const hosting = bridgeHosting({
     storage,
     sealer,
@@ -100,20 +108,11 @@ export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWor
     thread,
     rules: { allowedHosts: [] },
     folder: join(dataDir, 'bridges'),
+    runtimes,
     calls,
     log,
   });
-  await hosting.load();
-  const runtimes = new BrokerRuntimes({
-    brokers: directory,
-    sealer,
-    rules: { filesDir: undefined, allowedHosts: [] },
-    timeoutMs,
-    maxLinks: 10,
-    gatewayPlugins: (link) => hosting.pluginsFor(link),
-    log,
-  });
-  hosting.start(runtimes);
+  await hosting.start();
   await runtimes.start();
   let isClosed = false;
   const close = async () => {

@@ -1,0 +1,103 @@
+import { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
+import { BrokerService } from '../domains/brokers/broker-service.ts';
+import { licensePlugin } from '../domains/brokers/license-plugin.ts';
+import { clientControlPlugin } from '../domains/clients/control/client-control-plugin.ts';
+import { inspectPlugin } from '../domains/clients/inspect/inspect-plugin.ts';
+import { ClusterMembership } from '../domains/clusters/cluster-membership.ts';
+import { ClusterStore } from '../domains/clusters/cluster-store.ts';
+import { ContactNodes } from '../domains/clusters/contact-nodes.ts';
+import { removeSharedClusters } from '../domains/clusters/shared-clusters.ts';
+import { topicPayloadsOf } from '../domains/topic-tree/hosting/topic-payloads.ts';
+import { CloudBrokers } from '../engines/cloud-brokers/cloud-brokers.ts';
+import { CloudEngines } from '../engines/cloud-brokers/cloud-engines.ts';
+import { MqttRefusals } from '../engines/cloud-brokers/mqtt-refusals.ts';
+import type { Services } from '../gateway/context.ts';
+import { isLocalHost } from '../protocol/network/allowed-hosts.ts';
+import type { Foundation } from './foundation.ts';
+
+export const MIB = 1_048_576;
+
+interface BrokersOptions {
+  readonly audit: Services['audit'];
+  /** The compiled worker of the embedded broker. `undefined`: the one next to its module. */
+  readonly embeddedWorker: URL | undefined;
+}
+
+/** The brokers: their rows, those that this service runs, and the links to all of them. Nothing is connected yet. */
+export async function openBrokers(foundation: Foundation, { audit, embeddedWorker }: BrokersOptions) {
+  const { config, log, closers, storage, sealer, caches } = foundation;
+  const { dataDir, brokerTimeoutMs: timeoutMs } = config;
+  const { db, changes } = storage;
+  const { projects, brokers: brokerCache, clusters: cache } = caches;
+  const membership = new ClusterMembership({ cache, brokers: brokerCache, projects });
+  const contactNodes = new ContactNodes({ cache, brokers: brokerCache });
+  // In development the service listens on this machine only, and so do the brokers.
+  const insideBrokers = isLocalHost(config.host) ? ('LOCAL' as const) : ('NONE' as const);
+  const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts, inside: insideBrokers };
+  const brokers = new BrokerService({
+    db,
+    changes,
+    brokers: brokerCache,
+    sealer,
+    rules,
+    maxPerProject: config.maxBrokersPerProject,
+    clusterOf: membership.clusterOf,
+  });
+  const clusterStore = new ClusterStore({ db, cache, brokers });
+  await removeSharedClusters({ cache, store: clusterStore, audit, log });
+
+  const topicPayloads = (brokerId: string) => topicPayloadsOf(brokerId, brokerCache, projects);
+  const mqttRefusals = new MqttRefusals({ directory: brokerCache, audit, log });
+  const cloudBrokers = new CloudBrokers({
+    db,
+    brokers,
+    directory: brokerCache,
+    sealer,
+    engines: new CloudEngines({
+      host: config.mqttHost,
+      workerUrl: embeddedWorker,
+      streamStorageBytes: config.streamStorageMaxMb * MIB,
+      topicTreeBytes: config.topicTreeMaxMb * MIB,
+      topicPayloadsOf: topicPayloads,
+      refusals: mqttRefusals,
+      mosquitto: {
+        binary: config.mosquittoBinary,
+        plugin: config.mosquittoDynsecPlugin,
+        searchPath: process.env.PATH ?? '',
+      },
+      log,
+    }),
+    dataDir,
+    maxBrokers: config.maxCloudBrokers,
+    maxPerProject: config.maxCloudBrokersPerProject,
+    log,
+  });
+  const runtimes = closers.keep(
+    new BrokerRuntimes({
+      brokers: brokerCache,
+      sealer,
+      rules,
+      timeoutMs,
+      maxLinks: config.maxBrokerLinks,
+      ownerOf: (projectId) => {
+        const owner = projects.get(projectId)?.owner;
+        return owner?.userId ?? owner?.organisationId ?? projectId;
+      },
+      standInOf: contactNodes.resolve,
+      log,
+    }),
+  );
+  runtimes.addPlugins(() => ({ plugins: [inspectPlugin, clientControlPlugin, licensePlugin], clientIds: [] }));
+  runtimes.addPlugins(({ id }) => cloudBrokers.pluginsFor(id));
+  return {
+    membership,
+    contactNodes,
+    clusterStore,
+    insideBrokers,
+    topicPayloads,
+    brokers,
+    cloudBrokers,
+    mqttRefusals,
+    runtimes,
+  };
+}

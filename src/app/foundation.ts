@@ -1,0 +1,42 @@
+import type { Logger } from 'pino';
+import { BrokerCache } from '../domains/brokers/broker-cache.ts';
+import { CertificateCache } from '../domains/certificates/certificate-cache.ts';
+import { ClusterCache } from '../domains/clusters/cluster-cache.ts';
+import { ProjectCache } from '../domains/projects/project-cache.ts';
+import type { Closers } from '../platform/closers.ts';
+import type { Config } from '../platform/config/config.ts';
+import { openSealer, type RotatableSealer } from '../platform/storage/sealed.ts';
+import { openStorage, type Storage } from '../platform/storage/storage.ts';
+
+/** What all parts use: the settings, the database, the key of stored secrets, and the caches of rows. */
+export interface Foundation {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly closers: Closers;
+  readonly storage: Storage;
+  readonly sealer: RotatableSealer;
+  /** The rows that almost every request reads. */
+  readonly caches: {
+    readonly projects: ProjectCache;
+    readonly brokers: BrokerCache;
+    readonly certificates: CertificateCache;
+    readonly clusters: ClusterCache;
+  };
+}
+
+/** Errors: ServiceError IN_USE when another process owns the data folder. */
+export async function openFoundation(config: Config, log: Logger, closers: Closers): Promise<Foundation> {
+  const { dataDir, databaseUrl, secretKey, secretKeyPrevious: previousSecretKey } = config;
+  const storage = closers.keep(await openStorage({ dataDir, databaseUrl, log }));
+  const sealer = openSealer({ dataDir, secretKey, previousSecretKey });
+  const rows = { db: storage.db, changes: storage.changes, log };
+  const caches = {
+    projects: closers.keep(new ProjectCache(rows)),
+    brokers: closers.keep(new BrokerCache(rows)),
+    certificates: closers.keep(new CertificateCache(rows)),
+    clusters: closers.keep(new ClusterCache(rows)),
+  };
+  await Promise.all(Object.values(caches).map((cache) => cache.load()));
+  caches.projects.onRemove(({ id }) => caches.certificates.projectRemoved(id));
+  return { config, log, closers, storage, sealer, caches };
+}

@@ -1,0 +1,178 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { AccessControlService } from '../domains/access-control/access-control-service.ts';
+import { Bridges } from '../domains/bridges/bridges.ts';
+import { BrokerMetricsService } from '../domains/brokers/broker-metrics-service.ts';
+import { openCertificates } from '../domains/certificates/certificates.ts';
+import { openClients } from '../domains/clients/clients.ts';
+import { Clusters } from '../domains/clusters/clusters.ts';
+import { MessageService } from '../domains/messages/message-service.ts';
+import { ProjectService } from '../domains/projects/project-service.ts';
+import { SecretRotator } from '../domains/secrets/secret-rotation.ts';
+import { Streams } from '../domains/streams/streams.ts';
+import { TopicTrees } from '../domains/topic-tree/topic-trees.ts';
+import type { Services } from '../gateway/context.ts';
+import type { Closers } from '../platform/closers.ts';
+import type { Config } from '../platform/config/config.ts';
+import { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
+import { MIB, openBrokers } from './brokers.ts';
+import { type Foundation, openFoundation } from './foundation.ts';
+import { openPeople } from './people.ts';
+
+export interface ServiceOptions {
+  readonly log: Logger;
+  /** The compiled worker of the embedded broker. Default: the worker next to its module. Tests run from the sources. */
+  readonly embeddedWorker?: URL;
+  /** The compiled worker of hosted streams, with the same default. */
+  readonly streamWorker?: URL;
+  /** The compiled worker of hosted bridges, with the same default. */
+  readonly bridgeWorker?: URL;
+  /** The compiled worker of hosted topic recorders, with the same default. */
+  readonly topicWorker?: URL;
+}
+
+export type Parts = Awaited<ReturnType<typeof openParts>>;
+
+/**
+ * Creates every part, each after those that it uses. No port is open, no broker is connected, and nothing runs by
+ * itself. Commands of the command line use these parts without starting them. Errors: ServiceError IN_USE when another
+ * process owns the data folder.
+ */
+export async function openParts(config: Config, options: ServiceOptions, closers: Closers) {
+  const foundation = await openFoundation(config, options.log, closers);
+  const people = await openPeople(foundation);
+  const fleet = await openBrokers(foundation, { audit: people.audit, embeddedWorker: options.embeddedWorker });
+  const features = openFeatures(foundation, fleet, options);
+  const { storage, sealer, caches } = foundation;
+  const { audit, signIn, users, ownership, organisations, tokens } = people;
+  const { brokers, cloudBrokers, runtimes, mqttRefusals } = fleet;
+  const { streams, bridges, topicTrees, clusters, ...services } = features;
+  const { db, changes } = storage;
+  const all: Services = {
+    ...services,
+    ...signIn.services,
+    ...clusters.services,
+    audit,
+    secrets: new SecretRotator({ db, sealer, audit }),
+    users,
+    organisations,
+    tokens,
+    projects: new ProjectService({
+      db,
+      changes,
+      cache: caches.projects,
+      users,
+      ownership,
+      strictRoles: config.strictRoles,
+      // The database deleted the rows of the project's brokers. This closes their runtimes.
+      afterRemove: (projectId) => brokers.projectRemoved(projectId),
+    }),
+    brokers,
+    cloudBrokers,
+    runtimes,
+    streams: streams.service,
+    bridges: bridges.service,
+    topics: topicTrees.service,
+  };
+  return { services: all, storage, sealer, caches, signIn, mqttRefusals, streams, bridges, topicTrees, clusters };
+}
+
+/** What users do with brokers: clients, messages, access control, streams, bridges, topics, clusters, certificates. */
+function openFeatures(
+  { config, log, closers, storage, sealer, caches }: Foundation,
+  fleet: Awaited<ReturnType<typeof openBrokers>>,
+  { streamWorker, bridgeWorker, topicWorker }: ServiceOptions,
+) {
+  const { dataDir, brokerTimeoutMs: timeoutMs } = config;
+  const { runtimes, membership, contactNodes, clusterStore } = fleet;
+  const { brokers, projects } = caches;
+  const ofBrokers = { runtimes, brokers };
+  const refusalOf = (feature: string) => (broker: Parameters<typeof membership.refusalOf>[0]) =>
+    membership.refusalOf(broker, feature);
+
+  const metrics = closers.keep(new BrokerMetricsService(ofBrokers));
+  const { clients, clientControl } = openClients({ ...ofBrokers, closers });
+  const messages = closers.keep(new MessageService({ ...ofBrokers, refusalOf: refusalOf('a tail'), timeoutMs }));
+  const accessControl = closers.keep(new AccessControlService({ runtimes, clients }));
+
+  const { db, changes, engine } = storage;
+  const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, timeoutMs, log }) : null;
+  closers.add(() => calls?.close());
+  const hosting = { ...ofBrokers, storage, calls, log };
+  const streams = closers.keep(
+    new Streams({
+      ...hosting,
+      folder: join(dataDir, 'streams'),
+      maxBytes: config.streamStorageMaxMb * MIB,
+      workerUrl: streamWorker,
+    }),
+  );
+  const bridges = closers.keep(
+    new Bridges({
+      ...hosting,
+      sealer,
+      rules: {
+        allowedHosts: config.brokerAllowedHosts,
+        inside: 'NONE',
+        insideBrokers: fleet.insideBrokers,
+        storageMaxBytes: config.bridgeStorageMaxMb * MIB,
+      },
+      refusalOf: refusalOf('a bridge'),
+      folder: join(dataDir, 'bridges'),
+      workerUrl: bridgeWorker,
+    }),
+  );
+  const topicTrees = closers.keep(
+    new TopicTrees({
+      ...hosting,
+      projects,
+      payloadsOf: fleet.topicPayloads,
+      nodesOf: membership.topicNodesOf,
+      maxBytes: config.topicTreeMaxMb * MIB,
+      workerUrl: topicWorker,
+    }),
+  );
+  const clusters = closers.keep(
+    new Clusters({
+      storage,
+      sealer,
+      cache: caches.clusters,
+      membership,
+      contactNodes,
+      store: clusterStore,
+      brokerCache: brokers,
+      projects,
+      runtimes,
+      access: accessControl,
+      clients,
+      topics: topicTrees.service,
+      streams: streams.service,
+      bridgeApis: bridges.apis,
+      timeoutMs,
+      log,
+    }),
+  );
+  const certificates = openCertificates({
+    storage,
+    sealer,
+    cache: caches.certificates,
+    brokerCache: brokers,
+    brokers: fleet.brokers,
+    runtimes,
+    timeoutMs,
+    closers,
+    log,
+  });
+  return {
+    metrics,
+    clients,
+    clientControl,
+    messages,
+    accessControl,
+    ...certificates,
+    streams,
+    bridges,
+    topicTrees,
+    clusters,
+  };
+}

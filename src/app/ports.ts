@@ -1,0 +1,45 @@
+import type { Logger } from 'pino';
+import { startHttpServer } from '../gateway/http/http-server.ts';
+import { KnownHosts } from '../gateway/http/known-hosts.ts';
+import { startMetricsServer } from '../gateway/http/metrics-server.ts';
+import { Traffic } from '../gateway/http/traffic.ts';
+import type { Closers } from '../platform/closers.ts';
+import type { Config } from '../platform/config/config.ts';
+import { callerOf } from './context-maker.ts';
+
+const MB = 1_048_576;
+
+/** Opens the HTTP port, and that of METRICS_HOST if it is set. Requests get 503 until their handlers are set. */
+export async function openPorts(config: Config, log: Logger, closers: Closers) {
+  const { host, port, metricsHost, publicUrl, allowedHosts: allowed } = config;
+  const { maxConnections, maxConnectionsPerNetwork, trustProxy: isBehindProxy } = config;
+  const traffic = trafficOf(config);
+  const http = closers.keep(
+    await startHttpServer({
+      host,
+      port,
+      maxConnections,
+      maxConnectionsPerNetwork,
+      isBehindProxy,
+      onRefused: (reason) =>
+        log.warn(
+          { maxConnections, maxConnectionsPerNetwork },
+          `connections are refused: ${reason === 'FULL' ? 'MAX_CONNECTIONS' : 'MAX_CONNECTIONS_PER_NETWORK'} are open`,
+        ),
+      knownHosts: new KnownHosts({ host, publicUrl, allowed }),
+      traffic,
+    }),
+  );
+  const metrics = metricsHost ? closers.keep(await startMetricsServer(metricsHost, { publicUrl, allowed })) : null;
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
+  return { http, metrics, traffic, url };
+}
+
+/** One network may use half of a budget, and that half must have room for two bodies of the largest size. */
+function trafficOf({ maxRequestsMb, maxResponsesMb, maxBodyBytes, trustProxy }: Config): Traffic {
+  return new Traffic({
+    maxRequestBytes: Math.max(maxRequestsMb * MB, 4 * maxBodyBytes),
+    maxResponseBytes: maxResponsesMb * MB,
+    callerOf: ({ headers, socket }) => callerOf(headers, socket.remoteAddress ?? '', trustProxy),
+  });
+}
