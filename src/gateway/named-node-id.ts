@@ -11,10 +11,7 @@ interface NodeName<Kind extends NamedNodeKind = NamedNodeKind> {
   readonly name: string;
 }
 
-/**
- * Id of an object that a broker identifies by name: `<prefix>_<broker id>.<name as base64url>`. An object that is
- * deleted and created again under the same name has the same id.
- */
+/** `<prefix>_<broker id>.<name as base64url>`; the same if the object is deleted and created again. */
 export const namedNodeId = ({ kind, brokerId, name }: NodeName): string =>
   `${ID_PREFIXES[kind]}_${brokerId}.${Buffer.from(name).toString('base64url')}`;
 

@@ -21,14 +21,10 @@ export interface ListConnection<T> {
   readonly totalCount: number;
 }
 
-/** Maximum number of entries per page. */
 export const MAX_PAGE = 10_000;
 export const DEFAULT_PAGE = 50;
 
-/**
- * Page of a list in memory that is sorted by id. A cursor is the id of an entry. It is a position in that order, so it
- * stays valid while the list changes, even when its entry is removed.
- */
+/** Page of a list that is sorted by id. A cursor is an id, so it stays valid while the list changes. */
 export function listConnection<T extends { readonly id: string }>(
   items: readonly T[],
   args: PageArguments,

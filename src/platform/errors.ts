@@ -2,7 +2,6 @@
 export const ERROR_STATUS = {
   /** The input violates the schema or a rule; `info.issues` lists `{ path, reason }`. */
   INVALID: 400,
-  /** A unique name exists already. */
   ALREADY_EXISTS: 400,
   /** The object cannot be changed or deleted while other objects depend on it. */
   IN_USE: 400,
@@ -26,11 +25,9 @@ export const ERROR_STATUS = {
   RATE_LIMITED: 429,
   /** A bug of this service; the log contains it with the request id. */
   INTERNAL_ERROR: 500,
-  /** No connection to the broker. */
   BROKER_UNREACHABLE: 503,
   /** The broker is connected and did not respond in time. */
   BROKER_TIMEOUT: 503,
-  /** The OpenID Connect provider or the LDAP directory is not available. */
   SIGN_IN_UNAVAILABLE: 503,
 } as const;
 
@@ -38,8 +35,8 @@ export type ErrorCode = keyof typeof ERROR_STATUS;
 
 /**
  * One reason why an input is INVALID. Paths in GraphQL start with an argument and have dots
- * (`input.changes.3.createAccessRole.acls.0.topic`), or are JSON pointers into a document that is one value. Paths in
- * REST are JSON pointers into the body (`/acls/0/topic`) or names of query parameters.
+ * (`input.changes.3.createAccessRole.acls.0.topic`); in REST they are JSON pointers into the body (`/acls/0/topic`) or
+ * names of parameters.
  */
 export interface InputIssue {
   readonly path: string;
@@ -71,7 +68,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** Maximum number of issues in an error. `info.omitted` counts further ones. */
+/** `info.omitted` counts further ones. */
 export const MAX_ISSUES = 100;
 /** Maximum characters of a path or reason, which may contain keys and values of the caller. The rest is cut off. */
 const MAX_ISSUE_TEXT = 1_000;
@@ -81,7 +78,6 @@ export interface IssuesInfo extends Readonly<Record<string, unknown>> {
   readonly omitted?: number;
 }
 
-/** Returns `info` of an INVALID error. `omitted`: number of further issues that are not in the list. */
 export function issuesInfo(found: readonly InputIssue[], omitted = 0): IssuesInfo {
   const issues = found.slice(0, MAX_ISSUES).map(shortened);
   const more = omitted + found.length - issues.length;
@@ -102,7 +98,7 @@ export function invalid(found: readonly InputIssue[], message?: string, omitted 
   return new ServiceError('INVALID', message ?? listed(info), { info });
 }
 
-/** Converts the paths of an INVALID error to the paths of the caller's input. Returns other errors unchanged. */
+/** Returns other errors unchanged. */
 export function withPlaces(error: ServiceError, convert: (path: string) => string): ServiceError {
   if (error.code !== 'INVALID' || error.info?.issues === undefined) return error;
   const info = error.info as IssuesInfo;

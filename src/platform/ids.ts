@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 
-/** Prefixes of ids by kind of object. */
 export const ID_PREFIXES = {
   project: 'prj',
   broker: 'brk',
@@ -36,7 +35,7 @@ const KIND_BY_PREFIX = new Map<string, IdKind>(
   Object.entries(ID_PREFIXES).map(([kind, prefix]) => [prefix, kind as IdKind]),
 );
 
-/** Returns the kind of an id by its prefix, or `null` if the prefix is unknown. The object may not exist. */
+/** `null` if the prefix is unknown. The object may not exist. */
 export function kindOfId(id: string): IdKind | null {
   const end = id.indexOf('_');
   return end < 0 ? null : (KIND_BY_PREFIX.get(id.slice(0, end)) ?? null);

@@ -1,10 +1,9 @@
 import { type Logger, pino } from 'pino';
 import type { Config } from './config/config.ts';
 
-/** Fields that are redacted in log lines. */
 const SECRETS = ['password', 'token', 'secret', 'authorization', 'clientKey', 'sealedPassword', 'sealedClientKey'];
 
-/** Creates a logger that writes to standard error. Standard output is for the results of commands. */
+/** Writes to standard error. Standard output is for the results of commands. */
 export async function createLog({ logLevel, logFormat }: Config, isTerminal: boolean): Promise<Logger> {
   const options = { level: logLevel, redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`]), censor: '***' } };
   if ((logFormat ?? (isTerminal ? 'pretty' : 'json')) === 'json') return pino(options, pino.destination(2));

@@ -1,4 +1,3 @@
-/** Minimum interval between two reads in milliseconds, however often metrics are scraped. */
 const INTERVAL_MS = 1_000;
 
 /** Coalesces and throttles reads before a scrape: concurrent scrapes share one read. */

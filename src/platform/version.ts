@@ -1,4 +1,4 @@
 import { readFileSync } from 'node:fs';
 
-/** Version of this package. The relative path of package.json is the same from src and dist. */
+/** The relative path of package.json is the same from src and dist. */
 export const VERSION: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;

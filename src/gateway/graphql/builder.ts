@@ -71,10 +71,7 @@ export const builder = new SchemaBuilder<{
   complexity: { defaultComplexity: 1, defaultListMultiplier: 10 },
 });
 
-/**
- * Permission that a field requires. It is stored in the `extensions` of the field, which tests and generated documents
- * read.
- */
+/** Permission that a field requires, in its `extensions`, which tests and generated documents read. */
 export interface Requirement {
   readonly requires: RequiredRole;
   /** Role in projects with `strictRoles`. Default: `requires`. */
@@ -91,27 +88,23 @@ export const requires = (role: RequiredRole, more: Omit<Requirement, 'requires'>
   extensions: { requires: role, ...more } satisfies Requirement,
 });
 
-/** Arguments of fields for one project or one broker. */
 interface Target {
   readonly projectId?: string | null | undefined;
   readonly brokerId?: string | undefined;
   readonly input?: Target;
 }
 
-/** For fields that require no credentials. */
 export const open = { skipTypeScopes: true, ...requires('PUBLIC') } as const;
 
 export const signedIn = { authScopes: { signedIn: true }, ...requires('SIGNED_IN') } as const;
 
-/** For signed-in users. Project tokens are not allowed. */
 export const person = { authScopes: { person: true }, ...requires('PERSON') } as const;
 
 export const rootAdmin = { authScopes: { rootAdmin: true }, ...requires('ROOT_ADMIN') } as const;
 
 /**
- * For root fields with `projectId` (or `input.projectId`): requires the role in that project. A project that the caller
- * may not see is NOT_FOUND. Roles above VIEWER change the project and are not allowed for tokens that are restricted to
- * brokers; with `byTokens: false` no token is allowed.
+ * For root fields with `projectId` (or `input.projectId`): requires the role in that project. Roles above VIEWER are
+ * not allowed for tokens that are restricted to brokers; with `byTokens: false` no token is allowed.
  */
 export const inProject = (role: ProjectRole, { byTokens = true }: Pick<Requirement, 'byTokens'> = {}) => ({
   authScopes: (_parent: unknown, args: Target, { viewer, services }: RequestContext) => {
@@ -123,10 +116,7 @@ export const inProject = (role: ProjectRole, { byTokens = true }: Pick<Requireme
   ...requires(role, { byTokens, ...(role === 'VIEWER' ? {} : { elsewhere: 'NOT_ALLOWED' }) }),
 });
 
-/**
- * For root fields with `brokerId` (or `input.brokerId`): requires the role in the broker's project. A broker that the
- * caller may not see, or that is not in the project of `projectId`, is NOT_FOUND.
- */
+/** For root fields with `brokerId` (or `input.brokerId`): requires the role in the broker's project. */
 export const onBroker = (role: ProjectRole) => ({
   authScopes: (_parent: unknown, args: Target, { viewer, services }: RequestContext) => {
     const { brokerId = '', projectId } = args.input ?? args;
@@ -144,7 +134,7 @@ interface WriteTarget extends Target {
 
 /**
  * For root fields that change the configuration of a broker. They require VIEWER, as the REST interface documents it,
- * and EDITOR in projects with `strictRoles` unless it is a dry run. Arguments as for `onBroker`.
+ * and EDITOR in projects with `strictRoles` unless it is a dry run.
  */
 export const writesOnBroker = {
   authScopes: (_parent: unknown, args: WriteTarget, { viewer, services }: RequestContext) => {
@@ -158,18 +148,12 @@ export const writesOnBroker = {
   ...requires('VIEWER', { requiresIfStrict: 'EDITOR', elsewhere: 'NOT_FOUND' }),
 } as const;
 
-/**
- * Like `writesOnBroker`, for root fields that can change access rules on `$CONTROL/` topics. Such changes require
- * ADMIN, which the service checks.
- */
+/** For root fields that can change access rules on `$CONTROL/` topics, which requires ADMIN: the service checks it. */
 export const writesAccessControl = {
   ...writesOnBroker,
   extensions: { ...writesOnBroker.extensions, requiresForControl: 'ADMIN' } satisfies Requirement,
 } as const;
 
-/**
- * For root fields whose service checks the caller itself. Skips the scope cache per request, whose WeakMap costs more
- * than a list of 50 entries.
- */
+/** The service checks the caller. Skips the scope cache, whose WeakMap costs more than a list of 50 entries. */
 export const checkedByService = (role: ProjectRole, more: Omit<Requirement, 'requires'> = {}) =>
   ({ skipTypeScopes: true, ...requires(role, more) }) as const;

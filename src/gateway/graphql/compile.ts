@@ -2,15 +2,11 @@
  * Compiles one operation of a validated document into a function with graphql-jit.
  *
  * The compiler only gets documents that it handles like graphql-js, and only names of the client's text become source
- * text:
- * - `@skip` and `@include` are evaluated before: one variant for each combination of the Boolean variables they use.
- * - Every literal argument becomes a variable. graphql-js coerces these and the client's variables; the compiler sees
- *   variables of a scalar that accepts any value.
- * - Documents that graphql-jit 0.8.9 would execute wrongly (names that collide in the generated code, `__proto__`,
- *   introspection) or that would become very large programs are refused with NotCompilable. graphql-js executes them.
+ * text. `@skip` and `@include` are evaluated before. Every literal argument becomes a variable, which graphql-js
+ * coerces. Documents that graphql-jit 0.8.9 would execute wrongly (names that collide in the generated code,
+ * `__proto__`, introspection) and very large ones are refused with NotCompilable.
  *
- * One rule for resolvers follows: if a field has no resolver, its object has a plain value for it, never a promise or a
- * function.
+ * If a field has no resolver, its object must have a plain value for it, never a promise or a function.
  */
 import {
   type DocumentNode,
@@ -42,21 +38,16 @@ export type CompiledRun = (
 export interface CompileOptions {
   readonly serializers?: Serializers;
   /**
-   * Names of custom scalars whose values have the same JSON text without serialisation. If set, leaves in the result
-   * are the values of resolvers (enums by their internal value), which saves more than half of the time of a list. Only
-   * for results that are written as JSON.
+   * Custom scalars whose values have the same JSON text without serialisation. If set, leaves in the result are the
+   * values of resolvers, which saves more than half of the time of a list. Only for results written as JSON.
    */
   readonly plainScalars?: readonly string[];
-  /**
-   * Maximum number of fields over all concrete types. Larger programs cost more to compile than they save. Default:
-   * 2,000.
-   */
+  /** Limits the fields over all concrete types: larger programs do not pay. Default: 2,000. */
   readonly maxFields?: number;
 }
 
 const DEFAULT_MAX_FIELDS = 2_000;
 
-/** Scalar without coercion. */
 const coercedType = new GraphQLScalarType({ name: COERCED_TYPE });
 
 patchJitRuntime();

@@ -15,7 +15,6 @@ import type { Variables } from './document.ts';
 /** Maximum number of cached costs per operation, each for other values of variables. */
 const MAX_CACHED = 20;
 
-/** The cost of one operation, cached by the values of the variables that it depends on. */
 export class Cost {
   readonly #schema: GraphQLSchema;
   readonly #document: DocumentNode;
@@ -34,10 +33,7 @@ export class Cost {
     this.#variables = costVariables(schema, this.#document);
   }
 
-  /**
-   * Errors: RATE_LIMITED, and those of an invalid argument that the cost depends on. `coerced` are the coerced values
-   * of `sent`.
-   */
+  /** Errors: RATE_LIMITED, and those of an argument. `coerced` are the coerced values of `sent`. */
   check(context: object, sent: Variables, coerced: Variables): void {
     const actual = this.#of(context, sent, coerced);
     if (actual <= this.#limit) return;

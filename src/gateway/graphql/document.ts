@@ -42,7 +42,6 @@ export function onlyOperation(document: DocumentNode, operation: OperationDefini
   return { kind: Kind.DOCUMENT, definitions };
 }
 
-/** Removes the selections that `@skip` and `@include` exclude. */
 export function withoutConditions(document: DocumentNode, conditions: Variables): DocumentNode {
   const decide = (node: FieldNode | InlineFragmentNode | SelectionNode) => {
     for (const { name, arguments: args } of node.directives ?? []) {

@@ -13,18 +13,13 @@ import { isTooLarge, ResponseTooLarge } from './response-limit.ts';
 export interface RequestFacts {
   /** Header fields by name in lower case. `x-request-id` is always set. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Network address of the caller. */
   readonly address: string;
-  /** Path and query string. */
   readonly url: string;
   /** Whether the request was counted before, for example a further page of the same response. Default: false. */
   readonly isContinued?: boolean;
 }
 
-/**
- * Creates the context of a request; without credentials its viewer is null.
- * Errors: UNAUTHORIZED if the credentials are unknown, expired or revoked.
- */
+/** Its viewer is null without credentials. Errors: UNAUTHORIZED if they are unknown, expired or revoked. */
 export type ContextFor = (request: RequestFacts) => RequestContext | Promise<RequestContext>;
 
 interface GraphqlParams {
@@ -37,7 +32,7 @@ export interface GraphqlResponse {
   readonly result: PublicResult;
   /** Whether the request was a valid GraphQL request of its media type. */
   readonly wellFormed: boolean;
-  /** `result.data` as JSON. If it is set, `result.data` is not serialized and must not be written. */
+  /** If it is set, `result.data` is not serialised and must not be written. */
   readonly dataText?: string | undefined;
   /** Whether a valid subscription of an authenticated caller was refused. */
   readonly isRefusedStream?: boolean;
@@ -50,18 +45,12 @@ interface RunOptions {
   readonly toText?: boolean;
 }
 
-/** Rate limits per caller. Errors: RATE_LIMITED. Default: no limits. */
 export interface Rates {
-  /** Counts the bytes of a body or of a WebSocket message. */
   body?(caller: RequestContext, bytes: number): void;
-  /** Counts a subscription before it is opened. */
   subscription?(caller: RequestContext): void;
 }
 
-/**
- * The part of GraphQL execution that all transports share (JSON POST, Yoga, server-sent events, WebSocket): it turns
- * parameters and a context into a response that the caller may read. Transports only read and write bytes.
- */
+/** The part of GraphQL execution that all transports share. Transports only read and write bytes. */
 export class Endpoint {
   readonly operations: Operations;
   readonly log: ErrorLog;
@@ -75,15 +64,11 @@ export class Endpoint {
     this.log = log;
   }
 
-  /**
-   * Executes a query or mutation. The response is not a promise if the execution is synchronous. Never throws or
-   * rejects.
-   */
+  /** Executes a query or mutation, without a promise if the execution is synchronous. Never throws or rejects. */
   run(body: unknown, context: RequestContext, options: RunOptions = {}): MaybePromise<GraphqlResponse> {
     return this.#run(body, context, options);
   }
 
-  /** `prepared` is the operation of the body, if it is prepared already. */
   #run(
     body: unknown,
     context: RequestContext,
@@ -152,7 +137,6 @@ export class Endpoint {
     }
   }
 
-  /** `undefined` if the body is not a GraphQL request. */
   #prepared(body: unknown, context: RequestContext): MaybePromise<FoundOperation> | undefined {
     if (typeof body !== 'object' || body === null || !('query' in body) || typeof body.query !== 'string') return;
     const name = 'operationName' in body && typeof body.operationName === 'string' ? body.operationName : null;
@@ -166,7 +150,6 @@ function refusal(result: PublicResult, isStream: boolean): GraphqlResponse {
   return { result, wellFormed: true, isRefusedStream: isStream && !isUnauthorized };
 }
 
-/** Errors: INVALID if the body is not a GraphQL request. */
 function readParams(body: unknown): GraphqlParams {
   if (Array.isArray(body)) {
     throw new ServiceError(

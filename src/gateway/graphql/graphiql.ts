@@ -86,9 +86,8 @@ const CONTENT_SECURITY_POLICY = [
 ].join('; ');
 
 /**
- * GraphiQL as one page without external resources: networks of brokers are often isolated, and a script of another
- * server could read every token. The page has nine megabytes, so it is created at the first request and all responses
- * share the same bytes.
+ * GraphiQL as one page without external resources: a script of another server could read every token. The page has nine
+ * megabytes, so it is created at the first request and shared.
  */
 export class GraphiqlPage {
   #page: Promise<Buffer> | null = null;

@@ -5,8 +5,8 @@ import type { RequestContext } from '../context.ts';
 import { type LiveSource, nextOf } from '../live/live-source.ts';
 
 /**
- * Opens the source of a subscription that ends with the caller's permissions. `check` throws if the caller may not
- * subscribe. It is called again whenever the caller's permissions change, and its error then ends the stream.
+ * Opens a source that ends with the caller's permissions. `check` throws if the caller may not subscribe. It is called
+ * again whenever the permissions change, and its error then ends the stream.
  */
 export async function guarded<Event>(
   { viewer, services }: RequestContext,
@@ -32,7 +32,6 @@ export class GuardedSource<Event> implements LiveSource<Event> {
     this.#guard = guard;
   }
 
-  /** The caller with the current permissions. */
   get viewer(): Viewer {
     return this.#guard.viewer;
   }
@@ -82,8 +81,8 @@ interface VisibleObjects {
 }
 
 /**
- * Check for subscriptions to all visible objects of a project. A caller that is restricted to other brokers later would
- * otherwise still get events of the objects that were visible at the start.
+ * Check for subscriptions to all visible objects of a project, because a caller may be restricted to other brokers
+ * later.
  */
 export function visibilityCheck(
   { services, viewer }: RequestContext,

@@ -21,7 +21,7 @@ const CONTENT_TYPE = {
   [RESPONSE_TYPE]: `${RESPONSE_TYPE}; charset=utf-8`,
 } as const;
 
-/** Media type of the response, `null` if the client accepts neither. Older clients send no `Accept` and expect JSON. */
+/** `null` if the client accepts neither. Older clients send no `Accept` and expect JSON. */
 export function acceptedType(accept: string | undefined): MediaType | null {
   if (accept === undefined || accept === '*/*' || accept === JSON_TYPE) return JSON_TYPE;
   if (accept === RESPONSE_TYPE) return RESPONSE_TYPE;
@@ -63,7 +63,6 @@ export function headersFor(status: number, type: MediaType): Record<string, stri
 interface WriteOptions {
   /** Counts the bytes of the response. Default: they are not counted. */
   readonly traffic?: Traffic;
-  /** Default: `statusOf` the response. */
   readonly status?: number;
 }
 
@@ -100,7 +99,7 @@ function textOf({ result, dataText }: GraphqlResponse): string {
   return `{"errors":${JSON.stringify(result.errors)},"data":${dataText}}`;
 }
 
-/** Refuses a request that is not GraphQL. `status` is set if HTTP defines a status without an error code. */
+/** `status` is set if HTTP defines a status without an error code. */
 export function writeErrorResponse(
   res: ServerResponse,
   code: ErrorCode,
@@ -111,10 +110,7 @@ export function writeErrorResponse(
   writeResponse(res, { result, wellFormed: false }, JSON_TYPE, { status });
 }
 
-/**
- * Whether the body is uncompressed JSON in UTF-8. A browser cannot send it to another origin without a preflight
- * request.
- */
+/** A browser cannot send it to another origin without a preflight request. */
 export function isJsonBody({ headers }: IncomingMessage): boolean {
   const type = headers['content-type'];
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') return false;
@@ -133,14 +129,12 @@ export function isJsonBody({ headers }: IncomingMessage): boolean {
 
 interface BodyOptions {
   readonly maxBytes: number;
-  /** Budget that the body is counted in. */
   readonly traffic: Traffic;
 }
 
 /**
- * Reads the whole body, or calls `onError` with TOO_LARGE or RATE_LIMITED as soon as possible; Node discards the rest
- * of the body. Exactly one of the two functions is called, once. They are not a promise, because a promise would delay
- * the response by a turn of the microtask queue.
+ * Reads the whole body, or calls `onError` with TOO_LARGE or RATE_LIMITED as soon as possible; Node discards the rest.
+ * One of the two functions is called once. A promise would delay the response by a turn of the microtask queue.
  */
 export function readBody(
   req: IncomingMessage,

@@ -5,22 +5,17 @@ import { isRefusal, VariableReader } from './variables.ts';
 import { guardLists } from './whole-lists.ts';
 
 interface InternalOperationOptions extends LeafOptions {
-  /** Maximum number of entries of lists and objects in the variables. Default: that of callers' operations. */
+  /** Of lists and objects in the variables. Default: that of callers' operations. */
   readonly maxVariableEntries?: number;
 }
 
 interface CompiledOperation {
   readonly execute: (context: unknown, variables?: Variables) => MaybePromise<ExecutionResult>;
-  /**
-   * Compiles now instead of at the first execution. Errors: NotCompilable if graphql-js has to execute the operation.
-   */
+  /** Compiles now. Errors: NotCompilable if graphql-js has to execute the operation. */
   readonly compile: () => void;
 }
 
-/**
- * Creates an operation of the service itself, without limits. It is compiled at its first execution, because many are
- * never executed. Errors: an Error with the problem of the document.
- */
+/** Creates an operation of the service itself, without limits. It is compiled at its first execution. */
 export function compileOperation(
   schema: GraphQLSchema,
   text: string,

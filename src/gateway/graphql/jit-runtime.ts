@@ -1,9 +1,7 @@
 /**
- * Patches graphql-jit 0.8.9. A compiled operation calls the methods of `jitRuntime` for all work that may fail or wait.
- * Three of these methods lose errors and are replaced:
- *
- * - An error while a value is completed (in a getter, `resolveType` or an iterator) became an unhandled rejection: the
- *   request never ended and Node ended the process. It becomes the error of that field, as in graphql-js.
+ * Patches graphql-jit 0.8.9. A compiled operation calls `jitRuntime` for all work that may fail or wait:
+ * - An error while a value is completed became an unhandled rejection, which ends Node. It becomes the error of that
+ * field.
  * - A rejected item of a list was appended at the end instead of at its index.
  */
 import { createRequire } from 'node:module';

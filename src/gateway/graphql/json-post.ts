@@ -1,7 +1,4 @@
-/**
- * Queries and mutations by POST with JSON, directly on node:http: one body is read, one response is written. Responses
- * equal those of Yoga for a tenth of the work, because there are no Request, Response and stream objects.
- */
+/** Queries and mutations by POST with JSON, directly on node:http: a tenth of the work of Yoga. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
@@ -16,15 +13,14 @@ interface JsonPostOptions {
   readonly endpoint: Endpoint;
   readonly maxBodyBytes: number;
   readonly traffic: Traffic;
-  /** Creates the context of a request. Errors: UNAUTHORIZED and others that refuse the request. */
   readonly contextFor: (req: IncomingMessage) => MaybePromise<RequestContext>;
 }
 
 const TO_TEXT = { toText: true } as const;
 
 /**
- * Responds to one request. Never throws. If the execution is synchronous there is no promise between body and response:
- * each promise costs a turn of the microtask queue, and all of them were a tenth of the work for a list of 50.
+ * Never throws. A synchronous execution has no promise between body and response: promises took a tenth of the work for
+ * a list of 50.
  */
 export function serveJsonPost(
   req: IncomingMessage,
@@ -60,7 +56,6 @@ export function serveJsonPost(
   proceed(req, () => proceed(contextFor(req), readOf, fail), fail);
 }
 
-/** Whether the header shows that the body is small enough for callers without credentials. */
 function mayBeAnonymous({ headers }: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers;
   return encoding === undefined && Number(length ?? 0) <= MAX_ANONYMOUS_BODY_BYTES;
@@ -79,7 +74,6 @@ function proceed<T>(value: MaybePromise<T>, next: (value: T) => void, fail: (err
   }
 }
 
-/** Errors: INVALID. */
 export function parseBody(body: Buffer): unknown {
   if (!isUtf8(body)) throw new ServiceError('INVALID', 'The body is not valid UTF-8');
   try {

@@ -13,17 +13,13 @@ export interface GraphqlLimits {
   readonly tokens: number;
   /** Levels of fields. For introspection fields graphql-js has its own rule. */
   readonly depth: number;
-  /** Number of times that a field is selected again under another alias. */
   readonly aliases: number;
   /** Root fields of an operation, including those of fragments. */
   readonly rootFields: number;
   readonly directives: number;
-  /**
-   * Fields with the same response key in one selection set, including those of fragments. Validation compares each
-   * pair.
-   */
+  /** Fields with one response key in a selection set, with those of fragments. Validation compares each pair. */
   readonly sameKey: number;
-  /** Fields of the document that repeat a response key of their selection set, including those of fragments. */
+  /** Fields that repeat a response key of their selection set. */
   readonly repeats: number;
   /** Sum of the complexity of all fields, with list fields multiplied by the size of the list. */
   readonly cost: number;
@@ -41,9 +37,8 @@ export const DEFAULT_LIMITS: GraphqlLimits = {
 };
 
 /**
- * Checks the limits that depend on the text alone. This happens before validation, whose work grows with the square of
- * a hostile document. The cost depends on variables and is checked before execution, see `Cost`. Cycles of fragments
- * are found by validation.
+ * Checks the limits that depend on the text alone, before validation, whose work grows with the square of a hostile
+ * document. Cycles of fragments are found by validation.
  *
  * Errors: INVALID for the first exceeded limit, with `info: { limit, actual }`.
  */
@@ -59,7 +54,6 @@ export function checkShape(document: DocumentNode, limits: GraphqlLimits): void 
   }
 }
 
-/** Each limit with the name of what it counts and the advice of its error message. */
 const SHAPE = [
   ['depth', 'levels of fields', 'select fewer levels'],
   ['aliases', 'aliases', 'send several requests'],
@@ -138,7 +132,7 @@ function countShape(document: DocumentNode, limits: ShapeLimits): ShapeLimits {
   return { depth, aliases, rootFields, directives, ...countRepeats(sets, fragments, limits) };
 }
 
-/** Counts repeated fields and stops beyond the first limit, because every selection set may spread every fragment. */
+/** Stops beyond the first limit, because every selection set may spread every fragment. */
 function countRepeats(
   sets: readonly SelectionSetNode[],
   fragments: ReadonlyMap<string, FragmentDefinitionNode>,
@@ -172,7 +166,6 @@ function countRepeats(
   return { sameKey, repeats };
 }
 
-/** Whether the document selects `__schema` or `__type`. */
 export function usesIntrospection(document: DocumentNode): boolean {
   let isUsed = false;
   visit(document, {

@@ -18,13 +18,9 @@ import { NotCompilable, type Variables } from './document.ts';
 
 /** Name of the scalar that all variables of a compiled operation have. */
 export const COERCED_TYPE = 'CoercedValue__';
-/** Prefix of the variables that replace literals. */
 const LITERAL = 'literal__';
 
-/**
- * Literal arguments of an operation. They are replaced by variables in the document, whose values are added for each
- * run.
- */
+/** Literal arguments of an operation, replaced by variables in the document. */
 export class Literals {
   readonly #schema: GraphQLSchema;
   readonly #own: readonly string[];
@@ -39,7 +35,6 @@ export class Literals {
     this.#own = (operation.variableDefinitions ?? []).map(({ variable }) => variable.name.value);
   }
 
-  /** Replaces literals by variables. */
   hoist(document: DocumentNode): DocumentNode {
     const definitions = document.definitions.map((definition) => {
       if (definition.kind === Kind.OPERATION_DEFINITION) {

@@ -20,7 +20,6 @@ interface LiveEvent {
 
 type EventFields<Event> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Event>;
 
-/** Fields of every live event. `eventOf` returns the event that a field's parent contains. */
 export const eventFields = <Event>(t: EventFields<Event>, eventOf: (parent: Event) => LiveEvent) => ({
   kind: t.field({
     description: 'How to apply the event. Fields that do not belong to its kind are null or empty.',
@@ -48,7 +47,6 @@ export const partsLeftField = <Event>(t: EventFields<Event>, eventOf: (parent: E
   }),
 });
 
-/** Argument that resumes an earlier subscription. */
 export const resumeArgument = {
   description:
     'The `sequence` of the last event of an earlier subscription. If the changes since then are still stored, the subscription starts with RESUMED and these changes, otherwise with a SNAPSHOT.',

@@ -13,8 +13,8 @@ interface Identified {
 }
 
 /**
- * Node interface of Relay. Ids are opaque, have their kind as a prefix and are the same in REST. Types whose values
- * have no `id` define the field themselves; a value that `node` finds has an `id`.
+ * Node interface of Relay. Types whose values have no `id` define the field themselves; a value that `node` finds has
+ * one.
  */
 export const Node = builder.interfaceRef<object>('Node').implement({
   description: 'An object with an id.',

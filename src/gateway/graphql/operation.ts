@@ -20,7 +20,6 @@ import { type CompiledPrograms, type MaybePromise, Program } from './program.ts'
 import { isRefusal, VariableReader } from './variables.ts';
 import { beginWalk, walkProblem } from './walk-limit.ts';
 
-/** The part of a request's context that operations read. */
 export interface OperationContext extends PreparationCaller {
   readonly viewer: Viewer | null;
 }
@@ -37,7 +36,6 @@ export interface OperationOptions {
   readonly preparation: Preparation | null;
 }
 
-/** An accepted subscription. */
 export interface SourceStream {
   readonly operation: Operation;
   /** Streams of one operation with the same key have the same results, for callers with the same permissions. */
@@ -78,7 +76,6 @@ export class Operation {
         : this.#program;
   }
 
-  /** Executes a query or mutation. Never throws or rejects. */
   execute(context: OperationContext, variables: Variables = NO_VARIABLES): MaybePromise<ExecutionResult> {
     const coerced = this.#admit(context, variables);
     if (isRefusal(coerced)) return { errors: coerced };
@@ -92,7 +89,6 @@ export class Operation {
     return bounded(context, () => this.#textProgram.run(undefined, context, variables, coerced));
   }
 
-  /** Opens a subscription. Returns its source, or the result that refuses it. */
   async subscribe(
     context: OperationContext,
     variables: Variables = NO_VARIABLES,
@@ -144,10 +140,7 @@ export function asGraphQLError(error: unknown): GraphQLError {
   return new GraphQLError(cause.message, { originalError: cause });
 }
 
-/**
- * graphql-js 16 throws a TypeError if @skip or @include excludes the field of a subscription. Resolvers' errors are
- * GraphQLErrors.
- */
+/** graphql-js 16 throws a TypeError if @skip or @include excludes the field of a subscription. */
 function refuseWithoutField(error: unknown): ExecutionResult {
   if (!(error instanceof TypeError)) throw error;
   const message = '@skip or @include excludes the field of the subscription: select exactly one field';
@@ -165,10 +158,7 @@ function bounded(context: OperationContext, run: () => MaybePromise<ExecutionRes
   return result instanceof Promise ? result.then(checked) : checked(result);
 }
 
-/**
- * Variables that only the argument `after` of the subscription's field uses, each with the value undefined. Results do
- * not depend on them.
- */
+/** Variables that only the argument `after` uses, each with the value undefined: results do not depend on them. */
 function resumeVariables(
   document: DocumentNode,
   { operation, selectionSet }: OperationDefinitionNode,

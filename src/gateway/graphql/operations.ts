@@ -1,13 +1,10 @@
 /**
  * Cache of prepared documents: parsed, checked against the limits, validated and, from their second use on, compiled.
+ * graphql-js executes the first use, so that documents that never repeat cost no compilation. Refused documents are
+ * cached as well.
  *
- * graphql-js executes the first use, so that documents that never repeat cost no compilation. graphql-js also executes
- * documents that the compiler does not support, with the same results. Refused documents are cached as well: sending
- * one again costs one look-up.
- *
- * Bounds: MAX_COMPILED programs of all documents together; evicted ones are compiled again when used. `maxDocuments`
- * documents with MAX_CACHED_TEXT characters of text; a document above MAX_DOCUMENT_TEXT characters is not cached. The
- * least recently used are evicted first.
+ * Bounds: MAX_COMPILED programs of all documents; `maxDocuments` documents with MAX_CACHED_TEXT characters; a document
+ * above MAX_DOCUMENT_TEXT characters is not cached. The least recently used are evicted first.
  */
 import {
   type DocumentNode,
@@ -28,23 +25,16 @@ import { guardLists } from './whole-lists.ts';
 
 type SharedOptions = 'limits' | 'introspection' | 'onIntrospectionRefused' | 'executor';
 
-/**
- * Defaults: `DEFAULT_LIMITS`; `introspection` for signed-in viewers; `executor` `auto`. `js` never compiles and serves
- * to compare the executors.
- */
+/** `executor`: `js` never compiles and serves to compare the executors. Default: `auto`. */
 interface OperationsOptions extends Partial<Pick<OperationOptions, SharedOptions>> {
   /** Its list resolvers are changed in place, see whole-lists.ts. */
   readonly schema: GraphQLSchema;
   /** Default: 1,000. */
   readonly maxDocuments?: number;
-  /**
-   * Milliseconds per second that one caller may spend on documents which are not cached. `Infinity`: no limit. Default:
-   * see `Preparation`.
-   */
+  /** Of one caller, for documents that are not cached. `Infinity`: no limit. Default: see `Preparation`. */
   readonly preparationMsPerSecond?: number | undefined;
 }
 
-/** The operation, or the errors that refuse it. */
 export type FoundOperation = Operation | readonly GraphQLError[];
 
 const MAX_CACHED_TEXT = 4_000_000;
@@ -88,14 +78,11 @@ export class Operations {
     return this.#options.schema;
   }
 
-  /** Returns the operation of a document without limiting the caller. */
   find(text: string, operationName: string | null = null): FoundOperation {
     return this.#cached(text, operationName) ?? this.#prepare(text, operationName);
   }
 
-  /**
-   * Returns a cached operation synchronously. Others are prepared within the caller's limit; beyond it, RATE_LIMITED.
-   */
+  /** Cached operations are returned synchronously. Others are prepared within the caller's limit (RATE_LIMITED). */
   findFor(caller: PreparationCaller, text: string, operationName: string | null = null): MaybePromise<FoundOperation> {
     const cached = () => this.#cached(text, operationName);
     const prepare = () => this.#prepare(text, operationName);

@@ -9,15 +9,10 @@ export const WHOLE_POLICY_COST = 5_000;
 /** Cost of evaluating all rules for one client: up to 100 ms for 8,000 rules of a hundred levels. */
 export const EXPLANATION_COST = 2_500;
 
-/**
- * Cost of searching all topics of a broker: about 1.3 s for a million, in slices, in a thread that serves all brokers.
- */
+/** Cost of searching all topics of a broker: about 1.3 s for a million, in a thread that serves all brokers. */
 export const SEARCH_COST = 5_000;
 
-/**
- * Assumed number of entries of a page without `first` and `last`. Few lists have more, and simple queries must not be
- * refused.
- */
+/** Assumed size of a page without `first` and `last`: few lists have more entries. */
 const DEFAULT_SIZE = 10;
 
 /** Cost of a page, by the requested number of entries. Without it a connection would count as one object. */

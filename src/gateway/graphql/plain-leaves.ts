@@ -11,8 +11,7 @@ import {
 
 /**
  * Calls `work` while fields of the named scalars have the type String, whose values the compiler returns unchanged.
- * Only for results that JSON.stringify writes: it converts a Date to the same text as the scalar DateTime, and leaves
- * JSON unchanged.
+ * JSON.stringify converts a Date to the same text as the scalar DateTime.
  */
 export function withPlainScalars<T>(
   fields: Iterable<GraphQLField<unknown, unknown>>,

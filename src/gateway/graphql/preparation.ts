@@ -6,10 +6,8 @@ import { RateLimit } from '../../platform/limits/rate-limit.ts';
 import { ConcurrencyLimit, QueueFull } from '../../platform/scheduling/concurrency-limit.ts';
 import { yieldToEventLoop } from '../../platform/scheduling/sliced-task.ts';
 
-/** Identifies the caller of an operation. */
 export interface PreparationCaller {
   readonly viewer: Viewer | null;
-  /** Network address of the caller. */
   readonly address?: string;
 }
 
@@ -26,11 +24,9 @@ const MAX_WAITING_PER_CALLER = 200;
 /**
  * Bounds the time for parsing, validating and compiling documents that are not cached.
  *
- * Each user, token, and network without credentials has a budget in milliseconds. Documents are prepared round robin
- * over callers, and the event loop handles other requests after each. The time is charged after the work, so a refused
- * document costs its caller the same as a valid one. Cached documents cost nothing.
- *
- * Errors: RATE_LIMITED with `retryAfterSeconds`.
+ * Each user, token, and network without credentials has a budget in milliseconds, charged after the work. Documents are
+ * prepared round robin over callers, and the event loop handles other requests after each. Errors: RATE_LIMITED with
+ * `retryAfterSeconds`.
  */
 export class Preparation {
   readonly #time: RateLimit;
@@ -46,9 +42,7 @@ export class Preparation {
     this.#time = new RateLimit({ perSecond: msPerSecond, burst: msPerSecond * BURST_SECONDS });
   }
 
-  /**
-   * Queues the preparation of a document. `cached` is called when its turn comes, and may return the prepared document.
-   */
+  /** Queues the preparation. `cached` is called when its turn comes, and may return the prepared document. */
   prepare<T>(caller: PreparationCaller, cached: () => T | undefined, work: () => T): Promise<T> {
     const key = keyOf(caller);
     return new Promise((resolve, reject) => {
@@ -67,10 +61,7 @@ export class Preparation {
     });
   }
 
-  /**
-   * Compiles. Returns null if the budget of the caller or of this iteration is used up; graphql-js then executes the
-   * document.
-   */
+  /** Returns null if the budget of the caller or of this iteration is used up; graphql-js then executes. */
   compile<T>(caller: PreparationCaller, work: () => T): T | null {
     const key = keyOf(caller);
     if (this.#time.waitOf(key) > 0 || (this.#compilationMs ?? 0) > COMPILATION_MS_PER_ITERATION) return null;
@@ -87,7 +78,6 @@ export class Preparation {
     }
   }
 
-  /** Errors: RATE_LIMITED. */
   #check(key: string): void {
     const waitMs = this.#time.waitOf(key);
     if (waitMs > 0) throw refusal(Math.ceil(waitMs / 1_000));

@@ -31,10 +31,7 @@ interface ProgramOptions {
   readonly preparation?: Preparation | null;
 }
 
-/**
- * Maximum number of combinations of @skip and @include that are compiled for one operation. graphql-js executes the
- * others.
- */
+/** Combinations of @skip and @include that are compiled for one operation. graphql-js executes the others. */
 const MAX_VARIANTS = 16;
 
 /** Both executors of one operation: compiled programs, and graphql-js as the fallback. */
@@ -61,7 +58,6 @@ export class Program {
     return result ?? this.#interpret(root, context, sent);
   }
 
-  /** Compiles the variant for these variables. Errors: NotCompilable. */
   compile(coerced: Variables): CompiledRun {
     return this.#cached(coerced) ?? this.#compile(coerced);
   }

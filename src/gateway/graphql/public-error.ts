@@ -1,9 +1,8 @@
 /**
- * Converts errors into the form that callers may read, for all transports of GraphQL and for REST.
+ * Converts errors into the form that callers may read, for GraphQL and REST.
  *
- * A ServiceError is returned unchanged. Errors in the request itself (syntax, validation, variables, arguments) are
- * INVALID. Any other error is a bug: the caller gets INTERNAL_ERROR with the request id, and the complete error is
- * logged once.
+ * A ServiceError is returned unchanged. Errors in the request itself are INVALID. Any other error is a bug: the caller
+ * gets INTERNAL_ERROR with the request id, and the complete error is logged once.
  */
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../platform/errors.ts';
@@ -29,7 +28,6 @@ export interface PublicResult {
 /** Maximum length of a message of graphql-js, which repeats names of any length. */
 const MAX_MESSAGE = 2_000;
 
-/** Request id and log for internal errors. */
 export interface ErrorContext {
   readonly requestId: string;
   readonly log: ErrorLog;
@@ -67,7 +65,6 @@ function locationOf({ locations, path }: GraphQLError): Pick<PublicError, 'locat
   return { ...(locations?.length && { locations }), ...(path && { path }) };
 }
 
-/** The original error inside the errors that executors and libraries wrapped around it. */
 function originOf(error: unknown): unknown {
   let origin = error;
   // At most ten levels: an error may reference itself as its origin.
@@ -89,7 +86,7 @@ type Path = readonly (string | number)[];
 
 /**
  * Sorts errors in the order of the response and returns one error per null. Otherwise the errors would depend on the
- * executor and on timing: which of several failing siblings made the parent null, and how many failures were noticed.
+ * executor and on timing.
  */
 function inOrder(errors: readonly GraphQLError[], data: ExecutionResult['data']): readonly GraphQLError[] {
   if (errors.length === 1) return errors;

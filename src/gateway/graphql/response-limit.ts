@@ -1,9 +1,6 @@
 import { ServiceError } from '../../platform/errors.ts';
 
-/**
- * Maximum size of one response in bytes: a result over HTTP, a message over WebSocket, or a server-sent event. REST
- * lists that are sent page by page and downloads have no bound as a whole: the service stores one page of them.
- */
+/** Maximum bytes of a result, message or event. Lists sent page by page and downloads have no bound as a whole. */
 export const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
 /** TOO_LARGE. No part of the response is sent. */
@@ -16,10 +13,7 @@ export class ResponseTooLarge extends ServiceError {
   }
 }
 
-/**
- * Whether the JSON text of a value would be too large. The text is not created. The count is a lower bound: escapes in
- * short texts and digits of numbers are not counted.
- */
+/** Whether the JSON text, which is not created, would be too large. Counts a lower bound: few escapes, no digits. */
 export function isTooLarge(value: unknown): boolean {
   return leftAfter(value, MAX_RESPONSE_BYTES) < 0;
 }
@@ -61,7 +55,6 @@ function textBytes(text: string): number {
   return Buffer.byteLength(JSON.stringify(text)) - 2;
 }
 
-/** Errors: ResponseTooLarge. */
 export function boundedJson(value: unknown): string {
   if (isTooLarge(value)) throw new ResponseTooLarge();
   return JSON.stringify(value);

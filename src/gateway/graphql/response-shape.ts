@@ -15,20 +15,13 @@ import {
 } from 'graphql';
 import { NotCompilable, operationOf } from './document.ts';
 
-/**
- * Visits all fields that a response can have, for every concrete type, and refuses documents that graphql-jit 0.8.9
- * executes wrongly. Errors: NotCompilable.
- */
+/** Visits all fields of a response and refuses what graphql-jit 0.8.9 executes wrongly. Errors: NotCompilable. */
 export class ResponseShape {
-  /** Abstract types in the response. */
   readonly abstractTypes = new Set<GraphQLAbstractType>();
   readonly fields = new Set<GraphQLField<unknown, unknown>>();
   readonly #schema: GraphQLSchema;
   readonly #fragments = new Map<string, FragmentDefinitionNode>();
-  /**
-   * Generated code identifies resolvers by type and field, and resolve infos by path, both concatenated without a
-   * separator.
-   */
+  /** Generated code identifies resolvers by type and field, and resolve infos by path, without a separator. */
   readonly #resolvers = new Map<string, string>();
   readonly #paths = new Map<string, string>();
   readonly #maxFields: number;

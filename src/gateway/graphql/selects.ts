@@ -1,9 +1,6 @@
 import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
 
-/**
- * Whether an operation selects one of these fields anywhere below the resolved field, for values that are expensive to
- * read. `@skip` and `@include` are ignored, so it may return true for a field that is not in the result.
- */
+/** Whether an operation selects one of these fields below the resolved field. Ignores `@skip` and `@include`. */
 export function selects({ fieldNodes, fragments }: GraphQLResolveInfo, ...names: readonly string[]): boolean {
   const seen = new Set<string>();
   const isIn = (set: SelectionSetNode | undefined): boolean =>

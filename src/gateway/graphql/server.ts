@@ -1,10 +1,6 @@
 /**
- * The graph on a node:http server: JSON POST, server-sent events and Yoga for HTTP requests, graphql-transport-ws for
- * upgrades.
- *
- * `handle` responds to every request and never throws; the caller decides which paths it gets. The request id of
- * `X-Request-Id`, or a new one, is passed to the context in `headers['x-request-id']`, returned to the client and
- * contained in INTERNAL_ERROR.
+ * The graph on a node:http server. `handle` responds to every request and never throws; the caller decides which paths
+ * it gets. The request id is returned to the client and contained in INTERNAL_ERROR.
  *
  * Cross-site requests: no cookies are used, bodies must be JSON (which a browser sends to another origin only after a
  * preflight request), cross-site GET requests are refused, and only origins in `corsOrigins` may read responses or open
@@ -35,9 +31,7 @@ export interface GraphqlServerOptions {
   readonly limits?: GraphqlLimits;
   /** See `OperationsOptions`. */
   readonly preparationMsPerSecond?: number;
-  /** Which callers may read the schema. Default: `signed-in`. */
   readonly introspection?: 'signed-in' | 'always';
-  /** Called each time introspection is refused. */
   readonly onIntrospectionRefused?: (context: RequestContext, error: ServiceError) => void;
   /** Maximum size of a body or WebSocket message in bytes. Default: 1,000,000. */
   readonly maxBodyBytes?: number;
@@ -51,7 +45,6 @@ export interface GraphqlServerOptions {
   readonly anonymousIdleMs?: number;
   /** Budgets of bytes in transit. Default: budgets of this server alone. */
   readonly traffic?: Traffic;
-  /** Default: no limits. */
   readonly rates?: Rates;
 }
 
@@ -59,7 +52,6 @@ interface GraphqlServer {
   readonly operations: Operations;
   handle(req: IncomingMessage, res: ServerResponse): void;
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Number of open WebSockets. */
   readonly webSocketCount: number;
   /** Closes all WebSockets. HTTP responses in progress are those of the HTTP server. */
   close(): Promise<void>;
@@ -183,7 +175,6 @@ export function createGraphqlServer({
   };
 }
 
-/** Sets the header field `x-request-id`, unless the caller sent a valid one, and returns the id. */
 function identify(req: IncomingMessage): string {
   const given = req.headers['x-request-id'];
   if (typeof given === 'string' && REQUEST_ID.test(given)) return given;

@@ -2,14 +2,13 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { ServiceError } from '../../platform/errors.ts';
 
 /**
- * Maximum number of steps of one run of a caller's operation. Entries of nested lists count one step, and queries to
- * brokers and long texts several. The cost of a document assumes an average size for such lists. Where roles, groups
- * and their members reference each other by the dozen, the number of entries multiplies at each level, and a short
- * document would take minutes. Longer lists have pages.
+ * Maximum steps of one run of a caller's operation. Entries of nested lists count one step, queries to brokers and long
+ * texts several. Where roles, groups and members reference each other, the number of entries multiplies at each level,
+ * and a short document would take minutes. Longer lists have pages.
  */
 const MAX_WALK = 100_000;
 
-/** Maximum number of characters that the fields of one run may process: previews, and configurations of bridges. */
+/** Characters that the fields of one run may process: previews, and configurations of bridges. */
 const MAX_CHARACTERS = 8 * 1024 * 1024;
 
 interface CharacterBudget {
@@ -17,7 +16,6 @@ interface CharacterBudget {
   charactersLeft: number;
 }
 
-/** Errors: TOO_LARGE if the budget is exceeded. */
 export function spendCharacters(budget: CharacterBudget, characters: number): void {
   budget.charactersLeft -= characters;
   if (budget.charactersLeft >= 0) return;
@@ -29,7 +27,6 @@ export function spendCharacters(budget: CharacterBudget, characters: number): vo
   );
 }
 
-/** Counters of one run. */
 interface Run extends CharacterBudget {
   steps: number;
 }
@@ -47,10 +44,7 @@ const newBudget = (): CharacterBudget => ({ limit: MAX_CHARACTERS, charactersLef
 /** Budget that all fields of a run share. In an operation of the service itself each field has its own. */
 export const characterBudget = (context: object): CharacterBudget => runs.get(context) ?? newBudget();
 
-/**
- * Counts a list of the result. Beyond the limit it returns an empty list, so that the run ends soon without an error
- * per field. The result of the run is then discarded.
- */
+/** Counts a list. Beyond the limit it returns an empty list, so that the run ends soon; its result is discarded. */
 export function walk<T>(context: object, list: readonly T[]): readonly T[] {
   const run = runs.get(context);
   if (run === undefined) return list;
@@ -73,9 +67,8 @@ export function mayReturnText(context: object, characters: number): boolean {
 const QUERY_STEPS = 20;
 
 /**
- * Counts a query to a broker. Returns whether it may be sent after all queries of the same event loop iteration are
- * counted: if there are too many, none is sent. `isOneOfMany`: whether the list is already known to be too long for a
- * query per entry.
+ * Counts a query to a broker. Returns whether it may be sent after all queries of the same iteration are counted.
+ * `isOneOfMany`: whether the list is known to be too long for a query per entry.
  */
 export async function mayQueryBroker(context: object, isOneOfMany: boolean): Promise<boolean> {
   const run = runs.get(context);

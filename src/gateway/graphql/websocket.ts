@@ -5,11 +5,9 @@ import { WebSocketServer } from 'ws';
 import { WebSocketConnection, type WebSocketConnectionOptions } from './live/web-socket-connection.ts';
 
 interface WebSocketTransportOptions extends WebSocketConnectionOptions {
-  /** Maximum size of a message in bytes. */
   readonly maxMessageBytes: number;
 }
 
-/** Maximum time for clients to close their WebSockets when the service stops. */
 const CLOSE_MS = 1_000;
 
 /** graphql-transport-ws on the upgrade requests of the HTTP server. See WebSocketConnection. */
@@ -30,7 +28,6 @@ export class WebSocketTransport {
     this.#server.handleUpgrade(req, socket, head, (opened) => new WebSocketConnection(this.#options, opened, req));
   }
 
-  /** Number of open connections. */
   get connections(): number {
     return this.#server.clients.size;
   }

@@ -1,9 +1,8 @@
 /**
- * Works around an unhandled rejection in graphql-js 16.15. If an item of a list fails synchronously after an earlier
- * item returned a promise, graphql-js abandons the list and the earlier promise. If that promise rejects, Node ends the
- * process. Any caller can cause it with two failing fields. Items of a list of promises never fail synchronously, so
- * resolvers of lists are wrapped to return promises. Compiled operations do not have the problem and use the original
- * resolvers.
+ * Works around graphql-js 16.15: if an item of a list fails synchronously after an earlier item returned a promise,
+ * graphql-js abandons that promise, and its rejection ends Node. Any caller can cause it with two failing fields. Items
+ * that are promises never fail synchronously, so resolvers of lists are wrapped to return promises. Compiled operations
+ * use the original resolvers.
  */
 import {
   defaultFieldResolver,
@@ -46,7 +45,6 @@ export function guardLists(schema: GraphQLSchema): void {
   }
 }
 
-/** Calls `work` while the fields have their original resolvers. */
 export function withOriginalResolvers<T>(fields: Iterable<Field>, work: () => T): T {
   const guarded = [...fields].flatMap((field) => (isGuarded(field.resolve) ? [{ field, resolve: field.resolve }] : []));
   for (const { field, resolve } of guarded) {

@@ -1,7 +1,4 @@
-/**
- * Yoga serves queries by GET. Operations, limits, error masking and statuses come from the Endpoint, so that all
- * transports return the same responses.
- */
+/** Yoga serves queries by GET. The Endpoint executes them, so that all transports return the same responses. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
@@ -20,7 +17,6 @@ interface YogaOptions {
   readonly path: string;
 }
 
-/** Yoga passes this from the request to the operation. */
 interface ServerContext {
   readonly res: ServerResponse;
   readonly requestContext: RequestContext;

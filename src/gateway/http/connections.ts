@@ -5,34 +5,25 @@ import { networkOf } from '../../platform/limits/network.ts';
 const STALLED_MS = 30_000;
 /** Maximum interval between checks for stalled connections, in milliseconds. */
 const CHECK_MS = 5_000;
-/**
- * Maximum number of connections that are examined to find an idle one, so that a flood of new connections stays cheap.
- */
+/** Limits the connections that are examined to find an idle one: a flood of new connections must stay cheap. */
 const MAX_EXAMINED = 50;
 
 interface ConnectionsOptions {
-  /** Maximum number of connections. Default: no bound. */
   readonly max?: number;
-  /** Maximum number of connections of one network. Default: no bound. */
   readonly maxPerNetwork?: number;
-  /** Called for each connection that is refused, with the bound that was reached. */
   readonly onRefused?: (reason: RefusalReason) => void;
-  /**
-   * Milliseconds after which a connection is closed if its client receives none of the waiting bytes. Default: 30,000.
-   */
+  /** Time in which a client receives none of the waiting bytes until its connection is closed. Default: 30,000. */
   readonly stalledMs?: number;
 }
 
 /** FULL: `max` was reached. NETWORK: `maxPerNetwork` was reached. */
 export type RefusalReason = 'FULL' | 'NETWORK';
 
-/** One connection of the HTTP server. */
 interface Connection {
   readonly socket: Socket;
   readonly network: string;
   /** Requests without a complete response. */
   requests: number;
-  /** Whether it became a WebSocket. */
   isUpgraded: boolean;
 }
 
@@ -46,10 +37,9 @@ interface Watched extends Connection {
 /**
  * All connections of the HTTP server.
  *
- * When a bound is reached, the oldest idle connection is closed in favour of the new one: of the same network, or of
- * the network with the most connections. If no connection is idle, the new one is closed. A connection is also closed
- * after `stalledMs` if its client receives none of the waiting bytes: a response, a stream of events, or messages of a
- * WebSocket.
+ * When a bound is reached, the oldest idle connection of the same network, or of the network with the most connections,
+ * is closed in favour of the new one. If no connection is idle, the new one is closed. A connection is also closed
+ * after `stalledMs` if its client receives none of the waiting bytes.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -70,12 +60,10 @@ export class Connections {
     return this.#all.size;
   }
 
-  /** Number of connections that were closed because their client received nothing. */
   get stalledCount(): number {
     return this.#stalledCount;
   }
 
-  /** Number of connections that were refused because of a bound. */
   get refusedCount(): number {
     return this.#refusedCount;
   }
@@ -88,7 +76,6 @@ export class Connections {
     return this.#all.get(socket);
   }
 
-  /** Adds a new connection, or closes it. */
   add(socket: Socket): void {
     const network = networkOf(socket.remoteAddress ?? '');
     const reason = this.#refusal(network);
@@ -123,7 +110,7 @@ export class Connections {
     return largest;
   }
 
-  /** Examines up to MAX_EXAMINED connections. Busy ones are moved to the end, so that the next call examines others. */
+  /** Moves busy connections to the end, so that the next call examines others. */
   #closeIdle(connections: Set<Watched>): boolean {
     let examined = 0;
     for (const connection of connections) {
@@ -163,10 +150,7 @@ export class Connections {
   }
 }
 
-/**
- * Number of bytes that the client has not received. `writableLength` alone does not change within one large write; the
- * handle's `writeQueueSize` does. Node 20 uses that undocumented field for `socket.setTimeout`.
- */
+/** Node 20 uses the undocumented `writeQueueSize` for `socket.setTimeout`; `writableLength` ignores one large write. */
 function waitingBytes(socket: Socket): number {
   const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: number } | null };
   return socket.writableLength + (handle?.writeQueueSize ?? 0);

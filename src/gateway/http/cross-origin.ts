@@ -1,17 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** A part of the service that answers HTTP requests. */
 export interface HttpHandler {
   handle(req: IncomingMessage, res: ServerResponse): void;
 }
 
-/** Response header fields that pages may read. */
 const EXPOSED = 'Allow, Retry-After, WWW-Authenticate, X-Request-Id, X-Total-Count';
 
-/**
- * Allows pages of the given origins to use a handler: responds to their preflight requests and marks responses as
- * readable for them. Pages of other origins cannot read responses. https://fetch.spec.whatwg.org/#http-cors-protocol
- */
+/** Allows pages of the given origins to use a handler. https://fetch.spec.whatwg.org/#http-cors-protocol */
 export function forOrigins(origins: readonly string[], methods: string, handler: HttpHandler): HttpHandler {
   if (origins.length === 0) return handler;
   const allowed = new Set(origins);

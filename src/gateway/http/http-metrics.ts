@@ -7,7 +7,6 @@ export interface HttpMetricSource {
   readonly connections: Pick<Connections, 'size' | 'stalledCount' | 'refusedCount'>;
 }
 
-/** Registers the metrics of HTTP connections and of the bytes in transit. */
 export function registerHttpMetrics({ traffic, connections }: HttpMetricSource, registry: Registry): void {
   const registers = [registry];
   new Gauge({

@@ -12,7 +12,6 @@ import { writeJson } from './write-json.ts';
 
 export type RequestKind = 'graphql' | 'rest';
 
-/** Counts finished requests by kind, HTTP status and duration. */
 export interface RequestMetrics {
   observe(kind: RequestKind, status: number, milliseconds: number): void;
 }
@@ -24,12 +23,8 @@ interface HttpParts {
   readonly rest: HttpHandler;
   /** Handlers by their whole paths. */
   readonly downloads?: Readonly<Record<string, HttpHandler>>;
-  /**
-   * Serves the paths below `/auth`, where browsers sign in with an identity provider. Default: these paths are
-   * NOT_FOUND.
-   */
+  /** Serves the paths below `/auth`. Default: these paths are NOT_FOUND. */
   readonly auth?: HttpHandler;
-  /** Measures requests. */
   readonly metrics: RequestMetrics;
   /** Serves `/metrics`. Default: that path is NOT_FOUND. */
   readonly metricsEntry?: HttpHandler;
@@ -49,7 +44,7 @@ interface HttpServerOptions {
   readonly host: string;
   /** 0 selects a free port. */
   readonly port: number;
-  /** Maximum number of connections. Default: no bound but that of the process. Beyond it see `Connections`. */
+  /** Default: no bound but that of the process. Beyond it see `Connections`. */
   readonly maxConnections?: number;
   /** Maximum number of connections of one network; with `isBehindProxy`, of requests in progress. Default: no bound. */
   readonly maxConnectionsPerNetwork?: number;
@@ -57,9 +52,7 @@ interface HttpServerOptions {
   readonly isBehindProxy?: boolean;
   /** Called when connections were refused, at most once a minute. */
   readonly onRefused?: (reason: RefusalReason) => void;
-  /**
-   * Milliseconds after which a connection is closed if its client receives none of the waiting bytes. Default: 30,000.
-   */
+  /** See ConnectionsOptions. */
   readonly stalledMs?: number;
   /** Budgets of bytes in transit. Default: budgets of this server alone. */
   readonly traffic?: Traffic;
@@ -72,7 +65,6 @@ export interface HttpServer {
   readonly connections: Pick<Connections, 'size' | 'stalledCount' | 'refusedCount'>;
   /** Sets the handlers. Until this is called, /healthz responds with 200 and every other path with 503. */
   readonly serve: (parts: HttpParts) => void;
-  /** Safe to call twice. */
   readonly close: () => Promise<void>;
 }
 
@@ -87,13 +79,9 @@ const LIMITS = {
 const SPARE_CONNECTIONS = 100;
 /** Minimum interval between calls of `onRefused`. */
 const REFUSED_NOTICE_MS = 60_000;
-/** Maximum time for responses in progress when the service stops. */
 const DRAIN_MS = 5_000;
 
-/**
- * Serves /graphql, /api, /auth, /healthz, /readyz and /metrics on one port. The port is opened before the service
- * starts, so that a port in use stops the start before it has created anything.
- */
+/** Serves all paths on one port. It is opened first: a port in use stops the start before anything is created. */
 export async function startHttpServer({
   host,
   port,
@@ -187,7 +175,6 @@ function misdirected({ headers: { host = '' } }: IncomingMessage) {
   return { message, code: 'UNKNOWN_HOST', status: 421 };
 }
 
-/** Refuses an upgrade and closes its connection. */
 function refuseUpgrade(socket: Duplex, status: string, body?: object): void {
   const text = body === undefined ? '' : `${JSON.stringify(body)}\n`;
   const type = body === undefined ? '' : 'Content-Type: application/json; charset=utf-8\r\n';
@@ -202,9 +189,7 @@ const TOO_MANY = {
   info: { retryAfterSeconds: 1 },
 } as const;
 
-/**
- * Refuses a request beyond the bound of its network. Counts other requests until their response or connection closes.
- */
+/** Counts a request until its response or connection closes, or refuses it beyond the bound of its network. */
 function enter(proxied: RequestsPerNetwork, network: string, until: ServerResponse | Duplex): boolean {
   if (proxied.enter(network)) {
     until.on('close', () => proxied.leave(network));
@@ -284,10 +269,7 @@ function observed(kind: RequestKind, res: ServerResponse, metrics: RequestMetric
   res.on('close', () => metrics.observe(kind, res.statusCode, performance.now() - start));
 }
 
-/**
- * Accepts no more requests and waits up to DRAIN_MS for responses in progress. Streams of events never end, so they are
- * closed.
- */
+/** Waits up to DRAIN_MS for responses in progress. Streams of events never end, so they are closed. */
 async function drain(
   server: Server,
   responding: ReadonlySet<ServerResponse>,

@@ -1,30 +1,26 @@
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 
-/** Maximum number of accepted `Host` values that are cached. Beyond it the cache is emptied. */
+/** Beyond it the cache is emptied. */
 const MAX_CACHED = 1_000;
 
 export interface KnownHostsOptions {
-  /** Address or name that the HTTP server listens on. */
   readonly host: string;
-  /** URL under which browsers reach the service. */
   readonly publicUrl?: string | undefined;
   /** Further names; `*.example.com` is any name below `example.com`, `*` is any name. */
   readonly allowed?: readonly string[];
 }
 
 /**
- * Checks `Host` headers against DNS rebinding: a page of another site reaches this service by a DNS name of that site
- * that resolves to the address of this service.
+ * Checks `Host` headers against DNS rebinding: a DNS name of another site that resolves to this service.
  *
  * IP addresses are accepted, because rebinding needs a name. A missing header is accepted, because every browser sends
- * one. Ports are not compared.
+ * one.
  */
 export class KnownHosts {
   readonly #names: ReadonlySet<string>;
   readonly #suffixes: readonly string[];
   readonly #acceptsAll: boolean;
-  /** Cache of accepted header values: callers send the same few. */
   readonly #accepted = new Set<string>();
 
   constructor({ host, publicUrl, allowed = [] }: KnownHostsOptions) {

@@ -6,7 +6,6 @@ import { writeJson } from './write-json.ts';
 
 interface MetricsEntryOptions {
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
-  /** Bearer token that scrapers send. `null` if none is set. */
   readonly token: string | null;
   /** Whether a request without credentials is allowed, if no token is set. */
   readonly isOpenFor: (req: IncomingMessage) => boolean;
@@ -14,10 +13,7 @@ interface MetricsEntryOptions {
   readonly viewerOf: (req: IncomingMessage) => Viewer | null | Promise<Viewer | null>;
 }
 
-/**
- * `/metrics`, the Prometheus metrics of the service. A caller needs the metrics token or the credentials of a root
- * administrator. Without a metrics token, `isOpenFor` decides which callers need no credentials.
- */
+/** `/metrics`. Requires the metrics token or a root administrator; without a token, `isOpenFor` decides. */
 export class MetricsEntry implements HttpHandler {
   readonly #options: MetricsEntryOptions;
   readonly #tokenHash: Buffer | null;
@@ -27,7 +23,6 @@ export class MetricsEntry implements HttpHandler {
     this.#tokenHash = options.token === null ? null : hash(options.token);
   }
 
-  /** Never throws, never rejects. */
   handle(req: IncomingMessage, res: ServerResponse): void {
     this.#respond(req, res).catch(() =>
       writeJson(res, 500, { message: 'Metrics could not be collected', status: 500 }),

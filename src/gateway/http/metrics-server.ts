@@ -12,13 +12,10 @@ const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 10_000, timeout: 60_0
 
 interface MetricsServer {
   readonly port: number;
-  /** Until this is called every request gets 503. */
   readonly serve: (handler: HttpHandler) => void;
-  /** Safe to call twice. */
   readonly close: () => Promise<void>;
 }
 
-/** A listener that serves `/metrics` alone. */
 export async function startMetricsServer(
   { host, port }: ListenAddress,
   names: Omit<KnownHostsOptions, 'host'>,

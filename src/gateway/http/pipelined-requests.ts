@@ -3,10 +3,7 @@ import type { Socket } from 'node:net';
 import type { Hold } from '../../platform/limits/byte-budget.ts';
 import type { Traffic } from './traffic.ts';
 
-/**
- * Maximum number of waiting requests per connection; beyond it the connection is closed. Benchmarks pipeline some
- * dozens.
- */
+/** Maximum per connection; beyond it the connection is closed. Benchmarks pipeline some dozens. */
 const MAX_WAITING = 64;
 /** Memory of a waiting request without its header fields, in bytes. */
 const REQUEST_BYTES = 4_096;
@@ -18,12 +15,11 @@ interface Waiting {
 
 /**
  * Requests that wait for earlier ones on their connection (RFC 9112 9.3.2). A request is started when the previous
- * response has been sent, so that one connection has one response in memory. The connection is not read while a request
- * waits. Waiting requests count as request bytes; a connection that exceeds the budget is closed.
+ * response has been sent. The connection is not read while a request waits, and closed if its waiting requests exceed
+ * the budget.
  */
 export class PipelinedRequests {
   readonly #traffic: Traffic;
-  /** Connections on which a request ever waited. */
   readonly #waiting = new Map<Socket, Waiting>();
 
   constructor(traffic: Traffic) {
@@ -70,10 +66,7 @@ export class PipelinedRequests {
   }
 }
 
-/**
- * Closes a connection with many requests. Node 20 creates an error for each request; its stack took two thirds of the
- * time.
- */
+/** Node 20 creates an error for each request of a closed connection; its stack took two thirds of the time. */
 function abort(socket: Socket): void {
   const { stackTraceLimit } = Error;
   socket.prependOnceListener('close', () => {

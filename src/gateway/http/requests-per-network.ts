@@ -7,7 +7,7 @@ export class RequestsPerNetwork {
     this.#max = max;
   }
 
-  /** Returns whether a request may start. If so, `leave` must be called once when it is done. */
+  /** If it returns true, `leave` must be called once when the request is done. */
   enter(network: string): boolean {
     const count = this.#counts.get(network) ?? 0;
     if (count >= this.#max) return false;

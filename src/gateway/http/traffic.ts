@@ -17,26 +17,18 @@ export const PIECE_BYTES = 256;
 const RETRY_AFTER_SECONDS = 1;
 
 interface TrafficOptions {
-  /**
-   * Maximum number of bytes of request bodies and WebSocket messages in progress. One network may have half. Default:
-   * 64 MiB.
-   */
+  /** Bytes of bodies and WebSocket messages in progress; one network may have half. Default: 64 MiB. */
   readonly maxRequestBytes?: number;
-  /** Maximum number of bytes of responses that clients have not received. Default: 128 MiB. */
+  /** Bytes of responses that clients have not received. Default: 128 MiB. */
   readonly maxResponseBytes?: number;
   /** Address of the caller of a request. Default: the remote address of the connection. */
   readonly callerOf?: (req: IncomingMessage) => string;
 }
 
-/**
- * Budgets of the bytes in transit over all connections, one per direction. Beyond a budget, the network with the most
- * bytes loses first: its requests are refused with RATE_LIMITED, connections with its responses are closed.
- */
+/** Budgets of the bytes in transit, one per direction. Beyond a budget the network with the most bytes loses first. */
 export class Traffic {
-  /** Budget of request bodies and WebSocket messages. */
   readonly requests: ByteBudget;
   readonly responses: ByteBudget;
-  /** Scheduler of all operations. */
   readonly starts = new OperationStarts();
   readonly #callerOf: (req: IncomingMessage) => string;
 
@@ -74,7 +66,6 @@ export class BodyBytes {
   #bytes = 0;
   #hold: Hold | null = null;
 
-  /** `onRefused` is called when the body exceeds the budget. */
   constructor(traffic: Traffic, req: IncomingMessage, res: ServerResponse, onRefused: () => void) {
     this.#traffic = traffic;
     this.#req = req;
@@ -82,7 +73,6 @@ export class BodyBytes {
     this.#onRefused = onRefused;
   }
 
-  /** Counts a chunk, or calls `onRefused`. */
   add(piece: Buffer): void {
     this.#bytes += piece.length + PIECE_BYTES;
     if (this.#bytes <= UNCOUNTED_BYTES) return;
@@ -95,7 +85,6 @@ export class BodyBytes {
     this.#hold?.pin();
   }
 
-  /** Stops counting a body that is not used. */
   release(): void {
     this.#hold?.release();
   }
@@ -113,7 +102,6 @@ export function noRoom(): ServiceError {
   });
 }
 
-/** Maximum number of bytes of a caller's body. `isAuthenticated`: whether the caller sent valid credentials. */
 export const maxBodyBytesOf = (isAuthenticated: boolean, maxBytes: number): number =>
   isAuthenticated ? maxBytes : Math.min(maxBytes, MAX_ANONYMOUS_BODY_BYTES);
 

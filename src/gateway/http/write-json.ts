@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 
-/** Writes a response of the HTTP server itself, as JSON. */
 export function writeJson(res: ServerResponse, status: number, body: object): void {
   res.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(`${JSON.stringify(body)}\n`);
 }

@@ -1,27 +1,21 @@
 /**
  * Fan-out of one observed state (a broker's clients, a project's brokers) to many subscribers, which may read slowly.
  *
- * - Start: a subscriber gets a snapshot, then every change with its sequence number. No change is lost between the two,
- *   because a snapshot has the number of the last change in it. A snapshot in parts is large, so subscribers that come
- *   shortly after share it.
- * - Memory: the newest changes are stored once for all subscribers. A subscriber is a position in them and stores
- *   nothing itself.
- * - Slow subscribers: a subscriber that falls more than `limit` changes behind, or behind the stored changes, gets one
- *   GAP with the number of missed changes and a new snapshot. The same happens to a subscriber that still reads the
- *   parts of a snapshot when MAX_SNAPSHOTS newer ones were taken.
- * - Resume: a subscriber that sends the last number of an earlier subscription continues from there if the changes are
- *   still stored.
+ * - Start: a subscriber gets a snapshot, which has the number of the last change in it, then every later change. A
+ * snapshot in parts is large, so subscribers that come shortly after share it.
+ * - Memory: the newest changes are stored once. A subscriber is a position in them.
+ * - Slow subscribers: a subscriber more than `limit` changes behind gets one GAP with the number of missed changes and
+ * a new snapshot; so does one that still reads a snapshot when MAX_SNAPSHOTS newer ones were taken.
+ * - Resume: a subscriber continues from the last number of an earlier subscription if the changes are still stored.
  *
- * Numbers start at random, so that numbers of another process or of an earlier run are not valid here. All subscribers
- * get the same event object (except for GAP and RESUMED), so that results can be computed once per event. Events must
- * not be modified.
+ * Numbers start at random, so that numbers of another process are not valid here. All subscribers get the same event
+ * object, so that results can be computed once per event. Events must not be modified.
  */
 import { SlicedCalls } from '../../platform/scheduling/sliced-task.ts';
 import { History } from './history.ts';
 import type { LiveSource, SubscriberOptions } from './live-source.ts';
 import { type Ending, type Feed, Subscriber, type Snapshot as Taken } from './subscriber.ts';
 
-/** Position of an event in the sequence. */
 interface Position {
   /** 0 if a subscription cannot resume from this event. */
   readonly sequence: number;
@@ -35,41 +29,29 @@ type GapEvent = Position & { readonly kind: 'GAP'; readonly missed: number };
 /** No change since the subscriber's `after` was missed. The changes after it follow. */
 type ResumedEvent = Position & { readonly kind: 'RESUMED' };
 
-/**
- * A subscriber replaces its state at SNAPSHOT and applies each CHANGE. Its state is then complete after each event with
- * `partsLeft` 0.
- */
+/** A subscriber replaces its state at SNAPSHOT and applies each CHANGE. It is complete at `partsLeft` 0. */
 export type BroadcastEvent<Snapshot, Change> = SnapshotEvent<Snapshot> | ChangeEvent<Change> | GapEvent | ResumedEvent;
 
-/** The snapshot of a SNAPSHOT, the change of a CHANGE, `null` for other events. */
 export function stateIn<Snapshot, Change>(event: BroadcastEvent<Snapshot, Change>): Snapshot | Change | null {
   if (event.kind === 'SNAPSHOT') return event.snapshot;
   return event.kind === 'CHANGE' ? event.change : null;
 }
 
 export interface BroadcastOptions<Snapshot, Change> {
-  /**
-   * Maximum number of stored changes, for slow and resuming subscribers. Default: 1,000. The oldest are dropped first.
-   */
+  /** Stored changes, for slow and resuming subscribers. Default: 1,000. The oldest are dropped first. */
   readonly history?: number;
-  /** Maximum weight of all stored changes, in the unit of `weigh`. Default: 100,000. The oldest are dropped first. */
+  /** Of all stored changes, in the unit of `weigh`. Default: 100,000. The oldest are dropped first. */
   readonly maxWeight?: number;
   /** Default: 1 for each change. */
   weigh?(change: Change): number;
-  /**
-   * Splits a snapshot that is too large for one event into a first part and changes that complete it. Default: one
-   * part.
-   */
+  /** Splits a large snapshot into a first part and changes that complete it. Default: one part. */
   split?(snapshot: Snapshot): { readonly first: Snapshot; readonly rest: readonly Change[] };
 }
 
 /** Maximum age of a shared snapshot in milliseconds, even if nothing changed: a snapshot may state its age. */
 const SNAPSHOT_MS = 1_000;
-/**
- * Share of a subscriber's `limit` by which a shared snapshot may be behind, because the snapshot must be read first.
- */
+/** Share of a subscriber's `limit` by which a shared snapshot may be behind, because it must be read first. */
 const SNAPSHOT_SHARE = 0.1;
-/** Maximum number of snapshots in parts that are stored for subscribers which still read them. */
 const MAX_SNAPSHOTS = 32;
 /** Far from 0 and from the largest safe integer. */
 const MAX_START = 2 ** 48;
@@ -83,7 +65,6 @@ export class Broadcast<Snapshot, Change> {
   readonly #subscribers = new Set<Subscriber<BroadcastEvent<Snapshot, Change>>>();
   readonly #waiting = new Set<Subscriber<BroadcastEvent<Snapshot, Change>>>();
   #taken: (Taken<BroadcastEvent<Snapshot, Change>> & { readonly at: number }) | null = null;
-  /** Snapshots in parts that subscribers may be reading, the oldest first. */
   readonly #inParts: WeakRef<Taken<BroadcastEvent<Snapshot, Change>>>[] = [];
   #end: Ending | null = null;
 
@@ -108,7 +89,6 @@ export class Broadcast<Snapshot, Change> {
     };
   }
 
-  /** Number of the last change. */
   get sequence(): number {
     return this.#history.last;
   }
@@ -123,10 +103,7 @@ export class Broadcast<Snapshot, Change> {
     this.#wakeAll();
   }
 
-  /**
-   * Drops the history, because changes of the observed state were missed. All subscribers get a GAP and a new snapshot,
-   * and earlier numbers can no longer be resumed from.
-   */
+  /** Drops the history, because changes were missed. All subscribers get a GAP and a new snapshot. */
   reset(): void {
     this.#taken = null;
     this.#history.clear();
@@ -139,7 +116,7 @@ export class Broadcast<Snapshot, Change> {
     return subscriber;
   }
 
-  /** Ends every subscriber's stream, with the error if there is one, after the events that it has not read yet. */
+  /** Ends every stream after its unread events, with the error if there is one. */
   close(error?: unknown): void {
     this.#end ??= { error };
     this.#subscribers.clear();

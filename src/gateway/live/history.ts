@@ -5,12 +5,7 @@ interface HistoryOptions<Item> {
   weigh(item: Item): number;
 }
 
-/**
- * Ring buffer of the newest items of a numbered sequence.
- *
- * Drop policy: the oldest items are dropped when there are more than `limit`, or when they weigh more than `maxWeight`
- * together. The newest item is never dropped.
- */
+/** Ring buffer of the newest items of a numbered sequence. The oldest are dropped beyond `limit` or `maxWeight`. */
 export class History<Item> {
   readonly #options: HistoryOptions<Item>;
   /** By number, modulo `limit`. */
@@ -31,7 +26,6 @@ export class History<Item> {
     return this.#last;
   }
 
-  /** Sum of the weights of all items. */
   get weight(): number {
     return this.#weight;
   }
@@ -58,7 +52,6 @@ export class History<Item> {
     return Number.isSafeInteger(number) && number >= this.#first - 1 && number <= this.#last;
   }
 
-  /** `undefined` if the item was dropped or does not exist yet. */
   at(number: number): Item | undefined {
     return number >= this.#first && number <= this.#last ? this.#items[number % this.#options.limit] : undefined;
   }

@@ -1,33 +1,22 @@
 /**
- * A stream of events that is read synchronously: `take` returns the next event without a promise, and `wait` registers
- * one callback for when it is worth calling `take` again. It is an async iterator as well. A source has one reader,
- * which uses one of the two ways.
+ * A stream of events that is read synchronously with `take` and `wait`, or as an async iterator. A source has one
+ * reader, which uses one of the two ways.
  */
 export interface LiveSource<Event> extends AsyncIterableIterator<Event> {
-  /**
-   * The next event. `null` if there is none now, or, with `isOver`, none will follow. Throws once the error that ended
-   * the stream.
-   */
+  /** `null` if there is no event now, or, with `isOver`, never again. Throws once the error that ended the stream. */
   take(): Event | null;
   readonly isOver: boolean;
-  /**
-   * Call it once after `take` returned null. `wake` is called once, in a later event loop iteration; it must not throw.
-   */
+  /** Call it once after `take` returned null. `wake` is called once, in a later iteration; it must not throw. */
   wait(wake: () => void): void;
-  /** Unsubscribes: no further event is returned. */
   return(): Promise<IteratorReturnResult<undefined>>;
 }
 
-/** Options of a subscription to a live source. */
 export interface SubscriberOptions {
   /** Maximum number of changes that the subscriber may be behind. Default: 1,000. Never more than the history has. */
   readonly limit?: number;
   /** Ends the stream with the signal's reason as its error, for example when the subscriber's permissions end. */
   readonly signal?: AbortSignal;
-  /**
-   * Sequence number of the last event of an earlier subscription. Changes after it are sent again if the history has
-   * them.
-   */
+  /** Last sequence number of an earlier subscription. Changes after it are sent if the history has them. */
   readonly after?: number | null | undefined;
 }
 

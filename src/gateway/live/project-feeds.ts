@@ -2,7 +2,6 @@ import type { Broadcast } from './broadcast.ts';
 
 export interface ProjectFeed<Snapshot, Change> {
   readonly broadcast: Broadcast<Snapshot, Change>;
-  /** Whether a subscription is about to start. Default: false. */
   readonly hasPendingSubscriber?: boolean;
 }
 
@@ -14,10 +13,8 @@ interface Entry<Feed> {
 }
 
 /**
- * Feeds of projects, one for each set of visible objects. Callers who see only some objects of a project share a feed
- * with sequence numbers of its own: gaps in the numbers would reveal that other objects exist.
- *
- * A feed without subscribers is evicted when another feed is created.
+ * Feeds of projects, one for each set of visible objects: gaps in the sequence numbers would reveal other objects. A
+ * feed without subscribers is evicted when another feed is created.
  */
 export class ProjectFeeds<Feed extends ProjectFeed<unknown, unknown>> {
   readonly #create: (projectId: string, only: ReadonlySet<string> | null) => Feed;

@@ -6,7 +6,6 @@ export interface Ending {
   readonly error: unknown;
 }
 
-/** The complete state at one time, in parts. */
 export interface Snapshot<Event> {
   /** Number of the last change that is in it. */
   readonly sequence: number;
@@ -23,9 +22,7 @@ export interface Feed<Event> {
   resumed(sequence: number): Event;
   /** `null` while changes may still be added. */
   ending(): Ending | null;
-  /** Calls the subscriber's `wake` soon after the next change. */
   wait(subscriber: Subscriber<Event>): void;
-  /** Calls `wake` in a later event loop iteration. */
   wakeSoon(wake: () => void): void;
   leave(subscriber: Subscriber<Event>): void;
 }
@@ -39,7 +36,6 @@ export class Subscriber<Event> implements LiveSource<Event> {
   readonly #after: number | null;
   readonly #signal: AbortSignal | undefined;
   readonly #abort = () => this.#fail(this.#signal?.reason);
-  /** Number of the last change that was returned or is in the snapshot. */
   #position = 0;
   /** `null` if all parts were read. */
   #snapshot: Snapshot<Event> | null = null;

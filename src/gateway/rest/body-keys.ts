@@ -76,20 +76,17 @@ export function selected(tree: KeyTree, path: string): KeyTree {
 /** Changes a body in place into the documented form. */
 export type Trim = (body: unknown) => void;
 
-/** Changes at one level of a body. */
 interface Level {
   /** Keys that are omitted if null. */
   readonly nulls: string[];
-  /** Keys that are always omitted. */
   readonly hidden: string[];
   readonly written: (readonly [key: string, values: ReadonlyMap<unknown, string>])[];
   readonly children: (readonly [key: string, level: Level])[];
 }
 
 /**
- * Compiles omitted keys and spelled enums into one function that visits a body once. `null` if there is nothing to
- * change. `omitNull` is that of routes. Keys are set to undefined, which JSON omits: deleting them would make every
- * object slow.
+ * Compiles omitted keys and spelled enums into one function; `null` if nothing is to change. Keys are set to undefined,
+ * which JSON omits: deleting them would make every object slow.
  */
 export function compileTrim(body: KeyTree, omitNull: readonly string[], hidden: readonly string[]): Trim | null {
   const excluded = omitNull.filter((path) => path.startsWith('!')).map((path) => path.slice(1));

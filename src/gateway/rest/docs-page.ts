@@ -51,7 +51,6 @@ export const DOCS_HEADERS: readonly OutgoingHttpHeader[] = [
   'no-referrer',
 ];
 
-/** One self-contained HTML page: every route with its role, parameters, bodies, errors and a curl command. */
 export function docsPage(routes: readonly Route[], { version }: { readonly version: string }): string {
   const groups = new Map<string, Route[]>();
   for (const route of routes) {
@@ -116,7 +115,6 @@ function curlOf(route: Route): string {
   return `curl${method}${auth}${sent} "$BASE_URL${path}${required && `?${required}`}"`;
 }
 
-/** The first of a schema's `examples`. */
 const exampleOf = ({ examples }: JsonSchema): unknown => (Array.isArray(examples) ? examples[0] : {});
 
 const ENTITIES: Readonly<Record<string, string>> = {

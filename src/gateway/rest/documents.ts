@@ -3,7 +3,6 @@ import { DOCS_HEADERS, docsPage } from './docs-page.ts';
 import { openApiOf } from './openapi.ts';
 import type { Route } from './route.ts';
 
-/** A static public document. */
 export interface ApiDocument {
   readonly path: string;
   readonly contentType: string;
@@ -13,7 +12,6 @@ export interface ApiDocument {
   readonly headers: readonly OutgoingHttpHeader[];
 }
 
-/** Descriptions of the interface as OpenAPI and as HTML. Both are public and contain only the route table. */
 export function apiDocuments(routes: readonly Route[], options: { readonly version: string }): ApiDocument[] {
   return [
     {

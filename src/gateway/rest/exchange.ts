@@ -5,7 +5,6 @@ import { endWithText, textBody } from '../http/text-body.ts';
 import type { Traffic } from '../http/traffic.ts';
 import { contentTypeOf, DEFAULT_REVISION, type Revision } from './revisions.ts';
 
-/** Body of every error response. */
 interface ErrorBody {
   readonly message: string;
   readonly code: string;
@@ -27,7 +26,6 @@ export class Exchange {
   revision: Revision = DEFAULT_REVISION;
   /** Whether further pages of the response are read, for which the caller is checked again. */
   isContinued = false;
-  /** Methods of the path. Empty until the path is found. */
   allow = '';
   readonly #traffic: Traffic;
   #headers: RequestHeaders | null = null;
@@ -59,7 +57,6 @@ export class Exchange {
     this.#headers = { ...this.headers, authorization: `Bearer ${token}` };
   }
 
-  /** Header fields of every response with a body. */
   #head(contentType: string): OutgoingHttpHeader[] {
     const { requestId } = this;
     return [
@@ -88,7 +85,6 @@ export class Exchange {
     endWithText(this.res, body);
   }
 
-  /** Starts a response that is written piece by piece. */
   open(status: number, total?: number): ServerResponse {
     const head = this.#head(contentTypeOf(this.revision));
     if (total !== undefined) head.push('X-Total-Count', total);
@@ -105,10 +101,7 @@ export class Exchange {
     this.res.end();
   }
 
-  /**
-   * Responds with an error body. Does nothing if the response has started or the connection is closed. `close` closes
-   * the connection, because the rest of the request is not read.
-   */
+  /** Does nothing if the response has started. `close`: the rest of the request is not read. */
   fail({ message, extensions: { code, info } }: PublicError, close = false): void {
     const { res, req } = this;
     if (res.headersSent || res.destroyed) return;

@@ -23,9 +23,8 @@ const TOKEN = 'token';
 
 /**
  * Compiles a parser of query strings. Undeclared parameters are refused, because a misspelled one would change the
- * effect of a request. `hidden` are parameters that do not exist in the revision. If the parameter `single` is sent,
- * the other declared ones are ignored. Errors of the parser: INVALID with all issues, whose paths are names of
- * parameters.
+ * effect of a request. `hidden` parameters do not exist in the revision. If `single` is sent, the other parameters are
+ * ignored. Errors of the parser: INVALID with all issues.
  */
 export function compileQuery(
   ajv: Ajv2020,
@@ -64,10 +63,7 @@ function unknownNames(sent: Sent, known: ReadonlySet<string>): InputIssue[] {
   return issues;
 }
 
-/**
- * Compiles a reader of the parameters in `names`. The schema is compiled at the first request. Errors of the reader:
- * INVALID with `issues` and its own issues.
- */
+/** Compiles a reader of the parameters in `names`. Errors of the reader: INVALID with `issues` and its own issues. */
 function compileReading(
   ajv: Ajv2020,
   schema: JsonSchema,
@@ -109,10 +105,7 @@ const NO_NUL = 'must not contain the character U+0000';
 /** JSON.parse has no limit, and deeper values would exhaust the stack of functions that visit them. */
 const MAX_DEPTH = 100;
 
-/**
- * Parses JSON. Errors: INVALID if the text is not JSON, is nested too deeply, or contains U+0000, which MQTT and
- * PostgreSQL do not allow in text.
- */
+/** Errors: INVALID if the text is not JSON, is nested too deeply, or contains U+0000. */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) throw invalid([{ path: '/', reason: `must not be nested deeper than ${MAX_DEPTH} levels` }]);
   let value: unknown;

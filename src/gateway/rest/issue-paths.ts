@@ -2,9 +2,8 @@ import type { JsonSchema, Route } from './route.ts';
 
 /**
  * Converts a path in the arguments of the graph into the path in the request: `input.acls.0.aclType` is
- * `/acls/0/acltype` of the body, or a query parameter that the body does not have. Names differ by case, by
- * underscores, or as `inputNames` of the route defines. A name that the schema does not have, and a path outside of
- * `input`, stay unchanged.
+ * `/acls/0/acltype` of the body, or a query parameter. Names differ by case, by underscores, or as `inputNames`
+ * defines. Other paths stay unchanged.
  */
 export function requestPathOf(
   { body, query, inputNames = {} }: Pick<Route, 'body' | 'query' | 'inputNames'>,

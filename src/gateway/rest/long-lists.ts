@@ -3,7 +3,6 @@ import { type ListPage, listPieces } from './stream-list.ts';
 
 type Fields = Record<string, unknown>;
 
-/** A list of a body that has more than one page. */
 interface LongList {
   readonly within: string;
   readonly entry: Readonly<Fields>;
@@ -11,7 +10,6 @@ interface LongList {
   readonly after: string | null;
 }
 
-/** Reads the next page of a list: an object with the list and `pageInfo`. */
 export type FetchPage = (list: LongList, first: number, after: string | null) => Promise<Fields>;
 
 interface ListOptions extends Pick<RouteLists, 'key' | 'within' | 'pageSize'> {
@@ -24,9 +22,8 @@ const PLACEHOLDER = /"\\u0000(\d+)"/;
 const placeholderOf = (index: number): string => `\0${index}`;
 
 /**
- * Removes `pageInfo` from a body. Returns null if every list has one page: the body is then complete. Otherwise returns
- * a function that creates the complete body in pieces; besides the first pages, at most one page of one list is in
- * memory.
+ * Removes `pageInfo` from a body. Returns null if every list has one page. Otherwise returns a function that creates
+ * the body in pieces; besides the first pages, one page of one list is in memory.
  */
 export function longLists(
   body: unknown,

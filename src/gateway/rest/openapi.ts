@@ -6,7 +6,6 @@ import type { JsonSchema, Route } from './route.ts';
 import { ERROR } from './schemas.ts';
 
 interface OpenApiOptions {
-  /** Version of the service. */
   readonly version: string;
 }
 
@@ -34,7 +33,6 @@ const STATUS_WORDS: Readonly<Record<number, string>> = {
   503: 'The broker cannot be reached.',
 };
 
-/** Describes the routes as an OpenAPI 3.1 document. */
 export function openApiOf(routes: readonly Route[], { version }: OpenApiOptions): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};

@@ -14,21 +14,15 @@ import type { RouteInput } from './route.ts';
 import { type ListPage, listPieces, pageOf } from './stream-list.ts';
 import { streamText } from './stream-text.ts';
 
-/** The part of the server's options that checks a caller. */
 export interface PageWriterOptions<C> {
-  /**
-   * Creates the context of a request; without credentials it has no viewer. Errors: UNAUTHORIZED if the credentials are
-   * unknown or expired.
-   */
+  /** Its viewer is null without credentials. Errors: UNAUTHORIZED if they are unknown or expired. */
   readonly contextFor: (request: RequestFacts) => C | Promise<C>;
   /** Checks the caller. Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
   readonly authorize: (context: C, role: RequiredRole, params: Readonly<Record<string, string>>) => void;
   readonly log: ErrorLog;
 }
 
-/** A list that is read page by page. */
 export interface Pages {
-  /** Variables of the first page. */
   readonly variables: Readonly<Record<string, unknown>>;
   readonly pageSize: number;
   /** Requested number of entries, which is more than a page. `Infinity`: all. */
@@ -48,13 +42,11 @@ export class PageWriter<C> {
     this.#options = options;
   }
 
-  /** Writes a list whose first page was read. */
   writeList(exchange: Exchange, prepared: PreparedRoute<C>, input: RouteInput, list: ListResponse): void {
     const pieces = listPieces(list.first, this.#nextPage(exchange, prepared, input, list));
     this.#writePieces(exchange, prepared, pieces, list.total);
   }
 
-  /** Writes a body that contains lists, which may have further pages. */
   writeBodyWithLists(exchange: Exchange, prepared: PreparedRoute<C>, input: RouteInput, body: unknown): void {
     const { route, next, versions, status, write } = prepared;
     const { lists } = route;
@@ -92,7 +84,6 @@ export class PageWriter<C> {
     });
   }
 
-  /** Returns the function that reads the next page, until there are no more or all wanted entries are read. */
   #nextPage(
     exchange: Exchange,
     prepared: PreparedRoute<C>,
@@ -111,10 +102,7 @@ export class PageWriter<C> {
     };
   }
 
-  /**
-   * Reads a further page of a response that has started. The client decides how long a list takes, so the caller is
-   * checked again for each page: credentials and permissions may have ended.
-   */
+  /** Reads a further page. The client decides how long a list takes, so the caller is checked again for each page. */
   async #fetch(
     exchange: Exchange,
     { route }: PreparedRoute<C>,

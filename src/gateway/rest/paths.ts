@@ -6,7 +6,6 @@ import type { PreparedRoute } from './prepared-route.ts';
 import { existsIn, REVISIONS, type Revision } from './revisions.ts';
 import type { Route } from './route.ts';
 
-/** One method of a path. */
 export interface MethodEntry<C> {
   readonly route: Route;
   readonly prepared: PreparedRoute<C>;
@@ -27,10 +26,7 @@ export type Paths<C> = ReturnType<typeof buildPaths<C>>;
 /** Cache by prepared routes. */
 const cache = new WeakMap<object, { readonly documents: readonly ApiDocument[]; readonly paths: Paths<never> }>();
 
-/**
- * Router of all paths; each is stored under GET, whatever its methods are. Servers in one process with the same routes
- * share it. Errors: an Error if a path has the same method twice.
- */
+/** Router of all paths, each stored under GET. Servers in one process with the same routes share it. */
 export function createPaths<C>(
   routes: readonly Route[],
   prepared: ReadonlyMap<Route, PreparedRoute<C>>,

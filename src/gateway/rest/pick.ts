@@ -1,4 +1,3 @@
-/** The value at a path. Null or undefined if a step is missing. */
 export function follow(data: unknown, steps: readonly string[]): unknown {
   let value = data;
   for (const step of steps) {

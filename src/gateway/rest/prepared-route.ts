@@ -46,7 +46,6 @@ export interface PreparedRoute<C> {
   readonly checkBody: CheckValue | null;
   /** Paths to the body; the first that leads to a value is used. */
   readonly picks: readonly (readonly string[])[] | null;
-  /** Writes the picked body. */
   readonly write: WriteJson;
   readonly total: readonly string[] | null;
   readonly pageInfo: readonly string[] | null;
@@ -128,7 +127,6 @@ export function prepareRoute<C>(
   }
 }
 
-/** Compiles the writer at its first use. */
 function writerOf(schema: GraphQLSchema, document: DocumentNode, path: readonly string[]): WriteJson {
   let write: WriteJson | null = null;
   return (value) => {
@@ -185,7 +183,6 @@ function spellingsOf({ spell = {} }: Route, schema: GraphQLSchema): Spellings {
   return spellings;
 }
 
-/** Schema of the query parameters of a revision. */
 export function queryIn(revision: Revision, { query, revisions }: Route): JsonSchema | undefined {
   if (!query || !revisions?.query) return query;
   const missing = missingIn(revision, revisions.query);

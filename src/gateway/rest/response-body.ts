@@ -25,7 +25,6 @@ export function bodyOf<C>(
   );
 }
 
-/** The body as JSON. */
 export function textOf<C>(
   { revision }: Exchange,
   prepared: PreparedRoute<C>,

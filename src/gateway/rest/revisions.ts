@@ -4,7 +4,6 @@ import { ServiceError } from '../../platform/errors.ts';
 export const REVISIONS = ['3.0', '3.1', '3.3', 'next'] as const;
 export type Revision = (typeof REVISIONS)[number];
 
-/** Revision without a version in `Accept`: the newest with a number. */
 export const DEFAULT_REVISION: Revision = '3.3';
 
 /** Revisions in which something exists: from `since` to the one before `until`. Default: all. */
@@ -25,15 +24,14 @@ const CONTENT_TYPES: Readonly<Record<Revision, string>> = {
   next: 'application/json; charset=utf-8; version=next',
 };
 
-/** Media type of a response, with its revision. */
 export const contentTypeOf = (revision: Revision): string => CONTENT_TYPES[revision];
 
 const JSON_RANGE = /^(application\/json|application\/\*|\*\/\*)$/i;
 const VERSION = /^version="?([^"]*)"?$/i;
 
 /**
- * Revision that an `Accept` header requests: `application/json;version=3.0`. The first JSON media range with a version
- * decides. Other media types are ignored, because every response is JSON. Errors: INVALID for an unknown version.
+ * The first JSON media range with a version (`application/json;version=3.0`) decides. Errors: INVALID for an unknown
+ * one.
  */
 export function revisionOf(accept: string | undefined): Revision {
   if (accept === undefined || !/version/i.test(accept)) return DEFAULT_REVISION;

@@ -24,15 +24,15 @@ export interface RouteInput {
 export type Spelling = Readonly<Record<string, string>>;
 
 /**
- * One route of the REST interface: its operation on the graph, the variables, and the path from the data to the body.
- * Aliases in the operation are the documented keys, so the operation is the mapping. `variables` is the only code. A
- * route that would need an `if` needs a new field in the graph instead.
+ * One route of the REST interface: its operation on the graph, the variables, and the path to the body. Aliases in the
+ * operation are the documented keys, so the operation is the mapping. `variables` is the only code: a route that would
+ * need an `if` needs a new field in the graph instead.
  */
 export interface Route extends Existence {
   readonly method: RouteMethod;
   /** Path with parameters in braces: `/api/projects/{projectId}/brokers`. */
   readonly path: string;
-  /** Role that is checked before the input is read. The fields of the operation check again. */
+  /** Checked before the input is read. */
   readonly role: RequiredRole;
   /** Section of the interface document. Absent for routes beyond it. Not part of any response. */
   readonly section?: string;
@@ -42,29 +42,22 @@ export interface Route extends Existence {
   readonly tags?: readonly string[];
   /** Descriptions of path parameters, by name. */
   readonly params?: Readonly<Record<string, string>>;
-  /**
-   * Object schema whose properties are the query parameters. Well-formed text is coerced to `integer`, `number` and
-   * `boolean`. Default: no parameters. Undeclared parameters are INVALID, except for `token`.
-   */
+  /** Object schema of the query parameters. Undeclared parameters are INVALID, except for `token`. */
   readonly query?: JsonSchema;
-  /**
-   * Schema of the body. Default: a body is ignored. Unknown keys are refused if the schema says so. The HTML page shows
-   * the first of its `examples`.
-   */
+  /** Default: a body is ignored. The HTML page shows the first of the schema's `examples`. */
   readonly body?: JsonSchema;
   /** Whether a missing body is `{}`. Default: false, a missing body is INVALID. */
   readonly isBodyOptional?: boolean;
   /** Keys of the request by the name in the operation's input, if more than case and underscores differs. */
   readonly inputNames?: Readonly<Record<string, string>>;
-  /** A GraphQL document with one operation. */
   readonly operation: string;
   readonly variables?: (input: RouteInput) => Record<string, unknown>;
   /**
-   * Path with dots from `data` to the body; the first of several that leads to a value. A null value is NOT_FOUND.
-   * `null`: the body is an empty object. Not required with status 204.
+   * Path with dots from `data` to the body; the first of several that leads to a value. None: NOT_FOUND. `null`: the
+   * body is an empty object. Not required with status 204.
    */
   readonly pick?: string | readonly string[] | null;
-  /** Message of the NOT_FOUND of `pick`, for routes whose query contains the id or name. */
+  /** Message of NOT_FOUND if the query contains the id or name. */
   readonly notFound?: (input: RouteInput) => string;
   /** Path with dots from `data` to the number for `X-Total-Count`. */
   readonly total?: string;
@@ -74,23 +67,19 @@ export interface Route extends Existence {
   /** Documented error statuses. 400, 413 and 429 are possible for every route. */
   readonly errors?: readonly number[];
   /**
-   * Keys that are omitted instead of being null, as paths with dots from the body through lists. `*` as the last step
-   * means every selected key, `!path` excludes one: `['*', 'queues.*', '!lastDisconnect']`.
+   * Keys that are omitted if null, as paths with dots from the body. `*` as the last step means every selected key,
+   * `!path` excludes one: `['*', 'queues.*', '!lastDisconnect']`.
    */
   readonly omitNull?: readonly string[];
   /** Spelling by GraphQL enum type, for the enums in the body. Every value must have a spelling. */
   readonly spell?: Readonly<Record<string, Spelling>>;
   /** With `verbose=false` in the query, each item of the list is replaced by its value of this key. */
   readonly nameKey?: string;
-  /**
-   * Query parameter that requests a single item of the list. The other declared parameters are then ignored and not
-   * checked.
-   */
+  /** Query parameter that requests a single item. Other parameters are then ignored. */
   readonly singleBy?: string;
   /**
-   * For lists that may be requested completely (`count=-1`, if `when` returns true) or with more than a page (`first`
-   * above `pageSize`). The variables `first`, `after` and `offset` are replaced for each page, and pages are written
-   * one by one, so that one page is in memory.
+   * For lists that may be requested completely (if `when` returns true) or with more than a page. The variables
+   * `first`, `after` and `offset` are replaced for each page; one page is in memory.
    */
   readonly stream?: {
     readonly when: (input: RouteInput) => boolean;
@@ -99,12 +88,10 @@ export interface Route extends Existence {
     readonly pageSize: number;
   };
   /**
-   * For bodies that are objects, or lists of objects, that contain long lists. Each list is read and written page by
-   * page, so that one page is in memory. The operation returns the first pages, with `first` as in `wanted` and at most
-   * `pageSize`.
+   * For bodies that contain long lists, which are read and written page by page. The operation returns the first pages,
+   * with `first` as in `wanted` and at most `pageSize`.
    */
   readonly lists?: RouteLists;
-  /** Differences between revisions. */
   readonly revisions?: {
     /** By name of the query parameter. */
     readonly query?: Readonly<Record<string, Existence>>;
@@ -121,7 +108,6 @@ export interface RouteLists {
   readonly key: string;
   /** Keys of these objects in the body, or in each entry of the body. */
   readonly within: readonly string[];
-  /** Operation for the next page of one list. */
   readonly next: {
     readonly operation: string;
     /** `first` and `after` are added. `entry` is the object that has the key `within`. */
@@ -130,15 +116,11 @@ export interface RouteLists {
       within: string,
       entry: Readonly<Record<string, unknown>>,
     ) => Record<string, unknown>;
-    /** Path with dots from `data` to an object with the list and `pageInfo`. */
     readonly pick: string;
   };
 }
 
-/**
- * The GraphQL name of a documented spelling. Undefined and null are returned unchanged, so that absent keys stay
- * absent.
- */
+/** The GraphQL name of a documented spelling. Undefined and null are returned unchanged. */
 export function enumName(spelling: Spelling, text: unknown): string | null | undefined {
   if (text === undefined || text === null) return text;
   for (const name in spelling) if (spelling[name] === text) return name;

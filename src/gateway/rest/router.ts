@@ -22,14 +22,11 @@ export interface RestServerOptions<C> extends PageWriterOptions<C> {
   readonly routes: readonly Route[];
   readonly schema: GraphQLSchema;
   readonly compileOperation: CompileOperation<C>;
-  /**
-   * Called when `authorize` refuses the field of a route. The response waits for a returned promise, which never
-   * rejects.
-   */
+  /** Called when `authorize` refuses a route. The response waits for the promise, which never rejects. */
   readonly onRefused?: (refused: RefusedField, context: C, error: unknown) => Promise<void> | void;
   /** Default: 1 MiB. */
   readonly maxBodyBytes?: number;
-  /** Whether a caller has valid credentials; the maximum body of others is smaller. Default: true for every caller. */
+  /** Whether a caller has valid credentials; the maximum body of others is smaller. Default: true. */
   readonly isKnown?: (context: C) => boolean;
   /** The caller whose operations are scheduled together. Default: the same for all. */
   readonly callerOf?: (context: C) => StartingCaller;
@@ -39,7 +36,6 @@ export interface RestServerOptions<C> extends PageWriterOptions<C> {
   readonly onBody?: (context: C, bytes: number) => void;
   /** Whether `?token=` is accepted if there is no Authorization header. Default: false. */
   readonly tokenInQuery?: boolean;
-  /** Public documents that are served in addition to the routes. */
   readonly documents?: readonly ApiDocument[];
 }
 
@@ -61,20 +57,18 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const ONE_CALLER: StartingCaller = { viewer: null, address: '' };
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 
-/** Creates the REST server. All operations are checked here. Errors: an Error that names the first invalid route. */
+/** Checks all operations. Errors: an Error that names the first invalid route. */
 export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   const router = new RestRouter(options);
   return { handle: (req, res) => router.handle(req, res) };
 }
 
 /**
- * Serves the REST interface: finds the route, authorizes the caller, checks the input, executes the route's operation
- * in process, and writes the picked part of its data.
+ * Finds the route, authorizes the caller, checks the input, executes the operation in process and writes its data.
  *
- * Order of errors: 400 invalid path or revision, 404 unknown path, 405 unknown method, 401 credentials, 404 project or
- * broker that the caller may not see, 403 role, 400 or 413 input, then the errors of the operation. Every error has the
- * error body. An error that is not a ServiceError is a bug: it is logged with the request id, and the response is
- * INTERNAL_ERROR.
+ * Order of errors: 400 invalid path or revision, 404 unknown path, 405 method, 401, 404 invisible project or broker,
+ * 403, 400 or 413 input, then those of the operation. An error that is not a ServiceError is a bug: it is logged with
+ * the request id, and the response is INTERNAL_ERROR.
  */
 class RestRouter<C> {
   readonly #options: RestServerOptions<C>;

@@ -12,7 +12,6 @@ export const closed = (
   { required = Object.keys(properties), ...rest }: { readonly required?: readonly string[] } & JsonSchema = {},
 ): JsonSchema => ({ type: 'object', properties, required, additionalProperties: false, ...rest });
 
-/** Query parameters of a list with pages. */
 export const PAGE_QUERY: Readonly<Record<string, JsonSchema>> = {
   offset: {
     type: 'integer',
@@ -43,10 +42,8 @@ export const FILTER_QUERY: Readonly<Record<string, JsonSchema>> = {
   filterMode: { type: 'string', enum: Object.values(FILTER_MODES), default: FILTER_MODES.CONTAINS },
 };
 
-/** Response of an operation that creates an object. */
 export const CREATED_ID: JsonSchema = closed({ id: STRING }, { title: 'Created' });
 
-/** Body of every error response. */
 export const ERROR: JsonSchema = {
   title: 'Error',
   type: 'object',

@@ -4,11 +4,10 @@ import { setImmediate } from 'node:timers/promises';
 import type { Exchange } from './exchange.ts';
 
 /**
- * Writes a response piece by piece. The next piece is read when the client has received the previous one, and other
- * requests are handled between pieces.
+ * Writes a response piece by piece, as fast as the client receives it.
  *
- * After an error the connection is closed, because the response has started: the client must not take it for complete.
- * The error is rethrown. If the client disconnects, the function returns without an error.
+ * After an error the connection is closed, so that the client does not take the response for complete, and the error is
+ * rethrown. If the client disconnects, the function returns without an error.
  */
 export async function streamText(
   exchange: Exchange,
@@ -35,7 +34,6 @@ export async function streamText(
   }
 }
 
-/** Waits until more can be written or the connection is closed. */
 export async function drained(res: ServerResponse): Promise<void> {
   if (res.destroyed) return;
   const stop = new AbortController();

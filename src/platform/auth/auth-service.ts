@@ -19,25 +19,22 @@ import { SignInCounts } from './sign-in-counts.ts';
 import { roleIn, type Viewer } from './viewer.ts';
 import { type ClaimRoles, type LoadedViewer, loadViewer } from './viewer-loader.ts';
 
-/** Uses of a credential are written at most this often. */
 const TOUCH_MS = 60_000;
-/** Maximum number of cached viewers. Beyond it the viewer unused for longest is evicted. */
 const MAX_CACHED_VIEWERS = 10_000;
-/** Cached entries are read again after this time, in case a notification was lost. */
+/** In case a notification was lost. */
 const CACHE_MS = 60_000;
-/** Maximum number of cached unknown secrets. A cached one is refused without a database query. */
+/** A cached unknown secret is refused without a database query. */
 const MAX_UNKNOWN_SECRETS = 10_000;
-/** Limits of concurrent database queries for secrets. */
 const LOOK_UPS = { maxRunning: 16, maxWaiting: 10_000, what: 'look-ups of sessions and tokens' } as const;
-/** Number of unknown secrets in a row, of one caller, that are logged. Fewer are an expired session. */
+/** Unknown secrets in a row, of one caller, that are logged. Fewer are an expired session. */
 const BURST_FROM = 5;
 /**
- * Kinds of changes that affect viewers. A removed project removes its tokens and members; changes of owners and members
- * are announced for the user. Other data of a project, such as its name, is not part of a viewer: see `projectChanged`.
+ * Kinds of changes that affect viewers. Changes of owners and members are announced for the user. Other data of a
+ * project is not part of a viewer: see `projectChanged`.
  */
 const RIGHTS_KINDS = ['user', 'session', 'token', 'project-removed', 'organisation', 'sign-in-rule'] as const;
 
-/** Kind of change whose id is the log-in name of an unlocked account. */
+/** The id is the log-in name of an unlocked account. */
 const UNLOCKED = 'sign-in-unlocked';
 
 interface CachedViewer extends LoadedViewer {
@@ -49,19 +46,15 @@ interface AuthOptions {
   readonly changes: Changes;
   readonly sealer: Pick<Sealer, 'seal' | 'open'>;
   readonly log: Logger;
-  /** Checks passwords of users without a local password. Default: none. */
   readonly directory?: PasswordDirectory | null;
-  /** Lower-case address of the only root administrator who may use a local password. Default: all users may. */
+  /** Lower case. Default: all users may. */
   readonly onlyEmail?: string | null;
-  /** Project roles by the claims of external providers. Default: none. */
   readonly claimRoles?: ClaimRoles;
 }
 
 /**
  * Authenticates callers: resolves bearer secrets to viewers, and ends long-lived operations when their rights end.
- *
- * Viewers are cached by the hash of their secret. They are evicted as soon as one of their rows changes, in this
- * process or, by notifications of the database, in another one.
+ * Viewers are cached by the hash of their secret, and evicted as soon as one of their rows changes in any process.
  */
 export class AuthService {
   readonly #db: Database;
@@ -125,9 +118,8 @@ export class AuthService {
   }
 
   /**
-   * The caller of a request with this `Authorization` header, `null` without a header. `address` is used to log bursts.
-   * Errors: UNAUTHORIZED for another scheme and for secrets that are unknown, expired or revoked; RATE_LIMITED for too
-   * many look-ups.
+   * `null` without a header. `address` is used to log bursts. Errors: UNAUTHORIZED for another scheme and for secrets
+   * that are unknown, expired or revoked; RATE_LIMITED for too many look-ups.
    */
   viewerOf(authorization: string | undefined, address = ''): Viewer | null | Promise<Viewer> {
     if (authorization === undefined) return null;
@@ -147,12 +139,10 @@ export class AuthService {
     return cached.viewer;
   }
 
-  /** See PasswordSignIn. */
   login(credentials: Credentials, address: string): Promise<OpenedSession> {
     return this.passwords.login(credentials, address);
   }
 
-  /** See Sessions. */
   openSession(userId: string, conditions?: SessionConditions): Promise<OpenedSession> {
     return this.sessions.open(userId, conditions);
   }
@@ -177,27 +167,25 @@ export class AuthService {
     for (const account of accounts) await this.#changes.announce(UNLOCKED, account);
   }
 
-  /** The viewer with the current rights of its credential. Errors: UNAUTHORIZED if the credential has ended. */
+  /** Errors: UNAUTHORIZED if the credential has ended. */
   async refreshed(viewer: Viewer): Promise<Viewer> {
     const secret = this.#secretOf.get(viewer);
     return secret === undefined ? viewer : this.#load(secret.kind, secret.hash);
   }
 
   /**
-   * Watches the rights of a long-lived operation. `check` throws if the operation is no longer allowed. It runs again
-   * with the current viewer after each change of the viewer and when the credential expires. Errors: RATE_LIMITED for
-   * too many concurrent operations.
+   * Watches the rights of a long-lived operation. `check` throws if it is no longer allowed; it runs again after each
+   * change of the viewer and when the credential expires. Errors: RATE_LIMITED for too many operations.
    */
   guard(viewer: Viewer, check: RightsCheck): RightsGuard {
     return this.#guards.guard(viewer, check);
   }
 
-  /** Number of watched long-lived operations. */
   get guardCount(): number {
     return this.#guards.count;
   }
 
-  /** Checks the operations of callers with a role in this project again. Call it after a change of the project. */
+  /** Checks the operations of callers with a role in this project again. */
   projectChanged(projectId: string): void {
     this.#guards.recheck((viewer) => roleIn(viewer, projectId) !== null);
   }
@@ -215,10 +203,7 @@ export class AuthService {
     return unknownCredential();
   }
 
-  /**
-   * Reads an uncached secret. An unknown secret costs one query however often it is sent; concurrent queries are
-   * limited.
-   */
+  /** An unknown secret costs one query however often it is sent. */
   async #find(kind: SecretKind, hash: string, address: string): Promise<Viewer> {
     if (this.#unknown.has(hash)) throw this.#refused(address);
     try {

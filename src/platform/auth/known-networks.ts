@@ -3,15 +3,13 @@ import type { Database } from '../storage/database.ts';
 import { accountKey } from './login-throttle.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
-/** A network is known for this long after the latest sign-in from it. */
 const KNOWN_MS = 30 * DAY_MS;
-/** Maximum number of networks of one user. Beyond it the network unused for longest is deleted. */
+/** Of one user. Beyond it the network unused for longest is deleted. */
 const MAX_NETWORKS = 16;
 
 /**
- * The networks from which accounts signed in with a password in the last 30 days. They are stored in the database for
- * restarts and other processes, unhashed like the addresses of sessions and of the audit, and are deleted with the
- * user.
+ * The networks from which accounts signed in with a password in the last 30 days, for all processes. They are unhashed,
+ * like the addresses of sessions and of the audit, and deleted with the user.
  */
 export class KnownNetworks {
   readonly #db: Database;
@@ -42,7 +40,6 @@ export class KnownNetworks {
     await this.#db.knownNetwork.deleteMany({ where: { userId, signedInAt: { lt: oldest } } });
   }
 
-  /** The log-in names with which a user has signed in. */
   async accountsOf(userId: string): Promise<readonly string[]> {
     const found = await this.#db.knownNetwork.findMany({ where: { userId }, distinct: ['account'] });
     return found.map(({ account }) => account);

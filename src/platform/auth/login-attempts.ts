@@ -5,20 +5,16 @@ import type { KnownNetworks } from './known-networks.ts';
 import { type CallerTrust, LoginThrottle, type ThrottledAttempt } from './login-throttle.ts';
 import type { NetworkQueue } from './network-queue.ts';
 
-/** Number of failed attempts in a row, of one caller or at one account, that are logged. Fewer are typing errors. */
+/** Failed attempts in a row that are logged. Fewer are typing errors. */
 const BURST_FROM = 5;
 
 export interface LoginAttempt {
-  /**
-   * The log-in name as it was typed, in lower case. It may be unknown, or a password in the wrong field: never log it.
-   */
+  /** As typed, in lower case. It may be unknown, or a password in the wrong field: never log it. */
   readonly account: string;
-  /** The id of the account, or `null` if the log-in name is unknown. */
   readonly userId: string | null;
   readonly address: string;
   /** Whether the attempt checks all factors of a log-in, so that success ends the count of failures. Default: true. */
   readonly isComplete?: boolean;
-  /** Whether the caller has a session of the account. Default: false. */
   readonly isSignedIn?: boolean;
 }
 
@@ -28,12 +24,10 @@ export interface CheckQueues {
   readonly trusted: NetworkQueue;
 }
 
-/** Runs work in the queue of the caller. */
 type RunInQueue = <T>(queues: CheckQueues, work: () => Promise<T>) => Promise<T>;
 
 /** Refused attempts in a row: of one caller, or at one account from many addresses. */
 interface RefusedBurst {
-  /** `null` if the attempts come from many addresses. */
   readonly address: string | null;
   readonly userId: string | null;
 }
@@ -58,9 +52,8 @@ export class LoginAttempts {
   }
 
   /**
-   * Runs the check in the queue of the caller's network and counts its result. An error of the check is not a guess and
-   * is not counted. `inQueue` runs further work of the check in another queue. Errors: RATE_LIMITED while the caller
-   * has to wait, and errors of the check.
+   * Runs the check in the queue of the caller's network and counts its result, but not its errors. `inQueue` runs
+   * further work in another queue. Errors: RATE_LIMITED while the caller has to wait, and errors of the check.
    */
   async run(
     attempt: LoginAttempt,
@@ -88,7 +81,6 @@ export class LoginAttempts {
     });
   }
 
-  /** Ends the waits of an account. */
   unlock(account: string): void {
     this.#throttle.unlock(account);
   }

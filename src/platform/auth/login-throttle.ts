@@ -6,21 +6,15 @@ import { networkOf } from '../limits/network.ts';
 const FREE_FAILURES = 5;
 /** Failures without a wait of one network at all accounts: users share addresses. */
 const FREE_FAILURES_OF_NETWORK = 25;
-/** Failures without a wait of one account from all networks. */
 const FREE_FAILURES_OF_ACCOUNT = 50;
 const LONGEST_WAIT_MS = 15 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
-/**
- * Maximum number of entries of each count: keys of one count do not evict those of another. 10 MB for all three counts.
- */
+/** Of each count: keys of one count do not evict those of another. 10 MB for all three counts. */
 const MAX_KEYS = 20_000;
-/** No account has a longer name. Callers choose the names that are stored here. */
+/** Callers choose the names that are stored here. */
 const MAX_ACCOUNT_LENGTH = 254;
 
-/**
- * How far a caller is known. KNOWN_NETWORK: the account signed in from this network in the last 30 days. SIGNED_IN: the
- * caller has a session of the account and confirms an operation.
- */
+/** How far a caller is known. SIGNED_IN: the caller has a session of the account and confirms an operation. */
 export type CallerTrust = 'NONE' | 'KNOWN_NETWORK' | 'SIGNED_IN';
 
 export interface ThrottledAttempt {
@@ -32,19 +26,17 @@ export interface ThrottledAttempt {
 /**
  * Slows down guessing of passwords and codes. Three counts, each of which doubles its wait with every failure beyond
  * the free ones, from one second to 15 minutes: the account from one network, the network at all accounts, and the
- * account from all networks. The last count does not apply to known networks, so strangers cannot prevent a user from
+ * account from all networks. The last one does not apply to known networks, so strangers cannot prevent a user from
  * signing in. Callers who are signed in have a count of their own.
  *
- * Guesses at one account from one network: 5 without a wait, at most 17 in an hour, and 4 in each further hour without
- * a pause. Guesses from any number of unknown networks together: 50 without a wait, at most 62 in the first hour, 4 in
- * each further one, 154 in a day. The count of the account ends 24 hours after the last failure and not by a sign-in,
- * so pauses give no further guesses. The other two counts end after one hour; a successful sign-in also ends the count
- * of the account from this network.
+ * Guesses at one account from one network: 5 without a wait, at most 17 in an hour, and 4 in each further hour. From
+ * any number of unknown networks together: 50 without a wait, at most 62 in the first hour, 4 in each further one, 154
+ * in a day. The count of the account ends 24 hours after the last failure and not by a sign-in, so pauses give no
+ * further guesses. The others end after one hour; a sign-in also ends that of the account from this network.
  *
- * Each process counts for itself: n processes behind one load balancer allow n times as many free failures.
+ * Each process counts for itself: n processes allow n times as many free failures.
  */
 export class LoginThrottle {
-  /** By account and network. */
   readonly #pairs: FailureWait;
   readonly #networks: FailureWait;
   readonly #accounts: FailureWait;
@@ -82,7 +74,7 @@ export class LoginThrottle {
     this.#pairs.succeeded(pairKey(attempt));
   }
 
-  /** Ends the waits of an account. The waits of networks remain. */
+  /** The waits of networks remain. */
   unlock(account: string): void {
     const key = accountKey(account);
     this.#accounts.succeeded(key);

@@ -7,8 +7,7 @@ export interface NetworkQueueOptions extends ConcurrencyLimitOptions {
 }
 
 /**
- * A concurrency limit that is fair to the networks of callers. Bounds the memory and the hashing threads that password
- * guesses take, and the guesses that are checked before the first of them has failed.
+ * A concurrency limit that is fair to the networks of callers. Bounds the memory and the threads of password checks.
  */
 export class NetworkQueue {
   readonly #queue: ConcurrencyLimit;
@@ -19,7 +18,6 @@ export class NetworkQueue {
     this.#what = what;
   }
 
-  /** Errors: RATE_LIMITED if the queue is full, and errors of the work. */
   async run<T>(network: string, work: () => Promise<T>): Promise<T> {
     try {
       return await this.#queue.run(work, { key: network });

@@ -11,12 +11,12 @@ import type { SecondFactors } from './second-factors.ts';
 import type { OpenedSession, Sessions } from './sessions.ts';
 import type { SignInCounts } from './sign-in-counts.ts';
 
-/** Concurrent password checks. Each one takes 19 MiB and one of the four threads of libuv. */
+/** Each one takes 19 MiB and one of the four threads of libuv. */
 const PASSWORD_CHECKS = {
   strangers: { maxRunning: 2, maxWaiting: 200 },
   trusted: { maxRunning: 1, maxWaiting: 200 },
 } as const;
-/** Concurrent checks at the directory, which may be slow. Local passwords have queues of their own. */
+/** The directory may be slow, so local passwords have queues of their own. */
 const DIRECTORY_CHECKS = {
   strangers: { maxRunning: 8, maxWaiting: 200 },
   trusted: { maxRunning: 4, maxWaiting: 200 },
@@ -37,15 +37,11 @@ interface PasswordSignInOptions {
   readonly attempts: LoginAttempts;
   readonly knownNetworks: KnownNetworks;
   readonly directory: PasswordDirectory | null;
-  /** Address of the only root administrator who may use a local password. `null` if all users may. */
   readonly onlyEmail: string | null;
   readonly counts: Pick<SignInCounts, 'refused'>;
 }
 
-/**
- * Log-ins with a password. Each attempt compares one hash, also for unknown accounts, so that the response time does
- * not reveal which accounts exist. Log-ins at a directory take longer.
- */
+/** Each attempt compares one hash, so that the response time does not reveal which accounts exist. */
 export class PasswordSignIn {
   readonly #options: PasswordSignInOptions;
   readonly #passwords = new PasswordChecker();
@@ -56,15 +52,13 @@ export class PasswordSignIn {
     this.#options = options;
   }
 
-  /** See PasswordChecker. */
   get work(): number {
     return this.#passwords.work;
   }
 
   /**
-   * Errors: UNAUTHORIZED (the same whether the account or the password is wrong; another message for a wrong code),
-   * SECOND_FACTOR_REQUIRED after the right password, RATE_LIMITED, and errors of the directory. If the account exists,
-   * each error is a RefusedLogin.
+   * Errors: UNAUTHORIZED (the same for a wrong account and a wrong password), SECOND_FACTOR_REQUIRED after the right
+   * password, RATE_LIMITED, and errors of the directory; a RefusedLogin if the account exists.
    */
   async login(credentials: Credentials, address: string): Promise<OpenedSession> {
     const user = await this.#options.db.user.findUnique({ where: { email: credentials.email.trim().toLowerCase() } });
@@ -100,10 +94,9 @@ export class PasswordSignIn {
   }
 
   /**
-   * Whether a signed-in user gave the right password and, if given, a right code of the second factor. Opens no
-   * session. Throttled like a log-in, with a count that strangers cannot raise. Errors: RATE_LIMITED, NOT_ALLOWED (a
-   * user without a local password), SECOND_FACTOR_REQUIRED (the right password without a code, if `isCodeRequired` and
-   * the user has a second factor).
+   * Whether a signed-in user gave the right password and, if given, a right code. Throttled like a log-in, with a count
+   * that strangers cannot raise. Errors: RATE_LIMITED, NOT_ALLOWED (a user without a local password),
+   * SECOND_FACTOR_REQUIRED (the right password without a code, if `isCodeRequired` and the user has one).
    */
   async confirm(
     userId: string,
@@ -125,7 +118,7 @@ export class PasswordSignIn {
     });
   }
 
-  /** `SecondFactors.confirm`, throttled like a log-in. Errors: NOT_ALLOWED (a wrong code), RATE_LIMITED, NOT_FOUND. */
+  /** Throttled like a log-in. Errors: NOT_ALLOWED (a wrong code), RATE_LIMITED, NOT_FOUND. */
   async confirmSecondFactor(
     { userId, account, sessionId }: { readonly userId: string; readonly account: string; readonly sessionId: string },
     code: string,
@@ -162,7 +155,6 @@ export class PasswordSignIn {
     return this.#opened(await this.#options.sessions.open(userId, conditions), attempt);
   }
 
-  /** Records the network that the account signed in from. */
   async #opened(
     session: OpenedSession,
     { account, address }: Pick<LoginAttempt, 'account' | 'address'>,
@@ -179,10 +171,7 @@ export class PasswordSignIn {
     return user?.isRoot === true && user.email === this.#options.onlyEmail;
   }
 
-  /**
-   * The same error for all refused log-ins, also if passwords are switched off, so that it does not reveal the allowed
-   * account.
-   */
+  /** The same error for all refused log-ins, so that it does not reveal which account may use a password. */
   #wrongLogin(): ServiceError {
     if (this.#options.onlyEmail === null) {
       return new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is wrong');

@@ -17,10 +17,7 @@ export async function hashPassword(password: string, path = 'input.password'): P
   return hash(password, ARGON2);
 }
 
-/**
- * Compares passwords with hashes. Without a hash it uses a random one, so that an unknown account takes as long as a
- * known one.
- */
+/** Without a hash it compares with a random one, so that an unknown account takes as long as a known one. */
 export class PasswordChecker {
   #randomHash: Promise<string> | null = null;
   /** Sum of the work of all comparisons, in KiB × passes. It is the same for known and unknown accounts. */
@@ -36,7 +33,6 @@ export class PasswordChecker {
   }
 }
 
-/** The work of a hash such as `$argon2id$v=19$m=19456,t=2,p=1$…`, in KiB × passes. */
 function workOf(encodedHash: string): number {
   const [, memory, passes] = /\$m=(\d+),t=(\d+),/.exec(encodedHash) ?? [];
   return Number(memory) * Number(passes);

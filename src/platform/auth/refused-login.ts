@@ -1,8 +1,6 @@
 import { ServiceError } from '../errors.ts';
 
-/**
- * A refused log-in at an existing account. The response to the caller is the usual one; the audit records the account.
- */
+/** A refused log-in at an existing account, which the audit records. Callers receive the usual response. */
 export class RefusedLogin extends ServiceError {
   readonly userId: string;
 

@@ -3,26 +3,19 @@ import { ServiceError } from '../errors.ts';
 import { unknownCredential } from './secrets.ts';
 import { rightsKey, type Viewer } from './viewer.ts';
 
-/**
- * Maximum number of long-lived operations of one user or token over all its connections. Each has a queue and receives
- * every event.
- */
+/** Of one user or token over all connections. Each operation has a queue and receives every event. */
 const MAX_GUARDS = 10_000;
 /** Rights are read again this often: a process that exits between a write and its notification announces no change. */
 const REFRESH_MS = 5 * 60_000;
-/** A periodic read that failed is retried after this time. */
 const RETRY_MS = 5_000;
 
 /** Throws the error that a new request of the viewer would receive. */
 export type RightsCheck = (viewer: Viewer | null) => void;
 
-/** Follows the rights of a long-lived operation and aborts its signal when they end. */
 export interface RightsGuard {
   /** Aborted with a ServiceError: UNAUTHORIZED (the credential ended) or NOT_ALLOWED. */
   readonly signal: AbortSignal;
-  /** The caller with its current rights. */
   readonly viewer: Viewer;
-  /** Safe to call twice. */
   stop(): void;
 }
 
@@ -31,7 +24,6 @@ interface Guard {
   readonly controller: AbortController;
 }
 
-/** A session or token of at least one long-lived operation. */
 interface WatchedCredential {
   viewer: Viewer;
   readonly guards: Set<Guard>;
@@ -39,7 +31,7 @@ interface WatchedCredential {
 }
 
 interface RightsGuardsOptions {
-  /** Reads the caller with its rights from the database. Returns `null` if the credential has ended. */
+  /** Returns `null` if the credential has ended. */
   readonly read: (viewer: Viewer) => Promise<Viewer | null>;
   /** Whether this process has received no change of the rows from which the viewer was read. */
   readonly isCurrent: (viewer: Viewer) => boolean;
@@ -49,15 +41,13 @@ interface RightsGuardsOptions {
 /**
  * Watches the rights of long-lived operations.
  *
- * After a change a credential is read once, however many operations it has, and the check of each operation runs with
- * the result. One credential is read at a time, so an older read never finishes last. Credentials that certainly
- * changed are read first. Credentials that may have changed, and periodic reads, come after them.
+ * After a change a credential is read once, and the check of each of its operations runs with the result. One
+ * credential is read at a time, so an older read never finishes last; those that certainly changed first.
  */
 export class RightsGuards {
   readonly #options: RightsGuardsOptions;
   /** By the id of the credential. */
   readonly #watched = new Map<string, WatchedCredential>();
-  /** Number of guards by the id of the user or token. */
   readonly #counts = new Map<string, number>();
   readonly #changed = new Set<WatchedCredential>();
   readonly #possiblyChanged = new Set<WatchedCredential>();
@@ -67,7 +57,6 @@ export class RightsGuards {
     this.#options = options;
   }
 
-  /** Number of guards of all users and tokens. */
   get count(): number {
     let count = 0;
     for (const { guards } of this.#watched.values()) count += guards.size;
@@ -94,13 +83,12 @@ export class RightsGuards {
     for (const watched of this.#watched.values()) if (concerns(watched.viewer)) this.#read(watched, this.#changed);
   }
 
-  /** Reads the matching viewers again, after all certain changes. */
   possiblyChanged(concerns: (viewer: Viewer) => boolean): void {
     for (const watched of this.#watched.values())
       if (concerns(watched.viewer)) this.#read(watched, this.#possiblyChanged);
   }
 
-  /** Runs the checks of the matching viewers immediately: data other than the viewer changed. */
+  /** Runs the checks immediately: data other than the viewer changed. */
   recheck(concerns: (viewer: Viewer) => boolean): void {
     for (const watched of this.#watched.values()) if (concerns(watched.viewer)) this.#check(watched);
   }
@@ -216,9 +204,7 @@ export class RightsGuards {
   }
 }
 
-/**
- * A new request would receive NOT_FOUND for an invisible object. An operation that was allowed receives NOT_ALLOWED.
- */
+/** An operation that was allowed receives NOT_ALLOWED where a new request would receive NOT_FOUND. */
 function endOfRights(error: unknown): ServiceError {
   if (!(error instanceof ServiceError)) return unknownCredential();
   if (error.code !== 'NOT_FOUND') return error;

@@ -9,7 +9,6 @@ import { isTotpCode, newTotpSecret, stepOfCode, totpUrl } from './totp.ts';
 const RECOVERY_CODES = 10;
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
-/** Columns of a user that are needed to check a code. */
 interface SecondFactorHolder {
   readonly id: string;
   readonly totpSecret: string | null;
@@ -23,10 +22,10 @@ interface SecondFactorsOptions {
 }
 
 /**
- * The second factor of users with a local password: codes of an authenticator app, and recovery codes for a lost app.
+ * The second factor of users with a local password: codes of an authenticator app, and recovery codes.
  *
- * A code is accepted once over all processes: a conditional update stores the time step of the last accepted code,
- * which must be later than the stored one. The second factor is active after the user has confirmed it with a code.
+ * A code is accepted once over all processes: a conditional update stores its time step, which must be later than the
+ * stored one. The second factor is active after the user has confirmed it with a code.
  */
 export class SecondFactors {
   readonly #db: Database;
@@ -56,8 +55,8 @@ export class SecondFactors {
   }
 
   /**
-   * Activates the second factor and ends the other sessions of the user, which were opened without it. Returns the
-   * recovery codes, or `null` if the code is wrong. Errors: NOT_FOUND if no second factor waits for confirmation.
+   * Activates the second factor and ends the other sessions of the user. Returns the recovery codes, or `null` if the
+   * code is wrong. Errors: NOT_FOUND if no second factor waits for confirmation.
    */
   async confirm(userId: string, code: string, exceptSession: string): Promise<readonly string[] | null> {
     const user = await this.#db.user.findUnique({ where: { id: userId } });
@@ -111,7 +110,6 @@ export class SecondFactors {
     await this.#changes.announce('user', userId);
   }
 
-  /** Number of unused recovery codes. */
   async recoveryCodesLeft(userId: string): Promise<number> {
     return this.#db.recoveryCode.count({ where: { userId } });
   }

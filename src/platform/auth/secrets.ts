@@ -3,19 +3,16 @@ import { crc32 } from 'node:zlib';
 import { ServiceError } from '../errors.ts';
 
 /**
- * Bearer secrets: a prefix for the kind, 43 random letters and digits (256 bits), and a checksum of 6 characters, so
- * that secret scanners recognize them in texts. Only the SHA-256 is stored: for 256 random bits a slow hash adds no
- * security. Secrets of earlier versions have 43 characters of base64url after the prefix and no checksum; they remain
- * valid.
+ * Bearer secrets: a prefix for the kind, 43 random letters and digits (256 bits), and a checksum, so that secret
+ * scanners recognise them. Only the SHA-256 is stored: for 256 random bits a slow hash adds no security. Secrets of
+ * earlier versions have 43 characters of base64url and no checksum; they remain valid.
  */
 export const SECRET_PREFIX = { session: 'bgs_', projectToken: 'bgp_' } as const;
 
 export type SecretKind = keyof typeof SECRET_PREFIX;
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** Characters of 62 for 256 bits. */
 const RANDOM_LENGTH = 43;
-/** Characters of 62 for the 32 bits of the checksum. */
 const CHECKSUM_LENGTH = 6;
 const WITH_CHECKSUM = new RegExp(`^bg[sp]_[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 const WITHOUT_CHECKSUM = new RegExp(`^bg[sp]_[\\w-]{${RANDOM_LENGTH}}$`);
@@ -25,7 +22,7 @@ export function newSecret(kind: SecretKind): string {
   return text + checksumOf(text);
 }
 
-/** `null` if the text is not a secret of this service, so that it needs no database query. */
+/** `null` if the text is not a secret of this service. */
 export function kindOfSecret(secret: string): SecretKind | null {
   const isValid = WITH_CHECKSUM.test(secret)
     ? secret.endsWith(checksumOf(secret.slice(0, -CHECKSUM_LENGTH)))

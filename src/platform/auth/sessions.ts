@@ -15,31 +15,30 @@ const MAX_LISTED = 1_000;
 
 /** Conditions of a new session. It is opened only if the account still has this password and second factor. */
 export interface SessionConditions {
-  /** The hash of the checked password: a log-in with the previous password must not succeed after a change. */
+  /** A log-in with the previous password must not succeed after a change. */
   readonly passwordHash?: string;
-  /** Activation time of the checked second factor. `null` if the account had none. */
+  /** `null` if the account had no second factor. */
   readonly secondFactorSince?: Date | null;
-  /** The provider at which the user signed in. Absent for a local sign-in. */
+  /** Absent for a local sign-in. */
   readonly provider?: string;
-  /** Address of the caller, shown in the list of sessions. */
   readonly address?: string;
 }
 
 export interface OpenedSession {
-  /** Bearer token. Only its hash is stored. */
+  /** Only its hash is stored. */
   readonly token: string;
   readonly expiresAt: Date;
   readonly userId: string;
 }
 
-/** When a session that is used at this time expires. Arguments in epoch milliseconds. */
+/** In epoch milliseconds. */
 export const sessionEnd = (usedAt: number, createdAt: number): Date =>
   new Date(Math.min(usedAt + SESSION_IDLE_MS, createdAt + SESSION_LIFETIME_MS));
 
 interface SessionsOptions {
   readonly db: Database;
   readonly changes: Changes;
-  /** Called for each opened session with its provider, `null` for a local sign-in. */
+  /** `null` for a local sign-in. */
   readonly onOpened?: (provider: string | null) => void;
 }
 
@@ -90,7 +89,6 @@ export class Sessions {
     return { token, expiresAt, userId };
   }
 
-  /** The unexpired sessions of a user, most recently used first; at most MAX_LISTED. */
   async of(userId: string): Promise<Session[]> {
     return this.#db.session.findMany({
       where: { userId, expiresAt: { gt: new Date() } },

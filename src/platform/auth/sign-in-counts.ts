@@ -3,7 +3,6 @@ import { ServiceError } from '../errors.ts';
 
 type SignInMethod = 'password' | 'ldap' | 'sso';
 
-/** Numbers of sign-ins since the start of the service. */
 export class SignInCounts {
   readonly #opened: Record<SignInMethod, number> = { password: 0, ldap: 0, sso: 0 };
   readonly #refused = new Map<string, number>();

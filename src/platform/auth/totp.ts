@@ -4,10 +4,9 @@ import { Secret, TOTP } from 'otpauth';
 const STEP_MS = 30_000;
 /** RFC 4226 4, R6: 160 bits. */
 const SECRET_BYTES = 20;
-/** Number of steps that the clock of the app may be ahead or behind. */
+/** In steps, of the clock of the app. */
 const TOLERANCE = 1;
 
-/** A new secret in base32. */
 export const newTotpSecret = (): string => new Secret({ size: SECRET_BYTES }).base32;
 
 /** The content of a QR code for the app. It contains the secret. */

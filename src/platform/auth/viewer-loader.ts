@@ -3,26 +3,24 @@ import type { Database } from '../storage/database.ts';
 import type { SecretKind } from './secrets.ts';
 import { type ProjectRole, roleIncludes, type Viewer } from './viewer.ts';
 
-/** A session of an external provider is valid for this long after the last successful check at the provider. */
+/** Validity of a session of an external provider after the last successful check at the provider. */
 export const MAX_UNCHECKED_MS = 24 * 3_600_000;
 
-/** A viewer read from the database, with the data for its sliding expiry. */
 export interface LoadedViewer {
   readonly viewer: Viewer;
   /** `null` for a project token. */
   readonly userId: string | null;
   /** Epoch milliseconds. */
   readonly lastUsedAt: number;
-  /** Epoch milliseconds. It bounds the lifetime of a session that is used all the time. */
+  /** Epoch milliseconds. */
   readonly createdAt: number;
 }
 
-/** Returns the project roles that a user has by the claims of an external provider. */
 export type ClaimRoles = (
   identity: Identity,
 ) => Promise<readonly { readonly projectId: string; readonly role: ProjectRole }[]>;
 
-/** Reads the caller with this secret. Returns `null` if the secret is unknown, expired or revoked. */
+/** Returns `null` if the secret is unknown, expired or revoked. */
 export async function loadViewer(
   db: Database,
   claimRoles: ClaimRoles,
@@ -86,8 +84,8 @@ interface SessionUser {
 }
 
 /**
- * The identity of a session from an external provider, and the time until which its last check counts. Returns `null`
- * if the account no longer signs in at the provider of the session.
+ * The identity of a session, and the time until which its last check counts. `null` if the account no longer signs in
+ * at the provider of the session.
  */
 function validSignIn({
   provider,

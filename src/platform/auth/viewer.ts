@@ -4,26 +4,18 @@ import { ServiceError } from '../errors.ts';
 export const PROJECT_ROLES = ['VIEWER', 'EDITOR', 'ADMIN'] as const;
 export type ProjectRole = (typeof PROJECT_ROLES)[number];
 
-/**
- * The role that an operation requires: a role in the project of the operation, or a role in the whole service. PERSON:
- * a signed-in user, not a project token.
- */
+/** A role in the project of the operation, or in the whole service. PERSON: a signed-in user, not a project token. */
 export type RequiredRole = ProjectRole | 'PUBLIC' | 'SIGNED_IN' | 'PERSON' | 'ROOT_ADMIN';
 
 export const roleIncludes = (held: ProjectRole, needed: ProjectRole): boolean =>
   PROJECT_ROLES.indexOf(held) >= PROJECT_ROLES.indexOf(needed);
 
-/**
- * The caller of a request: a signed-in user, a project token, or the operator of this machine (at the command line).
- * Immutable: a change of rights creates a new object.
- */
+/** The caller of a request; OPERATOR: at the command line of this machine. A change of rights creates a new object. */
 export interface Viewer {
   readonly kind: 'USER' | 'TOKEN' | 'OPERATOR';
-  /** User id or token id. */
   readonly id: string;
   /** The e-mail address of the user, or the name of the token. Used in messages, in the audit and as `issuer`. */
   readonly name: string;
-  /** The e-mail address of the user who issued the token. Absent for users. */
   readonly issuer?: string;
   /** Identifies the session or the secret of the token, so that revoking it ends its operations. */
   readonly credentialId: string;
@@ -40,8 +32,8 @@ export interface Viewer {
 const rightsKeys = new WeakMap<Viewer, string>();
 
 /**
- * A key that is equal for viewers with equal rights, so that a result for one of them may be sent to all. A viewer that
- * is restricted to brokers has a unique key, because lists of tokens show it only its own token.
+ * Equal for viewers with equal rights, so that one result may be sent to all. A viewer that is restricted to brokers
+ * has a unique key, because lists of tokens show it only its own token.
  */
 export function rightsKey(viewer: Viewer): string {
   const known = rightsKeys.get(viewer);
@@ -57,8 +49,7 @@ const sharedViewers = new WeakMap<Viewer, Viewer>();
 
 /**
  * A viewer with the same rights and without an identity, for results that are computed once for all viewers with the
- * same `rightsKey`. It matches no user, token or session, so it does not see data of one of them. It does not expire:
- * the guard of each receiver does. A viewer that is restricted to brokers is returned unchanged.
+ * same `rightsKey`. It does not expire: the guard of each receiver does. A restricted viewer is returned unchanged.
  */
 export function sharedViewer(viewer: Viewer): Viewer {
   if (viewer.brokers !== null) return viewer;
@@ -73,10 +64,7 @@ export function roleIn(viewer: Viewer, projectId: string): ProjectRole | null {
   return viewer.isRootAdmin ? 'ADMIN' : (viewer.projectRoles.get(projectId) ?? null);
 }
 
-/**
- * Whether the viewer may grant access to `$CONTROL/` topics of a broker. Such access makes an account an administrator
- * of the broker.
- */
+/** Such access makes an account an administrator of the broker. */
 export const mayControl = (viewer: Viewer | null, { projectId }: { readonly projectId: string }): boolean =>
   viewer !== null && roleIn(viewer, projectId) === 'ADMIN';
 
@@ -90,7 +78,6 @@ export function requireSignedIn(viewer: Viewer | null): Viewer {
   return viewer;
 }
 
-/** For operations of users, such as changes of passwords and sessions. */
 export function requirePerson(viewer: Viewer | null): Viewer {
   const known = requireSignedIn(viewer);
   if (known.kind !== 'USER')
@@ -113,19 +100,13 @@ export function requireWholeProject(viewer: Viewer): void {
   );
 }
 
-/**
- * For changes of members, sign-in rules and tokens: the holder of a token must not create credentials that outlive the
- * token.
- */
+/** The holder of a token must not create credentials that outlive the token. */
 export function requireNoToken(viewer: Viewer): void {
   if (viewer.kind !== 'TOKEN') return;
   throw new ServiceError('NOT_ALLOWED', 'A project token cannot change members, sign-in rules or tokens');
 }
 
-/**
- * The only check of project roles. Throws NOT_FOUND, not NOT_ALLOWED, if the viewer has no role in the project. Does
- * not check whether the project exists.
- */
+/** The only check of project roles. Throws NOT_FOUND, not NOT_ALLOWED, if the viewer has no role in the project. */
 export function requireProjectRole(viewer: Viewer | null, projectId: string, needed: ProjectRole): Viewer {
   const known = requireSignedIn(viewer);
   const held = roleIn(known, projectId);

@@ -5,7 +5,6 @@ export type Config = {
   readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key] extends Setting<infer T> ? T : never;
 };
 
-/** All invalid values of an environment, one line each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
@@ -35,7 +34,6 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return Object.freeze(values) as Config;
 }
 
-/** Returns a problem for each setting that another setting requires. */
 function missingDependencies(values: Readonly<Record<string, unknown>>): string[] {
   const dependencies = [
     ['oidcIssuer', 'oidcClientId'],

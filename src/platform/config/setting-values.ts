@@ -49,7 +49,6 @@ export const hosts: Parse<readonly string[]> = (value) => {
   return all;
 };
 
-/** Host names of `Host` headers. */
 export const hostNames: Parse<readonly string[]> = (value) => {
   const all = list(value);
   if (!all.every((name) => name === '*' || /^(\*\.)?[\w-]+(\.[\w-]+)*$/.test(name)))

@@ -23,17 +23,14 @@ import {
   webAddresses,
 } from './setting-values.ts';
 
-/** A setting of this service. Only settings are read from the environment. */
 export interface Setting<T> {
   readonly env: string;
   /** Default value as text; '' means unset. */
   readonly fallback: string;
-  /** Description in `--help` and in the README. */
   readonly help: string;
   readonly parse: Parse<T>;
   /** Shown in `--help` and in the README instead of the fallback. */
   readonly shownDefault?: string;
-  /** The value is never shown. */
   readonly secret?: true;
 }
 

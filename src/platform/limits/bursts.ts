@@ -1,4 +1,4 @@
-/** Maximum number of keys. Beyond it the burst that has been quiet for longest ends. */
+/** Beyond it the burst that has been quiet for longest ends. */
 const MAX_BURSTS = 1_000;
 
 interface Counted<Subject> {
@@ -9,19 +9,14 @@ interface Counted<Subject> {
 }
 
 interface BurstsOptions<Subject> {
-  /** Number of events that are a burst. */
   readonly from: number;
-  /** Milliseconds without an event after which a burst ends. Default: 60,000. */
+  /** Time without an event after which a burst ends. Default: 60,000. */
   readonly quietMs?: number;
   readonly onBegin: (subject: Subject, count: number) => void;
-  /** Called with the number of all events and their duration. */
   readonly onEnd: (subject: Subject, count: number, seconds: number) => void;
 }
 
-/**
- * Reports each burst of events twice: when it starts, and with the number of events when it ends. So callers cannot
- * fill a log with repeated events.
- */
+/** Reports a burst of events when it starts and when it ends, so that callers cannot fill a log. */
 export class Bursts<Subject> {
   readonly #options: BurstsOptions<Subject>;
   readonly #quietMs: number;
@@ -54,7 +49,6 @@ export class Bursts<Subject> {
     return this.#counted.get(key)?.subject ?? null;
   }
 
-  /** Ends all bursts. */
   close(): void {
     clearTimeout(this.#timer);
     while (this.#counted.size > 0) this.#endFirst();

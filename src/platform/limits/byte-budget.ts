@@ -1,7 +1,6 @@
 interface ByteBudgetOptions {
-  /** Maximum number of bytes of all keys together. */
   readonly maxBytes: number;
-  /** Maximum number of bytes of one key. Default: `maxBytes`. */
+  /** Default: `maxBytes`. */
   readonly maxBytesPerKey?: number;
 }
 
@@ -13,10 +12,8 @@ interface Share {
 
 /**
  * Budget of bytes in memory, shared by keys such as networks. Each request or connection has a hold, which grows as its
- * bytes arrive.
- *
- * Beyond a bound, the key with the most bytes loses: its oldest hold that can be evicted is released and called back. A
- * hold that grows loses itself if nothing else of that key can be evicted.
+ * bytes arrive. Beyond a bound, the oldest evictable hold of the key with the most bytes is released and called back. A
+ * hold that grows loses itself if nothing else can be evicted.
  */
 export class ByteBudget {
   readonly #maxBytes: number;
@@ -29,7 +26,6 @@ export class ByteBudget {
     this.#maxBytesPerKey = maxBytesPerKey;
   }
 
-  /** Bytes of all holds. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
@@ -85,7 +81,6 @@ export class ByteBudget {
 
 type Resize = (hold: Hold, bytes: number) => boolean;
 
-/** Bytes of one request or connection in a ByteBudget. */
 export class Hold {
   readonly key: string;
   readonly #onEvicted: () => void;
@@ -108,28 +103,24 @@ export class Hold {
     return this.#canBeEvicted;
   }
 
-  /** Whether the hold was released or evicted. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /**
-   * Returns whether the budget has room for the new number of bytes. If not, the hold keeps its bytes, or was evicted
-   * and called back.
-   */
+  /** Returns whether the budget has room. If not, the hold keeps its bytes, or was evicted. */
   resize(bytes: number): boolean {
     if (this.#isOver || !this.#resize(this, bytes)) return false;
     this.#bytes = bytes;
     return true;
   }
 
-  /** The bytes are in use and cannot be given back before `release`. */
+  /** The bytes cannot be given back before `release`. */
   pin(): void {
     this.#canBeEvicted = false;
     if (!this.#isOver) this.#resize(this, this.#bytes);
   }
 
-  /** Gives the bytes back. Safe to call twice. */
+  /** Safe to call twice. */
   release(): void {
     if (this.#isOver) return;
     this.#resize(this, 0);
@@ -137,7 +128,6 @@ export class Hold {
     this.#isOver = true;
   }
 
-  /** For the budget. */
   evict(): void {
     this.release();
     this.#onEvicted();

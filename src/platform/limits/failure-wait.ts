@@ -6,15 +6,14 @@ const FIRST_WAIT_MS = 1_000;
 const MAX_DOUBLINGS = 20;
 
 interface FailureWaitOptions {
-  /** Number of failures after which a key has to wait. */
+  /** Failures after which a key has to wait. */
   readonly free: number;
-  /** Longest wait in milliseconds. */
   readonly longestWaitMs: number;
-  /** Maximum number of keys, about 200 bytes each. Default: 10,000. Beyond it the key unused for longest is evicted. */
+  /** About 200 bytes each. Default: 10,000. Beyond it the key unused for longest is evicted. */
   readonly maxKeys?: number;
-  /** Time in milliseconds after the last failure after which the key is evicted. Default: one hour. */
+  /** Time after the last failure until the key is evicted. Default: one hour. */
   readonly memoryMs?: number;
-  /** Clock in milliseconds. Default: `performance.now`. */
+  /** Default: `performance.now`. */
   readonly now?: () => number;
 }
 
@@ -23,10 +22,7 @@ interface Failures {
   waitsUntil: number;
 }
 
-/**
- * Wait that grows with failures per key, such as an account or a network: after `free` failures each further one
- * doubles it, from one second to `longestWaitMs`.
- */
+/** Wait per key: after `free` failures each further one doubles it, from one second to `longestWaitMs`. */
 export class FailureWait {
   readonly #options: FailureWaitOptions;
   readonly #now: () => number;
@@ -39,7 +35,6 @@ export class FailureWait {
     this.#failures = new LRUCache({ max: maxKeys, ttl: memoryMs, ttlResolution: 0, perf: { now } });
   }
 
-  /** Milliseconds until the key may be tried again; 0 if it may be tried now. */
   waitOf(key: string): number {
     const failures = this.#failures.get(key);
     return failures === undefined ? 0 : Math.max(0, Math.ceil(failures.waitsUntil - this.#now()));
@@ -63,12 +58,10 @@ export class FailureWait {
     if (failures !== undefined && failures.count > 0) failures.count -= 1;
   }
 
-  /** Evicts the key. */
   succeeded(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** Evicts the keys with this ending. */
   evictEndingWith(ending: string): void {
     for (const key of [...this.#failures.keys()]) if (key.endsWith(ending)) this.#failures.delete(key);
   }

@@ -1,11 +1,11 @@
 import { isIPv6 } from 'node:net';
 
-/** Maximum characters of a key. Callers behind a proxy may send any text as address. */
+/** Callers behind a proxy may send any text as address. */
 const MAX_LENGTH = 254;
 
 /**
- * Returns the network that counts as one caller: the IPv4 address, or the /64 network of an IPv6 address, because its
- * owner has all addresses in it. Removes the port that some proxies add to the address.
+ * The network that counts as one caller: the IPv4 address, or the /64 network of an IPv6 address, because its owner has
+ * all addresses in it. Removes a port.
  */
 export function networkOf(text: string): string {
   const address = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? text;

@@ -2,15 +2,11 @@ import { ConcurrencyLimit, QueueFull } from '../scheduling/concurrency-limit.ts'
 import { yieldToEventLoop } from '../scheduling/sliced-task.ts';
 import { networkOf } from './network.ts';
 
-/** Maximum time of the operations of one caller that start in the same event loop iteration, in milliseconds. */
+/** Time of the operations of one caller that start in the same event loop iteration. */
 const SLICE_MS = 10;
-/**
- * Maximum number of waiting callers. A WebSocket or request has at most one waiting operation, so connections are the
- * bound.
- */
+/** Of callers. A request or WebSocket has one waiting operation at most, so connections are the bound. */
 const MAX_WAITING = 1_000_000;
 
-/** Who starts an operation. */
 export interface StartingCaller {
   readonly viewer: { readonly id: string } | null;
   readonly address: string;
@@ -27,21 +23,19 @@ interface Operation {
 const keyOf = ({ viewer, address }: StartingCaller): string => viewer?.id ?? networkOf(address);
 
 /**
- * Scheduler that starts operations round robin over callers and yields to the event loop after each slice. A slice is
- * an amount of time, not a number of operations: a caller with many small operations waits for one large operation of
- * each other caller, and not once per operation.
+ * Starts operations round robin over callers and yields to the event loop after each slice. A slice is an amount of
+ * time, not a number of operations: a caller with many small operations waits for one large operation of each other
+ * caller.
  */
 export class OperationStarts {
   readonly #slices = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_WAITING });
   /** Waiting operations by caller. */
   readonly #waiting = new Map<string, Operation[]>();
   #waitingCount = 0;
-  /** Whether an operation starts or waits. */
   #isBusy = false;
   /** When the slice of this event loop iteration ends. 0 if no operation has started in it. */
   #sliceEndsAt = 0;
 
-  /** Operations that wait for their start. */
   get waitingCount(): number {
     return this.#waitingCount;
   }
@@ -58,8 +52,7 @@ export class OperationStarts {
   }
 
   /**
-   * Queues an operation and resolves when `start` has returned. `start` is not called if `isWanted` returns false by
-   * then. Errors: QueueFull if the operation is not wanted, and what `start` throws.
+   * Resolves when `start` has returned. Errors: QueueFull if the operation is no longer wanted, and those of `start`.
    */
   run(caller: StartingCaller, start: () => void, isWanted: () => boolean = () => true): Promise<void> {
     const key = keyOf(caller);
@@ -81,7 +74,6 @@ export class OperationStarts {
     void this.#slices.run(() => this.#runSlice(key), { key });
   }
 
-  /** Starts operations of a caller until none waits or the slice ends. */
   async #runSlice(key: string): Promise<void> {
     while (!this.#hasTime()) await new Promise<void>(yieldToEventLoop);
     const operations = this.#waiting.get(key) ?? [];

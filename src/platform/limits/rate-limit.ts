@@ -1,16 +1,16 @@
 import { LRUCache } from 'lru-cache';
 
-/** Default of `maxKeys`. One entry takes about 200 bytes. */
+/** One entry takes about 200 bytes. */
 const MAX_KEYS = 10_000;
 
 interface RateLimitOptions {
   /** Units that one key regains each second. */
   readonly perSecond: number;
-  /** Units that one key may take at once after a pause. */
+  /** Units that one key may take at once. */
   readonly burst: number;
-  /** Maximum number of keys. Default: 10,000. Beyond it the least recently used key is evicted. */
+  /** Default: 10,000. Beyond it the least recently used key is evicted. */
   readonly maxKeys?: number;
-  /** Monotonic clock in milliseconds. Default: `performance.now`. */
+  /** In milliseconds. Default: `performance.now`. */
   readonly now?: () => number;
 }
 
@@ -21,11 +21,8 @@ interface Bucket {
 }
 
 /**
- * Token bucket per key, such as a network or a credential. A unit is whatever the caller counts: requests, bytes,
- * milliseconds.
- *
- * Memory is bounded by `maxKeys`. A key that is idle long enough to be full again needs no entry, so eviction is exact
- * for idle keys.
+ * Token bucket per key. A unit is whatever the caller counts: requests, bytes, milliseconds. A key that is idle long
+ * enough to be full again needs no entry, so eviction is exact for idle keys.
  */
 export class RateLimit {
   readonly #perMs: number;
@@ -40,10 +37,7 @@ export class RateLimit {
     this.#buckets = new LRUCache({ max: maxKeys });
   }
 
-  /**
-   * Takes `amount` units. Returns 0, or the milliseconds until the key has them, in which case nothing is taken. An
-   * amount above the burst needs a full bucket.
-   */
+  /** Returns 0, or the milliseconds until the key has the units. An amount above the burst needs a full bucket. */
   take(key: string, amount = 1): number {
     const bucket = this.#refilled(key);
     const needed = Math.min(amount, this.#burst);
@@ -57,7 +51,7 @@ export class RateLimit {
     this.#refilled(key).units -= amount;
   }
 
-  /** Milliseconds until the key has at least one unit; 0 if it has one now. Takes nothing. */
+  /** Milliseconds until the key has at least one unit. Takes nothing. */
   waitOf(key: string): number {
     const bucket = this.#refilled(key);
     return bucket.units >= 1 ? 0 : this.#msUntil(bucket, 1);

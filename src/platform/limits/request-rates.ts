@@ -2,16 +2,14 @@ import { ServiceError } from '../errors.ts';
 import { networkOf } from './network.ts';
 import { RateLimit } from './rate-limit.ts';
 
-/** A caller that paused may use what it has left of this time at once. In seconds. */
 const BURST_SECONDS = 10;
 
-/** Who sends a request: a credential, or a network without one. */
 interface RatedCaller {
   readonly viewer: { readonly id: string } | null;
   readonly address: string;
 }
 
-/** Units per second of one person, token, or network without credentials; `null`: no limit. */
+/** Per second; `null`: no limit. */
 interface RequestRatesOptions {
   readonly requests: number | null;
   readonly requestBytes: number | null;
@@ -19,10 +17,8 @@ interface RequestRatesOptions {
 }
 
 /**
- * Rates of requests, per person or project token over all its connections; of callers without credentials per network.
- * A burst may use ten seconds' worth at once.
- *
- * Errors: RATE_LIMITED with `info.retryAfterSeconds`.
+ * Rates per person or project token over all connections; of callers without credentials per network. A burst may use
+ * ten seconds' worth at once. Errors: RATE_LIMITED with `info.retryAfterSeconds`.
  */
 export class RequestRates {
   readonly #requests: RateLimit | null;
@@ -45,7 +41,6 @@ export class RequestRates {
     take(this.#requestBytes, caller, bytes, 'bytes of requests');
   }
 
-  /** Takes a subscription that is about to be opened. */
   subscription(caller: RatedCaller): void {
     take(this.#subscriptions, caller, 1, 'new subscriptions');
   }

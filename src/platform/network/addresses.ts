@@ -80,7 +80,6 @@ function embedded(address: string, group: number): string {
   return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
 }
 
-/** The eight groups of an IPv6 address. */
 function groupsOf(address: string): number[] {
   // As URLs write it: an IPv4 address at its end has become two groups.
   const [head = '', tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::');

@@ -8,18 +8,16 @@ export class QueueFull extends Error {
 }
 
 export interface ConcurrencyLimitOptions {
-  /** Maximum number of pieces of work that run at the same time. */
   readonly maxRunning: number;
-  /** Maximum number of waiting pieces of work. Default: unlimited. Beyond it see `ConcurrencyLimit`. */
+  /** Default: unlimited. Beyond it see `ConcurrencyLimit`. */
   readonly maxWaiting?: number;
-  /** Maximum number of waiting pieces of work per key. Default: `maxWaiting`. Further work is refused. */
+  /** Default: `maxWaiting`. Further work is refused. */
   readonly maxWaitingPerKey?: number;
 }
 
 interface WorkOptions {
-  /** Default: all work without a key shares one key. */
   readonly key?: string;
-  /** Called before the work starts; the work is skipped if it returns false. Default: always wanted. */
+  /** Called before the work starts; the work is skipped if it returns false. */
   readonly isWanted?: () => boolean;
 }
 
@@ -30,14 +28,12 @@ interface Waiting {
 }
 
 /**
- * Concurrency limit with a queue. Waiting work is started round robin over keys, such as networks, and first come first
- * served within a key: one key with a thousand requests delays another key by one request, not by a thousand.
+ * Concurrency limit with a queue. Waiting work is started round robin over keys, such as networks: one key with a
+ * thousand requests delays another key by one request.
  *
- * Work that is no longer wanted is skipped. When the queue is full, work that is no longer wanted is dropped first;
- * then the newest work of the key with the most waiting is refused in favour of a key with fewer; otherwise the new
- * work is refused.
- *
- * Errors: QueueFull, and errors of the work.
+ * When the queue is full, work that is no longer wanted is dropped first; then the newest work of the key with the most
+ * waiting is refused in favour of a key with fewer; otherwise the new work is refused. Errors: QueueFull, and errors of
+ * the work.
  */
 export class ConcurrencyLimit {
   readonly #maxRunning: number;
@@ -58,17 +54,14 @@ export class ConcurrencyLimit {
     this.#maxWaitingPerKey = maxWaitingPerKey;
   }
 
-  /** Pieces of work that wait now. */
   get waitingCount(): number {
     return this.#waitingCount;
   }
 
-  /** Whether nothing runs or waits. */
   get isIdle(): boolean {
     return this.#running === 0;
   }
 
-  /** Starts the work immediately if the limit allows it. Otherwise queues it. */
   async run<T>(work: () => Promise<T>, { key = '', isWanted = () => true }: WorkOptions = {}): Promise<T> {
     if (this.#running < this.#maxRunning) this.#running += 1;
     else await this.#wait(key, isWanted);
@@ -114,7 +107,6 @@ export class ConcurrencyLimit {
     }
   }
 
-  /** Called after one entry was removed from the list. */
   #removed(key: string, list: readonly Waiting[]): void {
     this.#waitingCount -= 1;
     if (list.length === 0) this.#waiting.delete(key);

@@ -1,23 +1,19 @@
 import { performance } from 'node:perf_hooks';
 
-/** A store that has changes to commit. */
 export interface Committer {
   /** Commits one transaction. Returns whether there is more to commit. Must not throw. */
   commit(): boolean;
 }
 
-/** Maximum time in milliseconds that commits may block the event loop, in addition to the current one. */
+/** In addition to the current commit. */
 const SLICE_MS = 5;
 
 /**
- * Group commit: commits the changes of one event loop iteration together, one transaction per store, in the order of
- * `add`. A commit costs an fsync, however small it is. Stores take turns, and changes that arrive meanwhile join the
- * store's next commit, so that many stores make larger commits and not a longer queue.
- *
- * Bound: one entry per store.
+ * Commits the changes of one event loop iteration together, one transaction per store, because a commit costs an fsync,
+ * however small it is. Stores alternate, and changes that arrive meanwhile join the next commit, so that many stores
+ * make larger commits and not a longer queue.
  */
 export class GroupCommit {
-  /** In the order of `add`. */
   readonly #waiting = new Set<Committer>();
   #isScheduled = false;
 

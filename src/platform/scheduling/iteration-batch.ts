@@ -1,9 +1,6 @@
 /**
- * Batch of callbacks that are called at the end of the current event loop iteration, after its input has been handled,
- * in the order of `add`. Connections that share a batch write together. After each batch `onEnd` is called once.
- *
- * Bound: none; every user adds at most one callback per iteration. A callback that is added by a callback runs one
- * iteration later.
+ * Callbacks that are called at the end of the current event loop iteration, in the order of `add`, so that connections
+ * write together. After each batch `onEnd` is called once. Every user adds at most one callback per iteration.
  */
 export class IterationBatch {
   readonly #onEnd: () => void;
@@ -20,7 +17,7 @@ export class IterationBatch {
     this.#callbacks.push(callback);
   }
 
-  /** Skips `onEnd` after the next batch: packets wait for an acknowledgement, which a pause would delay. */
+  /** Packets wait for an acknowledgement, which a pause would delay. */
   skipEnd(): void {
     this.#isEndSkipped = true;
   }
@@ -34,16 +31,13 @@ export class IterationBatch {
   };
 }
 
-/** Milliseconds. Short compared with the delivery time of a message through two brokers and a stream. */
+/** Short compared with the delivery time of a message through two brokers and a stream. */
 const PAUSE_MS = 0.3;
 
 /**
- * Returns an `onEnd` for the IterationBatch of a worker thread that coalesces incoming messages: it blocks the thread
- * for PAUSE_MS if the iteration took less than that. Only for threads without other work.
- *
- * A busy broker sends each message with its own write. A thread that is faster than the broker wakes up for each of
- * them, which costs more than all other work for the message. A thread that has little to do or whose iterations take
- * longer never pauses.
+ * Returns an `onEnd` that coalesces incoming messages: it blocks the thread for PAUSE_MS if the iteration took less
+ * than that. Only for threads without other work. A thread that is faster than a busy broker wakes up for each message,
+ * which costs more than all other work for it.
  *
  * `skipEnd` avoids the pause while messages wait until the broker acknowledges earlier ones: Mosquitto accepts 20
  * unacknowledged messages by default, and a pause before each acknowledgement halved the throughput.

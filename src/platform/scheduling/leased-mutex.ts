@@ -2,22 +2,19 @@ import { ServiceError } from '../errors.ts';
 import type { Leases } from '../storage/leases.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 
-/** Maximum number of changes of one id that wait in this process. */
 const MAX_WAITING = 50;
 
 interface LeasedMutexOptions {
   readonly leases: Leases;
   /** What the mutex protects, for error messages: `certificates of a broker`. */
   readonly name: string;
-  /** Prefix of the names of the leases. */
   readonly prefix: string;
-  /** Longest wait for another process in milliseconds. */
+  /** For another process. */
   readonly timeoutMs: number;
 }
 
 /**
- * Mutex per id over all processes of the service: one change of an object runs at a time, first come first served
- * within a process.
+ * Mutex per id over all processes of the service.
  *
  * Errors: RATE_LIMITED if 50 changes of the id wait already; IN_USE if another process holds the lease for longer than
  * `timeoutMs`; errors of the work.

@@ -1,22 +1,16 @@
 import { performance } from 'node:perf_hooks';
 
-/**
- * Long synchronous work as a generator that yields after each step of well below a millisecond. `runSync` runs it
- * without a pause, for short work. `runInSlices` runs it in slices between which the event loop handles other work.
- */
+/** Long synchronous work as a generator that yields after each step of well below a millisecond. */
 export type SlicedTask<T> = Generator<void, T, void>;
 
-/** Maximum time of one slice in milliseconds. */
 const SLICE_MS = 10;
-/** Maximum number of event loop iterations between two slices. Node accepts one new connection per iteration. */
+/** Event loop iterations between two slices. Node accepts one new connection per iteration. */
 const MAX_ITERATIONS = 100;
-/** Maximum time of these iterations in milliseconds. */
 const MAX_YIELD_MS = 50;
 
-/** Continuations of tasks that wait for their next slice, first in, first out. */
 const waiting: (() => void)[] = [];
 
-/** Runs the whole task without yielding to the event loop. Errors: those of the task. */
+/** Runs the whole task without yielding to the event loop. */
 export function runSync<T>(task: SlicedTask<T>): T {
   for (;;) {
     const { done, value } = task.next();
@@ -25,9 +19,8 @@ export function runSync<T>(task: SlicedTask<T>): T {
 }
 
 /**
- * Runs a task in slices of `sliceMs` and yields to the event loop after each, so a task of one slice never yields.
- * Starts immediately unless other tasks wait for their next slice; then it queues behind them. The data that the task
- * reads must not change meanwhile. Errors: those of the task; other tasks continue.
+ * Runs a task in slices of `sliceMs` and yields to the event loop after each. Queues behind other tasks that wait for
+ * their next slice. The data that the task reads must not change meanwhile.
  */
 export async function runInSlices<T>(task: SlicedTask<T>, sliceMs = SLICE_MS): Promise<T> {
   // The fields of a GraphQL document all start in one iteration: their first slices together would block the loop.
@@ -58,10 +51,7 @@ function startSlice(): void {
 /** Events of sockets, timers and threads that the event loop has handled so far. */
 const handledEvents = (): number => performance.nodeTiming.uvMetricsInfo.events;
 
-/**
- * Calls back when the event loop has handled all other work: after an iteration without events, after MAX_ITERATIONS,
- * or after MAX_YIELD_MS, whichever comes first.
- */
+/** Calls back after an iteration without events, after MAX_ITERATIONS, or after MAX_YIELD_MS. */
 export function yieldToEventLoop(callback: () => void): void {
   const end = performance.now() + MAX_YIELD_MS;
   let left = MAX_ITERATIONS;
@@ -77,11 +67,9 @@ export function yieldToEventLoop(callback: () => void): void {
 }
 
 /**
- * Queue of callbacks that are called in slices, in the order of `add`: thousands of listeners that each write to a
- * socket would otherwise block the event loop for the sum of their times. The first call happens in the next event loop
- * iteration, so a caller that adds a listener only once until it is called coalesces all changes of one iteration.
- *
- * Bound: none. The queue has one entry per waiting listener if every caller adds its listener only once.
+ * Callbacks that are called in slices, in the order of `add`: thousands of listeners that each write to a socket would
+ * otherwise block the event loop. The first call happens in the next iteration, so a listener that is added once
+ * coalesces all changes of one iteration. Bound: one entry per waiting listener.
  */
 export class SlicedCalls {
   #queued: (() => void)[] = [];

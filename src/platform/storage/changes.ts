@@ -1,15 +1,13 @@
 /**
- * Notifies the parts of this service, in this process and in others on the same database, of writes, so that caches and
- * live state are updated.
+ * Notifies all processes on the database of writes, so that caches and live state are updated.
  *
- * `announce` is called after the write is committed. Listeners of this process are called before it returns, listeners
- * of other processes soon afterwards, at least once. The id `'*'` means that any object of the kind may have changed.
- * An announcement is a hint, not a log: a process that dies between its write and its announcement sends none. Data
- * that must not become stale therefore needs its own time limit.
+ * `announce` is called after the commit. Listeners of this process are called before it returns, those of other
+ * processes soon afterwards, at least once. The id `'*'` means any object of the kind. An announcement is a hint, not a
+ * log: a process that dies between its write and its announcement sends none.
  */
 export type Stop = () => void;
 
-/** Receives the id of the changed object, or `'*'` for all objects of the kind. Must not throw. */
+/** Must not throw. */
 export type ChangeListener = (id: string) => void;
 
 export const ANYTHING = '*';
@@ -18,11 +16,9 @@ export interface Changes {
   /** Never rejects. Announcements that were lost are replaced by `'*'` after a reconnect. */
   announce(kind: string, id: string): Promise<void>;
   on(kind: string, listener: ChangeListener): Stop;
-  /** Stops all notifications. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** Changes within one process, for a database that is used by one process only. */
 export class LocalChanges implements Changes {
   readonly #listeners = new Map<string, Set<ChangeListener>>();
 
@@ -45,7 +41,7 @@ export class LocalChanges implements Changes {
     for (const listener of this.#listeners.get(kind) ?? []) listener(id);
   }
 
-  /** Notifies all listeners of `'*'`, after announcements may have been missed. */
+  /** Announcements may have been missed. */
   notifyAll(): void {
     for (const kind of this.#listeners.keys()) this.notify(kind, ANYTHING);
   }

@@ -1,17 +1,14 @@
 /**
  * The folder of persistent data. One process owns it at a time, from openDataFolder until close.
  *
- * The owner holds an exclusive lock of the operating system on the file `lock`, an empty SQLite database inside an
- * exclusive transaction, because SQLite can lock on every system. The kernel releases the lock when the process exits,
- * so it is never stale and no process id is trusted. The file `lock.owner` describes the owner for error messages.
+ * The owner holds an exclusive lock on the file `lock`, an empty SQLite database inside an exclusive transaction,
+ * because SQLite can lock on every system. The kernel releases the lock when the process exits. The file `lock.owner`
+ * describes the owner for error messages. Nothing else is read or written before.
  *
- * The folder has mode 0700, and its files 0600: an existing folder with a wider mode is corrected, which is logged. A
- * folder that belongs to another user, such as a mounted volume with a group for the service, retains its mode, which
- * is logged as a warning.
+ * The folder has mode 0700, and its files 0600: a wider mode is corrected, or logged if the folder belongs to another
+ * user, such as a mounted volume.
  *
- * Nothing else in the folder is read or written before the lock is held.
- * Errors: ServiceError IN_USE if another process, or another part of this one, owns the folder; INTERNAL_ERROR if the
- * folder cannot be created or written.
+ * Errors: ServiceError IN_USE if the folder has an owner; INTERNAL_ERROR if it cannot be created or written.
  */
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -21,15 +18,12 @@ import { ServiceError } from '../errors.ts';
 import type { StorageLog } from './storage-log.ts';
 
 interface DataFolder {
-  /** Absolute path. */
   readonly path: string;
-  /** Releases the folder. Safe to call twice. */
   close(): void;
 }
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** Mode bits of group and others. */
 const SHARED_BITS = 0o077;
 
 export function openDataFolder(dataDir: string, log: Pick<StorageLog, 'warn'>): DataFolder {
@@ -132,7 +126,7 @@ function writeOwner(path: string): void {
   writeFileSync(join(path, 'lock.owner'), `${JSON.stringify(owner)}\n`, { mode: 0o600 });
 }
 
-/** Describes the owner. The file may be missing or incomplete; only the lock is decisive. */
+/** The file may be missing or incomplete; only the lock is decisive. */
 function readOwner(path: string): string {
   try {
     const { pid, host, since } = JSON.parse(readFileSync(join(path, 'lock.owner'), 'utf8'));

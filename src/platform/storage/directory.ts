@@ -8,7 +8,6 @@ type DirectoryListener<Entry> = (after: Entry | null, before: Entry | null) => v
 interface DirectoryOptions<Row, Entry> {
   readonly changes: Changes;
   readonly log: Logger;
-  /** Kinds of announced changes that affect the rows. */
   readonly kinds: readonly string[];
   /** Reads the rows that an announced id affects; all rows for ANYTHING. */
   readonly rowsOf: (id: string) => Promise<readonly Row[]>;
@@ -17,10 +16,7 @@ interface DirectoryOptions<Row, Entry> {
   readonly isSame?: (one: Entry, other: Entry) => boolean;
 }
 
-/**
- * Cache of all rows of one kind, because almost every request reads one. It is updated by the writes of this process
- * and by announced changes of other processes.
- */
+/** Cache of all rows of one kind, because almost every request reads one. All processes' writes update it. */
 export class Directory<Row extends { readonly id: string }, Entry extends { readonly id: string }> {
   readonly #options: DirectoryOptions<Row, Entry>;
   readonly #entries = new Map<string, Entry>();
@@ -40,7 +36,6 @@ export class Directory<Row extends { readonly id: string }, Entry extends { read
     await this.#read(ANYTHING, () => false);
   }
 
-  /** Updates the cache after a write of this process. */
   put(row: Row): Entry {
     this.#rereading.written(row.id);
     return this.#store(row);
@@ -66,7 +61,6 @@ export class Directory<Row extends { readonly id: string }, Entry extends { read
     return () => this.#listeners.delete(listener);
   }
 
-  /** Calls back with each removed entry. */
   onRemove(listener: (removed: Entry) => void): () => void {
     return this.onChange((after, before) => {
       if (after === null && before !== null) listener(before);

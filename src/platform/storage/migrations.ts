@@ -1,12 +1,8 @@
 /**
- * Selects the migrations that a database still needs.
+ * Selects the migrations that a database still needs. They are recorded in the table `_prisma_migrations` like Prisma
+ * Migrate does: https://github.com/prisma/prisma-engines/blob/main/schema-engine/ARCHITECTURE.md
  *
- * Migrations are the folders `prisma/migrations/<engine>/NNNN_name/migration.sql`, applied in the order of their names
- * and recorded in the table `_prisma_migrations` like Prisma Migrate does:
- * https://github.com/prisma/prisma-engines/blob/main/schema-engine/ARCHITECTURE.md
- *
- * Errors: ServiceError INTERNAL_ERROR for a database that must not be migrated: a migration failed earlier, was edited
- * after it was applied, or is unknown to this version.
+ * Errors: ServiceError INTERNAL_ERROR if a migration failed earlier, was edited after it was applied, or is unknown.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -17,11 +13,9 @@ import type { Engine } from './database.ts';
 export interface Migration {
   readonly name: string;
   readonly sql: string;
-  /** SHA-256 of the file, in hex. */
   readonly checksum: string;
 }
 
-/** A row of `_prisma_migrations`. */
 export interface MigrationRecord {
   readonly migration_name: string;
   readonly checksum: string;
@@ -46,7 +40,6 @@ export function readMigrations(folder: string): Migration[] {
     });
 }
 
-/** Returns the migrations to apply, in order. */
 export function pendingMigrations(known: readonly Migration[], records: readonly MigrationRecord[]): Migration[] {
   const applied = new Set<string>();
   // A migration that was rolled back counts as not applied.
@@ -75,7 +68,6 @@ export function pendingMigrations(known: readonly Migration[], records: readonly
   return known.filter(({ name }) => !applied.has(name));
 }
 
-/** The error of a migration that was rolled back and may be tried again. */
 export function migrationFailed(name: string, cause: unknown): ServiceError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new ServiceError('INTERNAL_ERROR', `Migration ${name} failed and was rolled back: ${reason}`, { cause });

@@ -1,10 +1,9 @@
 /**
  * Changes between processes by PostgreSQL's LISTEN and NOTIFY, on a separate connection: CONNECTED <-> LOST -> CLOSED.
  *
- * A lost connection is opened again with a backoff from RECONNECT_MS to RECONNECT_LIMIT_MS. Announcements of other
- * processes are lost meanwhile, so every local listener then receives '*'. Announcements of this process are not
- * queued: after the reconnect the others receive one '*'. A heartbeat query every HEARTBEAT_MS, with a timeout of
- * RESPONSE_TIMEOUT_MS, detects a dead connection. Notifications of this process are ignored.
+ * A lost connection is opened again with a backoff. Announcements are lost meanwhile, so all listeners, here and in
+ * other processes, then receive '*'. A heartbeat query detects a dead connection. Notifications of this process are
+ * ignored.
  */
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
@@ -30,7 +29,6 @@ export class PostgresqlChanges implements Changes {
   readonly #databaseUrl: string;
   readonly #log: StorageLog;
   readonly #local = new LocalChanges();
-  /** Identifies notifications of this process. */
   readonly #origin = randomUUID();
   #client: Client | null = null;
   /** Never rejects. */
@@ -45,7 +43,7 @@ export class PostgresqlChanges implements Changes {
     this.#log = log;
   }
 
-  /** Resolves when listening. Errors: ServiceError INTERNAL_ERROR if the connection fails. */
+  /** Errors: ServiceError INTERNAL_ERROR if the connection fails. */
   static async open(databaseUrl: string, log: StorageLog): Promise<PostgresqlChanges> {
     const changes = new PostgresqlChanges(databaseUrl, log);
     await changes.#connect();

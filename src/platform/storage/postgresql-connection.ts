@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Errors: ServiceError INVALID if the URL is not a PostgreSQL URL. */
+/** Errors: ServiceError INVALID. */
 export function postgresqlConfig(databaseUrl: string): ClientConfig {
   const url = URL.canParse(databaseUrl) ? new URL(databaseUrl) : null;
   if (!url || !/^postgres(ql)?:$/.test(url.protocol)) {

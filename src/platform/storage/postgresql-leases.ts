@@ -2,10 +2,9 @@
  * Leases by PostgreSQL's session-level advisory locks, on a separate connection that the first lease opens: NONE ->
  * CONNECTED <-> LOST -> CLOSED.
  *
- * The key of a lock is a hash of the lease's name; names with the same hash share a lock, so one process holds both.
- * Missing leases are tried every RETRY_MS, and when another process announces a release. This process detects a dead
- * connection within HEARTBEAT_MS + RESPONSE_TIMEOUT_MS. The TCP keepalive of the server is longer, so the old holder
- * has stopped before another one acquires the lock.
+ * The key of a lock is a hash of the lease's name. Missing leases are tried every RETRY_MS, and when another process
+ * announces a release. A dead connection is detected within HEARTBEAT_MS + RESPONSE_TIMEOUT_MS. The TCP keepalive of
+ * the server is longer, so the old holder has stopped before another one acquires the lock.
  */
 import type { Client } from 'pg';
 import { ANYTHING, type Changes } from './changes.ts';
@@ -19,7 +18,7 @@ const RESPONSE_TIMEOUT_MS = 5_000;
 /** The server closes a silent connection after about 25 s. */
 const SERVER_KEEPALIVE = 'SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 2';
 const RELEASED = 'lease';
-/** First key of the advisory locks, which separates them from other locks of the database. */
+/** Separates the locks from others of the database. */
 const LOCK_SPACE = 0x62677368;
 
 interface Wanted {
@@ -89,7 +88,6 @@ export class PostgresqlLeases implements Leases {
     return this.#enqueue(() => this.#try(this.#missing()));
   }
 
-  /** Tries to acquire locks that are not held. */
   async #try(list: readonly Wanted[]): Promise<void> {
     const open = list.filter((wanted) => this.#wanted.has(wanted) && !wanted.held);
     if (open.length === 0) return;

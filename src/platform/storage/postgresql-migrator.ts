@@ -1,8 +1,7 @@
 /**
  * Applies migrations to a PostgreSQL database, each in its own transaction. Processes that start at the same time wait
- * for the advisory lock of Prisma Migrate; later ones find no pending migrations.
- *
- * A migration is sent as one simple query, so that the server separates its statements.
+ * for the advisory lock of Prisma Migrate. A migration is one simple query, so that the server separates its
+ * statements.
  */
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
@@ -11,7 +10,6 @@ import { connectPostgresql } from './postgresql-connection.ts';
 import type { StorageLog } from './storage-log.ts';
 
 const ADVISORY_LOCK = 72707369;
-/** Longest wait for another process that migrates. */
 const LOCK_TIMEOUT_MS = 120_000;
 
 /** The table of Prisma Migrate. */

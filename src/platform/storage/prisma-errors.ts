@@ -7,7 +7,6 @@ const RECORD_NOT_FOUND = 'P2025';
 const TRANSACTION_CONFLICT = 'P2034';
 const DRIVER_ERROR = 'P2039';
 
-/** Whether a row with the same unique value exists. */
 export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === UNIQUE_VIOLATION;
 }
@@ -17,14 +16,13 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return codeOf(error) === FOREIGN_KEY_VIOLATION;
 }
 
-/** Whether the row to update, delete or connect does not exist. */
 export function isNotFound(error: unknown): boolean {
   return codeOf(error) === RECORD_NOT_FOUND;
 }
 
 /**
- * Whether a serializable transaction was rolled back because of a concurrent one, and may be retried. If PostgreSQL
- * detects it at COMMIT, the error comes from the driver adapter, without a code of Prisma.
+ * Whether a serializable transaction may be retried. If PostgreSQL detects the conflict at COMMIT, the error comes from
+ * the driver adapter, without a code of Prisma.
  */
 export function isTransactionConflict(error: unknown): boolean {
   if (codeOf(error) === TRANSACTION_CONFLICT) return true;
@@ -41,7 +39,7 @@ export function isImpossibleText(error: unknown): boolean {
   return meta?.driverAdapterError?.cause?.code === '22021';
 }
 
-/** Error handler of a write: throws NOT_FOUND if its row or the parent row does not exist any more. */
+/** Throws NOT_FOUND if the row of a write or its parent row does not exist any more. */
 export const missingAsNotFound =
   (what: string, id: string) =>
   (error: unknown): never => {

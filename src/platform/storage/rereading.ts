@@ -4,15 +4,12 @@ import type { StorageLog } from './storage-log.ts';
 /** If more ids wait, everything is read instead. */
 const MAX_WAITING = 1_000;
 
-/** Reads the rows of `id`. After reading, rows for which `isOutdated` returns true must be ignored. */
+/** Rows for which `isOutdated` then returns true must be ignored. */
 type Read = (id: string, isOutdated: (id: string) => boolean) => Promise<void>;
 
 /**
- * Updates a cache: reads announced changes from the database.
- *
- * Reads run one at a time, so that an older result cannot overwrite a newer one. Announcements during a read are
- * coalesced and read afterwards. Rows that this process writes during a read (`written`) are newer than its result;
- * their announcement causes another read.
+ * Updates a cache: reads announced changes from the database, one at a time, so that an older result cannot overwrite a
+ * newer one. Rows that this process writes during a read are newer than its result.
  */
 export class Rereading {
   readonly #log: StorageLog;
@@ -40,7 +37,6 @@ export class Rereading {
     if (this.#reading !== null) this.#written.add(id);
   }
 
-  /** Resolves when all announced changes have been read. */
   async settled(): Promise<void> {
     await this.#reading;
   }

@@ -1,15 +1,12 @@
 /**
- * Encrypts ("seals") stored secrets that must be readable again, such as a broker's password or a client key:
- * AES-256-GCM with a random 96-bit nonce.
+ * Encrypts ("seals") stored secrets that must be readable again: AES-256-GCM with a random 96-bit nonce.
  *
  * Form: `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url. The key id distinguishes a wrong key
- * from damage. The context (`brk_…/password`) is authenticated with the secret, so a value that was moved to another
- * row or column cannot be decrypted.
+ * from damage. The context (`brk_…/password`) is authenticated, so a value that was moved to another row or column
+ * cannot be decrypted. Text that must not be forged is signed: `v1.<key id>.<HMAC-SHA-256>`, which also covers the
+ * context.
  *
- * Text that is public but must not be forged is signed: `v1.<key id>.<HMAC-SHA-256>`, which also covers the context.
- *
- * Errors: ServiceError INTERNAL_ERROR if a value cannot be decrypted. The message contains the likely cause and no
- * secret.
+ * Errors: ServiceError INTERNAL_ERROR with the likely cause and no secret.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
@@ -44,9 +41,7 @@ export interface RotatableSealer extends Sealer {
 }
 
 interface SealerKeys {
-  /** Prefix of values that are sealed or signed with the current key. */
   readonly currentPrefix: string;
-  /** Prefixes of all available keys. */
   readonly readablePrefixes: readonly string[];
   /** Where the previous key is stored, for messages; `null` if there is none. */
   readonly previous: string | null;
@@ -61,7 +56,6 @@ interface SealerOptions {
   readonly previousSecretKey?: string | undefined;
 }
 
-/** Decrypts with all keys and encrypts with the current one. */
 interface KeyRing {
   readonly current: SealingKey;
   readonly byId: ReadonlyMap<string, SealingKey>;

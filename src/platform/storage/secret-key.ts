@@ -1,16 +1,12 @@
 /**
- * The key that encrypts stored secrets: set by the operator (SECRET_KEY), or generated once and stored in the data
- * folder as `secret.key`, mode 0600. Several processes on one database need the same SECRET_KEY.
+ * The key that encrypts stored secrets: set by the operator (SECRET_KEY), or generated once as `secret.key` in the data
+ * folder. Several processes on one database need the same SECRET_KEY. A rotation stores the previous key as
+ * `secret.key.previous` until the operator deletes it.
  *
- * A rotation generates a new `secret.key` and stores the previous one as `secret.key.previous` until the operator
- * deletes it.
+ * 32 bytes in hex or base64 are used directly. Any other text may be a password, so the key is derived with scrypt
+ * (about 0.1 s). The salt is fixed, because every process must derive the same key.
  *
- * 32 bytes in hex or base64 are used directly, because they cannot be guessed. Any other text may be a password, so the
- * key is derived with scrypt (about 0.1 s, once at start), which makes guessing with a stolen database expensive. The
- * salt is fixed, because every process must derive the same key and there is one key per installation.
- *
- * Errors: ServiceError INVALID (SECRET_KEY is too short), INTERNAL_ERROR (the key file cannot be used). No message
- * contains the key.
+ * Errors: ServiceError INVALID (SECRET_KEY is too short), INTERNAL_ERROR. No message contains the key.
  */
 import { randomBytes, scryptSync } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -43,15 +39,14 @@ export function keyFromFolder(dataDir: string): Buffer {
   return readKey(file);
 }
 
-/** The previous key of the last rotation; `null` if there is none. */
 export function previousKeyFromFolder(dataDir: string): Buffer | null {
   const file = previousFileIn(dataDir);
   return existsSync(file) ? readKey(file) : null;
 }
 
 /**
- * Generates a new key for the folder and stores the current one as the previous key. If the process is killed
- * meanwhile, the current key is unchanged, and the previous key may be equal to it; the next call continues.
+ * Stores the current key as the previous one. If the process is killed meanwhile, the current key is unchanged, and the
+ * previous key may be equal to it; the next call continues.
  */
 export function renewKeyInFolder(dataDir: string): void {
   const file = fileIn(dataDir);

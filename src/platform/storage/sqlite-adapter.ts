@@ -1,13 +1,11 @@
 /**
- * Prisma's SQLite adapter with durable commits and a mutex for its one connection.
+ * Prisma's SQLite adapter with durable commits (`synchronous = FULL`) and a mutex for its one connection.
  *
- * Durable: write-ahead log with `synchronous = FULL`, so acknowledged writes are on disk. Foreign keys are on.
- *
- * Mutex: Prisma runs transactions and single statements on the same connection and only serializes transactions. A
- * single statement between BEGIN and the end of another caller's transaction would become part of it, and be lost with
- * its ROLLBACK although its caller received success. Here a statement waits, first come first served, until the open
- * transaction ends (Prisma's timeout is 5 s by default). A transaction must therefore use its own client only: another
- * statement inside it would wait for the transaction itself.
+ * Prisma runs transactions and single statements on the same connection and only serialises transactions. A statement
+ * between BEGIN and the end of another caller's transaction would become part of it, and be lost with its ROLLBACK
+ * although its caller received success. Here it waits until the open transaction ends (Prisma's timeout is 5 s by
+ * default). A transaction must therefore use its own client only: another statement inside it would wait for the
+ * transaction itself.
  *
  * At most MAX_WAITING statements wait; further ones are refused with QueueFull.
  */

@@ -1,6 +1,5 @@
 /**
- * Applies migrations to an SQLite file, each in its own transaction, which takes the write lock before it reads the
- * pending migrations. No other SQLite library may have the file open.
+ * Applies migrations to an SQLite file, each in its own transaction. No other SQLite library may have the file open.
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
@@ -45,7 +44,6 @@ export function migrateSqlite(file: string, migrations: readonly Migration[], lo
   }
 }
 
-/** Applies the first pending migration, if any, and returns its name. */
 function applyNext(db: Sqlite.Database, migrations: readonly Migration[]): string | null {
   const step = db.transaction(() => {
     db.exec(MIGRATIONS_TABLE);

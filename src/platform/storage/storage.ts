@@ -1,11 +1,10 @@
 /**
  * All persistent data: the data folder, the database in it or on a PostgreSQL server, and notifications of writes.
  *
- * `openStorage` locks the data folder first (also with PostgreSQL, because keys and embedded brokers use it), then
- * migrates, then connects. `close` runs in the reverse order. Only the client of the used engine is loaded.
+ * The data folder is locked first, also with PostgreSQL, because keys and embedded brokers use it. Only the client of
+ * the used engine is loaded.
  *
- * Errors: ServiceError IN_USE (another process owns the folder), INVALID (databaseUrl), INTERNAL_ERROR (no connection,
- * or the database must not be migrated).
+ * Errors: ServiceError IN_USE (another process owns the folder), INVALID (databaseUrl), INTERNAL_ERROR.
  */
 import { join } from 'node:path';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
@@ -17,7 +16,6 @@ import { migrationsFolder, readMigrations } from './migrations.ts';
 import type { StorageLog } from './storage-log.ts';
 
 interface StorageOptions {
-  /** Created with mode 0700 if it does not exist; a wider mode is corrected. */
   readonly dataDir: string;
   /** `postgresql://…`. Default: the SQLite file `brokergraph.db` in the data folder. */
   readonly databaseUrl?: string | undefined;
@@ -28,13 +26,10 @@ export interface Storage {
   readonly db: Database;
   readonly engine: Engine;
   readonly changes: Changes;
-  /** Leases of tasks that only one of several processes may perform. */
   readonly leases: Leases;
-  /** The names of the migrations that opening applied. */
   readonly migrated: readonly string[];
   /** Resolves when the database responds. */
   ping(): Promise<void>;
-  /** Safe to call twice. */
   close(): Promise<void>;
 }
 
@@ -111,8 +106,7 @@ async function connectClient(databaseUrl: string, log: StorageLog): Promise<Data
 }
 
 /**
- * Makes queries after `$disconnect` fail. Prisma's client would reconnect, although another process may own the data
- * folder by then, and the connection would stay open.
+ * Makes queries after `$disconnect` fail. Prisma's client would reconnect, although another process may own the folder.
  */
 function connectingOnce(factory: AdapterFactory): AdapterFactory {
   let isConnected = false;

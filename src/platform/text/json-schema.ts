@@ -2,10 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import { type InputIssue, invalid, MAX_ISSUES } from '../errors.ts';
 import { pointerStep } from './json-pointer.ts';
 
-/**
- * Entries of lists and objects up to which all issues of a value are collected. The validator collects every error
- * before the first can be read, so a larger value is checked up to its first error only: 1 MB could have 100,000.
- */
+/** Larger values are checked up to their first error: the validator collects all errors, 100,000 for 1 MB. */
 const MAX_ENTRIES = 5_000;
 
 /** Schemas are JSON Schema 2020-12. `allErrors`: whether a check reports every issue or stops at the first. */
@@ -26,10 +23,7 @@ export function createValidator(allErrors = true): Ajv2020 {
 /** `at`: JSON pointer of the value in the request. */
 export type CheckValue = (value: unknown, at?: string) => void;
 
-/**
- * Returns a function that throws INVALID with all issues; paths are JSON pointers. The schema is compiled with the
- * first value, because most schemas are never used.
- */
+/** Throws INVALID with all issues; paths are JSON pointers. The schema is compiled with the first value. */
 export function compileCheck(ajv: Ajv2020, schema: Readonly<Record<string, unknown>>): CheckValue {
   let validate: ValidateFunction | null = null;
   let validateLarge: ValidateFunction | null = null;
@@ -62,7 +56,6 @@ function hasMoreEntries(value: unknown, limit: number): boolean {
   return false;
 }
 
-/** Why the last checked value violates the schema. `omitted`: number of further errors. */
 interface SchemaIssues {
   readonly issues: InputIssue[];
   readonly omitted: number;
@@ -105,7 +98,6 @@ function describe(error: ErrorObject): { pointer: string; reason: string } {
   return { pointer: instancePath, reason: message?.replace('must NOT', 'must not') ?? `violates "${keyword}"` };
 }
 
-/** Lists the words and the other types that a schema allows. */
 function choice(words: readonly string[], type: unknown): string {
   const others = (Array.isArray(type) ? type : [type]).filter((each) => each !== 'string').map((each) => `a ${each}`);
   return [...words.map((word) => JSON.stringify(word)), ...others].join(' or ');

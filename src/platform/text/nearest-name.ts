@@ -1,10 +1,7 @@
 /** Longer names are not compared, because the cost grows with the square of the length. */
 const MAX_LENGTH = 50;
 
-/**
- * Returns the known name that is most similar to a misspelled one: at most a third of its letters differ, ignoring
- * case. `null` if none is similar.
- */
+/** The known name that is most similar: at most a third of its letters differ, ignoring case. `null` if none is. */
 export function nearestName(sent: string, known: Iterable<string>): string | null {
   if (sent.length > MAX_LENGTH) return null;
   let nearest: string | null = null;
@@ -18,7 +15,7 @@ export function nearestName(sent: string, known: Iterable<string>): string | nul
   return nearest;
 }
 
-/** Levenshtein distance: number of letters to insert, delete or replace. */
+/** Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

@@ -1,4 +1,4 @@
-/** How a text filters a list. All modes are case-sensitive. */
+/** All modes are case-sensitive. */
 export type FilterMode = 'contains' | 'equals' | 'startsWith' | 'endsWith';
 
 export const FITS: Readonly<Record<FilterMode, (text: string, value: string) => boolean>> = {

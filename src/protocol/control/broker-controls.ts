@@ -20,7 +20,6 @@ import { refusalOf } from './refusals.ts';
 import { withoutNulls } from './without-nulls.ts';
 
 export interface BrokerControlsOptions {
-  /** Longest wait for one response in milliseconds. */
   readonly timeoutMs: number;
   /** Milliseconds of silence that mean "not served"; `null`: the broker always responds. Default: 1,000. */
   readonly silenceMs?: number | null;
@@ -42,7 +41,7 @@ interface Resolution {
 
 interface Resolving {
   readonly result: Promise<Resolution>;
-  /** `null` while it is pending. A new connection does not invalidate a pending resolution. */
+  /** `null` while it is pending. */
   done: Resolution | null;
 }
 
@@ -51,16 +50,14 @@ const ACCESS_API: ControlApi = 'dynamic-security';
 
 /**
  * The control APIs of one broker. An API is served by the broker if it responds, otherwise by a plugin hosted by this
- * gateway on the same session. If neither is possible, callers receive the reason.
+ * gateway. If neither is possible, callers receive the reason.
  *
- * The provider of an API is resolved when it is first needed, once for concurrent callers, and again after a reconnect.
- * `eager` APIs, APIs with listeners and APIs of plugins with `begin` are resolved when the broker connects. A refusal
- * is valid for `doubtMs`, or until a write to the broker's access control is observed. While the broker is unreachable
- * and was not resolved yet, a plugin with stored data (`isKept`) serves the API. A plugin with `instead` always serves
- * it.
+ * The provider is resolved when it is first needed and after each reconnect; for `eager` APIs, APIs with listeners and
+ * plugins with `begin`, when the broker connects. A refusal is valid for `doubtMs`, or until a write to the broker's
+ * access control is observed. While the broker was never reachable, a plugin with stored data (`isKept`) serves the
+ * API; a plugin with `instead` always does.
  *
- * A hosted plugin survives reconnects. It is closed when the broker serves the API, when the link's settings change,
- * and by `close`.
+ * A hosted plugin is closed when the broker serves the API, when the link's settings change, and by `close`.
  */
 export class BrokerControls implements ControlCaller {
   readonly #session: BrokerSession;
@@ -70,14 +67,12 @@ export class BrokerControls implements ControlCaller {
   readonly #onFault: (error: unknown) => void;
   readonly #resolutions = new Map<ControlApi, Resolving>();
   readonly #plugins = new Map<ControlApi, ControlPlugin>();
-  /** Plugins that were started with the connection, before it is known whether they are needed. */
+  /** Plugins started before it is known whether they are needed. */
   readonly #begun = new Map<ControlApi, BegunPlugin>();
-  /** Why gateway plugins cannot work on this connection. `since` in epoch milliseconds. */
   readonly #unhosted = new Map<ControlApi, { readonly reason: Unavailable; readonly since: number }>();
   readonly #listeners = new Map<ControlApi, Set<(event: ControlEvent) => void>>();
   readonly #patient = new PatientProbes();
   readonly #stopStatus: Stop;
-  /** Number of changes of the link's settings. */
   #generation = 0;
   #closed = false;
 
@@ -92,7 +87,6 @@ export class BrokerControls implements ControlCaller {
     if (session.status.state === 'CONNECTED') this.#startConnection();
   }
 
-  /** APIs that have a gateway plugin, running or not. */
   get hostable(): readonly ControlApi[] {
     return [...this.#factories.keys()];
   }
@@ -163,7 +157,6 @@ export class BrokerControls implements ControlCaller {
     return capabilityOf(await this.#resolution(api));
   }
 
-  /** All known APIs and those with a gateway plugin. Errors: see `capability`. */
   capabilities(): Promise<ControlCapability[]> {
     const apis = new Set<ControlApi>([...KNOWN_APIS, ...this.hostable]);
     return Promise.all([...apis].map((api) => this.capability(api)));
@@ -228,7 +221,6 @@ export class BrokerControls implements ControlCaller {
     return this.#hosted(api, reason, refused);
   }
 
-  /** Resolves an API that the broker does not serve for the given reason. */
   async #hosted(api: ControlApi, reason: string, refused = false): Promise<Resolution> {
     const since = Date.now();
     const hosted = await this.#host(api);
@@ -246,7 +238,6 @@ export class BrokerControls implements ControlCaller {
     return this.#factories.get(api)?.instead === true;
   }
 
-  /** Returns `null` if no gateway plugin can serve the API while the broker is unreachable. */
   async #hostOffline(api: ControlApi): Promise<Resolution | null> {
     if (this.#session.status.state !== 'UNREACHABLE' || this.#factories.get(api)?.isKept?.() !== true) return null;
     const plugin = await this.#host(api);
@@ -262,7 +253,7 @@ export class BrokerControls implements ControlCaller {
     return Date.now() - since >= (this.#options.doubtMs ?? 30_000);
   }
 
-  /** Observes executed commands: a write to the access control may have granted missing permissions. */
+  /** A write to the access control may have granted missing permissions. */
   #observe(api: ControlApi, commands: readonly string[]): void {
     if (api !== ACCESS_API || commands.every(isRead)) return;
     for (const [name, { done }] of this.#resolutions) if (done?.mayPass) this.#resolutions.delete(name);

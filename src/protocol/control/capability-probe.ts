@@ -39,7 +39,6 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 interface ProbeResult {
-  /** Whether the broker serves the API. */
   readonly served: boolean;
   /** Why the broker does not serve the API, and what the operator can do. */
   readonly reason: string;
@@ -48,9 +47,8 @@ interface ProbeResult {
 }
 
 /**
- * Probes whether a broker serves an API. Mosquitto 2.1 and the embedded broker respond if they do not. 2.0 does not
- * respond, so silence for `silenceMs` counts as not served; so does a refused publish. Errors: BROKER_UNREACHABLE if
- * the connection ends meanwhile.
+ * Probes whether a broker serves an API. Mosquitto 2.0 does not respond if it does not, so silence for `silenceMs`
+ * counts as not served; so does a refused publish. Errors: BROKER_UNREACHABLE if the connection ends meanwhile.
  */
 export async function probe(client: ControlClient, api: ControlApi, silenceMs: number): Promise<ProbeResult> {
   try {
@@ -67,13 +65,9 @@ function sendProbe(client: ControlClient, api: ControlApi, timeoutMs: number): P
   return client.call(api, command, fields, { timeoutMs, probe: true });
 }
 
-/** Longest wait of PatientProbes for a response, in milliseconds. */
 const MAX_WAIT_MS = 10 * 60_000;
 
-/**
- * Probes of a broker that always responds, but sometimes late, for example because the machine is busy. A caller that
- * stops waiting leaves the probe open, and a later caller receives its result.
- */
+/** Probes of a broker that always responds, sometimes late. An open probe serves later callers, too. */
 export class PatientProbes {
   readonly #open = new Map<ControlApi, Promise<ProbeResult>>();
 
@@ -94,7 +88,6 @@ export class PatientProbes {
     }
   }
 
-  /** Discards open probes after the connection has changed. */
   clear(): void {
     this.#open.clear();
   }

@@ -10,13 +10,12 @@ import { isStructuralError, parseResponsePayload } from './response-payload.ts';
 import { withoutNulls } from './without-nulls.ts';
 
 interface ControlClientOptions {
-  /** Longest wait for one response in milliseconds. */
   readonly timeoutMs: number;
 }
 
 interface CallOptions {
   readonly timeoutMs?: number;
-  /** Whether to send with QoS 1, so that an MQTT 5 broker reports a refused publish. Default: false. */
+  /** Whether to send with QoS 1 (see ControlClient). Default: false. */
   readonly probe?: boolean;
 }
 
@@ -31,24 +30,21 @@ interface Pending extends Queued {
   readonly reject: (error: unknown) => void;
   readonly timer: NodeJS.Timeout;
   sent: boolean;
-  /** Error of a request that the broker could not read meanwhile. It may be this request or one of another client. */
+  /** Error of a request that the broker could not read meanwhile, perhaps one of another client. */
   structuralError: string | null;
 }
 
 /**
  * Sends commands to the `$CONTROL` topics of a broker and receives the responses.
  *
- * Commands of one event loop iteration to one API are batched in one payload, in order. The broker sends every response
- * to every subscriber, so responses are matched by correlation data that are unique among all processes. Requests have
- * QoS 0, because a broker without TCP_NODELAY takes 40 ms to acknowledge QoS 1. `probe` uses QoS 1, because MQTT 5
- * reports a refused publish in PUBACK.
+ * Commands of one event loop iteration to one API are batched in one payload, in order. Every subscriber gets every
+ * response, so responses are matched by unique correlation data. Requests have QoS 0: a broker without TCP_NODELAY
+ * takes 40 ms to acknowledge QoS 1. `probe` uses QoS 1, because MQTT 5 reports a refused publish in PUBACK.
  *
- * Bounds: MAX_PENDING commands without a response (further ones are refused with BROKER_TIMEOUT); payloads as in
- * payloads.ts. A broker that cannot read a request sends an error without correlation data to all clients. It settles
- * no command; it is added to the error of commands that then receive no response.
- * Responses that no caller waits for are reported to `onForeignAnswers` with their command names.
- * Errors: see ControlCaller. If the connection ends or the timeout expires during a write, `info.outcome` is 'unknown':
- * the broker may have executed it.
+ * Bounds: MAX_PENDING commands without a response, further ones are refused with BROKER_TIMEOUT; payloads as in
+ * payloads.ts. An error without correlation data, for a request that the broker cannot read, is added to the error of
+ * commands that then receive no response. Errors: see ControlCaller. If a write gets no response, `info.outcome` is
+ * 'unknown': the broker may have executed it.
  */
 export class ControlClient {
   readonly #session: BrokerSession;
@@ -83,7 +79,6 @@ export class ControlClient {
     return this.#enqueue(api, { command, fields }, { timeoutMs, probe, group: null });
   }
 
-  /** See ControlCaller. */
   async callAll(
     api: ControlApi,
     commands: readonly ControlCall[],
@@ -106,17 +101,13 @@ export class ControlClient {
     return () => listeners.delete(listener);
   }
 
-  /**
-   * Reports the commands of responses that no caller waits for: commands of other clients, and own ones with a late
-   * response. Starts when the first call has subscribed the response topic.
-   */
+  /** See ControlCaller. Starts when the first call has subscribed the response topic. */
   onForeignAnswers(api: ControlApi, listener: (commands: readonly string[]) => void): Stop {
     const listeners = this.#foreignListeners.get(api) ?? new Set();
     this.#foreignListeners.set(api, listeners.add(listener));
     return () => listeners.delete(listener);
   }
 
-  /** Fails all pending commands. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -1,6 +1,4 @@
-/**
- * The control APIs of the `$CONTROL` protocol that this service speaks or serves. Request topic: `$CONTROL/<api>/v1`.
- */
+/** The control APIs that this service speaks or serves. Request topic: `$CONTROL/<api>/v1`. */
 export type ControlApi =
   | 'broker'
   | 'dynamic-security'
@@ -14,7 +12,6 @@ export type ControlApi =
   | 'brokergraph/password-copies'
   | `cedalo/${string}-bridge`;
 
-/** One command: its name and its other fields. */
 export interface ControlCommand {
   readonly command: string;
   readonly correlationData?: string;
@@ -29,7 +26,7 @@ export interface ControlResponse {
   readonly error?: string;
 }
 
-/** An event on the response topic: `{ "type": "event", "event": …, … }`. The embedded broker adds `responses: []`. */
+/** An event on the response topic. The embedded broker adds `responses: []`. */
 export interface ControlEvent {
   readonly type: 'event';
   readonly event: string;

@@ -3,25 +3,23 @@ import type { ControlApi } from './envelope.ts';
 import type { ControlCaller } from './plugin.ts';
 
 interface ListPagesOptions<T = unknown> {
-  /** Further fields of the command, such as `verbose`. */
   readonly fields?: Readonly<Record<string, unknown>>;
-  /** Index of the first item. Default: 0. */
   readonly offset?: number;
-  /** Maximum number of items; -1: all. Default: -1. */
+  /** -1: all. Default: -1. */
   readonly count?: number;
-  /** Size of the first page in items. Default: 100. */
+  /** In items. Default: 100. */
   readonly firstPage?: number;
-  /** Target size of later pages in bytes. Default: 500,000. A broker silently drops responses above its packet size. */
+  /** Of later pages. Default: 500,000. A broker silently drops responses above its packet size. */
   readonly pageBytes?: number;
-  /** Maximum number of items; a longer list is TOO_LARGE. Default: unlimited. */
+  /** A longer list is TOO_LARGE. Default: unlimited. */
   readonly maxItems?: number;
-  /** Maximum characters of all items, estimated from samples; a longer list is TOO_LARGE. Default: unlimited. */
+  /** Characters, estimated from samples; a longer list is TOO_LARGE. Default: unlimited. */
   readonly maxBytes?: number;
-  /** Deadline in epoch milliseconds after which no further page is requested. Default: none. */
+  /** Epoch milliseconds after which no further page is requested. Default: none. */
   readonly endsAt?: number;
   /**
-   * Returns the name of an item, or `null`. If set, each page overlaps with the last item of the previous page; if the
-   * item differs, the list has changed and `isSteady` is false. A list that repeats the same pages is refused.
+   * If set, each page overlaps with the last item of the previous one; if that differs, `isSteady` is false. A list
+   * that repeats the same pages is refused.
    */
   readonly nameOf?: (item: T) => unknown;
 }
@@ -31,19 +29,17 @@ export interface ListedPages<T> {
   readonly totalCount: number;
   /** Whether the list was unchanged while it was read. If not, items may be missing or repeated. */
   readonly isSteady: boolean;
-  /** `data` of each page, which may have further fields. */
   readonly pages: readonly Readonly<Record<string, unknown>>[];
 }
 
 const LARGEST_PAGE = 10_000;
-/** Limits a list without an end. */
 const MAX_PAGES = 10_000;
-/** Consecutive pages that may end with the last item of an earlier page, because items were inserted before it. */
+/** Consecutive pages that may end with the last item of an earlier page, because items were inserted. */
 const MAX_REPEATED = 5;
 
 /**
- * Executes a `list…` command page by page. The page size adapts to the size of the items. A page without a response is
- * requested again with half the size, down to one item. `key` names the array in `data`; items are not validated.
+ * Executes a `list…` command page by page. A page without a response is requested again with half the size, down to one
+ * item. `key` names the array in `data`; items are not validated.
  *
  * Errors: those of the caller; TOO_LARGE; BROKER_REJECTED if the list repeats itself; BROKER_TIMEOUT after `endsAt`.
  */
@@ -56,7 +52,6 @@ export async function listPages<T = unknown>(
 ): Promise<ListedPages<T>> {
   const { fields = {}, offset = 0, count = -1, firstPage = 100, pageBytes = 500_000, nameOf } = options;
   const { maxItems = Infinity, maxBytes = Infinity, endsAt = Infinity } = options;
-  /** Names of the last items of all pages. */
   const names = new Set<unknown>();
   let repeated = 0;
   const items: T[] = [];

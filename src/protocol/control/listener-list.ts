@@ -1,4 +1,3 @@
-/** A listener as input for `listenerList`. */
 interface ListedListener {
   readonly number: number;
   readonly port: number;

@@ -1,6 +1,5 @@
 /**
- * Batches commands into request payloads. A payload of single commands has at most MAX_COMMANDS, MAX_WRITES and
- * MAX_BYTES. A group has separate payloads, limited by MAX_BYTES only: its caller limits the writes.
+ * Batches commands into payloads. A group has separate ones, limited by MAX_BYTES only: its caller limits the writes.
  */
 const MAX_COMMANDS = 100;
 /** Mosquitto 2.0 saves its whole dynamic security file after each write and blocks meanwhile. */
@@ -13,9 +12,7 @@ export const isRead = (command: string): boolean => READS.test(command);
 
 export interface Queued {
   readonly command: string;
-  /** The command as JSON. */
   readonly text: string;
-  /** Identifies the group; `null` for single commands. */
   readonly group: symbol | null;
 }
 

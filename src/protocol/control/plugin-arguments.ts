@@ -14,7 +14,6 @@ export function runCommandOf(table: CommandTable, command: ControlCommand): unkn
 
 interface Page {
   readonly verbose: boolean;
-  /** `Infinity` for all. */
   readonly count: number;
   readonly offset: number;
 }

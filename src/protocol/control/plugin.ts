@@ -3,8 +3,7 @@ import type { BrokerSession, Stop } from '../mqtt/broker-session.ts';
 import type { ControlApi, ControlCommand, ControlEvent } from './envelope.ts';
 
 /**
- * One control API served by this service: by the gateway for a remote broker, or by the embedded broker. A plugin
- * depends on its session only, not on GraphQL, REST, the database or the place where it runs.
+ * One control API served by the gateway for a remote broker, or by the embedded broker. It depends on its session only.
  */
 export interface ControlPlugin {
   readonly api: ControlApi;
@@ -15,8 +14,7 @@ export interface ControlPlugin {
   /** Updates `problem` and `limit`. Called on a new connection, and on demand after `doubtMs`. Never rejects. */
   lookAgain?(): Promise<void>;
   /**
-   * Executes one command and returns its `data`, or `undefined`. To refuse it throws a ControlRefusal whose message
-   * becomes `error` in the response. Any other error is a bug, and the response is "Internal error".
+   * Returns the `data` of the response. The message of a ControlRefusal becomes its `error`. Any other error is a bug.
    */
   execute(command: ControlCommand): unknown | Promise<unknown>;
   close(): void | Promise<void>;
@@ -30,7 +28,6 @@ export interface ControlPlugin {
   afterAnswer?(): (() => void) | null;
 }
 
-/** A command was understood and refused. The message becomes `error` in the response. */
 export class ControlRefusal extends Error {
   override readonly name = 'ControlRefusal';
   /** Error for callers in this process. MQTT clients receive the text only. */
@@ -57,22 +54,20 @@ export interface PluginHost {
   readonly controls?: ControlCaller;
 }
 
-/** Why a plugin cannot work with a broker, and what the operator can configure. */
 export interface Unavailable {
   readonly unavailable: string;
-  /** Whether the broker refused a permission, which is detected immediately and may be granted at any time. */
+  /** Whether a permission is missing, which is detected immediately and may be granted at any time. */
   readonly refused?: boolean;
   /** Whether the reason may be temporary, although a retry takes seconds. */
   readonly mayPass?: boolean;
 }
 
-/** Creates a plugin for one broker, or returns why it cannot work there. */
 export interface PluginFactory {
   readonly api: ControlApi;
   create(host: PluginHost): Promise<ControlPlugin | Unavailable>;
   /**
-   * Starts a plugin that must not miss events while the broker is still being probed for the API. Called before the
-   * first probe of a connection, unless a plugin of an earlier connection is still running.
+   * Starts a plugin that must not miss events while the broker is being probed for the API. Called before the first
+   * probe of a connection, unless a plugin of an earlier connection is still running.
    */
   begin?(host: PluginHost): BegunPlugin;
   /** Whether the plugin also replaces the broker's API, for example of several brokers behind one address. */
@@ -89,35 +84,31 @@ export interface BegunPlugin {
   close(): void | Promise<void>;
 }
 
-/** Provider of a control API of a broker. */
 export type ControlProvider = 'BROKER' | 'GATEWAY' | 'NONE';
 
 export interface ControlCapability {
   readonly api: ControlApi;
   readonly provider: ControlProvider;
-  /** When the provider was resolved, in epoch milliseconds. */
+  /** Epoch milliseconds. */
   readonly since: number;
   /** For NONE, and for GATEWAY with limits: what the operator can configure. */
   readonly reason?: string;
 }
 
-/** A command to send: its name and its other fields. */
 export interface ControlCall {
   readonly command: string;
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** The control APIs of one broker, independent of their provider. */
 export interface ControlCaller {
   /**
-   * Errors: NOT_SUPPORTED_BY_BROKER (no provider; see `info.reason`), NOT_ALLOWED, BROKER_UNREACHABLE, BROKER_TIMEOUT,
-   * NOT_FOUND / ALREADY_EXISTS / INVALID / BROKER_REJECTED depending on the text of the refusal (`info.brokerError`).
+   * Errors: NOT_SUPPORTED_BY_BROKER (see `info.reason`), NOT_ALLOWED, BROKER_UNREACHABLE, BROKER_TIMEOUT, and those of
+   * `refusalOf`.
    */
   call<T = unknown>(api: ControlApi, command: string, fields?: Readonly<Record<string, unknown>>): Promise<T>;
   /**
-   * Sends commands in order, in one payload of at most 500 kB or in several. Each is settled separately, with the
-   * errors of `call`. Never rejects. The commands are neither mixed with others nor split by the limit on writes, and
-   * the broker executes nothing else between them. A gateway plugin executes them one after the other.
+   * Sends commands in order, at most 500 kB per payload. Each is settled separately, with the errors of `call`. Never
+   * rejects. The broker executes nothing else between them, and the limit on writes does not apply.
    */
   callAll(
     api: ControlApi,
@@ -125,11 +116,10 @@ export interface ControlCaller {
     options?: { readonly timeoutMs?: number },
   ): Promise<PromiseSettledResult<unknown>[]>;
   /**
-   * Reports commands of responses that no caller waits for: commands of other clients, and own ones with a late
-   * response. Starts with the first call. Reports nothing if a gateway plugin serves the API.
+   * Reports commands of responses that no caller waits for: of other clients, and late ones. Starts with the first
+   * call. Reports nothing if a gateway plugin serves the API.
    */
   onForeignAnswers(api: ControlApi, listener: (commands: readonly string[]) => void): Stop;
-  /** Reports events of an API, if its provider has any. */
   onEvent(api: ControlApi, listener: (event: ControlEvent) => void): Stop;
   /** Resolved on demand and cached for the connection. */
   capability(api: ControlApi): Promise<ControlCapability>;

@@ -1,9 +1,6 @@
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 
-/**
- * Error codes by the texts of Mosquitto and the commercial plugins, because control APIs refuse with English texts
- * only. The first matching row applies. A text without a row is BROKER_REJECTED.
- */
+/** Error codes by the texts of refusals. The first matching row applies; without one the code is BROKER_REJECTED. */
 const MEANINGS: readonly (readonly [RegExp, ErrorCode])[] = [
   [/endpoint not available|^unknown command$/i, 'NOT_SUPPORTED_BY_BROKER'],
   // Before "does not exist": a reference in the input is wrong, not the requested object.
@@ -19,13 +16,9 @@ const MEANINGS: readonly (readonly [RegExp, ErrorCode])[] = [
 
 const MAX_TEXT = 500;
 
-/** Fields with the name of the command's object, in order of preference. */
 const NAMES = ['username', 'groupname', 'rolename', 'clientid', 'streamname', 'clustername', 'file_name'] as const;
 
-/**
- * The fields that a text refers to. A command may have several names, and the first one is not always the one that
- * failed: "Role not found" of `addClientRole` refers to the role.
- */
+/** The fields that a text refers to: "Role not found" of `addClientRole` refers to the role, not to the client. */
 const SUBJECTS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^client id\b/i, ['clientid']],
   [/^('roles'|role)(?!\w)/i, ['rolename', 'roles']],
@@ -40,7 +33,6 @@ export function meaningOf(text: string): ErrorCode {
   return 'BROKER_REJECTED';
 }
 
-/** Converts a refusal to an error. `info` contains the broker's text, the command and the name of the object. */
 export function refusalOf(
   api: string,
   command: string,

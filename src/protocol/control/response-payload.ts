@@ -1,6 +1,5 @@
 import { type Fields, isFields } from './fields.ts';
 
-/** A parsed payload of a response topic. Invalid parts are left out. */
 interface ResponsePayload {
   readonly responses: readonly ParsedResponse[];
   readonly events: readonly { readonly type: 'event'; readonly event: string; readonly [field: string]: unknown }[];

@@ -3,13 +3,9 @@ import { fieldOf, isFields } from './fields.ts';
 import { type ControlPlugin, ControlRefusal } from './plugin.ts';
 
 /**
- * Executes the commands of one request payload on a plugin and returns the response payload, like Mosquitto's plugins:
- * commands run in order, with one response each. A refused command does not stop later ones. An entry that is not a
- * command ends the batch; the earlier responses are still sent. Rejects only if `plugin.settle` rejects.
- *
- * Error texts (those of Mosquitto): `Payload not valid JSON`, `Invalid/missing commands`, `Command not an object`,
- * `Missing command`, `Invalid correlationData data type.`, the text of a ControlRefusal, and `Internal error` for a
- * bug, which is reported to `onBug`.
+ * Executes the commands of one request payload and returns the response payload, like Mosquitto's plugins: in order,
+ * with one response each. A refused command does not stop later ones; an entry that is not a command does. Rejects only
+ * if `plugin.settle` rejects. The texts of errors are those of Mosquitto. A bug is reported to `onBug`.
  */
 export async function serveControlRequest(
   payload: Uint8Array,
@@ -25,7 +21,6 @@ export async function serveControlRequest(
   return JSON.stringify({ responses });
 }
 
-/** Command name in responses to entries without one. */
 const UNKNOWN = 'Unknown command';
 
 interface ReadRequest {
@@ -56,7 +51,6 @@ function decode(payload: Uint8Array): string {
   }
 }
 
-/** Returns the commands before the first invalid entry, and the error response to that entry. */
 function readCommands({ entries, error }: ReadRequest): {
   readonly commands: readonly ControlCommand[];
   readonly error?: ControlResponse | undefined;

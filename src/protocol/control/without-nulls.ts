@@ -1,9 +1,8 @@
 import type { ControlApi } from './envelope.ts';
 
 /**
- * Removes null fields, because Mosquitto reads null as a wrong type. Commands of dynamic security lose nulls at every
- * depth. Other APIs contain documents of users, such as a query or a configuration, so only the command's own fields
- * are changed.
+ * Removes null fields, because Mosquitto reads null as a wrong type; at every depth for dynamic security. Other APIs
+ * contain documents of users, such as a query, so only the command's own fields are changed.
  */
 export function withoutNulls(api: ControlApi, fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const present = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);

@@ -17,7 +17,6 @@ interface HostedCallsOptions {
   /** All processes must have the same key. */
   readonly sealer: Sealer;
   readonly log: Logger;
-  /** Maximum time for a response. */
   readonly timeoutMs: number;
 }
 
@@ -34,20 +33,18 @@ const MAX_RESPONSE_CHARACTERS = 10_000_000;
 const MAX_AGE_MS = 600_000;
 
 /**
- * Commands for hosted plugins that run in another process on the same database. The caller writes a row and announces
- * it; the process that runs the plugin writes the response into the row and announces that; the caller deletes the row.
- * Commands and responses are sealed, because configurations contain credentials.
+ * Commands for hosted plugins in another process on the same database. The caller writes a row and announces it; the
+ * other process writes the response into the row and announces that. Both are sealed, because configurations contain
+ * credentials.
  *
  * Bounds: MAX_PENDING calls, beyond them BROKER_TIMEOUT; the sizes of commands and responses, beyond them TOO_LARGE.
  */
 export class HostedCalls {
   readonly events: HostedEvents;
   readonly #options: HostedCallsOptions;
-  /** By `<brokerId> <api>`. */
   readonly #served = new Map<string, Execute>();
   /** By id; resolved with the sealed response, or `null` after the timeout. */
   readonly #pending = new Map<string, (response: string | null) => void>();
-  /** Ids of calls that this process executes. */
   readonly #executing = new Set<string>();
   readonly #stops: readonly Stop[];
   #oldDeletedAt = 0;
@@ -179,7 +176,6 @@ export class HostedCalls {
   }
 }
 
-/** Errors: the refusal that the other process wrote. */
 function parseResponse(response: unknown): unknown {
   const { data, refusal, detail } = isFields(response) ? response : {};
   if (typeof refusal !== 'string') return data;

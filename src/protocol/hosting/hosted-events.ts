@@ -4,20 +4,15 @@ import type { ControlApi, ControlCommand, ControlEvent } from '../control/envelo
 import { ControlRefusal } from '../control/plugin.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
 
-/**
- * How the events of one API reach other processes: a process announces a short key, and a process that follows requests
- * the changed state with a command.
- */
+/** How events reach other processes: a short key is announced, and a follower requests the changed state. */
 export interface EventForwarding {
   /** What changed, such as the name of a stream; never empty. `null` if the event is not forwarded. */
   keyOf(event: ControlEvent): string | null;
   /** The command that returns the changed state; `null`: anything may have changed. */
   command(key: string | null): ControlCommand;
-  /** The events for the response to the command. */
   eventsOf(response: unknown): readonly ControlEvent[];
 }
 
-/** Receives the events of a hosted plugin that runs in another process. */
 export interface Follower {
   readonly api: ControlApi;
   readonly forwarding: EventForwarding;
@@ -29,7 +24,6 @@ export interface Follower {
 interface HostedEventsOptions {
   readonly changes: Changes;
   readonly call: (brokerId: string, api: ControlApi, command: ControlCommand) => Promise<unknown>;
-  /** Logs the errors of background work. */
   readonly guard: (work: Promise<unknown>) => void;
 }
 
@@ -37,12 +31,10 @@ interface HostedEventsOptions {
 const CHANGED = 'hostedChange';
 const ANY_KEY = '';
 
-/** Minimum interval between announcements. */
 const ANNOUNCE_MS = 500;
 /** More keys are announced and requested as ANY_KEY. */
 const MAX_KEYS = 100;
 
-/** Forwards the events of hosted plugins from the process that runs them to all other processes. */
 export class HostedEvents {
   readonly #options: HostedEventsOptions;
   /** Keys to announce, by `<brokerId> <api>`. */
@@ -58,7 +50,6 @@ export class HostedEvents {
     this.#stop = options.changes.on(CHANGED, (id) => this.#announced(id));
   }
 
-  /** Announces a change of a plugin that runs in this process. */
   announce(brokerId: string, api: ControlApi, key: string): void {
     const plugin = `${brokerId} ${api}`;
     const changed = this.#changed.get(plugin) ?? new Set();
@@ -66,7 +57,6 @@ export class HostedEvents {
     this.#timer ??= setTimeout(() => this.#announceChanged(), ANNOUNCE_MS);
   }
 
-  /** One follower for each broker and API. */
   follow(brokerId: string, follower: Follower): Stop {
     const plugin = `${brokerId} ${follower.api}`;
     this.#followers.set(plugin, follower);

@@ -7,7 +7,6 @@ import type { EventForwarding } from './hosted-events.ts';
 /** What runs in this process while it holds the lease. */
 export interface Hosted {
   readonly plugin: ControlPlugin;
-  /** Closes what the plugin controls. */
   close(): Promise<void>;
 }
 
@@ -27,12 +26,11 @@ interface HostedPluginOptions {
 }
 
 /**
- * A control API of a broker that only one process may serve, because something runs for it. The process that holds the
- * lease runs it; the others forward commands to that process. WAITING -> RUNNING when this process gets the lease ->
- * WAITING when it loses the lease.
+ * A control API of a broker that only one process may serve: WAITING <-> RUNNING, as this process gets and loses the
+ * lease. Other processes forward commands to the lease holder.
  *
- * Errors in addition to the plugin's own: BROKER_UNREACHABLE while it closes in this process; BROKER_TIMEOUT if the
- * lease holder does not respond.
+ * Errors in addition to the plugin's own: BROKER_UNREACHABLE while it closes here; BROKER_TIMEOUT if the lease holder
+ * does not respond.
  */
 export class HostedPlugin implements ControlPlugin {
   readonly api: ControlApi;
@@ -62,7 +60,6 @@ export class HostedPlugin implements ControlPlugin {
     this.#stopFollowing = (follower && calls?.events.follow(brokerId, follower)) ?? (() => undefined);
   }
 
-  /** Whether it runs in this process. */
   get isRunning(): boolean {
     return this.#running !== null;
   }

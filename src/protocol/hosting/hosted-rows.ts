@@ -3,7 +3,6 @@ import type { Changes } from '../../platform/storage/changes.ts';
 import { Directory } from '../../platform/storage/directory.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
 
-/** A row that configures a hosted plugin. */
 interface HostedRow {
   readonly id: string;
   readonly brokerId: string;
@@ -18,7 +17,7 @@ interface HostedRowsOptions<Row> {
   readonly rowsOf: (id: string) => Promise<readonly Row[]>;
 }
 
-/** A cache of the rows that configure one kind of hosted plugin, for all brokers. */
+/** Cache of the rows that configure one kind of hosted plugin. */
 export class HostedRows<Row extends HostedRow> extends Directory<Row, Row> {
   readonly #changes: Changes;
   readonly #kind: string;
@@ -30,13 +29,11 @@ export class HostedRows<Row extends HostedRow> extends Directory<Row, Row> {
     this.#kind = kind;
   }
 
-  /** Caches a row that this process wrote, and announces it to other processes. */
   async written(row: Row): Promise<void> {
     this.#ownWrite(() => this.put(row));
     await this.#changes.announce(this.#kind, row.id);
   }
 
-  /** Drops a row that this process deleted, and announces it to other processes. */
   async deleted(id: string): Promise<void> {
     this.#ownWrite(() => this.drop(id));
     await this.#changes.announce(this.#kind, id);
@@ -58,7 +55,6 @@ export class HostedRows<Row extends HostedRow> extends Directory<Row, Row> {
     });
   }
 
-  /** The database has already deleted its rows. */
   brokerRemoved(brokerId: string): void {
     for (const row of this.all()) if (row.brokerId === brokerId) this.drop(row.id);
   }

@@ -13,33 +13,27 @@ import type { EventForwarding } from './hosted-events.ts';
 import { type Hosted, HostedPlugin } from './hosted-plugin.ts';
 import { unknownFolders } from './unknown-folders.ts';
 
-/** One API that is hosted. */
 interface HostedApi {
   readonly api: ControlApi;
-  /** `null` if its events are not forwarded to other processes. */
   readonly forwarding: EventForwarding | null;
   /** Whether something stored for the broker must run without a request. */
   isWanted(brokerId: string): boolean;
   start(link: BrokerLinkOptions, emit: (event: ControlEvent) => void): Hosted | Promise<Hosted>;
 }
 
-/** The stored configuration of hosted plugins, cached for all brokers. */
 interface HostedConfig {
   load(): Promise<void>;
   /** Notifies of each broker with a changed configuration, whichever process wrote it. */
   onBrokerChange(listener: (brokerId: string) => void): Stop;
-  /** The database has already deleted its rows. */
   brokerRemoved(brokerId: string): void;
   close(): Promise<void>;
 }
 
-/** The brokers that are known. */
 interface KnownBrokers {
   get(id: string): unknown;
   onRemove(listener: (removed: { readonly id: string }) => void): Stop;
 }
 
-/** A broker that this process has a link to. */
 interface LinkedBroker {
   readonly id: string;
   readonly link: Pick<BrokerSession, 'status' | 'onStatus'>;
@@ -58,7 +52,6 @@ export interface HostingParts {
   readonly storage: Storage;
   readonly brokers: KnownBrokers;
   readonly runtimes: LinkedBrokers;
-  /** Calls between the processes on one database; `null` if there can be only one. */
   readonly calls: HostedCalls | null;
   readonly log: Logger;
 }
@@ -68,16 +61,12 @@ interface HostingOptions extends HostingParts {
   readonly name: string;
   readonly apis: readonly HostedApi[];
   readonly config: HostedConfig;
-  /** The connections that hosted plugins open to a broker. */
   readonly connections: (brokerId: string) => Omit<GatewayPlugins, 'plugins'>;
   /** Contains a folder for each broker, deleted with the broker; `null` if nothing is stored in files. */
   readonly folder: string | null;
 }
 
-/**
- * Hosts control APIs for brokers that do not serve them. A plugin with a stored configuration runs as soon as its
- * broker is connected; without one, it runs from the first request.
- */
+/** Hosts control APIs. A plugin with a stored configuration runs as soon as its broker is connected. */
 export class Hosting {
   readonly #options: HostingOptions;
   readonly #hosted: ReadonlyMap<ControlApi, Map<string, HostedPlugin>>;
@@ -117,7 +106,6 @@ export class Hosting {
     });
   }
 
-  /** Whether something stored for the broker runs in this process. */
   runs(brokerId: string): boolean {
     return this.#options.apis.some(
       ({ api, isWanted }) => this.#hosted.get(api)?.get(brokerId)?.isRunning === true && isWanted(brokerId),

@@ -14,10 +14,7 @@ const KEYS = [
   'inside',
 ] as const satisfies (keyof BrokerLinkOptions)[];
 
-/**
- * The address, credentials and TLS settings of a broker, which a hosted plugin connects with. Can be sent to another
- * thread.
- */
+/** What a hosted plugin connects with. Can be sent to another thread. */
 export type LocalBroker = Pick<BrokerLinkOptions, (typeof KEYS)[number] | 'intake'>;
 
 export const localOf = (link: BrokerLinkOptions): LocalBroker =>

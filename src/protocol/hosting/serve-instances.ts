@@ -8,7 +8,6 @@ export interface RunningInstance<Api> {
   close(discard: boolean): Promise<void>;
 }
 
-/** Writes to the log of the service. */
 type ReportProblem = (level: 'warn' | 'error', fields: object, text: string) => void;
 
 interface InstanceContext<Event> {
@@ -49,12 +48,10 @@ export function serveInstances<Setup, Api extends Callable<Api>, Event>(kind: In
   });
 }
 
-/** The instances of one thread. */
 export class Instances<Setup, Api extends Callable<Api>, Event> {
   readonly #kind: InstanceKind<Setup, Api, Event>;
   readonly #send: (message: FromWorker<Event>) => void;
   readonly #known = new Map<number, Known<Api>>();
-  /** The close of the previous instance, by key. */
   readonly #closing = new Map<string, Promise<void>>();
   readonly #recent = new Set<string>();
 
@@ -157,6 +154,5 @@ export class Instances<Setup, Api extends Callable<Api>, Event> {
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** For the log, with the stack. */
 export const reasonOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error);

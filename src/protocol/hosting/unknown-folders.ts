@@ -1,10 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/**
- * The folders in `folder` whose names are not known ids: another process deleted the broker or stream, or this process
- * exited before it deleted the folder. Errors: those of the file system.
- */
+/** Folders whose names are not known ids: they were left by another process, or by an exit of this one. */
 export async function unknownFolders(folder: string, isKnown: (id: string) => boolean): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(emptyIfMissing);
   return entries.filter((entry) => entry.isDirectory() && !isKnown(entry.name)).map(({ name }) => join(folder, name));

@@ -3,7 +3,6 @@ import { type InstanceEvents, type InstanceHost, type InstanceOptions, WorkerIns
 import type { Callable, FromWorker, ToWorker } from './worker-messages.ts';
 import { RestartBackoff, startWorkerThread, type WorkerThread } from './worker-thread.ts';
 
-/** The part of a pino logger that is used. */
 interface WorkerLog {
   info(fields: object, text: string): void;
   warn(fields: object, text: string): void;
@@ -33,19 +32,15 @@ const YOUNG_MEGABYTES = 32;
 const EXIT_TIMEOUT_MS = 10_000;
 
 /**
- * A worker thread that runs instances, such as the stream engines of all brokers, and exists while at least one is
- * wanted.
+ * A worker thread that runs instances, such as the stream engines of all brokers, while at least one is wanted.
  *
- * NONE -> RUNNING with the first wanted instance -> NONE `lingerMs` after the last one. RUNNING -> DOWN if the thread
- * exits (a bug, or the heap limit) -> RUNNING after a pause, see RestartBackoff. All wanted instances are then created
- * again and restored.
+ * NONE -> RUNNING -> NONE `lingerMs` after the last instance. RUNNING -> DOWN if the thread exits (a bug, or the heap
+ * limit) -> RUNNING after a pause, see RestartBackoff. Instances are then created again and restored.
  */
 export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements InstanceHost<Setup, Event> {
   readonly #options: WorkerHostOptions;
-  /** All that are not closed. */
   readonly #instances = new Set<WorkerInstance<Setup, Api, Event>>();
   readonly #wanted = new Set<InstanceEvents<Event>>();
-  /** The instances in the current thread. */
   readonly #byNumber = new Map<number, InstanceEvents<Event>>();
   readonly #pending = new Map<number, Pending>();
   readonly #backoff = new RestartBackoff();
@@ -78,7 +73,6 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements Inst
     return instance;
   }
 
-  /** Closes all instances, then the thread. Safe to call twice. */
   async close(): Promise<void> {
     await Promise.all([...this.#instances].map((instance) => instance.close(false)));
     if (this.#restart) clearTimeout(this.#restart);

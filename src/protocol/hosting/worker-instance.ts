@@ -13,27 +13,22 @@ export interface InstanceOptions<Setup, Event> {
   readonly onDown?: (reason: string) => void;
 }
 
-/** What an instance uses of its WorkerHost. */
 export interface InstanceHost<Setup, Event> {
   /** Why there is no thread until the next restart; `null` if there is one, or it can be started. */
   readonly downReason: string | null;
-  /** Whether the instance needs the thread. */
   want(instance: InstanceEvents<Event>, isWanted: boolean): void;
-  /** Creates the instance in the thread, which is started if needed; returns its number. */
+  /** Starts the thread if needed. Returns the number of the instance. */
   create(instance: InstanceEvents<Event>, setup: Setup): number;
   /** Errors: those of the method; BROKER_UNREACHABLE if the thread exits before the result. */
   call(instance: number, method: string, args: readonly unknown[]): Promise<unknown>;
-  /** Resolves when the instance is closed, or the thread has exited. */
   remove(instance: number, discard: boolean): Promise<void>;
 }
 
-/** What a WorkerHost reports to an instance. */
 export interface InstanceEvents<Event> {
   received(event: Event): void;
   /** The instance failed, not the thread. It is closed, and created again after RETRY_MS. */
   failed(reason: string): void;
   threadExited(reason: string): void;
-  /** The thread can be started again. */
   restart(): void;
 }
 
@@ -41,16 +36,13 @@ export interface InstanceEvents<Event> {
 const RETRY_MS = 30_000;
 
 /**
- * One instance of a WorkerHost, as its owner in the main thread sees it: `start`, `call`, `stop`, and again `start`.
- *
- * While the instance is wanted, it is created and restored again after an exit of the thread, and RETRY_MS after a
- * failure of its own. Until then `downReason` has the reason.
+ * One instance of a WorkerHost, as its owner sees it. While it is wanted, it is created and restored again after an
+ * exit of the thread, and RETRY_MS after a failure of its own. Until then `downReason` has the reason.
  */
 export class WorkerInstance<Setup, Api extends Callable<Api>, Event> implements InstanceEvents<Event> {
   readonly #host: InstanceHost<Setup, Event>;
   readonly #options: InstanceOptions<Setup, Event>;
   readonly #onClosed: () => void;
-  /** Its number in the thread; `null` if it does not run. */
   #number: number | null = null;
   #failure: { readonly reason: string; readonly retry: NodeJS.Timeout } | null = null;
   #isWanted = false;
@@ -71,17 +63,14 @@ export class WorkerInstance<Setup, Api extends Callable<Api>, Event> implements 
     return this.#number !== null;
   }
 
-  /** Whether the instance itself failed, and not the thread. */
   get hasFailed(): boolean {
     return this.#failure !== null;
   }
 
-  /** Why it cannot run now; `null` if it runs, or can be started. */
   get downReason(): string | null {
     return this.#failure?.reason ?? this.#host.downReason;
   }
 
-  /** Errors: BROKER_UNREACHABLE after `close`. */
   assertOpen(): void {
     if (this.#isClosed) throw new ServiceError('BROKER_UNREACHABLE', `The ${this.#options.name} was closed`);
   }
@@ -120,7 +109,6 @@ export class WorkerInstance<Setup, Api extends Callable<Api>, Event> implements 
     });
   }
 
-  /** Safe to call twice. */
   async close(discard: boolean): Promise<void> {
     if (!this.#isClosed) {
       this.#isClosed = true;

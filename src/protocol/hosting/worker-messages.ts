@@ -10,7 +10,6 @@ export type ToWorker<Setup> =
       readonly method: string;
       readonly args: readonly unknown[];
     }
-  /** `discard`: nothing of the instance is to remain at a broker or on disk. */
   | { readonly type: 'close'; readonly call: number; readonly instance: number; readonly discard: boolean }
   | { readonly type: 'exit' };
 
@@ -18,7 +17,6 @@ export type FromWorker<Event> =
   | { readonly type: 'result'; readonly call: number; readonly value: unknown }
   | { readonly type: 'error'; readonly call: number; readonly error: WorkerError }
   | { readonly type: 'event'; readonly instance: number; readonly event: Event }
-  /** The instance could not be created. */
   | { readonly type: 'failed'; readonly instance: number; readonly reason: string }
   | { readonly type: 'log'; readonly level: 'warn' | 'error'; readonly fields: object; readonly text: string };
 
@@ -29,5 +27,4 @@ export interface WorkerError {
   readonly info?: Readonly<Record<string, unknown>>;
 }
 
-/** The methods of an instance that other threads may call. */
 export type Callable<Api> = { readonly [Method in keyof Api]: (...args: never[]) => unknown };

@@ -2,30 +2,24 @@ import { Worker } from 'node:worker_threads';
 
 interface WorkerThreadOptions<Received> {
   readonly name: string;
-  /** The compiled worker. */
   readonly workerUrl: URL;
   readonly workerData?: unknown;
   /** Heap limit in MiB. Beyond it the thread exits with an error. */
   readonly maxHeapMegabytes: number;
-  /** Size of the young generation in MiB. */
   readonly maxYoungMegabytes: number;
   readonly onMessage: (message: Received) => void;
 }
 
 export interface ThreadExit {
-  /** For operators. */
   readonly reason: string;
-  /** The stack of the error that ended the thread; empty if there was none. */
   readonly stack: string;
 }
 
-/** One worker thread from its start to its exit. */
 export interface WorkerThread<Sent> {
   /** Resolves after the last message of the thread. */
   readonly exited: Promise<ThreadExit>;
   /** Does nothing after the exit. */
   send(message: Sent): void;
-  /** Stops the thread immediately. */
   terminate(): void;
 }
 
@@ -56,13 +50,10 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 const STEADY_MS = 60_000;
 
-/**
- * Pauses before a thread is restarted: 250 ms, doubled to at most 30 s; 250 ms again after a run of more than a minute.
- */
+/** 250 ms, doubled to at most 30 s; 250 ms again after a run of more than a minute. */
 export class RestartBackoff {
   #pauseMs = FIRST_PAUSE_MS;
 
-  /** Whether a run was long enough for its exit to have a new cause. */
   static isSteady(ranMs: number): boolean {
     return ranMs > STEADY_MS;
   }

@@ -1,7 +1,4 @@
-/**
- * Matches PINGRESP to PINGREQ. Neither carries an identifier, so each PINGRESP belongs to the oldest PINGREQ without
- * one, whether MQTT.js or this service sent it.
- */
+/** Matches PINGRESP to PINGREQ, which have no identifiers: each belongs to the oldest PINGREQ without one. */
 export class AwaitedPings {
   #sent = 0;
   #answered = 0;
@@ -11,7 +8,6 @@ export class AwaitedPings {
     this.#sent += 1;
   }
 
-  /** Calls back when the PINGRESP to the last PINGREQ arrives. */
   whenAnswered(done: () => void): void {
     this.#waiting.set(this.#sent, done);
   }

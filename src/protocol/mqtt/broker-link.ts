@@ -30,68 +30,62 @@ import { UnclaimedMessages } from './unclaimed-messages.ts';
 import { unreachable } from './when-connected.ts';
 
 export interface BrokerLinkOptions extends BrokerAddress {
-  /** Name of the link; part of the client identifier. */
+  /** Part of the client identifier. */
   readonly id: string;
   /** Longest wait for CONNACK, SUBACK or PUBACK. */
   readonly timeoutMs: number;
-  /** Client identifier. Default: `brokergraph-<id>-<random>`. */
+  /** Default: `brokergraph-<id>-<random>`. */
   readonly clientId?: string;
-  /** Keepalive in seconds. Default: 15. A lost broker is noticed within one and a half times the keepalive. */
+  /** Default: 15. A lost broker is noticed within one and a half times the keepalive. */
   readonly keepaliveSeconds?: number;
-  /** Session Expiry Interval in seconds (MQTT 5). Default: 60. 0: the session ends with the connection. */
+  /** MQTT 5. Default: 60. 0: the session ends with the connection. */
   readonly sessionExpirySeconds?: number;
   /**
    * Whether the link resumes the session of an earlier process and acknowledges messages when they are released
-   * (`BrokerMessage.hold`). The broker sends messages without an acknowledgement again, to this link or the next one
-   * with its client identifier. With MQTT 3.1.1 the broker decides how long the session lasts. Default: false.
+   * (`BrokerMessage.hold`); others are sent again. With MQTT 3.1.1 the broker decides how long the session lasts.
+   * Default: false.
    */
   readonly isLasting?: boolean;
-  /** Receive Maximum (MQTT 5): maximum number of unacknowledged incoming messages. Default: 65,535. */
+  /** MQTT 5. Default: 65,535. */
   readonly receiveMaximum?: number;
-  /**
-   * Whether messages that the session has queued for filters that are no longer subscribed are delivered to matching
-   * filters. Only with `isLasting`. Default: false.
-   */
+  /** Whether queued messages of unsubscribed filters are delivered to matching filters. Default: false. */
   readonly isClaimedByTopic?: boolean;
-  /** Filters of an earlier process. They are unsubscribed after the current filters were subscribed. */
+  /** Filters of an earlier process. They are unsubscribed after the current ones were subscribed. */
   readonly leftOver?: readonly string[];
-  /** Milliseconds that messages for filters of an earlier process wait for a subscriber. Default: 10,000. */
+  /** Time that messages for filters of an earlier process wait for a subscriber. Default: 10,000. */
   readonly claimMs?: number;
   /** Largest accepted packets; sent as Maximum Packet Size (MQTT 5). Default: CONTROL_LINK_LIMITS. */
   readonly limits?: PacketLimits;
   /** Shared by the links of a thread. Default: a separate one. */
   readonly intake?: Intake;
-  /** See OutgoingLimits. Default: false. */
   readonly isBoundedByCaller?: boolean;
   /** Shared by the links whose packets are written together. Default: a separate one. */
   readonly iterationBatch?: IterationBatch;
   /** MQTT version of the first attempt: 5, or 4 for 3.1.1. Default: 5. */
   readonly version?: 4 | 5;
-  /** Called with the error that a listener threw. Other listeners still receive the message. */
   readonly onFault?: (error: unknown) => void;
 }
 
 const KEEPALIVE_SECONDS = 15;
 const MAX_FILTERS = 10_000;
 const CLAIM_MS = 10_000;
-/** Milliseconds. Shorter connections do not reset the backoff. */
+/** Shorter connections do not reset the backoff. */
 const BRIEF_MS = 2_000;
-/** Milliseconds between attempts to unsubscribe filters of an earlier process. */
+/** Between attempts to unsubscribe filters of an earlier process. */
 const UNWANTED_MS = 1_000;
 
 /**
  * One MQTT connection to one broker that reconnects until closed: CONNECTING -> CONNECTED <-> UNREACHABLE /
  * UNAUTHORISED -> CLOSED.
  *
- * Every attempt is a new client, so no packet of a lost connection is sent later: a publish that cannot be sent fails
- * immediately, and the caller decides whether to retry. The link stores subscriptions and restores them before it
- * reports CONNECTED. It tries MQTT 5 first, and 3.1.1 after the broker has refused 5. With MQTT 5 the session lasts 60
- * s without a connection, so that a short interruption loses no message of QoS 1 and 2; `status.resumed` reports
- * whether the session was resumed.
+ * Every attempt is a new client: a publish that cannot be sent fails immediately, and the caller decides whether to
+ * retry. Subscriptions are restored before CONNECTED is reported. MQTT 5 is tried first, and 3.1.1 after the broker has
+ * refused it. With MQTT 5 the session lasts 60 s without a connection, so that a short interruption loses no message of
+ * QoS 1 and 2 (`status.resumed`).
  *
  * Bounds: MAX_FILTERS filters; input within `limits` and `intake`; output within OutgoingMessages or the caller's
- * bounds. What exceeds a bound is refused, never dropped silently.
- * Units: milliseconds, bytes. Errors: see BrokerSession; INVALID for invalid topics, filters and settings.
+ * bounds. What exceeds a bound is refused, never dropped silently. Errors: see BrokerSession; INVALID for invalid
+ * topics, filters and settings.
  */
 export class BrokerLink implements BrokerSession {
   readonly clientId: string;
@@ -99,7 +93,6 @@ export class BrokerLink implements BrokerSession {
   readonly #intake: Intake;
   readonly #subscriptions: Subscriptions;
   readonly #unclaimed: UnclaimedMessages;
-  /** See ConnectionOptions.received. */
   readonly #received: Set<number> | null;
   /** Filters without a listener that the session may still have. */
   readonly #leftOver: Set<string>;
@@ -112,7 +105,6 @@ export class BrokerLink implements BrokerSession {
   #retry: NodeJS.Timeout | null = null;
   #attempts = 0;
   #downSince = Date.now();
-  /** Consecutive connections shorter than BRIEF_MS. */
   #briefCount = 0;
   #version: 4 | 5;
   /** Whether the broker has accepted this MQTT version. Then the other one is not tried. */
@@ -175,7 +167,6 @@ export class BrokerLink implements BrokerSession {
     this.#attempt();
   }
 
-  /** Disconnects until `open`. A lasting session, listeners and subscriptions are retained. */
   suspend(reason: string): void {
     if (this.#status.state === 'CLOSED') return;
     void this.#dropConnection(true);
@@ -184,7 +175,6 @@ export class BrokerLink implements BrokerSession {
     this.#setStatus('UNREACHABLE', reason);
   }
 
-  /** Closes the connection, if any, and reconnects as after a loss. A lasting session is retained. */
   restart(reason: string): void {
     if (!this.#connection) return;
     void this.#dropConnection(true);
@@ -193,9 +183,8 @@ export class BrokerLink implements BrokerSession {
   }
 
   /**
-   * Closes the link. Safe to call twice. Resolves when the socket is closed, within half a second. With `keepSession`
-   * the broker retains the unacknowledged messages of a lasting session for the next link. Otherwise the link ends the
-   * session, with one attempt.
+   * Safe to call twice. Resolves within half a second. With `keepSession` the broker retains the unacknowledged
+   * messages of a lasting session. Otherwise the link ends the session, with one attempt.
    */
   async close({ keepSession = false } = {}): Promise<void> {
     if (this.#status.state === 'CLOSED') return;
@@ -220,10 +209,7 @@ export class BrokerLink implements BrokerSession {
     });
   }
 
-  /**
-   * Publishes like `publish`, at lower cost. `done` is called once, possibly before `send` returns. The payload must
-   * not change until then.
-   */
+  /** Publishes at lower cost. `done` is called once, possibly at once. The payload must not change until then. */
   send(topic: string, payload: Uint8Array | string, options: PublishOptions, done: Published): void {
     const { qos = 0, retain = false, properties } = options;
     const connection = this.#connection;
@@ -381,7 +367,6 @@ export class BrokerLink implements BrokerSession {
     if (filters.length > 0) this.#connection?.unsubscribe(filters);
   }
 
-  /** Handles the end of an attempt or connection. */
   #handleEnd(connection: LinkConnection, cause: LinkFailure | null): void {
     if (this.#connection !== connection) return;
     this.#connection = null;
@@ -399,7 +384,6 @@ export class BrokerLink implements BrokerSession {
     else this.#lost(failure);
   }
 
-  /** Starts the backoff of a connection that has just ended. */
   #startBackoff(): void {
     this.#downSince = Date.now();
     const isBrief = this.#downSince - this.#status.since < BRIEF_MS;
@@ -408,8 +392,8 @@ export class BrokerLink implements BrokerSession {
   }
 
   /**
-   * Chooses the version of the next attempt. Brokers without MQTT 5 respond with CONNACK 1 or 0x84, or close the
-   * connection. The latter proves nothing, so both versions are tried in turn.
+   * Brokers without MQTT 5 respond with CONNACK 1 or 0x84, or close the connection. The latter proves nothing, so both
+   * versions are tried in turn.
    */
   #chooseVersion({ text }: LinkFailure, isSilent: boolean): void {
     if (this.#version === 5 && /this version of MQTT/.test(text)) this.#version = 4;

@@ -1,6 +1,5 @@
 import type { ServiceError } from '../../platform/errors.ts';
 
-/** A message from a broker. */
 export interface BrokerMessage {
   readonly topic: string;
   readonly payload: Uint8Array;
@@ -21,15 +20,14 @@ export interface PublishOptions {
 
 export interface SubscribeOptions {
   readonly qos?: 0 | 1 | 2;
-  /** Whether retained messages are delivered. Default: true. */
   readonly retained?: boolean;
   /** No Local (MQTT 5, 3.8.3.1). Only for filters with one subscriber. Default: false. */
   readonly noLocal?: boolean;
   /** Retain As Published (MQTT 5, 3.8.3.1); independent of `retained`. Invalid with 3.1.1. Default: false. */
   readonly retainAsPublished?: boolean;
   /**
-   * Whether retained messages are delivered only if the session did not have the filter yet (MQTT 5: Retain Handling 1,
-   * 3.8.3.1; with 3.1.1 as far as the link knows the session). Default: false.
+   * Whether retained messages are delivered only if the session did not have the filter (Retain Handling 1; with 3.1.1
+   * as far as the link knows). Default: false.
    */
   readonly retainedOnce?: boolean;
   /** Called at SUBACK, before the messages that follow it are reported and before `subscribe` resolves. */
@@ -39,15 +37,14 @@ export interface SubscribeOptions {
 }
 
 /**
- * CONNECTING: the first attempt, or the first after a change of settings. UNAUTHORISED: the broker refused the
- * credentials (CONNACK 4 or 5, MQTT 5 0x86 or 0x87). UNREACHABLE: no connection, or the connection was lost. CLOSED:
- * closed by this service.
+ * CONNECTING: the first attempt, also after a change of settings. UNAUTHORISED: the broker refused the credentials.
+ * UNREACHABLE: no connection. CLOSED: closed by this service.
  */
 export type LinkState = 'CONNECTING' | 'CONNECTED' | 'UNAUTHORISED' | 'UNREACHABLE' | 'CLOSED';
 
 export interface LinkStatus {
   readonly state: LinkState;
-  /** Epoch milliseconds of the last change of `state`. */
+  /** Epoch milliseconds. */
   readonly since: number;
   /** Why the link is not connected. Never contains a URL, a user name or a secret. */
   readonly lastError?: string;
@@ -56,9 +53,8 @@ export interface LinkStatus {
 }
 
 /**
- * An action on the session of another client. DISCONNECT only closes the client's connection. The subscription options
- * require MQTT 5; `retainHandling` (3.8.3.1) is 2 by default: the broker sends no retained messages for the new
- * subscription.
+ * An action on the session of another client. The subscription options require MQTT 5; `retainHandling` is 2 by
+ * default: the broker sends no retained messages.
  */
 export type SessionAction =
   | { readonly kind: 'DISCONNECT' }
@@ -74,11 +70,10 @@ export type SessionAction =
     };
 
 export interface TakenSession {
-  /** Whether the client had a session that outlived its connection. If not, the action was not performed. */
+  /** If false, the session did not outlive its connection, and the action was not performed. */
   readonly sessionPresent: boolean;
 }
 
-/** Removes a subscription or listener. */
 export type Stop = () => void;
 
 /** The view of a remote or embedded broker that control plugins and the control client use. */
@@ -88,28 +83,26 @@ export interface BrokerSession {
   readonly username?: string | null;
   /** Whether the connection is MQTT over WebSocket; `undefined`: unknown. */
   readonly isWebSocket?: boolean;
-  /** `undefined`: unknown. */
   readonly keepaliveSeconds?: number;
   readonly status: LinkStatus;
   /** 5, or 4 for 3.1.1; `null` before the first connection. */
   readonly protocolVersion: 4 | 5 | null;
-  /** Reports each later change of state. */
   onStatus(listener: (status: LinkStatus) => void): Stop;
   /**
-   * Resolves when the message was sent (QoS 0) or acknowledged (QoS 1 and 2). Nothing is queued while the link is down.
-   * Errors: BROKER_UNREACHABLE, BROKER_TIMEOUT, NOT_ALLOWED (MQTT 5 PUBACK 0x87).
+   * Resolves when the message was sent (QoS 0) or acknowledged. Nothing is queued while the link is down. Errors:
+   * BROKER_UNREACHABLE, BROKER_TIMEOUT, NOT_ALLOWED (MQTT 5 PUBACK 0x87).
    */
   publish(topic: string, payload: Uint8Array | string, options?: PublishOptions): Promise<void>;
   /**
-   * Subscribes to `filter` across reconnects until stopped; several subscribers share one filter. `listener` is called
-   * for each matching message. Errors, after which the subscription does not exist: NOT_ALLOWED, BROKER_UNREACHABLE.
+   * Subscribes across reconnects until stopped; several subscribers share one filter. Errors, after which the
+   * subscription does not exist: NOT_ALLOWED, BROKER_UNREACHABLE.
    */
   subscribe(filter: string, listener: (message: BrokerMessage) => void, options?: SubscribeOptions): Promise<Stop>;
   /**
-   * Opens a second connection with the same settings, closes it immediately and returns its client identifier, which
-   * the broker's log must then contain. `undefined` if the broker has no such log.
+   * Opens and closes a second connection and returns its client identifier, which the broker's log must then contain.
+   * `undefined` if the broker has no such log.
    */
   knock?(): Promise<string>;
-  /** Takes over the session of another client briefly; see take-over.ts. `undefined` if this is not possible. */
+  /** See take-over.ts. `undefined` if this is not possible. */
   takeOver?(clientId: string, action: SessionAction): Promise<TakenSession>;
 }

@@ -4,10 +4,7 @@ import { openSplitClient, type SplitClientOptions } from './split-client.ts';
 
 const IGNORED = { onPublish: () => undefined, onAcknowledgement: () => undefined, onRelease: () => undefined };
 
-/**
- * Connects with a clean session and disconnects immediately, so that the broker has no session of the client identifier
- * afterwards. Errors: BROKER_UNREACHABLE.
- */
+/** Connects with a clean session, which deletes the broker's one, and disconnects. Errors: BROKER_UNREACHABLE. */
 export async function connectOnce({ client: options, ...bounds }: SplitClientOptions): Promise<void> {
   const { properties: _, ...clientOptions } = options;
   const connection = openSplitClient({ ...bounds, client: { ...clientOptions, clean: true } }, IGNORED);

@@ -3,7 +3,6 @@ import type { IClientOptions } from 'mqtt';
 import { invalid } from '../../platform/errors.ts';
 import { AllowedHosts, type InsideRule } from '../network/allowed-hosts.ts';
 
-/** Address of a broker and the credentials of this service. */
 export interface BrokerAddress {
   /** `mqtt:`, `mqtts:`, `ws:` or `wss:`. May contain user name and password; the fields below override them. */
   readonly url: string;
@@ -14,15 +13,12 @@ export interface BrokerAddress {
   /** PEM. Client certificate and key. */
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
-  /** Whether the broker's certificate and host name are verified. Default: true. */
   readonly verifyCa?: boolean;
   /** See AllowedHosts. Default: all hosts. */
   readonly allowedHosts?: readonly string[];
-  /** See AllowedHosts. */
   readonly inside?: InsideRule;
 }
 
-/** Options of MQTT.js, and the resolver of host names. */
 export type ConnectOptions = IClientOptions & { readonly lookup?: LookupFunction };
 
 const PORTS: Readonly<Record<string, number>> = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 };
@@ -32,10 +28,7 @@ type LinkProtocol = 'mqtt' | 'mqtts' | 'ws' | 'wss';
 
 const isProtocol = (text: string): text is LinkProtocol => Object.hasOwn(PORTS, text);
 
-/**
- * Converts an address to options of MQTT.js. The URL is parsed here, because MQTT.js lets its query change the client
- * identifier. Errors: INVALID, without the URL in the message.
- */
+/** The URL is parsed here, because MQTT.js lets its query change the client identifier. Errors: INVALID. */
 export function connectOptions(address: BrokerAddress): ConnectOptions {
   const url = URL.canParse(address.url) ? new URL(address.url) : null;
   const protocol = url?.protocol.slice(0, -1) ?? '';

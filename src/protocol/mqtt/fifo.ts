@@ -1,12 +1,9 @@
 const MIN_CAPACITY = 32;
-/** A larger array is released when the queue is empty. */
 const MAX_IDLE_CAPACITY = 8_192;
 
 /**
- * FIFO queue in a ring buffer. Removed items are released immediately, and no old array retains them until a full
- * garbage collection.
- *
- * Bound: none; callers limit what they add.
+ * FIFO queue in a ring buffer, without a bound. Removed items are released immediately: no old array retains them until
+ * a full garbage collection.
  */
 export class Fifo<Item> {
   #slots = new Array<Item | undefined>(MIN_CAPACITY).fill(undefined);
@@ -17,7 +14,6 @@ export class Fifo<Item> {
     return this.#size;
   }
 
-  /** `undefined` if the queue is empty. */
   get first(): Item | undefined {
     return this.#slots[this.#first];
   }
@@ -28,7 +24,6 @@ export class Fifo<Item> {
     this.#size += 1;
   }
 
-  /** Removes and returns the first item. */
   shift(): Item | undefined {
     const item = this.#slots[this.#first];
     if (this.#size === 0) return undefined;

@@ -1,7 +1,4 @@
-/**
- * Whether a topic filter matches a topic (MQTT 3.1.1, 4.7): `+` matches one level, a final `#` its parent level and all
- * levels below. A filter that starts with a wildcard does not match topics that start with `$` [MQTT-4.7.2-1].
- */
+/** MQTT 3.1.1, 4.7. A filter that starts with a wildcard does not match topics that start with `$` [MQTT-4.7.2-1]. */
 export function filterMatches(filter: string, topic: string): boolean {
   if (topic.charCodeAt(0) === DOLLAR && (filter.charCodeAt(0) === PLUS || filter.charCodeAt(0) === HASH)) return false;
   let at = 0;
@@ -22,10 +19,7 @@ export function filterMatches(filter: string, topic: string): boolean {
   return position === topic.length;
 }
 
-/**
- * Whether a filter matches every topic that another filter matches. A filter that starts with a wildcard does not cover
- * filters that start with `$`.
- */
+/** Whether a filter matches every topic that another filter matches. */
 export function filterCovers(filter: string, other: string): boolean {
   if (!filterMatches(filter, other)) return false;
   if (!endsInHash(other)) return true;

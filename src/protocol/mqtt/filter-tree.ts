@@ -6,8 +6,8 @@ interface Node<T> {
 const createNode = <T>(): Node<T> => ({ children: new Map(), values: null });
 
 /**
- * Values by topic filter, found by topic. The cost of a lookup grows with the levels of the topic, not with the number
- * of filters. Wildcards at the first level do not match topics that start with `$` [MQTT-4.7.2-1].
+ * Values by topic filter, found by topic at a cost that grows with its levels, not with the number of filters.
+ * Wildcards at the first level do not match topics that start with `$` [MQTT-4.7.2-1].
  */
 export class FilterTree<T> {
   readonly #root: Node<T> = createNode();

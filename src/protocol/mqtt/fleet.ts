@@ -4,10 +4,7 @@ import type { LinkStatus, Stop } from './broker-session.ts';
 
 type FleetListener = (id: string, status: LinkStatus) => void;
 
-/**
- * The links of this process, one per broker id. A link opens when it is added (EAGER) or first used (LAZY), and stays
- * open until it is closed. The caller limits their number (LinkShares).
- */
+/** The links of this process, one per broker id. A link opens when it is added (EAGER) or first used (LAZY). */
 export class Fleet {
   readonly #known = new Map<string, BrokerLinkOptions>();
   readonly #links = new Map<string, BrokerLink>();
@@ -17,7 +14,6 @@ export class Fleet {
     return this.#links.size;
   }
 
-  /** Adds a broker, and opens its link immediately if EAGER. Throws if the id exists. */
   add(options: BrokerLinkOptions, opening: 'EAGER' | 'LAZY' = 'EAGER'): void {
     if (this.#known.has(options.id)) throw new Error(`Broker link "${options.id}" exists already`);
     this.#known.set(options.id, options);
@@ -39,7 +35,6 @@ export class Fleet {
     return this.#open(options);
   }
 
-  /** Returns the link if it is open. */
   find(id: string): BrokerLink | null {
     return this.#links.get(id) ?? null;
   }
@@ -66,7 +61,6 @@ export class Fleet {
     this.#listeners.clear();
   }
 
-  /** Reports each later change of state of any link. */
   onStatus(listener: FleetListener): Stop {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -6,7 +6,6 @@ import { type PacketWriter, PUBACK, PUBCOMP, PUBREC } from './packet-writer.ts';
 const NOTHING = (): void => undefined;
 const NO_PAYLOAD = Buffer.alloc(0);
 
-/** A message that is acknowledged when its last holder releases it. */
 export class HeldMessage implements BrokerMessage {
   readonly topic: string;
   payload: Buffer;
@@ -44,7 +43,6 @@ export class HeldMessage implements BrokerMessage {
     };
   }
 
-  /** Removes one holder. The dispatcher calls it once. */
   release(): void {
     this.#holders -= 1;
     if (this.#holders > 0) return;
@@ -59,14 +57,13 @@ export class HeldMessage implements BrokerMessage {
 
 /**
  * The unacknowledged incoming messages of one connection. PUBACK and PUBREC are sent in the order of the messages
- * [MQTT-4.6.0-2, 4.6.0-3], each when its message and all earlier ones are released. After the end of the connection
- * nothing is sent: the broker sends the messages again over the session's next connection.
+ * [MQTT-4.6.0-2, 4.6.0-3], each when its message and all earlier ones are released.
  *
  * Bound: the Receive Maximum sent to the broker, at most 65,535.
  */
 export class HeldMessages {
   readonly #writer: PacketWriter;
-  /** Identifiers of QoS 2 messages between PUBREC and PUBREL. They belong to the session and outlive the connection. */
+  /** Identifiers of QoS 2 messages between PUBREC and PUBREL, which outlive the connection. */
   readonly #acknowledged: Set<number>;
   readonly #waiting = new Fifo<HeldMessage>();
   #isClosed = false;
@@ -80,7 +77,7 @@ export class HeldMessages {
     return this.#waiting.size;
   }
 
-  /** Returns the message; the caller dispatches and releases it. `null`: a QoS 2 message that was dispatched before. */
+  /** The caller dispatches and releases the message. `null`: a QoS 2 message that was dispatched before. */
   received(packet: IncomingPublish): HeldMessage | null {
     const message = new HeldMessage(packet, this.#flush);
     if (message.qos === 0) return message;
@@ -93,7 +90,6 @@ export class HeldMessages {
     return null;
   }
 
-  /** Handles PUBREL: sends PUBCOMP, after which the identifier may be reused. */
   released(id: number): void {
     this.#acknowledged.delete(id);
     this.#writer.acknowledge(PUBCOMP, id);

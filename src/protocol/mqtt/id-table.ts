@@ -1,5 +1,4 @@
 const MIN_CAPACITY = 32;
-/** A larger array is released when the table is empty. */
 const MAX_IDLE_CAPACITY = 8_192;
 
 interface Entry<Value> {
@@ -8,12 +7,10 @@ interface Entry<Value> {
 }
 
 /**
- * Hash table from packet identifiers (1 to 65,535) to values. It replaces Map, whose entries would change with each
- * message: V8 (Node 20) rehashes such a Map again and again and links each old table to its successor. One table in the
- * old generation then retains all later ones until a full garbage collection. Identifiers are allocated consecutively,
- * so their lowest bits rarely collide; a collision doubles the capacity.
- *
- * Bound: 65,536 slots.
+ * Hash table from packet identifiers to values, instead of a Map whose entries change with each message: V8 (Node 20)
+ * rehashes it again and again, and one old table in the old generation retains all later ones until a full garbage
+ * collection. Identifiers are consecutive, so their lowest bits rarely collide; a collision doubles the capacity, to at
+ * most 65,536 slots.
  */
 export class IdTable<Value> {
   #slots = new Array<Entry<Value> | undefined>(MIN_CAPACITY).fill(undefined);
@@ -54,7 +51,6 @@ export class IdTable<Value> {
     this.#size = 0;
   }
 
-  /** In no particular order. */
   entries(): Entry<Value>[] {
     return this.#slots.filter((entry) => entry !== undefined);
   }
@@ -63,7 +59,7 @@ export class IdTable<Value> {
     return this.#slots[id & (this.#slots.length - 1)];
   }
 
-  /** Doubles the capacity. Entries that did not collide before do not collide afterwards. */
+  /** Entries that did not collide before do not collide afterwards. */
   #grow(): void {
     const entries = this.entries();
     this.#slots = new Array<Entry<Value> | undefined>(this.#slots.length * 2).fill(undefined);

@@ -4,7 +4,7 @@ import { UnfinishedPackets } from './unfinished-packets.ts';
 /** Limits on the input of all links of one thread. */
 export interface Intake {
   readonly unfinished: UnfinishedPackets;
-  /** `null`: no limit, as in worker threads, which serve no requests. */
+  /** `null`: no limit, as in worker threads. */
   readonly time: ReadingTime | null;
 }
 

@@ -9,11 +9,10 @@ export interface LinkLease {
 }
 
 /**
- * A link that is open while it has leases: CLOSED -> OPEN with the first lease -> CLOSED `lingerMs` after the last one.
+ * A link that is open while it has leases, and `lingerMs` longer.
  *
  * Observers of many messages use it, because a broker drops any message for a connection that reads slowly; commands
- * have a separate connection. The session ends with the connection, so messages may be missed. All connections have the
- * same client identifier. Packets are limited by OBSERVER_LIMITS.
+ * have a separate connection. The session ends with the connection, so messages may be missed.
  */
 export class LeasedLink {
   readonly clientId: string;
@@ -23,7 +22,6 @@ export class LeasedLink {
   #link: BrokerLink | null = null;
   #lingering: NodeJS.Timeout | null = null;
 
-  /** `lingerMs`: default 5,000. */
   constructor(options: BrokerLinkOptions & { readonly clientId: string }, { lingerMs = 5_000 } = {}) {
     this.clientId = options.clientId;
     this.#options = { ...options, sessionExpirySeconds: 0, limits: OBSERVER_LIMITS };

@@ -16,13 +16,10 @@ import { openSplitClient, type SplitClient, type SplitClientOptions } from './sp
 import type { SharedFilter } from './subscriptions.ts';
 
 interface ConnectionOptions extends SplitClientOptions {
-  /** Longest wait for an acknowledgement in milliseconds. */
   readonly timeoutMs: number;
   /** Packet identifiers of the session's QoS 2 messages. `null` if the session ends with the connection. */
   readonly received: Set<number> | null;
-  /** See OutgoingLimits. */
   readonly isBoundedByCaller: boolean;
-  /** See PacketWriter. */
   readonly iterationBatch: IterationBatch | undefined;
 }
 
@@ -48,8 +45,6 @@ const NO_RETAINED = 2;
 /**
  * One connection attempt and the resulting connection. An MQTT.js client that never reconnects does the handshake, the
  * keepalive, SUBSCRIBE and UNSUBSCRIBE. This service reads and writes the packets of publishing itself.
- *
- * Errors of the constructor: OpenSSL throws if it cannot read a certificate or key.
  */
 export class LinkConnection {
   readonly version: 4 | 5;
@@ -62,15 +57,13 @@ export class LinkConnection {
   readonly #held: HeldMessages;
   #outgoing: OutgoingMessages | null = null;
   #identifiers: boolean;
-  /** The broker ends the connection if a publish has a higher QoS (MQTT 5, 3.2.2.3.4). */
+  /** MQTT 5, 3.2.2.3.4: the broker ends the connection if a publish has a higher QoS. */
   #maximumQos: 0 | 1 | 2 = 2;
-  /** The broker ends the connection if a retained message is published while this is false (MQTT 5, 3.2.2.3.5). */
+  /** MQTT 5, 3.2.2.3.5: if false, the broker ends the connection if a retained message is published. */
   #isRetainAvailable = true;
   #failure: LinkFailure | null = null;
   #isOver = false;
-  /** Rejects the requests that wait for SUBACK or PINGRESP. */
   readonly #waiting = new Set<(error: ServiceError) => void>();
-  /** `onGranted` callbacks by packet identifier of SUBSCRIBE. */
   readonly #granting = new Map<number, () => void>();
   readonly #awaitedPings = new AwaitedPings();
   #isPaused = false;
@@ -106,7 +99,6 @@ export class LinkConnection {
     return { ...packet, qos, retain: packet.retain && this.#isRetainAvailable };
   }
 
-  /** `number` is sent as subscription identifier if the broker supports it. */
   subscribe(wanted: WantedFilter, number: number, onGranted?: () => void): Promise<void> {
     const { filter, qos, retained, noLocal, retainAsPublished, retainedOnce } = wanted;
     const handling = retained ? RETAINED_IF_NEW : NO_RETAINED;
@@ -126,7 +118,6 @@ export class LinkConnection {
     });
   }
 
-  /** Resolves with PINGRESP, after the messages that the broker has sent before it were reported. */
   ping(): Promise<void> {
     return this.#answered((settle) => {
       internals.sendPing(this.#client);
@@ -134,7 +125,6 @@ export class LinkConnection {
     });
   }
 
-  /** Does not wait for UNSUBACK. */
   unsubscribe(filters: string[]): void {
     if (this.isConnected) this.#client.unsubscribe(filters, () => undefined);
   }
@@ -162,7 +152,6 @@ export class LinkConnection {
     this.#pings = null;
   }
 
-  /** Reports nothing more. Resolves when the socket is closed, within half a second. */
   end(keepSession: boolean): Promise<void> {
     this.#overNow();
     return this.#split.end({ keepSession });
@@ -217,7 +206,6 @@ export class LinkConnection {
     };
   }
 
-  /** Handles the packets that MQTT.js does not read. */
   readonly #publishing = {
     onPublish: (packet: IncomingPublish): void => {
       if (this.#isOver) return;
@@ -257,7 +245,6 @@ export class LinkConnection {
     this.#waiting.clear();
   }
 
-  /** Settles with the broker's response, the end of the connection, or the timeout, whichever comes first. */
   #answered(send: (settle: (error: ServiceError | null) => void) => void): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       const { timeoutMs } = this.#options;

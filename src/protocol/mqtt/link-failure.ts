@@ -6,7 +6,6 @@ import { LinkLimitExceeded } from './packet-limits.ts';
 export interface LinkFailure {
   readonly state: Extract<LinkState, 'UNAUTHORISED' | 'UNREACHABLE'>;
   readonly text: string;
-  /** Whether no process listens on the port, for example while a broker restarts. */
   readonly isPortClosed?: boolean;
 }
 
@@ -47,7 +46,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   EPROTO: NO_TLS,
 };
 
-/** Texts by the code of CONNACK: 3.1.1 return codes, then MQTT 5 reason codes. */
+/** 3.1.1 return codes, then MQTT 5 reason codes. */
 const BY_CONNACK: Readonly<Record<number, string>> = {
   1: 'The broker does not support this version of MQTT',
   2: 'The broker refused the client id',
@@ -70,7 +69,6 @@ const BY_CONNACK: Readonly<Record<number, string>> = {
 
 const UNAUTHORISED_CODES = new Set([4, 5, 134, 135, 138, 140]);
 
-/** Texts by the reason code of DISCONNECT (MQTT 5). */
 const BY_DISCONNECT: Readonly<Record<number, string>> = {
   135: 'The broker ended the connection: no longer authorised',
   137: 'The broker ended the connection: it is busy',

@@ -1,6 +1,6 @@
 /**
- * Everything that this service uses of MQTT.js (5.16) and that its documentation does not promise. An upgrade of
- * MQTT.js that changes one of these fields, methods or texts fails a test of mqttjs-internals.test.ts.
+ * What this service uses of MQTT.js (5.16) without a promise of its documentation. An upgrade that changes one of these
+ * fields, methods or texts fails a test of mqttjs-internals.test.ts.
  */
 
 import type { Duplex } from 'node:stream';
@@ -9,9 +9,8 @@ import type { ConnectOptions } from './connect-options.ts';
 import type { PacketIds } from './packet-ids.ts';
 
 /**
- * Creates a client that does not read from `stream`. It reads only what is written to the `Writable` passed to
- * `onPipe`, which is called once, during this call. The client has handled a packet when `write` returns; it emits
- * `connect` later.
+ * Creates a client that reads only what is written to the `Writable` passed to `onPipe`, which is called once, during
+ * this call. The client has handled a packet when `write` returns; it emits `connect` later.
  *
  * Uses: MQTT.js calls `stream.pipe(writable)` and has no other way of reading.
  */
@@ -28,8 +27,8 @@ export function createClient(
 }
 
 /**
- * Replaces the handling of a missing PINGRESP, which MQTT.js expects within half a keepalive. `giveUp` is the original
- * handling: it destroys the stream and emits an error that `isKeepaliveTimeout` recognizes.
+ * MQTT.js expects PINGRESP within half a keepalive. `giveUp` destroys the stream with an error for
+ * `isKeepaliveTimeout`.
  */
 export function onKeepaliveTimeout(client: MqttClient, handle: (giveUp: () => void) => void): void {
   client.onKeepaliveTimeout = () => handle(() => MqttClient.prototype.onKeepaliveTimeout.call(client));
@@ -47,15 +46,14 @@ export function restartKeepalive(client: MqttClient): void {
 /** Server Keep Alive of CONNACK (MQTT 5, 3.2.2.3.14), or the keepalive of the options, in seconds. 0: none. */
 export const keepaliveSeconds = (client: MqttClient): number | undefined => client.keepalive;
 
-/** Removes the packets that have no response yet. `client.end(false)` would wait for these responses. */
+/** `client.end(false)` would wait for their responses. */
 export function dropUnacknowledged(client: MqttClient): void {
   client.outgoing = {};
 }
 
 /**
- * Sends SUBSCRIBE. Returns its packet identifier, or `null` if the client sent none.
- *
- * Uses: MQTT.js allocates the identifier from `ids`, its `messageIdProvider`, before `subscribe` returns.
+ * Returns the packet identifier, `null` if no SUBSCRIBE was sent. Uses: MQTT.js allocates it before `subscribe`
+ * returns.
  */
 export function subscribe(
   client: MqttClient,
@@ -70,15 +68,13 @@ export function subscribe(
   return id === previous ? null : id;
 }
 
-/** Returns the reason code of the SUBACK that made `subscribe` fail; `undefined` if it failed without a SUBACK. */
+/** The reason code of the SUBACK; `undefined` if `subscribe` failed without one. */
 export function subackReasonCode(error: Error): number | undefined {
   const packet = 'packet' in error ? (error.packet as { granted?: readonly unknown[] } | undefined) : undefined;
   const code = packet?.granted?.[0];
   return typeof code === 'number' ? code : undefined;
 }
 
-/** Whether MQTT.js ended the connection because no PINGRESP arrived. */
 export const isKeepaliveTimeout = ({ message }: Error): boolean => /keepalive timeout/i.test(message);
 
-/** Whether MQTT.js ended the connection because no CONNACK arrived within `connectTimeout`. */
 export const isConnackTimeout = ({ message }: Error): boolean => /connack timeout/i.test(message);

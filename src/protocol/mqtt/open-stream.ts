@@ -4,15 +4,13 @@ import { connect as openTls } from 'node:tls';
 import { createWebSocketStream, WebSocket } from 'ws';
 import type { ConnectOptions } from './connect-options.ts';
 
-/** Bytes of further packets that a broker may send in the same WebSocket message. */
+/** For further packets in the same WebSocket message. */
 const FRAME_SLACK = 65_536;
 
 /**
- * Opens the byte stream to a broker with the options of `connectOptions`. Data that is written before the stream is
- * open is sent later.
+ * Opens the byte stream to a broker. Data that is written before it is open is sent later.
  *
- * `maxPacketBytes` limits WebSocket messages. `onFrameBytes` reports the received bytes of an incomplete WebSocket
- * message.
+ * `maxPacketBytes` limits WebSocket messages. `onFrameBytes` reports the received bytes of an incomplete one.
  */
 export function openStream(
   { protocol, hostname = '', port = 0, path = '/', ...options }: ConnectOptions,

@@ -12,21 +12,16 @@ export type Published = (error: ServiceError | null) => void;
 interface Unacknowledged {
   readonly qos: 1 | 2;
   readonly done: Published;
-  /** Sequence number in sending order. */
   readonly number: number;
-  /** Number of sweeps before it was sent. */
   readonly sweep: number;
 }
 
-/** Limits of a connection; from CONNACK where the broker sends them. */
 export interface OutgoingLimits {
-  /** Longest wait for an acknowledgement in milliseconds. */
   readonly timeoutMs: number;
   readonly version: 4 | 5;
   readonly receiveMaximum: number;
-  /** Bytes of one packet. */
   readonly maximumPacketSize: number;
-  /** Whether the caller bounds its unacknowledged messages, so that none is refused because too many wait. */
+  /** Whether the caller bounds its messages, so that none is refused because too many wait. */
   readonly isBoundedByCaller: boolean;
 }
 
@@ -39,11 +34,10 @@ const LOST = 'The connection to the broker was lost';
 /**
  * The outgoing messages of one connection, in order. At most Receive Maximum messages of QoS 1 and 2 are unacknowledged
  * [MQTT-4.9.0-1]; further ones are queued. There is no promise or timer per message: a periodic sweep finds missing
- * acknowledgements. Packets above the broker's Maximum Packet Size would end the connection and are refused with
- * BROKER_REJECTED.
+ * acknowledgements. Packets above the broker's Maximum Packet Size are BROKER_REJECTED.
  *
- * Bounds, unless `isBoundedByCaller`: MAX_WAITING queued or unacknowledged messages, MAX_UNSENT_BYTES that the broker
- * has not read. Further messages are refused with BROKER_TIMEOUT.
+ * Bounds, unless `isBoundedByCaller`: MAX_WAITING messages, MAX_UNSENT_BYTES that the broker has not read. Further
+ * messages are refused with BROKER_TIMEOUT.
  */
 export class OutgoingMessages {
   readonly #writer: PacketWriter;
@@ -89,7 +83,6 @@ export class OutgoingMessages {
     else if (name === 'pubcomp' || unacknowledged.qos === 1) this.#settle(id, unacknowledged, null);
   }
 
-  /** Fails all unacknowledged and queued messages with BROKER_UNREACHABLE. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -154,7 +147,6 @@ export class OutgoingMessages {
     }
   }
 
-  /** Unacknowledged messages in sending order. */
   #inOrder() {
     return this.#unacknowledged.entries().sort((a, b) => a.value.number - b.value.number);
   }

@@ -2,17 +2,13 @@ import { IdTable } from './id-table.ts';
 
 const LARGEST = 65_535;
 
-/**
- * Allocates the packet identifiers of one connection consecutively; an identifier in use is not allocated again
- * [MQTT-2.2.1-3]. MQTT.js uses it as `messageIdProvider` for SUBSCRIBE and UNSUBSCRIBE.
- */
+/** Allocates packet identifiers consecutively; one in use is not allocated again [MQTT-2.2.1-3]. */
 export class PacketIds {
   readonly #used = new IdTable<true>();
   /** Identifiers that are never allocated again. Separate from `#used`, where they would cause collisions. */
   readonly #retired = new Set<number>();
   #last = 0;
 
-  /** Returns `null` if all are in use. */
   allocate(): number | null {
     if (this.#used.size + this.#retired.size >= LARGEST) return null;
     do this.#last = (this.#last % LARGEST) + 1;

@@ -19,7 +19,7 @@ export const MESSAGE_LINK_LIMITS: PacketLimits = { packet: 16 * MIB + HEADER };
 /** The Maximum Packet Size that is sent to the broker (MQTT 5, 3.1.2.11.4). */
 export const largestOf = ({ packet, control = packet }: PacketLimits): number => Math.max(packet, control);
 
-/** A limit of this service was exceeded. The connection is closed with the message as the reason. */
+/** The connection is closed with the message as the reason. */
 export class LinkLimitExceeded extends Error {
   override readonly name = 'LinkLimitExceeded';
 }

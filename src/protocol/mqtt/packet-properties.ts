@@ -1,10 +1,7 @@
 /** A packet is malformed or violates the protocol. The connection is closed. */
 export class MalformedPacket extends Error {}
 
-/**
- * Properties of PUBLISH (MQTT 5, 3.3.2.3). SKIPPED contains the types of the properties that are not read here: bytes,
- * or a string.
- */
+/** Properties of PUBLISH (MQTT 5, 3.3.2.3). SKIPPED: bytes, or a string, of those that are not read here. */
 const SUBSCRIPTION_IDENTIFIER = 0x0b;
 const TOPIC_ALIAS = 0x23;
 const USER_PROPERTY = 0x26;
@@ -16,13 +13,11 @@ const SKIPPED = new Map<number, number | 'string'>([
   [0x09, 'string'],
 ]);
 
-/** Subscription identifiers of a message. */
 export type Identifiers = number | readonly number[] | undefined;
 
 /** Reads the properties of a packet in order (MQTT 5, 2.2.2). Errors: MalformedPacket. */
 export class PropertyReader {
   readonly end: number;
-  /** Whether properties other than subscription identifiers were read. */
   hasOthers = false;
   readonly #bytes: Buffer;
   #at: number;

@@ -31,11 +31,9 @@ export interface IncomingPublish {
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
   readonly dup: boolean;
-  /** `undefined` with QoS 0. */
   readonly messageId?: number | undefined;
-  /** Subscription identifiers (MQTT 5). */
   readonly identifiers?: Identifiers;
-  /** Encoded properties with their length; `undefined` if there are none for the receiver. A view like `payload`. */
+  /** `undefined` if there are none for the receiver. A view like `payload`. */
   readonly properties?: Buffer | undefined;
 }
 
@@ -49,21 +47,20 @@ export interface PacketListener {
   onOther(packet: Buffer): void;
 }
 
-/** Initial buffer for an incomplete packet. The Remaining Length alone does not allocate more. */
+/** The Remaining Length alone does not allocate more. */
 const INITIAL_BUFFER_BYTES = 65_536;
 const CONTROL = Buffer.from('$CONTROL/');
 
 export interface PacketReaderOptions {
   readonly version: 4 | 5;
   readonly limits: PacketLimits;
-  /** Whether a PUBLISH beyond the limits is skipped without an acknowledgement. Default: false, it is an error. */
+  /** Whether a PUBLISH beyond the limits is skipped. Default: false, it is an error. */
   readonly skipsLarge?: boolean;
 }
 
 /**
- * Parses the bytes that a broker sends. Packets of publishing are parsed in place, without copying their chunk, and
- * each is reported before the next one is parsed. A packet that spans several chunks is copied into a buffer that grows
- * with the received bytes.
+ * Parses the bytes that a broker sends. Packets of publishing are parsed in place, and each is reported before the next
+ * one is parsed. A packet that spans several chunks is copied into a buffer that grows with the received bytes.
  *
  * Bounds: one packet within `limits`, and one chunk while paused. Errors of `read` and `resume`: MalformedPacket,
  * LinkLimitExceeded; the reader must not be used after them.
@@ -80,9 +77,7 @@ export class PacketReader {
   #filled = 0;
   /** Size of the incomplete packet; 0 while its header is incomplete. */
   #size = 0;
-  /** Remaining bytes of a skipped packet. */
   #skipped = 0;
-  /** The bytes that are being read. */
   #chunk: Buffer = NO_BYTES;
   #at = 0;
   #isPaused = false;
@@ -96,7 +91,6 @@ export class PacketReader {
     this.#listener = listener;
   }
 
-  /** Buffer size of the incomplete packet. */
   get unfinishedBytes(): number {
     return this.#size === 0 ? 0 : (this.#partial?.length ?? 0);
   }
@@ -109,12 +103,11 @@ export class PacketReader {
     this.#parse();
   }
 
-  /** Stops after the packet that is being reported. */
   pause(): void {
     this.#isPaused = true;
   }
 
-  /** Parses the stored bytes. Synchronous, unless a packet is being reported. */
+  /** Synchronous, unless a packet is being reported. */
   resume(): void {
     this.#isPaused = false;
     this.#parse();
@@ -185,7 +178,6 @@ export class PacketReader {
     } else this.#partial = this.#filled === buffer.length ? this.#grown(buffer) : buffer;
   }
 
-  /** Returns a larger copy of the received bytes. */
   #grown(bytes: Buffer): Buffer {
     const buffer = this.#allocate(2 * bytes.length);
     bytes.copy(buffer, 0, 0, this.#filled);
@@ -301,7 +293,6 @@ const tooLarge = (size: number, limit: number) =>
 
 const uint16 = (bytes: Buffer, at: number): number => ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
 
-/** Reads a packet identifier. [MQTT-2.3.1-1]: 0 is invalid. */
 function idAt(bytes: Buffer, at: number, to: number): number {
   if (at + 2 > to) throw tooShort();
   const id = uint16(bytes, at);

@@ -10,7 +10,6 @@ import type { PacketHolder } from './unfinished-packets.ts';
 
 interface PacketStreamOptions extends PacketReaderOptions {
   readonly intake: Intake;
-  /** Called after each chunk. */
   readonly onRead?: () => void;
 }
 
@@ -18,10 +17,8 @@ interface PacketStreamOptions extends PacketReaderOptions {
 const PACKETS_PER_CLOCK_READ = 32;
 
 /**
- * A connection to a broker whose input is parsed to packets within the limits of `intake`. Malformed input and exceeded
- * limits destroy the stream with an error.
- *
- * Errors of the constructor: OpenSSL throws if it cannot read a certificate or key.
+ * A connection to a broker whose input is parsed within the limits of `intake`. Malformed input and exceeded limits
+ * destroy the stream with an error. Errors of the constructor: OpenSSL, for a certificate or key.
  */
 export class PacketStream implements PacketHolder {
   readonly stream: Duplex;
@@ -30,15 +27,12 @@ export class PacketStream implements PacketHolder {
   /** Identifies the link over several connections. */
   readonly #key: string;
   #isPaused = false;
-  /** Whether the stream waits for its next turn to read. */
   #isWaiting = false;
   #isDiscarding = false;
   #isThrottled = false;
-  /** Received bytes of an incomplete WebSocket message. */
   #frameBytes = 0;
   #packets = 0;
   #readUntil = Number.POSITIVE_INFINITY;
-  /** Used milliseconds of the current slice. */
   #sliceMs = 0;
   #endSlice: (isDrained: boolean) => void = () => undefined;
 
@@ -59,7 +53,6 @@ export class PacketStream implements PacketHolder {
     this.stream.once('end', () => this.stream.destroy());
   }
 
-  /** Stops reading and reporting packets until `resume`. */
   pause(): void {
     this.#isPaused = true;
     this.#stop();

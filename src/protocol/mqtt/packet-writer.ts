@@ -15,7 +15,6 @@ const LARGE_BYTES = 16 * 1024;
 /** First byte, four bytes of Remaining Length, topic length, packet identifier, empty properties. */
 const MAX_OVERHEAD = 1 + 4 + 2 + 2 + 1;
 const NO_PROPERTIES = 1;
-/** UTF-8 bytes of one UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
 export interface OutgoingPacket {
@@ -23,13 +22,11 @@ export interface OutgoingPacket {
   readonly payload: Uint8Array | string;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
-  /** Encoded by writePublishProperties. Ignored with MQTT 3.1.1. */
   readonly properties?: Buffer | undefined;
 }
 
 type Written = (error?: Error | null) => void;
 
-/** Size of the PUBLISH packet on the wire. */
 export function publishBytes({ topic, payload, qos, properties }: OutgoingPacket, version: 4 | 5): number {
   const propertyBytes = properties?.length ?? NO_PROPERTIES;
   const length = contentBytes(Buffer.byteLength(topic), payloadBytesOf(payload), qos, version, propertyBytes);
@@ -43,7 +40,6 @@ export const maxPublishBytes = ({ topic, payload, properties }: OutgoingPacket):
 const payloadBytesOf = (payload: Uint8Array | string): number =>
   typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
 
-/** Bytes after the fixed header. */
 const contentBytes = (
   topicBytes: number,
   payloadBytes: number,
@@ -53,11 +49,9 @@ const contentBytes = (
 ): number => 2 + topicBytes + (qos > 0 ? 2 : 0) + (version === 5 ? propertyBytes : 0) + payloadBytes;
 
 /**
- * Writes PUBLISH packets and acknowledgements. All packets of one event loop iteration go into one write, because a
- * write costs more than everything else for a small message. Other packets may be written to the stream between
- * iterations.
- *
- * Bound: none; callers check `pendingBytes`, the bytes that the peer has not read yet.
+ * Writes PUBLISH packets and acknowledgements. All packets of one event loop iteration go into one write, which costs
+ * more than everything else for a small message. Callers check `pendingBytes`, the bytes that the peer has not read
+ * yet.
  */
 export class PacketWriter {
   readonly #stream: Duplex;
@@ -70,7 +64,6 @@ export class PacketWriter {
   #isScheduled = false;
   #isClosed = false;
 
-  /** `iterationBatch`: shared by the connections whose packets are written together. */
   constructor(stream: Duplex, version: 4 | 5, iterationBatch = new IterationBatch()) {
     this.#stream = stream;
     this.#version = version;
@@ -81,15 +74,12 @@ export class PacketWriter {
     return this.#stream.writableLength + this.#to - this.#from;
   }
 
-  /** Packets wait for the acknowledgement of earlier ones: the thread must not pause after this batch. */
+  /** The thread must not pause after this batch: packets wait for an acknowledgement. */
   skipPause(): void {
     this.#iterationBatch.skipEnd();
   }
 
-  /**
-   * `id`: packet identifier for QoS 1 and 2. `onWritten` is called once, when the bytes were passed to the socket or
-   * the stream closed.
-   */
+  /** `onWritten` is called once, when the bytes were passed to the socket or the stream closed. */
   publish({ topic, payload, qos, retain, properties }: OutgoingPacket, id: number, onWritten?: Written): void {
     if (this.#isClosed) {
       onWritten?.(new Error('closed'));
@@ -131,7 +121,6 @@ export class PacketWriter {
     this.#schedule();
   }
 
-  /** Writes PUBACK, PUBREC, PUBREL or PUBCOMP with reason code 0. */
   acknowledge(first: typeof PUBACK | typeof PUBREC | typeof PUBREL | typeof PUBCOMP, id: number): void {
     if (this.#isClosed) return;
     this.#reserve(4);

@@ -1,6 +1,6 @@
 import { MalformedPacket, PropertyReader } from './packet-properties.ts';
 
-/** Properties of PUBLISH that are forwarded (MQTT 5, 3.3.2.3): all but topic alias and identifiers. */
+/** MQTT 5, 3.3.2.3: all but topic alias and identifiers. */
 export interface PublishProperties {
   readonly contentType?: string;
   readonly responseTopic?: string;
@@ -19,7 +19,7 @@ const RESPONSE_TOPIC = 0x08;
 const CORRELATION_DATA = 0x09;
 const SUBSCRIPTION_IDENTIFIER = 0x0b;
 const USER_PROPERTY = 0x26;
-/** Maximum bytes of strings and binary data (MQTT 5, 1.5.4, 1.5.6). */
+/** MQTT 5, 1.5.4, 1.5.6. */
 const MAX_BYTES = 65_535;
 
 /** Decodes properties from `bytes`, which start with their length. Errors: MalformedPacket. */

@@ -2,29 +2,26 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RateLimit } from '../../platform/limits/rate-limit.ts';
 import { ConcurrencyLimit, QueueFull } from '../../platform/scheduling/concurrency-limit.ts';
 
-/** Milliseconds that all links together may read in one event loop iteration. */
+/** Of all links together in one event loop iteration. */
 const ITERATION_MS = 10;
-/** Milliseconds that one link may read in one event loop iteration. */
+/** Of one link in one event loop iteration. */
 export const SLICE_MS = 4;
-/** Milliseconds of reading per link: regained per second, and the maximum burst. Beyond them the link is throttled. */
+/** Of one link: regained per second, and the maximum burst. Beyond them the link is throttled. */
 const UNTHROTTLED = { perSecond: 20, burst: 50 } as const;
-/** Pause after a slice, as a multiple of its duration. Throttled links use a quarter of the thread. */
+/** As a multiple of the slice: throttled links use a quarter of the thread. */
 const PAUSE_FACTOR = 3;
-/** In every 16th iteration the low-priority callers go first, so that they wait for a bounded number of iterations. */
+/** In every 16th iteration the low-priority callers go first, so that their wait is bounded. */
 const LOW_PRIORITY_FIRST_EVERY = 16;
 
 export interface Slice {
   readonly usedMs: number;
-  /** Whether all input was read; the link is then no longer throttled. */
   readonly isDrained: boolean;
 }
 
 /**
  * Limits the time that the links of one thread spend on reading, so that a broker that floods its link does not delay
- * other work.
- *
- * A link reads without throttling while it has time left. A throttled link reads in slices, in turn with other
- * throttled links, until its input is drained. Meanwhile TCP flow control slows down the broker. Nothing is dropped.
+ * other work. Throttled links alternate in slices until their input is drained. Meanwhile TCP flow control slows down
+ * the broker. Nothing is dropped.
  */
 export class ReadingTime {
   readonly #unthrottled = new RateLimit(UNTHROTTLED);
@@ -40,13 +37,12 @@ export class ReadingTime {
     return Math.min(SLICE_MS, ITERATION_MS - this.#iterationMs);
   }
 
-  /** Adds to the time used in this iteration. */
   spend(ms: number): void {
     this.#iterationMs += ms;
     this.#arm();
   }
 
-  /** Charges a link for reading. Returns whether it may continue without throttling. */
+  /** Returns whether the link may continue without throttling. */
   charge(key: string, ms: number): boolean {
     this.#unthrottled.charge(key, ms);
     return this.#unthrottled.waitOf(key) === 0;
@@ -58,10 +54,7 @@ export class ReadingTime {
     this.#arm();
   }
 
-  /**
-   * Runs a slice when it is the link's turn. Resolves when the next one may follow: true if the input is drained or no
-   * longer wanted.
-   */
+  /** Runs a slice when it is the link's turn. Resolves with true if no further slice is needed. */
   async slice(key: string, read: () => Promise<Slice>, isWanted: () => boolean): Promise<boolean> {
     const work = async () => {
       const { usedMs, isDrained } = await read();

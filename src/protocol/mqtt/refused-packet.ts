@@ -8,7 +8,7 @@ export function publishRefusal(code: number): ServiceError {
   return new ServiceError('BROKER_REJECTED', `The broker refused the message (reason code ${code})`);
 }
 
-/** The error of a subscribe whose SUBACK has this reason code; `undefined`: there was no SUBACK. */
+/** `undefined`: there was no SUBACK. */
 export function subscribeRefusal(code: number | undefined, cause?: Error): ServiceError {
   if (code === undefined)
     return new ServiceError('BROKER_UNREACHABLE', 'The broker did not answer the subscription', { cause });
@@ -18,7 +18,6 @@ export function subscribeRefusal(code: number | undefined, cause?: Error): Servi
   return new ServiceError('BROKER_REJECTED', `The broker refused the topic filter (reason code ${code})`, { cause });
 }
 
-/** The error of an unsubscribe whose UNSUBACK has this reason code. */
 export const unsubscribeRefusal = (code: number): ServiceError =>
   code === 0x87
     ? new ServiceError('NOT_ALLOWED', 'The broker does not allow this user to unsubscribe from the filter')

@@ -14,12 +14,11 @@ export interface RetryOptions {
 }
 
 /**
- * Backoff before the next attempt in milliseconds. It doubles from 50 ms to one second during the first minute, so that
- * a broker is found within two seconds, and to ten seconds later. A quarter is random, so that many links do not
- * reconnect at the same time.
+ * Backoff in milliseconds. It doubles from 50 ms to one second during the first minute, and to ten seconds later. A
+ * quarter is random, so that many links do not reconnect at the same time.
  *
  * While the broker's port is closed, a restart is assumed and the cap is 100 ms: a link that reconnects before the
- * broker's clients observes their connections, and an attempt on a closed port costs half a millisecond.
+ * broker's clients observes their connections, and an attempt costs half a millisecond.
  */
 export function retryDelay(
   attempt: number,

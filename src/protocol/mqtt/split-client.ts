@@ -17,30 +17,24 @@ export interface SplitClientOptions {
 
 export interface SplitClient {
   readonly client: MqttClient;
-  /** Carries the packets of both sides. The client only reads what is not of publishing. */
   readonly stream: Duplex;
-  /** Stops reading and reporting packets until `resume`. */
   pause(): void;
-  /** Continues reading after the current synchronous code. */
   resume(): void;
-  /** Discards further input without reporting it, so that the end of the connection is still noticed. */
   discard(): void;
   /**
-   * Sends DISCONNECT if connected, and closes the socket within half a second. With MQTT 5 the session ends unless
-   * `keepSession` is true; with 3.1.1 the CONNECT packet has decided about the session.
+   * Sends DISCONNECT if connected, within half a second. With MQTT 5 the session ends unless `keepSession` is true;
+   * with 3.1.1 the CONNECT packet has decided about it.
    */
   end(options?: { readonly keepSession?: boolean }): Promise<void>;
 }
 
-/** Packet type. */
 const CONNACK = 2;
-/** How long the broker may take to read DISCONNECT before the socket is destroyed, in milliseconds. */
+/** For the broker to read DISCONNECT. */
 const END_TIMEOUT_MS = 500;
 
 /**
- * Opens an MQTT.js client whose input is split: packets of publishing (the bulk of a connection) are reported to
- * `listener`, in their order among all packets; MQTT.js reads the others. Input that is malformed or beyond the limits
- * destroys the socket with an error.
+ * Opens an MQTT.js client whose input is split: packets of publishing (the bulk) are reported to `listener`, in their
+ * order among all packets; MQTT.js reads the others. Invalid input destroys the socket with an error.
  *
  * Errors: OpenSSL throws if it cannot read a certificate or key.
  */

@@ -21,7 +21,6 @@ export interface SharedFilter {
   noLocal: boolean;
   retainAsPublished: boolean;
   retainedOnce: boolean;
-  /** Whether the session has the filter, as far as the link knows. */
   isGranted: boolean;
   readonly listeners: Set<Subscriber>;
   /** Numbers of its SUBSCRIBE packets; the last one is the newest. */
@@ -29,11 +28,10 @@ export interface SharedFilter {
 }
 
 interface SubscriptionsOptions {
-  /** Whether the session outlives this process; see Subscriptions. Default: false. */
   readonly isLasting?: boolean;
   /**
-   * If set, messages that were sent for a filter without a subscriber are delivered to matching filters. Called with
-   * the topic of each such message whose filter this process never subscribed.
+   * If set, messages for a filter without a subscriber are delivered to matching filters. Called with the topic if this
+   * process never subscribed the filter.
    */
   readonly onStray?: ((topic: string) => void) | undefined;
 }
@@ -46,16 +44,15 @@ const LARGEST_NUMBER = 268_435_455;
 const MAX_UNSUBSCRIBED = 1_000;
 
 /**
- * The subscribed filters of one link and their listeners; dispatches messages to them.
+ * The subscribed filters of one link and their listeners.
  *
- * Each SUBSCRIBE has a number, which MQTT 5 brokers return with every message (subscription identifier). It has two
- * uses. A message is dispatched to the filters it was sent for, so overlapping filters receive it once each although
- * the broker may send it twice. Retained messages, which a broker sends for every SUBSCRIBE, are only delivered to
- * listeners that joined with that SUBSCRIBE. Without identifiers (MQTT 3.1.1) a message is dispatched to all matching
- * filters.
+ * Each SUBSCRIBE has a number, which MQTT 5 brokers return with every message (subscription identifier): a message is
+ * dispatched to the filters it was sent for, although the broker may send it once per overlapping filter. Retained
+ * messages, which a broker sends for every SUBSCRIBE, are only delivered to listeners that joined with it. Without
+ * identifiers (MQTT 3.1.1) all matching filters get a message.
  *
- * If the session outlives this process (`isLasting`), the number is a hash of the filter: messages that were queued for
- * an earlier process have its numbers and must not be dispatched to other filters.
+ * With `isLasting` the number is a hash of the filter: messages that were queued for an earlier process have its
+ * numbers and must not be dispatched to other filters.
  */
 export class Subscriptions {
   readonly #filters = new Map<string, SharedFilter>();
@@ -85,7 +82,7 @@ export class Subscriptions {
     return [...this.#filters.values()];
   }
 
-  /** Adds a listener. The caller then sends SUBSCRIBE with the number of `renumber`. */
+  /** The caller then sends SUBSCRIBE with the number of `renumber`. */
   add(
     filter: string,
     listener: MessageListener,
@@ -102,7 +99,7 @@ export class Subscriptions {
     shared.listeners.add(subscriber);
     return {
       shared,
-      /** Returns whether this was the last listener, so that the caller must unsubscribe the filter. */
+      /** Returns whether the caller must unsubscribe the filter. */
       remove: () => {
         if (!shared.listeners.delete(subscriber) || shared.listeners.size > 0) return false;
         this.#remove(shared);
@@ -141,7 +138,6 @@ export class Subscriptions {
     return true;
   }
 
-  /** Reports a failed SUBSCRIBE after a reconnect to the listeners, if the broker refused the filter. */
   refused(shared: SharedFilter, error: unknown): void {
     if (!(error instanceof ServiceError) || (error.code !== 'NOT_ALLOWED' && error.code !== 'BROKER_REJECTED')) return;
     for (const { onRefused } of [...shared.listeners]) {

@@ -20,15 +20,12 @@ export interface TakeOverOptions {
   readonly address: BrokerAddress;
   readonly version: 4 | 5;
   readonly clientId: string;
-  /** Longest duration of the whole takeover in milliseconds. */
   readonly timeoutMs: number;
-  /** Default: a separate one. */
   readonly intake?: Intake;
 }
 
 /** Keepalive in seconds. An unusual value, which identifies the takeover in the log of the broker. */
 export const TAKE_OVER_KEEPALIVE = 29;
-/** Session Expiry Interval of a session that does not expire (MQTT 5, 3.1.2.11.2). */
 const NEVER = 0xffffffff;
 const GRACE_MS = 500;
 const ONLY_PACKET_ID = 1;
@@ -36,16 +33,15 @@ const ONLY_PACKET_ID = 1;
 /**
  * Session takeover: connects briefly with the client identifier of another client, performs `action` on its session and
  * disconnects. The broker disconnects the other client [MQTT-3.1.4-3], which finds the changed session when it
- * reconnects. There are no retries.
+ * reconnects.
  *
- * Clean Start is off and the session never expires, because the original Session Expiry Interval is unknown; the client
- * sets its own when it reconnects. Nothing is acknowledged, so the broker sends messages of QoS 1 and 2 to the client
- * again. Lost are messages of QoS 0 that arrive meanwhile, and queued messages that this service's user may not receive
- * (Mosquitto checks the user who resumes a session). Without an existing session nothing is done, and the session that
- * the broker has created is deleted.
+ * The session never expires, because the original interval is unknown; the client sets its own. Nothing is
+ * acknowledged, so messages of QoS 1 and 2 are sent to the client again. Lost are messages of QoS 0 that arrive
+ * meanwhile, and queued ones that this service's user may not receive (Mosquitto checks the user who resumes a
+ * session). Without an existing session nothing is done, and the new one is deleted.
  *
- * Errors: NOT_ALLOWED or BROKER_REJECTED if the broker refuses the connection or the filter (`info` is { username,
- * topic }); BROKER_UNREACHABLE and BROKER_TIMEOUT, with `info.outcome` 'unknown' after the session was resumed.
+ * Errors: NOT_ALLOWED or BROKER_REJECTED if the broker refuses (`info` is { username, topic }); BROKER_UNREACHABLE and
+ * BROKER_TIMEOUT, with `info.outcome` 'unknown' after the session was resumed.
  */
 export async function takeOver(options: TakeOverOptions, action: SessionAction): Promise<TakenSession> {
   const { address, version, clientId } = options;
@@ -126,7 +122,7 @@ function refused(code: number): ServiceError {
   );
 }
 
-/** An MQTT connection without a client library, which sends nothing by itself. One packet is awaited at a time. */
+/** An MQTT connection without a client library. One packet is awaited at a time. */
 class RawConnection {
   readonly #stream: Duplex;
   readonly #version: 4 | 5;

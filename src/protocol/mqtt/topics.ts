@@ -10,7 +10,6 @@ export function topicProblem(topic: string): string | null {
 /** A fast check: most filters are valid, and access control checks thousands at a time. */
 const MISPLACED_WILDCARD = /[^/][+#]|\+[^/]|#./s;
 
-/** Returns why a topic filter is invalid, or `null`. */
 export function filterProblem(filter: string): string | null {
   if (filter === '') return 'must not be empty';
   if (Buffer.byteLength(filter) > 65_535) return 'must not exceed 65535 bytes';

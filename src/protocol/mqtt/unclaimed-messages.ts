@@ -11,10 +11,10 @@ interface Unclaimed {
 const MAX_EXTENSION = 6;
 
 /**
- * Queue of messages for filters of an earlier process, which the broker sends after a resumed session connects. They
- * wait without an acknowledgement until a subscriber claims them. The wait ends `claimMs` after the connection was
- * opened; every filter that is subscribed within the first MAX_EXTENSION * `claimMs` restarts it. Then the messages are
- * acknowledged and dropped, and later ones are not queued. If the connection is lost earlier, the next one waits again.
+ * Queue of messages for filters of an earlier process, which a resumed session receives. They wait without an
+ * acknowledgement until a subscriber claims them, `claimMs` long; every filter that is subscribed within the first
+ * MAX_EXTENSION * `claimMs` restarts the wait. Then they are acknowledged and dropped. If the connection is lost
+ * earlier, the next one waits again.
  *
  * Bound: the Receive Maximum. Messages of QoS 0 are dropped.
  */
@@ -29,7 +29,6 @@ export class UnclaimedMessages {
     this.#claimMs = claimMs;
   }
 
-  /** Starts the wait after a resumed session has connected. */
   open(): void {
     this.close();
     if (this.#isOver) return;
@@ -60,7 +59,6 @@ export class UnclaimedMessages {
     });
   }
 
-  /** Ends the wait and acknowledges the queued messages if their connection is still open. */
   close(): void {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;

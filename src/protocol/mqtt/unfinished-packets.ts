@@ -1,6 +1,5 @@
 import { LinkLimitExceeded } from './packet-limits.ts';
 
-/** Default of `maxBytes`. */
 const MAX_BYTES = 64 * 1_048_576;
 
 export interface PacketHolder {
@@ -8,10 +7,7 @@ export interface PacketHolder {
   cut(reason: LinkLimitExceeded): void;
 }
 
-/**
- * Memory budget for the incomplete incoming packets of all links. Beyond `maxBytes` the connection with the most bytes
- * is closed; its link reports the reason and reconnects with backoff.
- */
+/** Memory budget for incomplete packets of all links. Beyond it the connection with the most bytes is closed. */
 export class UnfinishedPackets {
   readonly #maxBytes: number;
   readonly #bytes = new Map<PacketHolder, number>();
@@ -25,7 +21,6 @@ export class UnfinishedPackets {
     return this.#total;
   }
 
-  /** Sets the bytes of a connection; 0 removes it. */
   set(holder: PacketHolder, bytes: number): void {
     const known = this.#bytes.get(holder) ?? 0;
     if (bytes === known) return;

@@ -1,16 +1,12 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { BrokerSession, LinkStatus } from './broker-session.ts';
 
-/** The error of a call without a connection. */
 export function unreachable({ state, lastError }: LinkStatus): ServiceError {
   const reason = lastError ?? (state === 'CLOSED' ? 'The link to the broker was closed' : 'Not connected yet');
   return new ServiceError('BROKER_UNREACHABLE', reason, { info: { state } });
 }
 
-/**
- * Resolves when the session is connected. Waits at most `timeoutMs` for the first attempt. In every other state it
- * fails immediately with BROKER_UNREACHABLE; callers do not wait for retries.
- */
+/** Waits at most `timeoutMs` for the first attempt. In every other state it fails at once with BROKER_UNREACHABLE. */
 export async function whenConnected(session: BrokerSession, timeoutMs: number): Promise<void> {
   if (session.status.state === 'CONNECTED') return;
   if (session.status.state !== 'CONNECTING') throw unreachable(session.status);

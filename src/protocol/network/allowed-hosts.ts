@@ -2,7 +2,6 @@ import { type LookupOptions, lookup as resolve } from 'node:dns';
 import { type BlockList, isIP, type LookupFunction } from 'node:net';
 import { blockListOf, familyOf, literalOf, networkOf, reachOf, unbracketed } from '../../platform/network/addresses.ts';
 
-/** A host name that resolves to an address that is not allowed. */
 class HostNotAllowed extends Error {
   override readonly name = 'HostNotAllowed';
   readonly code = 'EHOSTNOTALLOWED';
@@ -15,15 +14,13 @@ const NOT_LISTED = 'is not an allowed host: add it to the setting BROKER_ALLOWED
 const INSIDE =
   'is this machine, its link-local network or a metadata service: only a root administrator may use it, or the operator adds it to the setting BROKER_ALLOWED_HOSTS';
 
-/** Stands for every external host. */
 const ANY = '*';
 
 /**
- * Hosts that this service may connect to (BROKER_ALLOWED_HOSTS): names, addresses, networks such as `10.0.0.0/8`, and
- * `*`.
+ * Hosts that this service may connect to: names, addresses, networks such as `10.0.0.0/8`, and `*`.
  *
- * An empty list, or one with `*`, allows every external host; internal addresses are allowed if the list contains them
- * or by `inside`. Any other list allows its entries only. A name is checked twice: its text, and at each connection the
+ * An empty list, or one with `*`, allows every external host, and internal addresses that it contains or `inside`
+ * allows. Any other list allows its entries only. A name is checked twice: its text, and at each connection the
  * addresses that it resolves to. If a list without `*` contains networks, the addresses must be in the list. Otherwise
  * they must be external, except for a listed `localhost`.
  */
@@ -106,7 +103,6 @@ export class AllowedHosts {
   }
 }
 
-/** Whether a server that listens on this host is only reachable from its own machine. */
 export const isLocalHost = (host: string): boolean =>
   isLocalhost(host) || (isIP(unbracketed(host)) !== 0 && /^(127\.|::1$)/.test(unbracketed(host)));
 

@@ -10,8 +10,7 @@ export class WrappedEvent {
 }
 
 /**
- * Any async iterable as a LiveSource. Events are read on demand, one per event loop iteration: a source that always has
- * an event would otherwise block the event loop.
+ * Any async iterable as a LiveSource. Reads one event per event loop iteration, so that a source never blocks the loop.
  */
 export class AsyncIterableSource implements LiveSource<WrappedEvent> {
   readonly #events: AsyncIterator<unknown>;

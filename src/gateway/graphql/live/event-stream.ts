@@ -1,14 +1,13 @@
 /**
- * Operations over server-sent events, in the "distinct connections mode" of graphql-sse: one stream per operation, by
- * POST with JSON or by GET (https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md).
+ * Operations over server-sent events, in the "distinct connections mode" of graphql-sse: one stream per operation
+ * (https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md).
  *
- * Queries and mutations get a stream of one event, with the status of GraphQL over HTTP. A subscription that is refused
- * gets one event with status 200: the client of graphql-sse treats any other status as a network failure and retries
- * instead of reporting the error.
+ * A refused subscription gets one event with status 200: the client of graphql-sse treats any other status as a network
+ * failure and retries. Other operations have the status of GraphQL over HTTP.
  *
- * A comment every `keepAliveMs` keeps proxies from closing a stream without events. HTTP/1.0, the default of nginx
- * towards upstreams, is supported: the stream then ends with its connection. Bounds: those of `HIGH_MARK`; a client
- * that receives nothing while SILENT_COMMENTS comments are due is disconnected.
+ * A comment every `keepAliveMs` keeps proxies from closing a stream without events. With HTTP/1.0, the default of
+ * nginx, the stream ends with its connection. A client that receives nothing while SILENT_COMMENTS comments are due is
+ * disconnected.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../../platform/errors.ts';
@@ -28,13 +27,11 @@ interface EventStreamOptions {
   readonly endpoint: Endpoint;
   readonly maxBodyBytes: number;
   readonly traffic: Traffic;
-  /** Creates the context of a request. Errors: UNAUTHORIZED and others that refuse the request. */
   readonly contextFor: (req: IncomingMessage) => MaybePromise<RequestContext>;
-  /** Interval between comments in milliseconds. */
   readonly keepAliveMs: number;
 }
 
-/** High-water mark: beyond this number of unsent bytes nothing is written until all of them are sent. */
+/** Beyond this number of unsent bytes nothing is written until all of them are sent. */
 const HIGH_MARK = 65_536;
 const SILENT_COMMENTS = 4;
 /** `x-accel-buffering` stops nginx from collecting some kilobytes of events before it forwards them. */
@@ -91,7 +88,6 @@ async function bodyOf(
   return body;
 }
 
-/** Reads the parameters of a GET request as GraphQL over HTTP defines them. */
 function paramsOf(req: IncomingMessage): unknown {
   const search = new URL(req.url ?? '', 'http://localhost').searchParams;
   const json = (name: string): unknown => {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
 
-/** Maximum number of unanswered pings: a client may pause for half a minute, for example a suspended laptop. */
+/** A client may pause for half a minute, for example a suspended laptop. */
 const MAX_UNANSWERED = 3;
 
 /**
  * Detects WebSocket clients that no longer read. A pong must repeat the payload of a ping (RFC 6455 5.5.3), which is
- * random here: clients may send pongs without a ping, so a pong alone does not show that a client reads.
+ * random: a pong alone does not show that a client reads.
  */
 export class Heartbeat {
   readonly #socket: WebSocket;

@@ -9,11 +9,10 @@ import { ResultText } from './result-text.ts';
 import type { ResultSharing, SharedResults } from './shared-results.ts';
 
 /**
- * The results of one subscription, in the order of its events. They are read with `take` and `wait`, like a LiveSource.
+ * The results of one subscription, read with `take` and `wait` like a LiveSource.
  *
- * Subscriptions with the same permissions share results, unless their source is not a LiveSource. If the source fails,
- * the last result contains its error. When the caller's permissions change, the subscription joins the results of the
- * new permissions; when they end, the pending result is dropped.
+ * Subscriptions with the same permissions share results, unless their source is not a LiveSource. When the caller's
+ * permissions change, the subscription joins other results; when they end, the pending result is dropped.
  */
 export class LiveResults {
   readonly #source: LiveSource<object>;
@@ -51,19 +50,16 @@ export class LiveResults {
     signal?.addEventListener('abort', () => this.#revoked(), { once: true });
   }
 
-  /** Whether no further result follows. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** The error that ended the source, which the last result contains. `null` if there is none. */
+  /** The error that ended the source, which the last result contains. */
   get failure(): PublicError | null {
     return this.#failure;
   }
 
-  /**
-   * Whether the caller's permissions have ended. The last result must then be written even if the client does not read.
-   */
+  /** If the permissions have ended, the last result must be written even if the client does not read. */
   get isRevoked(): boolean {
     return this.#isRevoked;
   }
@@ -100,7 +96,6 @@ export class LiveResults {
     return this.#results.cached(event) ?? this.#create(event);
   }
 
-  /** Call it once after `take` returned null. `wake` is called once. */
   wait(wake: () => void): void {
     if (this.#pending === null) this.#source.wait(wake);
     else this.#wake = wake;
@@ -147,7 +142,6 @@ export class LiveResults {
     this.#sharing.calls.add(() => this.#onRevoked?.());
   }
 
-  /** Drops the pending and the ready result. */
   #drop(): void {
     this.#ready = null;
     this.#pending = null;

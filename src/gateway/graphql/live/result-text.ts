@@ -14,7 +14,6 @@ export class ResultText {
     this.text = JSON.stringify(result);
   }
 
-  /** The text in UTF-8. The buffer is shared and must not be modified. */
   get bytes(): Buffer {
     this.#bytes ??= Buffer.from(this.text);
     return this.#bytes;

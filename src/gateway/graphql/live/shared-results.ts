@@ -1,14 +1,9 @@
 /**
  * Shares results among identical subscriptions: same operation, variables and permissions. Each event is executed once,
- * and all of them write the same text.
+ * without an identity (see `sharedViewer`) and with a new context. INTERNAL_ERROR contains an id of the group.
  *
- * A result is created with the permissions that all subscriptions of the group have and without an identity (see
- * `sharedViewer`), and with a new context per event. INTERNAL_ERROR contains an id of the group, not the id of a
- * request.
- *
- * Bounds: at most MAX_TEXTS results with MAX_CHARACTERS characters are cached for all subscriptions together. The least
- * recently used are evicted, and created again for later readers. Each group also stores its newest small result.
- * Results of a single subscription are not cached.
+ * Bounds: MAX_TEXTS results with MAX_CHARACTERS characters for all subscriptions. Evicted ones are created again. Each
+ * group also stores its newest small result. Results of a single subscription are not cached.
  */
 import { randomUUID } from 'node:crypto';
 import type { ExecutionResult } from 'graphql';
@@ -26,7 +21,6 @@ import { ResultText } from './result-text.ts';
 const MAX_TEXTS = 10_000;
 const MAX_CHARACTERS = 16_000_000;
 
-/** One event of one group. */
 interface Entry {
   /** Subscriptions that wait for the result. `null` if it is not being created. */
   waiting: ((text: ResultText) => void)[] | null;
@@ -49,10 +43,7 @@ export class ResultSharing {
     this.#log = log;
   }
 
-  /**
-   * Joins the results for callers with the permissions of `viewer`; call `leave` at the end. With `isAlone` they are
-   * not shared and have the caller's identity.
-   */
+  /** Joins the results; call `leave` at the end. With `isAlone` they have the caller's identity and are not shared. */
   join(stream: SourceStream, viewer: Viewer | null, context: RequestContext, isAlone: boolean): SharedResults {
     const { operation, key } = stream;
     if (isAlone) return new SharedResults(this.#parts(stream, viewer, context), () => undefined);
@@ -108,7 +99,6 @@ export class SharedResults {
     if (this.memberCount === 0) this.#onEmpty();
   }
 
-  /** The cached result of the event, `null` if there is none. */
   cached(event: object): ResultText | null {
     if (event === this.#last?.event) return this.#last.text;
     const entry = this.#entries.get(event);
@@ -116,8 +106,7 @@ export class SharedResults {
   }
 
   /**
-   * Creates the result of an event that is not cached. Returns it if the execution is synchronous. Otherwise returns
-   * null, and calls `onCreated` in a later event loop iteration.
+   * Creates a result that is not cached. If the execution is asynchronous it returns null and calls `onCreated` later.
    */
   create(event: object, onCreated: (text: ResultText) => void): ResultText | null {
     let entry = this.#entries.get(event);

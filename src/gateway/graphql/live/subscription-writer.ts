@@ -3,17 +3,11 @@ import type { PublicError } from '../public-error.ts';
 import type { LiveResults } from './live-results.ts';
 import type { ResultText } from './result-text.ts';
 
-/** Destination of the results of one subscription. */
 export interface ResultSink {
-  /** Whether the sink accepts results. `false` if too much is unsent. */
   readonly isReady: boolean;
-  /**
-   * Calls `wake` once when the sink is ready again, in the order of the calls. It is not called if the sink closes
-   * before.
-   */
+  /** Calls `wake` once when the sink is ready again, in the order of the calls; not if it closes before. */
   whenReady(wake: () => void): void;
   write(result: ResultText): void;
-  /** Sends the written results. A sink may buffer them until this is called. */
   flush(): void;
   /** No further result follows. `failure` is the error in the last result, `null` if there is none. */
   end(failure: PublicError | null): void;
@@ -24,10 +18,7 @@ const MAX_RUN = 64;
 /** Maximum time of these results in milliseconds: each part of a large snapshot takes several. */
 const MAX_RUN_MS = 10;
 
-/**
- * Writes the results of one subscription to its sink while the sink is ready. Other events wait in the history of the
- * source, which is bounded.
- */
+/** Writes results while the sink is ready. Other events wait in the bounded history of the source. */
 export class SubscriptionWriter {
   readonly #results: LiveResults;
   readonly #sink: ResultSink;
@@ -45,7 +36,6 @@ export class SubscriptionWriter {
     this.#run();
   }
 
-  /** Call it when the sink is closed. */
   stop(): void {
     this.#hasStopped = true;
     this.#results.end();

@@ -2,17 +2,12 @@
  * One WebSocket with the protocol graphql-transport-ws.
  *
  * Credentials come with `connection_init` (`authorization`, `Authorization` or `token`), otherwise with the header of
- * the upgrade request. Unknown credentials close the socket with 4403. Every operation has a new context, so its
- * permissions are current when it starts. A running subscription whose caller loses a permission ends with an error
- * event. The socket then closes with 4403 and the reason if no other operation runs, or if the credentials themselves
- * have ended.
+ * the upgrade request. Unknown ones close the socket with 4403. Every operation has a new context. A subscription whose
+ * caller loses a permission ends with an error event; the socket then closes with 4403 if no other operation runs, or
+ * if the credentials have ended.
  *
- * Results of subscriptions are written to the socket without graphql-ws, see WebSocketSubscription.
- *
- * Bounds: `maxOperations` at the same time, MAX_INIT_LENGTH characters before and in `connection_init`, MAX_ID
- * characters per id, and those of WebSocketFlow and WebSocketWriter. A client that does not respond to pings is
- * disconnected, see Heartbeat. A socket without credentials and without an operation is closed with 4401 after
- * `anonymousIdleMs`.
+ * Bounds: `maxOperations`, MAX_INIT_LENGTH and MAX_ID characters, and those of WebSocketFlow and WebSocketWriter. A
+ * socket without credentials and without an operation is closed with 4401 after `anonymousIdleMs`.
  */
 import type { IncomingMessage } from 'node:http';
 import { type ExecutionArgs, type ExecutionResult, GraphQLError, parse } from 'graphql';
@@ -32,13 +27,12 @@ import { WebSocketWriter } from './web-socket-writer.ts';
 
 export interface WebSocketConnectionOptions {
   readonly endpoint: Endpoint;
-  /** Creates a context from the upgrade request and the authorization of `connection_init`. */
   readonly contextFor: (
     req: IncomingMessage,
     authorization: string | undefined,
   ) => RequestContext | Promise<RequestContext>;
   readonly traffic: Traffic;
-  /** Maximum number of operations at the same time. Default: 100. */
+  /** Default: 100. */
   readonly maxOperations?: number;
   /** Interval between pings in milliseconds. Default: 12,000. */
   readonly keepAliveMs?: number;
@@ -50,11 +44,9 @@ type ConnectionParams = Readonly<Record<string, unknown>>;
 
 /** Maximum characters of messages before and with `connection_init`, whose payload is stored for each operation. */
 const MAX_INIT_LENGTH = 16_384;
-/** Maximum characters of an operation's id, which every result contains. */
 const MAX_ID = 1_000;
 /** Close code of the IANA registry (RFC 6455 7.4.1). */
 const TRY_AGAIN_LATER = 1013;
-/** Promise that never resolves. It is garbage collected with its only holder. */
 const NEVER: () => Promise<never> = () => new Promise(() => undefined);
 /** graphql-ws requires a valid document. The Endpoint executes the real one. */
 const PLACEHOLDER = { query: parse('query { __typename }'), subscription: parse('subscription { __typename }') };
@@ -68,7 +60,6 @@ export class WebSocketConnection {
   /** Starting operations by id; for each id the newest one. */
   readonly #starting = new Map<string, object>();
   #operationCount = 0;
-  /** Caller of `connection_init`. `null` if it had no credentials, or has not arrived. */
   #viewer: Viewer | null = null;
   /** Epoch milliseconds at which an operation last started, or was found running by a ping. */
   #usedAt = Date.now();
@@ -155,7 +146,6 @@ export class WebSocketConnection {
     });
   }
 
-  /** Handles `connection_init`. Returns whether the credentials are accepted. */
   async #connect(params: ConnectionParams | undefined): Promise<boolean> {
     this.#isInitialised = true;
     try {
@@ -192,7 +182,6 @@ export class WebSocketConnection {
     return NEVER();
   }
 
-  /** Runs an operation, or returns the errors that refuse it. */
   async #start(
     id: string,
     payload: unknown,

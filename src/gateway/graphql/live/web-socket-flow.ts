@@ -15,7 +15,6 @@ const TRY_AGAIN_LATER = 1013;
 
 interface WebSocketFlowOptions {
   readonly socket: WebSocket;
-  /** The upgrade request; its socket is the connection below the WebSocket. */
   readonly req: IncomingMessage;
   readonly traffic: Traffic;
   /** The caller with valid credentials. `null` if there are none, which makes the maximum message smaller. */
@@ -27,10 +26,9 @@ interface WebSocketFlowOptions {
 /**
  * Flow control of one WebSocket, in both directions.
  *
- * Messages are handled one after the other, as OperationStarts schedules them. The socket is not read while a message
- * waits or the client does not receive what was written. Bytes of messages count from the first fragment until the
- * operation is complete, results of queries until the client has received them. A socket that exceeds a budget is
- * closed: with 1013 for received bytes, immediately for unsent bytes.
+ * Messages are handled one after the other. The socket is not read while a message waits or the client does not
+ * receive. Bytes of messages count until the operation is complete, results of queries until the client has received
+ * them. Beyond a budget the socket is closed: with 1013 for received bytes, immediately for unsent bytes.
  */
 export class WebSocketFlow {
   readonly #options: WebSocketFlowOptions;
@@ -60,7 +58,7 @@ export class WebSocketFlow {
     });
   }
 
-  /** Sends a message of the protocol. Resolves when it is written to the connection, or the connection is closed. */
+  /** Resolves when the message is written to the connection, or the connection is closed. */
   send(text: string): Promise<void> {
     const { socket } = this.#options;
     return new Promise((resolve) => {
@@ -94,7 +92,6 @@ export class WebSocketFlow {
     } else this.#pace();
   }
 
-  /** Starts the next waiting message if possible. */
   #proceed(): void {
     const { socket, traffic, viewer, handle } = this.#options;
     if (!this.#isStarting && !this.#isBehind && this.#waiting.length > 0) {
@@ -139,10 +136,7 @@ export class WebSocketFlow {
     else socket.resume();
   }
 
-  /**
-   * Bytes of an incomplete message and the memory of its fragments. ws 8.23 has no public API for them, so private
-   * fields of its receiver are read.
-   */
+  /** Bytes of an incomplete message, from private fields of ws 8.23, which has no public API for them. */
   get #partialBytes(): number {
     const { _receiver: receiver } = this.#options.socket as unknown as { readonly _receiver?: Receiver };
     if (receiver === undefined) return 0;

@@ -8,7 +8,6 @@ import { binaryOf } from './text-frame.ts';
 import type { WebSocketWriter } from './web-socket-writer.ts';
 
 interface WebSocketSubscriptionOptions {
-  /** Id that the client gave the operation. */
   readonly id: string;
   readonly results: LiveResults;
   readonly socketWriter: WebSocketWriter;
@@ -19,8 +18,7 @@ interface WebSocketSubscriptionOptions {
 
 /**
  * One subscription on a WebSocket. For graphql-ws it is an async iterator without values that only ends: results are
- * written to the socket directly. It starts when graphql-ws starts to read, which it does not if the client has
- * completed the operation.
+ * written directly. It starts when graphql-ws starts to read.
  */
 export class WebSocketSubscription implements AsyncIterableIterator<never>, ResultSink {
   readonly #socketWriter: WebSocketWriter;

@@ -3,24 +3,22 @@ import type { WebSocket } from 'ws';
 import type { ResultText } from './result-text.ts';
 import { textFrameHead } from './text-frame.ts';
 
-/** High-water mark: beyond this number of unsent bytes, subscriptions stop writing. */
+/** Beyond this number of unsent bytes, subscriptions stop writing. */
 const HIGH_MARK = 65_536;
-/** Low-water mark: at this number of unsent bytes, subscriptions write again. */
+/** At this number of unsent bytes, subscriptions write again. */
 const LOW_MARK = 16_384;
 
 /**
- * Writes the results of all subscriptions of one WebSocket, as messages of graphql-transport-ws. Subscriptions that
- * wait for the socket take turns.
+ * Writes the results of all subscriptions of one WebSocket, which alternate.
  *
- * Frames are written to the connection directly, as binary strings. `ws` 8.23 would allocate a buffer for each header
- * and write each part separately, and Node passes a string to the kernel without a buffer. `ws` writes its own frames
- * completely and synchronously, because nothing is compressed, so frames of this writer never split them.
+ * Frames are written to the connection directly, as binary strings: `ws` 8.23 would allocate a buffer for each header,
+ * and Node passes a string to the kernel without a buffer. `ws` writes its own frames synchronously, because nothing is
+ * compressed, so frames of this writer never split them.
  */
 export class WebSocketWriter {
   readonly #socket: WebSocket;
   readonly #connection: Duplex;
   #waiting: (() => void)[] = [];
-  /** Frames that are not written yet. */
   #unwritten = '';
 
   constructor(socket: WebSocket, connection: Duplex) {
@@ -37,10 +35,7 @@ export class WebSocketWriter {
     this.#waiting.push(wake);
   }
 
-  /**
-   * Adds the message of one result. `prefix` is the start of the message up to its payload, as a binary string. `flush`
-   * must follow in the same event loop iteration.
-   */
+  /** `prefix` is the message up to its payload, as a binary string. `flush` must follow in the same iteration. */
   next(prefix: string, result: ResultText): void {
     if (result.isLarge) {
       this.#writeLarge(prefix, result.bytes);
@@ -51,7 +46,6 @@ export class WebSocketWriter {
     if (this.#unwritten.length > LOW_MARK) this.flush();
   }
 
-  /** Writes all added messages in one piece. */
   flush(): void {
     if (this.#unwritten === '') return;
     // No frame may follow a close frame.
@@ -59,10 +53,7 @@ export class WebSocketWriter {
     this.#unwritten = '';
   }
 
-  /**
-   * Resumes waiting subscriptions. Call it from time to time: control frames of `ws` fill the connection without a
-   * `drain` event.
-   */
+  /** Call it from time to time, too: control frames of `ws` fill the connection without a `drain` event. */
   readonly drained = (): void => {
     if (this.#waiting.length === 0 || this.#connection.writableLength > LOW_MARK) return;
     // A subscription writes until the connection is full, and then waits behind the others.
@@ -73,7 +64,6 @@ export class WebSocketWriter {
     }
   };
 
-  /** Writes the shared bytes without copying them. */
   #writeLarge(prefix: string, bytes: Buffer): void {
     this.flush();
     if (!this.#isOpen) return;
