@@ -4,7 +4,7 @@ import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BridgeOptions } from '../hosting/bridge-options.ts';
 import type { Bridge } from '../model/bridge.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
-import { removeOtherQueues } from '../queue/open-bridge-queue.ts';
+import { removeOtherQueues } from '../queue/queue-file.ts';
 import type { MqttBridgeConfig, MqttConnectionConfig } from './mqtt-bridge-config.ts';
 import { queueNames, RunningConnection } from './running-connection.ts';
 

@@ -7,8 +7,7 @@ import type { BridgeSession } from '../link/bridge-session.ts';
 import { MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
 import { brokerHosts } from '../model/bridge-kind.ts';
 import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
-import type { QueueBounds } from '../queue/bridge-queue.ts';
-import { openBridgeQueue } from '../queue/open-bridge-queue.ts';
+import { BridgeQueue, type QueueBounds } from '../queue/bridge-queue.ts';
 import { BridgePath, namesOfLocal, namesOfRemote } from './bridge-path.ts';
 import {
   type MqttConnectionConfig,
@@ -161,7 +160,7 @@ export class RunningConnection {
     const { bridge, groupCommit, onCount } = this.#options;
     const { name, topics, url, active = true } = this.#config;
     if (filtersOf(topics, way).size === 0) return;
-    const queue = openBridgeQueue({
+    const queue = new BridgeQueue({
       folder: bridge.folder,
       name: queueName(name, way),
       bounds: boundsOf(this.#config),

@@ -1,7 +1,15 @@
-import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
-import Database from 'better-sqlite3';
-import { isDamage } from '../../../platform/storage/sqlite-damage.ts';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import {
+  DAMAGED,
+  DurableFile,
+  isDamage,
+  removeDurableFile,
+  setAside,
+  sizeOf,
+  WAL,
+} from '../../../platform/storage/message-files/durable-file.ts';
 import { readPublishProperties, writePublishProperties } from '../../../protocol/mqtt/publish-properties.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 
@@ -32,17 +40,18 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS tally (messages INTEGER NOT NULL, bytes INTEGER NOT NULL);
   INSERT INTO tally SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM tally);
 `;
+const STATEMENTS = {
+  insert: 'INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?)',
+  page: 'SELECT * FROM message WHERE id > ? ORDER BY id LIMIT ?',
+  deleteBefore: 'DELETE FROM message WHERE id < ?',
+  deleteOne: 'DELETE FROM message WHERE id = ?',
+  count: 'UPDATE tally SET messages = messages + ?, bytes = bytes + ?',
+};
 
 const QOS = 0x03;
 const RETAIN = 0x04;
-/** Several messages of 1 kB fit. */
-const PAGE_BYTES = 8_192;
-/** The number of pages in the WAL that triggers a checkpoint. */
-const CHECKPOINT_PAGES = 256;
-/** The WAL is truncated to this size after a large message. */
-const WAL_BYTES = 4 * 1_048_576;
-const CACHE_KIB = 512;
 const BEYOND_ALL = 2 ** 52;
+const ENDING = '.sqlite';
 
 interface Stored {
   readonly id: number;
@@ -54,40 +63,10 @@ interface Stored {
   readonly payload: Buffer;
 }
 
-/**
- * The messages of one queue in one SQLite file: WAL with synchronous FULL, so that committed messages survive a kill
- * and a power failure. Only this connection uses the file. Errors: those of SQLite and the file system.
- */
-export class QueueFile {
-  readonly path: string;
-  readonly #db: Database.Database;
-  readonly #insert: Database.Statement;
-  readonly #page: Database.Statement;
-  readonly #deleteBefore: Database.Statement;
-  readonly #deleteOne: Database.Statement;
-  readonly #count: Database.Statement;
-
+/** The messages of one queue. */
+export class QueueFile extends DurableFile<keyof typeof STATEMENTS> {
   private constructor(path: string) {
-    this.path = path;
-    this.#db = new Database(path, { timeout: 1_000 });
-    try {
-      this.#db.pragma(`page_size = ${PAGE_BYTES}`);
-      this.#db.pragma('locking_mode = EXCLUSIVE');
-      this.#db.pragma('journal_mode = WAL');
-      this.#db.pragma('synchronous = FULL');
-      this.#db.pragma(`cache_size = -${CACHE_KIB}`);
-      this.#db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-      this.#db.pragma(`journal_size_limit = ${WAL_BYTES}`);
-      this.#db.exec(SCHEMA);
-      this.#insert = this.#db.prepare('INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?)');
-      this.#page = this.#db.prepare('SELECT * FROM message WHERE id > ? ORDER BY id LIMIT ?');
-      this.#deleteBefore = this.#db.prepare('DELETE FROM message WHERE id < ?');
-      this.#deleteOne = this.#db.prepare('DELETE FROM message WHERE id = ?');
-      this.#count = this.#db.prepare('UPDATE tally SET messages = messages + ?, bytes = bytes + ?');
-    } catch (error) {
-      this.#db.close();
-      throw error;
-    }
+    super(path, { schema: SCHEMA, cacheKib: 512, statements: STATEMENTS });
   }
 
   /** Creates the file and its folder if needed. A damaged file is renamed and reported. */
@@ -97,25 +76,25 @@ export class QueueFile {
       return new QueueFile(path);
     } catch (error) {
       if (!isDamage(error)) throw error;
-      setFileAside(path);
+      setAside(path);
       onProblem(`${path} is damaged and was set aside: ${(error as Error).message}`);
       return new QueueFile(path);
     }
   }
 
   tally(): QueueTally {
-    return this.#db.prepare('SELECT messages, bytes FROM tally').get() as QueueTally;
+    return this.db.prepare('SELECT messages, bytes FROM tally').get() as QueueTally;
   }
 
   /** Without the WAL of some MiB at most. */
   size(): number {
-    return statSync(this.path, { throwIfNoEntry: false })?.size ?? 0;
+    return sizeOf(this.path);
   }
 
   /** 0 if there is no message. In a damaged file, an id that no message has reached. */
   lastId(): number {
     try {
-      return Number(this.#db.prepare('SELECT max(id) FROM message').pluck().get() ?? 0);
+      return Number(this.db.prepare('SELECT max(id) FROM message').pluck().get() ?? 0);
     } catch (error) {
       if (isDamage(error)) return BEYOND_ALL;
       throw error;
@@ -124,21 +103,17 @@ export class QueueFile {
 
   /** Adds and deletes in one transaction. */
   change(added: readonly QueueRow[], gone: Gone): void {
-    this.#db.exec('BEGIN IMMEDIATE');
-    try {
+    const { insert, deleteBefore, deleteOne, count } = this.statements;
+    this.transaction(() => {
       let bytes = -gone.bytes;
-      if (gone.messages > 0) this.#deleteBefore.run(gone.firstId);
-      for (const id of gone.ids) this.#deleteOne.run(id);
+      if (gone.messages > 0) deleteBefore.run(gone.firstId);
+      for (const id of gone.ids) deleteOne.run(id);
       for (const row of added) {
         bytes += row.bytes;
-        this.#insert.run(columns(row));
+        insert.run(columns(row));
       }
-      this.#count.run(added.length - gone.messages, bytes);
-      this.#db.exec('COMMIT');
-    } catch (error) {
-      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
-      throw error;
-    }
+      count.run(added.length - gone.messages, bytes);
+    });
   }
 
   /**
@@ -149,7 +124,7 @@ export class QueueFile {
     const rows: QueueRow[] = [];
     let bytes = 0;
     try {
-      for (const row of this.#page.iterate(afterId, limit) as IterableIterator<Stored>) {
+      for (const row of this.statements.page.iterate(afterId, limit) as IterableIterator<Stored>) {
         bytes += row.bytes;
         if (rows.length > 0 && bytes > maxBytes) break;
         rows.push(fromColumns(row));
@@ -159,49 +134,38 @@ export class QueueFile {
     }
     return rows;
   }
-
-  close(): void {
-    this.#db.close();
-  }
-
-  remove(): void {
-    this.close();
-    removeQueueFile(this.path);
-  }
-
-  /** Renames the damaged file; it is not read again. */
-  setAside(): void {
-    this.close();
-    setFileAside(this.path);
-  }
 }
 
-export const QUEUE_ENDING = '.sqlite';
-const DAMAGED = '.damaged';
+/** The path of the queue with this name, any text. */
+export const queuePath = (folder: string, name: string): string =>
+  join(folder, `${createHash('sha256').update(name).digest('hex').slice(0, 32)}${ENDING}`);
 
-/** For manual recovery. The next damaged file replaces it. */
-function setFileAside(path: string): void {
-  rmSync(`${path}-wal`, { force: true });
-  renameSync(path, `${path}${DAMAGED}`);
-}
-
-/** Deletes the file with its WAL. A missing file counts as deleted. */
+/** Deletes the file of a closed queue, and what was set aside of it. */
 export function removeQueueFile(path: string): void {
-  for (const part of [`${path}-wal`, `${path}-shm`, `${path}${DAMAGED}`, path]) rmSync(part, { force: true });
+  for (const suffix of [DAMAGED, `${WAL}${DAMAGED}`]) rmSync(`${path}${suffix}`, { force: true });
+  removeDurableFile(path);
+}
+
+/** Deletes all other queues of the folder, which must not be open. */
+export function removeOtherQueues(folder: string, names: readonly string[]): void {
+  const remaining = new Set(names.map((name) => queuePath(folder, name)));
+  for (const path of pathsIn(folder)) if (path.endsWith(ENDING) && !remaining.has(path)) removeQueueFile(path);
+}
+
+function pathsIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).map((file) => join(folder, file));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 function columns({ id, bytes, message }: QueueRow): unknown[] {
   const { topic, payload, qos, retain, properties, receivedAt } = message;
   const flags = qos | (retain ? RETAIN : 0);
-  return [
-    id,
-    bytes,
-    flags,
-    receivedAt,
-    topic,
-    properties === null ? null : writePublishProperties(properties),
-    payload,
-  ];
+  const written = properties === null ? null : writePublishProperties(properties);
+  return [id, bytes, flags, receivedAt, topic, written, payload];
 }
 
 function fromColumns({ id, bytes, flags, received_at, topic, properties, payload }: Stored): QueueRow {

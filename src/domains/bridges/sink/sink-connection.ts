@@ -1,8 +1,7 @@
 import type { ArrivedMessage } from '../link/bridge-session.ts';
 import { type BridgeSessionOptions, MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
 import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
-import type { BridgeQueue } from '../queue/bridge-queue.ts';
-import { openBridgeQueue } from '../queue/open-bridge-queue.ts';
+import { BridgeQueue } from '../queue/bridge-queue.ts';
 import type { BrokerStorage } from '../queue/queue-storage.ts';
 import { withMessageId } from './message-id.ts';
 import type { BatchBounds, Sink, SinkConnectionConfig, SinkTopic } from './sink.ts';
@@ -64,7 +63,7 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
   constructor(options: SinkConnectionOptions<Config>, config: Config) {
     this.#options = options;
     this.#config = config;
-    this.#queue = openBridgeQueue({
+    this.#queue = new BridgeQueue({
       folder: options.folder,
       name: options.name,
       bounds: { ...QUEUE_BOUNDS, ...config.queue },

@@ -1,12 +1,6 @@
-/**
- * An open SQLite file of stored messages. WAL mode with synchronous=FULL: committed messages survive a killed process
- * and a power cut. Exclusive locking: only this connection uses the file, and SQLite needs no shared-memory file. The
- * row id is the message id, so time bounds need no further index.
- *
- * Units: ids are epoch microseconds. Errors: those of SQLite; `isDamage` returns whether the file itself is damaged.
- */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { DurableFile, PAGE_BYTES } from '../../../platform/storage/message-files/durable-file.ts';
 import type { StoredMessage } from './message-store.ts';
 
 /** Content of a segment. `first` and `last` are meaningless if there are no messages. */
@@ -23,50 +17,26 @@ const SCHEMA = `
   INSERT INTO tally VALUES (0);
 `;
 
-/**
- * Fits several messages of 1 kB: a third faster for these than SQLite's default of 4 kB, and as fast for small ones.
- */
-const PAGE_BYTES = 8_192;
-/** Pages after which the WAL is checkpointed. More pages need more disk per open file, fewer pages more fsyncs. */
-const CHECKPOINT_PAGES = 256;
-/** Size to which the WAL is truncated after a large message. */
-const WAL_BYTES = 4 * 1_048_576;
-/** Page cache of one open file. */
-const CACHE_KIB = 256;
 /** Rows per INSERT, because a call into SQLite costs more than inserting a row. */
 const ROWS = 8;
+const INSERT = 'INSERT INTO message (id, topic, qos, payload) VALUES';
+const PAGE = 'SELECT id, topic, qos, payload FROM message WHERE id BETWEEN ? AND ? ORDER BY id';
+const STATEMENTS = {
+  insertRows: `${INSERT} ${Array(ROWS).fill('(?, ?, ?, ?)').join(', ')}`,
+  insertRow: `${INSERT} (?, ?, ?, ?)`,
+  addToTally: 'UPDATE tally SET messages = messages + ?',
+  forwards: `${PAGE} LIMIT ?`,
+  backwards: `${PAGE} DESC LIMIT ?`,
+};
 
-export class SegmentFile {
-  readonly #db: Database.Database;
-  readonly #insertRows: Database.Statement;
-  readonly #insertRow: Database.Statement;
-  readonly #addToTally: Database.Statement;
-  readonly #forwards: Database.Statement;
-  readonly #backwards: Database.Statement;
-
+/** The row id is the message id, in epoch microseconds, so time bounds need no further index. */
+export class SegmentFile extends DurableFile<keyof typeof STATEMENTS> {
   constructor(path: string) {
-    this.#db = new Database(path, { fileMustExist: true, timeout: 1_000 });
-    try {
-      this.#db.pragma('locking_mode = EXCLUSIVE');
-      this.#db.pragma('synchronous = FULL');
-      this.#db.pragma(`cache_size = -${CACHE_KIB}`);
-      this.#db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-      this.#db.pragma(`journal_size_limit = ${WAL_BYTES}`);
-      const insert = 'INSERT INTO message (id, topic, qos, payload) VALUES';
-      this.#insertRows = this.#db.prepare(`${insert} ${Array(ROWS).fill('(?, ?, ?, ?)').join(', ')}`);
-      this.#insertRow = this.#db.prepare(`${insert} (?, ?, ?, ?)`);
-      this.#addToTally = this.#db.prepare('UPDATE tally SET messages = messages + ?');
-      const page = 'SELECT id, topic, qos, payload FROM message WHERE id BETWEEN ? AND ? ORDER BY id';
-      this.#forwards = this.#db.prepare(`${page} LIMIT ?`);
-      this.#backwards = this.#db.prepare(`${page} DESC LIMIT ?`);
-    } catch (error) {
-      this.#db.close();
-      throw error;
-    }
+    super(path, { schema: null, cacheKib: 256, statements: STATEMENTS });
   }
 
   facts(): SegmentFacts {
-    const { first, last, messages } = this.#db
+    const { first, last, messages } = this.db
       .prepare(
         'SELECT (SELECT min(id) FROM message) AS first, (SELECT max(id) FROM message) AS last, messages FROM tally',
       )
@@ -76,63 +46,47 @@ export class SegmentFile {
 
   /** Inserts all messages or none. */
   insert(messages: readonly StoredMessage[]): void {
-    this.#transaction(() => {
+    this.transaction(() => {
       const whole = messages.length - (messages.length % ROWS);
       for (let start = 0; start < whole; start += ROWS) {
         const values: unknown[] = [];
         for (let index = start; index < start + ROWS; index += 1) values.push(...row(messages[index]));
-        this.#insertRows.run(values);
+        this.statements.insertRows.run(values);
       }
-      for (let index = whole; index < messages.length; index += 1) this.#insertRow.run(row(messages[index]));
-      this.#addToTally.run(messages.length);
+      for (let index = whole; index < messages.length; index += 1) this.statements.insertRow.run(row(messages[index]));
+      this.statements.addToTally.run(messages.length);
     });
   }
 
   /** Returns at most `limit` messages in ascending order of ids, or descending if `reverse` is true. */
   page(from: number, to: number, reverse: boolean, limit: number): StoredMessage[] {
     // The columns of the statement equal the fields of StoredMessage.
-    return (reverse ? this.#backwards : this.#forwards).all(from, to, limit) as StoredMessage[];
+    return (reverse ? this.statements.backwards : this.statements.forwards).all(from, to, limit) as StoredMessage[];
   }
 
   count(from: number, to: number): number {
-    return Number(this.#db.prepare('SELECT count(*) FROM message WHERE id BETWEEN ? AND ?').pluck().get(from, to));
+    return Number(this.db.prepare('SELECT count(*) FROM message WHERE id BETWEEN ? AND ?').pluck().get(from, to));
   }
 
   /** Deletes at most `limit` of the oldest messages in the range and returns their number. */
   delete(from: number, to: number, limit: number): number {
-    return this.#transaction(() => {
-      const upTo = this.#db
+    return this.transaction(() => {
+      const upTo = this.db
         .prepare('SELECT id FROM message WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1 OFFSET ?')
         .pluck()
         .get(from, to, limit - 1);
-      const { changes } = this.#db.prepare('DELETE FROM message WHERE id BETWEEN ? AND ?').run(from, upTo ?? to);
-      this.#addToTally.run(-changes);
+      const { changes } = this.db.prepare('DELETE FROM message WHERE id BETWEEN ? AND ?').run(from, upTo ?? to);
+      this.statements.addToTally.run(-changes);
       return changes;
     });
   }
 
   /** Releases at most `pages` free pages to the file system. Returns `true` when none are left. */
   shrink(pages: number): boolean {
-    this.#db.pragma(`incremental_vacuum(${pages})`);
-    if (Number(this.#db.pragma('freelist_count', { simple: true })) > 0) return false;
-    this.#db.pragma('wal_checkpoint(TRUNCATE)');
+    this.db.pragma(`incremental_vacuum(${pages})`);
+    if (Number(this.db.pragma('freelist_count', { simple: true })) > 0) return false;
+    this.db.pragma('wal_checkpoint(TRUNCATE)');
     return true;
-  }
-
-  close(): void {
-    this.#db.close();
-  }
-
-  #transaction<T>(work: () => T): T {
-    this.#db.exec('BEGIN IMMEDIATE');
-    try {
-      const result = work();
-      this.#db.exec('COMMIT');
-      return result;
-    } catch (error) {
-      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
-      throw error;
-    }
   }
 }
 

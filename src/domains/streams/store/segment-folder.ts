@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import { DAMAGED, Segment, type SegmentParts, segmentBase, sizeOf, WAL } from './segment.ts';
+import { reasonOf } from '../../../platform/storage/message-files/batch.ts';
+import { DAMAGED, sizeOf, WAL } from '../../../platform/storage/message-files/durable-file.ts';
+import { Segment, type SegmentParts, segmentBase } from './segment.ts';
 import { syncFolder, UNFINISHED } from './segment-file.ts';
 
 /** Folder name suffix of a removed stream. */
@@ -179,5 +181,3 @@ export class SegmentFolder {
 /** Whether this is the WAL of a segment whose deletion was interrupted. */
 const isOrphan = (name: string, names: ReadonlySet<string>): boolean =>
   name.endsWith(WAL) && !names.has(name.slice(0, -WAL.length));
-
-export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,5 +1,6 @@
 import type { Committer, GroupCommit } from '../../../platform/scheduling/group-commit.ts';
 import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import { batchLength, diskFailure, RETRY_MS, reasonOf } from '../../../platform/storage/message-files/batch.ts';
 import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamStorage } from '../model/stream-report.ts';
 import type { DiskUse } from './disk-use.ts';
@@ -8,17 +9,12 @@ import { type MessageLog, type NewMessage, type ReadOptions, type StoredMessage,
 import { readPage } from './reading.ts';
 import type { Segment } from './segment.ts';
 import type { SegmentFacts } from './segment-file.ts';
-import { reasonOf, type SegmentFolder } from './segment-folder.ts';
+import type { SegmentFolder } from './segment-folder.ts';
 
-/** Limits of one transaction, so that a commit does not block the event loop for long. */
-const BATCH_MESSAGES = 1_000;
-const BATCH_BYTES = 512 * 1024;
 /** Limit of messages waiting for a slow disk. Callers should slow down long before (`pendingBytes`). */
 const MAX_PENDING_BYTES = 256 * 1024 * 1024;
 /** Estimated overhead per message in addition to topic and payload, on disk and in memory. */
 const MESSAGE_BYTES = 32;
-/** Milliseconds after which writing is retried on a failed disk. */
-const RETRY_MS = 5_000;
 /** Minimum number of segments per ttl. */
 const SEGMENTS_OF_TTL = 4;
 
@@ -208,15 +204,9 @@ export class SegmentLog implements MessageLog, Committer {
     const [first] = this.#pending;
     if (first === undefined) return [];
     const end = (this.#segmentFor(first.id)?.base ?? first.id) + this.#span();
-    let bytes = 0;
-    let count = 0;
-    for (const message of this.#pending) {
-      bytes += message.bytes;
-      const isOther = message.id >= end || (first.id <= this.#boundary && message.id > this.#boundary);
-      if (count > 0 && (isOther || bytes > BATCH_BYTES || count === BATCH_MESSAGES)) break;
-      count += 1;
-    }
-    return this.#pending.splice(0, count);
+    const isBefore = first.id <= this.#boundary;
+    const belongs = ({ id }: Pending) => id < end && (!isBefore || id <= this.#boundary);
+    return this.#pending.splice(0, batchLength(this.#pending, belongs));
   }
 
   /** Returns why the batch was not stored, or `null` if it was. */
@@ -285,7 +275,7 @@ export class SegmentLog implements MessageLog, Committer {
   }
 
   #failed(error: unknown): string {
-    const reason = `The disk failed: ${reasonOf(error)}`;
+    const reason = diskFailure(error);
     if (this.#failure?.reason !== reason) this.#options.onProblem(reason);
     this.#failure = { reason, until: this.#options.now() + RETRY_MS };
     return reason;

@@ -2,11 +2,12 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { GroupCommit } from '../../../platform/scheduling/group-commit.ts';
 import { runInSlices, runSync, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import { reasonOf } from '../../../platform/storage/message-files/batch.ts';
 import { DiskUse } from './disk-use.ts';
 import type { MessageLog, MessageStore } from './message-store.ts';
 import { OpenFiles } from './open-files.ts';
 import { limitsOfProcess, segmentsToOpen } from './open-files-limit.ts';
-import { REMOVED, reasonOf, SegmentFolder } from './segment-folder.ts';
+import { REMOVED, SegmentFolder } from './segment-folder.ts';
 import { SegmentLog } from './segment-log.ts';
 
 export interface SegmentStoreOptions {

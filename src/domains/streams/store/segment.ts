@@ -1,6 +1,11 @@
-import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDamage } from '../../../platform/storage/sqlite-damage.ts';
+import {
+  durableBytes,
+  isDamage,
+  removeDurableFile,
+  setAside,
+} from '../../../platform/storage/message-files/durable-file.ts';
 import type { DiskUse } from './disk-use.ts';
 import type { StoredMessage } from './message-store.ts';
 import type { OpenFiles } from './open-files.ts';
@@ -13,9 +18,6 @@ export interface SegmentParts {
 }
 
 const ENDING = '.sqlite';
-export const WAL = '-wal';
-/** File name suffix of damaged files. The store never reads them again; an administrator may. */
-export const DAMAGED = '.damaged';
 
 /** Returns the `base` of the segment with this file name, or `null` if it is not a segment file. */
 export function segmentBase(name: string): number | null {
@@ -105,17 +107,16 @@ export class Segment {
   /** Deletes the segment's files. */
   drop(): void {
     const bytes = this.leave();
-    for (const path of this.#paths()) rmSync(path, { force: true });
+    removeDurableFile(this.path);
     this.#parts.disk.add(-bytes);
   }
 
   /** Renames the files to `*.damaged` and returns their new paths. The stream loses these messages. */
   setAside(): string[] {
     const bytes = this.leave();
-    const present = this.#paths().filter((path) => existsSync(path));
-    for (const path of present) renameSync(path, `${path}${DAMAGED}`);
+    const paths = setAside(this.path);
     this.#parts.disk.add(-bytes);
-    return present.map((path) => `${path}${DAMAGED}`);
+    return paths;
   }
 
   /** Closes the file and stops managing it; the caller deletes or renames it. Returns its bytes on disk. */
@@ -138,14 +139,8 @@ export class Segment {
 
   #measure(): void {
     if (this.#gone) return;
-    const bytes = this.#paths().reduce((sum, path) => sum + sizeOf(path), 0);
+    const bytes = durableBytes(this.path);
     this.#parts.disk.add(bytes - this.#bytes);
     this.#bytes = bytes;
   }
-
-  #paths(): readonly string[] {
-    return [this.path, `${this.path}${WAL}`];
-  }
 }
-
-export const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;

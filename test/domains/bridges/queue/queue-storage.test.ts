@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DiskQueue } from '../../../../src/domains/bridges/queue/disk-queue.ts';
+import { BridgeQueue } from '../../../../src/domains/bridges/queue/bridge-queue.ts';
 import { QueueStorage } from '../../../../src/domains/bridges/queue/queue-storage.ts';
 import { temporaryFolder } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
@@ -17,13 +17,14 @@ test('queues of one broker have a quarter, those of all the whole, and what is f
   const folder = queueFolder();
   const problems: (string | null)[] = [];
   const open = (name: string, brokerId: string) =>
-    new DiskQueue({
-      path: join(folder, `${name}.sqlite`),
+    new BridgeQueue({
+      folder,
+      name,
       bounds: { maxMessages: 1_000_000, maxBytes: 2 ** 40 },
       storage: storage.of(brokerId),
       onProblem: (reason) => problems.push(reason),
     });
-  const fill = (queue: DiskQueue) => {
+  const fill = (queue: BridgeQueue) => {
     queue.setDelivering(false);
     const before = queue.dropped;
     while (queue.dropped === before) queue.push(message('x'.repeat(100_000)), () => undefined);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { BridgeMessage } from '../../../../src/domains/bridges/model/bridge-message.ts';
-import { type BridgeQueueOptions, openBridgeQueue } from '../../../../src/domains/bridges/queue/open-bridge-queue.ts';
+import { BridgeQueue, type BridgeQueueOptions } from '../../../../src/domains/bridges/queue/bridge-queue.ts';
 
 export function queueFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-queue-'));
@@ -15,7 +15,7 @@ export const LARGE = { maxMessages: 100_000, maxBytes: 256 * 1_048_576 } as cons
 
 export function openQueue(options: Partial<BridgeQueueOptions> & { readonly folder: string }) {
   const problems: (string | null)[] = [];
-  const queue = openBridgeQueue({
+  const queue = new BridgeQueue({
     name: 'test',
     bounds: LARGE,
     onProblem: (reason) => problems.push(reason),

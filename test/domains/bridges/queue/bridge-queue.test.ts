@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { BridgeMessage } from '../../../../src/domains/bridges/model/bridge-message.ts';
-import type { BridgeQueue, QueueEntry } from '../../../../src/domains/bridges/queue/bridge-queue.ts';
-import { openBridgeQueue, removeOtherQueues } from '../../../../src/domains/bridges/queue/open-bridge-queue.ts';
+import { BridgeQueue, type QueueEntry } from '../../../../src/domains/bridges/queue/bridge-queue.ts';
+import { removeOtherQueues } from '../../../../src/domains/bridges/queue/queue-file.ts';
 import { runs } from '../../../support/suite.ts';
 import { LARGE, message, openQueue, queueFolder, turns } from './queue-world.ts';
 
@@ -274,7 +274,7 @@ test('does what an array would do, whatever the order of steps', async () => {
       run += 1;
       const bounds = { maxMessages: 4_000, maxBytes: LARGE.maxBytes };
       const open = () =>
-        openBridgeQueue({
+        new BridgeQueue({
           folder,
           name: String(run),
           bounds,
