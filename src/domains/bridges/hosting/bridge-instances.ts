@@ -4,7 +4,6 @@ import type { Bridge } from '../model/bridge.ts';
 import { QueueStorage } from '../queue/queue-storage.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 import type { BridgeCalls, BridgeEvent, BridgeSetup } from './bridge-thread.ts';
-import { StatusThrottle } from './status-throttle.ts';
 
 /** A session is given up after the timeout of its broker, and a batch in progress after less. */
 const CLOSE_TIMEOUT_MS = 15_000;
@@ -28,31 +27,21 @@ export function bridgeInstances(
         storage: storage.of(brokerId),
         onFault: (error) => problem('error', { brokerId, bridgeId, reason: reasonOf(error) }, 'a bridge failed'),
       });
-      const throttle = new StatusThrottle(() => bridge.status(), emit);
-      const stop = bridge.onStatus(() => throttle.changed());
-      const apply = async (config: unknown) => {
-        try {
-          await bridge.apply(config);
-        } catch (error) {
-          fail(messageOf(error));
-          throw error;
-        }
-        throttle.now();
-      };
-      /** Configurations are applied one after the other; never rejects. */
-      let last: Promise<void> = Promise.resolve();
+      const stop = bridge.onStatus(() => emit(bridge.status()));
       return {
         api: {
-          apply: (config) => {
-            const applied = last.then(() => apply(config));
-            last = applied.catch(() => undefined);
-            return applied;
+          apply: async (config) => {
+            try {
+              await bridge.apply(config);
+            } catch (error) {
+              fail(messageOf(error));
+              throw error;
+            }
+            emit(bridge.status());
           },
         },
         close: async (discard) => {
-          await last;
           stop();
-          throttle.close();
           await bridge.close({ discard });
         },
       };

@@ -9,8 +9,22 @@ import {
   writePublishProperties,
 } from '../../../protocol/mqtt/publish-properties.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
-import type { ArrivedMessage, BridgeSession, BridgeSubscribeOptions } from './bridge-session.ts';
 import { Echoes } from './echoes.ts';
+
+/** A message from the broker. `taken` acknowledges it; until then the broker sends it again after a reconnect. */
+export interface ArrivedMessage extends BridgeMessage {
+  taken(): void;
+}
+
+interface BridgeSubscribeOptions {
+  readonly qos: 0 | 1 | 2;
+  /**
+   * Whether retained messages are sent when the subscription starts (not when the session is resumed), with their
+   * retain flag (MQTT 5; with 3.1.1 brokers clear it on live messages).
+   */
+  readonly retained: boolean;
+  readonly onRefused?: (error: ServiceError) => void;
+}
 
 /** The settings of a bridge's connection to one broker. */
 export interface BridgeSessionOptions
@@ -30,10 +44,12 @@ const SESSION_EXPIRY_SECONDS = 24 * 60 * 60;
 const RECEIVE_MAXIMUM = 4_000;
 
 /**
- * One persistent link for both directions, without pauses: listeners accept all messages, and the queue of the bridge
- * has the bounds. Own messages are not received: by No Local, or with MQTT 3.1.1 by Echoes.
+ * One connection of a bridge to one broker, for reading and publishing, in a persistent session. It never receives its
+ * own messages (No Local [MQTT-3.8.3-3]; see Echoes for 3.1.1), which requires one connection for both. It needs no
+ * pause: the Receive Maximum (MQTT 5) or the broker's window bounds unacknowledged messages, and the queue bounds QoS
+ * 0.
  */
-export class MqttBridgeSession implements BridgeSession {
+export class MqttBridgeSession {
   readonly #link: BrokerLink;
   /** With MQTT 3.1.1: the subscribed filters, and the expected echoes. */
   readonly #filters = new FilterTree<symbol>();
@@ -62,6 +78,7 @@ export class MqttBridgeSession implements BridgeSession {
     return this.#link.status;
   }
 
+  /** 5 or 4 once connected, `null` before. */
   get protocolVersion(): 4 | 5 | null {
     return this.#link.protocolVersion;
   }
@@ -70,10 +87,15 @@ export class MqttBridgeSession implements BridgeSession {
     return this.#link.onStatus(listener);
   }
 
+  /** Errors: INVALID settings. */
   open(): void {
     this.#link.open();
   }
 
+  /**
+   * Remains across reconnects. Errors: NOT_ALLOWED, BROKER_REJECTED, BROKER_UNREACHABLE, BROKER_TIMEOUT; the filter is
+   * then not subscribed.
+   */
   async subscribe(
     filter: string,
     listener: (message: ArrivedMessage) => void,
@@ -104,6 +126,11 @@ export class MqttBridgeSession implements BridgeSession {
     }
   }
 
+  /**
+   * Calls `done` once: `null` when sent (QoS 0) or acknowledged; NOT_ALLOWED or BROKER_REJECTED for a permanent
+   * refusal; BROKER_UNREACHABLE if it must be sent again on the next connection. Messages are sent in the order of the
+   * calls.
+   */
   publish(message: BridgeMessage, done: (error: ServiceError | null) => void): void {
     const { topic, payload, qos, retain } = message;
     const properties = this.#propertyBytes(message.properties);

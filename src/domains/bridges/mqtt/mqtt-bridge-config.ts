@@ -1,3 +1,4 @@
+import type { SourceFilter } from '../link/source-subscriptions.ts';
 import type { TrustedConnection } from '../model/bridge-kind.ts';
 
 /** The configuration that the schema of `mqtt-bridge` describes. */
@@ -57,4 +58,25 @@ export function targetTopic({ localPrefix = '', remotePrefix = '' }: TopicRule, 
   const [from, to] = way === 'out' ? [localPrefix, remotePrefix] : [remotePrefix, localPrefix];
   if (from === '' && to === '') return topic;
   return to + (topic.startsWith(from) ? topic.slice(from.length) : topic);
+}
+
+/** A filter to subscribe, with its rules. */
+export interface RuleFilter extends SourceFilter {
+  readonly rules: readonly TopicRule[];
+}
+
+/** The filters to subscribe for one direction. */
+export function filtersOf(topics: readonly TopicRule[], way: Way): RuleFilter[] {
+  const byFilter = new Map<string, TopicRule[]>();
+  for (const rule of topics) {
+    if (!waysOf(rule).includes(way)) continue;
+    const filter = sourceFilter(rule, way);
+    byFilter.set(filter, [...(byFilter.get(filter) ?? []), rule]);
+  }
+  return Array.from(byFilter, ([filter, rules]) => ({
+    filter,
+    rules,
+    qos: Math.max(...rules.map(({ qos = DEFAULT_QOS }) => qos)) as 0 | 1 | 2,
+    retained: rules.some(({ retain = true }) => retain),
+  }));
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import { topicProblem } from '../../../protocol/mqtt/topics.ts';
-import type { ArrivedMessage, BridgeSession } from '../link/bridge-session.ts';
+import type { ArrivedMessage, MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import type { BridgeRejection } from '../model/bridge-status.ts';
 import type { BridgeQueue, QueueEntry } from '../queue/bridge-queue.ts';
@@ -16,7 +16,7 @@ const DRAIN_MS = 1_000;
 
 interface OneWayOptions {
   readonly way: Way;
-  readonly target: BridgeSession;
+  readonly target: MqttBridgeSession;
   readonly queue: BridgeQueue;
   readonly path: BridgePath;
   /** Called when a counter changes. */

@@ -3,22 +3,23 @@ import type { LinkState } from '../../../protocol/mqtt/broker-session.ts';
 import { filtersOverlap } from '../../../protocol/mqtt/filter-match.ts';
 import type { BridgeOptions } from '../hosting/bridge-options.ts';
 import { bridgeClientId } from '../link/bridge-client-id.ts';
-import type { BridgeSession } from '../link/bridge-session.ts';
 import { MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
+import { SourceSubscriptions } from '../link/source-subscriptions.ts';
 import { brokerHosts } from '../model/bridge-kind.ts';
 import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
 import { BridgeQueue, type QueueBounds } from '../queue/bridge-queue.ts';
 import { BridgePath, namesOfLocal, namesOfRemote } from './bridge-path.ts';
 import {
+  filtersOf,
   type MqttConnectionConfig,
   QUEUE_BOUNDS,
+  type RuleFilter,
   sourceFilter,
   targetFilter,
   type Way,
   waysOf,
 } from './mqtt-bridge-config.ts';
 import { OneWay } from './one-way.ts';
-import { filtersOf, WaySubscriptions } from './way-subscriptions.ts';
 
 interface RunningConnectionOptions {
   readonly bridge: BridgeOptions;
@@ -29,6 +30,12 @@ interface RunningConnectionOptions {
   /** Called when its state or error changes. */
   readonly onState: () => void;
   readonly onCount: () => void;
+}
+
+interface RunningWay {
+  readonly way: Way;
+  readonly passing: OneWay;
+  readonly subscriptions: SourceSubscriptions<RuleFilter>;
 }
 
 interface CloseOptions {
@@ -58,9 +65,9 @@ const ROUND =
  */
 export class RunningConnection {
   readonly #options: RunningConnectionOptions;
-  readonly #local: BridgeSession;
-  readonly #remote: BridgeSession;
-  readonly #ways: { readonly way: Way; readonly passing: OneWay; readonly subscriptions: WaySubscriptions }[] = [];
+  readonly #local: MqttBridgeSession;
+  readonly #remote: MqttBridgeSession;
+  readonly #ways: RunningWay[] = [];
   readonly #maybeRound: boolean;
   #config: MqttConnectionConfig;
   #state: BridgeConnectionState = 'CONNECTING';
@@ -149,7 +156,7 @@ export class RunningConnection {
     ]);
   }
 
-  get #sides(): readonly (readonly [name: string, session: BridgeSession])[] {
+  get #sides(): readonly (readonly [name: string, session: MqttBridgeSession])[] {
     return [
       ['Local broker', this.#local],
       ['Remote broker', this.#remote],
@@ -159,7 +166,8 @@ export class RunningConnection {
   #addWay(way: Way): void {
     const { bridge, groupCommit, onCount } = this.#options;
     const { name, topics, url, active = true } = this.#config;
-    if (filtersOf(topics, way).size === 0) return;
+    const filters = filtersOf(topics, way);
+    if (filters.length === 0) return;
     const queue = new BridgeQueue({
       folder: bridge.folder,
       name: queueName(name, way),
@@ -175,13 +183,12 @@ export class RunningConnection {
     const names = [namesOfLocal(bridge.brokerId, bridge.local.url), namesOfRemote(url)] as const;
     const path = way === 'out' ? new BridgePath(names[0], names[1]) : new BridgePath(names[1], names[0]);
     const passing = new OneWay({ way, target, queue, path, onCount });
-    const subscriptions = new WaySubscriptions({
-      way,
-      source,
-      topics: active ? topics : [],
-      onMessage: (message, rules) => passing.arrived(message, rules),
+    const subscriptions = new SourceSubscriptions<RuleFilter>({
+      session: source,
+      onMessage: (message, { rules }) => passing.arrived(message, rules),
       onChange: () => this.#changed(),
     });
+    if (active) subscriptions.want(filters);
     this.#ways.push({ way, passing, subscriptions });
   }
 
@@ -191,7 +198,7 @@ export class RunningConnection {
       session.onStatus(() => {
         for (const { passing, subscriptions } of this.#ways) {
           passing.targetChanged();
-          if (!this.#goesRound) subscriptions.linkChanged();
+          if (!this.#goesRound) subscriptions.subscribe();
         }
         this.#changed();
       });
@@ -228,8 +235,9 @@ export class RunningConnection {
   get #refusal(): string | null {
     if (this.#goesRound) return ROUND;
     for (const { way, subscriptions } of this.#ways) {
-      const { problem } = subscriptions;
-      if (problem !== null) return `${way === 'out' ? 'Local' : 'Remote'} broker: ${problem}`;
+      const { refusal } = subscriptions;
+      if (refusal === null) continue;
+      return `${way === 'out' ? 'Local' : 'Remote'} broker: "${refusal.filter}": ${refusal.reason}`;
     }
     return null;
   }
@@ -266,8 +274,8 @@ export const queueNames = ({ name }: MqttConnectionConfig): string[] => [queueNa
 
 /** Filters of earlier configurations that this one does not contain. */
 function filtersLeft(earlier: readonly MqttConnectionConfig[], { topics }: MqttConnectionConfig, way: Way): string[] {
-  const wanted = filtersOf(topics, way);
-  const before = new Set(earlier.flatMap((config) => [...filtersOf(config.topics, way).keys()]));
+  const wanted = new Set(filtersOf(topics, way).map(({ filter }) => filter));
+  const before = new Set(earlier.flatMap((config) => filtersOf(config.topics, way).map(({ filter }) => filter)));
   return [...before].filter((filter) => !wanted.has(filter));
 }
 

@@ -1,12 +1,11 @@
-import type { ArrivedMessage } from '../link/bridge-session.ts';
-import { type BridgeSessionOptions, MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
+import { type ArrivedMessage, type BridgeSessionOptions, MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
+import { type SourceFilter, SourceSubscriptions } from '../link/source-subscriptions.ts';
 import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
 import { BridgeQueue } from '../queue/bridge-queue.ts';
 import type { BrokerStorage } from '../queue/queue-storage.ts';
 import { withMessageId } from './message-id.ts';
 import type { BatchBounds, Sink, SinkConnectionConfig, SinkTopic } from './sink.ts';
 import { SinkDelivery } from './sink-delivery.ts';
-import { SinkSubscriptions } from './sink-subscriptions.ts';
 import { subscribedTopics } from './sink-topics.ts';
 
 /** The differences between sinks. */
@@ -25,8 +24,7 @@ interface SinkConnectionOptions<Config extends SinkConnectionConfig> {
   /** Contains the queues of all connections of the bridge. */
   readonly folder: string;
   readonly storage: BrokerStorage | undefined;
-  /** Called when the state changes (true), or only counters (false). */
-  readonly onChange: (isState: boolean) => void;
+  readonly onChange: (part: 'STATE' | 'COUNTS') => void;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -47,7 +45,7 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
   readonly #queue: BridgeQueue;
   #config: Config;
   #session: MqttBridgeSession | null = null;
-  #subscriptions: SinkSubscriptions | null = null;
+  #subscriptions: SourceSubscriptions<SourceFilter> | null = null;
   #delivery: SinkDelivery | null = null;
   #wantsIds = false;
   #sinkState: State = { state: 'CONNECTING', error: null };
@@ -141,16 +139,20 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
     await this.#endSession(discard);
   }
 
-  #openSession(): SinkSubscriptions {
+  #openSession(): SourceSubscriptions<SourceFilter> {
     if (this.#subscriptions) return this.#subscriptions;
     const session = new MqttBridgeSession(this.#options.session);
-    const subscriptions = new SinkSubscriptions({
+    const subscriptions = new SourceSubscriptions<SourceFilter>({
       session,
-      onMessage: (message) => this.#push(message),
+      // A message that matches several filters is delivered once, if the broker sends it once for each.
+      onMessage: (message, source) => {
+        if (subscriptions.matching(message.topic) === source) this.#push(message);
+        else message.taken();
+      },
       onChange: () => this.#changed(),
     });
     session.onStatus(({ state }) => {
-      if (state === 'CONNECTED') subscriptions.ask();
+      if (state === 'CONNECTED') subscriptions.subscribe();
       this.#changed();
     });
     this.#session = session;
@@ -172,16 +174,16 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
     const queued = this.#wantsIds ? withMessageId(message) : message;
     this.#queue.push(queued, () => message.taken());
     this.#delivery?.arrived();
-    this.#options.onChange(false);
+    this.#options.onChange('COUNTS');
   }
 
   #changed(): void {
     const state = this.#state();
     const isStateChange = state.state !== this.#reported.state;
     if (isStateChange) this.#since = Date.now();
-    const isState = isStateChange || state.error !== this.#reported.error;
+    const part = isStateChange || state.error !== this.#reported.error ? 'STATE' : 'COUNTS';
     this.#reported = state;
-    this.#options.onChange(isState);
+    this.#options.onChange(part);
   }
 
   /** The broker's side comes first, because without it the other side gets no messages. */
@@ -191,9 +193,12 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
     if (link !== undefined && link.state !== 'CONNECTED' && link.state !== 'CLOSED') {
       return { state: link.state, error: link.lastError === undefined ? null : `The broker: ${link.lastError}` };
     }
-    const refusal = this.#subscriptions?.problem ?? null;
-    if (refusal !== null) return { state: 'FAILED', error: refusal };
-    if (this.#sinkState.state === 'CONNECTED' && this.#subscriptions?.isSettled === false) {
+    const refusal = this.#subscriptions?.refusal ?? null;
+    if (refusal !== null) {
+      const { filter, reason } = refusal;
+      return { state: 'FAILED', error: `The broker refuses the subscription to "${filter}": ${reason}` };
+    }
+    if (this.#sinkState.state === 'CONNECTED' && this.#subscriptions?.isComplete === false) {
       return { state: 'CONNECTING', error: null };
     }
     if (this.#sinkState.state !== 'CONNECTED') {

@@ -2,11 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { generate, type Packet, parser } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ArrivedMessage, BridgeSession } from '../../../../src/domains/bridges/link/bridge-session.ts';
-import { MqttBridgeSession } from '../../../../src/domains/bridges/link/mqtt-bridge-session.ts';
+import { type ArrivedMessage, MqttBridgeSession } from '../../../../src/domains/bridges/link/mqtt-bridge-session.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 
-async function openSession(url: string, version: 4 | 5): Promise<BridgeSession> {
+async function openSession(url: string, version: 4 | 5): Promise<MqttBridgeSession> {
   const session = new MqttBridgeSession({ id: 'test', url, clientId: 'session', timeoutMs: 5_000, version });
   onTestFinished(() => session.close({ discard: true }));
   const connected = new Promise<void>((resolve) => {
@@ -18,7 +17,7 @@ async function openSession(url: string, version: 4 | 5): Promise<BridgeSession> 
   return session;
 }
 
-async function hear(session: BridgeSession, filter: string) {
+async function hear(session: MqttBridgeSession, filter: string) {
   const arrived: ArrivedMessage[] = [];
   let look = () => {};
   await session.subscribe(

@@ -1,0 +1,62 @@
+import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
+import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
+import type { Bridge } from '../model/bridge.ts';
+import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
+import { removeOtherQueues } from '../queue/queue-file.ts';
+import type { BridgeOptions } from './bridge-options.ts';
+
+/** Minimum interval between events that report only counters, in milliseconds. */
+const COUNTS_MS = 500;
+
+/** A bridge that applies configurations, and is closed, one after the other. */
+export abstract class BaseBridge<Config> implements Bridge<Config> {
+  protected readonly options: BridgeOptions;
+  readonly #queue = new ConcurrencyLimit({ maxRunning: 1 });
+  readonly #listeners = new Set<() => void>();
+  #countsTimer: NodeJS.Timeout | null = null;
+  #isClosed = false;
+
+  constructor(options: BridgeOptions) {
+    this.options = options;
+  }
+
+  abstract status(): readonly BridgeConnectionStatus[];
+  protected abstract applyNext(config: Config): Promise<void>;
+  protected abstract closeAll(discard: boolean): Promise<void>;
+
+  apply(config: Config): Promise<void> {
+    return this.#queue.run(async () => {
+      if (this.#isClosed) return;
+      await this.applyNext(config);
+      this.changed('STATE');
+    });
+  }
+
+  onStatus(listener: () => void): Stop {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close({ discard }: { readonly discard: boolean }): Promise<void> {
+    return this.#queue.run(async () => {
+      if (this.#isClosed) return;
+      this.#isClosed = true;
+      this.#listeners.clear();
+      if (this.#countsTimer) clearTimeout(this.#countsTimer);
+      await this.closeAll(discard);
+      if (discard) removeOtherQueues(this.options.folder, []);
+    });
+  }
+
+  /** Notifies of a state immediately, and of counters after COUNTS_MS. */
+  protected changed(part: 'STATE' | 'COUNTS'): void {
+    if (this.#isClosed) return;
+    if (part === 'COUNTS') {
+      this.#countsTimer ??= setTimeout(() => this.changed('STATE'), COUNTS_MS);
+      return;
+    }
+    if (this.#countsTimer) clearTimeout(this.#countsTimer);
+    this.#countsTimer = null;
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
