@@ -1,43 +1,95 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import type { Config } from '../../platform/config/config.ts';
+import { type Command, InvalidArgumentError } from 'commander';
 import { invalid, ServiceError } from '../../platform/errors.ts';
-import { explanationText, type ShownExplanation } from './access-explanation-text.ts';
-import { importText, type ShownImport } from './access-import-text.ts';
+import { explanationText, importText, type ShownExplanation, type ShownImport } from './access-text.ts';
+import { cannotWrite } from './audit.ts';
 import { runOnGraph } from './graph.ts';
-import { NegativeResult, type Terminal } from './terminal.ts';
+import { type Cli, type JsonOption, NegativeResult, print, type Terminal, type ToAction } from './terminal.ts';
 
-interface ExportOptions {
-  readonly output?: string;
+const ACTIONS = ['publish', 'receive', 'subscribe', 'unsubscribe'];
+
+export function addAccessCommands(program: Command, toAction: ToAction): void {
+  const access = program
+    .command('access')
+    .description(
+      'Export and import the access control of a broker (dynamic security). Works with and without a running service.',
+    );
+  access
+    .command('export <brokerId>')
+    .description('Write the complete access control as one JSON document without passwords, in a stable order.')
+    .option('--output <file>', 'write to a file')
+    .option('--json', 'no effect: the document always is JSON')
+    .action(toAction(exportAccess));
+
+  const importing = (name: string, applies: boolean, description: string) =>
+    access
+      .command(`${name} <brokerId>`)
+      .argument('<file>', 'a document that `export` wrote; - reads standard input')
+      .description(description)
+      .option('--mosquitto-file', 'the file is a dynamic-security.json of Mosquitto')
+      .option('--delete-others', 'delete clients, groups and roles that are not in the file')
+      .option(
+        '--passwords <file>',
+        'JSON object with passwords of created clients, by user name; - reads standard input',
+      )
+      .option('--set-passwords', 'also set the passwords of existing clients, at every call; disconnects them')
+      .option('--json', 'print JSON')
+      .action(
+        toAction((cli, brokerId: string, file: string, options: ImportOptions) =>
+          importAccess(cli, applies, brokerId, file, options),
+        ),
+      );
+  importing(
+    'plan',
+    false,
+    'Print the commands of `apply`, the clients that they disconnect and the accounts without a password. Sends nothing.',
+  );
+  importing(
+    'apply',
+    true,
+    'Change the access control of the broker to that of the file. Repeating it changes nothing, except for --set-passwords.',
+  );
+
+  access
+    .command('explain <brokerId>')
+    .argument('<action>', ACTIONS.join(', '), accessAction)
+    .argument('<topic>', 'a topic; for subscribe and unsubscribe a topic filter')
+    .description('Show whether a client may do something, and which rule decides.')
+    .option('--username <name>', 'account (default: a client without user name)')
+    .option('--client-id <id>', 'client id; without it, rules with %c cannot be evaluated')
+    .option('--with-role <name...>', 'add these roles for the evaluation')
+    .option('--without-role <name...>', 'remove these roles for the evaluation')
+    .option('--exit-code', 'exit with code 1 if it is denied, for scripts')
+    .option('--json', 'print JSON')
+    .action(toAction(explainAccess));
 }
+
+function accessAction(text: string): string {
+  if (ACTIONS.includes(text.toLowerCase())) return text;
+  throw new InvalidArgumentError(`It must be one of ${ACTIONS.join(', ')}.`);
+}
+
+type AccessDocument = Readonly<Record<'clients' | 'groups' | 'roles', readonly unknown[]>>;
 
 /** Writes the document with indentation, so that a version control system shows changes by line. */
-export async function exportAccess(
-  config: Config,
-  { out, err }: Terminal,
-  brokerId: string,
-  { output }: ExportOptions,
-): Promise<void> {
-  const { exportAccessControl: document } = await runOnGraph<{
-    exportAccessControl: Readonly<Record<'clients' | 'groups' | 'roles', readonly unknown[]>>;
-  }>(config, 'query ($brokerId: ID!) { exportAccessControl(brokerId: $brokerId) }', { brokerId });
+async function exportAccess(cli: Cli, brokerId: string, { output }: { readonly output?: string }): Promise<void> {
+  const query = 'query ($brokerId: ID!) { document: exportAccessControl(brokerId: $brokerId) }';
+  const { document } = await runOnGraph<{ document: AccessDocument }>(cli, query, { brokerId });
   const text = `${JSON.stringify(document, null, 2)}\n`;
   if (output === undefined) {
-    out(text);
+    cli.out(text);
     return;
   }
-  await writeFile(output, text).catch((cause: unknown) => {
-    throw new ServiceError('INVALID', `The file ${output} cannot be written`, { cause });
-  });
+  await writeFile(output, text).catch(cannotWrite(output));
   const { clients, groups, roles } = document;
-  err(`Wrote ${clients.length} clients, ${groups.length} groups and ${roles.length} roles to ${output}.\n`);
+  cli.err(`Wrote ${clients.length} clients, ${groups.length} groups and ${roles.length} roles to ${output}.\n`);
 }
 
-export interface ImportOptions {
+interface ImportOptions extends JsonOption {
   readonly mosquittoFile?: boolean;
   readonly deleteOthers?: boolean;
   readonly setPasswords?: boolean;
   readonly passwords?: string;
-  readonly json?: boolean;
 }
 
 const IMPORT_FIELDS = `
@@ -47,83 +99,65 @@ const IMPORT_FIELDS = `
 const PLAN = `query ($input: AccessControlImportInput!) { report: planAccessControl(input: $input) { ${IMPORT_FIELDS} } }`;
 const APPLY = `mutation ($input: AccessControlImportInput!) { report: applyAccessControl(input: $input) { ${IMPORT_FIELDS} } }`;
 
-/** Errors: INVALID if a file cannot be read; those of the graph; BROKER_REJECTED if not every change can be planned. */
-export const planAccess = (
-  config: Config,
-  terminal: Terminal,
-  brokerId: string,
-  file: string,
-  options: ImportOptions,
-) => runImport(config, terminal, false, brokerId, file, options);
+const DONE: ReadonlySet<string> = new Set(['APPLIED', 'UNCHANGED', 'PLANNED']);
 
-/** Prints the applied changes. Errors: those of `planAccess`; BROKER_REJECTED if not every change was applied. */
-export const applyAccess = (
-  config: Config,
-  terminal: Terminal,
-  brokerId: string,
-  file: string,
-  options: ImportOptions,
-) => runImport(config, terminal, true, brokerId, file, options);
-
-async function runImport(
-  config: Config,
-  terminal: Terminal,
+/**
+ * Plans or applies an import. Errors: INVALID if a file cannot be read; those of the graph; BROKER_REJECTED if not every
+ * change could be planned or applied.
+ */
+async function importAccess(
+  cli: Cli,
   applies: boolean,
   brokerId: string,
   file: string,
-  { mosquittoFile, deleteOthers = false, setPasswords = false, passwords, json }: ImportOptions,
+  options: ImportOptions,
 ): Promise<void> {
+  const { mosquittoFile, deleteOthers = false, setPasswords = false, passwords } = options;
   if (file === STANDARD_INPUT && passwords === STANDARD_INPUT) {
     throw new ServiceError('INVALID', 'The document and the passwords cannot both come from standard input');
   }
-  const text = await readText(terminal, file);
+  const text = await readText(cli, file);
   const input = {
     brokerId,
     ...(mosquittoFile ? { mosquittoFile: text } : { document: parse(file, text) }),
     deleteOthers,
     setPasswords,
-    passwords: passwords === undefined ? [] : await readPasswords(terminal, passwords),
+    passwords: passwords === undefined ? [] : await readPasswords(cli, passwords),
   };
-  const { report } = await runOnGraph<{ report: ShownImport }>(config, applies ? APPLY : PLAN, { input });
-  terminal.out(json ? `${JSON.stringify(report)}\n` : importText(report, applies));
+  const { report } = await runOnGraph<{ report: ShownImport }>(cli, applies ? APPLY : PLAN, { input });
+  print(cli, options, report, importText(report, applies));
   const failed = report.changes.filter(({ outcome }) => !DONE.has(outcome)).length;
-  if (failed > 0) {
-    throw new ServiceError('BROKER_REJECTED', `${failed} of ${report.changes.length} changes are not confirmed`);
-  }
+  if (failed === 0) return;
+  throw new ServiceError('BROKER_REJECTED', `${failed} of ${report.changes.length} changes are not confirmed`);
 }
 
-const DONE: ReadonlySet<string> = new Set(['APPLIED', 'UNCHANGED', 'PLANNED']);
-
-export interface ExplainOptions {
+interface ExplainOptions extends JsonOption {
   readonly username?: string;
   readonly clientId?: string;
   readonly withRole?: readonly string[];
   readonly withoutRole?: readonly string[];
   readonly exitCode?: boolean;
-  readonly json?: boolean;
 }
 
 const EXPLAIN = `query ($brokerId: ID!, $username: String, $anonymous: Boolean, $clientId: String, $action: AccessAction!,
     $topic: String!, $withRoles: [HeldRoleInput!], $withoutRoles: [String!]) {
-  explainAccess(brokerId: $brokerId, username: $username, anonymous: $anonymous, clientId: $clientId, action: $action,
-      topic: $topic, withRoles: $withRoles, withoutRoles: $withoutRoles) {
+  explanation: explainAccess(brokerId: $brokerId, username: $username, anonymous: $anonymous, clientId: $clientId,
+      action: $action, topic: $topic, withRoles: $withRoles, withoutRoles: $withoutRoles) {
     allowed reason conditional elsewhere remarks lookedAtTotal
     lookedAt { rolename groupname priority verdict rule { aclType topic priority allow } }
   }
 }`;
 
-/**
- * Without a user name, an anonymous client is evaluated. Errors: those of the graph; NegativeResult with `exitCode`.
- */
-export async function explainAccess(
-  config: Config,
-  { out }: Terminal,
+/** Without a user name, an anonymous client is evaluated. Errors: those of the graph; NegativeResult with `exitCode`. */
+async function explainAccess(
+  cli: Cli,
   brokerId: string,
   action: string,
   topic: string,
-  { username, clientId, withRole = [], withoutRole = [], exitCode = false, json }: ExplainOptions,
+  options: ExplainOptions,
 ): Promise<void> {
-  const { explainAccess: explanation } = await runOnGraph<{ explainAccess: ShownExplanation }>(config, EXPLAIN, {
+  const { username, clientId, withRole = [], withoutRole = [], exitCode = false } = options;
+  const { explanation } = await runOnGraph<{ explanation: ShownExplanation }>(cli, EXPLAIN, {
     brokerId,
     ...(username === undefined ? { anonymous: true } : { username }),
     clientId,
@@ -132,17 +166,14 @@ export async function explainAccess(
     withRoles: withRole.map((rolename) => ({ rolename })),
     withoutRoles: withoutRole,
   });
-  out(json ? `${JSON.stringify(explanation)}\n` : explanationText(explanation));
+  print(cli, options, explanation, explanationText(explanation));
   if (exitCode && !explanation.allowed) throw new NegativeResult();
 }
 
 /** File name that stands for standard input. */
 const STANDARD_INPUT = '-';
 
-/**
- * Reads a JSON object with passwords by user name. Passwords are no arguments, because all users of a machine can read
- * these.
- */
+/** Reads passwords by user name. They are no arguments, because all users of a machine can read arguments. */
 async function readPasswords(terminal: Terminal, file: string): Promise<{ username: string; password: string }[]> {
   const value = parse(file, await readText(terminal, file));
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -154,12 +185,14 @@ async function readPasswords(terminal: Terminal, file: string): Promise<{ userna
   });
 }
 
-function readText({ readInput }: Terminal, file: string): Promise<string> {
-  if (file === STANDARD_INPUT) return readInput();
-  return readFile(file, 'utf8').catch((cause: unknown) => {
+const readText = ({ readInput }: Terminal, file: string): Promise<string> =>
+  file === STANDARD_INPUT ? readInput() : readTextFile(file);
+
+/** Errors: INVALID. */
+export const readTextFile = (file: string): Promise<string> =>
+  readFile(file, 'utf8').catch((cause: unknown) => {
     throw new ServiceError('INVALID', `The file ${file} cannot be read`, { cause });
   });
-}
 
 function parse(file: string, text: string): unknown {
   try {

@@ -1,13 +1,28 @@
 import { open } from 'node:fs/promises';
-import type { Config } from '../../platform/config/config.ts';
+import type { Command } from 'commander';
+import type { AuditVerification } from '../../domains/audit/audit-verification.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { runOnGraph, withGraph } from './graph.ts';
-import { NegativeResult, type Terminal } from './terminal.ts';
+import { type Cli, type JsonOption, NegativeResult, print, type ToAction, textOfLines } from './terminal.ts';
 
-interface ExportOptions {
-  readonly from?: string;
-  readonly to?: string;
-  readonly output?: string;
+export function addAuditCommands(program: Command, toAction: ToAction): void {
+  const audit = program
+    .command('audit')
+    .description('Log of changes and refused requests. Works with and without a running service.');
+  audit
+    .command('export')
+    .description('Write all entries as JSON lines, the oldest first, and the newest hash to standard error.')
+    .option('--from <time>', 'only entries from this time, for example 2026-01-31T00:00:00Z')
+    .option('--to <time>', 'only entries before this time')
+    .option('--output <file>', 'write to a file')
+    .option('--json', 'no effect: lines always are JSON')
+    .action(toAction(exportAudit));
+  audit
+    .command('verify')
+    .description('Verify all entries and list changed or missing ones. Exits with code 1 if there are any.')
+    .option('--expect <hash>', 'a hash that `export` or `verify` printed earlier; it must still exist')
+    .option('--json', 'print JSON')
+    .action(toAction(verifyAudit));
 }
 
 /** The list has the newest entries first, so its last page is the start of the chain. */
@@ -21,24 +36,28 @@ const PAGE = `query ($filter: AuditFilter, $before: String) {
   }
 }`;
 
+type Entry = Readonly<Record<string, unknown>>;
+
 interface Page {
   readonly auditEvents: {
-    readonly nodes: readonly Readonly<Record<string, unknown>>[];
+    readonly nodes: readonly Entry[];
     readonly pageInfo: { readonly startCursor: string | null };
   };
 }
 
+interface ExportOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly output?: string;
+}
+
 /** Writes the lines of `GET /audit.jsonl`, page by page, so that memory does not grow with the number of entries. */
-export async function exportAudit(
-  config: Config,
-  { out, err }: Terminal,
-  { from, to, output }: ExportOptions,
-): Promise<void> {
+async function exportAudit({ config, out, err }: Cli, { from, to, output }: ExportOptions): Promise<void> {
   const filter = { from: timeOf('--from', from), to: timeOf('--to', to) };
   const file = output === undefined ? null : await open(output, 'w', 0o600).catch(cannotWrite(output));
   try {
     await withGraph<Page>(config, PAGE, async (query) => {
-      let last: Readonly<Record<string, unknown>> | undefined;
+      let last: Entry | undefined;
       for (let before: string | null = null; ; ) {
         const { auditEvents: page }: Page = await query({ filter, before });
         if (page.nodes.length === 0) break;
@@ -59,31 +78,19 @@ export async function exportAudit(
 function timeOf(option: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const at = new Date(text);
-  if (Number.isNaN(at.getTime()))
-    throw invalid([{ path: option, reason: 'is not a time such as 2026-01-31T00:00:00Z' }]);
-  return at.toISOString();
+  if (!Number.isNaN(at.getTime())) return at.toISOString();
+  throw invalid([{ path: option, reason: 'is not a time such as 2026-01-31T00:00:00Z' }]);
 }
 
 /** `before` and `after` are written as the texts that were hashed. */
-const lineOf = (node: Readonly<Record<string, unknown>>): string =>
+const lineOf = (node: Entry): string =>
   `${JSON.stringify({ ...node, before: textOfJson(node.before), after: textOfJson(node.after) })}\n`;
 
 const textOfJson = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
 
-const cannotWrite = (file: string) => (cause: unknown) => {
+export const cannotWrite = (file: string) => (cause: unknown) => {
   throw new ServiceError('INVALID', `The file ${file} cannot be written`, { cause });
 };
-
-interface Verified {
-  readonly verifyAudit: {
-    readonly isIntact: boolean;
-    readonly checked: number;
-    readonly start: { readonly sequence: number };
-    readonly head: { readonly sequence: number; readonly hash: string };
-    readonly problemCount: number;
-    readonly problems: readonly { readonly sequence: number; readonly reason: string }[];
-  };
-}
 
 const VERIFY = `query ($expect: String) {
   verifyAudit(expect: $expect) {
@@ -91,25 +98,21 @@ const VERIFY = `query ($expect: String) {
   }
 }`;
 
-export async function verifyAudit(
-  config: Config,
-  { out }: Terminal,
-  { expect, json }: { expect?: string; json?: boolean },
-): Promise<void> {
-  const { verifyAudit: found } = await runOnGraph<Verified>(config, VERIFY, { expect });
-  out(json ? `${JSON.stringify(found)}\n` : textOf(found));
+async function verifyAudit(cli: Cli, options: JsonOption & { readonly expect?: string }): Promise<void> {
+  const { expect } = options;
+  const { verifyAudit: found } = await runOnGraph<{ verifyAudit: AuditVerification }>(cli, VERIFY, { expect });
+  print(cli, options, found, textOf(found));
   if (!found.isIntact) throw new NegativeResult();
 }
 
-function textOf({ isIntact, checked, start, head, problems, problemCount }: Verified['verifyAudit']): string {
+function textOf({ isIntact, checked, start, head, problems, problemCount }: AuditVerification): string {
   const older = start.sequence > 0 ? ` Entries up to ${start.sequence} were deleted because of their age.` : '';
-  const lines = [
+  return textOfLines([
     isIntact
       ? `All ${checked} entries are unchanged.${older}`
       : `CHANGED: ${problemCount} ${problemCount === 1 ? 'problem' : 'problems'} in ${checked} entries.${older}`,
     ...problems.map(({ sequence, reason }) => `  ${sequence}: ${reason}`),
     ...(problemCount > problems.length ? [`  and ${problemCount - problems.length} more`] : []),
     `The newest entry is ${head.sequence}, its hash ${head.hash}.`,
-  ];
-  return lines.map((line) => `${line}\n`).join('');
+  ]);
 }

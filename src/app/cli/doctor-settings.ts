@@ -3,16 +3,11 @@ import { checkOidcSettings } from '../../domains/sign-in/oidc/oidc-settings-chec
 import { redirectUriOf } from '../../domains/sign-in/oidc/oidc-sign-in.ts';
 import type { SettingCheck } from '../../domains/sign-in/setting-check.ts';
 import { ldapOptions, oidcOptions } from '../../domains/sign-in/sign-in.ts';
-import type { Config } from '../../platform/config/config.ts';
-import { NegativeResult, type Terminal, table } from './terminal.ts';
-
-interface Options {
-  readonly login?: string;
-  readonly json?: boolean;
-}
+import { type Cli, type JsonOption, NegativeResult, print, table } from './terminal.ts';
 
 /** Tests the sign-in providers of the settings and prints the findings. Errors: NegativeResult if a test fails. */
-export async function examineSettings(config: Config, { out }: Terminal, { login, json }: Options): Promise<void> {
+export async function examineSettings(cli: Cli, options: JsonOption & { readonly login?: string }): Promise<void> {
+  const { config } = cli;
   const oidc = oidcOptions(config);
   const ldap = ldapOptions(config);
   const publicUrl =
@@ -20,10 +15,10 @@ export async function examineSettings(config: Config, { out }: Terminal, { login
   const checks = (
     await Promise.all([
       oidc === null ? [] : checkOidcSettings(oidc, redirectUriOf(publicUrl)),
-      ldap === null ? [] : checkLdapSettings(ldap, login ?? null),
+      ldap === null ? [] : checkLdapSettings(ldap, options.login ?? null),
     ])
   ).flat();
-  out(json ? `${JSON.stringify({ findings: checks.map(toJson) })}\n` : textOf(checks));
+  print(cli, options, { findings: checks.map(toJson) }, textOf(checks));
   if (checks.some(({ works }) => !works)) throw new NegativeResult();
 }
 

@@ -1,31 +1,27 @@
-import { readFile } from 'node:fs/promises';
 import { licensePlugin } from '../../domains/brokers/license-plugin.ts';
 import { clientControlPlugin } from '../../domains/clients/control/client-control-plugin.ts';
 import { inspectPlugin } from '../../domains/clients/inspect/inspect-plugin.ts';
 import { STREAM_API } from '../../domains/streams/control/stream-control.ts';
 import { TOPIC_API } from '../../domains/topic-tree/control/topic-control.ts';
-import type { Config } from '../../platform/config/config.ts';
-import { ServiceError } from '../../platform/errors.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
 import { KNOWN_APIS } from '../../protocol/control/capability-probe.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
 import { type ControlCapability, ControlRefusal, type PluginFactory } from '../../protocol/control/plugin.ts';
 import { BrokerLink } from '../../protocol/mqtt/broker-link.ts';
 import { whenConnected } from '../../protocol/mqtt/when-connected.ts';
-import { shown, type Terminal, table } from './terminal.ts';
+import { readTextFile } from './access.ts';
+import { type Cli, type JsonOption, print, shown, table } from './terminal.ts';
 
-interface DoctorOptions {
+interface DoctorOptions extends JsonOption {
   readonly username?: string;
   readonly passwordFile?: string;
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
   readonly insecure?: boolean;
-  readonly json?: boolean;
 }
 
 interface Report {
-  readonly connected: true;
   readonly mqttVersion: string;
   readonly capabilities: readonly ControlCapability[];
   /** Recommendations for the configuration of the broker. */
@@ -47,27 +43,17 @@ const hostedByService = (api: ControlApi): PluginFactory => ({
   }),
 });
 
-/**
- * Connects to a broker like the service and prints what its configuration lacks. Errors: BROKER_UNREACHABLE with the
- * reason.
- */
-export async function doctor(config: Config, { out }: Terminal, url: string, options: DoctorOptions): Promise<void> {
-  const file = async (path: string | undefined) => {
-    if (path === undefined) return undefined;
-    return readFile(path, 'utf8').catch((cause: unknown) => {
-      throw new ServiceError('INVALID', `The file ${path} cannot be read`, { cause });
-    });
-  };
-  const [password, ca, cert, key] = await Promise.all([
-    file(options.passwordFile),
-    file(options.ca),
-    file(options.cert),
-    file(options.key),
-  ]);
+/** Connects to a broker like the service and prints what its configuration lacks. Errors: BROKER_UNREACHABLE. */
+export async function doctor(cli: Cli, url: string, options: DoctorOptions): Promise<void> {
+  const { brokerTimeoutMs: timeoutMs } = cli.config;
+  const files = [options.passwordFile, options.ca, options.cert, options.key];
+  const [password, ca, cert, key] = await Promise.all(
+    files.map((file) => (file === undefined ? undefined : readTextFile(file))),
+  );
   const link = new BrokerLink({
     id: 'doctor',
     url,
-    timeoutMs: config.brokerTimeoutMs,
+    timeoutMs,
     verifyCa: !options.insecure,
     ...(options.username === undefined ? {} : { username: options.username }),
     ...(password === undefined ? {} : { password: password.trim() }),
@@ -78,17 +64,16 @@ export async function doctor(config: Config, { out }: Terminal, url: string, opt
   link.open();
   const hosted = [hostedByService(STREAM_API), hostedByService(TOPIC_API)];
   const plugins = [inspectPlugin, clientControlPlugin, licensePlugin, ...hosted];
-  const controls = new BrokerControls(link, { timeoutMs: config.brokerTimeoutMs, plugins });
+  const controls = new BrokerControls(link, { timeoutMs, plugins });
   try {
-    await whenConnected(link, config.brokerTimeoutMs);
+    await whenConnected(link, timeoutMs);
     const capabilities = await Promise.all(KNOWN_APIS.map((api) => controls.capability(api)));
     const report: Report = {
-      connected: true,
       mqttVersion: link.protocolVersion === 5 ? '5' : '3.1.1',
       capabilities,
       advice: [...reasons(capabilities), ...(await slowAcknowledgement(link))],
     };
-    out(options.json ? `${JSON.stringify(report)}\n` : asText(report));
+    print(cli, options, { connected: true, ...report }, asText(report));
   } finally {
     await controls.close();
     await link.close();

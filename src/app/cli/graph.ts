@@ -2,25 +2,46 @@ import type { ExecutionResult } from 'graphql';
 import { Closers } from '../../platform/closers.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
-import { createLog } from '../../platform/log.ts';
 import { callOperatorSocket, type RunOperation } from '../operator/operator-socket.ts';
+
+type Variables = Readonly<Record<string, unknown>>;
 
 /** Names of input fields on the command line: `{ name: '--name', email: '<email>' }`. */
 export type ArgumentNames = Readonly<Record<string, string>>;
 
 /**
- * Runs an operation on the graph as the operator: in the running service of the data folder, or otherwise in this
- * process, which connects to the required brokers. Errors: those of the graph as ServiceError, in which `names` replace
- * the names of input fields.
+ * Runs an operation as the operator: in the running service of the data folder, or otherwise in this process, which
+ * connects to the required brokers. Errors: those of the graph, in which `names` replace the names of input fields.
  */
 export async function runOnGraph<T>(
-  config: Config,
+  { config }: { readonly config: Config },
   document: string,
-  variables: Record<string, unknown> = {},
+  variables: Variables = {},
   names: ArgumentNames = {},
 ): Promise<T> {
   const result = await callOperatorSocket(config.dataDir, document, variables);
   return dataOf<T>(result ?? (await withOwnCore(config, (run) => run(document, variables))), names);
+}
+
+interface Page<T> {
+  readonly nodes: readonly T[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+}
+
+/** All entries of the list that a query with the variable `$after` returns in pages. */
+export async function listOnGraph<T>(
+  cli: { readonly config: Config },
+  document: string,
+  variables: Variables = {},
+): Promise<T[]> {
+  const found: T[] = [];
+  for (let after: string | null = null; ; ) {
+    const data: Readonly<Record<string, Page<T>>> = await runOnGraph(cli, document, { ...variables, after });
+    const [page] = Object.values(data);
+    found.push(...(page?.nodes ?? []));
+    if (!page?.pageInfo.hasNextPage) return found;
+    after = page.pageInfo.endCursor;
+  }
 }
 
 /** Whether a service runs on the data folder. */
@@ -28,10 +49,11 @@ export const isServiceRunning = async ({ dataDir }: Config): Promise<boolean> =>
   (await callOperatorSocket(dataDir, '{ __typename }', {})) !== null;
 
 async function withOwnCore<T>(config: Config, work: (run: RunOperation) => Promise<T>): Promise<T> {
-  const log = await createLog({ ...config, logLevel: 'error' }, false);
   // Loaded on demand: the whole service takes longer to load than a running service to respond.
+  const { createLog } = await import('../../platform/log.ts');
   const { openParts } = await import('../parts.ts');
   const { asOperator } = await import('../operator/as-operator.ts');
+  const log = await createLog({ ...config, logLevel: 'error' }, false);
   const closers = new Closers();
   try {
     const { services, storage } = await openParts(config, { log }, closers);
@@ -42,41 +64,25 @@ async function withOwnCore<T>(config: Config, work: (run: RunOperation) => Promi
   }
 }
 
-/** Runs one operation with these variables. */
-type Query<T> = (variables: Readonly<Record<string, unknown>>) => Promise<T>;
-
-/**
- * Runs one operation several times, like `runOnGraph`, but with one start. Errors: those of `work` and of `runOnGraph`.
- */
+/** Runs one operation several times, like `runOnGraph`, but with one start. Errors: also those of `work`. */
 export async function withGraph<T>(
   config: Config,
   document: string,
-  work: (query: Query<T>) => Promise<void>,
+  work: (query: (variables: Variables) => Promise<T>) => Promise<void>,
 ): Promise<void> {
-  if (await isServiceRunning(config)) {
-    await work((variables) => runOnGraph<T>(config, document, variables));
-    return;
-  }
-  await withOwnCore(config, (run) => work(async (variables) => dataOf<T>(await run(document, variables))));
+  if (await isServiceRunning(config)) await work((variables) => runOnGraph<T>({ config }, document, variables));
+  else await withOwnCore(config, (run) => work(async (variables) => dataOf<T>(await run(document, variables))));
 }
 
 function dataOf<T>({ data, errors }: ExecutionResult, names: ArgumentNames = {}): T {
   const [error] = errors ?? [];
-  if (error) {
-    const code = (error.extensions?.code as ErrorCode | undefined) ?? 'INTERNAL_ERROR';
-    throw new ServiceError(code, asOnCommandLine(error.message, names));
-  }
-  return data as T;
+  if (error === undefined) return data as T;
+  const code = (error.extensions?.code as ErrorCode | undefined) ?? 'INTERNAL_ERROR';
+  throw new ServiceError(code, asOnCommandLine(error.message, names));
 }
 
 /** Replaces `input.handOverTo`, and the advice `(handOverTo)`, by the option of the command line. */
-function asOnCommandLine(message: string, names: ArgumentNames): string {
-  return message.replace(
-    /\binput\.(\w+)|\((\w+)\)/g,
-    (found, field: string | undefined, advised: string | undefined) => {
-      const name = names[field ?? advised ?? ''];
-      if (name === undefined) return found;
-      return advised === undefined ? name : `(${name})`;
-    },
-  );
-}
+const asOnCommandLine = (message: string, names: ArgumentNames): string =>
+  message
+    .replace(/\binput\.(\w+)/g, (found, field: string) => names[field] ?? found)
+    .replace(/\((\w+)\)/g, (found, field: string) => (names[field] === undefined ? found : `(${names[field]})`));

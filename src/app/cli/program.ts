@@ -1,14 +1,15 @@
-import { Command, CommanderError, Option } from 'commander';
-import { type Config, ConfigError, readConfig } from '../../platform/config/config.ts';
+import { Command, CommanderError } from 'commander';
+import { ConfigError, readConfig } from '../../platform/config/config.ts';
 import { SETTINGS } from '../../platform/config/settings.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { VERSION } from '../../platform/version.ts';
-import { addAccessCommands } from './access-commands.ts';
-import { addAuditCommands } from './audit-commands.ts';
-import { addSecretsCommands } from './secrets-commands.ts';
-import { NegativeResult, shown, type Terminal } from './terminal.ts';
-import { addTokenCommands } from './token-commands.ts';
-import { addUserCommands } from './user-commands.ts';
+import { addAccessCommands } from './access.ts';
+import { addAuditCommands } from './audit.ts';
+import { addProjectCommands } from './projects.ts';
+import { addSecretsCommands } from './secrets.ts';
+import { type Cli, type JsonOption, NegativeResult, print, shown, type Terminal, type ToAction } from './terminal.ts';
+import { addTokenCommands } from './tokens.ts';
+import { addUserCommands } from './users.ts';
 
 /**
  * Runs one command. Returns the exit code: 0 success, 1 error or negative result, 2 invalid command line or setting.
@@ -24,8 +25,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
       terminal.err(`${error.problems.map((problem) => `error: ${problem}`).join('\n')}\n`);
       return 2;
     }
-    if (error instanceof ServiceError) terminal.err(`error: ${shown(error.message)}\n`);
-    else terminal.err(`error: ${explain(error)}\n`);
+    terminal.err(`error: ${error instanceof ServiceError ? shown(error.message) : explain(error)}\n`);
     return 1;
   }
 }
@@ -40,9 +40,12 @@ function explain(error: unknown): string {
   return error.stack ?? error.message;
 }
 
+/** Large modules are loaded by the commands that need them, so that the others start fast. */
 function createProgram(terminal: Terminal): Command {
-  const config = (): Config => readConfig(terminal.env);
-  const json = () => new Option('--json', 'print JSON');
+  const toAction: ToAction =
+    (run) =>
+    (...args) =>
+      run({ ...terminal, config: readConfig(terminal.env) }, ...args);
   const program = new Command('brokergraph')
     .description('An open management plane for fleets of MQTT brokers.')
     .version(VERSION)
@@ -54,29 +57,18 @@ function createProgram(terminal: Terminal): Command {
     .command('serve')
     .description('Start the service: GraphQL, REST and its own brokers. Settings are environment variables.')
     .addHelpText('after', settingsHelp())
-    .action(async () => (await import('./serve.ts')).serve(config(), terminal));
-
+    .action(toAction(async (cli) => (await import('./serve.ts')).serve(cli)));
   program
     .command('migrate')
     .description('Migrate the database to this version and exit. `serve` does it as well.')
-    .addOption(json())
-    .action(async (options) => (await import('./migrate.ts')).migrate(config(), terminal, options));
-
-  addUserCommands(program, config, terminal);
-
-  program
-    .command('project')
-    .description('Projects, which contain brokers, members and tokens.')
-    .command('list')
-    .description('List all projects.')
-    .addOption(json())
-    .action(async (options) => (await import('./projects.ts')).listProjects(config(), terminal, options));
-
-  addTokenCommands(program, config, terminal);
-  addAccessCommands(program, config, terminal);
-  addAuditCommands(program, config, terminal);
-  addSecretsCommands(program, config, terminal);
-
+    .option('--json', 'print JSON')
+    .action(toAction(migrate));
+  addUserCommands(program, toAction);
+  addProjectCommands(program, toAction);
+  addTokenCommands(program, toAction);
+  addAccessCommands(program, toAction);
+  addAuditCommands(program, toAction);
+  addSecretsCommands(program, toAction);
   program
     .command('doctor [url]')
     .description(
@@ -89,13 +81,25 @@ function createProgram(terminal: Terminal): Command {
     .option('--key <file>', 'private key of the client certificate, PEM')
     .option('--insecure', 'accept any certificate of the broker')
     .option('--login <login>', 'without a URL: user to search for in the LDAP directory')
-    .addOption(json())
-    .action(async (url: string | undefined, options) => {
-      if (url === undefined) await (await import('./doctor-settings.ts')).examineSettings(config(), terminal, options);
-      else await (await import('./doctor.ts')).doctor(config(), terminal, url, options);
-    });
-
+    .option('--json', 'print JSON')
+    .action(
+      toAction(async (cli, url: string | undefined, options: object) => {
+        if (url === undefined) await (await import('./doctor-settings.ts')).examineSettings(cli, options);
+        else await (await import('./doctor.ts')).doctor(cli, url, options);
+      }),
+    );
   return program;
+}
+
+async function migrate(cli: Cli, options: JsonOption): Promise<void> {
+  const { createLog } = await import('../../platform/log.ts');
+  const { openStorage } = await import('../../platform/storage/storage.ts');
+  const { dataDir, databaseUrl } = cli.config;
+  const log = await createLog(cli.config, cli.isTerminal);
+  const { engine, migrated, close } = await openStorage({ dataDir, databaseUrl, log });
+  await close();
+  const text = migrated.length === 0 ? 'The database is up to date.\n' : `Applied ${migrated.join(', ')}.\n`;
+  print(cli, options, { engine, applied: migrated }, text);
 }
 
 function settingsHelp(): string {

@@ -1,6 +1,6 @@
-import type { Config } from '../../platform/config/config.ts';
-import { runOnGraph } from './graph.ts';
-import { type Terminal, table } from './terminal.ts';
+import type { Command } from 'commander';
+import { listOnGraph } from './graph.ts';
+import { type Cli, type JsonOption, print, type ToAction, table } from './terminal.ts';
 
 interface Project {
   readonly id: string;
@@ -12,21 +12,18 @@ const LIST = `query ($after: String) {
   projects(first: 1000, after: $after) { nodes { id name owner { name } } pageInfo { hasNextPage endCursor } }
 }`;
 
-interface Page {
-  readonly projects: {
-    readonly nodes: readonly Project[];
-    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
-  };
+export function addProjectCommands(program: Command, toAction: ToAction): void {
+  program
+    .command('project')
+    .description('Projects, which contain brokers, members and tokens.')
+    .command('list')
+    .description('List all projects.')
+    .option('--json', 'print JSON')
+    .action(toAction(listProjects));
 }
 
-export async function listProjects(config: Config, { out }: Terminal, { json }: { json?: boolean }): Promise<void> {
-  const found: Project[] = [];
-  for (let after: string | null = null, more = true; more; ) {
-    const page: Page = await runOnGraph(config, LIST, { after });
-    found.push(...page.projects.nodes);
-    after = page.projects.pageInfo.endCursor;
-    more = page.projects.pageInfo.hasNextPage;
-  }
-  if (json) out(`${JSON.stringify(found)}\n`);
-  else out(table([['ID', 'NAME', 'OWNER'], ...found.map(({ id, name, owner }) => [id, name, owner.name])]));
+async function listProjects(cli: Cli, options: JsonOption): Promise<void> {
+  const found = await listOnGraph<Project>(cli, LIST);
+  const rows = found.map(({ id, name, owner }) => [id, name, owner.name]);
+  print(cli, options, found, table([['ID', 'NAME', 'OWNER'], ...rows]));
 }

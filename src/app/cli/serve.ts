@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { relative } from 'node:path';
-import type { Config } from '../../platform/config/config.ts';
 import { createLog } from '../../platform/log.ts';
 import { startService } from '../service.ts';
 import type { StartReport } from '../start-report.ts';
 import { allowHeapGrowth } from './heap.ts';
-import type { Terminal } from './terminal.ts';
+import type { Cli } from './terminal.ts';
 
 /** Runs the service until `stop` is aborted. */
-export async function serve(config: Config, { out, isTerminal, stop, onBug }: Terminal): Promise<void> {
+export async function serve({ config, out, isTerminal, stop, onBug }: Cli): Promise<void> {
   const log = await createLog(config, isTerminal);
   // The process exits and its supervisor restarts it. Acknowledged data is not lost.
   onBug((error) => log.fatal({ err: error }, 'exiting after an uncaught error'));

@@ -1,9 +1,8 @@
+import type { Config } from '../../platform/config/config.ts';
+
 /** The parts of the process that commands use. */
 export interface Terminal {
-  /**
-   * Reads standard input to its end. With a label, a user at a terminal is prompted for a new secret, which is not
-   * shown.
-   */
+  /** Reads standard input to its end. With a label, a user at a terminal is prompted for a new secret without echo. */
   readonly readInput: (label?: string) => Promise<string>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
@@ -16,11 +15,33 @@ export interface Terminal {
   readonly onBug: (listener: (error: unknown) => void) => void;
 }
 
+/** A terminal with the settings in its environment. */
+export interface Cli extends Terminal {
+  readonly config: Config;
+}
+
+/** Makes a command of commander from a function that receives its arguments and options. */
+export type ToAction = <Args extends unknown[]>(
+  run: (cli: Cli, ...args: Args) => Promise<void>,
+) => (...args: Args) => Promise<void>;
+
+/** The option `--json`. */
+export interface JsonOption {
+  readonly json?: boolean;
+}
+
+/** Prints a value as JSON with `--json`, otherwise the text. */
+export function print({ out }: Terminal, { json }: JsonOption, value: unknown, text: string): void {
+  out(json ? `${JSON.stringify(value)}\n` : text);
+}
+
 /** The command printed a negative result, so the exit code is 1. No error is printed. */
 export class NegativeResult extends Error {}
 
 /** Replaces control characters, which a terminal would interpret. Names may contain any character. */
 export const shown = (text: string): string => text.replaceAll(/\p{Cc}/gu, '\ufffd');
+
+export const textOfLines = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
 
 /** Formats rows as aligned columns. Cells may contain any character. */
 export function table(cells: readonly (readonly string[])[]): string {
@@ -29,10 +50,8 @@ export function table(cells: readonly (readonly string[])[]): string {
   for (const row of rows) {
     for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);
   }
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd();
-  return rows.map((row) => `${line(row)}\n`).join('');
+  return textOfLines(rows.map((row) => lineOf(row, widths).trimEnd()));
 }
+
+const lineOf = (row: readonly string[], widths: readonly number[]): string =>
+  row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ');

@@ -1,8 +1,70 @@
-import { generatePassword } from '../../platform/auth/passwords.ts';
-import type { Config } from '../../platform/config/config.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { notFound } from '../../platform/errors.ts';
-import { type ArgumentNames, isServiceRunning, runOnGraph } from './graph.ts';
-import { type Terminal, table } from './terminal.ts';
+import { type ArgumentNames, isServiceRunning, listOnGraph, runOnGraph } from './graph.ts';
+import { type Cli, type JsonOption, print, type ToAction, table } from './terminal.ts';
+
+export function addUserCommands(program: Command, toAction: ToAction): void {
+  // The password is no argument, because all users of a machine can read arguments.
+  const askPassword = () =>
+    new Option(
+      '--ask-password',
+      'prompt for the password, or read the first line of standard input if it is not a terminal; at least 8 characters',
+    );
+  const user = program.command('user').description('Users who may sign in. Works with and without a running service.');
+  user
+    .command('create <email>')
+    .description('Create a user. Without --ask-password, a password is generated and shown only once.')
+    .option('--name <name>', 'display name (default: first and last name, or the address up to the @)')
+    .option('--first-name <name>', 'first part of the default name')
+    .option('--last-name <name>', 'last part of the default name')
+    .option('--root', 'root administrator, with all permissions')
+    .option('--verified', 'the address is known to belong to the user')
+    .option(
+      '--sso-type <type>',
+      'identity provider of the user, who has no password here: sso (OpenID provider) or ldap',
+      provider,
+    )
+    .addOption(askPassword().conflicts('ssoType'))
+    .option('--json', 'print JSON')
+    .action(toAction(createUser));
+  user.command('list').description('List all users.').option('--json', 'print JSON').action(toAction(listUsers));
+  user
+    .command('show <email>')
+    .description('Show a user with the open sessions.')
+    .option('--json', 'print JSON')
+    .action(toAction(showUser));
+  user
+    .command('delete <email>')
+    .description('Delete a user and the sessions. The last root administrator who can sign in is not deleted.')
+    .option('--hand-over-to <email>', 'new owner of the projects and of organisations without another owner')
+    .option('--json', 'print JSON')
+    .action(toAction(deleteUser));
+  user
+    .command('reset-password <email>')
+    .description(
+      'Set a new password and close the user’s sessions. Without --ask-password, a password is generated and shown only once.',
+    )
+    .addOption(askPassword())
+    .option('--json', 'print JSON')
+    .action(toAction(resetPassword));
+  user
+    .command('reset-second-factor <email>')
+    .description(
+      'Remove a lost second factor, so that the password alone is sufficient, and close the user’s sessions.',
+    )
+    .option('--json', 'print JSON')
+    .action(toAction(resetSecondFactor));
+  user
+    .command('unlock <email>')
+    .description('Reset the waiting times of a user after failed log-ins, in the running service.')
+    .option('--json', 'print JSON')
+    .action(toAction(unlockUser));
+}
+
+function provider(text: string): string {
+  if (/^(sso|ldap)$/i.test(text)) return text.toUpperCase();
+  throw new InvalidArgumentError('It must be sso or ldap.');
+}
 
 interface User {
   readonly id: string;
@@ -23,78 +85,72 @@ const NAMES: ArgumentNames = {
   handOverTo: '--hand-over-to',
 };
 
-export interface CreateOptions {
+interface PasswordOptions extends JsonOption {
+  readonly askPassword?: boolean;
+}
+
+interface CreateOptions extends PasswordOptions {
   readonly name?: string;
   readonly firstName?: string;
   readonly lastName?: string;
   readonly root?: boolean;
   readonly verified?: boolean;
   readonly ssoType?: 'SSO' | 'LDAP';
-  readonly askPassword?: boolean;
-  readonly json?: boolean;
 }
 
 /** Errors: INVALID, ALREADY_EXISTS. */
-export async function createUser(
-  config: Config,
-  terminal: Terminal,
-  email: string,
-  { root, verified, askPassword, json, ...person }: CreateOptions,
-): Promise<void> {
-  const generated = askPassword || person.ssoType !== undefined ? undefined : generatePassword();
-  const password = askPassword ? await passwordFrom(terminal, email) : generated;
-  const { createUser: payload } = await runOnGraph<{ createUser: { user: User } }>(
-    config,
+async function createUser(cli: Cli, email: string, options: CreateOptions): Promise<void> {
+  const { root = false, verified = false, askPassword, json, ...person } = options;
+  const isExternal = person.ssoType !== undefined && !askPassword;
+  const { password, generated } = isExternal ? {} : await newPassword(cli, email, options);
+  const { createUser: created } = await runOnGraph<{ createUser: { user: User } }>(
+    cli,
     `mutation ($input: CreateUserInput!) { createUser(input: $input) { user { ${FIELDS} } } }`,
-    { input: { email, password, isRootAdmin: root ?? false, verified: verified ?? false, ...person } },
+    { input: { email, password, isRootAdmin: root, verified, ...person } },
     NAMES,
   );
-  const { user } = payload;
-  if (json) terminal.out(`${JSON.stringify({ ...user, ...(generated && { password: generated }) })}\n`);
-  else {
-    terminal.out(`Created ${user.email} (${user.id}).\n`);
-    if (generated) terminal.out(`Password, shown only once: ${generated}\n`);
-  }
+  const { user } = created;
+  const text = `Created ${user.email} (${user.id}).\n`;
+  const more = generated ? `Password, shown only once: ${generated}\n` : '';
+  print(cli, options, { ...user, ...(generated && { password: generated }) }, `${text}${more}`);
 }
 
-const LIST = `query ($after: String, $filter: UserFilter) {
-  users(first: 1000, after: $after, filter: $filter) { nodes { ${FIELDS} } pageInfo { hasNextPage endCursor } }
-}`;
+interface NewPassword {
+  readonly password?: string;
+  /** The password, unless the user has chosen it. */
+  readonly generated?: string;
+}
 
-interface Page {
-  readonly users: {
-    readonly nodes: readonly User[];
-    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
-  };
+/** The first line of the input, or a generated password. */
+async function newPassword({ readInput }: Cli, email: string, { askPassword }: PasswordOptions): Promise<NewPassword> {
+  if (askPassword) return { password: (await readInput(`Password for ${email}`)).split(/\r?\n/, 1)[0] ?? '' };
+  const { generatePassword } = await import('../../platform/auth/passwords.ts');
+  const generated = generatePassword();
+  return { password: generated, generated };
 }
 
 /** Users whose address or name contains the text; all users if it is null. */
-async function usersWith(config: Config, text: string | null): Promise<User[]> {
-  const users: User[] = [];
-  for (let after: string | null = null, more = true; more; ) {
-    const { users: page }: Page = await runOnGraph(config, LIST, { after, filter: { text } });
-    users.push(...page.nodes);
-    after = page.pageInfo.endCursor;
-    more = page.pageInfo.hasNextPage;
-  }
-  return users;
-}
+const usersWith = (cli: Cli, text: string | null): Promise<User[]> =>
+  listOnGraph(
+    cli,
+    `query ($after: String, $filter: UserFilter) {
+      users(first: 1000, after: $after, filter: $filter) { nodes { ${FIELDS} } pageInfo { hasNextPage endCursor } }
+    }`,
+    { filter: { text } },
+  );
 
 /** Errors: NOT_FOUND. */
-async function userOf(config: Config, email: string): Promise<User> {
+async function userOf(cli: Cli, email: string): Promise<User> {
   const address = email.trim().toLowerCase();
-  const user = (await usersWith(config, address)).find((one) => one.email === address);
+  const user = (await usersWith(cli, address)).find((one) => one.email === address);
   if (user === undefined) throw notFound('user', email.trim());
   return user;
 }
 
-export async function listUsers(config: Config, { out }: Terminal, { json }: { json?: boolean }): Promise<void> {
-  const users = await usersWith(config, null);
-  if (json) out(`${JSON.stringify(users)}\n`);
-  else {
-    const rows = users.map((user) => [user.id, user.email, user.name, remarksOf(user).join(', ')]);
-    out(table([['ID', 'E-MAIL', 'NAME', ''], ...rows]));
-  }
+async function listUsers(cli: Cli, options: JsonOption): Promise<void> {
+  const users = await usersWith(cli, null);
+  const rows = users.map((user) => [user.id, user.email, user.name, remarksOf(user).join(', ')]);
+  print(cli, options, users, table([['ID', 'E-MAIL', 'NAME', ''], ...rows]));
 }
 
 const remarksOf = ({ isRootAdmin, ssoType }: User): string[] => [
@@ -107,12 +163,13 @@ interface Shown extends User {
   readonly isRemovable: boolean;
   readonly projectCount: number;
   readonly brokerCount: number;
-  readonly sessions: readonly {
-    readonly createdAt: string;
-    readonly lastUsedAt: string;
-    readonly provider: string | null;
-    readonly address: string | null;
-  }[];
+}
+
+interface Session {
+  readonly createdAt: string;
+  readonly lastUsedAt: string;
+  readonly provider: string | null;
+  readonly address: string | null;
 }
 
 const SHOW = `query ($id: ID!) {
@@ -121,140 +178,80 @@ const SHOW = `query ($id: ID!) {
 }`;
 
 /** Errors: NOT_FOUND. */
-export async function showUser(
-  config: Config,
-  { out }: Terminal,
-  email: string,
-  { json }: { json?: boolean },
-): Promise<void> {
-  const { id } = await userOf(config, email);
-  const { user, userSessions: sessions } = await runOnGraph<{
-    user: Omit<Shown, 'sessions'> | null;
-    userSessions: Shown['sessions'];
-  }>(config, SHOW, { id });
+async function showUser(cli: Cli, email: string, options: JsonOption): Promise<void> {
+  const { id } = await userOf(cli, email);
+  const found = await runOnGraph<{ user: Shown | null; userSessions: Session[] }>(cli, SHOW, { id });
+  const { user, userSessions: sessions } = found;
   if (user === null) throw notFound('user', email.trim());
-  out(json ? `${JSON.stringify({ ...user, sessions })}\n` : textOf({ ...user, sessions }));
+  print(cli, options, { ...user, sessions }, textOf(user, sessions));
 }
 
-function textOf(user: Shown): string {
+function textOf(user: Shown, sessions: readonly Session[]): string {
   const yes = (value: boolean | null) => (value ? 'yes' : 'no');
+  const isLast = user.isRootAdmin && !user.isRemovable;
   return table([
     ['Id', user.id],
     ['E-mail', `${user.email}${user.verified ? ' (verified)' : ''}`],
     ['Name', user.name],
     ['Since', user.createdAt],
-    [
-      'Root administrator',
-      user.isRootAdmin && !user.isRemovable ? 'the last one who can sign in' : yes(user.isRootAdmin),
-    ],
+    ['Root administrator', isLast ? 'the last one who can sign in' : yes(user.isRootAdmin)],
     ['Signs in', user.ssoType === null ? 'with a password' : `by ${user.ssoType.toLowerCase()}`],
     ['Second factor', yes(user.hasSecondFactor)],
     ['Owns', `${user.projectCount} projects with ${user.brokerCount} brokers`],
-    ...user.sessions.map(({ lastUsedAt, address, provider }, i) => [
-      i === 0 ? 'Sessions' : '',
-      [`used ${lastUsedAt}`, ...(address ? [`from ${address}`] : []), ...(provider ? [`by ${provider}`] : [])].join(
-        ' ',
-      ),
-    ]),
+    ...sessions.map((session, i) => [i === 0 ? 'Sessions' : '', sessionText(session)]),
   ]);
 }
 
-export interface DeleteOptions {
-  readonly handOverTo?: string;
-  readonly json?: boolean;
-}
+const sessionText = ({ lastUsedAt, address, provider }: Session): string =>
+  `used ${lastUsedAt}${address ? ` from ${address}` : ''}${provider ? ` by ${provider}` : ''}`;
 
-/**
- * Errors: NOT_FOUND, LAST_ADMINISTRATOR, IN_USE (the user owns projects or organisations, and `handOverTo` is missing).
- */
-export async function deleteUser(
-  config: Config,
-  { out }: Terminal,
-  email: string,
-  { handOverTo, json }: DeleteOptions,
-): Promise<void> {
-  const user = await userOf(config, email);
-  const newOwner = handOverTo === undefined ? null : await userOf(config, handOverTo);
+/** Errors: NOT_FOUND, LAST_ADMINISTRATOR, IN_USE (the user is an owner, and `handOverTo` is missing). */
+async function deleteUser(cli: Cli, email: string, options: JsonOption & { handOverTo?: string }): Promise<void> {
+  const user = await userOf(cli, email);
+  const newOwner = options.handOverTo === undefined ? null : await userOf(cli, options.handOverTo);
   const { deleteUser: done } = await runOnGraph<{ deleteUser: { handedOverProjectIds: readonly string[] } }>(
-    config,
+    cli,
     'mutation ($input: DeleteUserInput!) { deleteUser(input: $input) { handedOverProjectIds } }',
     { input: { userId: user.id, handOverTo: newOwner?.id ?? null } },
     NAMES,
   );
   const { length } = done.handedOverProjectIds;
-  if (json) out(`${JSON.stringify({ id: user.id, email: user.email, ...done })}\n`);
-  else if (length === 0) out(`Deleted ${user.email}.\n`);
-  else {
-    const projects = length === 1 ? 'the project' : `${length} projects`;
-    out(`Deleted ${user.email}. ${newOwner?.email} now owns ${projects}.\n`);
-  }
-}
-
-export interface ResetOptions {
-  readonly askPassword?: boolean;
-  readonly json?: boolean;
+  const projects = length === 1 ? 'the project' : `${length} projects`;
+  const handedOver = length === 0 ? '' : ` ${newOwner?.email} now owns ${projects}.`;
+  print(cli, options, { id: user.id, email: user.email, ...done }, `Deleted ${user.email}.${handedOver}\n`);
 }
 
 /** Errors: NOT_FOUND, INVALID. */
-export async function resetPassword(
-  config: Config,
-  terminal: Terminal,
-  email: string,
-  { askPassword, json }: ResetOptions,
-): Promise<void> {
-  const generated = askPassword ? undefined : generatePassword();
-  const password = generated ?? (await passwordFrom(terminal, email));
-  await runOnGraph(
-    config,
-    'mutation ($input: ResetUserPasswordInput!) { resetUserPassword(input: $input) { user { id } } }',
-    { input: { email, password } },
-    NAMES,
-  );
-  if (json) terminal.out(`${JSON.stringify({ email, ...(generated && { password: generated }) })}\n`);
-  else if (generated) terminal.out(`New password of ${email}, shown only once: ${generated}\n`);
-  else terminal.out(`The password of ${email} is set, and the sessions are closed.\n`);
+async function resetPassword(cli: Cli, email: string, options: PasswordOptions): Promise<void> {
+  const { password, generated } = await newPassword(cli, email, options);
+  const mutation = 'mutation ($input: ResetUserPasswordInput!) { resetUserPassword(input: $input) { user { id } } }';
+  await runOnGraph(cli, mutation, { input: { email, password } }, NAMES);
+  const text = generated
+    ? `New password of ${email}, shown only once: ${generated}\n`
+    : `The password of ${email} is set, and the sessions are closed.\n`;
+  print(cli, options, { email, ...(generated && { password: generated }) }, text);
 }
 
 /** Errors: NOT_FOUND. */
-export async function resetSecondFactor(
-  config: Config,
-  { out }: Terminal,
-  email: string,
-  { json }: { json?: boolean },
-): Promise<void> {
-  const user = await userOf(config, email);
-  await runOnGraph(config, 'mutation ($id: ID!) { resetSecondFactor(input: { userId: $id }) { user { id } } }', {
-    id: user.id,
-  });
-  out(
-    json
-      ? `${JSON.stringify({ email: user.email })}\n`
-      : `${user.email} can sign in with the password alone, and the sessions are closed.\n`,
-  );
+async function resetSecondFactor(cli: Cli, address: string, options: JsonOption): Promise<void> {
+  const { id, email } = await userOf(cli, address);
+  await runOnGraph(cli, 'mutation ($id: ID!) { resetSecondFactor(input: { userId: $id }) { user { id } } }', { id });
+  const text = `${email} can sign in with the password alone, and the sessions are closed.\n`;
+  print(cli, options, { email }, text);
 }
 
 /**
  * Resets the waiting times of a user after failed log-ins. They are in the memory of service processes, so nothing is
  * done unless one runs on the data folder, or others may run on the same PostgreSQL. Errors: NOT_FOUND.
  */
-export async function unlockUser(
-  config: Config,
-  { out }: Terminal,
-  email: string,
-  { json }: { json?: boolean },
-): Promise<void> {
-  const user = await userOf(config, email);
-  const unlocked = config.databaseUrl !== undefined || (await isServiceRunning(config));
-  if (unlocked) {
-    await runOnGraph(config, 'mutation ($id: ID!) { unlockUser(input: { userId: $id }) { user { id } } }', {
-      id: user.id,
-    });
-  }
-  if (json) out(`${JSON.stringify({ email: user.email, unlocked })}\n`);
-  else if (unlocked) out(`${user.email} can sign in without waiting.\n`);
-  else out(`No service runs on ${config.dataDir}: waiting times are in its memory, so there is nothing to unlock.\n`);
+async function unlockUser(cli: Cli, address: string, options: JsonOption): Promise<void> {
+  const { id, email } = await userOf(cli, address);
+  const { databaseUrl, dataDir } = cli.config;
+  const unlocked = databaseUrl !== undefined || (await isServiceRunning(cli.config));
+  const mutation = 'mutation ($id: ID!) { unlockUser(input: { userId: $id }) { user { id } } }';
+  if (unlocked) await runOnGraph(cli, mutation, { id });
+  const text = unlocked
+    ? `${email} can sign in without waiting.\n`
+    : `No service runs on ${dataDir}: waiting times are in its memory, so there is nothing to unlock.\n`;
+  print(cli, options, { email, unlocked }, text);
 }
-
-/** Returns the first line of the input without its line break. */
-const passwordFrom = async ({ readInput }: Terminal, email: string): Promise<string> =>
-  (await readInput(`Password for ${email}`)).split(/\r?\n/, 1)[0] ?? '';

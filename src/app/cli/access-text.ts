@@ -1,4 +1,4 @@
-import { shown } from './terminal.ts';
+import { shown, table, textOfLines } from './terminal.ts';
 
 /** Result of a planned or applied import. */
 export interface ShownImport {
@@ -54,7 +54,7 @@ export function importText({ changes, blastRadius, notes, needPassword }: ShownI
     );
   }
   if (notes.length > 0) lines.push('', ...notes.map((note) => `Note: ${shown(note)}`));
-  return lines.map((line) => `${line}\n`).join('');
+  return textOfLines(lines);
 }
 
 /** Lists the disconnected clients. If the broker does not know all connected clients, it also lists the accounts. */
@@ -64,10 +64,11 @@ function kickLines(
 ): string[] {
   const lines: string[] = [];
   const hasAccounts = usernames.length > 0 || anonymous;
+  const disconnects = applied ? 'Disconnected' : 'Disconnects';
   if (clientCount > 0) {
     const named = clients.slice(0, MAX_SHOWN);
     lines.push(
-      `${applied ? 'Disconnected' : 'Disconnects'} ${clientCount === 1 ? '1 connection' : `${clientCount} connections`}:`,
+      `${disconnects} ${clientCount === 1 ? '1 connection' : `${clientCount} connections`}:`,
       ...named.map(({ clientId, username }) => `  ${shown(clientId)} (${shown(username ?? 'no user name')})`),
       ...(clientCount > named.length ? [`  and ${clientCount - named.length} more`] : []),
     );
@@ -79,9 +80,7 @@ function kickLines(
       ...(usernames.length > 0 ? [`connected with ${names(usernames)}`] : []),
       ...(anonymous ? ['connected without user name'] : []),
     ];
-    lines.push(
-      `The broker does not list all connected clients. ${applied ? 'Disconnected' : 'Disconnects'} all clients ${whose.join(' or ')}.`,
-    );
+    lines.push(`The broker does not list all connected clients. ${disconnects} all clients ${whose.join(' or ')}.`);
   }
   if (gateway) lines.push(`This service itself ${applied ? 'was' : 'is'} disconnected, and reconnects.`);
   return lines.length > 0 ? ['', ...lines] : [];
@@ -96,3 +95,65 @@ const fieldsText = (fields: Readonly<Record<string, unknown>>): string =>
   Object.entries(fields)
     .map(([name, value]) => `${name}=${shown(JSON.stringify(value) ?? '')}`)
     .join(' ');
+
+/** Result of `explainAccess`. */
+export interface ShownExplanation {
+  readonly allowed: boolean;
+  readonly reason: string;
+  readonly conditional: boolean;
+  readonly elsewhere: string | null;
+  readonly remarks: readonly string[];
+  readonly lookedAtTotal: number;
+  readonly lookedAt: readonly {
+    readonly rolename: string;
+    readonly groupname: string | null;
+    readonly priority: number;
+    readonly verdict: string;
+    readonly rule: {
+      readonly aclType: string;
+      readonly topic: string;
+      readonly priority: number;
+      readonly allow: boolean;
+    } | null;
+  }[];
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  BROKER: 'the broker itself refuses, independent of the rules',
+  RULE: 'by the last rule below',
+  DEFAULT: 'by the default: no rule matched',
+  CONTROL_TOPIC: 'no rule matched, and the default never allows topics below $CONTROL',
+  UNKNOWN_USER: 'the account does not exist',
+  DISABLED: 'the account is disabled and cannot connect',
+  CLIENT_ID: 'the account cannot connect with this client id',
+};
+
+export function explanationText(explanation: ShownExplanation): string {
+  const { allowed, reason, conditional, elsewhere, remarks, lookedAt, lookedAtTotal } = explanation;
+  const lines = [`${allowed ? 'ALLOWED' : 'DENIED'}: ${REASONS[reason] ?? reason}`];
+  if (conditional) lines.push('With another client id the result is the opposite.');
+  const rows = lookedAt.map(({ rolename, groupname, verdict, rule }) => [
+    rolename,
+    groupname ?? '-',
+    rule === null ? 'no wildcards' : `${rule.allow ? 'allow' : 'deny'} ${typeText(rule.aclType)}`,
+    rule?.topic ?? '-',
+    String(rule?.priority ?? '-'),
+    verdict.toLowerCase().replaceAll('_', ' '),
+  ]);
+  const head = ['ROLE', 'BY GROUP', 'RULE', 'TOPIC', 'PRIORITY', 'VERDICT'];
+  if (rows.length > 0)
+    lines.push(
+      '',
+      ...table([head, ...rows])
+        .trimEnd()
+        .split('\n'),
+    );
+  if (lookedAtTotal > rows.length) lines.push(`… and ${lookedAtTotal - rows.length} more`);
+  const words = [...remarks, ...(elsewhere === null ? [] : [elsewhere])];
+  if (words.length > 0) lines.push('', ...words.map(shown));
+  return textOfLines(lines);
+}
+
+/** The brokers' spelling: SUBSCRIBE_PATTERN is subscribePattern. */
+const typeText = (aclType: string): string =>
+  aclType.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
