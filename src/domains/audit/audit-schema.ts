@@ -170,21 +170,12 @@ const Verification = builder.objectRef<AuditVerification>('AuditVerification').i
       description: 'Whether no entry was changed, deleted, inserted or moved.',
     }),
     checked: t.exposeInt('checked', { description: 'Number of verified entries.' }),
-    start: t.field({
-      type: Place,
-      description: 'The position before the first stored entry.',
-      resolve: ({ start }) => start,
-    }),
-    head: t.field({
+    start: t.expose('start', { type: Place, description: 'The position before the first stored entry.' }),
+    head: t.expose('head', {
       type: Place,
       description: 'The newest entry. Store it elsewhere and pass its hash to `verifyAudit` later.',
-      resolve: ({ head }) => head,
     }),
-    problems: t.field({
-      type: [Problem],
-      description: 'The first 100 problems in order.',
-      resolve: ({ problems }) => [...problems],
-    }),
+    problems: t.expose('problems', { type: [Problem], description: 'The first 100 problems in order.' }),
     problemCount: t.exposeInt('problemCount', { description: 'Number of all problems.' }),
   }),
 });

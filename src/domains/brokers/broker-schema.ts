@@ -104,11 +104,7 @@ const License = builder.objectRef<LicenseInformation>('License').implement({
 const SysTopics = builder.objectRef<SysTopicsSample>('SysTopics').implement({
   description: 'The values that a broker published below $SYS.',
   fields: (t) => ({
-    topics: t.field({
-      type: 'JSON',
-      description: 'Nested by topic level; values are text.',
-      resolve: ({ topics }) => topics,
-    }),
+    topics: t.expose('topics', { type: 'JSON', description: 'Nested by topic level; values are text.' }),
     date: t.exposeFloat('date', { description: 'Epoch milliseconds of the last change.' }),
   }),
 });
@@ -121,13 +117,12 @@ const BrokerInfo = builder.objectRef<BrokerInfoData>('BrokerInfo').implement({
     name: t.string({ resolve: ({ broker }) => broker.name }),
     projectId: t.id({ resolve: ({ broker }) => broker.projectId }),
     isConnected: t.exposeBoolean('isConnected'),
-    sysTopics: t.field({ type: SysTopics, resolve: ({ sysTopics }) => sysTopics }),
-    sysTopicsHistory: t.field({ type: [SysTopics], resolve: ({ sysTopicsHistory }) => [...sysTopicsHistory] }),
-    license: t.field({
+    sysTopics: t.expose('sysTopics', { type: SysTopics }),
+    sysTopicsHistory: t.expose('sysTopicsHistory', { type: [SysTopics] }),
+    license: t.expose('license', {
       description: 'Null while the broker is unreachable.',
       type: License,
       nullable: true,
-      resolve: ({ license }) => license,
     }),
   }),
 });
@@ -324,7 +319,7 @@ const DeleteBrokerInput = builder.inputType('DeleteBrokerInput', {
 });
 
 export const BrokerPayload = builder.objectRef<{ readonly broker: BrokerRecord }>('BrokerPayload').implement({
-  fields: (t) => ({ broker: t.field({ type: Broker, resolve: ({ broker }) => broker }) }),
+  fields: (t) => ({ broker: t.expose('broker', { type: Broker }) }),
 });
 const DeleteBrokerPayload = builder
   .objectRef<{ readonly deletedBrokerId: string }>('DeleteBrokerPayload')

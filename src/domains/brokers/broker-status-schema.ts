@@ -8,14 +8,9 @@ const BrokerStatus = builder.objectRef<BrokerStatusChange>('BrokerStatus').imple
   description: 'The current state of a broker.',
   fields: (t) => ({
     brokerId: t.exposeID('brokerId'),
-    broker: t.field({
-      description: 'Null after the broker was removed.',
-      type: Broker,
-      nullable: true,
-      resolve: ({ broker }) => broker,
-    }),
+    broker: t.expose('broker', { description: 'Null after the broker was removed.', type: Broker, nullable: true }),
     isConnected: t.boolean({ resolve: ({ connection }) => connection.state === 'CONNECTED' }),
-    connection: t.field({ type: BrokerConnectionStatus, resolve: ({ connection }) => connection }),
+    connection: t.expose('connection', { type: BrokerConnectionStatus }),
     cloudState: t.field({
       description: 'The state of a broker that this service runs; null for other brokers.',
       type: CloudBrokerState,

@@ -31,7 +31,7 @@ const ProjectMember = builder.prismaObject('ProjectMember', {
 export const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings').implement({
   fields: (t) => ({
     project: t.field({ type: Project, resolve: (project) => project }),
-    owner: t.field({ type: ProjectOwnerType, resolve: ({ owner }) => owner }),
+    owner: t.expose('owner', { type: ProjectOwnerType }),
     strictRoles: t.exposeBoolean('strictRoles', {
       description: 'Whether writing operations require EDITOR also where the REST interface documents Viewer.',
     }),
@@ -52,7 +52,7 @@ Project.implement({
   fields: (t) => ({
     name: t.exposeString('name'),
     description: t.exposeString('description'),
-    owner: t.field({ type: ProjectOwnerType, resolve: ({ owner }) => owner }),
+    owner: t.expose('owner', { type: ProjectOwnerType }),
     ownerUserId: t.id({ nullable: true, resolve: ({ owner }) => owner.userId }),
     viewerRole: t.field({
       description: 'The role of the caller. ADMIN for root administrators.',
@@ -135,7 +135,7 @@ const RemoveProjectMemberInput = builder.inputType('RemoveProjectMemberInput', {
 });
 
 const ProjectPayload = builder.objectRef<{ readonly project: ProjectRecord }>('ProjectPayload').implement({
-  fields: (t) => ({ project: t.field({ type: Project, resolve: ({ project }) => project }) }),
+  fields: (t) => ({ project: t.expose('project', { type: Project }) }),
 });
 const DeleteProjectPayload = builder
   .objectRef<{ readonly deletedProjectId: string }>('DeleteProjectPayload')
@@ -144,10 +144,10 @@ const DeleteProjectPayload = builder
   });
 const ProjectMemberPayload = builder
   .objectRef<{ readonly member: typeof ProjectMember.$inferType }>('ProjectMemberPayload')
-  .implement({ fields: (t) => ({ member: t.field({ type: ProjectMember, resolve: ({ member }) => member }) }) });
+  .implement({ fields: (t) => ({ member: t.expose('member', { type: ProjectMember }) }) });
 const RemoveProjectMemberPayload = builder
   .objectRef<{ readonly user: typeof User.$inferType }>('RemoveProjectMemberPayload')
-  .implement({ fields: (t) => ({ user: t.field({ type: User, resolve: ({ user }) => user }) }) });
+  .implement({ fields: (t) => ({ user: t.expose('user', { type: User }) }) });
 
 builder.queryFields((t) => ({
   project: t.field({

@@ -14,10 +14,9 @@ const Payload = builder.objectRef<SecretRotation>('RotateSecretsPayload').implem
   fields: (t) => ({
     resealed: t.exposeInt('resealed', { description: 'Number of secrets that were sealed again.' }),
     discarded: t.exposeInt('discarded', { description: 'Number of secrets that no key opens and that were deleted.' }),
-    unreadable: t.field({
+    unreadable: t.expose('unreadable', {
       type: [Unreadable],
       description: 'Stored secrets that no key opens, at most the first hundred.',
-      resolve: ({ unreadable }) => [...unreadable],
     }),
     unreadableCount: t.exposeInt('unreadableCount', { description: 'Number of stored secrets that no key opens.' }),
     removable: t.exposeString('removable', {

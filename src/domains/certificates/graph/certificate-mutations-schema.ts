@@ -97,11 +97,7 @@ const CertificatePayload = builder
   .implement({
     description: 'Result of a change of a certificate.',
     fields: (t) => ({
-      certificate: t.field({
-        description: 'The certificate after the change.',
-        type: Certificate,
-        resolve: ({ certificate }) => certificate,
-      }),
+      certificate: t.expose('certificate', { description: 'The certificate after the change.', type: Certificate }),
     }),
   });
 
@@ -140,27 +136,21 @@ const CertificateBrokerResult = builder.objectRef<DeploymentResult>('Certificate
   description: 'Result on one broker.',
   fields: (t) => ({
     brokerId: t.exposeID('brokerId', { description: 'Id in the request.' }),
-    broker: t.field({
+    broker: t.expose('broker', {
       description: 'The broker. Null if there is none with this id that the caller may see.',
       type: Broker,
       nullable: true,
-      resolve: ({ broker }) => broker,
     }),
     error: t.exposeString('error', {
       description:
         'Why no listener of the broker was tried. All of them are in `failed` then. Null if they were tried.',
       nullable: true,
     }),
-    succeed: t.field({
+    succeed: t.expose('succeed', {
       description: 'Listeners on which the broker confirmed the operation.',
       type: [DeployedListener],
-      resolve: ({ succeed }) => [...succeed],
     }),
-    failed: t.field({
-      description: 'Listeners on which the operation failed.',
-      type: [FailedListener],
-      resolve: ({ failed }) => [...failed],
-    }),
+    failed: t.expose('failed', { description: 'Listeners on which the operation failed.', type: [FailedListener] }),
   }),
 });
 
@@ -177,10 +167,9 @@ const CertificateDeploymentPayload = builder.objectRef<Deployed>('CertificateDep
       type: Certificate,
       resolve: ({ certificateId }, _args, { services, viewer }) => services.certificates.visible(certificateId, viewer),
     }),
-    results: t.field({
+    results: t.expose('results', {
       description: 'One result for each broker of the request, in the same order.',
       type: [CertificateBrokerResult],
-      resolve: ({ results }) => [...results],
     }),
   }),
 });

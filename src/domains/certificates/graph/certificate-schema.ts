@@ -46,12 +46,8 @@ export const Certificate = builder.objectRef<CertificateRecord>('Certificate');
 const CertificateDeployment = builder.objectRef<CertificateOnListener>('CertificateDeployment').implement({
   description: 'A certificate that is deployed on a listener, as confirmed by the broker.',
   fields: (t) => ({
-    certificate: t.field({
-      description: 'The deployed certificate.',
-      type: Certificate,
-      resolve: ({ certificate }) => certificate,
-    }),
-    broker: t.field({ description: 'The broker of the listener.', type: Broker, resolve: ({ broker }) => broker }),
+    certificate: t.expose('certificate', { description: 'The deployed certificate.', type: Certificate }),
+    broker: t.expose('broker', { description: 'The broker of the listener.', type: Broker }),
     port: t.exposeInt('port', { description: 'Port of the listener.' }),
     bindAddress: t.string({
       description: 'Address of the listener. Null for all addresses.',

@@ -88,17 +88,13 @@ const SignInRulesPayload = builder
   .implement({
     description: 'The created rules.',
     fields: (t) => ({
-      rules: t.field({
-        description: 'The rules in the order of the input.',
-        type: [SignInRule],
-        resolve: ({ rules }) => [...rules],
-      }),
+      rules: t.expose('rules', { description: 'The rules in the order of the input.', type: [SignInRule] }),
     }),
   });
 const SignInRulePayload = builder.objectRef<{ readonly rule: SignInRuleRow }>('UpdateSignInRulePayload').implement({
   description: 'The changed rule.',
   fields: (t) => ({
-    rule: t.field({ description: 'The rule after the change.', type: SignInRule, resolve: ({ rule }) => rule }),
+    rule: t.expose('rule', { description: 'The rule after the change.', type: SignInRule }),
   }),
 });
 const DeleteSignInRulePayload = builder
