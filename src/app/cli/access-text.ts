@@ -1,6 +1,5 @@
 import { shown, table, textOfLines } from './terminal.ts';
 
-/** Result of a planned or applied import. */
 export interface ShownImport {
   readonly outcome: string;
   readonly notes: readonly string[];
@@ -96,7 +95,6 @@ const fieldsText = (fields: Readonly<Record<string, unknown>>): string =>
     .map(([name, value]) => `${name}=${shown(JSON.stringify(value) ?? '')}`)
     .join(' ');
 
-/** Result of `explainAccess`. */
 export interface ShownExplanation {
   readonly allowed: boolean;
   readonly reason: string;
@@ -154,6 +152,5 @@ export function explanationText(explanation: ShownExplanation): string {
   return textOfLines(lines);
 }
 
-/** The brokers' spelling: SUBSCRIBE_PATTERN is subscribePattern. */
 const typeText = (aclType: string): string =>
   aclType.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -102,8 +102,8 @@ const APPLY = `mutation ($input: AccessControlImportInput!) { report: applyAcces
 const DONE: ReadonlySet<string> = new Set(['APPLIED', 'UNCHANGED', 'PLANNED']);
 
 /**
- * Plans or applies an import. Errors: INVALID if a file cannot be read; those of the graph; BROKER_REJECTED if not every
- * change could be planned or applied.
+ * Errors: INVALID if a file cannot be read; those of the graph; BROKER_REJECTED if not every change was planned or
+ * applied.
  */
 async function importAccess(
   cli: Cli,
@@ -188,7 +188,6 @@ async function readPasswords(terminal: Terminal, file: string): Promise<{ userna
 const readText = ({ readInput }: Terminal, file: string): Promise<string> =>
   file === STANDARD_INPUT ? readInput() : readTextFile(file);
 
-/** Errors: INVALID. */
 export const readTextFile = (file: string): Promise<string> =>
   readFile(file, 'utf8').catch((cause: unknown) => {
     throw new ServiceError('INVALID', `The file ${file} cannot be read`, { cause });

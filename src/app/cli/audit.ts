@@ -74,7 +74,6 @@ async function exportAudit({ config, out, err }: Cli, { from, to, output }: Expo
   }
 }
 
-/** Errors: INVALID. */
 function timeOf(option: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const at = new Date(text);

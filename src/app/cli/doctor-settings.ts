@@ -31,5 +31,4 @@ function textOf(checks: readonly SettingCheck[]): string {
   );
 }
 
-/** The documented keys of `--json`. */
 const toJson = ({ setting, works, messages }: SettingCheck) => ({ setting, works, told: messages });

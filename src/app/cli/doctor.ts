@@ -24,7 +24,6 @@ interface DoctorOptions extends JsonOption {
 interface Report {
   readonly mqttVersion: string;
   readonly capabilities: readonly ControlCapability[];
-  /** Recommendations for the configuration of the broker. */
   readonly advice: readonly string[];
 }
 
@@ -92,7 +91,6 @@ async function slowAcknowledgement(link: BrokerLink): Promise<string[]> {
       'Acknowledgements are slow: set_tcp_nodelay true in mosquitto.conf makes QoS 1 about a hundred times faster',
     ];
   } catch {
-    // The user may not publish to this topic.
     return [];
   }
 }

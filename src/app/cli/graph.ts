@@ -10,8 +10,8 @@ type Variables = Readonly<Record<string, unknown>>;
 export type ArgumentNames = Readonly<Record<string, string>>;
 
 /**
- * Runs an operation as the operator: in the running service of the data folder, or otherwise in this process, which
- * connects to the required brokers. Errors: those of the graph, in which `names` replace the names of input fields.
+ * Runs an operation as the operator: in the running service of the data folder, otherwise in this process, which
+ * connects to the required brokers. Errors: those of the graph, in which `names` replace names of input fields.
  */
 export async function runOnGraph<T>(
   { config }: { readonly config: Config },
@@ -44,7 +44,6 @@ export async function listOnGraph<T>(
   }
 }
 
-/** Whether a service runs on the data folder. */
 export const isServiceRunning = async ({ dataDir }: Config): Promise<boolean> =>
   (await callOperatorSocket(dataDir, '{ __typename }', {})) !== null;
 

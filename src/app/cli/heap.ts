@@ -1,12 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Sets V8 flags that save memory of an idle service without slowing a busy one. Call this before large modules are
- * loaded, and `allowHeapGrowth` after the start.
+ * Sets V8 flags that save memory of an idle service. Call it before large modules load, and `allowHeapGrowth`
+ * afterwards.
  */
 export function limitHeapGrowth(): void {
-  // Prisma's query compiler is WebAssembly, and its plans are cached: optimising it costs about 50 MB and is rarely
-  // used again.
+  // Prisma's query compiler is WebAssembly, and its plans are cached: optimising it costs about 50 MB.
   setFlagsFromString('--no-wasm-tier-up');
   setFlagsFromString('--no-wasm-dynamic-tiering');
   // Most objects of the start stay alive. The young generation would grow to 32 MB for them and never shrink.

@@ -30,7 +30,6 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
   }
 }
 
-/** Describes errors that users can fix. Other errors are printed with their stack. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, port } = error as NodeJS.ErrnoException & { port?: number };

@@ -2,9 +2,7 @@ import { createInterface } from 'node:readline';
 import { type Readable, Writable } from 'node:stream';
 import { ServiceError } from '../../platform/errors.ts';
 
-/**
- * Prompts twice for a new secret at a terminal without showing it. Errors: INVALID if the inputs differ or are missing.
- */
+/** Prompts twice for a new secret at a terminal. Errors: INVALID if the inputs differ or are missing. */
 export async function promptForSecret(label: string, terminal: Readable, shown: Writable): Promise<string> {
   const secret = await lineOf(`${label}: `, terminal, shown);
   if ((await lineOf('Repeat: ', terminal, shown)) === secret) return secret;

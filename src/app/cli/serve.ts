@@ -6,7 +6,6 @@ import type { StartReport } from '../start-report.ts';
 import { allowHeapGrowth } from './heap.ts';
 import type { Cli } from './terminal.ts';
 
-/** Runs the service until `stop` is aborted. */
 export async function serve({ config, out, isTerminal, stop, onBug }: Cli): Promise<void> {
   const log = await createLog(config, isTerminal);
   // The process exits and its supervisor restarts it. Acknowledged data is not lost.

@@ -1,15 +1,12 @@
 import type { Config } from '../../platform/config/config.ts';
 
-/** The parts of the process that commands use. */
 export interface Terminal {
   /** Reads standard input to its end. With a label, a user at a terminal is prompted for a new secret without echo. */
   readonly readInput: (label?: string) => Promise<string>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Whether standard output is a terminal. */
   readonly isTerminal: boolean;
-  /** Aborted when the process receives a signal to stop. */
   readonly stop: AbortSignal;
   /** Registers a listener for uncaught errors. It is called just before the process exits with code 1. */
   readonly onBug: (listener: (error: unknown) => void) => void;
@@ -25,7 +22,6 @@ export type ToAction = <Args extends unknown[]>(
   run: (cli: Cli, ...args: Args) => Promise<void>,
 ) => (...args: Args) => Promise<void>;
 
-/** The option `--json`. */
 export interface JsonOption {
   readonly json?: boolean;
 }

@@ -74,7 +74,6 @@ interface Token {
   readonly validUntil: string | null;
   readonly lastUsedAt: string | null;
   readonly brokerIds: readonly string[];
-  /** Only of a rotated token. */
   readonly previousValidUntil?: string | null;
 }
 

@@ -98,7 +98,6 @@ interface CreateOptions extends PasswordOptions {
   readonly ssoType?: 'SSO' | 'LDAP';
 }
 
-/** Errors: INVALID, ALREADY_EXISTS. */
 async function createUser(cli: Cli, email: string, options: CreateOptions): Promise<void> {
   const { root = false, verified = false, askPassword, json, ...person } = options;
   const isExternal = person.ssoType !== undefined && !askPassword;
@@ -139,7 +138,6 @@ const usersWith = (cli: Cli, text: string | null): Promise<User[]> =>
     { filter: { text } },
   );
 
-/** Errors: NOT_FOUND. */
 async function userOf(cli: Cli, email: string): Promise<User> {
   const address = email.trim().toLowerCase();
   const user = (await usersWith(cli, address)).find((one) => one.email === address);
@@ -177,7 +175,6 @@ const SHOW = `query ($id: ID!) {
   userSessions(userId: $id) { createdAt lastUsedAt provider address }
 }`;
 
-/** Errors: NOT_FOUND. */
 async function showUser(cli: Cli, email: string, options: JsonOption): Promise<void> {
   const { id } = await userOf(cli, email);
   const found = await runOnGraph<{ user: Shown | null; userSessions: Session[] }>(cli, SHOW, { id });
@@ -221,7 +218,6 @@ async function deleteUser(cli: Cli, email: string, options: JsonOption & { handO
   print(cli, options, { id: user.id, email: user.email, ...done }, `Deleted ${user.email}.${handedOver}\n`);
 }
 
-/** Errors: NOT_FOUND, INVALID. */
 async function resetPassword(cli: Cli, email: string, options: PasswordOptions): Promise<void> {
   const { password, generated } = await newPassword(cli, email, options);
   const mutation = 'mutation ($input: ResetUserPasswordInput!) { resetUserPassword(input: $input) { user { id } } }';
@@ -232,7 +228,6 @@ async function resetPassword(cli: Cli, email: string, options: PasswordOptions):
   print(cli, options, { email, ...(generated && { password: generated }) }, text);
 }
 
-/** Errors: NOT_FOUND. */
 async function resetSecondFactor(cli: Cli, address: string, options: JsonOption): Promise<void> {
   const { id, email } = await userOf(cli, address);
   await runOnGraph(cli, 'mutation ($id: ID!) { resetSecondFactor(input: { userId: $id }) { user { id } } }', { id });
@@ -241,8 +236,8 @@ async function resetSecondFactor(cli: Cli, address: string, options: JsonOption)
 }
 
 /**
- * Resets the waiting times of a user after failed log-ins. They are in the memory of service processes, so nothing is
- * done unless one runs on the data folder, or others may run on the same PostgreSQL. Errors: NOT_FOUND.
+ * Resets waiting times after failed log-ins. They are in the memory of service processes: a service must run on the
+ * data folder, or may run on the same PostgreSQL. Errors: NOT_FOUND.
  */
 async function unlockUser(cli: Cli, address: string, options: JsonOption): Promise<void> {
   const { id, email } = await userOf(cli, address);

@@ -1,15 +1,12 @@
 /**
- * The hash chain of audit entries. The hash of an entry is the SHA-256 of its canonical form: the JSON of a list of its
- * values in the order of COLUMNS, with times as ISO 8601 and `previousHash` (the hash of the previous entry) as the
- * last one. Everyone who has the entries can verify them. The hash of the newest entry covers all entries and is signed
- * with the secret key (a mark). An attacker who can write the database but has no key can therefore create neither
- * another chain nor a shorter one.
+ * The hash chain of audit entries. The hash of an entry is the SHA-256 of the JSON of its values in the order of
+ * COLUMNS, with times as ISO 8601 and the hash of the previous entry last. The newest hash covers all entries and is
+ * signed with the secret key (a mark): without the key, an attacker can write neither another nor a shorter chain.
  */
 import { createHash } from 'node:crypto';
 import type { AuditEntry, AuditMark } from '../../generated/sqlite/client.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 
-/** An entry before it is added to the chain. */
 export type UnchainedEntry = Omit<AuditEntry, 'sequence' | 'previousHash' | 'hash'>;
 
 /** A position in the chain: at an entry, or before the first entry. */
@@ -18,10 +15,8 @@ export interface ChainPosition {
   readonly hash: string;
 }
 
-/** The position before the first entry. */
 export const GENESIS: ChainPosition = { sequence: 0, hash: '0'.repeat(64) };
 
-/** The hashed columns in order. */
 export const COLUMNS = [
   'sequence',
   'id',
@@ -51,7 +46,6 @@ export function hashOf(entry: Omit<AuditEntry, 'hash'>): string {
     .digest('hex');
 }
 
-/** Adds entries to the chain after a position. */
 export function chained(entries: readonly UnchainedEntry[], from: ChainPosition): AuditEntry[] {
   let { sequence, hash } = from;
   return entries.map((entry) => {
@@ -92,7 +86,6 @@ const textOf = (sequence: number, hash: string): string => `${sequence} ${hash}`
 const contextOf = (name: string): string => `audit/${name}`;
 
 export interface ChainProblem {
-  /** Sequence of the invalid or missing entry. */
   readonly sequence: number;
   readonly reason: string;
 }
@@ -114,7 +107,6 @@ export class ChainCheck {
     return this.#checked;
   }
 
-  /** Verifies the next entry. Returns `null` if it is valid. */
   next(entry: AuditEntry): ChainProblem | null {
     const { sequence, hash } = this.#position;
     const problem = this.#problemOf(entry, sequence, hash);

@@ -20,9 +20,9 @@ interface AuditDownloadOptions {
 }
 
 /**
- * HTTP download of all entries as JSON lines, for root administrators. One page is in memory at a time. The header
- * `X-Audit-Head` contains the sequence and the hash of the newest entry. Credentials and rights are checked before each
- * page; if they have ended, the connection is aborted, so that clients do not mistake a part for the whole.
+ * Download of all entries as JSON lines for root administrators, one page at a time. `X-Audit-Head` has the sequence
+ * and hash of the newest entry. Rights are checked before each page; if they have ended, the connection is aborted, so
+ * that clients do not mistake a part for the whole.
  */
 export class AuditDownload {
   readonly #options: AuditDownloadOptions;
@@ -98,7 +98,6 @@ export class AuditDownload {
   }
 }
 
-/** Errors: INVALID. */
 function rangeOf(url: string): AuditRange {
   const query = new URLSearchParams(url.split('?')[1] ?? '');
   const timeOf = (name: 'from' | 'to'): Date | null => {

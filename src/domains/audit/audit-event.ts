@@ -6,7 +6,6 @@ export const AUDIT_RESULTS = ['DONE', 'REFUSED', 'FAILED', 'UNKNOWN'] as const;
 
 export type AuditResult = (typeof AUDIT_RESULTS)[number];
 
-/** The caller of a request. */
 export interface AuditCaller {
   readonly viewer: Viewer | null;
   readonly address: string;
@@ -15,7 +14,6 @@ export interface AuditCaller {
   readonly via?: Transport;
 }
 
-/** The actor of an entry. */
 export interface AuditActor {
   readonly kind: (typeof ACTOR_KINDS)[number];
   readonly id: string | null;
@@ -25,13 +23,10 @@ export interface AuditActor {
   readonly issuer: string | null;
 }
 
-/** The object of an operation. */
 export interface AuditTarget {
   /** Such as `project`, `broker`, `user`, `accessClient`. */
   readonly kind: string;
-  /**
-   * Id in the graph; for connected clients and bridges the name on their broker. `null` if the object was not created.
-   */
+  /** Id in the graph; for connected clients and bridges the name on their broker. `null` if it was not created. */
   readonly id: string | null;
 }
 

@@ -1,11 +1,7 @@
 /**
- * A file in the data folder with the pending changes, whose entries are not written to the database yet. If a process
- * is killed during a change, the next process with this folder writes the missing entry. The file has one line for each
- * begin and one for each end.
- *
- * Lines are written without fsync: they survive a crash of the process but not a power failure. The file is emptied
- * when no change is pending and rewritten at the latest after MAX_BYTES. A failed write is logged and the change
- * continues.
+ * A file in the data folder with the pending changes. If a process is killed during a change, the next process with
+ * this folder writes the missing entry. There is one line for each begin and one for each end, written without fsync:
+ * they survive a crash of the process but not a power failure. A failed write is logged and the change continues.
  */
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,15 +10,12 @@ import type { UnchainedEntry } from './audit-chain.ts';
 
 const { O_WRONLY, O_CREAT, O_TRUNC, O_APPEND } = constants;
 
-/** Above this size the file is emptied as soon as no change is pending. */
 const TRUNCATE_BYTES = 64 * 1024;
-/** Above this size the file is rewritten with the pending changes. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 export class AuditJournal {
   readonly #file: string;
   readonly #log: Logger;
-  /** Lines of the pending changes by the id of their entry. */
   readonly #pending = new Map<string, string>();
   /** `null` after `close`: the system may reuse the number. */
   #fd: number | null;
@@ -91,7 +84,6 @@ export class AuditJournal {
     }
   }
 
-  /** Rewrites the file with only the pending changes. Returns its descriptor for further lines. */
   #rewritten(): number {
     const draft = `${this.#file}.new`;
     const fd = openSync(draft, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o600);

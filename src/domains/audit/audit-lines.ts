@@ -11,8 +11,8 @@ export interface AuditRange {
 }
 
 /**
- * The entries up to the sequence `last` as JSON lines, one page at a time. `authorize` is called before each page, and
- * its error ends the lines.
+ * The entries up to the sequence `last` as JSON lines, page by page. An error of `authorize`, called before each page,
+ * ends them.
  */
 export async function* auditLines(
   db: Database,
@@ -22,7 +22,6 @@ export async function* auditLines(
 ): AsyncGenerator<string, void, void> {
   let after = 0;
   for (;;) {
-    // SQLite queries do not yield to the event loop.
     await nextTurn();
     await authorize();
     const page = await db.auditEntry.findMany({

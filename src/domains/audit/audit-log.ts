@@ -4,19 +4,16 @@ import type { Database } from '../../platform/storage/database.ts';
 import { isTransactionConflict, isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
 import { type ChainPosition, chained, GENESIS, type Marks, type UnchainedEntry } from './audit-chain.ts';
 
-/** Maximum number of entries of one transaction. */
 const MAX_BATCH = 200;
 /** Maximum number of entries that wait while the database cannot be written. */
 const MAX_WAITING = 10_000;
 const RETRY_MS = 1_000;
-/** Number of attempts after `close`. */
 const LAST_ATTEMPTS = 3;
 
 interface AuditLogOptions {
   readonly db: Database;
   readonly marks: Marks;
   readonly log: Logger;
-  /** Called after each commit with the new end of the chain. */
   readonly onHead?: (position: ChainPosition) => void;
   /** Called after entries were committed, or dropped by `close`. */
   readonly onSettled: (entries: readonly UnchainedEntry[], written: boolean) => void;
@@ -29,18 +26,17 @@ interface Waiting {
 }
 
 /**
- * Appends entries to the chain in the order of `append`. Entries that arrive during a transaction are batched into the
- * next one. Several processes append to one chain: the sequence is the primary key, so if two processes append after
- * the same entry, the second one is refused, reads the new end of the chain and retries.
+ * Appends entries to the chain in order; those that arrive during a transaction are batched into the next one. Several
+ * processes append to one chain: the sequence is the primary key, so the second of two processes is refused, reads the
+ * new end and retries.
  *
- * Entries that cannot be written remain in a queue of at most MAX_WAITING entries and are retried. Callers must refuse
- * changes while `isFull`. The first failure of an entry is logged with its content and resolves its `append`.
+ * Entries that cannot be written are retried in a queue of MAX_WAITING. Callers must refuse changes while `isFull`. The
+ * first failure of an entry is logged with its content and resolves its `append`.
  */
 export class AuditLog {
   readonly #options: AuditLogOptions;
   #waiting: Waiting[] = [];
   #head: ChainPosition | null = null;
-  /** The newest position that this process has written. */
   #written: ChainPosition = GENESIS;
   #last: Promise<void> = Promise.resolve();
   #writing: Promise<void> | null = null;
@@ -53,12 +49,10 @@ export class AuditLog {
     this.#options = options;
   }
 
-  /** Number of entries that are not committed yet. */
   get waiting(): number {
     return this.#waiting.length;
   }
 
-  /** Number of failed transactions. */
   get failedWrites(): number {
     return this.#failedWrites;
   }
@@ -193,10 +187,7 @@ export class AuditLog {
     );
   }
 
-  /**
-   * Reads the end of the chain. If it was tampered with, the chain must not hide that: the next entry then follows the
-   * mark or no entry, which remains visible.
-   */
+  /** Reads the end of the chain. After tampering the next entry follows the mark or no entry, which remains visible. */
   async #readHead(): Promise<{ readonly position: ChainPosition; readonly problem: string | null }> {
     const { db, marks } = this.#options;
     // The entry before the mark: other processes commit both together.

@@ -1,9 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 export interface AuditBacklog {
-  /** Number of entries that are not committed yet. */
   readonly waiting: number;
-  /** Number of failed transactions since the start. */
   readonly failedWrites: number;
 }
 

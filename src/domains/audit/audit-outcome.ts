@@ -2,17 +2,13 @@ import { ERROR_STATUS, type ErrorCode, OutOfSight, ServiceError } from '../../pl
 import { isImpossibleText } from '../../platform/storage/prisma-errors.ts';
 import type { AuditCaller, AuditResult, AuditTarget } from './audit-event.ts';
 
-/** The error code of a failed mutation. */
 export function codeOf(error: unknown): ErrorCode {
   if (error instanceof ServiceError) return error.code;
   const isInput = isImpossibleText(error) || (error instanceof Error && error.name === 'PothosValidationError');
   return isInput ? 'INVALID' : 'INTERNAL_ERROR';
 }
 
-/**
- * REFUSED if the caller lacks a right. NOT_FOUND may also mean that, except for root administrators, who see
- * everything.
- */
+/** REFUSED if the caller lacks a right. For all but root administrators, NOT_FOUND may mean that, too. */
 export function resultOf(code: ErrorCode, { viewer }: AuditCaller): AuditResult {
   const status: number = ERROR_STATUS[code];
   if (status === 401 || status === 403 || status === 429) return 'REFUSED';
@@ -34,7 +30,6 @@ export function refusedReadOf(error: unknown): RefusedRead | null {
 
 interface Outcome {
   readonly text: string;
-  /** Whether all parts failed. */
   readonly isNothing: boolean;
   readonly code: ErrorCode;
 }

@@ -8,24 +8,20 @@ import type { AuditFacts } from './audit-event.ts';
 
 const DAY_MS = 86_400_000;
 const EVERY_MS = 6 * 3_600_000;
-/**
- * Number of entries deleted in one transaction. Small, so that other writers do not wait; the entries are verified
- * before.
- */
+/** Number of entries deleted in one transaction. Small, so that other writers do not wait. */
 const CHUNK = 250;
 
 interface AuditRetentionOptions {
   readonly db: Database;
   readonly marks: Marks;
   readonly log: Logger;
-  /** Maximum age of entries in days. 0: unlimited. */
   readonly days: number;
   readonly record: (facts: AuditFacts) => Promise<void>;
 }
 
 /**
- * Deletes entries older than `days`, oldest first, and moves the signed start mark, so that the rest of the chain can
- * be verified. Tampered entries and all later ones are not deleted, because the deletion would hide the tampering.
+ * Deletes entries older than `days` and moves the signed start mark, so that the rest can be verified. Tampered entries
+ * and all later ones are not deleted, because that would hide the tampering.
  */
 export class AuditRetention {
   readonly #options: AuditRetentionOptions;
@@ -50,13 +46,11 @@ export class AuditRetention {
     await this.#running;
   }
 
-  /** Returns the number of deleted entries. */
   async run(now = Date.now()): Promise<number> {
     const before = new Date(now - this.#options.days * DAY_MS);
     let removed = 0;
     let last = 0;
     for (;;) {
-      // SQLite queries do not yield to the event loop.
       await nextTurn();
       const chunk = this.#isClosed ? null : await this.#removeChunk(before);
       if (chunk === null) break;
@@ -108,8 +102,7 @@ export class AuditRetention {
   }
 
   /**
-   * Moves the start mark and deletes the entries before it. Returns false if another process moved the mark at the same
-   * time.
+   * Moves the start mark and deletes the entries before it. `false` if another process moved the mark at the same time.
    */
   async #move(from: AuditMark | null, { name, ...to }: AuditMark): Promise<boolean> {
     try {

@@ -40,7 +40,6 @@ const TransportEnum = builder.enumType('AuditWay', {
   } satisfies Record<Transport, object>,
 });
 
-/** Parses stored JSON. */
 const parsed = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
 
 const AuditEvent = builder.prismaObject('AuditEntry', {

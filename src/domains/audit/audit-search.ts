@@ -1,6 +1,6 @@
 /**
- * Search for entries that match a filter. Each query covers WINDOW entries: without a suitable index the database scans
- * all of them, and SQLite blocks the event loop meanwhile. Between queries other requests run.
+ * Searches entries. Each query covers WINDOW entries: without a suitable index the database scans all of them, and
+ * SQLite blocks the event loop meanwhile. Between queries other requests run.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AuditEntry, Prisma } from '../../generated/sqlite/client.ts';
@@ -19,7 +19,6 @@ export interface AuditPage {
   readonly select?: Prisma.AuditEntrySelect | undefined;
 }
 
-/** Finds a page of entries, the newest first. */
 export async function findEntries(
   db: Database,
   where: Prisma.AuditEntryWhereInput,

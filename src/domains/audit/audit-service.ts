@@ -25,12 +25,10 @@ const MAX_REFUSED_BYTES = 2_000;
 interface AuditOptions extends TargetReaderParts {
   readonly sealer: Pick<Sealer, 'open' | 'sign' | 'verify'>;
   readonly dataDir: string;
-  /** Maximum age of entries in days. 0: unlimited. */
   readonly retentionDays: number;
   readonly log: Logger;
 }
 
-/** A mutation before it runs. */
 export interface AuditedCall {
   readonly operation: string;
   readonly input: AuditInput;
@@ -42,19 +40,15 @@ export interface AuditedCall {
 export interface AuditedRead {
   /** `auditEvents` for a root field, `Project.auditEvents` for a field of another type. */
   readonly operation: string;
-  /** Arguments of the field. */
   readonly input: AuditInput;
-  /** The object of the field. */
   readonly owner?: unknown;
 }
 
 /**
- * Records changes and refused attempts. Each mutation has one entry, written after the mutation and before its
- * response. The beginning of a mutation is written to a journal in the data folder: if the process is killed, the next
- * one writes the entry with the result UNKNOWN.
+ * Records changes and refused attempts. Each mutation has one entry, written before its response. Its beginning is
+ * written to a journal: if the process is killed, the next one writes the entry with the result UNKNOWN.
  *
- * Refused reads have entries, too (see RefusedAttempts). Their responses do not wait for the entry, because the delay
- * would reveal whether an invisible object exists.
+ * Responses of refused reads do not wait for their entry: the delay would reveal whether an invisible object exists.
  */
 export class AuditService {
   readonly #options: AuditOptions;
@@ -63,7 +57,6 @@ export class AuditService {
   readonly #journal: AuditJournal;
   readonly #log: AuditLog;
   readonly #witness: AuditWitness;
-  /** Entries that were missing at the start. */
   #lostEntries: ChainProblem | null = null;
   readonly #refusedAttempts = new RefusedAttempts((counted) => this.#recordCounted(counted));
 
@@ -87,10 +80,7 @@ export class AuditService {
     });
   }
 
-  /**
-   * Compares the chain with the witness in the data folder. A chain that was emptied or rolled back is logged and
-   * recorded by an entry. Then writes the entries of changes that a killed process has not recorded.
-   */
+  /** Records whether the chain was emptied or rolled back, and the changes that a killed process has not recorded. */
   async start(): Promise<void> {
     this.#lostEntries = await this.#witness.problem(this.#options.db);
     if (this.#lostEntries !== null) {
@@ -120,7 +110,6 @@ export class AuditService {
     await Promise.all(missing.map((entry) => this.#log.append(entry)));
   }
 
-  /** Signs marks of a previous key again with the current key of the sealer. */
   async resign(): Promise<void> {
     const { db } = this.#options;
     for (const name of ['start', 'head'] as const) {
@@ -177,8 +166,7 @@ export class AuditService {
   }
 
   /**
-   * Records a failed read if it was refused to this caller. Returns immediately; the entry is in the journal until it
-   * is written. Never throws.
+   * Records a read that was refused to this caller, without waiting: the journal has the entry meanwhile. Never throws.
    */
   refusedRead({ operation, input, owner }: AuditedRead, caller: AuditCaller, error: unknown): void {
     const refused = refusedReadOf(error);
@@ -217,10 +205,7 @@ export class AuditService {
     void this.record({ ...attempt, requestId: caller.requestId, result: 'REFUSED' });
   }
 
-  /**
-   * Records an event other than a mutation. Resolves when it is written. Never rejects: if the queue is full, it is
-   * only logged.
-   */
+  /** Records an event other than a mutation. Never rejects: if the queue is full, the event is only logged. */
   async record(facts: AuditFacts): Promise<void> {
     const { before, after } = facts;
     const entry = entryOf({ ...facts, before: before && masked(before), after: after && masked(after) });
@@ -228,13 +213,12 @@ export class AuditService {
     else await this.#log.append(entry);
   }
 
-  /** The end of the chain. */
   head(): Promise<ChainPosition> {
     return this.#log.head();
   }
 
   /**
-   * Verifies all entries. `expected` is an earlier hash that must be in the chain. Includes the problem found at the
+   * Verifies all entries. `expected` is an earlier hash that must be in the chain. Includes problems found at the
    * start.
    */
   async verify(expected?: string | null): Promise<AuditVerification> {
@@ -261,15 +245,11 @@ export class AuditService {
     }
   }
 
-  /**
-   * The project and the broker of a target. Ids from the input are used only if they exist and the target does not
-   * determine them.
-   */
+  /** The project and the broker of a target. Ids of the input are used only if the target does not determine them. */
   #scopeOf(target: AuditTarget | null, input: AuditInput, row: Readonly<Record<string, unknown>> | null) {
     const { projects, brokers, certificates } = this.#options;
     const isBroker = target?.kind === 'broker' || target?.kind === 'cluster';
-    // For a cluster, not `input.brokerId`: that broker may belong to another project, whose administrators would see
-    // the entry.
+    // For a cluster, not `input.brokerId`: administrators of that broker's project would see the entry.
     const brokerId = String((isBroker ? target.id : null) ?? input.brokerId ?? '');
     const broker = brokers.get(brokerId);
     const certificate = target?.kind === 'certificate' ? certificates.get(target.id ?? '') : null;
@@ -280,7 +260,6 @@ export class AuditService {
     return { brokerId: broker?.id ?? null, projectId: project?.id ?? null };
   }
 
-  /** Creates the entry of a mutation that is about to run. */
   async #begun({ operation, input, inputType, caller }: AuditedCall): Promise<UnchainedEntry> {
     const { viewer } = caller;
     const target = targetOf(operation, input) ?? (viewer?.kind === 'USER' ? { kind: 'user', id: viewer.id } : null);

@@ -4,10 +4,7 @@ import type { AuditTarget } from './audit-event.ts';
 
 export type AuditInput = Readonly<Record<string, unknown>>;
 
-/**
- * Kinds of objects that brokers identify by a name, by the input field with the name. The first present field is the
- * target.
- */
+/** Kinds of objects with a name on their broker, by the input field with the name. The first present field counts. */
 const NAMED = [
   ['username', 'accessClient'],
   ['groupname', 'accessGroup'],
@@ -20,7 +17,6 @@ const OF_BROKER = [
   [/AccessControl|DefaultAcl/, 'accessControl'],
 ] as const;
 
-/** Id fields of the scope of the target, not of the target itself. */
 const SCOPES = new Set(['projectId', 'brokerId', 'organisationId', 'organizationId', 'clientId', 'nodeId']);
 
 /** Kinds with an abbreviated id field. */
@@ -30,9 +26,8 @@ const CREATES =
   /^(?:create|add)(?:Cloud)?(Project|Organisation|User|Token|Certificate|Cluster|Broker|SignInRule|Session)$/;
 
 /**
- * The target of a mutation, derived from the names of its input fields: `tokenId` means a token, `username` with a
- * broker an account there. New mutations that follow these names need no change here. `null` if the caller is the
- * target.
+ * The target of a mutation by the names of its input fields: `tokenId` means a token, `username` with a broker an
+ * account. `null` if the caller is the target.
  */
 export function targetOf(operation: string, input: AuditInput): AuditTarget | null {
   const created = CREATES.exec(operation)?.[1];
@@ -74,10 +69,7 @@ function onBroker(operation: string, brokerId: string, input: AuditInput): Audit
   return { kind: part?.[1] ?? 'broker', id: brokerId };
 }
 
-/**
- * The id of the created or changed object in a payload: of the member with the name of the kind, or by the prefix of
- * the id.
- */
+/** The id of the object in a payload: of the member with the name of the kind, or by the prefix of the id. */
 export function idInPayload(kind: string, payload: unknown): string | null {
   if (typeof payload !== 'object' || payload === null) return null;
   const values = payload as AuditInput;

@@ -10,22 +10,17 @@ const MAX_PROBLEMS = 100;
 
 export interface AuditVerification {
   readonly isIntact: boolean;
-  /** Number of verified entries. */
   readonly checked: number;
-  /** The position before the first verified entry. */
   readonly start: ChainPosition;
-  /** The newest verified entry. */
   readonly head: ChainPosition;
-  /** The first MAX_PROBLEMS. */
   readonly problems: readonly ChainProblem[];
   readonly problemCount: number;
 }
 
 /**
- * Verifies the chain from its start mark to its head mark. Finds all entries that were changed, deleted, inserted or
- * moved without the secret key. A rollback of the whole database to an earlier state is consistent in itself. It is
- * found by `expected`, a hash that was stored elsewhere and must be in the chain, and by `committed`, a position that
- * this process has written.
+ * Verifies the chain between its marks. Finds all entries that were changed, deleted, inserted or moved without the
+ * secret key. A rollback of the whole database is found by `expected`, a hash that must be in the chain, and by
+ * `committed`, a position that this process has written.
  */
 export async function verifyChain(
   db: Database,
@@ -44,7 +39,6 @@ export async function verifyChain(
   let check = new ChainCheck(start);
   let isFound = expected === null || start.hash === expected;
   for (;;) {
-    // SQLite queries do not yield to the event loop.
     await nextTurn();
     const page = await db.auditEntry.findMany({
       where: { sequence: { gt: check.position.sequence } },
@@ -94,10 +88,7 @@ const INVALID_MARK = {
   OTHER_KEY: 'was signed with another SECRET_KEY',
 } as const;
 
-/**
- * Verifies the head mark. `MORE` if entries were written after the last page was read: entries and mark are committed
- * together.
- */
+/** Verifies the head mark. `MORE` if entries were written after the last page was read. */
 async function problemAtEnd(
   db: Database,
   marks: Marks,

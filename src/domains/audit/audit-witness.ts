@@ -1,9 +1,7 @@
 /**
  * A signed file in the data folder with the newest entry that a process has committed. If the chain does not contain
- * this entry, it was emptied or rolled back, which the database alone does not show.
- *
- * The file is written asynchronously, at most once in EVERY_MS and on close, so it may contain an older entry than the
- * newest one. A failed write is logged once.
+ * it, the chain was emptied or rolled back. The file is written at most once in EVERY_MS and on close, so it may
+ * contain an older entry. A failed write is logged once.
  */
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
@@ -20,7 +18,6 @@ export class AuditWitness {
   readonly #marks: Marks;
   readonly #log: Logger;
   #position: ChainPosition | null = null;
-  /** Problem of the file at the start: its signature is invalid. */
   #problem: ChainProblem | null = null;
   #isWritten = true;
   #timer: NodeJS.Timeout | null = null;
@@ -35,7 +32,6 @@ export class AuditWitness {
     this.#read();
   }
 
-  /** The newest committed entry, or `null` if there is none. */
   get position(): ChainPosition | null {
     return this.#position;
   }
@@ -51,7 +47,6 @@ export class AuditWitness {
     this.#timer ??= setTimeout(() => this.#write(), EVERY_MS).unref();
   }
 
-  /** Signs the file again with the current key. */
   resign(): void {
     if (this.#position !== null) this.#writeSoon();
   }
@@ -108,10 +103,7 @@ export class AuditWitness {
   }
 }
 
-/**
- * Looks for a committed entry. Returns `null` if it exists, or if the retention deleted it, which the signed start mark
- * proves.
- */
+/** `null` if the committed entry exists, or if the retention deleted it, which the signed start mark proves. */
 export async function findLostEntry(
   db: Database,
   marks: Marks,

@@ -14,8 +14,8 @@ type Field = GraphQLField<unknown, RequestContext>;
 type Resolve = GraphQLFieldResolver<unknown, RequestContext>;
 
 /**
- * Wraps the resolvers of a schema, in place, so that all mutations and refused reads are recorded for every transport.
- * The wrapper is outside of the Pothos plugins, so it also receives the errors of their authorization.
+ * Wraps the resolvers of a schema in place, outside of the Pothos plugins, so that the errors of their authorization
+ * are recorded, too.
  */
 export function audited(schema: GraphQLSchema): GraphQLSchema {
   for (const field of fieldsOf(schema.getMutationType())) recorded(field);
@@ -39,10 +39,7 @@ const fieldsOf = (type: GraphQLObjectType | null | undefined): Field[] => Object
 
 const resolverOf = ({ resolve }: Field): Resolve => resolve ?? defaultFieldResolver;
 
-/**
- * Whether a field requires more rights than its parent, or reads one object by id, which the caller may not be allowed
- * to see.
- */
+/** Whether a field requires more rights than its parent, or reads one object by id. */
 const mayRefuse = ({ extensions, args }: Field): boolean =>
   extensions.requires !== undefined || args.some(({ name }) => name === 'id' || name === 'brokerId');
 

@@ -3,18 +3,15 @@ import { Bursts } from '../../platform/limits/bursts.ts';
 import type { AuditActor, AuditTarget } from './audit-event.ts';
 
 /**
- * Maximum number of refused attempts of one caller in a row with an entry each. Further attempts are counted in one
- * entry.
+ * Maximum number of refused attempts of one caller in a row with an entry each. Further ones are counted in one entry.
  */
 const SINGLE = 20;
-/** A series that lasts longer than this is recorded and starts again. */
 const MAX_SERIES_MS = 3_600_000;
 /**
- * Entries of all unknown callers: this many, refilled by one per second. Beyond it their attempts are counted together.
+ * Maximum number of entries of all unknown callers, refilled by one per second. Further attempts are counted together.
  */
 const MAX_UNKNOWN_ENTRIES = 300;
 
-/** An attempt that was refused, or that failed. */
 export interface RefusedAttempt {
   readonly operation: string;
   readonly code: string;
@@ -42,11 +39,9 @@ interface Counted {
   count: number;
 }
 
-/** Attempts of one caller in a row. */
 interface Series {
   since: number;
   singles: number;
-  /** Subjects with an entry. */
   readonly recorded: Set<string>;
   /** By operation and code. */
   readonly counted: Map<string, Counted>;
@@ -60,15 +55,14 @@ interface SeriesKey {
 }
 
 /**
- * Decides which refused attempts have entries of their own and counts the others, so that refused attempts cannot fill
- * the audit. Examples are a scan of all operations, and a web page that repeats a request each second after its rights
- * have ended. Known and unknown callers are counted separately, so that many unknown callers do not evict known ones.
+ * Decides which refused attempts have entries and counts the others, so that a scan of all operations, or a web page
+ * that repeats a request without rights, does not fill the audit. Unknown callers are counted separately, so that they
+ * do not evict known ones.
  */
 export class RefusedAttempts {
   readonly #record: (counted: CountedAttempts) => void;
   readonly #known: Bursts<Series>;
   readonly #unknown: Bursts<Series>;
-  /** Attempts of unknown callers beyond MAX_UNKNOWN_ENTRIES. */
   readonly #overflow = newSeries();
   #unknownEntriesLeft = MAX_UNKNOWN_ENTRIES;
   #refilledAt = performance.now();
@@ -133,7 +127,6 @@ export class RefusedAttempts {
     });
   }
 
-  /** A token bucket for the entries of unknown callers. */
   #takeUnknownEntry(): boolean {
     const now = performance.now();
     const refilled = this.#unknownEntriesLeft + (now - this.#refilledAt) / 1_000;

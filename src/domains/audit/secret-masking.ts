@@ -1,10 +1,7 @@
 /**
- * Masks the secrets of an input before it is stored in the audit. A value is a secret if the schema marks its field
- * (`extensions: { secret: true }`), if its name looks like a secret (unless the schema says `secret: false`), or if the
- * value does: passwords in URLs and connection strings, private keys, tokens of this service.
- *
- * Limits: strings of MAX_TEXT characters, lists of MAX_ITEMS entries, MAX_DEPTH levels, MAX_VALUES values, and a number
- * of bytes in total. Larger values are replaced with their size. Binary data is never copied.
+ * Masks the secrets of an input. A value is a secret if the schema marks its field (`extensions: { secret: true }`), if
+ * its name looks like a secret (unless the schema says `secret: false`), or if the value does: passwords in URLs,
+ * private keys, tokens of this service. Values beyond the limits below are replaced with their size.
  */
 import {
   type GraphQLInputType,
@@ -21,10 +18,7 @@ export const MASK = '***';
 const MAX_TEXT = 1_000;
 /** Longer strings are not parsed as JSON. */
 const MAX_JSON_TEXT = 200_000;
-/**
- * Number of characters of a string that are searched. A secret that begins within MAX_TEXT ends here or is masked to
- * the end.
- */
+/** Characters of a string that are searched. A secret that begins within MAX_TEXT ends here or is masked to the end. */
 const MAX_SEARCHED = 4 * MAX_TEXT;
 const MAX_ITEMS = 100;
 const MAX_DEPTH = 12;
@@ -35,9 +29,7 @@ export const MAX_BYTES = 16_000;
 /** Last words of secret names: `refresh_token` and `privateKeys` are secret, `tokenId` is not. */
 const SECRET_WORDS =
   /^(?:pass(?:word|wd|phrase|code)?|pwd|pw|psk|secret|token|key|credential|cred|otp|totp|code|pin|authorization|auth|bearer|cookie|jwt|hash|salt|seed|signature|sig|hmac|dsn|verifier)s?$/;
-/**
- * Endings of the last word of secret names: many names have no separator between their words, such as `sslpassword`.
- */
+/** Endings of the last word, because many names do not separate their words: `sslpassword`. */
 const SECRET_ENDS =
   /(?:pass(?:word|wd|phrase)|pwd|pw|secret|token|cookie|credential|(?:api|access|secret|private|shared|account|auth|master|signing|encryption)key)s?$/;
 /** Words that make a name secret at any position: `passwordAgain`, `sealedConfig`, `secretOfBroker`. */
@@ -59,10 +51,7 @@ export function looksSecret(name: string): boolean {
   return SECRET_WORDS.test(last) || SECRET_ENDS.test(last) || words.some((word) => SECRET_PARTS.test(word));
 }
 
-/**
- * The masked value as plain JSON. `type` is the input type of the graph. `bytes` is the limit, exceeded by at most one
- * string.
- */
+/** The masked value as plain JSON. `type` is the input type of the graph. At most one string exceeds `bytes`. */
 export function masked(value: unknown, type?: GraphQLInputType, bytes = MAX_BYTES): unknown {
   return new Masking(bytes).value(value, type, 0);
 }
@@ -176,13 +165,13 @@ const PRIVATE_KEY =
   /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)/g;
 const OWN_SECRET = new RegExp(`\\b(?:${Object.values(SECRET_PREFIX).join('|')})[\\w-]{8,}`, 'g');
 /**
- * All quantifiers are bounded, so that hostile strings are searched in linear time. A password may contain characters
- * that end the authority of a URL, unless they look like a port.
+ * All quantifiers are bounded: hostile strings are searched in linear time. A password may contain characters that end
+ * the authority of a URL, unless they look like a port.
  */
 const IN_URL =
   /\b([a-z][a-z0-9+.-]{0,20}:\/\/)([^\s/?#@:]{0,200}):(?:[^\s/?#]{0,2000}@|(?!\d{1,5}[/?#])[^\s"'<>]{0,300}@)/gi;
 /**
- * Also with a mistyped or missing scheme: `postgres:/me:…@host`, `mqtt//me:…@host`, `me:…@host`. Not e-mail addresses.
+ * Also with a mistyped or missing scheme: `postgres:/me:…@host`, `mqtt//me:…@host`, `me:…@host`. No e-mail addresses.
  */
 const IN_MISTYPED_URL =
   /(?<![^\s"'(,=[{<])(?![a-z][a-z0-9+.-]{0,20}:\/\/[^/]|(?:mailto|sips?|acct|xmpp):[^\s:]{0,300}@)((?:[a-z][a-z0-9+.-]{0,20}(?::\/{0,3}|\/\/))?)([^\s/?#@:"'<>]{0,200}):(?!\d{1,5}[/?#])[^\s"'<>]{1,300}@/gi;
@@ -195,7 +184,6 @@ const ASSIGNED = /\\+"[^"]*"?|"(?:\\[\s\S]|[^"\\])*"?|'(?:\\[\s\S]|[^'\\])*'?|[^
 const WITH_SPACES = /(?:authorization|cookie)$/i;
 const ASSIGNED_LINE = /[^\s"'][^\r\n"']*/y;
 
-/** Masks sessions and tokens of this service. */
 export const withoutOwnSecrets = (text: string): string => text.replaceAll(OWN_SECRET, MASK);
 
 function withoutSecrets(text: string): string {

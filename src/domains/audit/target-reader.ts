@@ -4,7 +4,6 @@ import type { Sealer } from '../../platform/storage/sealed.ts';
 import type { AuditTarget } from './audit-event.ts';
 import type { AuditInput } from './audit-target.ts';
 
-/** The cached rows of one table. */
 interface CachedRows<Row = object> {
   get(id: string): Row | null;
 }
@@ -25,9 +24,7 @@ export interface TargetReaderParts {
 type Row = Readonly<Record<string, unknown>>;
 type Read = (parts: TargetReaderParts, id: string, input: AuditInput) => Row | null | Promise<Row | null>;
 
-/**
- * Readers of the objects in the database, by kind. Each one uses a cache or one query. Objects on brokers are not read.
- */
+/** Readers of the objects in the database, by kind. Each one uses a cache or one query. */
 const READ: Readonly<Record<string, Read>> = {
   project: ({ db, projects }, id, { email }) =>
     typeof email === 'string'
@@ -101,10 +98,7 @@ export async function readTarget(
 
 const DELETES = /^(?:delete|remove|revoke|end|leave|logout)/;
 
-/**
- * The values of a row that the operation changes: those with a name of the input. All values if there is none, or for a
- * deletion.
- */
+/** The values of a row with a name of the input. All values if there is none, or for a deletion. */
 export function changedValues(operation: string, row: Row, input: AuditInput): Row {
   const entries = Object.entries(row).filter(([, value]) => value !== null && value !== undefined);
   if (DELETES.test(operation)) return Object.fromEntries(entries);

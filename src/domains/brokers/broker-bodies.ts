@@ -2,7 +2,6 @@ import type { JsonSchema } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, NULLABLE_STRING, NUMBER, STRING } from '../../gateway/rest/schemas.ts';
 import { CLOUD, ON_PREMISE_SETUP, type Properties, SELF_HOSTED, serviceOfType } from '../projects/service-bodies.ts';
 
-/** Documented values of the graph's cluster modes. */
 export const CLUSTER_MODES = { FULL: 'full', DYNSEC: 'dynsec', HP: 'hp' } as const;
 
 const text = (description: string): JsonSchema => ({ type: ['string', 'null'], minLength: 1, description });
@@ -39,7 +38,6 @@ export const BROKER_CONNECTION: JsonSchema = closed(
 
 const LIVE: Properties = { description: NULLABLE_STRING, isConnected: BOOLEAN };
 
-/** A broker in the broker list, or read by its id. */
 export const BROKER: JsonSchema = {
   title: 'Broker',
   oneOf: [

@@ -6,7 +6,6 @@ import { Directory } from '../../platform/storage/directory.ts';
 
 type DateColumn = 'createdAt' | 'updatedAt' | 'canceledAt' | 'periodStart' | 'periodEnd' | 'deployedAt' | 'shutdownAt';
 
-/** The relations that are read with each row. */
 export const BROKER_PARTS = { listeners: { orderBy: { number: 'asc' } } } as const;
 
 /** A broker's row, and its listeners if this service runs it. */
@@ -17,7 +16,6 @@ export type BrokerRecord = Readonly<
   Omit<BrokerRow, DateColumn> & { [Key in DateColumn]: null extends Broker[Key] ? string | null : string }
 >;
 
-/** Cache of all rows of brokers. */
 export class BrokerCache extends Directory<BrokerRow, BrokerRecord> {
   readonly #byProject = new Map<string, readonly BrokerRecord[]>();
 

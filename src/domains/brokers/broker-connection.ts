@@ -2,32 +2,19 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile, realpath } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { type InputIssue, invalid, ServiceError } from '../../platform/errors.ts';
+import type { Nullish } from '../../platform/given-values.ts';
 import { textIssues } from '../../platform/text/texts.ts';
 import { AllowedHosts, type InsideRule } from '../../protocol/network/allowed-hosts.ts';
-
-/** Connection settings as entered by a user. `null` clears a setting; an absent one does not change. */
-export interface BrokerConnectionInput {
-  readonly url?: string | null | undefined;
-  readonly username?: string | null | undefined;
-  readonly password?: string | null | undefined;
-  readonly caCert?: string | null | undefined;
-  readonly caCertFile?: string | null | undefined;
-  readonly clientCert?: string | null | undefined;
-  readonly clientCertFile?: string | null | undefined;
-  readonly clientKey?: string | null | undefined;
-  readonly clientKeyFile?: string | null | undefined;
-}
 
 export interface ConnectionRules {
   /** Folder of the files that `*File` settings may name; `undefined`: none are allowed. */
   readonly filesDir: string | undefined;
-  /** Hosts of brokers; see AllowedHosts. */
   readonly allowedHosts: readonly string[];
   readonly inside?: InsideRule;
 }
 
-/** User names and passwords: the maximum of MQTT. PEM: about fifty certificates. */
-const LONGEST: Readonly<Record<keyof BrokerConnectionInput, number>> = {
+/** Maximum lengths. User names and passwords: the maximum of MQTT. PEM: about fifty certificates. */
+const LONGEST = {
   url: 2_048,
   username: 65_535,
   password: 65_535,
@@ -39,23 +26,29 @@ const LONGEST: Readonly<Record<keyof BrokerConnectionInput, number>> = {
   clientKeyFile: 4_096,
 };
 
+export const CONNECTION_KEYS = Object.keys(LONGEST) as readonly (keyof typeof LONGEST)[];
+
+/** Connection settings as entered by a user. `null` clears a setting; an absent one does not change. */
+export type BrokerConnectionInput = Nullish<Record<keyof typeof LONGEST, string>>;
+
 const SCHEMES = ['mqtt:', 'mqtts:', 'ws:', 'wss:'];
 
-/** Checks the settings without connecting. Errors: INVALID with all issues. */
 export async function checkConnection(input: BrokerConnectionInput, rules: ConnectionRules): Promise<void> {
   const issues: InputIssue[] = [];
   const check = (path: string, reason: string | null) => {
     if (reason !== null) issues.push({ path: `input.${path}`, reason });
   };
-  for (const [name, max] of Object.entries(LONGEST)) {
-    issues.push(...textIssues(`input.${name}`, input[name as keyof BrokerConnectionInput], { min: 1, max }));
+  for (const name of CONNECTION_KEYS) {
+    issues.push(...textIssues(`input.${name}`, input[name], { min: 1, max: LONGEST[name] }));
   }
   if (input.url) check('url', urlProblem(input.url, rules));
-  if (input.caCert) check('caCert', certificateProblem(input.caCert));
-  if (input.clientCert) check('clientCert', certificateProblem(input.clientCert));
-  if (input.clientKey) check('clientKey', keyProblem(input.clientKey));
+  for (const name of ['caCert', 'clientCert'] as const) {
+    if (!isReadable(input[name], (pem) => new X509Certificate(pem))) check(name, 'must be a PEM certificate');
+  }
+  if (!isReadable(input.clientKey, createPrivateKey)) check('clientKey', 'must be an unencrypted PEM private key');
   if (issues.length === 0 && input.clientCert && input.clientKey) {
-    check('clientKey', pairProblem(input.clientCert, input.clientKey));
+    const isPair = new X509Certificate(input.clientCert).checkPrivateKey(createPrivateKey(input.clientKey));
+    if (!isPair) check('clientKey', 'does not belong to clientCert');
   }
   for (const name of ['caCertFile', 'clientCertFile', 'clientKeyFile'] as const) {
     const file = input[name];
@@ -64,7 +57,7 @@ export async function checkConnection(input: BrokerConnectionInput, rules: Conne
   if (issues.length > 0) throw invalid(issues);
 }
 
-/** Reads the file of a `*File` setting. Errors: INVALID if it is outside the configured folder or not readable. */
+/** Errors: INVALID if the file is outside the configured folder or not readable. */
 export async function readConnectionFile(file: string, filesDir: string | undefined): Promise<string> {
   const problem = await fileProblem(file, filesDir);
   if (problem !== null) throw new ServiceError('INVALID', `The file "${file}" ${problem}`);
@@ -86,28 +79,13 @@ function urlProblem(url: string, { allowedHosts, inside }: ConnectionRules): str
   return new AllowedHosts(allowedHosts, inside).refusal(parsed.hostname);
 }
 
-function certificateProblem(pem: string): string | null {
+function isReadable(pem: string | null | undefined, read: (pem: string) => unknown): boolean {
   try {
-    new X509Certificate(pem);
-    return null;
+    if (pem) read(pem);
+    return true;
   } catch {
-    return 'must be a PEM certificate';
+    return false;
   }
-}
-
-function keyProblem(pem: string): string | null {
-  try {
-    createPrivateKey(pem);
-    return null;
-  } catch {
-    return 'must be an unencrypted PEM private key';
-  }
-}
-
-function pairProblem(certificate: string, key: string): string | null {
-  return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))
-    ? null
-    : 'does not belong to clientCert';
 }
 
 /** Resolves symbolic links before the comparison, so neither `..` nor a link leads out of the folder. */

@@ -1,12 +1,10 @@
 import type { ListenerProtocol } from '../../generated/sqlite/client.ts';
 
-/** The values of the column `Broker.engine`. */
 const ENGINES = ['embedded', 'mosquitto'] as const;
 export type Engine = (typeof ENGINES)[number];
 
 export const isEngine = (engine: string | null): engine is Engine => ENGINES.some((known) => known === engine);
 
-/** A listener of a broker that this service runs. */
 export interface ListenerWanted {
   /** From 1; never changes. `listener_id` in the control APIs. */
   readonly number: number;
@@ -20,7 +18,6 @@ export interface ListenerWanted {
 
 const isPlain = ({ protocol, tls }: ListenerWanted): boolean => protocol === 'MQTT' && !tls;
 
-/** Whether this service can connect to the broker: over TCP without TLS. */
 export const hasPlainListener = (listeners: readonly ListenerWanted[]): boolean => listeners.some(isPlain);
 
 /** The local address of a broker with these listeners: `mqtt://127.0.0.1:1883`. */
@@ -35,7 +32,6 @@ export function addressOf(listeners: readonly ListenerWanted[]): string {
 /** FAILED is followed by STARTING: the engine restarts a failed broker with increasing backoff. */
 export type RunningState = 'STARTING' | 'RUNNING' | 'FAILED' | 'STOPPED';
 
-/** A running broker of any engine. */
 export interface RunningBroker {
   /** With their actual ports, which remain the same after a restart. */
   readonly listeners: readonly ListenerWanted[];

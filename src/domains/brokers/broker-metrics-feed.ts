@@ -7,17 +7,13 @@ import type { SysBurst, SysTopics } from './sys-topics.ts';
 /** Immutable. */
 interface BrokerMetricsState {
   readonly isConnected: boolean;
-  /**
-   * The last metrics, also after the connection is lost; `null` before the first ones since the last change of
-   * settings.
-   */
+  /** The last metrics, also after the connection is lost; `null` if there are none since the settings changed. */
   readonly metrics: BrokerMetrics | null;
 }
 
 export type BrokerMetricsEvent = BroadcastEvent<BrokerMetricsState, BrokerMetricsState>;
 
 export interface BrokerMetricsFeedOptions {
-  /** Maximum number of samples in the history; the oldest is dropped. Default: 60. */
   readonly history?: number;
   /** Minimum time without values until metrics are stale, in milliseconds. Default: 30,000. */
   readonly silenceMs?: number;
@@ -33,9 +29,9 @@ const BURST_MS = 500;
 /**
  * The metrics of one broker for all watchers, computed once after each burst of values.
  *
- * Outlives the connections of the broker. `attach` starts without metrics, because changed settings may lead to another
- * broker; `detach` leaves the last metrics. Rates are computed between two bursts of one connection. Retained values
- * are ignored for rates, because their age is unknown.
+ * Outlives the connections: `attach` starts without metrics, because changed settings may lead to another broker;
+ * `detach` leaves the last ones. Rates are computed between two bursts of one connection. Retained values do not count,
+ * because their age is unknown.
  */
 export class BrokerMetricsFeed {
   readonly #historySize: number;
@@ -45,9 +41,7 @@ export class BrokerMetricsFeed {
   #history: BrokerMetrics[] = [];
   /** All numbers after the last burst of this connection, with the time of its beginning. */
   #last: BrokerNumbers | null = null;
-  /** The numbers after the burst before. */
   #previous: BrokerNumbers | null = null;
-  /** The numbers of the last sample of the history. */
   #sampled: BrokerNumbers | null = null;
   #silence: NodeJS.Timeout | undefined;
   #stops: Stop[] = [];
@@ -83,12 +77,10 @@ export class BrokerMetricsFeed {
     this.#connectionChanged(false);
   }
 
-  /** Sends the current state, then each further state. */
   watch(options: SubscriberOptions = {}): LiveSource<BrokerMetricsEvent> {
     return this.#broadcast.subscribe(options);
   }
 
-  /** Ends the streams of all watchers. */
   close(): void {
     this.#stop();
     this.#broadcast.close();

@@ -3,44 +3,38 @@ import { guarded } from '../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../gateway/live/broadcast.ts';
 import { invalid } from '../../platform/errors.ts';
-import type {
-  BrokerMetrics,
-  BrokerNumbers,
-  COUNT_NAMES,
-  CountGroup,
-  LOAD_NAMES,
-  RATE_NAMES,
-} from './broker-metrics.ts';
+import type { BrokerMetrics, BrokerNumbers } from './broker-metrics.ts';
 import type { BrokerMetricsEvent } from './broker-metrics-feed.ts';
 import { Broker } from './broker-schema.ts';
 
 /** An object type with a nullable number per name in `meanings`. Float, because counters exceed 2^31. */
-function numbersType<Name extends string>(name: string, description: string, meanings: Readonly<Record<Name, string>>) {
-  return builder.objectRef<{ readonly [Key in Name]: number | null }>(name).implement({
+const numbersType = <Numbers extends Readonly<Record<keyof Numbers, number | null>>>(
+  name: string,
+  description: string,
+  meanings: Readonly<Record<keyof Numbers & string, string>>,
+) =>
+  builder.objectRef<Numbers>(name).implement({
     description,
     fields: (t) =>
       Object.fromEntries(
-        (Object.keys(meanings) as Name[]).map((key) => [
+        Object.entries<string>(meanings).map(([key, meaning]) => [
           key,
-          t.float({ description: meanings[key], nullable: true, resolve: (numbers) => numbers[key] }),
+          t.float({ description: meaning, nullable: true, resolve: (numbers) => numbers[key as keyof Numbers] }),
         ]),
       ),
   });
-}
 
 const UNKNOWN = 'A field is null if the broker does not publish it.';
 
-type MeaningOf<Group extends CountGroup> = Readonly<Record<(typeof COUNT_NAMES)[Group][number], string>>;
-
 const COUNT_TYPES = {
-  clients: numbersType('BrokerClientCounts', `Client sessions. ${UNKNOWN}`, {
+  clients: numbersType<BrokerNumbers['clients']>('BrokerClientCounts', `Client sessions. ${UNKNOWN}`, {
     connected: 'Connected clients.',
     disconnected: 'Persistent sessions whose client is not connected.',
     total: 'Connected clients and offline persistent sessions.',
     maximum: 'Maximum number of simultaneously connected clients since the broker started.',
     expired: 'Persistent sessions that expired since the broker started.',
-  } satisfies MeaningOf<'clients'>),
-  messages: numbersType(
+  }),
+  messages: numbersType<BrokerNumbers['messages']>(
     'BrokerMessageCounts',
     `MQTT packets of all types since the broker started, and messages stored now. ${UNKNOWN}`,
     {
@@ -48,9 +42,9 @@ const COUNT_TYPES = {
       sent: 'Packets to clients.',
       stored: 'Messages stored for clients now; Mosquitto includes retained messages.',
       storedBytes: 'Bytes of the payloads of stored messages.',
-    } satisfies MeaningOf<'messages'>,
+    },
   ),
-  publish: numbersType(
+  publish: numbersType<BrokerNumbers['publish']>(
     'BrokerPublishCounts',
     `PUBLISH packets, and bytes of their payloads, since the broker started. ${UNKNOWN}`,
     {
@@ -59,29 +53,41 @@ const COUNT_TYPES = {
       dropped: 'Messages that were not delivered: a queue was full, or a permission was missing.',
       bytesReceived: 'Bytes of payloads that clients published.',
       bytesSent: 'Bytes of payloads delivered.',
-    } satisfies MeaningOf<'publish'>,
+    },
   ),
-  bytes: numbersType('BrokerByteCounts', `Network traffic since the broker started. ${UNKNOWN}`, {
-    received: 'Bytes read from clients.',
-    sent: 'Bytes written to clients.',
-  } satisfies MeaningOf<'bytes'>),
-  heap: numbersType('BrokerHeap', 'Memory in bytes; null if the broker was built without memory tracking.', {
-    current: 'Memory in use now.',
-    maximum: 'Maximum memory in use since the broker started.',
-  } satisfies MeaningOf<'heap'>),
-} satisfies Record<CountGroup, unknown>;
+  bytes: numbersType<BrokerNumbers['bytes']>(
+    'BrokerByteCounts',
+    `Network traffic since the broker started. ${UNKNOWN}`,
+    {
+      received: 'Bytes read from clients.',
+      sent: 'Bytes written to clients.',
+    },
+  ),
+  heap: numbersType<BrokerNumbers['heap']>(
+    'BrokerHeap',
+    'Memory in bytes; null if the broker was built without memory tracking.',
+    {
+      current: 'Memory in use now.',
+      maximum: 'Maximum memory in use since the broker started.',
+    },
+  ),
+};
 
-const LoadAverages = numbersType('BrokerLoadAverages', `Averages per minute, computed by the broker. ${UNKNOWN}`, {
-  messagesReceived: 'MQTT packets of all types from clients.',
-  messagesSent: 'MQTT packets of all types to clients.',
-  publishReceived: 'Messages that clients published.',
-  publishSent: 'Messages delivered.',
-  publishDropped: 'Messages that were not delivered.',
-  bytesReceived: 'Bytes read from clients.',
-  bytesSent: 'Bytes written to clients.',
-  sockets: 'Sockets opened.',
-  connections: 'CONNECT packets.',
-} satisfies Record<(typeof LOAD_NAMES)[number], string>);
+const LoadAverages = numbersType<BrokerNumbers['load']['one']>(
+  'BrokerLoadAverages',
+  `Averages per minute, computed by the broker. ${UNKNOWN}`,
+  {
+    messagesReceived: 'MQTT packets of all types from clients.',
+    messagesSent: 'MQTT packets of all types to clients.',
+    publishReceived: 'Messages that clients published.',
+    publishSent: 'Messages delivered.',
+    publishDropped: 'Messages that were not delivered.',
+    bytesReceived: 'Bytes read from clients.',
+    bytesSent: 'Bytes written to clients.',
+    sockets: 'Sockets opened.',
+    connections: 'CONNECT packets.',
+  },
+);
 
 const Load = builder.objectRef<BrokerNumbers['load']>('BrokerLoad').implement({
   description: 'Load averages of the broker.',
@@ -92,7 +98,7 @@ const Load = builder.objectRef<BrokerNumbers['load']>('BrokerLoad').implement({
   }),
 });
 
-const Rates = numbersType(
+const Rates = numbersType<BrokerMetrics['rates']>(
   'BrokerRates',
   'Rates that this service computes from the last two times that the broker published its counters. Null until the broker has published twice on one connection, and after a counter was reset.',
   {
@@ -105,7 +111,7 @@ const Rates = numbersType(
     publishBytesSentPerSecond: 'Bytes of payloads delivered.',
     bytesReceivedPerSecond: 'Bytes read from clients.',
     bytesSentPerSecond: 'Bytes written to clients.',
-  } satisfies Record<(typeof RATE_NAMES)[number], string>,
+  },
 );
 
 const BrokerMetricsType = builder.objectRef<BrokerMetrics>('BrokerMetrics').implement({
@@ -151,7 +157,6 @@ const BrokerMetricsType = builder.objectRef<BrokerMetrics>('BrokerMetrics').impl
   }),
 });
 
-/** The default size of the history in BrokerMetricsFeed. */
 const MAX_HISTORY = 60;
 
 builder.interfaceFields(Broker, (t) => ({

@@ -5,11 +5,6 @@ import type { BrokerMetrics } from './broker-metrics.ts';
 import { type BrokerMetricsEvent, BrokerMetricsFeed } from './broker-metrics-feed.ts';
 import type { BrokerRuntimes } from './broker-runtimes.ts';
 
-interface BrokerMetricsServiceOptions {
-  readonly runtimes: BrokerRuntimes;
-  readonly brokers: BrokerCache;
-}
-
 /** The metrics of all brokers. A feed exists from the first connection or request until the broker is removed. */
 export class BrokerMetricsService {
   readonly #runtimes: BrokerRuntimes;
@@ -17,7 +12,7 @@ export class BrokerMetricsService {
   readonly #feeds = new Map<string, BrokerMetricsFeed>();
   readonly #stop: () => void;
 
-  constructor({ runtimes, brokers }: BrokerMetricsServiceOptions) {
+  constructor({ runtimes, brokers }: { readonly runtimes: BrokerRuntimes; readonly brokers: BrokerCache }) {
     this.#runtimes = runtimes;
     this.#brokers = brokers;
     runtimes.onRuntime(({ id, link, sys }, change) => {
@@ -31,8 +26,7 @@ export class BrokerMetricsService {
   }
 
   /**
-   * The last metrics, also after the connection is lost; `null` if the broker has published none yet.
-   * Errors: NOT_FOUND; without metrics those of an unreachable broker.
+   * The last metrics; `null` if there are none yet. Errors: NOT_FOUND; without metrics those of an unreachable broker.
    */
   async of(broker: BrokerRecord): Promise<BrokerMetrics | null> {
     const feed = this.#feed(broker.id);

@@ -1,8 +1,6 @@
-/*
- * The numbers that brokers publish below `$SYS/broker/`: Mosquitto 2.0 and 2.1, the commercial brokers, which are based
- * on Mosquitto, and the embedded broker. `null`: the broker does not publish the number, or published an invalid value.
- * Invalid are text, negative numbers, and numbers above 2^53, which Mosquitto 2.0 publishes when its counters
- * underflow.
+/**
+ * The numbers that Mosquitto, brokers based on it and the embedded broker publish below `$SYS/broker/`. `null`: not
+ * published, or invalid, as numbers above 2^53, which Mosquitto 2.0 publishes when its counters underflow.
  */
 
 /** Topics of the counts. If a number has two topics, the first published one is read. */
@@ -56,23 +54,14 @@ const RATES = {
 } as const satisfies Record<string, (numbers: BrokerNumbers) => number | null>;
 
 type Numbers<Names> = { readonly [Name in keyof Names]: number | null };
-export type CountGroup = keyof typeof COUNT_TOPICS;
-type Counts<Group extends CountGroup> = Numbers<(typeof COUNT_TOPICS)[Group]>;
-/** Averages per minute that the broker computes. */
+type Counts = { readonly [Group in keyof typeof COUNT_TOPICS]: Numbers<(typeof COUNT_TOPICS)[Group]> };
 type LoadAverages = Numbers<typeof LOAD_TOPICS>;
 type BrokerRates = Numbers<typeof RATES>;
 
-/** The numbers of a broker at one time. */
-export interface BrokerNumbers {
-  /** Epoch milliseconds of the last value. */
+export interface BrokerNumbers extends Counts {
   readonly asOf: number;
   readonly brokerVersion: string | null;
   readonly uptimeSeconds: number | null;
-  readonly clients: Counts<'clients'>;
-  readonly messages: Counts<'messages'>;
-  readonly publish: Counts<'publish'>;
-  readonly bytes: Counts<'bytes'>;
-  readonly heap: Counts<'heap'>;
   readonly subscriptions: number | null;
   readonly sharedSubscriptions: number | null;
   readonly retainedMessages: number | null;
@@ -84,18 +73,6 @@ export interface BrokerMetrics extends BrokerNumbers {
   /** Whether the broker is not connected, or has published no number for much longer than usual. */
   readonly isStale: boolean;
 }
-
-const namesOf = <Names extends object>(table: Names) => Object.keys(table) as (keyof Names)[];
-
-export const COUNT_NAMES = {
-  clients: namesOf(COUNT_TOPICS.clients),
-  messages: namesOf(COUNT_TOPICS.messages),
-  publish: namesOf(COUNT_TOPICS.publish),
-  bytes: namesOf(COUNT_TOPICS.bytes),
-  heap: namesOf(COUNT_TOPICS.heap),
-} as const;
-export const LOAD_NAMES = namesOf(LOAD_TOPICS);
-export const RATE_NAMES = namesOf(RATES);
 
 /** @param textOf returns the value of a topic */
 export function readNumbers(textOf: (topic: string) => string | null, asOf: number): BrokerNumbers {
@@ -123,8 +100,7 @@ export function readNumbers(textOf: (topic: string) => string | null, asOf: numb
 }
 
 /**
- * Changes of the counters per second. `null` if a value is unknown, or if the counter decreased because the broker
- * reset it. If the uptime decreased, the broker restarted, and all rates are `null`.
+ * Changes of the counters per second. `null` if a value is unknown, or if the broker reset the counter or restarted.
  */
 export function ratesBetween(previous: BrokerNumbers | null, now: BrokerNumbers): BrokerRates {
   const isRestarted =
@@ -146,6 +122,6 @@ function mapped<Table extends object, Value>(
   table: Table,
   convert: (entry: Table[keyof Table]) => Value,
 ): { readonly [Name in keyof Table]: Value } {
-  const entries = namesOf(table).map((name) => [name, convert(table[name])]);
+  const entries = (Object.keys(table) as (keyof Table)[]).map((name) => [name, convert(table[name])]);
   return Object.fromEntries(entries) as { [Name in keyof Table]: Value };
 }

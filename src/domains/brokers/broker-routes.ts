@@ -45,7 +45,6 @@ const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { bro
 const UPDATE = 'mutation ($input: UpdateBrokerInput!) { updateBroker(input: $input) { broker { id } } }';
 const DELETE = 'mutation ($input: DeleteBrokerInput!) { deleteBroker(input: $input) { deletedBrokerId } }';
 
-/** Converts the documented body to the graph's input. Absent keys remain absent. */
 function brokerInput({ params, body }: RouteInput): Record<string, unknown> {
   const { ca_cert, ca_cert_file, client_cert, client_cert_file, client_key, client_key_file, ...others } = body;
   const { verify_ca_cert, clustermode, ...same } = others;

@@ -1,6 +1,9 @@
 import type { Logger } from 'pino';
+import { Broadcast, type BroadcastEvent } from '../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
+import { type ProjectFeed, ProjectFeeds } from '../../gateway/live/project-feeds.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import { givenValues } from '../../platform/given-values.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
@@ -16,7 +19,6 @@ import { unreachable, whenConnected } from '../../protocol/mqtt/when-connected.t
 import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
 import { type ConnectionRules, readConnectionFile } from './broker-connection.ts';
 import { withoutAddress } from './broker-service.ts';
-import { type BrokerStatusChange, type BrokerStatusEvent, BrokerStatusFeeds } from './broker-status.ts';
 import { withDeadline } from './deadline.ts';
 import { getLicenseInformation, type LicenseInformation } from './license-control.ts';
 import { LinkShares } from './link-shares.ts';
@@ -35,12 +37,19 @@ export interface BrokerRuntime {
   readonly sys: SysTopics;
 }
 
+export interface BrokerStatusChange {
+  readonly brokerId: string;
+  readonly broker: BrokerRecord | null;
+  readonly connection: LinkStatus;
+}
+
+export type BrokerStatusEvent = BroadcastEvent<readonly BrokerStatusChange[], BrokerStatusChange>;
+
 export interface BrokerInfoData {
   readonly broker: BrokerRecord;
   readonly isConnected: boolean;
   readonly sysTopics: SysTopicsSample;
   readonly sysTopicsHistory: readonly SysTopicsSample[];
-  /** `null` while the broker is unreachable. */
   readonly license: LicenseInformation | null;
 }
 
@@ -48,7 +57,6 @@ interface BrokerRuntimesOptions {
   readonly brokers: BrokerCache;
   readonly sealer: Sealer;
   readonly rules: ConnectionRules;
-  /** Longest wait for a response of a broker, in milliseconds. */
   readonly timeoutMs: number;
   /** Maximum number of links; if there are more brokers, LinkShares selects those that have one. */
   readonly maxLinks: number;
@@ -66,10 +74,8 @@ const EAGER: readonly ControlApi[] = ['dynamic-security', 'cedalo/inspect', 'ced
 
 /**
  * The connections to brokers: for each broker with an address a link, its control APIs and its values below $SYS.
- *
- * Follows the cache of brokers: connects to an added broker, reconnects to a changed one, disconnects from a removed
- * one. Opening and closing of one broker happen in order. A request to a broker that is down fails immediately. No link
- * is opened before `start` or `startOnDemand`.
+ * Follows the cache of brokers. Opening and closing of one broker happen in order. A request to a broker that is down
+ * fails immediately. No link is opened before `start` or `startOnDemand`.
  */
 export class BrokerRuntimes {
   readonly #options: BrokerRuntimesOptions;
@@ -82,7 +88,9 @@ export class BrokerRuntimes {
   readonly #queues = new Map<string, Promise<void>>();
   /** Shared by all links of this process, including observers. */
   readonly #intake = newIntake(new ReadingTime());
-  readonly #status = new BrokerStatusFeeds((projectId) => this.#snapshot(projectId));
+  readonly #feeds = new ProjectFeeds<ProjectFeed<readonly BrokerStatusChange[], BrokerStatusChange>>(
+    (projectId, only) => ({ broadcast: new Broadcast(() => this.#snapshot(projectId, only)) }),
+  );
   readonly #listeners = new Set<(runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING') => void>();
   readonly #pluginsOf: PluginsOf<GatewayPlugins>[] = [];
   #replacement: PluginsOf<GatewayPlugins | null> = () => null;
@@ -137,8 +145,8 @@ export class BrokerRuntimes {
   }
 
   /**
-   * Sends a request to a broker, with the timeout of all brokers. Waits for the first attempt to connect; fails
-   * immediately if the broker is known to be down.
+   * Sends a request with the timeout of all brokers. Waits for the first attempt to connect; fails immediately if the
+   * broker is known to be down.
    */
   async ask<T>(broker: BrokerRecord, request: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
     const { timeoutMs } = this.#options;
@@ -178,13 +186,12 @@ export class BrokerRuntimes {
     };
   }
 
-  /** Sends the brokers of the project, or those in `only`, then each change. */
   watchStatus(
     projectId: string,
     only: ReadonlySet<string> | null,
     options: SubscriberOptions,
   ): LiveSource<BrokerStatusEvent> {
-    return this.#status.watch(projectId, only, options);
+    return this.#feeds.of(projectId, only).broadcast.subscribe(options);
   }
 
   /** Calls the listener for each open runtime, for each that is opened, and before one is closed. */
@@ -206,7 +213,7 @@ export class BrokerRuntimes {
   async close(): Promise<void> {
     this.#opening = 'NONE';
     this.#stop();
-    this.#status.close();
+    this.#feeds.close();
     await Promise.all(this.#queues.values());
     await Promise.all([...this.#runtimes.keys()].map((id) => this.#closeRuntime(id)));
     await this.#fleet.closeAll();
@@ -249,16 +256,15 @@ export class BrokerRuntimes {
   }
 
   #publishStatus(broker: BrokerRecord, current: BrokerRecord | null): void {
-    this.#status.publish(broker.projectId, {
-      brokerId: broker.id,
-      broker: current,
-      connection: current === null ? { state: 'CLOSED', since: Date.now() } : this.status(broker.id),
-    });
+    const connection = current === null ? { state: 'CLOSED' as const, since: Date.now() } : this.status(broker.id);
+    const change = { brokerId: broker.id, broker: current, connection };
+    for (const { broadcast } of this.#feeds.containing(broker.projectId, broker.id)) broadcast.publish(change);
   }
 
-  #snapshot(projectId: string): BrokerStatusChange[] {
+  #snapshot(projectId: string, only: ReadonlySet<string> | null): BrokerStatusChange[] {
     return this.#options.brokers
       .ofProject(projectId)
+      .filter(({ id }) => only?.has(id) ?? true)
       .map((broker) => ({ brokerId: broker.id, broker, connection: this.status(broker.id) }));
   }
 
@@ -318,7 +324,6 @@ export class BrokerRuntimes {
     });
   }
 
-  /** Milliseconds since the link is down; 0 if it is connected. */
   #downMs(id: string): number {
     const { state, since } = this.#runtimes.get(id)?.link.status ?? {};
     return state === undefined || state === 'CONNECTED' ? 0 : Math.max(1, Date.now() - (since ?? 0));
@@ -345,7 +350,7 @@ export class BrokerRuntimes {
         clientIds: [link.clientId, observer.clientId, ...clientIds],
         clientIdPrefixes,
         // Probed right after connecting: clients of plain Mosquitto are known only since they are followed, and
-        // Mosquitto 2.0 does not respond to a probe for an API that it lacks, which takes a second.
+        // Mosquitto 2.0 does not respond to a probe for a missing API, which takes a second.
         controls: new BrokerControls(link, { timeoutMs, plugins, eager: EAGER, ...this.#silenceOf(broker), onFault }),
         sys: new SysTopics(link),
       };
@@ -353,11 +358,11 @@ export class BrokerRuntimes {
       this.#announce(runtime, 'OPENED');
     } catch (error) {
       const { log } = this.#options;
-      if (error instanceof ServiceError)
-        log.warn({ brokerId: id, error: error.message }, 'cannot connect to a broker because of its settings');
-      else log.error({ err: error, brokerId: id }, 'cannot open the connection to a broker');
-      const lastError =
-        error instanceof ServiceError ? error.message : 'The settings of the broker cannot be used: see the log';
+      let lastError = 'The settings of the broker cannot be used: see the log';
+      if (error instanceof ServiceError) {
+        lastError = error.message;
+        log.warn({ brokerId: id, error: lastError }, 'cannot connect to a broker because of its settings');
+      } else log.error({ err: error, brokerId: id }, 'cannot open the connection to a broker');
       this.#failures.set(id, { state: 'UNREACHABLE', since: Date.now(), lastError });
       await this.#fleet.close(id);
       this.#releaseLink(id);
@@ -375,10 +380,8 @@ export class BrokerRuntimes {
         listener(runtime, change);
       } catch (error) {
         // A failing listener must not prevent opening or closing the link.
-        this.#options.log.error(
-          { err: error, brokerId: runtime.id, change },
-          'a listener for broker connections failed',
-        );
+        const context = { err: error, brokerId: runtime.id, change };
+        this.#options.log.error(context, 'a listener for broker connections failed');
       }
     }
   }
@@ -406,19 +409,12 @@ export class BrokerRuntimes {
     if (broker === null) throw new ServiceError('BROKER_UNREACHABLE', `No node of "${name}" is reachable`);
     const { url, username, sealedPassword, sealedClientKey, verifyCaCert } = broker;
     if (url === null) throw withoutAddress(broker.name);
-    const inline = {
-      ca: broker.caCert,
-      cert: broker.clientCert,
-      key: open(sealer, sealedClientKey, `${broker.id}/clientKey`),
-    };
-    const files = { ca: broker.caCertFile, cert: broker.clientCertFile, key: broker.clientKeyFile };
-    const tls: { ca?: string; cert?: string; key?: string } = {};
-    for (const name of ['ca', 'cert', 'key'] as const) {
-      const file = files[name];
-      const pem = inline[name] ?? (file === null ? null : await readConnectionFile(file, rules.filesDir));
-      if (pem !== null) tls[name] = pem;
-    }
-    const password = open(sealer, sealedPassword, `${broker.id}/password`);
+    const open = (sealed: string | null, what: string) => sealed && sealer.open(sealed, `${broker.id}/${what}`);
+    const pem = async (text: string | null, file: string | null) =>
+      text ?? (file && (await readConnectionFile(file, rules.filesDir)));
+    const ca = await pem(broker.caCert, broker.caCertFile);
+    const cert = await pem(broker.clientCert, broker.clientCertFile);
+    const key = await pem(open(sealedClientKey, 'clientKey'), broker.clientKeyFile);
     return {
       id,
       url,
@@ -426,9 +422,7 @@ export class BrokerRuntimes {
       verifyCa: verifyCaCert,
       // The address of a broker that this service runs needs no check.
       ...(broker.type === 'CLOUD' ? {} : hostsOf(rules, broker)),
-      ...(username === null ? {} : { username }),
-      ...(password === null ? {} : { password }),
-      ...tls,
+      ...givenValues({ username, password: open(sealedPassword, 'password'), ca, cert, key }),
       intake: this.#intake,
       onFault: (error) => log.error({ err: error, brokerId: id }, 'a listener of a broker link failed'),
     };
@@ -442,9 +436,6 @@ const hostsOf = ({ allowedHosts, inside = 'ALL' }: ConnectionRules, { trustedUrl
   allowedHosts,
   inside: trustedUrl ? ('ALL' as const) : inside,
 });
-
-const open = (sealer: Sealer, sealed: string | null, context: string) =>
-  sealed === null ? null : sealer.open(sealed, context);
 
 /** The settings of a link; only changes of these cause a reconnect. */
 const CONNECTION_COLUMNS = [
@@ -461,12 +452,10 @@ const CONNECTION_COLUMNS = [
 ] as const satisfies (keyof BrokerRecord)[];
 
 /**
- * The address of a broker that this service runs is valid only while the broker runs: otherwise another process may
- * listen there. During an update the link remains open.
+ * The address of a broker that this service runs is valid only while it runs: another process may listen there later.
  */
 const isReachable = ({ type, state, url }: BrokerRecord) =>
   url !== null && (type !== 'CLOUD' || state === 'ACTIVE' || state === 'UPDATING');
 
-/** Whether both records need the same link. */
 export const sameConnection = (a: BrokerRecord, b: BrokerRecord) =>
   isReachable(a) === isReachable(b) && CONNECTION_COLUMNS.every((column) => a[column] === b[column]);

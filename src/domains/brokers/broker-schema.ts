@@ -187,7 +187,6 @@ builder.objectRef<BrokerRecord>('SelfHostedBroker').implement({ interfaces: [Bro
 
 type BrokerFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], BrokerRecord>;
 
-/** The fields of brokers that belong to a product. */
 const productFields = (t: BrokerFields) => ({
   issuedTo: t.string({ resolve: ({ issuedTo }) => issuedTo ?? '' }),
   productId: t.string({ resolve: ({ productId }) => productId ?? '' }),
@@ -271,7 +270,6 @@ type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferS
 
 const FILE = 'A file in the folder BROKER_FILES_DIR of the service.';
 
-/** The common fields of adding and changing a broker. */
 const connectionFields = (t: InputFields) => ({
   name: t.string({ description: 'Default for a new broker: host and port of the URL.' }),
   description: t.string(),

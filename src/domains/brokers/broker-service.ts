@@ -8,6 +8,7 @@ import {
   type Viewer,
 } from '../../platform/auth/viewer.ts';
 import { type InputIssue, invalid, notFound, OutOfSight, ServiceError } from '../../platform/errors.ts';
+import { givenValues, type Nullish } from '../../platform/given-values.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
@@ -15,7 +16,12 @@ import { isNotFound, missingAsNotFound } from '../../platform/storage/prisma-err
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import { BROKER_PARTS, type BrokerCache, type BrokerRecord, type BrokerRow } from './broker-cache.ts';
-import { type BrokerConnectionInput, type ConnectionRules, checkConnection } from './broker-connection.ts';
+import {
+  type BrokerConnectionInput,
+  CONNECTION_KEYS,
+  type ConnectionRules,
+  checkConnection,
+} from './broker-connection.ts';
 import {
   changesReceiver,
   connectionColumns,
@@ -24,17 +30,16 @@ import {
   secretsWithoutAddress,
 } from './stored-secrets.ts';
 
-interface BrokerInput extends BrokerConnectionInput {
-  readonly name?: string | null | undefined;
-  readonly description?: string | null | undefined;
-  readonly verifyCaCert?: boolean | null | undefined;
-  readonly metricsEnabled?: boolean | null | undefined;
-  readonly ha?: boolean | null | undefined;
-  readonly clusterMode?: ClusterMode | null | undefined;
-  readonly clientTakeover?: boolean | null | undefined;
-}
+type OtherSettings =
+  | 'name'
+  | 'description'
+  | 'verifyCaCert'
+  | 'metricsEnabled'
+  | 'ha'
+  | 'clusterMode'
+  | 'clientTakeover';
+type BrokerInput = BrokerConnectionInput & Nullish<Pick<Broker, OtherSettings>>;
 
-/** The caller of a write. */
 interface BrokerWriter {
   /** Whether the caller is a root administrator, who may enter addresses of this service's own machine. */
   readonly isRootAdmin: boolean;
@@ -44,7 +49,6 @@ interface BrokerWriter {
 
 const ORDINARY: BrokerWriter = { isRootAdmin: false };
 
-/** The further fields of an on-premise installation. */
 interface SetupInput {
   readonly issuedTo: string;
   readonly productId: string;
@@ -58,51 +62,31 @@ interface BrokerServiceOptions {
   readonly brokers: BrokerCache;
   readonly sealer: Sealer;
   readonly rules: ConnectionRules;
-  /** Maximum number of added brokers per project; simultaneous requests may exceed it. Default: unlimited. */
-  readonly maxPerProject?: number;
+  /** Maximum number of added brokers per project; simultaneous requests may exceed it. */
+  readonly maxPerProject: number;
   /** The cluster of which a broker is the entry or a node; `null` if there is none. */
   readonly clusterOf: (brokerId: string) => BrokerCluster | null;
 }
 
 export interface BrokerCluster {
   readonly name: string;
-  /** Whether the broker is the entry of the cluster, and not a node. */
   readonly isEntry: boolean;
   /** Whether the node receives passwords that are stored for the cluster. */
   readonly isSentPasswords: boolean;
 }
 
-/** Adds, changes and removes the brokers of projects, and checks which ones a caller may see. */
 export class BrokerService {
-  readonly #db: Database;
-  readonly #changes: Changes;
+  readonly #options: BrokerServiceOptions;
   readonly #brokers: BrokerCache;
-  readonly #sealer: Sealer;
-  readonly #rules: ConnectionRules;
-  readonly #maxPerProject: number;
-  readonly #clusterOf: (brokerId: string) => BrokerCluster | null;
 
-  constructor({
-    db,
-    changes,
-    brokers,
-    sealer,
-    rules,
-    maxPerProject = Number.POSITIVE_INFINITY,
-    clusterOf,
-  }: BrokerServiceOptions) {
-    this.#db = db;
-    this.#changes = changes;
-    this.#brokers = brokers;
-    this.#sealer = sealer;
-    this.#rules = rules;
-    this.#maxPerProject = maxPerProject;
-    this.#clusterOf = clusterOf;
+  constructor(options: BrokerServiceOptions) {
+    this.#options = options;
+    this.#brokers = options.brokers;
   }
 
   /**
-   * Returns the broker if the viewer may see it and has the role. With `projectId` it must be in that project.
-   * Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED.
+   * The broker if the viewer may see it and has the role, and if it is in `projectId` (if given). Errors: UNAUTHORIZED,
+   * NOT_FOUND, NOT_ALLOWED.
    */
   visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER', projectId?: string | null): BrokerRecord {
     const known = requireSignedIn(viewer);
@@ -114,7 +98,6 @@ export class BrokerService {
     return broker;
   }
 
-  /** `null` if the viewer may not see the broker. */
   seen(id: string, viewer: Viewer | null): BrokerRecord | null {
     const broker = this.#brokers.get(id);
     return broker !== null && seesBroker(requireSignedIn(viewer), broker) ? broker : null;
@@ -127,7 +110,6 @@ export class BrokerService {
     return only ? brokers.filter(({ id }) => only.has(id)) : brokers;
   }
 
-  /** Adds a self-hosted broker. Errors: INVALID. */
   async addSelfHosted(projectId: string, input: BrokerInput, by = ORDINARY): Promise<BrokerRecord> {
     await this.#check(input, by, { path: 'input.url', reason: 'is required' });
     return this.#create(projectId, 'SELF_HOSTED', input, by);
@@ -145,49 +127,44 @@ export class BrokerService {
       textIssues(`input.${name}`, setup[name].trim(), { min: 1, max: MAX_NAME }),
     );
     if (issues.length > 0) throw invalid(issues);
-    const { issuedTo, productId, periodStart, periodEnd } = setup;
-    return this.#create(projectId, 'ON_PREMISE_SETUP', input, by, {
-      issuedTo,
-      productId,
-      periodStart,
-      periodEnd: periodEnd ?? null,
-    });
+    const columns = { ...setup, periodEnd: setup.periodEnd ?? null };
+    return this.#create(projectId, 'ON_PREMISE_SETUP', input, by, columns);
   }
 
   /**
-   * Creates the entry of a cluster within the transaction that creates the cluster; call `announce` afterwards. The
-   * entry shows the address of one node, but has no secrets: connections to it use the entry of a node.
+   * Creates the entry of a cluster in the transaction that creates the cluster; call `announce` afterwards. It shows
+   * the address of one node, but has no secrets.
    */
   createClusterEntry(
     tx: Prisma.TransactionClient,
     projectId: string,
     { name, mode, like }: { readonly name: string; readonly mode: ClusterMode; readonly like: BrokerRecord },
   ): Promise<BrokerRow> {
-    const { url, trustedUrl, username } = like;
-    const { caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert } = like;
+    const { url, trustedUrl, username, caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert } =
+      like;
+    const address = { url, trustedUrl, username };
     const tls = { caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert };
     const entry = { id: newId('broker'), projectId, type: 'SELF_HOSTED', name, ha: true, clusterMode: mode } as const;
-    return tx.broker.create({ data: { url, trustedUrl, username, ...tls, ...entry }, include: BROKER_PARTS });
+    return tx.broker.create({ data: { ...address, ...tls, ...entry }, include: BROKER_PARTS });
   }
 
-  /** Renames the entry within the transaction that renames the cluster; call `announce` afterwards. */
   renameClusterEntry(tx: Prisma.TransactionClient, id: string, name: string): Promise<BrokerRow> {
     return tx.broker.update({ where: { id }, data: { name }, include: BROKER_PARTS });
   }
 
   /**
-   * Changes the given fields; `null` clears a field. Errors: INVALID, NOT_FOUND; NOT_ALLOWED if stored passwords of a
-   * cluster would be sent to another address, and `by.mayControl` is false.
+   * `null` clears a field. Errors: INVALID, NOT_FOUND; NOT_ALLOWED if stored passwords of a cluster would be sent to
+   * another address without `by.mayControl`.
    */
   async update(id: string, input: BrokerInput, by = ORDINARY): Promise<BrokerRecord> {
     const broker = this.#brokers.get(id);
     if (broker === null) throw notFound('broker', id);
     if (broker.type === 'CLOUD') refuseConnection(input, 'this service runs the broker itself');
-    const cluster = this.#clusterOf(id);
+    const cluster = this.#options.clusterOf(id);
     if (cluster?.isEntry) refuseConnection(input, 'change the nodes of the cluster instead', CLUSTER_KEYS);
     if (cluster?.isSentPasswords && !by.mayControl && changesReceiver(broker, input))
       throw passwordsNeedAdmin(cluster.name);
-    await checkConnection(connectionOf(input), this.#rulesFor(by, isTrustedUrl(input.url, broker)));
+    await checkConnection(input, this.#rulesFor(by, isTrustedUrl(input.url, broker)));
     const issues = nameIssues(input);
     if (input.url === null && broker.type === 'SELF_HOSTED')
       issues.push({ path: 'input.url', reason: 'cannot be cleared' });
@@ -195,37 +172,35 @@ export class BrokerService {
   }
 
   /**
-   * Writes the changes if the stored connection is still the one against which the secrets were checked: another update
-   * may have stored a secret since. Errors: INVALID with `found` and the secrets that must be given again, NOT_FOUND,
-   * IN_USE.
+   * Writes the changes if the stored connection is still the checked one: another update may have stored a secret
+   * since. Errors: INVALID with `found` and the secrets that must be given again, NOT_FOUND, IN_USE.
    */
   async #write(id: string, input: BrokerInput, by: BrokerWriter, found: readonly InputIssue[]): Promise<BrokerRow> {
+    const { db } = this.#options;
     for (let attempt = 0; attempt < MAX_UPDATE_ATTEMPTS; attempt += 1) {
-      const stored = await this.#db.broker.findUnique({ where: { id } });
+      const stored = await db.broker.findUnique({ where: { id } });
       if (stored === null) throw notFound('broker', id);
       const issues = [...found, ...secretsForAnotherReceiver(stored, input)];
       if (issues.length > 0) throw invalid(issues);
       const where = { id, ...connectionColumns(stored) };
       const data = this.#columns(id, input, by, stored);
-      const row = await this.#db.broker.update({ where, data, include: BROKER_PARTS }).catch(missingIsNull);
+      const row = await db.broker.update({ where, data, include: BROKER_PARTS }).catch(missingIsNull);
       if (row !== null) return row;
     }
     throw new ServiceError('IN_USE', `The broker ${id} is being changed by other requests: retry the request`);
   }
 
-  /** Errors: NOT_FOUND, IN_USE (by a cluster). */
   async remove(id: string): Promise<void> {
-    const cluster = this.#clusterOf(id);
+    const cluster = this.#options.clusterOf(id);
     if (cluster !== null) throw usedBy(cluster);
     // Another process may have added the broker to a cluster just now.
-    const { count } = await this.#db.broker.deleteMany({ where: { id, cluster: null, clusterNode: null } });
+    const { count } = await this.#options.db.broker.deleteMany({ where: { id, cluster: null, clusterNode: null } });
     if (count === 0) await this.#refuseUsed(id);
     await this.#removed(id, count);
   }
 
-  /** Removes the entry of a cluster that is deleted. Errors: NOT_FOUND. */
   async removeClusterEntry(id: string): Promise<void> {
-    const { count } = await this.#db.broker.deleteMany({ where: { id } });
+    const { count } = await this.#options.db.broker.deleteMany({ where: { id } });
     await this.#removed(id, count);
   }
 
@@ -233,37 +208,37 @@ export class BrokerService {
   async projectRemoved(projectId: string): Promise<void> {
     for (const { id } of this.#brokers.ofProject(projectId)) {
       this.#brokers.drop(id);
-      await this.#changes.announce('broker', id);
+      await this.#options.changes.announce('broker', id);
     }
   }
 
   /** Caches a row that was just written, and announces the change to other processes. */
   async announce(row: BrokerRow): Promise<BrokerRecord> {
     const record = this.#brokers.put(row);
-    await this.#changes.announce('broker', row.id);
+    await this.#options.changes.announce('broker', row.id);
     return record;
   }
 
   #rulesFor({ isRootAdmin }: BrokerWriter, isTrusted = false): ConnectionRules {
-    return isRootAdmin || isTrusted ? { ...this.#rules, inside: 'ALL' } : this.#rules;
+    const { rules } = this.#options;
+    return isRootAdmin || isTrusted ? { ...rules, inside: 'ALL' } : rules;
   }
 
   async #refuseUsed(id: string): Promise<void> {
     const include = { cluster: true, clusterNode: { include: { cluster: true } } } as const;
-    const row = await this.#db.broker.findUnique({ where: { id }, include });
+    const row = await this.#options.db.broker.findUnique({ where: { id }, include });
     const cluster = row?.cluster ?? row?.clusterNode?.cluster ?? null;
     if (cluster !== null) throw usedBy({ name: cluster.name, isEntry: cluster.id === id });
   }
 
-  /** Errors: NOT_FOUND if no row was deleted. */
   async #removed(id: string, count: number): Promise<void> {
     this.#brokers.drop(id);
     if (count === 0) throw notFound('broker', id);
-    await this.#changes.announce('broker', id);
+    await this.#options.changes.announce('broker', id);
   }
 
   async #check(input: BrokerInput, by: BrokerWriter, missingUrl: InputIssue | null): Promise<void> {
-    await checkConnection(connectionOf(input), this.#rulesFor(by));
+    await checkConnection(input, this.#rulesFor(by));
     const issues = nameIssues(input);
     if (input.url == null && missingUrl !== null) issues.push(missingUrl);
     if (issues.length > 0) throw invalid(issues);
@@ -276,36 +251,31 @@ export class BrokerService {
     by: BrokerWriter,
     setup: Partial<Broker> = {},
   ): Promise<BrokerRecord> {
-    if (this.#brokers.ofProject(projectId).length >= this.#maxPerProject) throw tooMany(this.#maxPerProject);
+    const { db, maxPerProject } = this.#options;
+    if (this.#brokers.ofProject(projectId).length >= maxPerProject) throw tooMany(maxPerProject);
     const id = newId('broker');
     const name = input.name?.trim() || (input.url ? new URL(input.url).host.slice(0, MAX_NAME) : 'On-premise setup');
-    const row = await this.#db.broker
-      .create({ data: { ...this.#columns(id, input, by), ...setup, id, projectId, type, name }, include: BROKER_PARTS })
-      .catch(missingAsNotFound('project', projectId));
+    const data = { ...this.#columns(id, input, by), ...setup, id, projectId, type, name };
+    const row = await db.broker.create({ data, include: BROKER_PARTS }).catch(missingAsNotFound('project', projectId));
     return this.announce(row);
   }
 
   /**
-   * The columns that an input changes. Secrets are sealed for this broker only. A secret that equals the stored one is
-   * not sealed again: a different column would cause a reconnect.
+   * The columns that an input changes. A secret that equals the stored one is not sealed again, which would cause a
+   * reconnect.
    */
   #columns(id: string, input: BrokerInput, by: BrokerWriter, stored?: Broker): Partial<Broker> {
     const { name, verifyCaCert, metricsEnabled, ha, clientTakeover, password, clientKey } = input;
+    const { sealer } = this.#options;
     const seal = (secret: string | null, sealed: string | null | undefined, what: 'password' | 'clientKey') => {
       if (secret === null) return null;
       const context = `${id}/${what}`;
-      return sealed != null && opensTo(this.#sealer, sealed, context, secret)
-        ? sealed
-        : this.#sealer.seal(secret, context);
+      return sealed != null && opensTo(sealer, sealed, context, secret) ? sealed : sealer.seal(secret, context);
     };
     return {
       ...given(input, 'description', 'url', 'username', 'clusterMode'),
       ...given(input, 'caCert', 'caCertFile', 'clientCert', 'clientCertFile', 'clientKeyFile'),
-      ...(name == null ? {} : { name: name.trim() }),
-      ...(verifyCaCert == null ? {} : { verifyCaCert }),
-      ...(metricsEnabled == null ? {} : { metricsEnabled }),
-      ...(ha == null ? {} : { ha }),
-      ...(clientTakeover == null ? {} : { clientTakeover }),
+      ...givenValues({ name: name?.trim(), verifyCaCert, metricsEnabled, ha, clientTakeover }),
       ...(input.url === undefined ? {} : { trustedUrl: by.isRootAdmin || isTrustedUrl(input.url, stored) }),
       ...secretsWithoutAddress(input),
       ...(password === undefined ? {} : { sealedPassword: seal(password, stored?.sealedPassword, 'password') }),
@@ -345,26 +315,9 @@ function opensTo(sealer: Sealer, sealed: string, context: string, secret: string
   return known.length === given.length && timingSafeEqual(known, given);
 }
 
-/** The fields of `input` with these keys that are not `undefined`. */
 function given<Key extends keyof BrokerInput & keyof Broker>(input: BrokerInput, ...keys: Key[]) {
   const entries = keys.filter((key) => input[key] !== undefined).map((key) => [key, input[key]]);
   return Object.fromEntries(entries) as Pick<Partial<Broker>, Key>;
-}
-
-const CONNECTION_KEYS = [
-  'url',
-  'username',
-  'password',
-  'caCert',
-  'caCertFile',
-  'clientCert',
-  'clientCertFile',
-  'clientKey',
-  'clientKeyFile',
-] as const satisfies (keyof BrokerConnectionInput)[];
-
-function connectionOf(input: BrokerInput): BrokerConnectionInput {
-  return Object.fromEntries(CONNECTION_KEYS.map((key) => [key, input[key]]));
 }
 
 /** The fields of a cluster's entry that depend on its nodes. */

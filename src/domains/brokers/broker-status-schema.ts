@@ -1,8 +1,8 @@
 import { builder, inProject } from '../../gateway/graphql/builder.ts';
 import { guarded, visibilityCheck } from '../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../gateway/graphql/live-event.ts';
+import type { BrokerStatusChange, BrokerStatusEvent } from './broker-runtimes.ts';
 import { Broker, BrokerConnectionStatus, CloudBrokerState } from './broker-schema.ts';
-import type { BrokerStatusChange, BrokerStatusEvent } from './broker-status.ts';
 
 const BrokerStatus = builder.objectRef<BrokerStatusChange>('BrokerStatus').implement({
   description: 'The current state of a broker.',

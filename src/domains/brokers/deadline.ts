@@ -1,9 +1,6 @@
 import { ServiceError } from '../../platform/errors.ts';
 
-/**
- * Returns the result of `work`, or fails with BROKER_TIMEOUT after `timeoutMs`. Does not stop the work; ignores a late
- * result.
- */
+/** The result of `work`. Errors: BROKER_TIMEOUT after `timeoutMs`, which does not stop the work. */
 export async function withDeadline<T>(work: Promise<T>, timeoutMs: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

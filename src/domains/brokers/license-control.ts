@@ -11,7 +11,6 @@ export interface LicenseInformation {
   readonly edition: string;
   readonly issuedBy: string;
   readonly issuedTo: string;
-  /** Epoch milliseconds. */
   readonly validSince: number;
   /** Epoch milliseconds; NO_END if unlimited. */
   readonly validUntil: number;

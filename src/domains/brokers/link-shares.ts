@@ -1,4 +1,3 @@
-/** A broker that needs a link. */
 interface LinkClaim {
   readonly id: string;
   readonly projectId: string;
@@ -10,7 +9,6 @@ interface LinkClaim {
 
 interface LinkDecision {
   readonly isGranted: boolean;
-  /** The broker that loses its link for this one; `null` if none does. */
   readonly evicted: string | null;
 }
 
@@ -18,16 +16,14 @@ const GRANTED: LinkDecision = { isGranted: true, evicted: null };
 const WAITING: LinkDecision = { isGranted: false, evicted: null };
 
 /**
- * Decides which brokers have a link if there are more brokers than links.
- *
- * Each owner of projects has an equal share of the links, and each project an equal share of its owner's links. If no
- * link is free, a broker gets a link of the owner with the most links, unless its own owner would then have more. The
- * same applies between projects of one owner. The project loses the link that has been down for the longest time, or
- * else its newest. A free link goes to the waiting broker whose owner, and then project, has the fewest links.
+ * Decides which brokers have a link if there are more brokers than links. Owners of projects have equal shares, and so
+ * have the projects of an owner. If no link is free, a broker gets a link of the owner with the most links, unless its
+ * own owner would then have more; the same applies between projects of one owner. The link that has been down longest
+ * is taken, or else the newest. A free link goes to the waiting broker whose owner, and then project, has the fewest
+ * links.
  */
 export class LinkShares {
   readonly #maxLinks: number;
-  /** Milliseconds since the link of a broker is down; 0 if it is connected. */
   readonly #downMs: (id: string) => number;
   /** In the order of grants. */
   readonly #held = new Map<string, LinkClaim>();

@@ -10,8 +10,8 @@ export const inOrderOfPorts = <T extends Wanted>(listeners: readonly T[]): T[] =
   listeners.toSorted((one, other) => Number(one.port === 0) - Number(other.port === 0));
 
 /**
- * The ports that a listener tries, in order: its own, the PORTS_TRIED next ones, which users expect, and 0 for any free
- * port. Ports of other listeners of its broker are skipped.
+ * The ports that a listener tries, in order: its own, the PORTS_TRIED next ones, and 0 for any free port. Ports of
+ * other listeners of its broker are skipped.
  */
 export function* portCandidates({ number, port }: Wanted, listeners: readonly Wanted[]): Generator<number> {
   const others = listeners.filter((one) => one.number !== number).map((one) => one.port);

@@ -2,7 +2,6 @@ import { type InputIssue, ServiceError } from '../../platform/errors.ts';
 import type { BrokerRecord } from './broker-cache.ts';
 import type { BrokerConnectionInput } from './broker-connection.ts';
 
-/** The sealed secrets of a broker: input field and column. */
 const SECRETS = { password: 'sealedPassword', clientKey: 'sealedClientKey' } as const;
 const SECRET_NAMES = ['password', 'clientKey'] as const;
 const AUTHORITIES = ['caCert', 'caCertFile'] as const;
@@ -21,10 +20,9 @@ export const connectionColumns = (stored: StoredConnection): StoredConnection =>
 type TrustInput = BrokerConnectionInput & { readonly verifyCaCert?: boolean | null | undefined };
 
 /**
- * The stored secrets that an update would send to another receiver. A caller that may change the address must not be
- * able to read a secret in this way. So each secret must be given again, or cleared with null, when the address
- * changes; this includes the first address of a broker. The password must also be given again if the server's
- * certificate is no longer verified, or if another authority verifies it.
+ * The stored secrets that an update would send to another receiver, so that a caller who may change the address cannot
+ * read them. Each secret must be given again, or cleared with null, when the address changes. The password must also be
+ * given again if the server's certificate is no longer verified, or another authority verifies it.
  */
 export function secretsForAnotherReceiver(broker: StoredConnection, input: TrustInput): InputIssue[] {
   // Without an address the secrets are deleted: see `secretsWithoutAddress`.

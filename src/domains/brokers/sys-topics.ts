@@ -1,7 +1,6 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { BrokerMessage, BrokerSession, LinkStatus, Stop } from '../../protocol/mqtt/broker-session.ts';
 
-/** The values below `$SYS` at one time. */
 export interface SysTopicsSample {
   /** Nested by topic level without `$SYS`: `{ broker: { clients: { total: "3" } } }`. */
   readonly topics: SysTree;
@@ -14,24 +13,20 @@ interface SysTree {
 }
 
 export interface SysTopicsOptions {
-  /** Maximum number of samples in the history; the oldest is dropped. Default: 60. */
   readonly history?: number;
-  /** Minimum time between samples. Default: 10,000. */
+  /** Minimum time between samples. Default: 9,000. Brokers publish every 10 s, sometimes a little earlier. */
   readonly sampleMs?: number;
   /** Interval in which messages are one burst. Default: 200. A broker publishes all its values in one burst. */
   readonly burstMs?: number;
 }
 
 export interface SysBurst {
-  /** Epoch milliseconds of its last message. */
   readonly date: number;
   /** `false` if all messages were retained, so that their age is unknown. */
   readonly isLive: boolean;
-  /** Whether the burst is a sample of the history. */
   readonly isSample: boolean;
 }
 
-/** One message. */
 export interface SysValue {
   readonly topic: string;
   readonly text: string;
@@ -47,9 +42,7 @@ export const SYS_FILTERS: readonly string[] = [
 ].map((name) => (name.startsWith('$') ? name : `$SYS/broker/${name}/#`));
 
 const MAX_TOPICS = 2_000;
-/** Bytes. */
 const MAX_PAYLOAD = 1_024;
-/** Characters. */
 const MAX_TOPIC_LENGTH = 512;
 /** Very deep nesting cannot be written as JSON. */
 const MAX_LEVELS = 20;
@@ -66,18 +59,14 @@ interface Value {
 /**
  * The values that a broker publishes below `$SYS`, with a bounded history.
  *
- * The last value of each topic is stored while the link exists: Mosquitto 2.0 publishes values only when they change,
- * and its retained ones expire after a minute, so a silent topic is still valid. Values survive reconnects. They are
- * dropped when the settings of the link change; when the broker restarted (its uptime decreased) and has not published
- * them again; and when a number is out of range (counters of 2.0 underflow).
- *
- * Messages beyond MAX_TOPICS topics, or larger than the other limits, are ignored.
+ * Mosquitto 2.0 publishes values only when they change, and its retained ones expire after a minute, so the last value
+ * of a silent topic remains valid, also after a reconnect. Values are dropped when the settings of the link change,
+ * when the broker restarted (its uptime decreased) and has not published them again, and when a number is out of range
+ * (counters of 2.0 underflow). Messages beyond the limits are ignored.
  */
 export class SysTopics {
   readonly #session: BrokerSession;
-  readonly #history: number;
-  readonly #sampleMs: number;
-  readonly #burstMs: number;
+  readonly #options: Required<SysTopicsOptions>;
   readonly #values = new Map<string, Value>();
   readonly #listeners = new Set<(burst: SysBurst) => void>();
   readonly #valueListeners = new Set<(value: SysValue) => void>();
@@ -93,11 +82,9 @@ export class SysTopics {
   #following = false;
   #closed = false;
 
-  constructor(session: BrokerSession, { history = 60, sampleMs = 10_000, burstMs = 200 }: SysTopicsOptions = {}) {
+  constructor(session: BrokerSession, { history = 60, sampleMs = 9_000, burstMs = 200 }: SysTopicsOptions = {}) {
     this.#session = session;
-    this.#history = history;
-    this.#sampleMs = sampleMs;
-    this.#burstMs = burstMs;
+    this.#options = { history, sampleMs, burstMs };
     this.#stopStatus = session.onStatus((status) => this.#statusChanged(status));
     this.#statusChanged(session.status);
   }
@@ -112,12 +99,10 @@ export class SysTopics {
     return this.#current;
   }
 
-  /** Oldest first. */
   history(): readonly SysTopicsSample[] {
     return this.#samples;
   }
 
-  /** Calls the listener after each burst of values. */
   onBurst(listener: (burst: SysBurst) => void): Stop {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -184,7 +169,7 @@ export class SysTopics {
     this.#timer ??= setTimeout(() => {
       // Messages that wait in the socket because this process was busy belong to the burst, too.
       setImmediate(() => this.#burstOver());
-    }, this.#burstMs);
+    }, this.#options.burstMs);
   }
 
   #burstOver(): void {
@@ -192,8 +177,8 @@ export class SysTopics {
     if (this.#closed) return;
     this.#noticeRestart();
     const last = this.#samples.at(-1);
-    const isSample = !last || this.#date - last.date >= this.#sampleMs;
-    if (isSample) this.#samples = [...this.#samples.slice(-(this.#history - 1)), this.current()];
+    const isSample = !last || this.#date - last.date >= this.#options.sampleMs;
+    if (isSample) this.#samples = [...this.#samples.slice(-(this.#options.history - 1)), this.current()];
     const burst = { date: this.#date, isLive: this.#isLive, isSample };
     this.#isLive = false;
     for (const listener of this.#listeners) listener(burst);

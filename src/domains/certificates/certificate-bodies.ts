@@ -92,7 +92,6 @@ export const DEPLOYMENT: JsonSchema = closed(
 
 const LISTENER: Readonly<Record<string, JsonSchema>> = { port: INTEGER, bindAddress: STRING };
 
-/** One result for each requested broker. */
 export const DEPLOYMENT_RESULTS: JsonSchema = {
   type: 'array',
   items: closed(

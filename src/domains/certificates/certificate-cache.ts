@@ -7,7 +7,6 @@ import { Directory } from '../../platform/storage/directory.ts';
 import { type CertificateFacts, factsOf } from './material/certificate-facts.ts';
 import { missingIssuer, readMaterial } from './material/certificate-material.ts';
 
-/** A listener on which a certificate is or may be deployed. */
 export interface DeploymentRecord {
   readonly brokerId: string;
   readonly port: number;
@@ -23,11 +22,9 @@ export interface CertificateRecord extends CertificateFacts {
   readonly projectId: string;
   readonly name: string;
   readonly filename: string;
-  /** PEM: the certificate, followed by its chain. */
   readonly cert: string;
   /** Whether it is a server certificate. Otherwise it is an authority. */
   readonly hasPrivateKey: boolean;
-  /** Certificates after the first, each the issuer of the previous one. */
   readonly chain: readonly CertificateFacts[];
   /** Issuer of the last certificate if the issuer is not in the chain, otherwise `null`. */
   readonly missingIssuer: string | null;
@@ -38,7 +35,6 @@ export interface CertificateRecord extends CertificateFacts {
   readonly updatedAt: string;
 }
 
-/** Relations that are read with each row. */
 export const CERTIFICATE_PARTS = {
   deployments: { orderBy: [{ brokerId: 'asc' }, { port: 'asc' }, { bindAddress: 'asc' }] },
 } as const satisfies Prisma.CertificateInclude;
@@ -77,7 +73,6 @@ export class CertificateCache extends Directory<CertificateRow, CertificateRecor
     return certificates;
   }
 
-  /** Refreshes certificates after a write, and notifies the other processes. */
   async refreshAndAnnounce(ids: Iterable<string>): Promise<void> {
     const list = [...new Set(ids)];
     const rows = await this.#db.certificate.findMany({ where: { id: { in: list } }, include: CERTIFICATE_PARTS });
@@ -90,7 +85,6 @@ export class CertificateCache extends Directory<CertificateRow, CertificateRecor
     }
   }
 
-  /** Removes the certificates of a deleted project. */
   projectRemoved(projectId: string): void {
     for (const { id } of this.ofProject(projectId)) this.drop(id);
   }

@@ -18,13 +18,10 @@ import type { ControlApi } from '../../protocol/control/envelope.ts';
  */
 export const CERTIFICATE_API: ControlApi = 'certificate-management';
 
-/**
- * An entry of `listListeners` of the API `broker`. Mosquitto 2.1 reports no `id`, and has no certificate management.
- */
+/** An entry of `listListeners` of the API `broker`. Mosquitto 2.1 reports no `id`. */
 export interface ListenerEntry {
   readonly id: number | null;
   readonly port: number;
-  /** `null` for all addresses. */
   readonly bindAddress: string | null;
   readonly protocol: 'MQTT' | 'WEBSOCKET' | 'UNIX';
   readonly tls: boolean;

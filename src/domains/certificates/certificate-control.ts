@@ -17,7 +17,6 @@ export interface ListenerCertificates {
 
 interface DeployedFile {
   readonly fileName: string;
-  /** As formatted by node:crypto: `AB:CD:…`. */
   readonly fingerprint256: string;
 }
 
@@ -48,7 +47,6 @@ export async function deleteAuthority(caller: ControlCaller, listenerId: number,
 
 interface ServerFiles {
   readonly fileName: string;
-  /** PEM: the leaf certificate, followed by its chain. */
   readonly cert: string;
   readonly key: string;
 }
@@ -79,7 +77,6 @@ export async function listCertificates(caller: ControlCaller): Promise<ListenerC
   }
 }
 
-/** Whether a broker refused a command because it lacks the file. */
 export const isMissingFile = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === 'NOT_FOUND' && /\bfile\b/i.test(String(error.info?.brokerError));
 

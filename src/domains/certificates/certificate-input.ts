@@ -8,7 +8,6 @@ export interface NewCertificate extends MaterialInput {
   readonly filename: string;
 }
 
-/** Changes of a certificate. Missing fields stay unchanged. */
 export interface CertificateChange {
   readonly name?: string | null | undefined;
   readonly filename?: string | null | undefined;
@@ -20,7 +19,6 @@ export interface CertificateChange {
 /** Maximum length in bytes. Brokers create files with these names. */
 const MAX_FILENAME = 255;
 
-/** Checks the names. Errors: INVALID with issues at `input.name` and `input.filename`. */
 export function checkNames({ name, filename }: CertificateChange): void {
   const issues = [
     ...textIssues('input.name', name?.trim(), { min: 1, max: MAX_NAME }),
@@ -41,7 +39,6 @@ function filenameIssues(filename: string): InputIssue[] {
   return issues;
 }
 
-/** Checks a certificate and its key. Errors: INVALID with issues at `input.cert` and `input.privateKey`. */
 export function checkedInput(input: MaterialInput): CertificateMaterial {
   return withInputPath(
     () => checkedMaterial(input),

@@ -35,9 +35,7 @@ interface CertificateServiceOptions {
 }
 
 interface CertificateFilter {
-  /** Returns only certificates that are deployed on this broker. */
   readonly brokerId?: string | null | undefined;
-  /** Returns only the certificate with this filename. */
   readonly filename?: string | null | undefined;
 }
 
@@ -47,28 +45,21 @@ export interface CertificateOnListener extends DeploymentRecord {
   readonly broker: BrokerRecord;
 }
 
-/** Context with which the key of a certificate is sealed. */
 export const keyContext = (certificateId: string): string => `${certificateId}/key`;
 
 /**
- * Manages the certificates of projects. Certificates are validated before they are stored. Keys are sealed and never
- * returned. A certificate that is or may be deployed cannot be changed or deleted.
+ * The certificates of projects, validated before they are stored. Keys are sealed and never returned. A certificate
+ * that is or may be deployed cannot be changed or deleted.
  */
 export class CertificateService {
-  readonly #db: Database;
-  readonly #cache: CertificateCache;
-  readonly #brokers: BrokerCache;
-  readonly #sealer: Sealer;
+  readonly #options: CertificateServiceOptions;
 
-  constructor({ db, cache, brokers, sealer }: CertificateServiceOptions) {
-    this.#db = db;
-    this.#cache = cache;
-    this.#brokers = brokers;
-    this.#sealer = sealer;
+  constructor(options: CertificateServiceOptions) {
+    this.#options = options;
   }
 
   /**
-   * Returns the certificate if the viewer has the role in its project, and if it is in `projectId` (if given). Errors:
+   * The certificate if the viewer has the role in its project, and if it is in `projectId` (if given). Errors:
    * UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED.
    */
   visible(
@@ -78,7 +69,7 @@ export class CertificateService {
     projectId?: string | null,
   ): CertificateRecord {
     const known = requireSignedIn(viewer);
-    const certificate = this.#cache.get(id);
+    const certificate = this.#options.cache.get(id);
     if (certificate === null) throw notFound('certificate', id);
     if (roleIn(known, certificate.projectId) === null) throw new OutOfSight('certificate', id);
     if (projectId != null && certificate.projectId !== projectId) throw notFound('certificate', id);
@@ -89,9 +80,9 @@ export class CertificateService {
   /** Lists certificates in order of creation. Errors: NOT_FOUND (the broker, or with `filename` the certificate). */
   list(projectId: string, viewer: Viewer | null, filter: CertificateFilter = {}): readonly CertificateRecord[] {
     const { brokerId, filename } = filter;
-    let certificates = this.#cache.ofProject(projectId);
+    let certificates = this.#options.cache.ofProject(projectId);
     if (brokerId != null) {
-      const broker = this.#brokers.get(brokerId);
+      const broker = this.#options.brokers.get(brokerId);
       if (broker !== null && !seesBroker(requireSignedIn(viewer), broker)) throw new OutOfSight('broker', brokerId);
       if (broker === null || broker.projectId !== projectId) throw notFound('broker', brokerId);
       certificates = certificates.filter(({ deployments }) => deployments.some((one) => isOn(one, brokerId)));
@@ -102,20 +93,18 @@ export class CertificateService {
     return [found];
   }
 
-  /** Confirmed deployments on brokers that the viewer may see. */
   deploymentsOf(certificate: CertificateRecord, viewer: Viewer | null): CertificateOnListener[] {
     const known = requireSignedIn(viewer);
     return certificate.deployments.flatMap((deployment) => {
-      const broker = this.#brokers.get(deployment.brokerId);
+      const broker = this.#options.brokers.get(deployment.brokerId);
       const isSeen = broker !== null && deployment.deployedAt !== null && seesBroker(known, broker);
       return isSeen ? [{ ...deployment, certificate, broker }] : [];
     });
   }
 
-  /** Confirmed deployments on a broker. */
   deployedOn({ id, projectId }: BrokerRecord): CertificateOnListener[] {
-    return this.#cache.ofProject(projectId).flatMap((certificate) => {
-      const broker = this.#brokers.get(id);
+    return this.#options.cache.ofProject(projectId).flatMap((certificate) => {
+      const broker = this.#options.brokers.get(id);
       if (broker === null) return [];
       return certificate.deployments
         .filter((deployment) => isOn(deployment, id))
@@ -127,14 +116,21 @@ export class CertificateService {
   async create(projectId: string, input: NewCertificate): Promise<CertificateRecord> {
     checkNames(input);
     const { cert, key } = checkedInput(input);
-    if (this.#cache.ofProject(projectId).length >= MAX_CERTIFICATES) {
+    if (this.#options.cache.ofProject(projectId).length >= MAX_CERTIFICATES) {
       throw invalid([{ path: 'input.projectId', reason: `has ${MAX_CERTIFICATES} certificates: delete others first` }]);
     }
     const id = newId('certificate');
     const { filename } = input;
     const name = input.name?.trim() ?? filename.slice(0, MAX_NAME);
-    const data = { id, projectId, name, filename, cert, sealedKey: key && this.#sealer.seal(key, keyContext(id)) };
-    await this.#db.certificate
+    const data = {
+      id,
+      projectId,
+      name,
+      filename,
+      cert,
+      sealedKey: key && this.#options.sealer.seal(key, keyContext(id)),
+    };
+    await this.#options.db.certificate
       .create({ data })
       .catch(toAlreadyExists(filename))
       .catch(missingAsNotFound('project', projectId));
@@ -142,13 +138,13 @@ export class CertificateService {
   }
 
   /**
-   * Changes only the given fields. A new certificate without a key uses the stored key, which must belong to it.
-   * Errors: INVALID, NOT_FOUND, ALREADY_EXISTS (the filename), IN_USE (it is or may be deployed).
+   * A new certificate without a key uses the stored key, which must belong to it. Errors: INVALID, NOT_FOUND,
+   * ALREADY_EXISTS (the filename), IN_USE (it is or may be deployed).
    */
   async update(id: string, change: CertificateChange): Promise<CertificateRecord> {
     checkNames(change);
     const { name, filename } = change;
-    await serializable(this.#db, async (tx) => {
+    await serializable(this.#options.db, async (tx) => {
       const row = await this.#undeployed(tx, id);
       const data = {
         ...(name == null ? {} : { name: name.trim() }),
@@ -162,28 +158,26 @@ export class CertificateService {
     return this.#refreshed(id);
   }
 
-  /** Deletes a certificate. Errors: NOT_FOUND, IN_USE (it is or may be deployed). */
   async remove(id: string): Promise<CertificateRecord> {
-    const certificate = this.#cache.get(id);
-    await serializable(this.#db, async (tx) => {
+    const certificate = this.#options.cache.get(id);
+    await serializable(this.#options.db, async (tx) => {
       await this.#undeployed(tx, id);
       await tx.certificate.delete({ where: { id } });
     }).catch(missingAsNotFound('certificate', id));
-    await this.#cache.refreshAndAnnounce([id]);
+    await this.#options.cache.refreshAndAnnounce([id]);
     if (certificate === null) throw notFound('certificate', id);
     return certificate;
   }
 
   async #refreshed(id: string): Promise<CertificateRecord> {
-    await this.#cache.refreshAndAnnounce([id]);
-    const record = this.#cache.get(id);
+    await this.#options.cache.refreshAndAnnounce([id]);
+    const record = this.#options.cache.get(id);
     if (record === null) throw notFound('certificate', id);
     return record;
   }
 
   /**
-   * Reads a certificate without deployments. In a serializable transaction, a concurrent deployment makes one of the
-   * transactions restart.
+   * A certificate without deployments. In a serializable transaction a concurrent deployment restarts one of the two.
    */
   async #undeployed(tx: Prisma.TransactionClient, id: string): Promise<CertificateRow> {
     const row = await tx.certificate.findUnique({ where: { id }, include: CERTIFICATE_PARTS });
@@ -194,7 +188,7 @@ export class CertificateService {
 
   #inUse({ filename, deployments }: CertificateRow): ServiceError {
     const place = ({ brokerId, port }: CertificateRow['deployments'][number]) =>
-      `"${this.#brokers.get(brokerId)?.name ?? brokerId}" (port ${port})`;
+      `"${this.#options.brokers.get(brokerId)?.name ?? brokerId}" (port ${port})`;
     const confirmed = deployments.filter(({ deployedAt }) => deployedAt !== null);
     const shown = (confirmed.length > 0 ? confirmed : deployments).slice(0, 3).map(place).join(', ');
     const message =
@@ -208,11 +202,11 @@ export class CertificateService {
 
   #changedMaterial(row: CertificateRow, { cert, privateKey }: CertificateChange): Prisma.CertificateUpdateInput {
     if (cert == null && privateKey === undefined) return {};
-    const stored = () => row.sealedKey && this.#sealer.open(row.sealedKey, keyContext(row.id));
+    const stored = () => row.sealedKey && this.#options.sealer.open(row.sealedKey, keyContext(row.id));
     const given = privateKey !== undefined || (cert ?? '').includes('PRIVATE KEY-----');
     const material = checkedInput({ cert: cert ?? row.cert, privateKey: given ? privateKey : stored() });
     const { key } = material;
-    return { cert: material.cert, sealedKey: key && this.#sealer.seal(key, keyContext(row.id)) };
+    return { cert: material.cert, sealedKey: key && this.#options.sealer.seal(key, keyContext(row.id)) };
   }
 }
 

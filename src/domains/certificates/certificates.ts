@@ -18,13 +18,11 @@ interface CertificatesOptions {
   readonly brokerCache: BrokerCache;
   readonly brokers: BrokerService;
   readonly runtimes: BrokerRuntimes;
-  /** Maximum wait for a response of a broker, in milliseconds. */
   readonly timeoutMs: number;
   readonly closers: Closers;
   readonly log: Logger;
 }
 
-/** Services for the certificates of projects. */
 interface Certificates {
   readonly certificates: CertificateService;
   readonly certificateDeployer: CertificateDeployer;

@@ -5,7 +5,6 @@ import type { ListenerEntry } from './certificate-commands.ts';
 import { listListeners } from './certificate-control.ts';
 import type { CertificateService } from './certificate-service.ts';
 
-/** A listener that a broker reports, with the certificates that are deployed on it. */
 export interface ListenerView {
   readonly entry: ListenerEntry;
   readonly certificates: readonly CertificateRecord[];

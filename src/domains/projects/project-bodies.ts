@@ -2,7 +2,6 @@ import type { JsonSchema } from '../../gateway/rest/route.ts';
 import { closed, NULLABLE_STRING, STRING } from '../../gateway/rest/schemas.ts';
 import { BROKER_SERVICE } from './service-bodies.ts';
 
-/** Documented spellings of the roles. */
 export const PROJECT_ROLES_SPELLED = { ADMIN: 'admin', EDITOR: 'editor', VIEWER: 'viewer' } as const;
 
 const PROJECT: JsonSchema = closed(

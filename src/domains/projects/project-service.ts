@@ -39,39 +39,25 @@ interface ProjectServiceOptions {
   readonly cache: ProjectCache;
   readonly users: UserService;
   readonly ownership: OwnershipLimit;
-  /** `strictRoles` of new projects. Default: false. */
-  readonly strictRoles?: boolean;
+  readonly strictRoles: boolean;
   /** Called after the rows of a project are deleted. Closes its connections and stops its hosted brokers. */
   readonly afterRemove: (projectId: string) => Promise<void>;
 }
 
-/** Projects, their owners and members. */
 export class ProjectService {
-  readonly #db: Database;
-  readonly #changes: Changes;
-  readonly #cache: ProjectCache;
-  readonly #users: UserService;
-  readonly #ownership: OwnershipLimit;
-  readonly #strictRoles: boolean;
-  readonly #afterRemove: (projectId: string) => Promise<void>;
+  readonly #options: ProjectServiceOptions;
 
-  constructor({ db, changes, cache, users, ownership, strictRoles = false, afterRemove }: ProjectServiceOptions) {
-    this.#db = db;
-    this.#changes = changes;
-    this.#cache = cache;
-    this.#users = users;
-    this.#ownership = ownership;
-    this.#strictRoles = strictRoles;
-    this.#afterRemove = afterRemove;
+  constructor(options: ProjectServiceOptions) {
+    this.#options = options;
   }
 
   exists(id: string): boolean {
-    return this.#cache.get(id) !== null;
+    return this.#options.cache.get(id) !== null;
   }
 
   /** The project if the viewer has a role in it. Errors: UNAUTHORIZED, NOT_FOUND. */
   visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER'): ProjectRecord {
-    const project = this.#cache.get(id);
+    const project = this.#options.cache.get(id);
     if (project !== null && roleIn(requireSignedIn(viewer), id) === null) throw new OutOfSight('project', id);
     requireProjectRole(viewer, id, role);
     if (project === null) throw notFound('project', id);
@@ -81,10 +67,10 @@ export class ProjectService {
   /** The projects in which the viewer has a role, in order of creation. */
   visibleTo(viewer: Viewer | null): readonly ProjectRecord[] {
     const known = requireSignedIn(viewer);
-    if (known.isRootAdmin) return this.#cache.all();
+    if (known.isRootAdmin) return this.#options.cache.all();
     const projects: ProjectRecord[] = [];
     for (const id of known.projectRoles.keys()) {
-      const project = this.#cache.get(id);
+      const project = this.#options.cache.get(id);
       if (project !== null) projects.push(project);
     }
     return projects.sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -95,37 +81,36 @@ export class ProjectService {
   }
 
   /**
-   * Creates a project that the caller or the organisation owns. Errors: INVALID (also for too many projects),
-   * NOT_ALLOWED (project tokens; callers who are not an owner of the organisation).
+   * The caller or the organisation owns the project. Errors: INVALID (also for too many projects), NOT_ALLOWED (tokens;
+   * not an owner of the organisation).
    */
   async create(input: NewProject, viewer: Viewer | null): Promise<ProjectRecord> {
     const owner = requireSignedIn(viewer);
     if (owner.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token cannot create projects');
     if (input.organisationId != null) await this.#requireOwner(input.organisationId, owner);
-    return this.#ownership.project(owner, () => this.createFor(input, owner.id));
+    return this.#options.ownership.project(owner, () => this.createFor(input, owner.id));
   }
 
   /** `create` without checks of a caller, for the first start. */
   async createFor(input: NewProject, userId: string): Promise<ProjectRecord> {
     const { name, description } = checkTexts(input);
-    const row = await this.#db.project.create({
+    const row = await this.#options.db.project.create({
       data: {
         id: newId('project'),
         name: name ?? '',
         description: description ?? '',
-        strictRoles: this.#strictRoles,
+        strictRoles: this.#options.strictRoles,
         ...(input.organisationId == null ? { ownerUserId: userId } : { ownerOrganisationId: input.organisationId }),
       },
       include: PROJECT_INCLUDE,
     });
-    const record = this.#cache.put(row);
-    if (input.organisationId != null) await this.#changes.announce('organisation', input.organisationId);
-    else await this.#changes.announce('user', userId);
-    await this.#changes.announce('project', row.id);
+    const record = this.#options.cache.put(row);
+    if (input.organisationId != null) await this.#options.changes.announce('organisation', input.organisationId);
+    else await this.#options.changes.announce('user', userId);
+    await this.#options.changes.announce('project', row.id);
     return record;
   }
 
-  /** Changes the given fields. Errors: INVALID, NOT_FOUND. */
   async update(id: string, change: ProjectChange): Promise<ProjectRecord> {
     if (!this.exists(id)) throw notFound('project', id);
     const { name, description } = checkTexts(change);
@@ -136,30 +121,28 @@ export class ProjectService {
       ...(change.topicPayloads == null ? {} : { topicPayloads: change.topicPayloads }),
       ...(change.clusterPasswords == null ? {} : { clusterPasswords: change.clusterPasswords }),
     };
-    const row = await this.#db.project
+    const row = await this.#options.db.project
       .update({ where: { id }, data, include: PROJECT_INCLUDE })
       .catch(missingAsNotFound('project', id));
-    const record = this.#cache.put(row);
-    await this.#changes.announce('project', id);
+    const record = this.#options.cache.put(row);
+    await this.#options.changes.announce('project', id);
     return record;
   }
 
-  /** Deletes the project with its brokers, members and tokens. Errors: NOT_FOUND. */
   async remove(id: string): Promise<void> {
     // One statement, so that the cascade is atomic.
-    const { count } = await this.#db.project.deleteMany({ where: { id } });
+    const { count } = await this.#options.db.project.deleteMany({ where: { id } });
     if (count === 0) throw notFound('project', id);
-    this.#cache.drop(id);
-    await this.#changes.announce('project', id);
-    await this.#changes.announce('project-removed', id);
-    await this.#afterRemove(id);
+    this.#options.cache.drop(id);
+    await this.#options.changes.announce('project', id);
+    await this.#options.changes.announce('project-removed', id);
+    await this.#options.afterRemove(id);
   }
 
-  /** Adds a member or changes the role of a member. Errors: NOT_FOUND (project, user). */
   async setMember(projectId: string, email: string, role: ProjectRole): Promise<MemberWithUser> {
     if (!this.exists(projectId)) throw notFound('project', projectId);
-    const user = await this.#users.byEmail(email);
-    const member = await this.#db.projectMember
+    const user = await this.#options.users.byEmail(email);
+    const member = await this.#options.db.projectMember
       .upsert({
         where: { projectId_userId: { projectId, userId: user.id } },
         create: { projectId, userId: user.id, role },
@@ -167,28 +150,27 @@ export class ProjectService {
         include: { user: true },
       })
       .catch(missingAsNotFound('project', projectId));
-    await this.#changes.announce('user', user.id);
+    await this.#options.changes.announce('user', user.id);
     return member;
   }
 
-  /** Errors: NOT_FOUND (project, user, not a member). */
   async removeMember(projectId: string, email: string): Promise<User> {
     if (!this.exists(projectId)) throw notFound('project', projectId);
-    const user = await this.#users.byEmail(email);
-    const { count } = await this.#db.projectMember.deleteMany({ where: { projectId, userId: user.id } });
+    const user = await this.#options.users.byEmail(email);
+    const { count } = await this.#options.db.projectMember.deleteMany({ where: { projectId, userId: user.id } });
     if (count === 0) throw notFound('member', user.email);
-    await this.#changes.announce('user', user.id);
+    await this.#options.changes.announce('user', user.id);
     return user;
   }
 
   async #requireOwner(organisationId: string, viewer: Viewer): Promise<void> {
     if (viewer.isRootAdmin) {
-      if ((await this.#db.organisation.count({ where: { id: organisationId } })) === 0) {
+      if ((await this.#options.db.organisation.count({ where: { id: organisationId } })) === 0) {
         throw notFound('organisation', organisationId);
       }
       return;
     }
-    const membership = await this.#db.organisationMember.findUnique({
+    const membership = await this.#options.db.organisationMember.findUnique({
       where: { organisationId_userId: { organisationId, userId: viewer.id } },
     });
     if (membership === null) throw notFound('organisation', organisationId);

@@ -1,7 +1,6 @@
 import type { JsonSchema } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, NULLABLE_STRING, STRING } from '../../gateway/rest/schemas.ts';
 
-/** Documented spellings of the graph's enums. */
 const BROKER_TYPES = {
   CLOUD: 'cloud',
   SELF_HOSTED: 'self-hosted',
@@ -30,7 +29,6 @@ export const SELF_HOSTED_FIELDS = `${COMMON_FIELDS} ${CONNECTION_FIELDS}`;
 export const ON_PREMISE_FIELDS = `${COMMON_FIELDS} ${PRODUCT_FIELDS}`;
 export const CLOUD_FIELDS = `${COMMON_FIELDS} ${CONNECTION_FIELDS} ${PRODUCT_FIELDS} options subdomain zone_name: zoneName deployed_at: deployedAt shutdown_at: shutdownAt location state target_state: targetState`;
 
-/** Documented spellings of the enums in these selections. */
 export const BROKER_SPELLING = {
   BrokerType: BROKER_TYPES,
   CloudBrokerState: CLOUD_BROKER_STATES,
@@ -59,9 +57,7 @@ const PRODUCT: Properties = {
 
 const OPTIONAL = ['canceled_at', 'payment_subscription_item_id', 'period_end', 'deployed_at', 'shutdown_at'];
 
-/**
- * The schema of a service object of one type. Properties that the interface document marks optional are not required.
- */
+/** The service object of one type. Properties that the interface document marks optional are not required. */
 export const serviceOfType = (title: string, type: string, properties: Properties): JsonSchema => {
   const all = { type: { type: 'string', const: type }, ...properties };
   return closed(all, { required: Object.keys(all).filter((key) => !OPTIONAL.includes(key)), title });
@@ -84,7 +80,6 @@ export const CLOUD: Properties = {
 export const SELF_HOSTED: Properties = { ...COMMON, url: STRING, verify_ca_cert: BOOLEAN };
 export const ON_PREMISE_SETUP: Properties = { ...COMMON, ...PRODUCT };
 
-/** A broker in the settings of its project: the service object of its type. */
 export const BROKER_SERVICE: JsonSchema = {
   title: 'BrokerService',
   oneOf: [

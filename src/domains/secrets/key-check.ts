@@ -6,9 +6,8 @@ import { SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
 import { hasValueWith, valuesWithout } from './sealed-values.ts';
 
 /**
- * Checks at start that stored secrets can be opened. If none can be opened, the key is wrong and the start is refused:
- * every broker, bridge and second factor would fail, and new secrets would be sealed with the wrong key. If only some
- * cannot be opened, a warning names one of them. Errors: ServiceError INVALID.
+ * If no stored secret can be opened, the key is wrong and the start is refused: new secrets would be sealed with the
+ * wrong key. If some cannot be opened, a warning names one of them. Errors: INVALID.
  */
 export async function checkSecretKey(
   db: Database,

@@ -9,7 +9,6 @@ import type { SignInProvider } from '../users/sign-in-methods.ts';
 /** The primary key of a row, by column: texts in all of these tables. */
 export type RowKey = Readonly<Record<string, string>>;
 
-/** A column with sealed values and their context. */
 export interface SealedColumn {
   /** Name in the Prisma client. */
   readonly model: keyof Database & string;
@@ -19,9 +18,8 @@ export interface SealedColumn {
   readonly hasUpdatedAt?: true;
   readonly contextOf: (key: RowKey) => string;
   /**
-   * Action if the key of a value is lost: set it to null or delete the row. `STAYS`: deleting the value would weaken
-   * the sign-in of a user, so an administrator decides with `brokergraph user reset-second-factor`. `SHORT_LIVED`: rows
-   * that expire within minutes.
+   * What happens if the key of a value is lost. `STAYS`: without the value the sign-in of a user would be weaker, so an
+   * administrator decides with `brokergraph user reset-second-factor`. `SHORT_LIVED`: rows expire within minutes.
    */
   readonly ifLost: 'NULL' | 'DELETED' | 'STAYS' | 'SHORT_LIVED';
 }

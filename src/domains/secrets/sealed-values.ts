@@ -1,7 +1,6 @@
 import type { Database } from '../../platform/storage/database.ts';
 import type { RowKey, SealedColumn } from './sealed-columns.ts';
 
-/** A sealed value with the key of its row. */
 export interface SealedValue {
   readonly key: RowKey;
   readonly sealed: string;
@@ -20,9 +19,7 @@ type Update = ReturnType<Database['user']['updateMany']>;
 // Each model has these methods and columns: a test reads and replaces values of each entry of SEALED_COLUMNS.
 const tableOf = (db: Database, { model }: SealedColumn): Table => db[model] as unknown as Table;
 
-/**
- * Values that begin with none of the prefixes, in the order of the primary key, at most `take` after the row `after`.
- */
+/** Values that begin with none of the prefixes, by primary key, at most `take` after the row `after`. */
 export async function valuesWithout(
   db: Database,
   column: SealedColumn,
@@ -73,7 +70,6 @@ export function discardValue(db: Database, column: SealedColumn, { key, sealed }
     : table.updateMany({ where, data: { [column.column]: null } });
 }
 
-/** Selects the rows after one row in the order of the primary key. */
 const isAfter = (primaryKey: readonly string[], key: RowKey): object => ({
   OR: primaryKey.map((part, index) => ({
     ...Object.fromEntries(primaryKey.slice(0, index).map((earlier) => [earlier, key[earlier]])),

@@ -1,9 +1,7 @@
 /**
- * Seals every stored secret again with the current key, column by column and in batches. Each batch is one transaction,
- * so an interrupted rotation continues where it stopped: values with the current key are not read again. A value that
- * was changed since it was read is checked again in the next round.
- *
- * Errors: INVALID if the service has no previous key and cannot generate a new one.
+ * Seals every stored secret again with the current key. Each batch is one transaction, so an interrupted rotation
+ * continues where it stopped: values with the current key are not read again. A value that changes meanwhile is checked
+ * again in the next round. Errors: INVALID if there is no previous key and no new one can be generated.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '../../platform/errors.ts';
@@ -13,27 +11,20 @@ import type { AuditService } from '../audit/audit-service.ts';
 import { type RowKey, SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
 import { discardValue, replaceValue, type SealedValue, valuesWithout } from './sealed-values.ts';
 
-/** Number of values in one transaction. */
 const BATCH = 100;
 /** Maximum number of unreadable values that are listed. Further ones are only counted. */
 const MAX_UNREADABLE = 100;
-/**
- * Maximum number of passes over all columns. Processes that still use the previous key may write values during a pass.
- */
+/** Maximum number of passes. Processes that still use the previous key may write values during a pass. */
 const MAX_ROUNDS = 10;
 
 export interface UnreadableSecret {
-  /** Name of the secret, such as `brk_…/password`. */
   readonly context: string;
   readonly reason: string;
 }
 
 export interface SecretRotation {
-  /** Number of values that this call sealed again. */
   readonly resealed: number;
-  /** Number of unreadable values that this call deleted. */
   readonly discarded: number;
-  /** The first MAX_UNREADABLE stored values that no key opens. */
   readonly unreadable: readonly UnreadableSecret[];
   readonly unreadableCount: number;
   /** Location of the previous key if it is no longer needed, otherwise `null`. */
@@ -84,7 +75,6 @@ export class SecretRotator {
     return { ...total, unreadable: [], unreadableCount: 0, removable: null };
   }
 
-  /** Reads all columns once. */
   async #round(discardUnreadable: boolean) {
     const round = { resealed: 0, discarded: 0, unreadable: [] as UnreadableSecret[] };
     for (const column of SEALED_COLUMNS) {
@@ -94,7 +84,6 @@ export class SecretRotator {
         if (last === undefined) break;
         after = last.key;
         await this.#batch(column, values, discardUnreadable, round);
-        // SQLite queries do not yield to the event loop.
         await nextTurn();
       }
     }

@@ -29,7 +29,6 @@ interface Admitted {
   readonly isFirst: boolean;
   /** Whether the claims or the address changed, which affects open sessions. */
   readonly isChanged: boolean;
-  /** JSON. */
   readonly claimsBefore: string;
 }
 
@@ -37,12 +36,9 @@ const EMAIL = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u;
 const MAX_EMAIL_LENGTH = 254;
 
 /**
- * The accounts of users of external providers.
- *
- * A user is identified by the subject at the provider, never by the e-mail address alone, which may later belong to
- * another user. At the first sign-in a verified address selects the account, but only an account that an administrator
- * has created for this provider. An account with a local password, or of another subject of the provider, is not
- * selected.
+ * The accounts of users of external providers. A user is identified by the subject at the provider, never by the e-mail
+ * address alone, which may later belong to another user. At the first sign-in a verified address selects an account
+ * that an administrator has created for this provider, but none with a local password or of another subject.
  */
 export class SignInAccounts {
   readonly #options: SignInAccountsOptions;
@@ -51,7 +47,6 @@ export class SignInAccounts {
     this.#options = options;
   }
 
-  /** Creates or updates the account of a user. Errors: NOT_ALLOWED with the reason in `info.reason`. */
   async admit(external: ExternalUser): Promise<{ readonly userId: string }> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -116,7 +111,6 @@ export class SignInAccounts {
     return this.#options.sealer.open(sealed, identityContext(provider, subject));
   }
 
-  /** Finds or creates the account of a user without an identity. */
   async #first(db: Prisma.TransactionClient, external: ExternalUser): Promise<User> {
     const { provider } = external;
     const email = verifiedEmail(external);
@@ -152,8 +146,8 @@ export class SignInAccounts {
 export const identityContext = (provider: SignInProvider, subject: string): string => `identity ${provider} ${subject}`;
 
 /**
- * The verified address in lower case. `null` for characters that NFKC changes: the lower case of the Kelvin sign is
- * `k`, for example.
+ * The verified address in lower case. `null` for characters that NFKC changes, such as the Kelvin sign, whose lower
+ * case is `k`.
  */
 function verifiedEmail({ email, isEmailVerified }: ExternalUser): string | null {
   const trimmed = email?.trim() ?? '';

@@ -36,7 +36,6 @@ export const LoginPayload = builder.objectRef<OpenedSession>('LoginPayload').imp
   }),
 });
 
-/** Makes the user the viewer of the request, so that the payload may contain the own account. */
 export async function signedInAs(context: RequestContext, opened: OpenedSession): Promise<OpenedSession> {
   context.viewer = await context.services.auth.viewerOfSecret(opened.token, context.address);
   return opened;

@@ -1,7 +1,6 @@
 import type { SignInProvider } from '../users/sign-in-methods.ts';
 import type { Claims } from './rules/claim-values.ts';
 
-/** A user as described by an external provider. */
 export interface ExternalUser {
   readonly provider: SignInProvider;
   /** The permanent identifier of the user at the provider. */
@@ -16,15 +15,12 @@ export interface ExternalUser {
   readonly handle: string | null;
 }
 
-/** The result of checking a user at the provider. */
 export type CheckedUser =
   | {
       readonly outcome: 'ACTIVE';
       readonly claims: Claims;
       readonly handle: string;
-      /**
-       * Whether all claims were read again. If not, the user must sign in again at the latest after MAX_UNCHECKED_MS.
-       */
+      /** Whether all claims were read again. If not, the user must sign in again within MAX_UNCHECKED_MS. */
       readonly isComplete: boolean;
     }
   | { readonly outcome: 'GONE' };

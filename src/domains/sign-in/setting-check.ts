@@ -1,6 +1,4 @@
-/** The result of checking a setting. Contains no secret. */
 export interface SettingCheck {
-  /** The environment variable. */
   readonly setting: string;
   readonly works: boolean;
   /** Why it does not work, what was found, and what the provider must be configured with. */

@@ -14,7 +14,6 @@ const LIFETIME_MS: Readonly<Record<AttemptKind, number>> = { state: 10 * 60_000,
 interface SignInAttemptsOptions {
   readonly db: Database;
   readonly sealer: Sealer;
-  /** Maximum number of pending sign-ins. Default: 10,000. */
   readonly maxAttempts?: number;
 }
 
@@ -44,8 +43,8 @@ export class SignInAttempts {
   }
 
   /**
-   * Returns the stored content once. `null` if the secret is unknown or expired, or if `isForCaller` is false, which
-   * deletes nothing.
+   * Returns the content once. `null` if the secret is unknown or expired, or if `isForCaller` is false, which deletes
+   * nothing.
    */
   async take<Content>(
     kind: AttemptKind,
@@ -62,10 +61,7 @@ export class SignInAttempts {
     return count === 0 || attempt.expiresAt.getTime() <= Date.now() ? null : content;
   }
 
-  /**
-   * Deletes the oldest attempts above the maximum. Codes, which need a successful sign-in, expire within a minute and
-   * are not counted.
-   */
+  /** Deletes the oldest attempts above the maximum. Codes need a successful sign-in and are not counted. */
   async #makeRoom(now: number): Promise<void> {
     const where = { expiresAt: { gt: new Date(now + LIFETIME_MS.code) } };
     const over = (await this.#db.signInAttempt.count({ where })) - this.#maxAttempts + 1;

@@ -13,9 +13,7 @@ import type { Claims } from './rules/claim-values.ts';
 import { recordRoleChanges } from './rules/role-changes.ts';
 
 const ROUND_MS = 60_000;
-/** Maximum number of concurrent checks at one provider. */
 const AT_ONCE = 8;
-/** After this many failures in a row, the round ends for the provider. */
 const MAX_FAILURES = 8;
 
 interface SignInChecksOptions {
@@ -31,12 +29,11 @@ interface SignInChecksOptions {
 }
 
 /**
- * Checks users with sessions at their external providers. Sessions of deleted users end, and changed claims change
- * roles immediately. One process of those with the same database runs the checks.
+ * Checks users with sessions at their external providers: sessions of deleted users end, and changed claims change
+ * roles. One process of those with the same database runs the checks.
  *
- * While a provider is unavailable, which is logged, sessions remain valid until MAX_UNCHECKED_MS after the last
- * successful check. The same applies to users who cannot be checked. The viewer enforces this limit (see
- * viewer-loader.ts); this class deletes the expired sessions.
+ * While users cannot be checked, sessions remain valid until MAX_UNCHECKED_MS after the last successful check. The
+ * viewer enforces this limit (viewer-loader.ts); this class deletes the expired sessions.
  */
 export class SignInChecks {
   readonly #options: SignInChecksOptions;
@@ -178,7 +175,6 @@ export class SignInChecks {
     void this.#options.audit.record({ operation: 'endSignIns', target, after, result: 'DONE' });
   }
 
-  /** Logs an unavailable provider once. */
   #failed(provider: string, error: unknown): void {
     const isExpected = error instanceof ServiceError && error.code === 'SIGN_IN_UNAVAILABLE';
     if (!isExpected)

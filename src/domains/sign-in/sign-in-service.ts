@@ -14,15 +14,12 @@ interface SignInServiceOptions {
   readonly offers: SignInOffers;
 }
 
-/** The available methods of signing in. */
 export interface SignInOffers {
-  /** Whether local passwords are valid. If false, only the emergency administrator has one. */
   readonly local: boolean;
   readonly ldap: boolean;
   readonly openIdConnect: boolean;
 }
 
-/** Operations of the graph for the sign-in at external providers. */
 export class SignInService {
   readonly #options: SignInServiceOptions;
   readonly checks: SignInChecks;
@@ -36,7 +33,6 @@ export class SignInService {
     return this.#options.offers;
   }
 
-  /** Opens the session of a code. Each code is valid once. Errors: UNAUTHORIZED. */
   async complete(
     { code, verifier }: { readonly code: string; readonly verifier?: string | null | undefined },
     address: string,
@@ -49,10 +45,7 @@ export class SignInService {
   }
 }
 
-/**
- * A verifier without a challenge is also refused (RFC 9700 4.8.2): the code belongs to another sign-in than the one the
- * page began.
- */
+/** A verifier without a challenge is also refused (RFC 9700 4.8.2): the code belongs to another sign-in. */
 function isVerified(challenge: string | null, verifier: string | null): boolean {
   if (challenge === null || verifier === null) return challenge === verifier;
   return timingSafeEqual(Buffer.from(challenge), Buffer.from(sha256(verifier)));

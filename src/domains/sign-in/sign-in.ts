@@ -95,10 +95,7 @@ export class SignIn {
     };
   }
 
-  /**
-   * The sign-in of browsers at the OpenID provider, `null` if none is configured. Call it after the own address is
-   * known.
-   */
+  /** The sign-in of browsers, `null` without OpenID provider. Call it after the own address is known. */
   oidcSignIn(ownUrl: string): OidcSignIn | null {
     const { config, audit, log } = this.#options;
     if (this.#oidc === null) return null;
@@ -139,10 +136,7 @@ function directoryOf(config: Config, accounts: SignInAccounts, log: Logger): Lda
   return options && new LdapDirectory({ ...options, accounts, log });
 }
 
-/**
- * The settings of the LDAP directory, `null` if none is configured. Errors: ServiceError INVALID for an unreadable CA
- * file.
- */
+/** The settings of the LDAP directory, `null` if none is configured. Errors: INVALID for an unreadable CA file. */
 export function ldapOptions(config: Config): Omit<LdapDirectoryOptions, 'accounts' | 'log'> | null {
   const { ldapUrl: url, ldapUserBase: userBase, ldapBindDn: dn, ldapBindPassword: password } = config;
   if (url === undefined || userBase === undefined) return null;

@@ -7,21 +7,16 @@ export interface NewToken {
   readonly projectId: string;
   readonly name: string;
   readonly role: ProjectRole;
-  /** Default: RESTRICTED if `brokerIds` is set. */
   readonly type?: TokenType | null | undefined;
   /** Visible brokers of the project. Default: all brokers, also later ones. */
   readonly brokerIds?: readonly string[] | null | undefined;
-  /** Default: valid until revoked. */
   readonly validUntil?: Date | null | undefined;
 }
 
-/** Maximum number of brokers of a restricted token. */
 const MAX_BROKERS = 1_000;
 
-/** The validated input. Errors: INVALID with every issue. */
 export function checkedToken(input: NewToken): {
   readonly name: string;
-  /** `null` for an unrestricted token. */
   readonly brokerIds: readonly string[] | null;
   readonly validUntil: Date | null;
 } {
@@ -37,9 +32,7 @@ export function checkedToken(input: NewToken): {
   return { name, validUntil, brokerIds: input.type === 'UNRESTRICTED' ? null : brokerIds };
 }
 
-/**
- * An empty list means all brokers only if the type is UNRESTRICTED: a filter of the client may have emptied the list.
- */
+/** An empty list means all brokers only with UNRESTRICTED: a filter of the client may have emptied the list. */
 function restrictionIssues(brokerIds: readonly string[] | null, type: NewToken['type']): InputIssue[] {
   const path = 'input.brokerIds';
   const count = brokerIds?.length ?? 0;

@@ -5,16 +5,13 @@ import { endIssues } from './new-token.ts';
 export interface Rotation {
   /** How long the previous secret remains valid, in seconds. Default: one hour. */
   readonly overlapSeconds?: number | null | undefined;
-  /** New end of the token, `null` for none. Absent: unchanged. */
   readonly validUntil?: Date | null | undefined;
 }
 
 export const DEFAULT_OVERLAP_SECONDS = 3_600;
 export const MAX_OVERLAP_SECONDS = 30 * 86_400;
 
-/**
- * The new ends of the token and of its current secret, whose end is `null` if it expires immediately. Errors: INVALID.
- */
+/** The new ends of the token and of its current secret, `null` if that expires immediately. Errors: INVALID. */
 export function checkedRotation(
   before: Pick<ProjectToken, 'validUntil'>,
   { overlapSeconds, validUntil = before.validUntil }: Rotation,

@@ -3,7 +3,6 @@ import { BOOLEAN, closed, NUMBER, STRING } from '../../gateway/rest/schemas.ts';
 import { PROJECT_ROLES_SPELLED } from '../projects/project-bodies.ts';
 import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from './rotation.ts';
 
-/** Documented spellings of the token types. */
 export const TOKEN_TYPES = { RESTRICTED: 'restricted', UNRESTRICTED: 'unrestricted' } as const;
 
 const FIELDS: Readonly<Record<string, JsonSchema>> = {

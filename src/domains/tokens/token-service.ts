@@ -35,7 +35,6 @@ const MAX_TOKENS = 1_000;
 
 const WITH_BROKERS = { brokers: { select: { brokerId: true } } } as const;
 
-/** Credentials of a project for programs. */
 export class TokenService {
   readonly #db: Database;
   readonly #changes: Changes;
@@ -45,10 +44,7 @@ export class TokenService {
     this.#changes = changes;
   }
 
-  /**
-   * Creates a token with its own role, at most the role of the issuer. Errors: INVALID, NOT_ALLOWED (a higher role than
-   * the issuer's; project tokens), NOT_FOUND (project, broker of the project).
-   */
+  /** Errors: INVALID, NOT_ALLOWED (a higher role than the issuer's; project tokens), NOT_FOUND (project, broker). */
   async create(input: NewToken, issuer: Viewer): Promise<IssuedToken> {
     requireProjectRole(issuer, input.projectId, 'ADMIN');
     const held = roleIn(issuer, input.projectId);
@@ -88,7 +84,6 @@ export class TokenService {
     return { token, secret };
   }
 
-  /** The visible tokens of a project: a restricted token sees only itself. Errors: UNAUTHORIZED. */
   async visibleIn(projectId: string, viewer: Viewer | null): Promise<TokenWithBrokers[]> {
     return this.#db.projectToken.findMany({
       where: visibleWhere(projectId, viewer),
@@ -97,7 +92,6 @@ export class TokenService {
     });
   }
 
-  /** Number of visible tokens of a project. */
   async countIn(projectId: string, viewer: Viewer | null): Promise<number> {
     return this.#db.projectToken.count({ where: visibleWhere(projectId, viewer) });
   }
@@ -111,8 +105,8 @@ export class TokenService {
   }
 
   /**
-   * Requires the ADMIN role in the project of the token, which must be `projectId` if given.
-   * Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED.
+   * Requires the ADMIN role in the project of the token, which must be `projectId` if given. Errors: UNAUTHORIZED,
+   * NOT_FOUND, NOT_ALLOWED.
    */
   async requireAdmin(tokenId: string, viewer: Viewer | null, projectId?: string | null): Promise<Viewer> {
     const known = requireSignedIn(viewer);
@@ -124,7 +118,6 @@ export class TokenService {
     return requireProjectRole(known, token.projectId, 'ADMIN');
   }
 
-  /** Revokes a token immediately and ends its subscriptions. Errors: NOT_FOUND. */
   async revoke(tokenId: string): Promise<void> {
     const { count } = await this.#db.projectToken.deleteMany({ where: { id: tokenId } });
     if (count === 0) throw notFound('token', tokenId);
@@ -132,8 +125,8 @@ export class TokenService {
   }
 
   /**
-   * Gives a token a new secret. The previous one remains valid for a while, so that programs can be updated one after
-   * the other; then its subscriptions end. An older secret expires immediately. Errors: NOT_FOUND, INVALID.
+   * The previous secret remains valid for a while, so that programs can be updated one after the other. An older secret
+   * expires immediately. Errors: NOT_FOUND, INVALID.
    */
   async rotate(tokenId: string, input: Rotation): Promise<IssuedToken> {
     const secret = newSecret('projectToken');

@@ -25,27 +25,15 @@ interface OrganisationServiceOptions {
   readonly ownership: OwnershipLimit;
 }
 
-/**
- * Groups of users that own projects. Owners of an organisation have the role ADMIN in its projects, other members
- * VIEWER.
- */
+/** Groups of users that own projects. Owners have the role ADMIN in its projects, other members VIEWER. */
 export class OrganisationService {
-  readonly #db: Database;
-  readonly #changes: Changes;
-  readonly #users: UserService;
-  readonly #ownership: OwnershipLimit;
+  readonly #options: OrganisationServiceOptions;
 
-  constructor({ db, changes, users, ownership }: OrganisationServiceOptions) {
-    this.#db = db;
-    this.#changes = changes;
-    this.#users = users;
-    this.#ownership = ownership;
+  constructor(options: OrganisationServiceOptions) {
+    this.#options = options;
   }
 
-  /**
-   * The caller becomes the first owner. Errors: INVALID (also for too many), ALREADY_EXISTS, NOT_ALLOWED (project
-   * tokens).
-   */
+  /** The caller becomes the first owner. Errors: INVALID (also for too many), ALREADY_EXISTS, NOT_ALLOWED (tokens). */
   async create(name: string, viewer: Viewer | null): Promise<Organisation> {
     const owner = requireSignedIn(viewer);
     if (owner.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token cannot create organisations');
@@ -56,7 +44,9 @@ export class OrganisationService {
       const id = newId('organisation');
       const members = { create: { userId: owner.id, role: 'OWNER' } } as const;
       const data = { id, name: trimmed, members };
-      return await this.#ownership.organisation(owner, async () => this.#db.organisation.create({ data }));
+      return await this.#options.ownership.organisation(owner, async () =>
+        this.#options.db.organisation.create({ data }),
+      );
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
       throw new ServiceError('ALREADY_EXISTS', `There is already an organisation "${trimmed}"`, { cause: error });
@@ -77,9 +67,9 @@ export class OrganisationService {
     viewer: Viewer | null,
   ): Promise<OrganisationMemberWithUser> {
     await this.#requireOwner(organisationId, viewer);
-    const user = await this.#users.byEmail(email);
+    const user = await this.#options.users.byEmail(email);
     const key = { organisationId_userId: { organisationId, userId: user.id } };
-    const member = await serializable(this.#db, async (db) => {
+    const member = await serializable(this.#options.db, async (db) => {
       const changed = await db.organisationMember.upsert({
         where: key,
         create: { organisationId, userId: user.id, role },
@@ -93,11 +83,10 @@ export class OrganisationService {
     return member;
   }
 
-  /** Errors: NOT_FOUND, NOT_ALLOWED, IN_USE (the last owner). */
   async removeMember(organisationId: string, email: string, viewer: Viewer | null): Promise<User> {
     await this.#requireOwner(organisationId, viewer);
-    const user = await this.#users.byEmail(email);
-    await serializable(this.#db, async (db) => {
+    const user = await this.#options.users.byEmail(email);
+    await serializable(this.#options.db, async (db) => {
       const { count } = await db.organisationMember.deleteMany({ where: { organisationId, userId: user.id } });
       if (count === 0) throw notFound('member', user.email);
       if ((await db.organisationMember.count({ where: { organisationId, role: 'OWNER' } })) === 0) throw lastOwner();
@@ -106,27 +95,26 @@ export class OrganisationService {
     return user;
   }
 
-  /** Errors: NOT_FOUND, NOT_ALLOWED, IN_USE (it owns projects). */
   async remove(organisationId: string, viewer: Viewer | null): Promise<void> {
     await this.#requireOwner(organisationId, viewer);
-    await serializable(this.#db, async (db) => {
+    await serializable(this.#options.db, async (db) => {
       if ((await db.project.count({ where: { ownerOrganisationId: organisationId } })) > 0) {
         throw new ServiceError('IN_USE', 'The organisation owns projects; delete them or change their owner first');
       }
       await db.organisation.delete({ where: { id: organisationId } });
     });
-    await this.#changes.announce('organisation', organisationId);
+    await this.#options.changes.announce('organisation', organisationId);
   }
 
   /** Announces the user first: operations without rights end before other viewers are read again. */
   async #announceMember(organisationId: string, userId: string): Promise<void> {
-    await this.#changes.announce('user', userId);
-    await this.#changes.announce('organisation', organisationId);
+    await this.#options.changes.announce('user', userId);
+    await this.#options.changes.announce('organisation', organisationId);
   }
 
   async #requireOwner(organisationId: string, viewer: Viewer | null): Promise<void> {
     const known = requireSignedIn(viewer);
-    const organisation = await this.#db.organisation.findUnique({
+    const organisation = await this.#options.db.organisation.findUnique({
       where: { id: organisationId },
       include: { members: { where: { userId: known.id } } },
     });

@@ -3,9 +3,8 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { Database } from '../../platform/storage/database.ts';
 
 /**
- * Limits how many projects and organisations a user may own: every signed-in user may create them, and every project
- * takes memory. Projects of organisations that the user owns are counted. Root administrators have no limit. One
- * process creates one object at a time; several processes at the same time may each exceed the limit by one.
+ * Limits how many projects and organisations a user may own, including projects of organisations. Root administrators
+ * have no limit. Several processes at the same time may each exceed the limit by one.
  */
 export class OwnershipLimit {
   readonly #db: Database;
@@ -17,7 +16,6 @@ export class OwnershipLimit {
     this.#limit = limit;
   }
 
-  /** Creates a project. Errors: INVALID with `info.limit`, and errors of `create`. */
   project<T>(owner: Viewer, create: () => Promise<T>): Promise<T> {
     const byOrganisation = { ownerOrganisation: { members: { some: { userId: owner.id, role: 'OWNER' } } } } as const;
     return this.#within(owner, 'projects', create, () =>
@@ -25,7 +23,6 @@ export class OwnershipLimit {
     );
   }
 
-  /** Creates an organisation. Errors: INVALID with `info.limit`, and errors of `create`. */
   organisation<T>(owner: Viewer, create: () => Promise<T>): Promise<T> {
     return this.#within(owner, 'organisations', create, () =>
       this.#db.organisationMember.count({ where: { userId: owner.id, role: 'OWNER' } }),

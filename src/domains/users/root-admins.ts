@@ -7,7 +7,6 @@ type Account = Pick<User, 'email' | 'isRoot' | 'passwordHash' | 'ssoType'>;
 /** Finds root administrators who can sign in, so that at least one always remains. */
 export class RootAdmins {
   readonly #methods: SignInMethods;
-  /** Selects the root administrators who can sign in. */
   readonly where: Prisma.UserWhereInput;
 
   constructor(methods: SignInMethods) {
@@ -23,7 +22,6 @@ export class RootAdmins {
     };
   }
 
-  /** Whether `where` selects the user. */
   canSignIn({ email, isRoot, passwordHash, ssoType }: Account): boolean {
     const { onlyEmail, providers } = this.#methods;
     if (!isRoot) return false;
@@ -31,16 +29,13 @@ export class RootAdmins {
     return (providers as readonly string[]).includes(ssoType);
   }
 
-  /**
-   * Whether this is the emergency administrator, the only user with a valid local password. It cannot be changed or
-   * deleted.
-   */
+  /** Whether this is the emergency administrator, the only user with a valid local password. */
   isForEmergencies({ email, isRoot }: Pick<Account, 'email' | 'isRoot'>): boolean {
     return isRoot && email === this.#methods.onlyEmail;
   }
 
   /**
-   * Call this in a serializable transaction before a user loses the account, the role or the method of signing in.
+   * Call it in a serializable transaction before a user loses the account, the role or the method of signing in.
    * Errors: LAST_ADMINISTRATOR if no other root administrator can sign in.
    */
   async requireOthers(tx: Prisma.TransactionClient, user: Account & Pick<User, 'id'>): Promise<void> {

@@ -12,7 +12,6 @@ interface UserFilter {
 
 type UserSortField = 'CREATED_AT' | 'NAME' | 'EMAIL';
 
-/** Maximum number of users that a text may match. */
 const MAX_FOUND = 10_000;
 
 /** Errors: INVALID for a text that is too long or matches too many users. */

@@ -2,7 +2,6 @@ import type { Prisma } from '../../generated/sqlite/client.ts';
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import type { RootAdmins } from './root-admins.ts';
 
-/** Objects without another owner. */
 interface OwnedObjects {
   readonly projects: readonly Named[];
   /** Organisations whose last owner is the user. */
@@ -18,7 +17,6 @@ export interface RemovedUser extends OwnedObjects {
   readonly email: string;
 }
 
-/** Maximum number of owned objects in `info` of an error. */
 const MAX_LISTED = 20;
 
 /** Deletes a user and hands its objects over to the user `heirId`. Errors: see `UserService.remove`. */

@@ -1,10 +1,7 @@
 import { builder, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { User } from './user-schema.ts';
 
-/**
- * Fields of the documented REST interface about customers. This service has no sales, so the values are constant and
- * correct.
- */
+/** Fields of the documented REST interface. This service has no sales, so the values are constant and correct. */
 builder.prismaObjectFields(User, (t) => {
   const zero = (description: string) =>
     t.float({ description: `${description} Always 0: this service has no sales.`, ...rootAdmin, resolve: () => 0 });

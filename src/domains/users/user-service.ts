@@ -20,9 +20,7 @@ interface NewUser {
   readonly name?: string | null | undefined;
   readonly firstName?: string | null | undefined;
   readonly lastName?: string | null | undefined;
-  /**
-   * Without a password the user cannot sign in locally until one is set. Checked but not stored if `ssoType` is set.
-   */
+  /** Without a password the user cannot sign in locally. Checked but not stored if `ssoType` is set. */
   readonly password?: string | null | undefined;
   readonly isRootAdmin?: boolean | null | undefined;
   /** Whether an administrator or a provider has verified the e-mail address. */
@@ -34,10 +32,7 @@ interface NewUser {
 interface UserChange {
   readonly name?: string | null | undefined;
   readonly verified?: boolean | null | undefined;
-  /**
-   * `null` for a local sign-in after a password is set. A change deletes the password, the sessions and the external
-   * identities.
-   */
+  /** `null` for a local sign-in. A change deletes the password, the sessions and the external identities. */
   readonly ssoType?: SignInProvider | null | undefined;
 }
 
@@ -60,7 +55,6 @@ export class UserService {
     this.#rootAdmins = new RootAdmins(signInMethods);
   }
 
-  /** Errors: INVALID, ALREADY_EXISTS. */
   async create(input: NewUser): Promise<User> {
     const email = normaliseEmail(input.email);
     const name = nameOf(input) || (email.split('@')[0] ?? email);
@@ -87,7 +81,6 @@ export class UserService {
     return this.#db.user.findUnique({ where: { email: email.trim().toLowerCase() } });
   }
 
-  /** Errors: NOT_FOUND. */
   async byEmail(email: string): Promise<User> {
     const user = await this.findByEmail(email);
     if (user === null) throw notFound('user', email.trim());
@@ -122,10 +115,7 @@ export class UserService {
     await this.#changes.announce('user', userId);
   }
 
-  /**
-   * Sets a password and ends the sessions of the user except one. Errors: NOT_FOUND, INVALID (also for users of an
-   * external provider, who do not use it).
-   */
+  /** Ends the sessions of the user except one. Errors: NOT_FOUND, INVALID (also for users of an external provider). */
   async setPassword(userId: string, password: string, exceptSession?: string): Promise<void> {
     const passwordHash = await hashPassword(password);
     const others = exceptSession === undefined ? {} : { id: { not: exceptSession } };
@@ -138,10 +128,7 @@ export class UserService {
     await this.#changes.announce('user', userId);
   }
 
-  /**
-   * Grants or revokes root administration and returns the user id. Errors: INVALID (unknown address),
-   * LAST_ADMINISTRATOR.
-   */
+  /** Returns the user id. Errors: INVALID (unknown address), LAST_ADMINISTRATOR. */
   async setRootAdmin(email: string, isRootAdmin: boolean): Promise<string> {
     const address = email.trim().toLowerCase();
     const id = await serializable(this.#db, async (tx) => {
@@ -157,8 +144,8 @@ export class UserService {
   }
 
   /**
-   * Whether the account and its root administration can be removed: another root administrator must be able to sign in.
-   * The emergency administrator is never removable. Concurrent calls share one query.
+   * Whether another root administrator can sign in. The emergency administrator is never removable. Concurrent calls
+   * share one query.
    */
   async isRemovable(user: Pick<User, 'email' | 'isRoot' | 'passwordHash' | 'ssoType'>): Promise<boolean> {
     if (!user.isRoot) return true;
@@ -170,9 +157,8 @@ export class UserService {
   }
 
   /**
-   * Deletes an account. The user `handOverTo` becomes the owner of its projects and of the organisations without
-   * another owner. Errors: NOT_FOUND, INVALID (unknown `handOverTo`), LAST_ADMINISTRATOR, IN_USE with `info.projects`
-   * or `info.organisations` without another owner.
+   * Deletes an account. `handOverTo` becomes the owner of its projects and of organisations without another owner.
+   * Errors: NOT_FOUND, INVALID, LAST_ADMINISTRATOR, IN_USE with `info.projects` or `info.organisations`.
    */
   async remove(userId: string, handOverTo: string | null = null): Promise<RemovedUser> {
     const removed = await serializable(this.#db, (tx) => removeUser(tx, userId, handOverTo, this.#rootAdmins));
@@ -183,10 +169,7 @@ export class UserService {
     return removed;
   }
 
-  /**
-   * Creates the first root administrator if none exists, so that someone can sign in. Returns the password if it was
-   * generated, otherwise `null`.
-   */
+  /** Creates the first root administrator if none exists. Returns the password if it was generated. */
   async ensureRootAdmin(
     email: string,
     password: string | undefined,

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { SysTopics, type SysTopicsOptions } from '../../../src/domains/brokers/sys-topics.ts';
 import type { BrokerLink } from '../../../src/protocol/mqtt/broker-link.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
@@ -101,4 +101,22 @@ test('values that a broker does not publish again after its restart are dropped'
   await expect.poll(() => sys.valueOf('$SYS/broker/clients/maximum')).toBeNull();
   expect(sys.valueOf('$SYS/broker/clients/total')).toBe('3');
   expect(sys.current().topics).toEqual({ broker: { clients: { total: '3' }, uptime: '4 seconds' } });
+});
+
+test('a burst that comes a little earlier than every ten seconds is a sample', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const broker = await startScriptedBroker(() => []);
+  const sys = follow(await connectedLink({ url: broker.url }), { burstMs: 5 });
+  await expect
+    .poll(async () => {
+      await broker.publish('$SYS/broker/uptime', '10 seconds');
+      return sys.history().length;
+    })
+    .toBe(1);
+  vi.setSystemTime(Date.now() + 9_900);
+  await broker.publish('$SYS/broker/uptime', '20 seconds');
+  await expect.poll(() => sys.history().length).toBe(2);
 });

@@ -25,9 +25,7 @@ interface BrokerDeploymentOptions {
   readonly runtimes: BrokerRuntimes;
   readonly rows: DeploymentRows;
   readonly timeoutMs: number;
-  /**
-   * Returns a stored certificate with its decrypted key. Errors: INVALID if the certificate must no longer be deployed.
-   */
+  /** The material with the decrypted key. Errors: INVALID if the certificate must no longer be deployed. */
   readonly materialOf: (row: CertificateRow) => CertificateMaterial;
 }
 
@@ -37,10 +35,9 @@ interface Target {
 }
 
 /**
- * Deploys and undeploys certificates on the listeners of one broker, one listener after the other. Only confirmed
- * changes are recorded. If a response is lost, the state is read again, if the broker supports it. After a connection
- * loss the remaining listeners are not tried. The caller holds the broker's mutex. Errors: those of the broker, before
- * anything was changed.
+ * Deploys and undeploys certificates on the listeners of one broker, one after the other. Only confirmed changes are
+ * recorded. If a response is lost, the state is read again. After a connection loss the remaining listeners are not
+ * tried. The caller holds the broker's mutex. Errors: those of the broker, before anything was changed.
  */
 export class BrokerDeployment {
   readonly #options: BrokerDeploymentOptions;
@@ -49,7 +46,6 @@ export class BrokerDeployment {
     this.#options = options;
   }
 
-  /** Returns one outcome per listener, in the same order. */
   async deploy(
     certificateId: string,
     isServer: boolean,
@@ -122,9 +118,7 @@ export class BrokerDeployment {
     });
   }
 
-  /**
-   * Refuses to send a private key to a broker that this service does not run, because others may change its address.
-   */
+  /** A private key is not sent to a broker that this service does not run, because others may change its address. */
   #requireOwnBroker(): void {
     if (this.#options.broker.type === 'CLOUD') return;
     throw new ServiceError(
@@ -195,8 +189,7 @@ export class BrokerDeployment {
       const presence = await presenceOn(runtime, listenerId, file);
       // A broker that does not list its files has the file of the earlier deployment, which has not changed since.
       if (presence === 'PRESENT' || (presence === 'NOT_REPORTED' && wasDeployed)) return;
-      // All files of brokers that this service runs belong to this service. This one is an older file with the same
-      // name, from a backup.
+      // All files of brokers that this service runs are its own: this one is an older file from a backup.
       if (presence === 'OTHER' && this.#options.broker.type === 'CLOUD') {
         await deleteAuthority(controls, listenerId, fileName);
         return insertAuthority(controls, listenerId, fileName, cert);

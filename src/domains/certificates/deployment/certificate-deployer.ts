@@ -15,7 +15,6 @@ import { BrokerDeployment, type ListenerOutcome } from './broker-deployment.ts';
 import { DeploymentRows } from './deployment-rows.ts';
 import type { ListenerAddress } from './listener-match.ts';
 
-/** Listeners of one broker. */
 interface DeploymentTarget {
   readonly brokerId: string;
   readonly listeners: readonly { readonly port: number; readonly bindAddress?: string | null | undefined }[];
@@ -33,7 +32,6 @@ export interface DeploymentResult {
   readonly brokerId: string;
   /** `null` if there is no broker with this id that the caller may see. */
   readonly broker: BrokerRecord | null;
-  /** Why no listener was tried. `null` if they were tried. */
   readonly error: string | null;
   readonly succeed: readonly ListenerAddress[];
   readonly failed: readonly ListenerFailure[];
@@ -45,7 +43,6 @@ interface CertificateDeployerOptions {
   readonly brokers: BrokerService;
   readonly runtimes: BrokerRuntimes;
   readonly sealer: Sealer;
-  /** Maximum wait for a response of a broker, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -55,9 +52,9 @@ const MAX_BROKERS = 500;
 const MAX_LISTENERS = 100;
 
 /**
- * Deploys certificates to listeners of brokers, and undeploys them. Each listener succeeds or fails separately. Brokers
- * are changed concurrently, the listeners of one broker one after the other. An operation is completed even if its
- * caller disconnects.
+ * Deploys certificates to listeners of brokers. Each listener succeeds or fails separately. Brokers are changed
+ * concurrently, the listeners of one broker one after the other. An operation is completed even if its caller
+ * disconnects.
  */
 export class CertificateDeployer {
   readonly #options: CertificateDeployerOptions;
@@ -90,7 +87,6 @@ export class CertificateDeployer {
     );
   }
 
-  /** As `deploy`. */
   async undeploy(
     certificate: CertificateRecord,
     targets: readonly DeploymentTarget[],
@@ -140,7 +136,6 @@ export class CertificateDeployer {
     );
   }
 
-  /** Errors: INVALID. */
   #materialOf({ id, cert, sealedKey }: CertificateRow): CertificateMaterial {
     const privateKey = sealedKey && this.#options.sealer.open(sealedKey, keyContext(id));
     return withInputPath(
@@ -166,7 +161,6 @@ function resultOf(
   return { brokerId, broker, error: null, succeed, failed };
 }
 
-/** Errors: INVALID. */
 function checkTargets(targets: readonly DeploymentTarget[]): void {
   const issues: InputIssue[] = [];
   const bounded = (path: string, count: number, max: number) => {

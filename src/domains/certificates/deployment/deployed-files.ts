@@ -3,7 +3,6 @@ import { unreachable } from '../../../protocol/mqtt/when-connected.ts';
 import type { BrokerRuntime } from '../../brokers/broker-runtimes.ts';
 import { type ListenerCertificates, listCertificates } from '../certificate-control.ts';
 
-/** A certificate as a broker identifies it. */
 export interface CertificateFile {
   readonly fileName: string;
   readonly fingerprint256: string;
@@ -11,8 +10,8 @@ export interface CertificateFile {
 }
 
 /**
- * PRESENT: this certificate is used. OTHER: another certificate with its file name, or another server certificate, is
- * used. NOT_REPORTED: the broker does not report it.
+ * OTHER: another certificate with its file name, or another server certificate. NOT_REPORTED: the broker does not
+ * report it.
  */
 type Presence = 'PRESENT' | 'OTHER' | 'ABSENT' | 'NOT_REPORTED';
 

@@ -4,7 +4,6 @@ import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
 import { serializable } from '../../../platform/storage/serializable.ts';
 import { CERTIFICATE_PARTS, type CertificateCache, type CertificateRow } from '../certificate-cache.ts';
 
-/** Deployment of a certificate on a listener of a broker. */
 export interface DeploymentKey {
   readonly certificateId: string;
   readonly brokerId: string;
@@ -14,7 +13,7 @@ export interface DeploymentKey {
 
 /**
  * Stores deployments. A deployment is reserved before anything is sent, so that the certificate cannot change until the
- * result is known. The broker's response confirms or removes it.
+ * broker's response confirms or removes it.
  */
 export class DeploymentRows {
   readonly #db: Database;
@@ -25,7 +24,6 @@ export class DeploymentRows {
     this.#cache = cache;
   }
 
-  /** Reserves deployments. Returns the certificate with its earlier deployments. Errors: NOT_FOUND. */
   async reserve(certificateId: string, requested: readonly DeploymentKey[]): Promise<CertificateRow> {
     return serializable(this.#db, async (tx) => {
       const row = await tx.certificate.findUnique({ where: { id: certificateId }, include: CERTIFICATE_PARTS });
@@ -58,13 +56,11 @@ export class DeploymentRows {
     await this.#cache.refreshAndAnnounce([certificateId, ...replaced]);
   }
 
-  /** Marks a deployment as unconfirmed. */
   async markUnconfirmed(deployment: DeploymentKey): Promise<void> {
     await this.#db.certificateDeployment.updateMany({ where: deployment, data: { deployedAt: null } });
     await this.#cache.refreshAndAnnounce([deployment.certificateId]);
   }
 
-  /** Removes a deployment. */
   async remove(deployment: DeploymentKey): Promise<void> {
     await this.#db.certificateDeployment.deleteMany({ where: deployment });
     await this.#cache.refreshAndAnnounce([deployment.certificateId]);

@@ -1,7 +1,6 @@
 import { type ErrorCode, ServiceError } from '../../../platform/errors.ts';
 import type { ListenerEntry } from '../certificate-commands.ts';
 
-/** A listener in a request. */
 export interface ListenerAddress {
   readonly port: number;
   /** `null` selects the only listener on the port. */
@@ -12,7 +11,6 @@ export interface ListenerAddress {
 export interface FoundListener {
   readonly id: number;
   readonly port: number;
-  /** As the broker reports it. Empty for all addresses. */
   readonly bindAddress: string;
 }
 

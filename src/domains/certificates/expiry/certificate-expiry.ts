@@ -18,7 +18,6 @@ interface Feed {
   readonly broadcast: Broadcast<ExpiryChange, ExpiryChange>;
 }
 
-/** 100 years. */
 const MAX_DAYS = 36_500;
 /** Maximum time until the next check. Timers use a monotonic clock, which stops while the machine sleeps. */
 const CHECK_MS = 3_600_000;
@@ -26,8 +25,8 @@ const WARN_DAYS = 14;
 const MAX_WARNED = 50;
 
 /**
- * Monitors when certificates expire. Notifies subscribers, and logs a warning once a day about certificates that expire
- * within WARN_DAYS. A single timer runs until the next event.
+ * Notifies subscribers of certificates that expire, and logs a warning once a day about those that expire within
+ * WARN_DAYS.
  */
 export class CertificateExpiry {
   readonly #cache: CertificateExpiryOptions['cache'];

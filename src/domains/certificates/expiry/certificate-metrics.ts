@@ -2,7 +2,6 @@ import { Gauge, type Registry } from 'prom-client';
 import type { CertificateRecord } from '../certificate-cache.ts';
 import { DAY_MS } from './expiry-list.ts';
 
-/** Returns all certificates. */
 export type CertificateMetricSource = () => readonly CertificateRecord[];
 
 /** Maximum number of series. Certificates that expire first are included. */

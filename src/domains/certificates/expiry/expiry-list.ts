@@ -2,7 +2,6 @@ import type { CertificateRecord } from '../certificate-cache.ts';
 
 export const DAY_MS = 86_400_000;
 
-/** Whole days until the first certificate of the chain expires. Negative after it has expired. */
 export const daysLeft = ({ expiresAt }: Pick<CertificateRecord, 'expiresAt'>, now = Date.now()): number =>
   Math.floor((expiresAt - now) / DAY_MS);
 
@@ -13,8 +12,8 @@ export interface ExpiryChange {
 }
 
 /**
- * Certificates of a project that expire within a number of days, or have expired. A change is reported when a
- * certificate enters the list, expires, or changes.
+ * Certificates of a project that expire within a number of days. A change is reported when one enters the list,
+ * expires, or changes.
  */
 export class ExpiryList {
   readonly #withinMs: number;
@@ -24,7 +23,6 @@ export class ExpiryList {
     this.#withinMs = withinDays * DAY_MS;
   }
 
-  /** Sorted by expiry, earliest first. */
   get all(): readonly CertificateRecord[] {
     return [...this.#listed.values()].map(({ record }) => record).sort((a, b) => a.expiresAt - b.expiresAt);
   }

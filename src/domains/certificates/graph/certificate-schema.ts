@@ -14,7 +14,6 @@ import type { CertificateFacts } from '../material/certificate-facts.ts';
 
 type FactFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], CertificateFacts>;
 
-/** Fields of every certificate. */
 const factFields = (t: FactFields) => ({
   subject: t.exposeString('subject', { description: 'Subject, such as `C=DE, O=Plant, CN=broker`.' }),
   issuer: t.exposeString('issuer', { description: 'Subject of the issuer.' }),

@@ -2,7 +2,6 @@ import type { KeyObject, X509Certificate } from 'node:crypto';
 
 /** Fields of a certificate. Times are in ISO 8601. */
 export interface CertificateFacts {
-  /** Such as `C=DE, O=Plant, CN=broker`. */
   readonly subject: string;
   readonly issuer: string;
   /** Such as `DNS:localhost` and `IP:127.0.0.1`. */
@@ -11,7 +10,6 @@ export interface CertificateFacts {
   readonly validTo: string;
   /** In hexadecimal. */
   readonly serialNumber: string;
-  /** Such as `AB:CD:…`. */
   readonly fingerprint256: string;
   /** Such as `RSA`, `EC` and `ED25519`. */
   readonly keyType: string;

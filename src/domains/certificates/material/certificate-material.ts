@@ -5,11 +5,9 @@ import { type PemBlock, pemBlocks } from './pem-blocks.ts';
 import { unusualCurve, weaknessOf } from './weakness.ts';
 
 /**
- * Certificates and keys as PEM text. They are parsed and validated before they are sent to a broker.
- *
- * A certificate with its private key is a server certificate. A certificate without a key must be an authority for
- * client certificates. `cert` has the leaf certificate first, followed by its chain. A private key may be part of
- * `cert` or `privateKey`. Error messages contain no part of a key.
+ * Certificates and keys as PEM text. A certificate with its private key is a server certificate; one without must be an
+ * authority for client certificates. `cert` has the leaf first, followed by its chain. A private key may be part of
+ * either text. Error messages contain no part of a key.
  */
 export interface MaterialInput {
   readonly cert: string;
@@ -18,7 +16,6 @@ export interface MaterialInput {
 
 export interface CertificateMaterial {
   readonly leaf: X509Certificate;
-  /** Certificates after the leaf, each the issuer of the previous one. */
   readonly chain: readonly X509Certificate[];
   /** The certificates as PEM, leaf first, without comments, keys and other blocks. */
   readonly cert: string;
@@ -76,7 +73,6 @@ export function materialIssues({ leaf, chain, key }: CertificateMaterial, now = 
   return issues;
 }
 
-/** The first issue as a sentence, as a broker reports it. */
 export function materialRefusal([issue]: readonly InputIssue[]): string {
   if (issue === undefined) return 'The certificate cannot be used';
   const { path, reason } = issue;
@@ -207,7 +203,6 @@ function servesTls({ keyUsage }: X509Certificate): boolean {
   return keyUsage === undefined || keyUsage.includes(SERVER_AUTH) || keyUsage.includes(ANY_USAGE);
 }
 
-/** Issuer of the last certificate if it is missing in the chain, otherwise `null`. */
 export function missingIssuer({ leaf, chain }: Pick<CertificateMaterial, 'leaf' | 'chain'>): string | null {
   const last = chain.at(-1) ?? leaf;
   return isIssuedBy(last, last) ? null : (last.issuer ?? '').replaceAll('\n', ', ');

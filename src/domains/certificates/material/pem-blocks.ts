@@ -6,7 +6,6 @@ export interface PemBlock {
 
 interface PemText {
   readonly blocks: readonly PemBlock[];
-  /** What is wrong with the text. `null` if nothing is wrong. */
   readonly problem: string | null;
 }
 
@@ -42,8 +41,7 @@ function withoutBlocks(text: string): string {
       ? 'is not PEM: line ends are written as \\n'
       : 'is not PEM: -----BEGIN … ----- must be on its own line';
   }
-  // DER begins with a sequence of at least 128 bytes: 0x30 0x81 or 0x30 0x82. Decoding as text may replace the second
-  // byte.
+  // DER begins with 0x30 0x81 or 0x30 0x82. Decoding as text may replace the second byte.
   const isBinary = text.charCodeAt(0) === 0x30 && [0x81, 0x82, 0xfffd].includes(text.charCodeAt(1));
   return isBinary || DER_AS_BASE64.test(text)
     ? 'is DER, not PEM: convert a certificate with `openssl x509 -inform der`, or a key with `openssl pkey -inform der`'

@@ -5,11 +5,9 @@ import { keyBits } from './certificate-facts.ts';
 
 const MIN_RSA_BITS = 2_048;
 const MIN_CURVE_BITS = 224;
-/** OpenSSL names of P-256, P-384 and P-521. */
 const CURVES_OF_TLS = ['prime256v1', 'secp384r1', 'secp521r1'];
 const USABLE_KEYS = ['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448'];
 
-/** Weak signature algorithms by their object identifier in hexadecimal. */
 const WEAK_SIGNATURES: Readonly<Record<string, string>> = {
   '2a864886f70d010102': 'MD2',
   '2a864886f70d010103': 'MD4',
@@ -22,9 +20,7 @@ const WEAK_SIGNATURES: Readonly<Record<string, string>> = {
 const RSA_PSS = '2a864886f70d01010a';
 const SHA_1 = '2b0e03021a';
 
-/**
- * Why brokers refuse a certificate. `null` if they accept it. Signatures of roots are ignored. Errors: as `factsOf`.
- */
+/** Why brokers refuse a certificate, or `null`. Signatures of roots are ignored. Errors: as `factsOf`. */
 export function weaknessOf(certificate: X509Certificate, isRoot: boolean): string | null {
   const { publicKey } = certificate;
   const type = String(publicKey.asymmetricKeyType);
@@ -40,7 +36,6 @@ export function weaknessOf(certificate: X509Certificate, isRoot: boolean): strin
   return digest === null ? null : `is weak: it is signed with ${digest}, which brokers and clients refuse`;
 }
 
-/** Why TLS clients do not accept the curve of a certificate. `null` if they do. */
 export function unusualCurve({ publicKey }: X509Certificate): string | null {
   if (publicKey.asymmetricKeyType !== 'ec') return null;
   const curve = publicKey.asymmetricKeyDetails?.namedCurve;
@@ -65,9 +60,7 @@ function weakDigest(der: Buffer): string | null {
   return isDefault || hash.subarray(0, 2 + (hash[1] ?? 0)).includes(Buffer.from(SHA_1, 'hex')) ? 'SHA-1' : null;
 }
 
-/**
- * Returns where the content of a DER element starts and ends. The input is well-formed, because OpenSSL has parsed it.
- */
+/** Start and end of the content of a DER element. The input is well-formed, because OpenSSL has parsed it. */
 function elementAt(der: Buffer, at: number): { readonly start: number; readonly end: number } {
   const first = der[at + 1] ?? 0;
   if (first < 0x80) return { start: at + 2, end: at + 2 + first };

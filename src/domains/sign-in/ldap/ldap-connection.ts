@@ -2,7 +2,6 @@ import { connect, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { Client } from 'ldapts';
 
-/** Timeout of one operation. */
 const TIMEOUT_MS = 5_000;
 /** Timeout of all operations on one connection. ldapts 8.2 has no timeout for the StartTLS handshake. */
 const LONGEST_MS = 20_000;
@@ -19,8 +18,8 @@ export interface LdapAddress {
 }
 
 /**
- * Runs work on a new connection. The connection is closed after LONGEST_MS or MAX_RESPONSE_BYTES. Errors: network
- * errors and errors of ldapts, which may contain the request: log only their messages.
+ * Runs work on a new connection, closed after LONGEST_MS or MAX_RESPONSE_BYTES. Errors: of the network and of ldapts,
+ * which may contain the request: log only their messages.
  */
 export async function connectedTo<T>(
   { url, startTls, ca }: LdapAddress,

@@ -22,11 +22,8 @@ export interface LdapDirectoryOptions extends LdapAddress {
   readonly userBase: string;
   /** Filter with the placeholder `{login}` for the typed log-in name. */
   readonly userFilter: string;
-  /** `null` if groups are not read. */
   readonly groupBase: string | null;
-  /**
-   * Filter with the placeholders `{dn}` for the distinguished name of the user and `{login}` for the typed log-in name.
-   */
+  /** Filter with the placeholders `{dn}` for the name of the user and `{login}` for the typed log-in name. */
   readonly groupFilter: string;
   readonly accounts: SignInAccounts;
   readonly log: Logger;
@@ -39,7 +36,6 @@ interface LdapUser {
   readonly claims: Claims;
 }
 
-/** Time limit of searches, in seconds. */
 const SEARCH_S = 5;
 const MAX_GROUPS = 1_000;
 const MAX_LOGIN = 254;
@@ -58,11 +54,9 @@ const ATTRIBUTES = [
 ];
 
 /**
- * Sign-in with passwords of an LDAP directory (RFC 4511): a search for the user, then a bind with the password.
- *
- * A user is identified by `entryUUID` (RFC 4530) or `objectGUID`, which do not change with the distinguished name,
- * otherwise by that name. Claims for rules: `groups` (common names), `groupDns`, `dn`, `mail`. Referrals are not
- * followed.
+ * Sign-in with passwords of an LDAP directory (RFC 4511): a search for the user, then a bind with the password. A user
+ * is identified by `entryUUID` (RFC 4530) or `objectGUID`, otherwise by the distinguished name. Claims for rules:
+ * `groups` (common names), `groupDns`, `dn`, `mail`. Referrals are not followed.
  */
 export class LdapDirectory implements PasswordDirectory, CheckingProvider {
   readonly provider = 'ldap';
@@ -136,7 +130,6 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
     }
   }
 
-  /** Returns `null` if no user or several users match. */
   async #find(client: Client, login: string): Promise<Entry | null> {
     const { userBase, userFilter, log } = this.#options;
     const filter = filled(userFilter, { login });
@@ -214,8 +207,8 @@ export function filled(filter: string, values: Readonly<Record<string, string>>)
 }
 
 /**
- * Whether a log-in name is in its plain form. Servers treat many spellings as equal (RFC 4518): spaces, invisible
- * characters, wide letters. Each spelling would have free failures of its own, so only the plain one is accepted.
+ * Whether a log-in name is in its plain form. Servers treat many spellings as equal (RFC 4518), and each one would have
+ * free failures of its own.
  */
 function isPlain(login: string): boolean {
   if (login.length === 0 || login.length > MAX_LOGIN || /[\p{Cc}\p{Cf}]|\s\s/u.test(login)) return false;

@@ -1,6 +1,5 @@
 import { ClientError, type CustomFetch } from 'openid-client';
 
-/** Maximum bytes of a response: metadata, keys, tokens or user info. */
 const MAX_RESPONSE_BYTES = 1_000_000;
 
 /** The response is too large. Extends an error class of openid-client, which rethrows such errors unchanged. */

@@ -16,7 +16,6 @@ import { describeOidcError } from './oidc-errors.ts';
 
 /** The metadata of a provider is read again after this time. If that fails, the previous metadata remain in use. */
 const FRESH_MS = 3_600_000;
-/** Wait after a failed request. */
 const RETRY_MS = 2_000;
 const TIMEOUT_S = 10;
 /** Allowed difference between the clocks of the provider and this machine. */
@@ -30,10 +29,7 @@ export interface OidcClientOptions {
   readonly log: Logger;
 }
 
-/**
- * The cached metadata of a provider, read at the first use, so that the service starts while the provider is
- * unavailable.
- */
+/** The cached metadata of a provider, read at the first use: the service starts while the provider is unavailable. */
 export class OidcConfiguration {
   readonly #options: OidcClientOptions;
   #known: { readonly configuration: Configuration; readonly readAt: number } | null = null;
@@ -44,7 +40,6 @@ export class OidcConfiguration {
     this.#options = options;
   }
 
-  /** Errors: SIGN_IN_UNAVAILABLE. */
   async get(): Promise<Configuration> {
     const now = performance.now();
     if (this.#known !== null && now - this.#known.readAt < FRESH_MS) return this.#known.configuration;
@@ -71,10 +66,7 @@ export class OidcConfiguration {
   }
 }
 
-/**
- * Reads the metadata of the provider and configures the client. Errors: errors of openid-client, see
- * `describeOidcError`.
- */
+/** Reads the metadata of the provider. Errors: those of openid-client, see `describeOidcError`. */
 export async function readConfiguration({
   issuer,
   clientId,

@@ -11,7 +11,6 @@ const BEGIN = '/auth/oidc';
 const CALLBACK = '/auth/oidc/callback';
 /** Maximum duration of a sign-in. */
 const COOKIE_S = 600;
-/** Maximum number of sign-ins that one network may begin in a minute. */
 const MAX_PER_MINUTE = 60;
 /** Maximum number of counted networks. Beyond it the one unused for longest is evicted. */
 const MAX_CALLERS = 10_000;
@@ -19,15 +18,14 @@ const MAX_QUERY = 8_192;
 
 interface OidcEntriesOptions {
   readonly signIn: OidcSignIn;
-  /** Network address of the caller. */
   readonly addressOf: (req: IncomingMessage) => string;
   readonly log: Logger;
 }
 
 /**
- * HTTP handlers of the sign-in of browsers: `GET /auth/oidc` redirects to the provider, which redirects back to `GET
- * /auth/oidc/callback`. A cookie binds the sign-in to the browser that began it (RFC 9700 4.7.1). It grants no rights
- * and is the only cookie of this service.
+ * The sign-in of browsers: `GET /auth/oidc` redirects to the provider, which redirects back to `GET
+ * /auth/oidc/callback`. A cookie, the only one of this service, binds the sign-in to the browser (RFC 9700 4.7.1). It
+ * grants no rights.
  */
 export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): HttpHandler {
   const begun = new LRUCache<string, { count: number }>({ max: MAX_CALLERS, ttl: 60_000 });

@@ -18,7 +18,6 @@ export function describeOidcError(error: unknown): string {
   return `${error.message}${cause}`;
 }
 
-/** The error for the caller, without details of the provider. */
 export function publicOidcError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof AuthorizationResponseError && error.error === 'access_denied')

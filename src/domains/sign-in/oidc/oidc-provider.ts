@@ -20,22 +20,18 @@ import { describeOidcError, isUnreachable, publicOidcError } from './oidc-errors
 
 export interface OidcProviderOptions extends OidcClientOptions {
   readonly scopes: string;
-  /** The claim with the groups of a user. */
   readonly groupsClaim: string;
   /** Whether all e-mail addresses are treated as verified if the claim `email_verified` is missing. */
   readonly trustsEmail: boolean;
 }
 
-/** Values to verify the response of the provider. */
 export interface OidcChecks {
   readonly nonce: string;
   readonly verifier: string;
 }
 
-/** The stored data to check a user. */
 interface OidcHandle {
   readonly refreshToken: string;
-  /** The issuer of the refresh token. */
   readonly issuer: string;
   /** Claims of the first ID token: some providers send no ID token on refresh. */
   readonly idToken: Claims;
@@ -106,8 +102,7 @@ export class OidcProvider implements CheckingProvider {
   async check({ subject, handle }: { readonly subject: string; readonly handle: string }): Promise<CheckedUser> {
     const { refreshToken, issuer, idToken } = JSON.parse(handle) as OidcHandle;
     const configuration = await this.#configuration.get();
-    // The configured provider changed. It does not know the user and must not receive the refresh token of another
-    // provider.
+    // The configured provider changed, and must not receive the refresh token of another one.
     if (issuer !== configuration.serverMetadata().issuer) return { outcome: 'GONE' };
     let tokens: Tokens;
     try {
@@ -139,8 +134,7 @@ export class OidcProvider implements CheckingProvider {
   }
 
   /**
-   * The claims for sign-in rules. They contain only a verified e-mail address: at many providers users can enter any
-   * address.
+   * The claims for sign-in rules, with only a verified e-mail address: at many providers users can enter any address.
    */
   #claimsOf(idToken: Claims, userInfo: Claims): Claims {
     const { email, ...others } = { ...idToken, ...userInfo };
@@ -178,16 +172,10 @@ export class OidcProvider implements CheckingProvider {
   }
 }
 
-/**
- * Contains the issuer: `sub` is unique only within an issuer (OpenID Connect Core 2), and the configured issuer may
- * change.
- */
+/** Contains the issuer, because `sub` is unique only within an issuer (OpenID Connect Core 2). */
 const subjectOf = ({ iss, sub }: Claims): string => `${String(iss)} ${String(sub)}`;
 
-/**
- * The claims that apply to the e-mail address: `email_verified` of the ID token does not apply to another address of
- * the user info.
- */
+/** `email_verified` of the ID token does not apply to another address of the user info. */
 const emailClaimsOf = (idToken: Claims, userInfo: Claims): Claims =>
   Object.hasOwn(userInfo, 'email') && userInfo.email !== idToken.email ? userInfo : { ...idToken, ...userInfo };
 

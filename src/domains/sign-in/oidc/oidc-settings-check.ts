@@ -41,7 +41,6 @@ export async function checkOidcSettings(
   return [provider, { setting: 'OIDC_CLIENT_ID', works, messages }];
 }
 
-/** Sends an invalid refresh token: the provider checks the client before the token (RFC 6749 5.2). */
 async function refusedClient(configuration: Configuration): Promise<string | null> {
   try {
     await refreshTokenGrant(configuration, 'brokergraph-doctor');
@@ -55,8 +54,8 @@ async function refusedClient(configuration: Configuration): Promise<string | nul
 }
 
 /**
- * Sends the request of a browser that is not signed in, with `prompt=none`. A provider that accepts the client and the
- * redirect address redirects back (OpenID Connect Core 3.1.2.6); otherwise it shows an error page.
+ * Sends a request with `prompt=none`. A provider that accepts the client and the redirect address redirects back
+ * (OpenID Connect Core 3.1.2.6); otherwise it shows an error page.
  */
 async function refusedBrowser(
   configuration: Configuration,

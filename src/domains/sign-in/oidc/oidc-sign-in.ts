@@ -13,7 +13,6 @@ interface OidcSignInOptions {
   readonly attempts: SignInAttempts;
   readonly accounts: SignInAccounts;
   readonly audit: Pick<AuditService, 'record'>;
-  /** Base URL of this service for browsers. */
   readonly publicUrl: string;
   readonly returnTo: readonly string[];
   /** Called for each sign-in that was refused or failed. */
@@ -29,26 +28,18 @@ interface BegunSignIn extends OidcChecks {
   readonly challenge: string | null;
 }
 
-/** A sign-in that succeeded at the provider and has no session yet. */
 export interface EndedSignIn {
   readonly userId: string;
-  /**
-   * SHA-256, in base64url, of the verifier that is required together with the code. `null` if only the code is
-   * required.
-   */
+  /** SHA-256, in base64url, of the verifier that is required with the code. `null` if the code suffices. */
   readonly challenge: string | null;
 }
 
 const CHALLENGE = /^[\w-]{43}$/;
 
-/**
- * The sign-in of a browser: redirect to the provider, callback, and redirect to the return address with a code for the
- * session.
- */
+/** The sign-in of a browser: redirect to the provider, callback, and redirect to the return address with a code. */
 export class OidcSignIn {
   readonly #options: OidcSignInOptions;
   readonly #addresses: ReturnAddresses;
-  /** The callback address, which must be registered at the provider. */
   readonly redirectUri: string;
 
   constructor(options: OidcSignInOptions) {
@@ -125,5 +116,4 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 const isSame = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
-/** The callback address of this service. */
 export const redirectUriOf = (publicUrl: string): string => `${publicUrl.replace(/\/+$/, '')}/auth/oidc/callback`;

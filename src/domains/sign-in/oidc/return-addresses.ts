@@ -1,8 +1,6 @@
 /**
- * The allowed return addresses of a sign-in. The owner of any other address would receive the code for the session.
- *
- * An address is allowed if it equals one of the given addresses or is below it. It may have a query but no fragment,
- * which contains the code.
+ * The allowed return addresses: other owners would receive the code for the session. An address may be below an allowed
+ * one and have a query, but no fragment, which contains the code.
  */
 export class ReturnAddresses {
   readonly #base: URL;

@@ -1,10 +1,8 @@
-/** The claims of a user by name, as JSON values. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 /**
- * The values at a path of member names that are separated by dots. A name may contain dots
- * (`https://example.com/groups`). All entries of lists are included. Numbers and booleans are converted to strings;
- * objects are ignored.
+ * The values at a path of member names separated by dots. A name may contain dots (`https://example.com/groups`). All
+ * entries of lists are included. Numbers and booleans become strings; objects are ignored.
  */
 export function valuesAt(claims: unknown, path: string): string[] {
   if (Array.isArray(claims)) return claims.flatMap((entry) => valuesAt(entry, path));
@@ -24,7 +22,6 @@ function textsOf(value: unknown): string[] {
   return ['string', 'number', 'boolean'].includes(typeof value) ? [String(value)] : [];
 }
 
-/** Maximum size of the stored claims of a user, in bytes of JSON. */
 const MAX_CLAIMS = 64 * 1_024;
 const MAX_DEPTH = 6;
 /** Claims about the token, not about the user. */
@@ -44,8 +41,8 @@ const PROTOCOL_CLAIMS = new Set([
 ]);
 
 /**
- * Limits the size of claims. Returns the included claims, with the `first` ones preferred, and the names of the omitted
- * ones. Rules only grant roles, so an omitted claim never grants too much.
+ * Limits the size of claims, preferring the `first` ones. Rules only grant roles, so an omitted claim never grants too
+ * much.
  */
 export function limitedClaims(
   claims: Claims,

@@ -1,7 +1,6 @@
 import { RE2JS, RE2JSException, RE2JSSyntaxException } from 're2js';
 
 const MAX_PATTERN_LENGTH = 200;
-/** Longer values match no pattern. */
 const MAX_VALUE_LENGTH = 1_024;
 /** Maximum number of instructions of a compiled pattern. re2js 2.10 uses a slower engine for larger programs. */
 const MAX_PROGRAM_SIZE = 500;
@@ -15,12 +14,11 @@ export class PatternError extends Error {
 
 /**
  * A regular expression in RE2 syntax that must match a whole value; `.` matches every character. Project administrators
- * write the patterns and every sign-in runs them, so the time for matching must be linear in the length of the value.
+ * write patterns and every sign-in runs them, so matching must take linear time.
  */
 export class Pattern {
   readonly #regex: RE2JS;
 
-  /** Errors: PatternError. */
   constructor(text: string) {
     if (text.length === 0 || text.length > MAX_PATTERN_LENGTH)
       throw new PatternError(`must have 1 to ${MAX_PATTERN_LENGTH} characters`);

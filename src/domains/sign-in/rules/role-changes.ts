@@ -12,7 +12,6 @@ interface RoleChangeParts {
   readonly log: Logger;
 }
 
-/** The previous and the new claims of a user, as JSON. */
 interface ChangedClaims {
   readonly userId: string;
   readonly provider: string;
@@ -20,10 +19,7 @@ interface ChangedClaims {
   readonly after: string;
 }
 
-/**
- * Records role changes that result from changed claims, with one audit entry for each project, readable by its
- * administrators. Never rejects.
- */
+/** Records role changes that result from changed claims, one audit entry for each project. Never rejects. */
 export async function recordRoleChanges({ db, audit, log }: RoleChangeParts, changed: ChangedClaims): Promise<void> {
   const { userId, provider, before, after } = changed;
   if (before === after) return;

@@ -5,10 +5,7 @@ import type { Database } from '../../../platform/storage/database.ts';
 /** The columns of a rule that are needed to match it. */
 export type CachedRule = Pick<SignInRule, 'projectId' | 'claimPath' | 'pattern' | 'role'>;
 
-/**
- * The rules are read again after this time: a process that exits between a write and its notification announces no
- * change.
- */
+/** The rules are read again after this time, because a process may exit between a write and its announcement. */
 const FRESH_MS = 60_000;
 
 interface Reading {
@@ -17,9 +14,8 @@ interface Reading {
 }
 
 /**
- * A cache of the rules of all projects, read at the first use: each user of an external provider is matched against all
- * of them. After a change the rules are read again. A part that uses them on a change must subscribe to changes later
- * than this cache.
+ * A cache of the rules of all projects, read at the first use and after changes. A part that uses them on a change must
+ * subscribe to changes later than this cache.
  */
 export class RuleCache {
   readonly #db: Database;
@@ -35,7 +31,6 @@ export class RuleCache {
     this.#stops = [changes.on('sign-in-rule', evict), changes.on('project-removed', evict)];
   }
 
-  /** The rules of a provider in order of creation. */
   async of(provider: string): Promise<readonly CachedRule[]> {
     if (this.#reading === null || performance.now() - this.#reading.beganAt > FRESH_MS) {
       this.#reading = { rules: this.#read(), beganAt: performance.now() };

@@ -4,27 +4,19 @@ import { type Claims, valuesAt } from './claim-values.ts';
 import { Pattern, PatternError } from './pattern.ts';
 import type { CachedRule } from './rule-cache.ts';
 
-/**
- * Maximum time for matching one user's claims against the rules of one project. Later rules of the project match
- * nothing.
- */
+/** Maximum time for matching a user's claims against the rules of one project. Later rules match nothing. */
 const PROJECT_BUDGET_MS = 100;
-/** After this much matching the event loop continues with other work. */
 const YIELD_AFTER_MS = 10;
-/** Upper bound of the time that compiling a pattern takes. */
 const MAX_COMPILE_MS = 5;
 
 /** Compiled patterns by their text. `null` if the pattern is invalid: an earlier version accepted it. */
 const patterns = new LRUCache<string, { readonly pattern: Pattern | null }>({ max: 2_000 });
 
-/** Time that matching may still take. */
 interface Budget {
   leftMs: number;
 }
 
-/**
- * The project and the role of each rule that matches the user's claims. A user may have several roles in one project.
- */
+/** The project and the role of each rule that matches. A user may have several roles in one project. */
 export async function rolesByRules(
   rules: readonly CachedRule[],
   claims: Claims,
@@ -76,10 +68,7 @@ function compiled(text: string): Pattern | null {
   }
 }
 
-/**
- * Charges the elapsed time, at most `maxMs`: a pause of the process, such as garbage collection, must not cost a user a
- * role.
- */
+/** Charges at most `maxMs`: a pause of the process, such as garbage collection, must not cost a user a role. */
 function charged<Result>(budget: Budget, maxMs: number, work: () => Result): Result {
   const startedAt = performance.now();
   const result = work();

@@ -2,7 +2,6 @@ import type { JsonSchema } from '../../../gateway/rest/route.ts';
 import { closed, STRING } from '../../../gateway/rest/schemas.ts';
 import { PROJECT_ROLES_SPELLED } from '../../projects/project-bodies.ts';
 
-/** Spellings of the providers: `providerId` of the REST interface. */
 export const PROVIDERS_SPELLED = { SSO: 'sso', LDAP: 'ldap' } as const;
 
 const PROVIDER: JsonSchema = {

@@ -39,29 +39,21 @@ interface SignInRuleServiceOptions {
 }
 
 /**
- * Rules that grant project roles to users of external providers. Roles are not stored with users, so changes apply
- * immediately.
+ * Rules that grant project roles to users of external providers. Roles are not stored, so changes apply immediately.
  */
 export class SignInRuleService {
-  readonly #db: Database;
-  readonly #changes: Changes;
-  readonly #groupsClaims: SignInRuleServiceOptions['groupsClaims'];
+  readonly #options: SignInRuleServiceOptions;
 
-  constructor({ db, changes, groupsClaims }: SignInRuleServiceOptions) {
-    this.#db = db;
-    this.#changes = changes;
-    this.#groupsClaims = groupsClaims;
+  constructor(options: SignInRuleServiceOptions) {
+    this.#options = options;
   }
 
-  /** The rules of a project in order of creation. */
   async of(projectId: string, provider?: string | null): Promise<SignInRule[]> {
     const where = { projectId, ...(provider == null ? {} : { provider }) };
-    return this.#db.signInRule.findMany({ where, orderBy: { id: 'asc' } });
+    return this.#options.db.signInRule.findMany({ where, orderBy: { id: 'asc' } });
   }
 
-  /**
-   * Creates all rules or none. Issues have the path `input.rules.<n>.…`. Errors: INVALID, IN_USE (too many), NOT_FOUND.
-   */
+  /** Creates all rules or none. Errors: INVALID at `input.rules.<n>.…`, IN_USE (too many), NOT_FOUND. */
   async create(projectId: string, rules: readonly Omit<NewSignInRule, 'projectId'>[]): Promise<SignInRule[]> {
     const issues = rules.flatMap((rule, n) => issuesOf(rule, `input.rules.${n}`));
     if (rules.length === 0) issues.push({ path: 'input.rules', reason: 'must have at least one rule' });
@@ -72,11 +64,11 @@ export class SignInRuleService {
       id: newId('signInRule', now + n),
       projectId,
       provider,
-      claimPath: claimPath ?? this.#groupsClaims[provider],
+      claimPath: claimPath ?? this.#options.groupsClaims[provider],
       pattern,
       role,
     }));
-    await this.#db
+    await this.#options.db
       .$transaction(async (db) => {
         if ((await db.signInRule.count({ where: { projectId } })) + data.length > MAX_RULES) {
           throw new ServiceError('IN_USE', `A project has at most ${MAX_RULES} rules`, { info: { limit: MAX_RULES } });
@@ -84,13 +76,16 @@ export class SignInRuleService {
         await db.signInRule.createMany({ data });
       })
       .catch(missingAsNotFound('project', projectId));
-    await this.#changes.announce('sign-in-rule', projectId);
-    return this.#db.signInRule.findMany({ where: { id: { in: data.map(({ id }) => id) } }, orderBy: { id: 'asc' } });
+    await this.#options.changes.announce('sign-in-rule', projectId);
+    return this.#options.db.signInRule.findMany({
+      where: { id: { in: data.map(({ id }) => id) } },
+      orderBy: { id: 'asc' },
+    });
   }
 
   /**
-   * Changes the given fields. Requires the ADMIN role in the project of the rule. Project tokens are not allowed.
-   * Errors: NOT_FOUND, NOT_ALLOWED, INVALID.
+   * Requires the ADMIN role in the project of the rule. Tokens are not allowed. Errors: NOT_FOUND, NOT_ALLOWED,
+   * INVALID.
    */
   async update(
     id: string,
@@ -103,25 +98,24 @@ export class SignInRuleService {
     const issues = issuesOf({ claimPath, pattern }, 'input');
     if (issues.length > 0) throw invalid(issues);
     const data = { claimPath, pattern, role };
-    const changed = await this.#db.signInRule.update({ where: { id }, data }).catch(missingAsNotFound('rule', id));
-    await this.#changes.announce('sign-in-rule', rule.projectId);
+    const changed = await this.#options.db.signInRule
+      .update({ where: { id }, data })
+      .catch(missingAsNotFound('rule', id));
+    await this.#options.changes.announce('sign-in-rule', rule.projectId);
     return changed;
   }
 
-  /**
-   * Requires the same rights as `update`. Subscriptions of users whose only role came from the rule end. Errors:
-   * NOT_FOUND, NOT_ALLOWED.
-   */
+  /** Requires the rights of `update`. Subscriptions of users whose only role came from the rule end. */
   async remove(id: string, viewer: Viewer | null, projectId?: string | null): Promise<void> {
     const rule = await this.#changeable(id, viewer, projectId);
-    const { count } = await this.#db.signInRule.deleteMany({ where: { id } });
+    const { count } = await this.#options.db.signInRule.deleteMany({ where: { id } });
     if (count === 0) throw notFound('rule', id);
-    await this.#changes.announce('sign-in-rule', rule.projectId);
+    await this.#options.changes.announce('sign-in-rule', rule.projectId);
   }
 
   async #changeable(id: string, viewer: Viewer | null, projectId?: string | null): Promise<SignInRule> {
     const known = requireSignedIn(viewer);
-    const rule = await this.#db.signInRule.findUnique({ where: { id } });
+    const rule = await this.#options.db.signInRule.findUnique({ where: { id } });
     if (rule === null || (projectId != null && rule.projectId !== projectId)) throw notFound('rule', id);
     try {
       requireProjectRole(known, rule.projectId, 'ADMIN');
