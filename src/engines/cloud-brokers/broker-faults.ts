@@ -3,10 +3,7 @@ import type { Fault } from '../embedded/core/faults.ts';
 
 const KINDS: readonly Fault['kind'][] = ['connection', 'message', 'record'];
 
-/**
- * Number of exceptions in embedded brokers since the service started, by kind. The kind states what an exception ended
- * at most.
- */
+/** Number of exceptions in embedded brokers since the start of the service, by what an exception ended at most. */
 export class BrokerFaults {
   readonly #counts = new Map<Fault['kind'], number>(KINDS.map((kind) => [kind, 0]));
 

@@ -5,9 +5,8 @@ import type { CloudBrokerState } from '../../generated/sqlite/client.ts';
 export type Wanted = 'ACTIVE' | 'INACTIVE' | 'CLOSED' | 'REMOVED';
 
 interface CloudBrokerRunOptions {
-  /** Returns the currently desired state. */
   readonly wanted: () => Wanted;
-  /** Starts the engine. Rejects if it cannot run. `onState` is called for each later change; FAILED has its reason. */
+  /** Rejects if the engine cannot run. `onState` is called for each later change; FAILED has its reason. */
   readonly start: (onState: OnState) => Promise<RunningBroker>;
   /** Stores a state, after the previous ones. Never rejects. */
   readonly note: (state: CloudBrokerState, running: RunningBroker | null) => Promise<void>;
@@ -21,15 +20,15 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * Brings one broker that this service runs to its desired state, one step after another. States: PROVISIONING to
- * ACTIVE, UPDATING while the engine restarts, SHUTTING_DOWN to INACTIVE, and ERROR while the engine cannot run. A
- * failed start is retried with growing pauses. The desired state may change at any time. The running step is then
- * completed, and its result is superseded.
+ * Brings one broker to its desired state. States: PROVISIONING to ACTIVE, UPDATING while the engine restarts,
+ * SHUTTING_DOWN to INACTIVE, and ERROR while the engine cannot run; the start is then retried with growing pauses. The
+ * desired state may change at any time; the running step is completed first.
  */
 export class CloudBrokerRun {
   readonly #options: CloudBrokerRunOptions;
-  #running: RunningBroker | null = null;
-  #problem: string | null = null;
+  running: RunningBroker | null = null;
+  /** Why the broker does not run although it should. `null` if there is no reason. */
+  problem: string | null = null;
   #isFollowing = false;
   #isDirty = false;
   #pauseMs = FIRST_PAUSE_MS;
@@ -38,15 +37,6 @@ export class CloudBrokerRun {
 
   constructor(options: CloudBrokerRunOptions) {
     this.#options = options;
-  }
-
-  get running(): RunningBroker | null {
-    return this.#running;
-  }
-
-  /** The reason why the broker does not run although it should. `null` if there is none. */
-  get problem(): string | null {
-    return this.#problem;
   }
 
   /** Called when the desired state may have changed. Resolves when it is reached, or cannot be reached for now. */
@@ -64,10 +54,10 @@ export class CloudBrokerRun {
     while (this.#isDirty) {
       this.#isDirty = false;
       if (this.#options.wanted() !== 'ACTIVE') await this.#stop();
-      else if (this.#running === null) await this.#start();
+      else if (this.running === null) await this.#start();
     }
     this.#isFollowing = false;
-    if (this.#running !== null || this.#problem === null) return;
+    if (this.running !== null || this.problem === null) return;
     this.#retry = setTimeout(() => void this.wake(), this.#pauseMs);
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }
@@ -75,51 +65,43 @@ export class CloudBrokerRun {
   async #start(): Promise<void> {
     const { start, note, onFailure } = this.#options;
     // During retries, the state stays ERROR until the engine runs.
-    if (this.#problem === null) await note('PROVISIONING', null);
+    if (this.problem === null) await note('PROVISIONING', null);
     try {
-      this.#running = await start((state, error) => this.#stateChanged(state, error));
-      this.#problem = null;
+      this.running = await start((state, error) => this.#stateChanged(state, error));
+      this.problem = null;
       this.#pauseMs = FIRST_PAUSE_MS;
-      await note('ACTIVE', this.#running);
+      await note('ACTIVE', this.running);
     } catch (error) {
       onFailure(error);
-      this.#problem = error instanceof Error ? error.message : String(error);
+      this.problem = error instanceof Error ? error.message : String(error);
       await note('ERROR', null);
     }
   }
 
   async #stop(): Promise<void> {
     const { wanted, note, stored } = this.#options;
-    const running = this.#running;
-    this.#running = null;
-    this.#problem = null;
+    const running = this.running;
+    this.running = null;
+    this.problem = null;
     if (running !== null) {
       if (wanted() !== 'REMOVED') await note('SHUTTING_DOWN', null);
-      await this.#end(running);
+      await running.close().catch(this.#options.onFailure);
     }
     const isNoted = running === null && stored() === 'INACTIVE';
     if (!isNoted && wanted() !== 'REMOVED') await note('INACTIVE', running);
   }
 
-  async #end(running: RunningBroker): Promise<void> {
-    try {
-      await running.close();
-    } catch (error) {
-      this.#options.onFailure(error);
-    }
-  }
-
   #stateChanged(state: RunningState, error?: string): void {
     const { note } = this.#options;
     // During the first start and during a stop, their own results determine the state.
-    if (this.#running === null) return;
+    if (this.running === null) return;
     if (state === 'FAILED' || error !== undefined) {
-      this.#problem = error ?? 'It ended';
+      this.problem = error ?? 'It ended';
       void note('ERROR', null);
     } else if (state === 'RUNNING') {
-      this.#problem = null;
+      this.problem = null;
       void note('ACTIVE', null);
-    } else if (state === 'STARTING' && this.#problem === null) {
+    } else if (state === 'STARTING' && this.problem === null) {
       void note('UPDATING', null);
     }
   }

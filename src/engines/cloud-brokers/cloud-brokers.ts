@@ -8,6 +8,7 @@ import type { BrokerService } from '../../domains/brokers/broker-service.ts';
 import type { CloudBrokerState, CloudBrokerTargetState, Prisma } from '../../generated/sqlite/client.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
@@ -55,33 +56,32 @@ export const ADMINISTRATOR = 'admin';
 
 const folderOf = (dataDir: string, brokerId: string) => join(dataDir, 'brokers', brokerId);
 
-/** Password file (mode 0600) of each broker that this service runs, for commands on the machine of the service. */
+/** Password file (mode 0600) of a broker, for commands on the machine of the service. */
 export const passwordFile = (dataDir: string, brokerId: string) => join(folderOf(dataDir, brokerId), 'password');
 
 /**
  * The brokers that this service runs, on either engine. They are created, started, stopped and deleted as their entries
- * require. The state of an entry is the last event. After a crash, the next start begins with PROVISIONING again.
+ * require. After a crash, the next start begins with PROVISIONING again.
  */
 export class CloudBrokers {
   readonly #options: CloudBrokersOptions;
   readonly #runs = new Map<string, CloudBrokerRun>();
   /** State writes of a broker, in order. */
   readonly #writes = new Map<string, Promise<void>>();
-  readonly #stops: Stop[];
+  readonly #stopFollowing: Stop;
   /** Pending cleanups of deleted brokers. */
   readonly #removals = new Map<string, Promise<void>>();
   /** Brokers are created one after another, so that the maximum number is checked correctly. */
-  #making: Promise<unknown> = Promise.resolve();
+  readonly #creations = new ConcurrencyLimit({ maxRunning: 1 });
   #phase: 'NEW' | 'STARTED' | 'CLOSED' = 'NEW';
 
   constructor(options: CloudBrokersOptions) {
     this.#options = options;
-    const stop = options.directory.onChange((after, before) => {
+    this.#stopFollowing = options.directory.onChange((after, before) => {
       if ((after ?? before)?.type !== 'CLOUD') return;
       if (after === null && before !== null) this.#removed(before);
       else if (after !== null && after.targetState !== before?.targetState) void this.#follow(after);
     });
-    this.#stops = [stop];
   }
 
   /** Returns the listeners of the broker while it runs in this process. */
@@ -94,8 +94,8 @@ export class CloudBrokers {
   }
 
   /**
-   * Returns the reason why the broker does not run although it should, or what it lacks. `null` if there is none, or if
-   * another process runs it.
+   * Returns why the broker does not run although it should, or what it lacks. `null` if there is no problem, or another
+   * process runs it.
    */
   problemOf(id: string): string | null {
     const run = this.#runs.get(id);
@@ -116,12 +116,12 @@ export class CloudBrokers {
 
   /** Creates an entry. The process that runs brokers then starts it. Errors: INVALID, NOT_FOUND (the project). */
   create(projectId: string, input: CloudBrokerInput, owner: CloudBrokerOwner): Promise<BrokerRecord> {
-    const { directory, engines, maxBrokers, maxPerProject } = this.#options;
-    const made = this.#making.then(async () => {
+    const { engines, maxBrokers, maxPerProject } = this.#options;
+    return this.#creations.run(async () => {
       const issues = cloudBrokerIssues(input, owner);
       const missing = engines.missing(input.engine);
       if (missing !== null) issues.push({ path: 'input.engine', reason: missing });
-      const all = [...directory.all()].filter(({ type }) => type === 'CLOUD');
+      const all = this.#all();
       const ofProject = all.filter((broker) => broker.projectId === projectId).length;
       if (all.length >= maxBrokers) {
         issues.push({ path: 'input', reason: `there are ${all.length} already, as many as MAX_CLOUD_BROKERS allows` });
@@ -132,14 +132,9 @@ export class CloudBrokers {
       if (issues.length > 0) throw invalid(issues);
       return this.#make(projectId, input, owner.name);
     });
-    this.#making = made.catch(() => undefined);
-    return made;
   }
 
-  /**
-   * Returns when the target state is stored. The result is reported as the broker's state. Errors: INVALID (the service
-   * does not run the broker), NOT_FOUND.
-   */
+  /** Returns when the target state is stored. Errors: INVALID (the service does not run the broker), NOT_FOUND. */
   async setTargetState(id: string, targetState: CloudBrokerTargetState): Promise<BrokerRecord> {
     const { db, brokers, directory } = this.#options;
     if (directory.get(id)?.type !== 'CLOUD') {
@@ -160,32 +155,33 @@ export class CloudBrokers {
   }
 
   /**
-   * Starts every broker that should be active, and then follows the entries. Resolves when each runs, or its first
-   * start has failed.
+   * Starts every broker that should be active. Resolves when each runs, or its first start has failed. Follows the
+   * entries then.
    */
   async start(): Promise<void> {
     this.#phase = 'STARTED';
     process.once('exit', this.#endAtOnce);
     await this.#endLeftBrokers();
-    const all = [...this.#options.directory.all()].filter(({ type }) => type === 'CLOUD');
-    await Promise.all(all.map((broker) => this.#follow(broker)));
+    await Promise.all(this.#all().map((broker) => this.#follow(broker)));
   }
 
   /** Stores INACTIVE for brokers that were running when the service ended, if this service must not start them. */
   async noteStopped(): Promise<void> {
     await this.#endLeftBrokers();
-    const stale = [...this.#options.directory.all()].filter(
-      ({ type, state }) => type === 'CLOUD' && state !== 'INACTIVE',
-    );
+    const stale = this.#all().filter(({ state }) => state !== 'INACTIVE');
     await Promise.all(stale.map(({ id }) => this.#write(id, { state: 'INACTIVE' })));
   }
 
   async close(): Promise<void> {
     this.#phase = 'CLOSED';
-    for (const stop of this.#stops.splice(0)) stop();
+    this.#stopFollowing();
     await Promise.all([...this.#runs.values()].map((run) => run.wake()));
     await Promise.all([...this.#writes.values(), ...this.#removals.values()]);
     process.off('exit', this.#endAtOnce);
+  }
+
+  #all(): BrokerRecord[] {
+    return [...this.#options.directory.all()].filter(({ type }) => type === 'CLOUD');
   }
 
   #endLeftBrokers(): Promise<void> {
@@ -193,7 +189,6 @@ export class CloudBrokers {
     return endLeftBrokers(join(dataDir, 'brokers'), (id) => directory.get(id) !== null, log);
   }
 
-  /** Ends the processes when the service exits for any reason. */
   readonly #endAtOnce = (): void => {
     for (const { running } of this.#runs.values()) if (isMosquitto(running)) running.endAtOnce();
   };
@@ -235,14 +230,10 @@ export class CloudBrokers {
     return brokers.announce(row);
   }
 
-  /** Resolves when the target state is reached, or the first start has failed. */
   #follow({ id, engine }: BrokerRecord): Promise<void> {
     if (this.#phase !== 'STARTED' || !isEngine(engine)) return Promise.resolve();
-    let run = this.#runs.get(id);
-    if (run === undefined) {
-      run = this.#newRun(id);
-      this.#runs.set(id, run);
-    }
+    const run = this.#runs.get(id) ?? this.#newRun(id);
+    this.#runs.set(id, run);
     return run.wake();
   }
 
@@ -290,9 +281,7 @@ export class CloudBrokers {
     });
   }
 
-  /**
-   * Stores the allocated ports, so that devices find the broker again. Certificate deployments get the new ports, too.
-   */
+  /** Stores the allocated ports, also of certificate deployments, so that devices find the broker again. */
   #gotPorts(id: string, running: RunningBroker): Prisma.BrokerUpdateInput {
     const kept = new Map(this.#options.directory.get(id)?.listeners.map(({ number, port }) => [number, port]));
     const known = running.listeners.flatMap((listener) => {

@@ -48,7 +48,7 @@ export class CloudEngines {
     this.#options = options;
   }
 
-  /** Returns why the engine is not available on this machine, and what would help. `null` if it is available. */
+  /** Returns why the engine is not available on this machine, and what would help. `null` if it is. */
   missing(engine: Engine): string | null {
     if (engine === 'embedded') return null;
     const found = findMosquitto(this.#options.mosquitto);
@@ -66,10 +66,10 @@ export class CloudEngines {
         folder,
         listeners,
         administrator,
-        ...(workerUrl === undefined ? {} : { workerUrl }),
-        ...(streamStorageBytes === undefined ? {} : { streamStorageBytes }),
-        ...(topicTreeBytes === undefined ? {} : { topicTreeBytes }),
-        ...(topicPayloadsOf === undefined ? {} : { topicPayloads: topicPayloadsOf(id) }),
+        workerUrl,
+        streamStorageBytes,
+        topicTreeBytes,
+        topicPayloads: topicPayloadsOf?.(id),
         log,
         onState,
         onRefused: (message) => refusals?.reported(id, message),
@@ -83,8 +83,8 @@ export class CloudEngines {
   }
 
   /**
-   * Returns the listeners to open. This service connects to the broker over TCP without TLS. If no such listener is
-   * configured, another one is added that is reachable from this machine only.
+   * Returns the listeners to open. This service connects over TCP without TLS; without such a listener, one is added
+   * that is reachable from this machine only.
    */
   listenersOf(listeners: readonly Omit<ListenerWanted, 'host'>[]): ListenerWanted[] {
     const { host } = this.#options;

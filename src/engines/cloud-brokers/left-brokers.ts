@@ -3,10 +3,7 @@ import type { Logger } from 'pino';
 import { unknownFolders } from '../../protocol/hosting/unknown-folders.ts';
 import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
 
-/**
- * Ends processes that a killed service has left in the folders of brokers, including brokers that are inactive or were
- * deleted since. Never rejects.
- */
+/** Ends processes that a killed service has left in the folders of brokers, also of deleted ones. Never rejects. */
 export async function endLeftBrokers(folder: string, isThere: (id: string) => boolean, log: Logger): Promise<void> {
   try {
     const folders = await unknownFolders(folder, () => false);

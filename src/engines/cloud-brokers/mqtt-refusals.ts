@@ -15,7 +15,7 @@ interface MqttRefusalsOptions {
 
 /**
  * Counts the CONNECTs that embedded brokers refused, by broker and reason, since the service started. A burst of failed
- * log-ins is recorded as one audit entry, and as one log line at its start and its end.
+ * log-ins has one audit entry, and a log line at its start and its end.
  */
 export class MqttRefusals {
   readonly #options: MqttRefusalsOptions;

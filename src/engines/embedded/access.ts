@@ -25,8 +25,8 @@ export interface Credentials {
 export type Verdict = 'ACCEPTED' | 'REFUSED' | 'THROTTLED' | 'BUSY';
 
 /**
- * The access decisions of the embedded broker. The `may…` methods are called for each message, so they are synchronous.
- * They are not called for shared subscriptions and the broker core's own topics, which are always forbidden.
+ * The access decisions of the embedded broker. `may…` is called for each message. Shared subscriptions and the own
+ * topics of the broker core are always forbidden.
  */
 export interface AccessControl {
   authenticate(credentials: Credentials): Promise<Verdict>;

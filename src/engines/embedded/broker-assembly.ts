@@ -1,12 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
 import { inOrderOfPorts } from '../../domains/brokers/port-candidates.ts';
-import { BrokerPlugin } from './control/broker-plugin.ts';
-import { CertificatePlugin } from './control/certificate-plugin.ts';
-import { ClientControlPlugin } from './control/client-control-plugin.ts';
+import { brokerPlugin, licensePlugin } from './control/broker-plugin.ts';
+import { certificatePlugin } from './control/certificate-plugin.ts';
+import { clientControlPlugin } from './control/client-control-plugin.ts';
 import { ClientReport } from './control/client-report.ts';
 import { ControlServer } from './control/control-server.ts';
 import { InspectPlugin } from './control/inspect-plugin.ts';
-import { LicensePlugin } from './control/license-plugin.ts';
 import { SysStatistics } from './control/sys-statistics.ts';
 import { BrokerCore } from './core/broker-core.ts';
 import { ClientRegistry } from './core/client-registry.ts';
@@ -17,7 +17,7 @@ import { ensureAdministrator } from './dynamic-security/administrator.ts';
 import { DynamicSecurityAccess } from './dynamic-security/dynamic-security-access.ts';
 import { DynamicSecurityPlugin } from './dynamic-security/dynamic-security-plugin.ts';
 import { PasswordCheck } from './dynamic-security/password-check.ts';
-import { PasswordCopyPlugin } from './dynamic-security/password-copy-plugin.ts';
+import { passwordCopyPlugin } from './dynamic-security/password-copy-plugin.ts';
 import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from './limits.ts';
 import { type Listener, startListener } from './listening/listener.ts';
 import { ListenerCertificates } from './listening/listener-certificates.ts';
@@ -26,8 +26,8 @@ import { RefusedConnects } from './listening/refused-connects.ts';
 import { BrokerStore } from './store/broker-store.ts';
 import { CertificateStore } from './store/certificate-store.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
-import { type EmbeddedStreams, startStreams } from './streams/embedded-streams.ts';
-import { type EmbeddedTopics, startTopics } from './topics/embedded-topics.ts';
+import { startStreams } from './streams/embedded-streams.ts';
+import { startTopics } from './topics/embedded-topics.ts';
 import type { RefusalMessage, WorkerOptions } from './worker-protocol.ts';
 
 export interface AssembledBroker {
@@ -60,7 +60,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     for (let closer = closers.pop(); closer; closer = closers.pop()) await closer();
   };
   try {
-    const { folder } = options;
+    const { folder, listeners: all } = options;
     const { onProblem, areTopicPayloadsStored: arePayloadsStored } = hooks;
     const store = new BrokerStore({
       folder,
@@ -70,36 +70,29 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       suspicion: options.suspicion,
     });
     closers.push(() => store.close());
-    const accessStore = new AccessStore(store.journal, DEFAULT_ACCESS_LIMITS);
+    const { journal } = store;
+    const accessStore = new AccessStore(journal, DEFAULT_ACCESS_LIMITS);
     const passwords = new PasswordCheck();
     const access = await DynamicSecurityAccess.create(accessStore.state, passwords);
     await ensureAdministrator(accessStore, options.administrator, passwords, access);
-    const limits = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS };
     const registry = new ClientRegistry(store.sessions);
     const control: ControlServer = new ControlServer({
       publish: (topic, payload) => core.publisher.publish(topic, payload),
-      onBug: (error, command) => hooks.onProblem(`the command ${command.slice(0, 100)} failed`, error),
+      onBug: (error, command) => onProblem(`the command ${command.slice(0, 100)} failed`, error),
     });
-    let topics: EmbeddedTopics | null = null;
-    closers.push(() => topics?.close());
-    let streams: EmbeddedStreams | null = null;
-    closers.push(() => streams?.close());
+    let closeTopics: (() => Promise<void>) | null = null;
+    let closeStreams: (() => Promise<void>) | null = null;
+    // In this order: both need connections to be closed first, and topics need streams to be closed first.
+    closers.push(() => closeTopics?.());
+    closers.push(() => closeStreams?.());
     closers.push(() => control.close());
-    // Prefix of the client ids with which the service connects to the broker.
-    const ownClientIds = `brokergraph-${options.id}-`;
-    const { onRefused } = hooks;
-    const refused = new RefusedConnects({
-      isAccount: (username) => accessStore.state.policy.clients.has(username),
-      onCounts: (counts) => onRefused({ type: 'refused', counts }),
-      onBurst: (burst, count) => onRefused({ type: 'refusedBurst', burst, count, seconds: null }),
-      onBurstEnd: (burst, count, seconds) => onRefused({ type: 'refusedBurst', burst, count, seconds }),
-    });
+    const refused = refusedConnects(accessStore, hooks.onRefused);
     closers.push(() => refused.close());
     const core = await BrokerCore.start({
       store,
       registry,
       access,
-      limits,
+      limits: LIMITS,
       serveControl: (client, topic, payload) =>
         control.serve(topic, payload, {
           maySend: (request) => core.maySend(client, request),
@@ -110,71 +103,54 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       onRefused: ({ address }, username, reason) => refused.add(address, username, reason),
       onFault: hooks.onFault,
     });
-    closers.push(() => within(CLOSE_TIMEOUT_MS, core.close()));
+    closers.push(() => Promise.race([core.close(), delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })]));
 
     const listeners: Listener[] = [];
-    const since = Date.now();
-    const apis = () => control.plugins.map(({ api }) => api);
-    control.register(
-      new InspectPlugin({
-        registry,
-        report: new ClientReport({ registry, incoming: store.incoming, limits }),
-        since,
-        emit: (event) => control.emit('cedalo/inspect', event),
-      }),
-    );
-    control.register(new ClientControlPlugin(core.clients));
-    control.register(new LicensePlugin(since, apis));
-    control.register(
-      new DynamicSecurityPlugin({
-        store: accessStore,
-        kick: core.kick,
-        addresses: (username) =>
-          Array.from(registry.claimedBy(username))
-            .filter(({ identity }) => identity !== null)
-            .map(({ address }) => address),
-      }),
-    );
-    control.register(new BrokerPlugin(options.version, apis, () => listeners.map(({ info }) => info)));
-    const { journal } = store;
-    const { password } = options.administrator;
-    control.register(new PasswordCopyPlugin(accessStore, password, core.kick));
-    const withTls = options.listeners.filter(({ tls }) => tls).map(({ number }) => number);
+    const withTls = all.filter(({ tls }) => tls).map(({ number }) => number);
     const certificates = new ListenerCertificates(new CertificateStore(journal, withTls), listeners);
-    control.register(new CertificatePlugin(certificates));
-
-    const { topicTreeBytes: maxBytes } = options;
-    const own = { ownClientIds, maxBytes, arePayloadsStored };
-    const recorded = await startTopics({ core, registry, store, control, ...own, onProblem });
-    topics = recorded;
-    const maxStreamBytes = options.streamStorageBytes;
-    streams = await startStreams({ folder, maxBytes: maxStreamBytes, journal, core, control, onProblem });
+    registerPlugins({ options, store, accessStore, registry, core, control, certificates, listeners });
+    const topics = await startTopics({
+      core,
+      registry,
+      store,
+      control,
+      ownClientIds: `brokergraph-${options.id}-`,
+      maxBytes: options.topicTreeBytes,
+      arePayloadsStored,
+      onProblem,
+    });
+    closeTopics = topics.close;
+    closeStreams = await startStreams({
+      folder,
+      maxBytes: options.streamStorageBytes,
+      journal,
+      core,
+      control,
+      onProblem,
+    });
     await core.resume();
 
     const { version, sysIntervalMs: intervalMs } = options;
     const statistics = new SysStatistics({ version, core, registry, store, intervalMs });
     closers.push(() => statistics.close());
-
-    const onError = (error: Error) => onProblem('a listener failed', error);
     const refusals = new RefusalLog(onProblem);
     closers.push(() => refusals.close());
-    const all = options.listeners;
-    const shared = { ...DEFAULT_BROKER_LIMITS, all, accept: core.accept, onError, onRefused: refusals.refused };
     closers.push(() => {
       for (const listener of listeners) listener.close();
     });
+    const onError = (error: Error) => onProblem('a listener failed', error);
+    const shared = { ...DEFAULT_BROKER_LIMITS, all, accept: core.accept, onError, onRefused: refusals.refused };
     for (const one of inOrderOfPorts(all)) {
       const listener = await startListener(one, shared);
       listeners.push(listener);
-      certificates.apply(listener, (error) =>
-        onProblem(`TLS listener ${one.number} cannot use its certificates`, error),
-      );
+      const problem = `TLS listener ${one.number} cannot use its certificates`;
+      certificates.apply(listener, (error) => onProblem(problem, error));
     }
     listeners.sort((one, other) => one.info.number - other.info.number);
     const ports = new Map(listeners.map(({ info: { number, port } }) => [number, port]));
     return {
       listeners: all.map((one) => ({ ...one, port: ports.get(one.number) ?? one.port })),
-      topicPayloadsChanged: () => recorded.payloadsChanged(),
+      topicPayloadsChanged: topics.payloadsChanged,
       close,
     };
   } catch (error) {
@@ -183,10 +159,53 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
   }
 }
 
-async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs);
+const LIMITS = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS };
+
+const refusedConnects = ({ state }: AccessStore, send: (message: RefusalMessage) => void) =>
+  new RefusedConnects({
+    isAccount: (username) => state.policy.clients.has(username),
+    onCounts: (counts) => send({ type: 'refused', counts }),
+    onBurst: (burst, count) => send({ type: 'refusedBurst', burst, count, seconds: null }),
+    onBurstEnd: (burst, count, seconds) => send({ type: 'refusedBurst', burst, count, seconds }),
   });
-  await Promise.race([work, late]).finally(() => clearTimeout(timer));
+
+interface PluginParts {
+  readonly options: WorkerOptions;
+  readonly store: BrokerStore;
+  readonly accessStore: AccessStore;
+  readonly registry: ClientRegistry;
+  readonly core: BrokerCore;
+  readonly control: ControlServer;
+  readonly certificates: ListenerCertificates;
+  readonly listeners: readonly Listener[];
+}
+
+/** Registers the control APIs except those of topics and streams. */
+function registerPlugins(parts: PluginParts): void {
+  const { options, store, accessStore, registry, core, control, certificates, listeners } = parts;
+  const since = Date.now();
+  const apis = () => control.plugins.map(({ api }) => api);
+  control.register(
+    new InspectPlugin({
+      registry,
+      report: new ClientReport({ registry, incoming: store.incoming, limits: LIMITS }),
+      since,
+      emit: (event) => control.emit('cedalo/inspect', event),
+    }),
+  );
+  control.register(clientControlPlugin(core.clients));
+  control.register(licensePlugin(since, apis));
+  control.register(
+    new DynamicSecurityPlugin({
+      store: accessStore,
+      kick: core.kick,
+      addresses: (username) =>
+        Array.from(registry.claimedBy(username))
+          .filter(({ identity }) => identity !== null)
+          .map(({ address }) => address),
+    }),
+  );
+  control.register(brokerPlugin(options.version, apis, () => listeners.map(({ info }) => info)));
+  control.register(passwordCopyPlugin(accessStore, options.administrator.password, core.kick));
+  control.register(certificatePlugin(certificates));
 }

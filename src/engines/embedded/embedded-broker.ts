@@ -25,14 +25,12 @@ export interface EmbeddedBrokerOptions {
   readonly folder: string;
   /** Port 0 means any free port. If a port is in use, the next free port is used. */
   readonly listeners: readonly ListenerWanted[];
-  /**
-   * Account of the service. Each start restores it with all permissions. The folder has only the hash of the password.
-   */
+  /** Account of the service. Each start restores it. The folder has only the hash of the password. */
   readonly administrator: { readonly username: string; readonly password: string };
   /** Version of the product, published on `$SYS/broker/version`. */
   readonly version?: string;
   /** The compiled worker. Default: `worker.js` in the folder of this file. */
-  readonly workerUrl?: URL;
+  readonly workerUrl?: URL | undefined;
   readonly log: BrokerLog;
   /**
    * Called for each change of the state: STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; any state ->
@@ -48,11 +46,11 @@ export interface EmbeddedBrokerOptions {
   /** Interval of the `$SYS` statistics in milliseconds. Default: 10,000. */
   readonly sysIntervalMs?: number;
   /** Limit of stored stream messages on disk. Default: 10 GiB. */
-  readonly streamStorageBytes?: number;
+  readonly streamStorageBytes?: number | undefined;
   /** Limit of recorded topics in memory. Default: 512 MiB. */
-  readonly topicTreeBytes?: number;
+  readonly topicTreeBytes?: number | undefined;
   /** Whether payloads of recorded topics are stored. Default: always. */
-  readonly topicPayloads?: TopicPayloads;
+  readonly topicPayloads?: TopicPayloads | undefined;
 }
 
 /** Resolves when the broker listens. Rejects if the first start fails. Later failures restart the broker. */
@@ -71,12 +69,12 @@ const MAX_NAMED = 3;
 type BrokerThread = WorkerThread<ServiceMessage>;
 
 class BrokerSupervisor implements RunningBroker {
+  listeners: readonly ListenerWanted[];
   readonly #options: EmbeddedBrokerOptions;
   readonly #failures: FailureRecord;
-  /** The first records that were moved into quarantine since this object was created, and their total number. */
+  /** The first records that were moved into quarantine, and their total number. */
   readonly #quarantined: QuarantinedRecord[] = [];
   #quarantinedCount = 0;
-  #listeners: readonly ListenerWanted[];
   #thread: BrokerThread | null = null;
   #closing = new AbortController();
   #supervision: Promise<void> = Promise.resolve();
@@ -84,12 +82,8 @@ class BrokerSupervisor implements RunningBroker {
 
   constructor(options: EmbeddedBrokerOptions) {
     this.#options = options;
-    this.#listeners = options.listeners;
+    this.listeners = options.listeners;
     this.#failures = new FailureRecord(options.folder);
-  }
-
-  get listeners(): readonly ListenerWanted[] {
-    return this.#listeners;
   }
 
   get notice(): string | null {
@@ -174,7 +168,7 @@ class BrokerSupervisor implements RunningBroker {
       id,
       folder,
       version,
-      listeners: this.#listeners,
+      listeners: this.listeners,
       administrator,
       sysIntervalMs: this.#options.sysIntervalMs ?? 10_000,
       streamStorageBytes: this.#options.streamStorageBytes ?? 10 * 1_024 ** 3,
@@ -222,7 +216,7 @@ class BrokerSupervisor implements RunningBroker {
       this.#failed(end);
       throw new Error(`the embedded broker did not start: ${end.reason}`);
     }
-    this.#listeners = listeners;
+    this.listeners = listeners;
     onState?.('RUNNING');
     const ports = listeners.map(({ port }) => port);
     log.info({ broker: id, ports }, 'embedded broker listens');

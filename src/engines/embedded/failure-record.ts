@@ -4,9 +4,7 @@ import type { ThreadExit } from '../../protocol/hosting/worker-thread.ts';
 
 /** The file in the folder of the broker outlives the worker thread and the service. */
 const FILE = 'failure.json';
-/**
- * Number of consecutive failures of the same kind after which the next start searches for the record that causes them.
- */
+/** Failures of the same kind after which the next start searches for the record that causes them. */
 const REPEATED = 2;
 
 interface Failure {
@@ -39,7 +37,7 @@ export class FailureRecord {
     rmSync(this.#file, { force: true });
   }
 
-  /** The reason of repeated failures; `undefined` if they do not repeat. */
+  /** `undefined` if failures do not repeat. */
   get suspicion(): string | undefined {
     const failure = this.#read();
     return failure !== null && failure.count >= REPEATED ? failure.reason : undefined;

@@ -2,23 +2,17 @@
 export interface BrokerLimits {
   readonly maxConnections: number;
   readonly maxPacketBytes: number;
-  /**
-   * Persistent sessions of connected and offline clients. Sessions of MQTT 3 never expire, so further sessions are
-   * refused.
-   */
+  /** Further persistent sessions are refused: sessions of MQTT 3 never expire. */
   readonly maxSessions: number;
   /** Topic filters of one client. */
   readonly maxFilters: number;
   /** Weight of the topic filters of one client, see `filterWeight`. */
   readonly maxFilterWeight: number;
-  /**
-   * Weight of all topic filters. Above it, only clients whose filters have at most a thousandth of this weight may
-   * subscribe.
-   */
+  /** Weight of all topic filters. Above it, only clients with at most a thousandth of this weight may subscribe. */
   readonly maxTotalFilterWeight: number;
   /**
-   * QoS 2 publishes of one client that wait for PUBREL. The limit is the number of packet ids: MQTT 3.1.1 has no flow
-   * control, and the PUBRELs of a client follow its publishes. It is also the default Receive Maximum of MQTT 5.
+   * QoS 2 publishes of one client that wait for PUBREL: the number of packet ids, because MQTT 3.1.1 has no flow
+   * control. It is also the default Receive Maximum of MQTT 5.
    */
   readonly maxIncoming: number;
   readonly connectTimeoutMs: number;
@@ -28,14 +22,11 @@ export interface BrokerLimits {
   readonly handshakeTimeoutMs: number;
   /** Maximum time that the socket of a client may be full before the client is disconnected. */
   readonly drainTimeoutMs: number;
-  /**
-   * Bytes that one client has not taken from its socket. Above it, QoS 0 messages are dropped and counted. Default: 1
-   * MiB.
-   */
+  /** Bytes that one client has not taken. Above it, QoS 0 messages are dropped and counted. Default: 1 MiB. */
   readonly unsentBytes: number;
   /**
-   * Bytes of live messages that the sockets of all clients have not taken; each payload counts once. Above it, QoS 0
-   * messages are dropped for clients with more than their fair share. Default: 64 MiB.
+   * Bytes of live messages in all sockets; each payload counts once. Above it, QoS 0 messages are dropped for clients
+   * with more than their fair share. Default: 64 MiB.
    */
   readonly unsentTotalBytes: number;
 }
@@ -48,9 +39,8 @@ export interface QueueLimits {
   /** Bytes of topics, payloads and properties of one session. Default: 32 MiB. */
   readonly sessionBytes: number;
   /**
-   * Bytes of topics, payloads and properties of all sessions. Each message counts once, and 256 bytes for each session
-   * that queues it. The same limit applies to the send windows of MQTT 5 clients without a session, and to messages
-   * that wait for sockets. Default: 256 MiB.
+   * The same for all sessions: each message counts once, and 256 bytes for each session that queues it. Also applies to
+   * the send windows of MQTT 5 clients, and to messages that wait for sockets. Default: 256 MiB.
    */
   readonly totalBytes: number;
 }

@@ -16,15 +16,12 @@ export interface WorkerOptions {
   readonly topicTreeBytes: number;
   /** Whether payloads of recorded topics are stored. */
   readonly topicPayloads: boolean;
-  /**
-   * Reason of repeated failures after the start. If set, the broker searches for the stored record that causes them.
-   */
+  /** Reason of repeated failures: the broker then searches for the stored record that causes them. */
   readonly suspicion?: string | undefined;
 }
 
 /**
- * CONNECTs that were refused since the last message, or a burst of refused log-ins that has started (`seconds` is
- * `null`) or ended.
+ * CONNECTs that were refused since the last message, or the start (`seconds` is `null`) or end of a burst of log-ins.
  */
 export type RefusalMessage =
   | { readonly type: 'refused'; readonly counts: RefusalCounts }

@@ -1,7 +1,7 @@
 /**
- * The worker thread of one embedded broker. It sends `running` or `failed` once, then other messages as needed. On
- * `close` it closes the connections, flushes the journal and sends `closed`. A journal that cannot be written, a bug,
- * or exhausted memory ends the thread with an error, and the service starts another thread from the data on disk.
+ * The worker thread of one embedded broker. It sends `running` or `failed` once, then other messages. On `close` it
+ * closes the connections, flushes the journal and sends `closed`. An uncaught error ends the thread, and the service
+ * starts another one from the data on disk.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type AssembledBroker, startBroker } from './broker-assembly.ts';

@@ -4,8 +4,8 @@ import { isFields } from '../../protocol/control/fields.ts';
 import { replaceFile } from './replace-file.ts';
 
 /**
- * The role of this service's account in the file of Mosquitto's dynamic security plugin (2.0.11, also read by 2.1).
- * Passwords are hashed with PBKDF2 and SHA-512 to 64 bytes, with a salt of 12 bytes.
+ * The role of this service in the file of the dynamic security plugin (Mosquitto 2.0.11, also read by 2.1). Passwords
+ * are hashed with PBKDF2 and SHA-512 to 64 bytes, with a salt of 12 bytes.
  */
 const ROLE = 'admin';
 const ITERATIONS = 101;
@@ -40,9 +40,8 @@ export interface Administrator {
 }
 
 /**
- * Creates the file if it is missing. In an existing file, the account gets its password, its role and the ACLs of the
- * role again, and everything else stays unchanged. Must not be called while a Mosquitto uses the file. Errors: the file
- * exists and cannot be read.
+ * Creates the file if it is missing. In an existing file, restores the password, the role and the ACLs of the account,
+ * and changes nothing else. Must not be called while a Mosquitto uses the file. Errors: the file cannot be read.
  */
 export async function ensureAdministrator(path: string, { username, password }: Administrator): Promise<void> {
   const kept = await readKept(path);

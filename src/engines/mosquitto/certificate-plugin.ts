@@ -2,12 +2,13 @@ import { CERTIFICATE_API } from '../../domains/certificates/certificate-commands
 import type { ControlCommand } from '../../protocol/control/envelope.ts';
 import { fieldOf } from '../../protocol/control/fields.ts';
 import { ControlRefusal, type PluginFactory } from '../../protocol/control/plugin.ts';
-import { requiredText, runCommandOf } from '../../protocol/control/plugin-arguments.ts';
+import { requiredText } from '../../protocol/control/plugin-arguments.ts';
 import type { BrokerSession } from '../../protocol/mqtt/broker-session.ts';
+import { tablePlugin } from '../table-plugin.ts';
 import type { ListenerCertificates } from './listener-certificates.ts';
 import type { ListenerCertificate } from './listener-files.ts';
 
-/** The `certificate-management` API of a Mosquitto that this service runs: the commands of certificate-commands.ts. */
+/** The `certificate-management` API of a Mosquitto that this service runs. */
 export const certificatePlugin = (certificates: ListenerCertificates): PluginFactory => ({
   api: CERTIFICATE_API,
   create: async ({ session }) => {
@@ -17,46 +18,30 @@ export const certificatePlugin = (certificates: ListenerCertificates): PluginFac
       await whenBack(session);
       return { response: 'SUCCESS' };
     };
-    return {
-      api: CERTIFICATE_API,
-      execute: (command) =>
-        runCommandOf(
-          {
-            insertcacertificate: () =>
-              success(
-                certificates.insertAuthority(
-                  listenerId(command),
-                  fileName(command),
-                  requiredText(command, 'ca_cert_pem'),
-                ),
-              ),
-            deletecacertificate: () => success(certificates.deleteAuthority(listenerId(command), fileName(command))),
-            setservercertificate: () =>
-              success(
-                certificates.setServer(
-                  listenerId(command),
-                  fileName(command),
-                  requiredText(command, 'cert_pem'),
-                  requiredText(command, 'key_pem'),
-                ),
-              ),
-            removeservercertificate: () => success(certificates.removeServer(listenerId(command))),
-            listcertificates: () => ({
-              listeners: certificates.list().map(({ number, server, authorities }) => ({
-                listener_id: number,
-                server: server === null ? null : told(server),
-                cas: authorities.map(told),
-              })),
-            }),
-          },
-          command,
-        ),
-      close: () => undefined,
-    };
+    return tablePlugin(CERTIFICATE_API, {
+      insertcacertificate: (command) =>
+        success(certificates.insertAuthority(...fileOf(command), requiredText(command, 'ca_cert_pem'))),
+      deletecacertificate: (command) => success(certificates.deleteAuthority(...fileOf(command))),
+      setservercertificate: (command) => {
+        const file = fileOf(command);
+        const pems = [requiredText(command, 'cert_pem'), requiredText(command, 'key_pem')] as const;
+        return success(certificates.setServer(...file, ...pems));
+      },
+      removeservercertificate: (command) => success(certificates.removeServer(listenerId(command))),
+      listcertificates: () => ({
+        listeners: certificates.list().map(({ number, server, authorities }) => ({
+          listener_id: number,
+          server: server === null ? null : summaryOf(server),
+          cas: authorities.map(summaryOf),
+        })),
+      }),
+    });
   },
 });
 
-const told = ({ fileName, fingerprint256 }: ListenerCertificate) => ({ file_name: fileName, fingerprint256 });
+const summaryOf = ({ fileName, fingerprint256 }: ListenerCertificate) => ({ file_name: fileName, fingerprint256 });
+
+const fileOf = (command: ControlCommand) => [listenerId(command), fileName(command)] as const;
 
 function listenerId(command: ControlCommand): number {
   const id = fieldOf(command, 'listener_id');

@@ -8,6 +8,7 @@ import {
   readMaterial,
 } from '../../domains/certificates/material/certificate-material.ts';
 import { type InputIssue, ServiceError } from '../../platform/errors.ts';
+import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import { ControlRefusal } from '../../protocol/control/plugin.ts';
 import type { ListenerCertificate, ListenerFiles, ListenerMaterial } from './listener-files.ts';
 import { servedFingerprint } from './served-certificate.ts';
@@ -23,20 +24,14 @@ interface CertificateUser {
 
 /**
  * The certificates of the listeners of a Mosquitto that this service runs. A change is validated, the files are
- * replaced, Mosquitto loads them, and a TLS handshake verifies the certificate that it serves. If that fails, the
- * previous files are restored and loaded again.
- *
- * How Mosquitto 2.0.11 loads them:
- * - SIGHUP, without closing connections: the server certificate of a listener for MQTT over TCP.
- * - Restart: the first and the last certificate of a listener, certificates of WebSocket listeners, and authorities.
- *   Also a certificate with another type of key, because OpenSSL would continue to serve the previous one in addition.
- *
- * Listeners that require no client certificate have no authorities. Changes are executed one after another. Errors:
- * ControlRefusal.
+ * replaced, Mosquitto loads them, and a TLS handshake verifies the served certificate. If that fails, the previous
+ * files are restored. Changes run one after another. Mosquitto 2.0.11 reloads with SIGHUP, without closing connections,
+ * only the server certificate of a listener for MQTT over TCP. Everything else needs a restart, also a certificate with
+ * another type of key, because OpenSSL would serve the previous one in addition. Errors: ControlRefusal.
  */
 export class ListenerCertificates {
   readonly #broker: CertificateUser;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #changes = new ConcurrencyLimit({ maxRunning: 1 });
 
   constructor(broker: CertificateUser) {
     this.#broker = broker;
@@ -73,7 +68,7 @@ export class ListenerCertificates {
     }
     const added = { fileName, pem: material.cert, fingerprint256: material.leaf.fingerprint256 };
     await this.#change(number, (before, { requireCertificate }) => {
-      if (!requireCertificate) throw new ControlRefusal(ASKS_NOBODY);
+      if (!requireCertificate) throw new ControlRefusal(REQUESTS_NO_CERTIFICATES);
       const isKnown = before.authorities.some((one) => one.fileName === fileName);
       if (isKnown) throw new ControlRefusal('File already exists');
       return { ...before, authorities: [...before.authorities, added] };
@@ -88,11 +83,8 @@ export class ListenerCertificates {
     });
   }
 
-  /** Waits for the previous change, whether it succeeded or not. */
   #change(number: number, change: Change): Promise<void> {
-    const done = this.#turn.then(() => this.#changeNow(number, change));
-    this.#turn = done.catch(() => undefined);
-    return done;
+    return this.#changes.run(() => this.#changeNow(number, change));
   }
 
   async #changeNow(number: number, change: Change): Promise<void> {
@@ -131,7 +123,7 @@ export class ListenerCertificates {
 
 type Change = (before: ListenerMaterial, listener: ListenerWanted) => ListenerMaterial;
 
-const ASKS_NOBODY =
+const REQUESTS_NO_CERTIFICATES =
   'This listener was made without requireCertificate, and Mosquitto then asks no client for a certificate: it would let in those of other authorities, too';
 
 function takenBy(

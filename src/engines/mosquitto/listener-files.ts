@@ -12,16 +12,14 @@ export interface ListenerCertificate {
   readonly fingerprint256: string;
 }
 
-/** The certificates of a listener. */
 export interface ListenerMaterial {
   readonly server: ListenerCertificate | null;
   readonly authorities: readonly ListenerCertificate[];
 }
 
 /**
- * The certificates of a Mosquitto's listeners. Each listener has one file with the server certificate, its chain and
- * its key, and one with the authorities of clients. Nothing else is stored. The names of the certificates are in lines
- * above them, which PEM parsers ignore. The files have mode 0600 and are replaced as a whole.
+ * The certificates of a Mosquitto's listeners. Each listener has one file with its server certificate, chain and key,
+ * and one with the authorities of clients (mode 0600). The names are in lines that PEM parsers ignore.
  */
 export class ListenerFiles {
   readonly #folder: string;

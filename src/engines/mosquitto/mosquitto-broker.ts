@@ -7,6 +7,7 @@ import {
   type RunningBroker,
   type RunningState,
 } from '../../domains/brokers/broker-engine.ts';
+import { RestartBackoff } from '../../protocol/hosting/worker-thread.ts';
 import { type Administrator, ensureAdministrator } from './administrator.ts';
 import { withFreePorts } from './free-ports.ts';
 import { ListenerCertificates } from './listener-certificates.ts';
@@ -31,17 +32,11 @@ export interface MosquittoBrokerOptions {
   readonly folder: string;
   /** Port 0 selects any free port. If a port is in use, the next free one is selected. */
   readonly listeners: readonly ListenerWanted[];
-  /**
-   * The account of the service, with all permissions. It is created at each start. The folder stores only the password
-   * hash.
-   */
+  /** The account of the service. Each start restores it. The folder stores only the password hash. */
   readonly administrator: Administrator;
   readonly program: MosquittoProgram;
   readonly log: MosquittoLog;
-  /**
-   * Interval of pings in milliseconds. After four unanswered pings, the process is ended and started again. Default:
-   * 15,000.
-   */
+  /** Interval of pings in milliseconds. After four unanswered pings, the process is restarted. Default: 15,000. */
   readonly pingMs?: number;
   /**
    * Called once per change: STARTING to RUNNING or FAILED, FAILED to STARTING after a pause, RUNNING to STARTING for a
@@ -58,15 +53,8 @@ const RESTART_END_MS = 60_000;
 const HANGING_END_MS = 2_000;
 /** Mosquitto serves no client while it writes, for example at each save of its database. */
 const PING_MS = 15_000;
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 30_000;
-/** A process that ran this long failed for a new reason, so the pauses start short again. */
-const STEADY_MS = 60_000;
 
-/**
- * Starts a Mosquitto. Resolves when it listens, and rejects if the first start fails. Afterwards the process is
- * restarted whenever it ends.
- */
+/** Resolves when the Mosquitto listens. Rejects if the first start fails. Later failures restart it. */
 export async function startMosquittoBroker(options: MosquittoBrokerOptions): Promise<MosquittoBroker> {
   const { folder, id, log } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -112,23 +100,19 @@ export class MosquittoBroker implements RunningBroker {
     this.#supervision = this.#supervise(first);
   }
 
-  /**
-   * Loads the certificates of listeners for MQTT over TCP again. Connections stay open. Errors: the process does not
-   * run.
-   */
+  /** Loads the certificates of listeners for MQTT over TCP again. Connections stay open. */
   async reload(): Promise<void> {
     if (this.#process === null) throw new Error('Mosquitto does not run now');
     await this.#process.reload();
   }
 
   /**
-   * Restarts the process with the current settings. Persistent sessions and retained messages are preserved. Errors:
-   * the start failed. It is then retried.
+   * Restarts the process. Persistent sessions and retained messages stay. Errors: the start failed; it is then retried.
    */
   async restart(): Promise<void> {
     if (this.#closing.signal.aborted) throw stopped();
     const started = new Promise<void>((resolve, reject) => this.#restarts.push({ resolve, reject }));
-    this.#tell('STARTING');
+    this.#setState('STARTING');
     this.#pause.abort();
     await this.#process?.end(RESTART_END_MS);
     await started;
@@ -149,12 +133,12 @@ export class MosquittoBroker implements RunningBroker {
     this.#pause.abort();
     await this.#supervision;
     for (const { reject } of this.#restarts.splice(0)) reject(stopped());
-    this.#tell('STOPPED');
+    this.#setState('STOPPED');
   }
 
   async #supervise(first: MosquittoProcess): Promise<void> {
     let running: MosquittoProcess | null = first;
-    let pauseMs = FIRST_PAUSE_MS;
+    const backoff = new RestartBackoff();
     while (running) {
       const startedAt = Date.now();
       // Restarts that were requested during the start may not be covered by it.
@@ -162,14 +146,12 @@ export class MosquittoBroker implements RunningBroker {
       const reason = await this.#endOf(running);
       running = null;
       this.#process = null;
-      if (Date.now() - startedAt > STEADY_MS) pauseMs = FIRST_PAUSE_MS;
+      let ranMs = Date.now() - startedAt;
       let isWanted = this.#restarts.length > 0;
       if (!isWanted && !this.#closing.signal.aborted) this.#failed(reason);
       while (!running && !this.#closing.signal.aborted) {
-        if (!isWanted) {
-          await this.#wait(pauseMs);
-          pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
-        }
+        if (!isWanted) await this.#wait(backoff.next(ranMs));
+        ranMs = 0;
         if (this.#closing.signal.aborted) return;
         isWanted = false;
         running = await this.#run().catch(() => null);
@@ -200,13 +182,13 @@ export class MosquittoBroker implements RunningBroker {
   async #run(): Promise<MosquittoProcess> {
     const { id, log } = this.#options;
     const waiting = this.#restarts.splice(0);
-    this.#tell('STARTING');
+    this.#setState('STARTING');
     try {
       const running = await this.#startProcess();
       this.#process = running;
       const open = this.listeners.filter(({ number, tls }) => !tls || this.files.inUse(number) !== null);
       log.info({ broker: id, ports: open.map(({ port }) => port) }, 'a Mosquitto of this service listens');
-      this.#tell('RUNNING');
+      this.#setState('RUNNING');
       for (const { resolve } of waiting) resolve();
       return running;
     } catch (error) {
@@ -243,10 +225,10 @@ export class MosquittoBroker implements RunningBroker {
   #failed(reason: string): void {
     const { id, log } = this.#options;
     log.error({ broker: id, reason }, 'a Mosquitto of this service failed');
-    this.#tell('FAILED', reason);
+    this.#setState('FAILED', reason);
   }
 
-  #tell(state: RunningState, error?: string): void {
+  #setState(state: RunningState, error?: string): void {
     if (state === this.#state) return;
     this.#state = state;
     this.#options.onState?.(state, error);

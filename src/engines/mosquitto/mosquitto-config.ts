@@ -8,9 +8,7 @@ interface MosquittoConfigOptions {
   readonly plugin: string;
   readonly accessFile: string;
   readonly listeners: readonly ListenerWanted[];
-  /**
-   * Returns the files of a TLS listener. A listener for which it returns `null` has no certificate yet and is omitted.
-   */
+  /** Returns the files of a TLS listener. `null`: it has no certificate yet and is omitted. */
   readonly filesOf: (number: number) => ListenerFilesInUse | null;
   /** Whether the service runs as root. Mosquitto would then change to a user that cannot read the folder. */
   readonly isRoot: boolean;
@@ -27,9 +25,8 @@ export interface ListenerFilesInUse {
 const AUTOSAVE_S = 60;
 
 /**
- * Returns the configuration file (Mosquitto 2.0 and 2.1). The log is also published to `$SYS/broker/log`, from which
- * this service derives the connected clients. The control API of Mosquitto 2.1 stays disabled, because its listeners
- * have no ids. The gateway plugin returns ids.
+ * Returns the configuration file (Mosquitto 2.0 and 2.1). This service derives the connected clients from the log on
+ * `$SYS/broker/log`. The control API of Mosquitto 2.1 stays disabled, because its listeners have no ids.
  */
 export function mosquittoConfig(options: MosquittoConfigOptions): string {
   const { folder, plugin, accessFile, listeners, filesOf, isRoot } = options;

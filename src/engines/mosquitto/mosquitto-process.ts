@@ -12,24 +12,19 @@ interface MosquittoProcessOptions {
   readonly pidFile: string;
   /** Ends the process, also during its start. */
   readonly stop: AbortSignal;
-  /** Called for errors and warnings of the log, at most ten times per second. Further lines are dropped. */
+  /** Called for errors and warnings of the log, at most ten times per second. */
   readonly onProblem: (line: string) => void;
 }
 
-/** A Mosquitto process that listens. */
 export interface MosquittoProcess {
   /** Resolves with the reason when the process has ended, for whatever cause. */
   readonly ended: Promise<string>;
   /**
-   * Sends SIGHUP, so that the certificates of listeners for MQTT over TCP are loaded again. Connections stay open.
-   * Mosquitto 2.0.11 reloads neither authorities, nor listeners, nor anything of WebSocket listeners. Resolves when
+   * Sends SIGHUP, which reloads the certificates of listeners for MQTT over TCP; connections stay open. Resolves when
    * reloading has begun. No client is served until it is complete.
    */
   reload(): Promise<void>;
-  /**
-   * Sends SIGTERM, so that Mosquitto writes its database, and SIGKILL after `patienceMs`. Resolves when the process has
-   * ended.
-   */
+  /** Sends SIGTERM, so that Mosquitto writes its database, and SIGKILL after `patienceMs`. */
   end(patienceMs: number): Promise<void>;
   /** Sends SIGTERM without waiting. */
   endAtOnce(): void;
@@ -39,14 +34,12 @@ export interface MosquittoProcess {
 const START_MS = 60_000;
 /** Time limit when the service shuts down. */
 const END_MS = 4_000;
-/**
- * Mosquitto 2.0.11 ignores a SIGTERM between the log line that it listens and the first iteration of its event loop.
- */
+/** Mosquitto 2.0.11 ignores a SIGTERM between the log line that it listens and its event loop. */
 const ASK_AGAIN_MS = 100;
 const RELOAD_MS = 5_000;
 const MAX_LINE = 1_000;
 const PROBLEMS_PER_SECOND = 10;
-const PROBLEMS_TOLD = 3;
+const PROBLEMS_IN_REASON = 3;
 
 /** Starts a process. Resolves when it listens. Rejects with the reason if it ends first. */
 export async function startMosquittoProcess(options: MosquittoProcessOptions): Promise<MosquittoProcess> {
@@ -96,10 +89,7 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
   return running;
 }
 
-/**
- * Removes the file. A file that cannot be removed is harmless, because its process id does not identify a Mosquitto of
- * this folder.
- */
+/** A file that stays is harmless: its process id does not identify a Mosquitto of this folder. */
 function forget(pidFile: string): void {
   try {
     rmSync(pidFile, { force: true });
@@ -137,21 +127,17 @@ function endOf(code: number | null, signal: NodeJS.Signals | null, problems: rea
 /** Reads standard error, to which Mosquitto writes its log. It must be read continuously, or Mosquitto blocks. */
 class ProcessLog {
   readonly #onProblem: (line: string) => void;
-  readonly #problems: string[] = [];
+  /** The last errors and warnings. */
+  readonly problems: string[] = [];
   readonly #waiting = new Map<RegExp, () => void>();
   #rest = '';
   #second = 0;
-  #told = 0;
+  #reported = 0;
 
   constructor(stream: Readable, onProblem: (line: string) => void) {
     this.#onProblem = onProblem;
     stream.setEncoding('utf8');
     stream.on('data', (text: string) => this.#read(text));
-  }
-
-  /** The last errors and warnings. */
-  get problems(): readonly string[] {
-    return this.#problems;
   }
 
   next(line: RegExp): Promise<void> {
@@ -171,13 +157,13 @@ class ProcessLog {
       resolve();
     }
     if (!/^(Error|Warning)\b/.test(line) || NO_PROBLEM.test(line)) return;
-    this.#problems.push(line);
-    if (this.#problems.length > PROBLEMS_TOLD) this.#problems.shift();
+    this.problems.push(line);
+    if (this.problems.length > PROBLEMS_IN_REASON) this.problems.shift();
     const second = Math.floor(Date.now() / 1_000);
-    if (second !== this.#second) this.#told = 0;
+    if (second !== this.#second) this.#reported = 0;
     this.#second = second;
-    this.#told += 1;
-    if (this.#told <= PROBLEMS_PER_SECOND) this.#onProblem(line);
+    this.#reported += 1;
+    if (this.#reported <= PROBLEMS_PER_SECOND) this.#onProblem(line);
   }
 }
 

@@ -22,8 +22,8 @@ const USUAL_LIBRARIES = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homeb
 const PLUGIN = 'mosquitto_dynamic_security';
 
 /**
- * Searches at each call, because missing files may have been installed. If something is missing, returns a text that
- * says what, and what would help.
+ * Searches at each call, because missing files may have been installed. Returns a text with what is missing and what
+ * would help, if so.
  */
 export function findMosquitto(places: MosquittoPlaces): MosquittoProgram | string {
   const { binary: wanted = 'mosquitto', plugin: wantedPlugin, searchPath } = places;

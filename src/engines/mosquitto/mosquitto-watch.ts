@@ -21,8 +21,8 @@ export const MISSED_PINGS = 4;
 export const watchClientId = (brokerId: string): string => `brokergraph-${brokerId}-watch`;
 
 /**
- * Pings a Mosquitto to detect a process that hangs. A refused or closed connection counts as a response, because the
- * broker may have reached its maximum number of connections.
+ * Pings a Mosquitto to detect a process that hangs. A refused or closed connection counts as a response: the broker may
+ * have reached its maximum number of connections.
  */
 export function watchMosquitto({ brokerId, url, administrator, pingMs, onSilent }: MosquittoWatchOptions): Stop {
   const link = new BrokerLink({

@@ -6,9 +6,8 @@ const TERMINATION_MS = 10_000;
 const POLL_MS = 20;
 
 /**
- * Stops the process that a killed service left behind, so that its ports and files are free. Returns whether there was
- * one. The command line identifies the process: another process that got the same id is not stopped. Without /proc, no
- * process is.
+ * Stops the process that a killed service left behind. Returns whether there was one. The command line identifies it,
+ * so another process with the same id is not stopped; nor is any without /proc.
  */
 export async function stopOrphanedProcess(
   pidFile: string,

@@ -1,9 +1,6 @@
 import { open, rename, rm } from 'node:fs/promises';
 
-/**
- * Replaces a file atomically, with mode 0600. Other processes see either the old or the new content, also after a loss
- * of power.
- */
+/** Replaces a file atomically, also after a loss of power, with mode 0600. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.new`;
   // A file left by a killed process would keep its mode.

@@ -3,10 +3,7 @@ import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
 
 const HANDSHAKE_MS = 3_000;
 
-/**
- * Returns the SHA-256 fingerprint (`AB:CD:…`) of the certificate that a TLS listener of this machine serves. Errors:
- * the reason why the handshake failed.
- */
+/** Returns the SHA-256 fingerprint (`AB:CD:…`) of the certificate that a TLS listener of this machine serves. */
 export function servedFingerprint({ host, port }: ListenerWanted): Promise<string> {
   return new Promise((resolve, reject) => {
     // The listener may refuse a client without a certificate, but has sent its own by then.

@@ -301,7 +301,7 @@ describe('aedes', () => {
   test('`subscribe` and `unsubscribe` take a subscription identifier and the name of a filter', async () => {
     const { connect, publish } = await startAedes();
     const { client, raw } = await connect();
-    await new Promise<unknown>((resolve) => subscribeClient(client, options, 5, resolve));
+    await new Promise<unknown>((resolve) => subscribeClient(client, { ...options, identifier: 5 }, resolve));
     await publish({ payload: 'subscribed' });
     await new Promise<unknown>((resolve) => unsubscribeClient(client, 'a', resolve));
     await publish({ payload: 'unsubscribed' });

@@ -1,37 +1,35 @@
-import { type ControlApi, type ControlCommand, requestTopic } from '../../../protocol/control/envelope.ts';
+import { type ControlApi, requestTopic } from '../../../protocol/control/envelope.ts';
 import { listenerList } from '../../../protocol/control/listener-list.ts';
 import type { ControlPlugin } from '../../../protocol/control/plugin.ts';
-import { runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
+import { tablePlugin } from '../../table-plugin.ts';
 import type { ListenerInfo } from '../core/connection.ts';
 
+/** The latest time with a year of four digits in ISO 8601: the licence does not expire. */
+const NEVER = Date.UTC(9999, 11, 31, 23, 59, 59);
+
 /** `broker`: lists the control APIs and the listeners of the broker. */
-export class BrokerPlugin implements ControlPlugin {
-  readonly api = 'broker';
-  readonly #apis: () => readonly ControlApi[];
-  readonly #listeners: () => readonly ListenerInfo[];
-  readonly #version: string;
+export const brokerPlugin = (
+  version: string,
+  apis: () => readonly ControlApi[],
+  listeners: () => readonly ListenerInfo[],
+): ControlPlugin =>
+  tablePlugin('broker', {
+    listplugins: () => ({
+      plugins: apis().map((name) => ({ name, version, 'control-endpoints': [requestTopic(name)] })),
+    }),
+    listlisteners: () => listenerList(listeners()),
+  });
 
-  constructor(version: string, apis: () => readonly ControlApi[], listeners: () => readonly ListenerInfo[]) {
-    this.#version = version;
-    this.#apis = apis;
-    this.#listeners = listeners;
-  }
-
-  execute(command: ControlCommand): unknown {
-    return runCommandOf(
-      {
-        listplugins: () => ({
-          plugins: this.#apis().map((api) => ({
-            name: api,
-            version: this.#version,
-            'control-endpoints': [requestTopic(api)],
-          })),
-        }),
-        listlisteners: () => listenerList(this.#listeners()),
-      },
-      command,
-    );
-  }
-
-  close(): void {}
-}
+/** `cedalo/license`: the embedded broker needs no licence. Its features are the APIs that it serves. */
+export const licensePlugin = (since: number, features: () => readonly string[]): ControlPlugin =>
+  tablePlugin('cedalo/license', {
+    getlicenseinformation: () => ({
+      edition: 'embedded',
+      plan: 'open-source',
+      issuedBy: 'Brokergraph',
+      issuedTo: 'everyone',
+      validSince: since,
+      validUntil: NEVER,
+      features: features().map((name) => ({ name })),
+    }),
+  });

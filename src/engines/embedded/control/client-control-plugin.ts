@@ -2,63 +2,34 @@ import { CLIENT_CONTROL_API, SEND_RETAIN } from '../../../domains/clients/contro
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
-import { requiredText, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
+import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
+import { tablePlugin } from '../../table-plugin.ts';
+import type { RequestedSubscription } from '../core/aedes-internals.ts';
 import type { ClientControl, ControlOutcome } from '../core/client-control.ts';
-import type { RequestedSubscription } from '../core/offline-subscribe.ts';
 import { topicFilterProblem } from '../topic-rules.ts';
 
 /** MQTT 5, 3.8.2.1.2. */
 const MAX_IDENTIFIER = 268_435_455;
 
 /**
- * `cedalo/client-control` of the embedded broker. Each command returns `{}` when it is done and its changes are on
- * disk.
+ * `cedalo/client-control` of the embedded broker. Each command returns `{}` when its changes are on disk.
  *
- * - `disconnectClient` (`clientid`): closes the connection without publishing the will, with reason code 0x98 in MQTT
- * 5. The session stays.
+ * - `disconnectClient` (`clientid`): without publishing the will, with reason code 0x98 in MQTT 5. The session stays.
  * - `subscribeClient` (`clientid`, `topic`, `qos`; optional `subscription_identifier` and `options` with `no_local`,
  *   `retain_as_published` and `send_retain`; `null` means absent): as if the client had sent SUBSCRIBE.
  * - `unsubscribeClient` (`clientid`, `topic`): succeeds also without such a subscription.
  *
  * Errors: `Client not found` (in `disconnectClient` also for an offline client), `Invalid/missing <field>`, `Invalid
- * topic: <reason>`, and a text if the client may not have the subscription: the broker would remove it at the next
- * connection.
+ * topic: <reason>`, and the texts of `REFUSALS`.
  */
-export class ClientControlPlugin implements ControlPlugin {
-  readonly api = CLIENT_CONTROL_API;
-  readonly #clients: ClientControl;
-
-  constructor(clients: ClientControl) {
-    this.#clients = clients;
-  }
-
-  execute(command: ControlCommand): unknown {
-    return runCommandOf(
-      {
-        disconnectclient: (c) => this.#disconnect(c),
-        subscribeclient: (c) => this.#subscribe(c),
-        unsubscribeclient: (c) => this.#unsubscribe(c),
-      },
-      command,
-    );
-  }
-
-  close(): void {}
-
-  async #disconnect(command: ControlCommand): Promise<object> {
-    const isDone = await this.#clients.disconnect(nameOf(command, 'clientid'));
-    return responseFor(isDone ? 'DONE' : 'NOT_FOUND');
-  }
-
-  async #subscribe(command: ControlCommand): Promise<object> {
-    return responseFor(await this.#clients.subscribe(nameOf(command, 'clientid'), subscriptionOf(command)));
-  }
-
-  async #unsubscribe(command: ControlCommand): Promise<object> {
-    const isDone = await this.#clients.unsubscribe(nameOf(command, 'clientid'), filterOf(command));
-    return responseFor(isDone ? 'DONE' : 'NOT_FOUND');
-  }
-}
+export const clientControlPlugin = (clients: ClientControl): ControlPlugin =>
+  tablePlugin(CLIENT_CONTROL_API, {
+    disconnectclient: async (command) => responseFor(await clients.disconnect(nameOf(command, 'clientid'))),
+    subscribeclient: async (command) =>
+      responseFor(await clients.subscribe(nameOf(command, 'clientid'), subscriptionOf(command))),
+    unsubscribeclient: async (command) =>
+      responseFor(await clients.unsubscribe(nameOf(command, 'clientid'), filterOf(command))),
+  });
 
 const REFUSALS: Readonly<Record<Exclude<ControlOutcome, 'DONE'>, string>> = {
   NOT_FOUND: 'Client not found',
@@ -91,22 +62,21 @@ function unsupportedProblem(filter: string): string | null {
 }
 
 function subscriptionOf(command: ControlCommand): RequestedSubscription {
-  const filter = filterOf(command);
+  const topic = filterOf(command);
   const qos = fieldOf(command, 'qos');
   if (qos !== 0 && qos !== 1 && qos !== 2) throw new ControlRefusal('Invalid/missing qos');
   const options = optional(command, 'options') ?? {};
   if (!isFields(options)) throw new ControlRefusal('Invalid options');
   return {
-    filter,
+    topic,
     qos,
-    noLocal: flagOf(options, 'no_local'),
-    retainAsPublished: flagOf(options, 'retain_as_published'),
-    retainHandling: retainHandlingOf(options),
+    nl: flagOf(options, 'no_local'),
+    rap: flagOf(options, 'retain_as_published'),
+    rh: retainHandlingOf(options),
     identifier: identifierOf(command),
   };
 }
 
-/** `null` means absent. */
 const optional = (fields: Fields, name: string): unknown => fieldOf(fields, name) ?? undefined;
 
 function flagOf(options: Fields, name: string): boolean {

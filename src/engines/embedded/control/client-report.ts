@@ -6,6 +6,7 @@ import {
   type ConnectedClientDetail,
   type ConnectedClientSummary,
 } from '../../../domains/clients/inspect/inspect-data.ts';
+import { aboutOf } from '../core/admission.ts';
 import { subscriptionsOf } from '../core/aedes-internals.ts';
 import { type ClientRegistry, droppedOn } from '../core/client-registry.ts';
 import type { Connection, TlsInfo, WillInfo } from '../core/connection.ts';
@@ -28,16 +29,13 @@ export interface WireClientDetail extends Omit<ConnectedClientDetail, 'subscript
  * Inspection data of one client of the embedded broker. Bytes are payload bytes.
  *
  * - `queues`: waiting messages. In: publishes of QoS 1 and 2 that are not on disk yet. Out: messages that wait in the
- *   session, or for the flow control of MQTT 5. QoS 0 messages never wait here, and no messages are paged.
- * - `inflight`: unacknowledged messages. In: QoS 2 from PUBREC to PUBREL. Out: messages of QoS 1 and 2 that were sent
- *   and not completely acknowledged; for an offline client, the messages that will be sent again.
- * - The limits of out apply to waiting and unacknowledged messages together. An offline client has a lower limit and no
- *   Receive Maximum. Earlier messages stay, also beyond the lower limit. `bytesMax` of inflight is 0 (no limit) for a
- *   client without a session.
- * - `numDropped`: messages that a full queue refused, and QoS 0 messages that were dropped because the client read too
- *   slowly. It counts for the session since the start of the broker, or for the connection of a client without a
- *   session.
- * - The other counters belong to the current or last connection. They are absent if the broker was killed meanwhile.
+ *   session, or for the flow control of MQTT 5. QoS 0 messages never wait, and no messages are paged.
+ * - `inflight`: unacknowledged messages. In: QoS 2 from PUBREC to PUBREL. Out: QoS 1 and 2; for an offline client the
+ *   messages that will be sent again. `bytesMax` is 0 (no limit) for a client without a session.
+ * - The limits of out apply to waiting and unacknowledged messages together. An offline client has a lower limit;
+ *   earlier messages stay.
+ * - `numDropped`: of the session since the start of the broker, or of the connection of a client without a session.
+ * - The other counters are those of the last connection. They are absent if the broker was killed meanwhile.
  */
 export class ClientReport {
   readonly #options: ClientReportOptions;
@@ -52,21 +50,7 @@ export class ClientReport {
     const session = registry.session(clientId);
     if (!connection && !session) return null;
     const queues = this.#queuesOut(session, connection);
-    if (connection) {
-      return {
-        username: connection.identity?.username ?? ANONYMOUS,
-        clientid: clientId,
-        address: connection.address,
-        protocol: connection.listener.protocol,
-        protocolVersion: versionName(connection.protocolVersion),
-        connected: true,
-        lastConnect: connection.connectedAt,
-        lastDisconnect: connection.previousDisconnect,
-        remotePort: connection.remotePort,
-        queues,
-      };
-    }
-    const { about = null } = session ?? {};
+    const about = connection ? aboutOf(connection) : session?.about;
     if (!about) return { username: ANONYMOUS, clientid: clientId, connected: false, queues };
     return {
       username: about.username ?? ANONYMOUS,
@@ -74,9 +58,10 @@ export class ClientReport {
       address: about.address,
       protocol: about.protocol,
       protocolVersion: versionName(about.protocolVersion),
-      connected: false,
+      connected: connection !== undefined,
       lastConnect: about.lastConnect,
       lastDisconnect: about.lastDisconnect,
+      ...(connection ? { remotePort: connection.remotePort } : {}),
       queues,
     };
   }
@@ -96,16 +81,13 @@ export class ClientReport {
       subscriptionOptions: subscriptions.map(({ nl, rap }) => ({ no_local: nl, retain_as_published: rap })),
       numDropped: (session?.dropped ?? 0) + (connection ? droppedOn(connection) : 0),
       ...trafficOf(connection, session),
-      ...(connection ? ofConnection(connection) : ofSession(session)),
+      ...connectOf(connection, session),
       queues: this.#queues(session, connection),
       inflight: this.#inflight(clientId, session, connection),
     };
   }
 
-  /**
-   * The queues of a client as in its detail; a summary has the keys of `#queuesOut` only. `null` if there is no such
-   * client.
-   */
+  /** The queues of a client as in its detail; a summary has fewer keys. `null` if there is no such client. */
   queues(clientId: string): ClientQueues | null {
     const { registry } = this.#options;
     const connection = registry.connection(clientId);
@@ -186,20 +168,17 @@ function trafficOf(connection: Connection | undefined, session: Session | undefi
   };
 }
 
-function ofConnection({ keepalive, isClean, listener, will, tls }: Connection) {
+function connectOf(connection: Connection | undefined, session: Session | undefined) {
+  const about = connection ?? session?.about;
+  if (!about) return {};
+  const { isClean = false, will, tls } = connection ?? {};
   return {
-    keepalive,
+    keepalive: about.keepalive,
     cleanSession: isClean,
-    listener: { port: listener.port, bind_address: listener.host },
+    listener: { port: about.listener.port, bind_address: about.listener.host },
     ...(will ? { will: willOf(will) } : {}),
     ...(tls ? { tls: tlsOf(tls) } : {}),
   };
-}
-
-function ofSession(session: Session | undefined) {
-  if (!session?.about) return {};
-  const { keepalive, listener } = session.about;
-  return { keepalive, cleanSession: false, listener: { port: listener.port, bind_address: listener.host } };
 }
 
 const willOf = ({ payload, ...will }: WillInfo) => ({ ...will, payload: Buffer.from(payload).toString('base64') });

@@ -4,10 +4,7 @@ import type { ControlPlugin } from '../../../protocol/control/plugin.ts';
 import { serveControlRequest } from '../../../protocol/control/serve.ts';
 
 interface ControlServerOptions {
-  /**
-   * Publishes to all subscribers of the topic with QoS 0, not retained. Resolves when the message was written to their
-   * sockets.
-   */
+  /** Publishes with QoS 0, not retained. Resolves when the message was written to the sockets. */
   readonly publish: (topic: string, payload: string) => Promise<void>;
   readonly onBug: (error: unknown, command: string) => void;
 }
@@ -33,9 +30,8 @@ interface Endpoint {
 }
 
 /**
- * Serves the `$CONTROL` topics of the embedded broker with one plugin per API. The requests of one API run one after
- * the other in order of arrival. Responses and events are published to the response topic. For a topic without a plugin
- * only the requester gets the response `{"error":"endpoint not available"}`, as in Mosquitto 2.1.
+ * Serves the `$CONTROL` topics with one plugin per API. The requests of one API run one after the other. Responses and
+ * events are published to the response topic. A topic without a plugin has a response for the requester only.
  */
 export class ControlServer {
   readonly #options: ControlServerOptions;
@@ -59,10 +55,7 @@ export class ControlServer {
     void this.#options.publish(responseTopic(api), JSON.stringify({ ...event, responses: [] }));
   }
 
-  /**
-   * Resolves when the response was sent, or the request has failed because its changes could not be stored. Never
-   * rejects.
-   */
+  /** Resolves when the response was sent, or its changes could not be stored. Never rejects. */
   serve(topic: string, payload: Uint8Array, requester: Requester): Promise<void> {
     const endpoint = this.#endpoints.get(topic);
     if (!endpoint) {

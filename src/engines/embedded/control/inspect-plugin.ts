@@ -28,9 +28,8 @@ const MAX_EVENT_CLIENTS = 1_000;
 /**
  * `cedalo/inspect` of the embedded broker: its connected clients, and offline clients with a persistent session.
  *
- * Each `clientsChanged` event has the next sequence number and the current state of at most 1,000 changed clients.
- * Pending changes are sent before a list is created, and the list has the sequence number of the last event. A caller
- * that lists the clients at number n and applies the events after n has the current state.
+ * Each `clientsChanged` event has the next sequence number. Pending changes are sent before a list is created, so a
+ * caller that lists the clients at number n and applies the events after n has the current state.
  */
 export class InspectPlugin implements ControlPlugin {
   readonly api = 'cedalo/inspect';

@@ -12,8 +12,8 @@ interface SysStatisticsOptions {
 }
 
 /**
- * Publishes the `$SYS/broker` statistics with the names of Mosquitto, as decimal text and retained: at the start, and
- * changed values every `intervalMs`. Counters start with the broker. QoS is 0, so that no session queues the messages.
+ * Publishes the `$SYS/broker` statistics of Mosquitto, retained and with QoS 0: at the start, and changed values every
+ * `intervalMs`. Counters start with the broker.
  */
 export class SysStatistics {
   readonly #options: SysStatisticsOptions;

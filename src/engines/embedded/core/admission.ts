@@ -18,19 +18,12 @@ interface AdmissionOptions {
   readonly store: BrokerStore;
   readonly registry: ClientRegistry;
   readonly access: AccessControl;
-  readonly limits: Pick<
-    BrokerLimits,
-    'maxConnections' | 'maxSessions' | 'maxFilters' | 'maxFilterWeight' | 'maxTotalFilterWeight'
-  >;
+  readonly limits: BrokerLimits;
   /** Called when a client is admitted, before its session is opened. */
   readonly onReturn: (clientId: string, connection: Connection) => void;
 }
 
-/**
- * Admits clients and their subscriptions according to access control and the limits of connections, sessions and topic
- * filters. A client beyond a limit is refused; admitted clients stay. A new connection takes over the session of a
- * connected client id.
- */
+/** Admits clients and subscriptions by access control and limits. Admitted clients stay when a limit is reached. */
 export class Admission {
   readonly #options: AdmissionOptions;
   /** Weight of the filters of connections with a clean session. The store has the weight of persistent sessions. */
@@ -87,10 +80,7 @@ export class Admission {
     return null;
   }
 
-  /**
-   * Removes forbidden subscriptions from a resumed session, as Mosquitto does since 2.0.12. Messages would be queued
-   * for them.
-   */
+  /** Removes forbidden subscriptions from a resumed session, as Mosquitto does since 2.0.12. */
   #dropForbidden(identity: Identity): void {
     const { access, store } = this.#options;
     const { clientId } = identity;
@@ -125,10 +115,7 @@ export class Admission {
     return this.refusal(identity, filter, { isSubscribed, count, weight });
   }
 
-  /**
-   * Whether a filter of SUBSCRIBE is stored in the session. aedes passes all filters to the persistence, also refused
-   * ones.
-   */
+  /** Whether the session stores a filter of SUBSCRIBE. aedes passes refused filters to the persistence, too. */
   mayStore({ identity }: Connection, filter: string): boolean {
     if (!identity) return false;
     const session = this.#options.store.sessions.get(identity.clientId);
@@ -169,9 +156,7 @@ export class Admission {
   }
 }
 
-/**
- * The topic filters of a client: whether it is already subscribed to the filter in question, their number and weight.
- */
+/** The topic filters of a client: whether it already has the filter in question, their number and their weight. */
 interface FilterUsage {
   readonly isSubscribed: boolean;
   readonly count: number;
@@ -188,7 +173,7 @@ export const filterUsageOf = ({ subscriptions, filterWeight: weight }: Session, 
 
 const REFUSALS = { REFUSED: 'credentials', THROTTLED: 'throttled', BUSY: 'busy' } as const;
 
-function aboutOf(connection: Connection): SessionAbout {
+export function aboutOf(connection: Connection): SessionAbout {
   const { identity, address, remotePort, protocolVersion, keepalive, listener, expirySeconds } = connection;
   return {
     username: identity?.username ?? null,
@@ -204,10 +189,7 @@ function aboutOf(connection: Connection): SessionAbout {
   };
 }
 
-/**
- * FORBIDDEN: access control denies the filter, or the broker does not support it. TOO_MANY: a limit of `BrokerLimits`
- * is reached.
- */
+/** FORBIDDEN: denied by access control, or not supported. TOO_MANY: a limit of `BrokerLimits` is reached. */
 export type FilterRefusal = 'FORBIDDEN' | 'TOO_MANY';
 
 /** Copies the fields of CONNECT to the connection, and removes those that aedes would apply itself. */
@@ -243,7 +225,6 @@ export function readConnect(connection: Connection, packet: ConnectPacket, limit
   willOptions.willDelayInterval = 0;
 }
 
-/** Converts a Session Expiry Interval to seconds; `null` if the session never expires. */
 export function expiryOf(interval: number): number | null {
   return interval >= NEVER_EXPIRES ? null : interval;
 }

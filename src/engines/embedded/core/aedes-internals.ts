@@ -1,10 +1,7 @@
 import type { Aedes, AedesPublishPacket, Client, Subscription } from 'aedes';
 import type { PacketParser } from './mqtt-packet-internals.ts';
 
-/**
- * Members of aedes 2.0.0-beta.1 that its types do not declare, or declare as read-only. No other file touches them.
- * `aedes-internals.test.ts` checks each of them against the installed package.
- */
+/** Members of aedes 2.0.0-beta.1 that its types do not declare. Only this file uses them, and a test checks each. */
 interface BrokerInternals {
   counter: number;
   readonly mq: Emitter;
@@ -49,8 +46,8 @@ interface GrantedSubscription {
   readonly rap?: boolean;
 }
 
-/** A subscription with the names that aedes and aedes-persistence give to the options. */
-export interface SubscriptionOptions {
+/** A subscription with the names that aedes gives to the options of MQTT 5 (3.8.3.1). */
+interface SubscriptionOptions {
   readonly topic: string;
   readonly qos: 0 | 1 | 2;
   readonly rh: number;
@@ -58,37 +55,32 @@ export interface SubscriptionOptions {
   readonly nl: boolean;
 }
 
+export interface RequestedSubscription extends SubscriptionOptions {
+  readonly identifier: number | undefined;
+}
+
 const brokerOf = (aedes: Aedes): BrokerInternals => aedes as unknown as BrokerInternals;
 const internalsOf = (client: Client): ClientInternals => client as unknown as ClientInternals;
 const ignore = (): void => {};
 
-/**
- * `mq`: aedes registers each granted topic filter at this emitter, with a function that sends to the subscriber.
- * `Aedes.publish` emits a message after it has stored it.
- */
+/** `mq`: aedes registers granted filters at this emitter, and emits each message there after it has stored it. */
 export const emitterOf = (aedes: Aedes): Emitter => brokerOf(aedes).mq;
 
-/**
- * `counter`: aedes numbers each message with it. A client's `duplicates` remember the highest number that the client
- * was sent, and aedes drops messages with a lower one.
- */
+/** `counter`: numbers each message. aedes drops a message for a client that was sent a higher number (`duplicates`). */
 export function nextMessageNumber(aedes: Aedes): number {
   const broker = brokerOf(aedes);
   broker.counter += 1;
   return broker.counter;
 }
 
-/**
- * `clients` and `brokers`: aedes 2.0.0-beta.1 uses client and broker ids as keys of plain objects (GHSA-52qw-whmv-87c5,
- * fixed in 1.2.0). A client called `constructor` would find an inherited member.
- */
+/** `clients`, `brokers`: plain objects by id in aedes 2.0.0-beta.1 (GHSA-52qw-whmv-87c5, fixed in 1.2.0). */
 export function useSafeBrokerTables(aedes: Aedes): void {
   const broker = brokerOf(aedes);
   broker.clients = Object.create(null);
   broker.brokers = Object.create(null);
 }
 
-/** `subscriptions` and `duplicates`: the same for topic filters and broker ids. Call it before the client is read. */
+/** `subscriptions`, `duplicates`: the same for topic filters and broker ids. Call it before the client is read. */
 export function useSafeClientTables(client: Client): void {
   const internals = internalsOf(client);
   internals.subscriptions = Object.create(null);
@@ -99,10 +91,7 @@ export function useSafeClientTables(client: Client): void {
 export const subscriptionsOf = (client: Client): Readonly<Record<string, GrantedSubscription | undefined>> =>
   internalsOf(client).subscriptions;
 
-/**
- * `deliverQoS`: sends a message to the client. aedes drops a message with a broker id unless its number is higher than
- * the last one. The packet is therefore sent without a broker id.
- */
+/** `deliverQoS`: sends a message. It has no broker id, because aedes would drop a lower number than the last one. */
 export function sendMessage(client: Client, packet: object): void {
   internalsOf(client).deliverQoS({ ...packet, brokerId: undefined }, ignore);
 }
@@ -124,10 +113,7 @@ export function parserOf(client: Client): PacketParser | null {
 /** `connackSent`: aedes sets it when CONNACK was written. Packets that are parsed before are queued in memory. */
 export const isConnackSent = (client: Client): boolean => internalsOf(client).connackSent;
 
-/**
- * `connected`: aedes sets it when the queue of the session was sent, and sends DISCONNECT only to connected clients.
- * This sets it as soon as CONNACK was sent.
- */
+/** `connected`: aedes sends DISCONNECT only if it is set. Sets it after CONNACK, not only after the queue was sent. */
 export function allowDisconnectPacket(client: Client): void {
   const internals = internalsOf(client);
   if (internals.connackSent) internals.connected = true;
@@ -143,9 +129,7 @@ export function readNext(client: Client): void {
   internalsOf(client)._nextBatch();
 }
 
-/**
- * `_nextBatch` is the listener of `readable`: aedes reads whenever bytes arrive, even while it handles earlier packets.
- */
+/** `_nextBatch` listens to `readable`: aedes reads whenever bytes arrive, even while it handles earlier packets. */
 export function stopReadingStream(client: Client): void {
   client.conn.off('readable', internalsOf(client)._nextBatch);
 }
@@ -164,10 +148,7 @@ export function readNextAfterWrite(client: Client, hasRoom: boolean): void {
 /** MQTT 5: a Session Expiry Interval that never ends. */
 export const NEVER_EXPIRES = 0xffff_ffff;
 
-/**
- * `clean` and `sessionExpiryInterval`: at the end of an MQTT 5 connection, aedes deletes the queue of a clean session.
- * Otherwise aedes starts a timer that ends the session, except with `NEVER_EXPIRES`.
- */
+/** `clean`: aedes deletes the queue at the end. Otherwise it starts a timer, except with `NEVER_EXPIRES`. */
 export function setSessionEnd(client: Client, isClean: boolean): void {
   const internals = internalsOf(client);
   internals.clean = isClean;
@@ -177,26 +158,19 @@ export function setSessionEnd(client: Client, isClean: boolean): void {
 /** Subscribes a client as if it had sent SUBSCRIBE, without SUBACK. The types of aedes know no properties here. */
 export function subscribeClient(
   client: Client,
-  options: SubscriptionOptions,
-  identifier: number | undefined,
+  { identifier, ...options }: RequestedSubscription,
   done: Continue,
 ): void {
   const properties = identifier === undefined ? {} : { properties: { subscriptionIdentifier: identifier } };
   client.subscribe({ subscriptions: [options], ...properties } as never, done);
 }
 
-/**
- * Unsubscribes a client as if it had sent UNSUBSCRIBE, without UNSUBACK. aedes expects names of filters, unlike its
- * types.
- */
+/** Unsubscribes a client as if it had sent UNSUBSCRIBE, without UNSUBACK. aedes expects names, unlike its types. */
 export function unsubscribeClient(client: Client, filter: string, done: Continue): void {
   client.unsubscribe([filter] as never, done);
 }
 
-/**
- * `subscriptionIdentifier`: aedes copies the identifier of SUBSCRIBE to each subscription; restored subscriptions have
- * it, too.
- */
+/** `subscriptionIdentifier`: the identifier of SUBSCRIBE; restored subscriptions have it, too. */
 export const hasIdentifier = (subscription: Subscription): boolean =>
   (subscription as { subscriptionIdentifier?: number }).subscriptionIdentifier !== undefined;
 

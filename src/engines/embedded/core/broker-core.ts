@@ -36,10 +36,7 @@ import { SocketBudget } from './socket-budget.ts';
 import { SubscribeOrder } from './subscribe-order.ts';
 import { guardSubscribe, guardUnsubscribe, hasValidFilters } from './subscription-packets.ts';
 
-/**
- * Called after each change of subscriptions that end with their connection. `SubscriptionListener` reports those of
- * persistent sessions.
- */
+/** Called after each change of subscriptions that end with their connection. */
 interface TransientSubscriptionListener {
   /** The client may already have had the subscriptions. */
   subscribed(client: Client, subscriptions: readonly { readonly topic: string; readonly qos: 0 | 1 | 2 }[]): void;
@@ -56,15 +53,12 @@ interface BrokerCoreOptions {
   readonly onProblem: (problem: string, error: Error) => void;
   /** Called for each refused CONNECT with its user name. */
   readonly onRefused?: (connection: Connection, username: string | null, reason: RefusalReason) => void;
-  /** Default: reports a problem. */
-  readonly onFault?: (fault: Fault) => void;
+  readonly onFault: (fault: Fault) => void;
 }
 
 /**
- * The MQTT broker: aedes 2.0.0-beta.1 with its own admission of clients (`Admission`), handling of publishes
- * (`PublishHandler`) and delivery (`Delivery`). This class connects them to the hooks and events of aedes.
- *
- * A client whose socket stays full slows its publishers down, and is disconnected after `drainTimeoutMs`.
+ * The MQTT broker: aedes 2.0.0-beta.1 with its own admission of clients, handling of publishes, and delivery. A client
+ * whose socket stays full slows its publishers down, and is disconnected after `drainTimeoutMs`.
  */
 export class BrokerCore {
   readonly clients: ClientControl;
@@ -91,13 +85,11 @@ export class BrokerCore {
     this.#options = options;
     this.#windowBytes = new ByteBudget(options.limits.totalBytes);
     const { store, registry, access, serveControl, limits, onProblem } = options;
-    const { onFault = ({ text, error }: Fault) => onProblem(text, error as Error) } = options;
     this.#sessionFaults = new SessionFaults(store);
-    this.#faults = new Faults(onFault, (connection) => this.#sessionFaults.failed(connection));
+    this.#faults = new Faults(options.onFault, (connection) => this.#sessionFaults.failed(connection));
     const faults = this.#faults;
     this.#retained = new RetainedDelivery({ retained: store.retained, time: this.#readingTime, faults });
-    // A new id for each run: the numbers of delivered messages restart, and the id identifies the wills of earlier
-    // runs.
+    // A new id for each run: message numbers restart, and the id identifies the wills of earlier runs.
     const id = randomUUID();
     this.#aedes = this.#createAedes(id);
     useSafeBrokerTables(this.#aedes);
@@ -202,7 +194,11 @@ export class BrokerCore {
       const connection = this.#connections.get(client);
       this.#faults.run(connection, 'what a client asked for could not be completed', () => work(connection));
     };
-    aedes.on('client', (client) => guarded(client, (connection) => this.#connected(client, connection)));
+    aedes.on('client', (client) =>
+      guarded(client, (connection) => {
+        if (connection && !connection.isClosed) this.#options.registry.connected(client.id, connection);
+      }),
+    );
     aedes.on('connackSent', (_connack, client) => this.#connections.get(client)?.readOn());
     aedes.on('clientReady', (client) =>
       guarded(client, (connection) => {
@@ -220,10 +216,6 @@ export class BrokerCore {
     );
     // The event of EventEmitter, which the types of aedes do not declare: the persistence has failed.
     (aedes as NodeJS.EventEmitter).on('error', (error: Error) => onProblem('the broker core failed', error));
-  }
-
-  #connected(client: Client, connection: Connection | undefined): void {
-    if (connection && !connection.isClosed) this.#options.registry.connected(client.id, connection);
   }
 
   #subscribed(
@@ -264,7 +256,7 @@ export class BrokerCore {
   /** Serves MQTT on a stream until either side closes it. */
   readonly accept = (connection: Connection, stream: Duplex): void => {
     const { registry, access, limits } = this.#options;
-    registry.opened(connection);
+    registry.open.add(connection);
     stream.once('close', () => {
       this.#faults.run(undefined, 'the end of a connection could not be handled', () => this.#closed(connection));
     });
@@ -289,10 +281,7 @@ export class BrokerCore {
     });
   };
 
-  /**
-   * Closes the connections of these user names without publishing wills; sessions stay. `null`: clients without a user
-   * name.
-   */
+  /** Closes the connections of these user names (`null`: none) without publishing wills; sessions stay. */
   readonly kick = (usernames: Iterable<string | null>): void => {
     for (const username of usernames) {
       for (const connection of [...this.#options.registry.claimedBy(username)]) void connection.kick();
@@ -311,23 +300,18 @@ export class BrokerCore {
     if (isOffline && clientId !== undefined) this.#sessionExpiry.closed(clientId, connection, now);
   }
 
-  /** Whether a client may publish to this topic now. */
   maySend(client: Client, topic: string): boolean {
     const identity = this.#connections.get(client)?.identity;
     return identity ? this.#options.access.mayPublish(identity, topic) : false;
   }
 
-  /** Whether a message to this topic would be delivered to the client now. */
   receives(client: Client, topic: string): boolean {
     const identity = this.#connections.get(client)?.identity;
     if (!identity || !this.#options.access.mayReceive(identity, topic)) return false;
     return Object.keys(subscriptionsOf(client)).some((filter) => filterMatches(filter, topic));
   }
 
-  /**
-   * Sends a message of QoS 0 to one client, without regard to its subscriptions and permissions. Resolves when the
-   * message was written or could not be written.
-   */
+  /** Sends a message of QoS 0 without regard to subscriptions and permissions. Resolves also if it fails. */
   sendTo(client: Client, topic: string, payload: string): Promise<void> {
     const connection = this.#connections.get(client);
     const packet = { cmd: 'publish', topic, payload: Buffer.from(payload), qos: 0, retain: false, dup: false } as const;

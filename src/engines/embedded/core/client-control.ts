@@ -1,12 +1,12 @@
 import type { Client } from 'aedes';
 import type { BrokerStore } from '../store/broker-store.ts';
+import { withExpiry } from '../store/message-properties.ts';
 import type { DeliveryNumber } from '../store/message-queues.ts';
 import type { Session } from '../store/session.ts';
 import { type Admission, type FilterRefusal, filterUsageOf } from './admission.ts';
-import { subscribeClient, unsubscribeClient } from './aedes-internals.ts';
+import { type RequestedSubscription, subscribeClient, unsubscribeClient } from './aedes-internals.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { Connection } from './connection.ts';
-import { optionsOf, type RequestedSubscription, subscribeOffline } from './offline-subscribe.ts';
 
 interface ClientControlOptions {
   /** Numbers a message that is queued and not delivered now. */
@@ -20,14 +20,8 @@ interface ClientControlOptions {
 export type ControlOutcome = 'DONE' | 'NOT_FOUND' | FilterRefusal;
 
 /**
- * Commands of an administrator for one client, which may be connected or offline.
- *
- * A connected client is subscribed as if it had sent SUBSCRIBE, without SUBACK. If its session is persistent, the
- * subscription is on disk when the method resolves. The session of an offline client gets the subscription, too:
- * retained messages of QoS 1 and 2 are queued, and those of QoS 0 are not sent.
- *
- * The broker applies No Local and Retain As Published, so they work for MQTT 3.1.1 clients, too. Only MQTT 5 clients
- * get a subscription identifier.
+ * Commands of an administrator for one client, which may be connected or offline. The subscription of a persistent
+ * session is on disk when the method resolves. An offline client gets retained messages of QoS 1 and 2 in its queue.
  */
 export class ClientControl {
   readonly #options: ClientControlOptions;
@@ -36,20 +30,17 @@ export class ClientControl {
     this.#options = options;
   }
 
-  /**
-   * Closes the connection without publishing the will; the session stays. Resolves when the connection is closed, with
-   * `false` if the client is not connected.
-   */
-  async disconnect(clientId: string): Promise<boolean> {
+  /** Closes the connection without its will; the session stays. NOT_FOUND: the client is not connected. */
+  async disconnect(clientId: string): Promise<ControlOutcome> {
     const connection = this.#options.registry.connection(clientId);
     await connection?.kick();
-    return connection !== undefined;
+    return connection ? 'DONE' : 'NOT_FOUND';
   }
 
-  /** Adds or replaces a subscription. Access control and limits apply as for SUBSCRIBE. */
+  /** Adds or replaces a subscription, with the access control and limits of SUBSCRIBE. */
   async subscribe(clientId: string, requested: RequestedSubscription): Promise<ControlOutcome> {
     const { admission, store, number } = this.#options;
-    const { filter } = requested;
+    const { topic: filter } = requested;
     for (;;) {
       const found = await this.#find(clientId);
       if (!found) return 'NOT_FOUND';
@@ -58,43 +49,34 @@ export class ClientControl {
         const identity = { clientId, username: about?.username ?? null };
         const refusal = admission.refusal(identity, filter, filterUsageOf(found.session, filter));
         if (refusal) return refusal;
-        subscribeOffline(store, found.session, requested, number, Date.now());
+        subscribeOffline(store, found.session, requested, number);
         await store.commit();
         return 'DONE';
       }
       const { connection, client } = found;
       const refusal = admission.refusalFor(client, connection, filter);
       if (refusal) return refusal;
-      const { identifier } = requested;
-      const isDone = await settledBy(connection, (done) =>
-        subscribeClient(client, optionsOf(requested), identifier, done),
-      );
+      const isDone = await settledBy(connection, (done) => subscribeClient(client, requested, done));
       // Otherwise the client has disconnected meanwhile; its session may still exist.
       if (isDone) return 'DONE';
     }
   }
 
-  /**
-   * Removes a subscription, if it exists, without regard to access control. Queued messages stay in the queue. Returns
-   * `false` if there is no such client.
-   */
-  async unsubscribe(clientId: string, filter: string): Promise<boolean> {
+  /** Removes a subscription without regard to access control. Its queued messages stay. */
+  async unsubscribe(clientId: string, filter: string): Promise<ControlOutcome> {
     const { store } = this.#options;
     const found = await this.#find(clientId);
-    if (!found) return false;
+    if (!found) return 'NOT_FOUND';
     store.sessions.unsubscribe(clientId, filter);
     if ('client' in found) {
       const { connection, client } = found;
       await settledBy(connection, (done) => unsubscribeClient(client, filter, done));
     }
     await store.commit();
-    return true;
+    return 'DONE';
   }
 
-  /**
-   * Finds the connection or the session that has the client's subscriptions. Waits while the client connects or
-   * disconnects.
-   */
+  /** Finds the connection or session of the client. Waits while it connects or disconnects. */
   async #find(clientId: string): Promise<Connected | Offline | null> {
     const { registry } = this.#options;
     for (;;) {
@@ -117,6 +99,27 @@ interface Offline {
   readonly session: Session;
 }
 
+/** Adds a subscription to the session of an offline client. `number` is called for each queued retained message. */
+function subscribeOffline(
+  store: BrokerStore,
+  session: Session,
+  { topic: filter, identifier, ...options }: RequestedSubscription,
+  number: () => DeliveryNumber,
+): void {
+  const now = Date.now();
+  const isNew = !session.subscriptions.has(filter);
+  const record = identifier === undefined ? options : { ...options, subscriptionIdentifier: identifier };
+  store.sessions.subscribe(session.id, filter, record);
+  if (options.rh === 2 || (options.rh === 1 && !isNew)) return;
+  for (const { topic, payload, qos: published, properties } of store.retained.matching([filter], now)) {
+    const qos = Math.min(published, options.qos);
+    if (qos === 0) continue;
+    const grant = { qos: qos === 2 ? 2 : 1, retain: true } as const;
+    const queued = { topic, payload, properties: withExpiry(properties, now) };
+    const message = store.queues.add(new Map([[session, grant]]), queued);
+    if (message) store.queues.number(message, number());
+  }
+}
 /** Waits for the callback of aedes. Returns `false` if the connection was closed before. */
 function settledBy(connection: Connection, run: (done: (error?: Error | null) => void) => void): Promise<boolean> {
   return new Promise((resolve, reject) => {

@@ -10,7 +10,7 @@ import type { PublishHandler } from './publish-handler.ts';
 import type { ByteBudget } from './send-window.ts';
 import type { SessionFaults } from './session-faults.ts';
 
-/** The parts that the hooks use. The functions are called for clients, so after all parts were created. */
+/** The parts that the hooks use. The functions are called for clients, after all parts were created. */
 interface ClientHookParts {
   readonly connectionOf: (client: Client) => Connection | undefined;
   readonly admission: () => Admission;
@@ -18,10 +18,8 @@ interface ClientHookParts {
   readonly delivery: () => Delivery;
   readonly faults: Faults;
   readonly sessionFaults: SessionFaults;
-  /** Called for each refused CONNECT with its user name. */
   readonly onRefused: ((connection: Connection, username: string | null, reason: RefusalReason) => void) | undefined;
   readonly limits: QueueLimits;
-  /** Shared by the send windows of all clients. */
   readonly windowBytes: ByteBudget;
 }
 
@@ -32,14 +30,12 @@ const THROTTLED_DELAY_MS = 1_000;
 /** Maximum number of clients that wait for this CONNACK. Further clients are refused immediately. */
 const MAX_DELAYED = 2_000;
 
-/** Texts of faults. */
 const CONNECT_FAULT = 'a client could not be let in';
 const PUBLISH_FAULT = "a client's publish could not be handled";
 
 /**
- * The hooks of aedes: whether a client is admitted, and what it may publish, subscribe to and receive. aedes calls the
- * hooks from promises and from the packets of other clients, and so do the callbacks of aedes. Exceptions in either
- * close the connection in question.
+ * The hooks of aedes: whether a client is admitted, and what it may publish, subscribe to and receive. aedes calls them
+ * from promises and from packets of other clients, so exceptions close the connection in question.
  */
 export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions, Hooks>> {
   const { connectionOf, admission, publishHandler, delivery, faults, sessionFaults, onRefused, limits, windowBytes } =

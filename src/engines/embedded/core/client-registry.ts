@@ -4,28 +4,31 @@ import { subscriptionsOf } from './aedes-internals.ts';
 import type { Connection } from './connection.ts';
 import { SortedIds } from './sorted-ids.ts';
 
-/** Sums of the counters of connections. They include closed connections, so they never decrease. */
-interface Totals {
-  published: number;
-  publishedBytes: number;
-  delivered: number;
-  deliveredBytes: number;
-  packetsIn: number;
-  responses: number;
-  bytesRead: number;
-  bytesWritten: number;
-}
+const COUNTERS = [
+  'published',
+  'publishedBytes',
+  'delivered',
+  'deliveredBytes',
+  'packetsIn',
+  'responses',
+  'bytesRead',
+  'bytesWritten',
+] as const;
+
+/** Sums of the counters of all connections since the start. */
+type Totals = Record<(typeof COUNTERS)[number], number>;
 
 /** The clients of the broker by client id: those with a connection, with a persistent session, or with both. */
 export class ClientRegistry {
   readonly #sessions: SessionStore;
   readonly #connections = new Map<string, Connection>();
-  readonly #open = new Set<Connection>();
+  /** All open connections, also of clients that are not admitted yet. */
+  readonly open = new Set<Connection>();
   readonly #byUsername = new Map<string | null, Set<Connection>>();
-  readonly #ended: Totals = emptyTotals();
+  readonly #ended = Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Totals;
   readonly #listeners = new Set<(clientId: string) => void>();
   readonly #ids = new SortedIds((clientId) => this.#connections.has(clientId) || this.session(clientId) !== undefined);
-  #maximum = 0;
+  maximumConnected = 0;
 
   constructor(sessions: SessionStore) {
     this.#sessions = sessions;
@@ -35,16 +38,6 @@ export class ClientRegistry {
   get connectedCount(): number {
     return this.#connections.size;
   }
-
-  get maximumConnected(): number {
-    return this.#maximum;
-  }
-
-  /** All open connections, also of clients that are not admitted yet. */
-  get open(): ReadonlySet<Connection> {
-    return this.#open;
-  }
-
   get offlineCount(): number {
     let count = 0;
     for (const { id } of this.#sessions.all()) if (!this.#connections.has(id)) count += 1;
@@ -70,7 +63,7 @@ export class ClientRegistry {
     return this.#sessions.get(clientId);
   }
 
-  /** The listener is called with the id of each client whose state has changed. */
+  /** Calls the listener with the id of each client whose state changes. */
   onChange(listener: (clientId: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -87,20 +80,16 @@ export class ClientRegistry {
     });
   }
 
-  opened(connection: Connection): void {
-    this.#open.add(connection);
-  }
-
   /** Called when CONNECT has arrived, before the client is authenticated. */
   claimed(connection: Connection, username: string | null): void {
-    if (!this.#open.has(connection)) return;
+    if (!this.open.has(connection)) return;
     connection.claimedUsername = username;
     const connections = this.#byUsername.get(username);
     if (connections) connections.add(connection);
     else this.#byUsername.set(username, new Set([connection]));
   }
 
-  /** Connections whose CONNECT has this user name, whether or not they are admitted. `null`: without a user name. */
+  /** Connections whose CONNECT has this user name, also of clients that are not admitted. `null`: no user name. */
   claimedBy(username: string | null): Iterable<Connection> {
     return this.#byUsername.get(username) ?? [];
   }
@@ -109,13 +98,13 @@ export class ClientRegistry {
     this.#connections.set(clientId, connection);
     const session = this.#sessions.get(clientId);
     if (session) session.online = true;
-    this.#maximum = Math.max(this.#maximum, this.#connections.size);
-    this.#changed(clientId);
+    this.maximumConnected = Math.max(this.maximumConnected, this.#connections.size);
+    this.changed(clientId);
   }
 
-  /** Returns whether the client is offline now. `false` if it was never admitted, or its session was taken over. */
+  /** Returns whether the client is offline now: it was admitted, and its session was not taken over. */
   closed(connection: Connection, now: number): boolean {
-    if (!this.#open.delete(connection)) return false;
+    if (!this.open.delete(connection)) return false;
     connection.isClosed = true;
     this.#unclaim(connection);
     addTotals(this.#ended, connection);
@@ -132,22 +121,22 @@ export class ClientRegistry {
       session.dropped += droppedOn(connection);
       this.#sessions.leave(session, now, connection.expirySeconds, connection.traffic);
     }
-    this.#changed(clientId);
+    this.changed(clientId);
     return isOffline;
   }
 
-  /** Called when the session of an offline client has ended. */
   changed(clientId: string): void {
-    this.#changed(clientId);
+    this.#ids.changed(clientId);
+    for (const listener of this.#listeners) listener(clientId);
   }
 
   totals(): Totals {
     const totals = { ...this.#ended };
-    for (const connection of this.#open) addTotals(totals, connection);
+    for (const connection of this.open) addTotals(totals, connection);
     return totals;
   }
 
-  /** All client ids in ascending order of their code units. The list does not change later. */
+  /** All client ids in the order of their code units. The list does not change later. */
   sortedIds(): readonly string[] {
     return this.#ids.all();
   }
@@ -159,37 +148,11 @@ export class ClientRegistry {
     connections?.delete(connection);
     if (connections?.size === 0) this.#byUsername.delete(claimedUsername);
   }
-
-  #changed(clientId: string): void {
-    this.#ids.changed(clientId);
-    for (const listener of this.#listeners) listener(clientId);
-  }
 }
 
-/**
- * Number of dropped messages of one connection: QoS 0 because the client reads too slowly, QoS 1 and 2 because of its
- * Receive Maximum.
- */
+/** Dropped messages of a connection: QoS 0 because the client reads too slowly, QoS 1 and 2 by its Receive Maximum. */
 export const droppedOn = ({ dropped, window }: Connection): number => dropped + (window?.dropped ?? 0);
 
-const emptyTotals = (): Totals => ({
-  published: 0,
-  publishedBytes: 0,
-  delivered: 0,
-  deliveredBytes: 0,
-  packetsIn: 0,
-  responses: 0,
-  bytesRead: 0,
-  bytesWritten: 0,
-});
-
 function addTotals(totals: Totals, from: Readonly<Totals>): void {
-  totals.published += from.published;
-  totals.publishedBytes += from.publishedBytes;
-  totals.delivered += from.delivered;
-  totals.deliveredBytes += from.deliveredBytes;
-  totals.packetsIn += from.packetsIn;
-  totals.responses += from.responses;
-  totals.bytesRead += from.bytesRead;
-  totals.bytesWritten += from.bytesWritten;
+  for (const name of COUNTERS) totals[name] += from[name];
 }

@@ -47,13 +47,10 @@ const RETURN_CODES: Partial<Record<RefusalReason, number>> = {
 /** The return code of MQTT 3.1.1. Default: "server unavailable", after which clients reconnect. */
 export const returnCodeOf = (reason: RefusalReason): number => RETURN_CODES[reason] ?? SERVER_UNAVAILABLE;
 
-/** Refuses an MQTT 5 client of a network that tries too many passwords. */
+/** For an MQTT 5 client of a network that tries too many passwords. */
 export const refuseRate = (client: Client): void => refuseWith(client, 5, CONNECTION_RATE_EXCEEDED);
 
-/**
- * Sends CONNACK with a reason code that aedes 2.0.0-beta.1 cannot send, and closes the connection. MQTT 3 clients get
- * "not authorized".
- */
+/** Sends CONNACK with a reason code that aedes 2.0.0-beta.1 cannot send; MQTT 3 clients get "not authorized". */
 export function refuseWith(client: Client, protocolVersion: number | undefined, reasonCode: number): void {
   const code = protocolVersion === 5 ? { reasonCode } : { returnCode: NOT_AUTHORIZED };
   const packet = { cmd: 'connack', sessionPresent: false, ...code } as const;
@@ -61,10 +58,7 @@ export function refuseWith(client: Client, protocolVersion: number | undefined, 
   setImmediate(() => client.close());
 }
 
-/**
- * Returns the reason code of MQTT 5 for a CONNECT whose will cannot be published; `null` if it can, or there is no
- * will.
- */
+/** Returns the reason code of MQTT 5 for a will that cannot be published. `null` if it can, or there is none. */
 export function willRefusal({ will }: ConnectPacket): number | null {
   if (!will) return null;
   // mqtt-packet 9.0.2 accepts QoS 3 [MQTT-3.1.2-12].

@@ -66,10 +66,7 @@ export class Connection {
   readonly #socket: Socket;
   /** aedes' client, set when the broker core accepts the stream. */
   client: Client | null = null;
-  /**
-   * User name of CONNECT, whether or not the client is admitted. `null` if CONNECT has none, `undefined` before
-   * CONNECT.
-   */
+  /** User name of CONNECT, also of a refused client. `null` if CONNECT has none, `undefined` before CONNECT. */
   claimedUsername: string | null | undefined = undefined;
   /** Set when the client is admitted. */
   identity: Identity | null = null;
@@ -99,9 +96,7 @@ export class Connection {
   maxPacketBytes: number | null = null;
   /** MQTT 5: whether the client has used a subscription identifier. */
   hasIdentifiers = false;
-  /**
-   * The lowest QoS of all subscriptions that the client has requested. Messages at or below it are never downgraded.
-   */
+  /** The lowest QoS that the client has requested. Messages at or below it are never downgraded. */
   lowestQos: 0 | 1 | 2 = 2;
   /** Upper bound of the number of its topic filters, and of their weight. */
   filters = 0;
@@ -128,10 +123,7 @@ export class Connection {
   pendingBytes = 0;
   pendingQos2 = 0;
   pendingQos2Bytes = 0;
-  /**
-   * Publishes whose acknowledgement is delayed, and the publishes behind them: acknowledgements are sent in the order
-   * of the publishes [MQTT-4.6.0-2, MQTT-4.6.0-3]. `null` if there was none yet.
-   */
+  /** Publishes with delayed acknowledgements, and those behind them [MQTT-4.6.0-2, MQTT-4.6.0-3]. `null`: none yet. */
   delayedAcks: PacketQueue | null = null;
   /** SUBSCRIBEs that are not in effect yet, and the publishes behind them. `null` before the first SUBSCRIBE. */
   subscribing: SubscribeOrder | null = null;
@@ -180,10 +172,7 @@ export class Connection {
     if (this.client && this.readingStops === 0) resumeReadingStream(this.client);
   }
 
-  /**
-   * Closes the connection. An MQTT 5 client that reads gets DISCONNECT with `reason`. Resolves when aedes' client is
-   * closed.
-   */
+  /** Closes the connection, with DISCONNECT for an MQTT 5 client that reads. Resolves when aedes' client is closed. */
   disconnect(reason: DisconnectReason): Promise<void> {
     const { client } = this;
     return new Promise((resolve) => {
@@ -199,7 +188,7 @@ export class Connection {
     });
   }
 
-  /** Closes the connection for an administrator. The will is not published. Resolves when the connection is closed. */
+  /** Closes the connection for an administrator, without the will. Resolves when the connection is closed. */
   async kick(): Promise<void> {
     if (this.client) discardWill(this.client);
     void this.disconnect(ADMINISTRATIVE_ACTION);

@@ -3,7 +3,7 @@ import { consume } from '../store/consumed-publish.ts';
 import type { IncomingStore } from '../store/incoming-store.ts';
 import type { Connection } from './connection.ts';
 
-/** Serves a control request. Resolves when the response was sent. */
+/** Resolves when the response was sent. */
 export type ServeControl = (client: Client, topic: string, payload: Uint8Array) => Promise<void>;
 
 interface ControlHandlerOptions {
@@ -12,7 +12,7 @@ interface ControlHandlerOptions {
   readonly onProblem: (problem: string, error: Error) => void;
 }
 
-/** Maximum number of unfinished control requests of one client. Its next packet waits then. */
+/** Maximum number of unfinished control requests of one client. Its next packet then waits. */
 const MAX_PENDING = 64;
 
 /** Handles publishes to `$CONTROL/`: each is served once and never delivered. */
@@ -23,7 +23,6 @@ export class ControlHandler {
     this.#options = options;
   }
 
-  /** `done` lets aedes acknowledge the packet and read the client's next packet. */
   take(client: Client, connection: Connection, packet: PublishPacket, done: () => void): void {
     const { incoming, serve, onProblem } = this.#options;
     const { topic, qos, messageId } = packet;

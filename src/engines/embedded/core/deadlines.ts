@@ -1,10 +1,7 @@
 /** Maximum delay of a deadline. */
 const PRECISION_MS = 1_000;
 
-/**
- * Deadlines by name, with one timer that runs only while there are deadlines. `onDue` is called for one name after the
- * other: the next call waits for the promise of the previous one, which must not reject.
- */
+/** Deadlines by name, with one timer. `onDue` must not reject; the next call waits for its promise. */
 export class Deadlines {
   readonly #onDue: (name: string) => Promise<void> | void;
   readonly #due = new Map<string, number>();

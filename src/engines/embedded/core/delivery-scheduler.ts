@@ -7,10 +7,8 @@ const MAX_WAITING = 100;
 
 /**
  * Schedules the delivery of messages that are on disk: in time slices, in turn over publishers and with the reading of
- * other clients. A group of messages that was committed together may take seconds to deliver if each matches thousands
- * of filters.
- *
- * Messages of one publisher keep their order.
+ * other clients, because delivering messages that match thousands of filters may take seconds. Messages of one
+ * publisher keep their order.
  */
 export class DeliveryScheduler {
   readonly #time: ReadingTime;

@@ -39,9 +39,8 @@ export interface LiveMessage {
 }
 
 /**
- * Delivers messages to subscribers. A client gets each message once, at the highest QoS of its matching subscriptions.
- * Messages of QoS 1 and 2 wait while the queue of the session is being sent. They also wait while the Receive Maximum
- * of an MQTT 5 client is used up.
+ * Delivers messages to subscribers, each once at the highest QoS of the matching subscriptions. QoS 1 and 2 wait while
+ * the queue of the session is being sent, and while the Receive Maximum of an MQTT 5 client is used up.
  */
 export class Delivery {
   readonly #options: DeliveryOptions;
@@ -51,9 +50,8 @@ export class Delivery {
   }
 
   /**
-   * Numbers the message and delivers it in the same step, because aedes drops a lower number after a higher one.
-   * `queued` is the message in the queues of sessions. `done` is called when the message was written to the sockets. If
-   * mqemitter throws for the topic, a fault is reported and `done` is called.
+   * Numbers and delivers the message in one step, because aedes drops a lower number after a higher one. `queued` is
+   * the message in the queues of sessions. `done` is called when the sockets have it, or mqemitter throws for it.
    */
   deliver(publisherId: string | null, live: LiveMessage, queued: StoredMessage | null, done: () => void): void {
     const { aedes } = this.#options;
@@ -85,10 +83,7 @@ export class Delivery {
     return { brokerId: aedes.id, counter: nextMessageNumber(aedes) };
   }
 
-  /**
-   * Returns the packet that aedes shall send to a client. `null` if the message is dropped, is sent later, or was sent
-   * by this method.
-   */
+  /** Returns the packet for aedes to send. `null` if the message is dropped, waits, or was sent by this method. */
   forward(client: Client, connection: Connection, packet: AedesPublishPacket): AedesPublishPacket | null {
     const { access, store, ownTopics, budget } = this.#options;
     const { identity } = connection;
@@ -139,10 +134,7 @@ export class Delivery {
     return packet;
   }
 
-  /**
-   * Called when CONNACK and the queue were sent. Sends the messages that were queued meanwhile; later messages are
-   * live.
-   */
+  /** Called when CONNACK and the queue were sent. Sends what was queued meanwhile; later messages are live. */
   drained(client: Client, connection: Connection): void {
     if (!connection.isDraining) return;
     if (connection.window) {
@@ -155,10 +147,7 @@ export class Delivery {
     for (const entry of unsentEntries(session)) this.#sendEntry(client, connection, session, entry);
   }
 
-  /**
-   * Called when the client has acknowledged or refused a message. An MQTT 5 client with a Receive Maximum gets the next
-   * message.
-   */
+  /** Called when the client has acknowledged or refused a message, so that its window has room. */
   settled(client: Client, connection: Connection, packetId: number): void {
     const { window } = connection;
     const wasInWindow = window?.has(packetId);
@@ -167,10 +156,7 @@ export class Delivery {
     if (connection.isDraining || window.hasQueued) this.#fill(client, connection);
   }
 
-  /**
-   * [MQTT-4.1.0-1] Queues a retained message that is sent after SUBSCRIBE, because the client may disconnect before it
-   * acknowledges the message. `undefined` if the queue is full; the message is then sent once.
-   */
+  /** [MQTT-4.1.0-1] Queues a retained message after SUBACK. `undefined` if the queue is full: it is sent once. */
   #queueRetained(session: Session, { topic, payload, qos, properties }: AedesPublishPacket): QueueEntry | undefined {
     const { queues } = this.#options.store;
     if (qos === 0) return undefined;
@@ -218,9 +204,7 @@ export class Delivery {
     return false;
   }
 
-  /**
-   * Sends waiting messages in order while the window is open: first those of the window, then the queue of the session.
-   */
+  /** Sends waiting messages while the window is open: first those of the window, then the queue of the session. */
   #fill(client: Client, connection: Connection): void {
     const { window } = connection;
     if (!window) return;
@@ -247,9 +231,7 @@ export class Delivery {
     connection.isDraining = false;
   }
 
-  /**
-   * Sends a queued message with its packet id. QoS 2 is sent when the packet id is on disk, because it must not change.
-   */
+  /** Sends a queued message. For QoS 2 the packet id is on disk before, because it must not change. */
   #sendEntry(client: Client, connection: Connection, session: Session, entry: QueueEntry): void {
     const { queues } = this.#options.store;
     const { window } = connection;
@@ -272,10 +254,7 @@ export class Delivery {
     this.#options.store.commit().then(sendOnDisk, () => {});
   }
 
-  /**
-   * Sends a message to a client with subscriptions of QoS 0 and of a higher QoS. aedes would use the QoS of the first
-   * matching subscription. Returns `false` if aedes has to send the message.
-   */
+  /** aedes would use the QoS of the first matching subscription, not the highest. `false`: aedes has to send it. */
   #sendAtHighest(client: Client, packet: AedesPublishPacket): boolean {
     if (!isAcknowledged(client, packet.topic)) {
       this.#options.store.discard(client.id, packet.brokerCounter);
@@ -295,13 +274,9 @@ function nextPacketId(client: Client, session: Session | undefined): number {
   }
 }
 
-/**
- * Whether the message is delivered at QoS 1 or 2: aedes uses QoS 0 if the subscription whose filter equals the topic
- * has QoS 0.
- */
+/** Whether the message is sent at QoS 1 or 2: aedes uses QoS 0 if the filter that equals the topic has QoS 0. */
 const isAcknowledged = (client: Client, topic: string): boolean => subscriptionsOf(client)[topic]?.qos !== 0;
 
-/** Counts a message that belongs to no session by its packet id. */
 function countInFlight(
   client: Client,
   connection: Connection,
@@ -330,10 +305,7 @@ function grantedQos(client: Client, topic: string, qos: 0 | 1 | 2): 0 | 1 | 2 {
   return granted;
 }
 
-/**
- * [MQTT-3.3.4-4] Adds the identifiers of all matching subscriptions, because the message is sent once. aedes adds one
- * of them.
- */
+/** [MQTT-3.3.4-4] Adds the identifiers of all matching subscriptions; aedes adds one of them. */
 function addIdentifiers(client: Client, packet: AedesPublishPacket): void {
   const identifiers: number[] = [];
   const publisherId = publisherOf(packet);

@@ -1,18 +1,14 @@
 import { type Connection, type DisconnectReason, IMPLEMENTATION_ERROR } from './connection.ts';
 
-/** An exception that one packet or one stored record caused, and that affected nothing else. */
+/** An exception that one packet or stored record caused, and that affected nothing else. */
 export interface Fault {
   /** Whether a connection was closed, or a message or stored record was lost. */
   readonly kind: 'connection' | 'message' | 'record';
-  /** Describes the failed operation. */
   readonly text: string;
   readonly error: unknown;
 }
 
-/**
- * Handles exceptions that would otherwise end the worker thread. aedes calls the broker from socket events, immediates
- * and promises, and catches no exceptions. Each fault is reported, counted and logged with its stack.
- */
+/** Handles exceptions that would end the worker thread, because aedes catches none of its callbacks. */
 export class Faults {
   readonly #report: (fault: Fault) => void;
   readonly #onConnection: (connection: Connection) => void;
@@ -40,12 +36,10 @@ export class Faults {
     }
   }
 
-  /** Reports a message that cannot be delivered to some or all subscribers. */
   ofMessage(text: string, error: unknown): void {
     this.#report({ kind: 'message', text, error });
   }
 
-  /** Reports a stored record that is skipped. */
   ofRecord(text: string, error: unknown): void {
     this.#report({ kind: 'record', text, error });
   }

@@ -25,9 +25,8 @@ const CLIENT_METHODS = [
 ] as const satisfies readonly (keyof Persistence)[];
 
 /**
- * Returns the persistence for aedes. aedes continues with a client's packet in a callback of the promise, and handles
- * neither an exception in the callback nor a rejection before `finally`. Either would end the thread; here `onFault` is
- * called. `pubrel` handles PUBREL, and `retained` sends retained messages after SUBSCRIBE.
+ * Returns the persistence for aedes, which handles neither exceptions in callbacks of its promises nor rejections
+ * before `finally`: either would end the thread. `pubrel` handles PUBREL; `retained` sends messages after SUBSCRIBE.
  */
 export function guardPersistence(
   persistence: Persistence,

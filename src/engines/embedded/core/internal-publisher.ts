@@ -24,7 +24,7 @@ export class InternalPublisher {
     this.#options = options;
   }
 
-  /** Publishes a message of the broker itself, see `send`. Rejects if the message could not be stored. */
+  /** Publishes a message of the broker itself. Rejects if the message could not be stored. */
   publish(
     topic: string,
     payload: Uint8Array | string,
@@ -38,9 +38,8 @@ export class InternalPublisher {
   }
 
   /**
-   * Publishes a message. `done` is called when the message was written to the sockets, is on disk if it must be, and no
-   * stream holds it; or with an error if it could not be stored. `done` may be called before this method returns.
-   * `publisherId` is `null` for the broker itself.
+   * Publishes a message. `done` is called, possibly at once, when the sockets have it, it is on disk if it must be, and
+   * no stream holds it; with an error if it could not be stored. `publisherId` is `null` for the broker itself.
    */
   send(publisherId: string | null, live: LiveMessage, done: (error: Error | null) => void): void {
     const { store, delivery, tap } = this.#options;
@@ -55,8 +54,7 @@ export class InternalPublisher {
       delivery.deliver(publisherId, live, message, delivered);
       if (retain) store.retained.delivered(topic);
     };
-    // Messages of QoS 1 and 2 keep their order: a message that needs no commit waits for earlier messages that need
-    // one.
+    // QoS 1 and 2 keep their order: a message that needs no commit waits for earlier ones that do.
     if (live.qos === 0 || (!isDurable && this.#pendingCommits === 0)) deliver();
     else {
       this.#pendingCommits += 1;

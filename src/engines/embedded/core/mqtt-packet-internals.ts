@@ -25,10 +25,7 @@ export interface PacketParser {
 
 type Properties = Readonly<Record<string, unknown>> | false;
 
-/**
- * Members of mqtt-packet 9.0.2 that its types do not declare. No other file touches them. `aedes-internals.test.ts`
- * checks each of them against the installed package.
- */
+/** Members of mqtt-packet 9.0.2 that its types do not declare. Only this file uses them, and a test checks each. */
 interface ParserInternals extends PacketParser {
   readonly packet: { readonly length: number; readonly cmd?: string; reasonCode?: number };
   readonly error: Error | null;
@@ -65,10 +62,7 @@ export function takeUnparsedBytes(parser: PacketParser): Buffer {
   return bytes;
 }
 
-/**
- * `_pos`: the position in the packet up to which its fields were read. mqtt-packet reads some fields from what follows
- * the packet.
- */
+/** `_pos`: the position up to which fields were read. mqtt-packet reads some fields from what follows the packet. */
 export const wasReadBeyondEnd = (parser: PacketParser): boolean =>
   internalsOf(parser)._pos > internalsOf(parser).packet.length;
 
@@ -83,10 +77,7 @@ export function afterEachPacket(parser: PacketParser, listener: () => void): voi
   };
 }
 
-/**
- * `_parseString`, `_parseProperties`, `_parseDisconnect`: makes the parser emit `error` for malformed packets that it
- * accepts.
- */
+/** `_parse…`: the parser then emits `error` for malformed packets that mqtt-packet accepts. */
 export function refuseMalformedFields(parser: PacketParser): void {
   Object.assign(parser, {
     _parseString: parseString,
@@ -95,19 +86,14 @@ export function refuseMalformedFields(parser: PacketParser): void {
   });
 }
 
-/**
- * `cacheNumbers`: the writer keeps a table of all numbers of two bytes, 65,536 buffers and 7 MB, to save one small
- * allocation per packet. Affects all writers of the thread.
- */
+/** `cacheNumbers`: a table of 65,536 buffers (7 MB) that saves one small allocation per packet, for all writers. */
 export function disableNumberCache(): void {
   Object.assign(writeToStream, { cacheNumbers: false });
 }
 
 const ORIGINAL = Object.getPrototypeOf(createParser()) as ParserInternals;
 
-/**
- * [MQTT-1.5.4-1, MQTT-1.5.4-2] Strings are well-formed UTF-8 without NUL. mqtt-packet replaces invalid bytes by U+FFFD.
- */
+/** [MQTT-1.5.4-1, MQTT-1.5.4-2] Strings are UTF-8 without NUL. mqtt-packet replaces invalid bytes by U+FFFD. */
 function parseString(this: ParserInternals): string | null {
   const start = this._pos + 2;
   const text = ORIGINAL._parseString.call(this);
@@ -118,10 +104,7 @@ function parseString(this: ParserInternals): string | null {
   return null;
 }
 
-/**
- * [MQTT-2.2.2-1] Properties end where their length says, each is complete, and only a user property may occur more than
- * once.
- */
+/** [MQTT-2.2.2-1] Properties end where their length says, and are complete; only a user property may be repeated. */
 function parseProperties(this: ParserInternals): Properties {
   const start = this._pos;
   // MQTT 5, 3.14.2.2.1: a DISCONNECT may end after its reason code.
@@ -139,10 +122,7 @@ function parseProperties(this: ParserInternals): Properties {
   return properties;
 }
 
-/**
- * MQTT 5, 3.14.2.1: a DISCONNECT without a reason code is normal. mqtt-packet 9.0.2 reads the code from the packet
- * behind it.
- */
+/** MQTT 5, 3.14.2.1: DISCONNECT may lack its reason code. mqtt-packet 9.0.2 then reads it from the next packet. */
 function parseDisconnect(this: ParserInternals): boolean {
   if (this.packet.length > 0) return ORIGINAL._parseDisconnect.call(this);
   this.packet.reasonCode = 0;
@@ -155,10 +135,7 @@ function areComplete(properties: Readonly<Record<string, unknown>>): boolean {
   return true;
 }
 
-/**
- * mqtt-packet returns `null`, -1, `undefined` or `false` for an incomplete property, and an array for one that occurs
- * twice.
- */
+/** mqtt-packet returns `null`, -1, `undefined` or `false` for an incomplete property, an array for a repeated one. */
 function isComplete(name: string, value: unknown): boolean {
   if (name === 'userProperties') {
     const values = Object.values(value as object).flat();

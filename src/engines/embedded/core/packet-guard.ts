@@ -6,21 +6,14 @@ import { type IncomingPacket, refuseMalformedFields, wasReadBeyondEnd } from './
 
 interface PacketGuardOptions {
   readonly faults: Faults;
-  /**
-   * Called for each packet before aedes handles it. Returns the reason to close the connection; `null` if there is
-   * none.
-   */
+  /** Called before aedes handles a packet. Returns the reason to close the connection, or `null`. */
   readonly before: (packet: IncomingPacket) => DisconnectReason | null;
 }
 
 /**
- * Guards aedes against the packets of one connection. A packet that is malformed, or that `before` refuses, closes the
- * connection, with DISCONNECT in MQTT 5. An exception while a packet is parsed or handled closes the connection, too,
- * and is reported as a fault. After that nothing more of the connection is read. Call this function before anything
- * else listens to the client's parser.
- *
- * mqtt-packet returns `null`, -1 or `undefined` for a truncated field, or reads beyond the property, and aedes uses
- * such values.
+ * Guards aedes against the packets of one connection. A packet that is malformed, that `before` refuses, or that causes
+ * an exception closes the connection, and nothing more is read of it. Call this function before anything else listens
+ * to the client's parser. mqtt-packet returns `null`, -1 or `undefined` for truncated fields, which aedes would use.
  */
 export function guardPackets(client: Client, connection: Connection, { faults, before }: PacketGuardOptions): void {
   const parser = parserOf(client);

@@ -1,7 +1,4 @@
-/**
- * Beyond these limits nothing more is read of the connection. The packets of the current read, at most 64 KiB or one
- * packet, are added.
- */
+/** Beyond these limits nothing more is read of the connection. What was read already is added. */
 const MAX_TASKS = 1_000;
 const MAX_BYTES = 1_048_576;
 
@@ -17,10 +14,7 @@ interface Task {
   isReady: boolean;
 }
 
-/**
- * Runs one task for each packet of a connection in the order of the packets. A task that is not ready delays those
- * behind it.
- */
+/** Runs one task per packet in the order of the packets. A task that is not ready delays those behind it. */
 export class PacketQueue {
   readonly #reader: PausableReader;
   #tasks: Task[] = [];
@@ -36,7 +30,7 @@ export class PacketQueue {
     return this.#tasks.length === 0;
   }
 
-  /** `run` is called when the returned function was called, for this task and for all before it. */
+  /** `run` is called when the returned function was called for this task and all before it. */
   add(bytes: number, run: () => void): () => void {
     const task: Task = { bytes, run, isReady: false };
     this.#tasks.push(task);

@@ -22,7 +22,7 @@ interface PublishHandlerOptions {
   readonly publisher: InternalPublisher;
   readonly tap: PublishTap;
   readonly delayWill: (clientId: string, will: DelayedWill) => void;
-  /** Maximum number of QoS 2 publishes of one client that wait for PUBREL. A client that exceeds it is disconnected. */
+  /** QoS 2 publishes of one client that wait for PUBREL. A client that exceeds it is disconnected. */
   readonly maxIncoming: number;
   readonly onProblem: (problem: string, error: Error) => void;
 }
@@ -31,29 +31,21 @@ interface PublishHandlerOptions {
 type Done = (error?: Error | null) => void;
 
 /**
- * Handles the publishes of clients.
+ * Handles the publishes of clients: stores and commits QoS 1 and 2, delivers, and then acknowledges. aedes gets a
+ * packet with a topic that has no subscribers, because aedes acknowledges QoS 1 before it is stored, drops overtaken
+ * messages as duplicates, and closes the connection of a client that may not publish. Such a publish is acknowledged
+ * and dropped, as in Mosquitto.
  *
- * aedes acknowledges a QoS 1 publish before it stores it. It numbers a message before it stores it, and then drops an
- * overtaken message as a duplicate. It closes the connection of a client that may not publish. Therefore this class
- * stores and commits each publish of QoS 1 or 2, delivers it, and then acknowledges it; aedes gets a packet with a
- * topic that has no subscribers. A forbidden publish is acknowledged and dropped, as in Mosquitto. In MQTT 5 the
- * acknowledgement has a reason code.
- *
- * Streams get a message from the tap as soon as it was delivered, while the journal may still write it. A stream that
- * holds the message delays its acknowledgement and those of later publishes of the same client. For QoS 0 it delays the
- * reading of later packets.
+ * Streams get a message when it was delivered. A stream that holds it delays its acknowledgement and those of later
+ * publishes of the client, and for QoS 0 the reading of packets.
  */
 export class PublishHandler {
   readonly #options: PublishHandlerOptions;
-  #refused = 0;
+  /** Number of forbidden publishes since the start. */
+  refused = 0;
 
   constructor(options: PublishHandlerOptions) {
     this.#options = options;
-  }
-
-  /** Number of forbidden publishes since the start. */
-  get refused(): number {
-    return this.#refused;
   }
 
   take(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
@@ -66,7 +58,7 @@ export class PublishHandler {
     }
     const { identity } = connection;
     if (!identity || !access.mayPublish(identity, topic)) {
-      this.#refused += 1;
+      this.refused += 1;
       if (connection.protocolVersion === 5) {
         done(new Error('not authorised'));
         return;
@@ -151,7 +143,7 @@ export class PublishHandler {
       delivery.deliver(client.id, { topic, payload, qos, retain, properties }, message, delivered);
       if (retain) store.retained.delivered(topic);
     };
-    // Messages of one client keep their order: a message that needs no commit waits for earlier messages that need one.
+    // Messages of a client keep their order: one that needs no commit waits for earlier ones that do.
     if (!isDurable && connection.pendingCommits === 0) deliver();
     else {
       countPending(connection, qos, payload.length, 1);
@@ -187,10 +179,7 @@ export class PublishHandler {
   }
 }
 
-/**
- * Returns a function that calls `run` when no stream holds the message any longer, after earlier delayed publishes of
- * the connection.
- */
+/** Returns a function that calls `run` when no stream holds the message, after earlier delayed publishes. */
 function delayAck(
   connection: Connection,
   hold: AcknowledgementHold | null,

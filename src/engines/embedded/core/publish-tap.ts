@@ -14,20 +14,14 @@ interface TapSubscription {
   readonly listener: TapListener;
 }
 
-/**
- * Passes each published message once to the listeners whose topic filter matches. Filters that begin with `$` are not
- * supported.
- */
+/** Passes each message once to the listeners with a matching filter. Filters that begin with `$` are not supported. */
 export class PublishTap {
-  /**
-   * Called for each accepted message, also below `$`. `null` if there is no watcher. It must not throw, publish, or
-   * store the payload, which may be a part of the buffer of a socket.
-   */
+  /** Called for each accepted message. It must not throw, publish, or store the payload. */
   watcher: ((published: Published) => void) | null = null;
   readonly #subscriptions = new FilterTree<TapSubscription>();
   #count = 0;
   #isPaused = false;
-  /** Releases messages that the pause holds: at most those that were read of each client before its reading stopped. */
+  /** Releases held messages: at most those that were read of each client before its reading stopped. */
   #paused: (() => void)[] = [];
 
   /** The returned function removes the listener. */
@@ -75,7 +69,7 @@ export class PublishTap {
   }
 }
 
-/** A message for the listeners of the tap. It is held until all listeners were notified. */
+/** A message that is held until all listeners were notified. */
 class TappedMessage implements StreamMessage {
   readonly topic: string;
   readonly payload: Buffer;
@@ -107,7 +101,6 @@ class TappedMessage implements StreamMessage {
     this.#release();
   }
 
-  /** Calls `callback` when no listener holds the message, possibly immediately. */
   whenFree(callback: () => void): void {
     if (this.#holds === 0) callback();
     else this.#waiting.push(callback);

@@ -1,18 +1,13 @@
 import type { PausableReader } from './packet-queue.ts';
 
-/**
- * Payload bytes of one publisher that its subscribers' sockets have not taken: beyond it nothing more is read of the
- * publisher.
- */
+/** Payload bytes that sockets have not taken, beyond which nothing more is read of the publisher. */
 const MAX_UNSENT_BYTES = 512 * 1_024;
 /** Milliseconds that a publisher waits at most for its subscribers to take a message. */
 const MAX_WAIT_MS = 1_000;
 
 /**
- * Slows down a publisher of large QoS 0 messages to the speed of its subscribers, so that subscribers that read lose
- * nothing. aedes does so with small messages only: it reads whenever bytes arrive. A message that a subscriber has not
- * taken within a second is no longer counted: the publisher continues, and that subscriber loses the messages for which
- * it has no room.
+ * Slows a publisher of large QoS 0 messages down to its subscribers, so that subscribers that read lose nothing. A
+ * message that is not taken within a second is not counted any longer, and the slow subscriber loses messages.
  */
 export class PublisherBackpressure {
   readonly #publisher: PausableReader;
@@ -26,7 +21,7 @@ export class PublisherBackpressure {
     this.#publisher = publisher;
   }
 
-  /** Counts a message. Call the returned function when all sockets have taken it. */
+  /** Call the returned function when all sockets have taken the message. */
   began(bytes: number): () => void {
     const round = this.#round;
     this.#bytes += bytes;

@@ -6,10 +6,7 @@ import { readNextAfterWrite } from './aedes-internals.ts';
 /** Reason code of PUBCOMP (MQTT 5, 3.7.2.1). */
 const PACKET_IDENTIFIER_NOT_FOUND = 0x92;
 
-/**
- * Releases packet ids on PUBREL. aedes first looks for the packet id and deletes it later, so the second of two
- * overlapping PUBRELs would find it, too. This class releases the id immediately, and commits when aedes deletes it.
- */
+/** Releases packet ids on PUBREL immediately: aedes deletes them later, and a second PUBREL would find them. */
 export class PubrelHandler {
   readonly #store: BrokerStore;
 
@@ -18,14 +15,13 @@ export class PubrelHandler {
   }
 
   /**
-   * Rejects if the packet id does not exist; aedes then sends PUBCOMP. aedes cannot send the reason code of MQTT 5: for
-   * an MQTT 5 client this method sends PUBCOMP, aedes continues with the next packet, and the promise never settles.
+   * Rejects if the packet id does not exist; aedes then sends PUBCOMP. An MQTT 5 client gets PUBCOMP with a reason code
+   * from this method, and the promise never settles.
    */
   take(client: Client, messageId: number): Promise<object> {
     if (this.#store.incoming.release(client, messageId)) return Promise.resolve({});
     if (client.version !== 5) return Promise.reject(new Error('no such packet'));
-    // The PUBCOMP of an earlier PUBREL, which is being committed, is sent first. If the journal cannot be written, the
-    // broker shuts down.
+    // The PUBCOMP of a PUBREL that is being committed is sent first. A broken journal shuts the broker down.
     this.#store.commit().then(
       () => setImmediate(() => this.#respond(client, messageId)),
       () => {},

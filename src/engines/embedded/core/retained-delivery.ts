@@ -8,10 +8,7 @@ const MAX_MESSAGES = 100;
 const MAX_BYTES = 65_536;
 /** Maximum number of waiting SUBSCRIBEs of one client. Nothing more is read of the client then. */
 const MAX_WAITING = 16;
-/**
- * Maximum number of disconnected clients whose retained messages are still queued. Beyond it they end with the
- * connection.
- */
+/** Disconnected clients whose retained messages are still queued. Beyond it they end with the connection. */
 const MAX_OFFLINE = 1_000;
 
 /** The transform stream of aedes that sends a retained message, and calls `sent` when the socket has taken it. */
@@ -19,7 +16,7 @@ interface Sender {
   _transform(message: RetainedPacket, encoding: BufferEncoding, sent: () => void): void;
 }
 
-/** The retained messages for one SUBSCRIBE. `null` if many topics were compared that do not match. */
+/** The retained messages for one SUBSCRIBE; see `RetainedStore.forSubscriber`. */
 interface Request {
   readonly messages: Iterator<RetainedPacket | null>;
   readonly sender: Sender;
@@ -34,19 +31,14 @@ interface ClientRequests {
 
 interface RetainedDeliveryOptions {
   readonly retained: RetainedStore;
-  /** Shared with the reading of clients. */
   readonly time: ReadingTime;
   readonly faults: Faults;
 }
 
 /**
  * Sends retained messages after SUBSCRIBE, in slices and round robin over clients: comparing hundreds of filters with a
- * hundred thousand topics takes seconds, and aedes 2.0.0-beta.1 itself sends one message in two iterations of the event
- * loop. If the broker has time, the first slice follows SUBACK immediately: a client that disconnects after SUBACK, or
- * its session, has the messages.
- *
- * When the connection of a persistent session ends, its requests continue, because messages of QoS 1 and 2 go into the
- * queue.
+ * hundred thousand topics takes seconds. If there is time, the first slice follows SUBACK immediately. Requests of
+ * persistent sessions continue after a disconnect, because QoS 1 and 2 go into the queue.
  */
 export class RetainedDelivery {
   readonly #options: RetainedDeliveryOptions;
@@ -73,7 +65,6 @@ export class RetainedDelivery {
     return { pipe: (sender) => connection && this.#add(connection, { messages, sender }) };
   }
 
-  /** Called when the connection is closed. */
   closed(connection: Connection): void {
     const client = this.#clients.get(connection);
     if (!client) return;
@@ -83,7 +74,6 @@ export class RetainedDelivery {
     } else this.#end(client);
   }
 
-  /** Ends all requests. */
   close(): void {
     this.#clients.clear();
     this.#ready = [];

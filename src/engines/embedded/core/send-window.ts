@@ -33,10 +33,8 @@ interface SendWindowLimits {
 }
 
 /**
- * Enforces the Receive Maximum of one MQTT 5 client [MQTT-3.3.4-9], which limits its unacknowledged QoS 1 and 2
- * messages. The messages of a session wait in the session's queue. Other messages wait in this window: at most
- * `maxQueued` messages and `maxQueuedBytes` of payload, within the common budget `all`. Further messages are dropped
- * and counted.
+ * Enforces the Receive Maximum of an MQTT 5 client [MQTT-3.3.4-9]. Messages of a session wait in its queue, other
+ * messages in this window, within the limits and the common budget `all`. Further messages are dropped and counted.
  */
 export class SendWindow<Packet extends { readonly payload: { readonly length: number } }> {
   /** Maximum number of messages in flight. */
@@ -46,7 +44,7 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
   #packets: Packet[] = [];
   /** Index of the oldest packet. */
   #next = 0;
-  #queuedBytes = 0;
+  queuedBytes = 0;
   #isClosed = false;
   dropped = 0;
 
@@ -55,15 +53,9 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
     this.#limits = limits;
   }
 
-  /** Number of messages that wait here. */
   get queued(): number {
     return this.#packets.length - this.#next;
   }
-
-  get queuedBytes(): number {
-    return this.#queuedBytes;
-  }
-
   get isOpen(): boolean {
     return this.#inFlight.size < this.size;
   }
@@ -87,13 +79,13 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
   enqueue(packet: Packet): void {
     const { length } = packet.payload;
     const { maxQueued, maxQueuedBytes, all } = this.#limits;
-    const isFull = this.queued >= maxQueued || this.#queuedBytes + length > maxQueuedBytes;
+    const isFull = this.queued >= maxQueued || this.queuedBytes + length > maxQueuedBytes;
     if (isFull || this.#isClosed || !all.hasRoomFor(length + PACKET_BYTES)) {
       this.dropped += 1;
       return;
     }
     this.#packets.push(packet);
-    this.#queuedBytes += length;
+    this.queuedBytes += length;
     all.add(length + PACKET_BYTES);
   }
 
@@ -102,7 +94,7 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
     const packet = this.#packets[this.#next];
     if (!packet) return undefined;
     this.#next += 1;
-    this.#queuedBytes -= packet.payload.length;
+    this.queuedBytes -= packet.payload.length;
     this.#limits.all.add(-packet.payload.length - PACKET_BYTES);
     if (this.#next * 2 > this.#packets.length) {
       this.#packets = this.#packets.slice(this.#next);

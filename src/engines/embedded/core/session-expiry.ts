@@ -6,10 +6,7 @@ import { Deadlines } from './deadlines.ts';
 import type { Faults } from './faults.ts';
 import type { InternalPublisher } from './internal-publisher.ts';
 
-/**
- * Deletions of sessions that expire together are committed after this many bytes of queued messages. Each message adds
- * MESSAGE_BYTES.
- */
+/** Deletions of expired sessions are committed after this many bytes of messages; each adds MESSAGE_BYTES. */
 const MAX_DELETED_BYTES = 1_048_576;
 const MESSAGE_BYTES = 1_024;
 
@@ -23,8 +20,7 @@ interface SessionExpiryOptions {
 
 /**
  * Ends sessions after their Session Expiry Interval, and publishes wills after their Will Delay Interval (MQTT 5). The
- * timers of aedes are lost when the process ends, and keep the client in memory. Here the deadlines are in the journal,
- * and one timer serves all sessions.
+ * deadlines are in the journal. The timers of aedes are lost at a restart, and keep clients in memory.
  */
 export class SessionExpiry {
   readonly #options: SessionExpiryOptions;
@@ -38,10 +34,7 @@ export class SessionExpiry {
     this.#options = options;
   }
 
-  /**
-   * Restores the deadlines of the last run, whose connections ended at the latest with it. Resolves when their wills
-   * were published.
-   */
+  /** Restores the deadlines of the last run, and publishes the wills of its connections. */
   async resume(now: number): Promise<void> {
     const { sessions, wills, trial } = this.#options.store;
     const connected = wills.all();
@@ -77,10 +70,7 @@ export class SessionExpiry {
     else if (expirySeconds !== null) this.#sessions.set(clientId, now + expirySeconds * 1000);
   }
 
-  /**
-   * Called when the client reconnects. Cancels its delayed will, except that Clean Start ends the session and publishes
-   * the will.
-   */
+  /** Called when the client reconnects. Its delayed will is cancelled, or published if Clean Start ends the session. */
   returned(clientId: string, { isCleanStart }: Pick<Connection, 'isCleanStart'>): void {
     this.#sessions.delete(clientId);
     if (isCleanStart) this.#publishWill(clientId);
@@ -98,10 +88,7 @@ export class SessionExpiry {
     this.#wills.close();
   }
 
-  /**
-   * Publishes or delays the will of a client that was connected when the last run ended, which counts as a lost
-   * connection.
-   */
+  /** Publishes or delays the will of a client that was connected when the last run ended. */
   async #resumeWill(will: WillPacket, now: number): Promise<void> {
     const { publisher, store, faults } = this.#options;
     const { topic, payload, retain, clientId = '', properties, delaySeconds = 0 } = will;
@@ -119,10 +106,7 @@ export class SessionExpiry {
     store.wills.remove(clientId);
   }
 
-  /**
-   * Ends the session. Commits large deletions, because one transaction for hundreds of megabytes takes a third of a
-   * second.
-   */
+  /** Commits large deletions: one transaction for hundreds of megabytes takes a third of a second. */
   async #expire(clientId: string): Promise<void> {
     const { store } = this.#options;
     const session = store.sessions.get(clientId);

@@ -8,11 +8,9 @@ import { afterEachPacket, hasUnparsedBytes, missingBytes, takeUnparsedBytes } fr
 const MAX_READ_BYTES = 16_384;
 
 /**
- * Reads a connection in time slices, fairly with the other connections of the broker: a slice ends with the first
- * packet after `time` is over. Messages that match thousands of filters take long. A client that publishes them is read
- * after clients that use little time, and delays them by one packet. Bytes that were not parsed return to the socket's
- * buffer, so no packet is lost when the client closes the connection. aedes 2.0.0-beta.1 handles all bytes that have
- * arrived without a pause.
+ * Reads a connection in time slices, fairly with other connections: a slice ends with the first packet after `time` is
+ * over, and a client that needs much time is read after the others. Unparsed bytes return to the socket's buffer. aedes
+ * 2.0.0-beta.1 handles all bytes that have arrived without a pause.
  *
  * The packets behind CONNECT are read after CONNACK was sent: call the returned function then.
  */

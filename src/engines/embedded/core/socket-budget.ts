@@ -8,10 +8,7 @@ import { PublisherBackpressure } from './publisher-backpressure.ts';
 const WRITE_BYTES = 128;
 /** Memory of one delivery that is not written yet, without its payload. */
 const DELIVERY_BYTES = 512;
-/**
- * Minimum size of a large payload, which counts as written in advance: several may arrive in one iteration of the event
- * loop.
- */
+/** Minimum size of a payload that counts as written in advance: several may arrive in one iteration. */
 const LARGE_BYTES = 16_384;
 
 interface SocketBudgetOptions {
@@ -27,32 +24,20 @@ type Admittance = 'SEND' | 'DROP' | 'CLOSE';
 /**
  * Limits the memory of live messages that subscribers have not taken from their sockets.
  *
- * Per client: at most `unsentBytes` of QoS 0 and `sessionBytes` of QoS 1 and 2, plus one message. Per broker: a payload
- * counts once for all subscribers, from the publish until the last socket has taken it. Above `unsentTotalBytes`, QoS 0
- * is dropped for a client with more than its fair share. Above `totalBytes`, QoS 0 is dropped for all clients, and a
- * client above its fair share is disconnected at QoS 1 and 2.
- *
- * `PublisherBackpressure` slows down publishers of large QoS 0 messages; at QoS 1 and 2 the acknowledgements do.
+ * Per client: `unsentBytes` of QoS 0, `sessionBytes` of QoS 1 and 2, plus one message. Per broker, where a payload
+ * counts once: above `unsentTotalBytes`, QoS 0 is dropped for clients above their fair share; above `totalBytes`, QoS 0
+ * is dropped for all, and clients above their share are disconnected at QoS 1 and 2.
  */
 export class SocketBudget {
   readonly #options: SocketBudgetOptions;
   #bytes = 0;
   /** Deliveries of the message that is being emitted. */
   #deliveries = 0;
-  #dropped = 0;
+  /** Number of dropped QoS 0 messages since the start. */
+  dropped = 0;
 
   constructor(options: SocketBudgetOptions) {
     this.#options = options;
-  }
-
-  /** Bytes of all live messages that a socket has not taken yet. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Number of dropped QoS 0 messages since the start. */
-  get dropped(): number {
-    return this.#dropped;
   }
 
   /** Counts every message of the emitter by replacing its `emit`. */
@@ -101,7 +86,7 @@ export class SocketBudget {
       this.#deliveries += 1;
       if (length >= LARGE_BYTES) addNotWritten(connection, length);
     } else if (admittance === 'DROP') {
-      this.#dropped += 1;
+      this.dropped += 1;
       connection.dropped += 1;
     }
     return admittance;

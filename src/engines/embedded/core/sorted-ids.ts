@@ -1,7 +1,4 @@
-/**
- * Client ids in the order of their code units. `all` merges the changes: it copies the list and uses a binary search
- * per changed id.
- */
+/** Client ids in the order of their code units. `all` copies the list, with a binary search per changed id. */
 export class SortedIds {
   readonly #exists: (id: string) => boolean;
   readonly #changed = new Set<string>();

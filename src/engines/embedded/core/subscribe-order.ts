@@ -1,10 +1,8 @@
 import { PacketQueue, type PausableReader } from './packet-queue.ts';
 
 /**
- * Delays the publishes of one connection until the SUBSCRIBEs before them are in effect. A subscription of a persistent
- * session is in effect when it is on disk, and aedes handles the next packet meanwhile. Without the delay, a client
- * that subscribes and publishes immediately would miss its own message, or the response to its request. Mosquitto
- * delivers it.
+ * Delays the publishes of a connection until the SUBSCRIBEs before them are in effect, which may wait for the disk.
+ * Otherwise a client that subscribes and publishes immediately would miss its own message, unlike with Mosquitto.
  */
 export class SubscribeOrder {
   readonly #queue: PacketQueue;
@@ -22,14 +20,12 @@ export class SubscribeOrder {
     );
   }
 
-  /** The subscriptions are in effect, or refused. */
   settled(subscriptions: object): void {
     const settle = this.#pending.get(subscriptions);
     this.#pending.delete(subscriptions);
     settle?.();
   }
 
-  /** Whether a publish that arrives now has to wait. */
   get isPending(): boolean {
     return !this.#queue.isEmpty;
   }
@@ -39,10 +35,7 @@ export class SubscribeOrder {
     this.#queue.add(bytes, run)();
   }
 
-  /**
-   * Called when the connection is closed: aedes completes none of its SUBSCRIBEs. The publishes behind them are still
-   * accepted.
-   */
+  /** Called when the connection is closed: aedes completes none of its SUBSCRIBEs. */
   close(): void {
     for (const subscriptions of [...this.#pending.keys()]) this.settled(subscriptions);
   }

@@ -6,10 +6,7 @@ import type { IncomingPacket } from './mqtt-packet-internals.ts';
 /** Reason code of UNSUBACK (MQTT 5, 3.11.3). */
 const NOT_AUTHORIZED = 0x87;
 
-/**
- * Whether all topic filters of a SUBSCRIBE or UNSUBSCRIBE are valid. aedes stores the filters of a SUBSCRIBE before it
- * checks them.
- */
+/** Whether all topic filters are valid. aedes stores the filters of a SUBSCRIBE before it checks them. */
 export function hasValidFilters({ subscriptions = [], unsubscriptions = [] }: IncomingPacket): boolean {
   return (
     subscriptions.every(({ topic }) => topicFilterProblem(topic) === null) &&
@@ -18,10 +15,9 @@ export function hasValidFilters({ subscriptions = [], unsubscriptions = [] }: In
 }
 
 /**
- * Removes duplicate filters from a SUBSCRIBE; the last of each remains. aedes does so with a plain object, which loses
- * `__proto__` and sorts numeric names first, so that the order of SUBACK would differ. The packet therefore ignores the
- * list that aedes assigns. `began` is called with the list when aedes handles the packet, which may be long after it
- * was read.
+ * Removes duplicate filters from a SUBSCRIBE; the last remains. aedes does so with a plain object, which loses
+ * `__proto__` and reorders numeric names, so the packet ignores the list that aedes assigns. `began` is called when
+ * aedes handles the packet.
  */
 export function guardSubscribe(packet: IncomingPacket, began: (subscriptions: object) => void): void {
   const { cmd, subscriptions } = packet;
@@ -39,10 +35,8 @@ export function guardSubscribe(packet: IncomingPacket, began: (subscriptions: ob
 }
 
 /**
- * Removes the filters from an UNSUBSCRIBE that the client may not unsubscribe; aedes has no hook for it. MQTT 3.1.1
- * acknowledges them without an error. MQTT 5 has a reason code for each filter, which aedes computes by mapping the
- * filters. Access is checked when aedes handles the packet: a packet that follows CONNECT immediately is read before
- * the client is authenticated.
+ * Removes filters from an UNSUBSCRIBE that the client may not unsubscribe. aedes computes the reason codes of MQTT 5 by
+ * mapping the filters. Access is checked when aedes handles the packet, because it may be read before authentication.
  */
 export function guardUnsubscribe(packet: IncomingPacket, connection: Connection, access: AccessControl): void {
   const { cmd, unsubscriptions: requested } = packet;

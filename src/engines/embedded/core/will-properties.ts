@@ -1,3 +1,4 @@
+import type { MessageProperties } from '../store/message-properties.ts';
 /** A property of a will: its name in Mosquitto (for example `content-type`) and its value as text. */
 export interface WillProperty {
   readonly identifier: string;
@@ -8,19 +9,13 @@ export interface WillProperty {
 }
 
 /** The will properties of CONNECT (MQTT 5, 3.1.3.2). */
-export interface SentWillProperties {
+export interface SentWillProperties extends Omit<MessageProperties, 'correlationData' | 'userProperties'> {
   readonly willDelayInterval?: number | undefined;
-  readonly payloadFormatIndicator?: boolean | undefined;
-  readonly messageExpiryInterval?: number | undefined;
-  readonly contentType?: string | undefined;
-  readonly responseTopic?: string | undefined;
   readonly correlationData?: Uint8Array | undefined;
   readonly userProperties?: object | undefined;
 }
 
-/**
- * All properties except the delay, which inspection reports separately. A repeated user property is listed repeatedly.
- */
+/** All properties except the delay, which inspection reports separately. */
 export function willProperties(sent: SentWillProperties | undefined): WillProperty[] {
   if (!sent) return [];
   const properties: WillProperty[] = [];

@@ -1,6 +1,4 @@
-/**
- * The limits of the access control of an embedded broker. Objects beyond a limit are refused; existing objects stay.
- */
+/** The limits of the access control of an embedded broker. Objects beyond a limit are refused; existing ones stay. */
 export interface AccessLimits {
   readonly clients: number;
   readonly groups: number;

@@ -26,10 +26,13 @@ export interface Settings {
 
 /**
  * The access control of one embedded broker in memory: objects by name, with memberships indexed in both directions.
- * Objects are replaced, never changed. The caller has validated the objects: references exist, and lists are sorted.
+ * Objects are replaced, never changed. The caller has validated them: references exist, and lists are sorted.
  */
 export class AccessState {
-  readonly #limits: AccessLimits;
+  readonly limits: AccessLimits;
+  settings: Settings;
+  /** The current policy. Its maps change with this object. */
+  policy: AccessPolicy;
   readonly #clients = new Map<string, AccessClient>();
   readonly #groups = new Map<string, AccessGroup>();
   readonly #roles = new Map<string, AccessRole>();
@@ -39,33 +42,18 @@ export class AccessState {
   readonly #roleGroups = new Holders();
   readonly #listeners = new Set<(username: string | null) => void>();
   readonly #sortedNames = new Map<ReadonlyMap<string, object>, readonly string[]>();
-  #settings: Settings;
   #changes = noChanges();
   #size = 0;
-  #policy: AccessPolicy;
 
   constructor(settings: Settings, limits: AccessLimits) {
-    this.#settings = settings;
-    this.#limits = limits;
-    this.#policy = this.#createPolicy();
-  }
-
-  /** The current policy. Its maps change with this object. */
-  get policy(): AccessPolicy {
-    return this.#policy;
-  }
-
-  get settings(): Settings {
-    return this.#settings;
-  }
-
-  get limits(): AccessLimits {
-    return this.#limits;
+    this.settings = settings;
+    this.limits = limits;
+    this.policy = this.#createPolicy();
   }
 
   /** Whether `size` more characters fit into the limit. */
   hasRoomFor(size: number): boolean {
-    return size <= 0 || this.#size + size <= this.#limits.size;
+    return size <= 0 || this.#size + size <= this.limits.size;
   }
 
   passwordHash(username: string): string | null {
@@ -96,9 +84,7 @@ export class AccessState {
     return this.#roleGroups.sorted(rolename);
   }
 
-  /**
-   * The listener is called after each change, with the account that it concerns; `null` if it concerns all accounts.
-   */
+  /** Calls the listener after each change with the account that it concerns; `null` if it concerns all. */
   onChange(listener: (username: string | null) => void): void {
     this.#listeners.add(listener);
   }
@@ -108,10 +94,7 @@ export class AccessState {
     const old = this.#clients.get(username);
     this.#roleClients.move(username, old?.roles, client.roles);
     this.#members.move(username, old?.groups, client.groups);
-    this.#clients.set(username, client);
-    this.#size += sizeOf(client) - (old ? sizeOf(old) : 0);
-    this.#changes.clients.add(username);
-    this.#changed(username);
+    this.#replace('clients', this.#clients, username, client);
   }
 
   /** `hash` is `null` if the client has no password. */
@@ -126,22 +109,15 @@ export class AccessState {
     if (!old) return;
     this.#roleClients.move(username, old.roles, []);
     this.#members.move(username, old.groups, []);
-    this.#sortedNames.delete(this.#clients);
-    this.#clients.delete(username);
     this.#passwordHashes.delete(username);
-    this.#size -= sizeOf(old);
-    this.#changes.clients.add(username);
-    this.#changed(username);
+    this.#replace('clients', this.#clients, username, null);
   }
 
   putGroup(group: AccessGroup): void {
     const { groupname } = group;
     const old = this.#groups.get(groupname);
     this.#roleGroups.move(groupname, old?.roles, group.roles);
-    this.#groups.set(groupname, group);
-    this.#size += sizeOf(group) - (old ? sizeOf(old) : 0);
-    this.#changes.groups.add(groupname);
-    this.#changed(null);
+    this.#replace('groups', this.#groups, groupname, group);
   }
 
   /** Removes the group, also from its members. */
@@ -153,19 +129,11 @@ export class AccessState {
       if (client) this.putClient({ ...client, groups: without(client.groups, groupname) });
     }
     this.#roleGroups.move(groupname, old.roles, []);
-    this.#sortedNames.delete(this.#groups);
-    this.#groups.delete(groupname);
-    this.#size -= sizeOf(old);
-    this.#changes.groups.add(groupname);
-    this.#changed(null);
+    this.#replace('groups', this.#groups, groupname, null);
   }
 
   putRole(role: AccessRole): void {
-    const old = this.#roles.get(role.rolename);
-    this.#roles.set(role.rolename, role);
-    this.#size += sizeOf(role) - (old ? sizeOf(old) : 0);
-    this.#changes.roles.add(role.rolename);
-    this.#changed(null);
+    this.#replace('roles', this.#roles, role.rolename, role);
   }
 
   /** Removes the role, also from its clients and groups. */
@@ -180,23 +148,19 @@ export class AccessState {
       const group = this.#groups.get(groupname);
       if (group) this.putGroup({ ...group, roles: without(group.roles, rolename) });
     }
-    this.#sortedNames.delete(this.#roles);
-    this.#roles.delete(rolename);
-    this.#size -= sizeOf(old);
-    this.#changes.roles.add(rolename);
-    this.#changed(null);
+    this.#replace('roles', this.#roles, rolename, null);
   }
 
   putSettings(settings: Partial<Settings>): void {
-    this.#settings = { ...this.#settings, ...settings };
-    this.#policy = this.#createPolicy();
+    this.settings = { ...this.settings, ...settings };
+    this.policy = this.#createPolicy();
     this.#changes.settings = true;
     this.#changed(null);
   }
 
   /** Counts a write command, whether or not it has changed anything. */
   countWrite(): void {
-    this.#settings = { ...this.#settings, changeIndex: this.#settings.changeIndex + 1 };
+    this.settings = { ...this.settings, changeIndex: this.settings.changeIndex + 1 };
     this.#changes.settings = true;
   }
 
@@ -206,8 +170,25 @@ export class AccessState {
     return changes;
   }
 
+  /** Sets an object, or deletes it if it is `null`. */
+  #replace<T extends Sized>(
+    kind: 'clients' | 'groups' | 'roles',
+    objects: Map<string, T>,
+    name: string,
+    object: T | null,
+  ): void {
+    const old = objects.get(name);
+    this.#size += (object ? sizeOf(object) : 0) - (old ? sizeOf(old) : 0);
+    if (object) objects.set(name, object);
+    else {
+      this.#sortedNames.delete(objects);
+      objects.delete(name);
+    }
+    this.#changes[kind].add(name);
+    this.#changed(kind === 'clients' ? name : null);
+  }
   #createPolicy(): AccessPolicy {
-    const { defaultAcl, anonymousGroup } = this.#settings;
+    const { defaultAcl, anonymousGroup } = this.settings;
     return { clients: this.#clients, groups: this.#groups, roles: this.#roles, defaultAcl, anonymousGroup };
   }
 

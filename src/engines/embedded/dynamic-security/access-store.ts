@@ -31,12 +31,10 @@ export class AccessStore {
 
   #load(): void {
     const { state } = this;
-    for (const { about } of this.#journal.rows<{ about: string }>('SELECT about FROM access_role')) {
-      state.putRole(JSON.parse(about) as AccessRole);
-    }
-    for (const { about } of this.#journal.rows<{ about: string }>('SELECT about FROM access_group')) {
-      state.putGroup(JSON.parse(about) as AccessGroup);
-    }
+    const parsed = <T>(table: string) =>
+      this.#journal.rows<{ about: string }>(`SELECT about FROM ${table}`).map(({ about }) => JSON.parse(about) as T);
+    for (const role of parsed<AccessRole>('access_role')) state.putRole(role);
+    for (const group of parsed<AccessGroup>('access_group')) state.putGroup(group);
     type ClientRow = { about: string; password_hash: string | null };
     for (const { about, password_hash } of this.#journal.rows<ClientRow>(
       'SELECT about, password_hash FROM access_client',
@@ -68,12 +66,7 @@ export class AccessStore {
     await this.#journal.commit();
   }
 
-  #put(
-    table: 'access_group' | 'access_role',
-    key: 'groupname' | 'rolename',
-    name: string,
-    from: ReadonlyMap<string, object>,
-  ): void {
+  #put(table: string, key: string, name: string, from: ReadonlyMap<string, object>): void {
     const object = from.get(name);
     if (!object) this.#journal.add(`DELETE FROM ${table} WHERE ${key} = ?`, name);
     else

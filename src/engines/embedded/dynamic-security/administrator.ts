@@ -18,9 +18,8 @@ interface AdministratorAccount {
 const ROLE = 'admin';
 
 /**
- * Ensures at each start that the account of the service exists, is enabled, has the given password and no client id,
- * and may use `$CONTROL`. If a permission is missing, the account gets a role with a higher priority than its other
- * roles. Existing roles are not changed.
+ * Ensures at each start that the account of the service exists, is enabled, has the password and no client id, and may
+ * use `$CONTROL`. Otherwise it gets a role with a higher priority than its other roles. Existing roles stay unchanged.
  */
 export async function ensureAdministrator(
   store: AccessStore,
@@ -48,10 +47,7 @@ export async function ensureAdministrator(
   await store.save();
 }
 
-/**
- * Assigns the role of the first start if that suffices; otherwise a similar role with a free name and the highest
- * priority.
- */
+/** Assigns the role of the first start if that suffices; otherwise one with a free name and the highest priority. */
 function grant({ state }: AccessStore, username: string, access: AccessControl): void {
   const { clients, roles } = state.policy;
   const assign = (name: string, priority: number) => {

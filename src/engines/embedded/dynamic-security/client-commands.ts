@@ -1,16 +1,9 @@
 import type { AccessClient, Membership } from '../../../domains/access-control/policy/access-model.ts';
 import { type Fields, fieldOf } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
+import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
 import type { AccessState } from './access-state.ts';
-import {
-  checkName,
-  lenientText,
-  optionalText,
-  pageOf,
-  requiredRolename,
-  requiredText,
-  requiredUsername,
-} from './command-fields.ts';
+import { checkName, lenientText, optionalText, pageOf, requiredRolename, requiredUsername } from './command-fields.ts';
 import { type CommandTable, requireRoom } from './command-table.ts';
 import {
   addMembership,

@@ -1,18 +1,9 @@
 import { type Fields, fieldOf } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
+import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
 
 /** The maximum length of an MQTT string in bytes, which Mosquitto uses for names. */
 const MAX_BYTES = 65_535;
-
-/**
- * A required field of a command. As in Mosquitto, a missing field or another type is refused with `Invalid/missing
- * <field>`.
- */
-export function requiredText(fields: Fields, field: string): string {
-  const value = fieldOf(fields, field);
-  if (typeof value !== 'string') throw new ControlRefusal(`Invalid/missing ${field}`);
-  return value;
-}
 
 export function requiredUsername(fields: Fields): string {
   return checkName(requiredText(fields, 'username'), 'Username');

@@ -28,10 +28,7 @@ export const EMBEDDED_DIALECT: AccessDialect = {
 
 /**
  * Access control by dynamic security. A client without a user name is admitted if there is an anonymous group; in
- * Mosquitto the option `allow_anonymous` of the listener decides.
- *
- * The roles of an account are compiled once, and again after a change: at most one list per account, and one per
- * connection.
+ * Mosquitto the option `allow_anonymous` of the listener decides. The roles of an account are compiled once per change.
  */
 export class DynamicSecurityAccess implements AccessControl {
   readonly #state: AccessState;

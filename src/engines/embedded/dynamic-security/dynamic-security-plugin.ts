@@ -12,18 +12,13 @@ import { ROLE_COMMANDS } from './role-commands.ts';
 
 interface DynamicSecurityOptions {
   readonly store: AccessStore;
-  /**
-   * Disconnects the clients of these accounts without publishing wills; sessions stay. `null`: clients without a user
-   * name.
-   */
+  /** Disconnects these accounts without wills; sessions stay. `null`: clients without a user name. */
   readonly kick: (usernames: ReadonlySet<string | null>) => void;
   /** Addresses of the connected clients of an account. */
   readonly addresses: (username: string) => readonly string[];
 }
 
-/**
- * Number of passwords that are hashed in parallel. Each uses a thread of the pool that connecting clients need, too.
- */
+/** Passwords that are hashed in parallel. Each uses a thread of the pool that connecting clients need, too. */
 const PARALLEL_HASHES = 3;
 
 const COMMANDS: ReadonlyMap<string, { readonly name: string; readonly run: Run }> = new Map(
@@ -35,11 +30,9 @@ const COMMANDS: ReadonlyMap<string, { readonly name: string; readonly run: Run }
 const WITH_PASSWORD: ReadonlySet<string> = new Set(['createclient', 'modifyclient', 'setclientpassword']);
 
 /**
- * `dynamic-security` of Mosquitto 2.1. Changes apply immediately and are on disk before the response; the clients in
- * question are disconnected after it. The passwords of a request are hashed in parallel before its first command runs.
- *
- * Three defects of Mosquitto are avoided: each way to assign a role is tracked, a refused command changes nothing, and
- * an empty password is no password.
+ * `dynamic-security` of Mosquitto 2.1. Changes apply immediately and are on disk before the response; clients are
+ * disconnected after it. Passwords are hashed in parallel before the first command. Unlike in Mosquitto, each way to
+ * assign a role is tracked, a refused command changes nothing, and an empty password is no password.
  */
 export class DynamicSecurityPlugin implements ControlPlugin {
   readonly api = 'dynamic-security';

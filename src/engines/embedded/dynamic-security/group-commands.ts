@@ -1,6 +1,7 @@
 import type { AccessClient, AccessGroup } from '../../../domains/access-control/policy/access-model.ts';
 import type { Fields } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
+import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
 import { type AccessState, membershipSize } from './access-state.ts';
 import {
   lenientText,
@@ -8,7 +9,6 @@ import {
   pageOf,
   requiredGroupname,
   requiredRolename,
-  requiredText,
   requiredUsername,
 } from './command-fields.ts';
 import { type CommandContext, type CommandTable, kickMembers, NO_ROOM, requireRoom } from './command-table.ts';

@@ -10,14 +10,12 @@ const LONGEST_WAIT_OF_NETWORK_MS = 60_000;
 const MAX_NAME_LENGTH = 254;
 
 /**
- * Throttles attempts to guess passwords of MQTT accounts.
+ * Throttles attempts to guess passwords of MQTT accounts. A failure is a wrong password that was not tried before. A
+ * password that was correct before is always accepted, see `PasswordCheck`.
  *
- * - A failure is a wrong password that was not tried before: a device that repeats an outdated password fails once.
- * - After 20 failures an account is throttled for this network only. Each further failure doubles the wait, from 1 s to
- *   5 min. A successful log-in of the account from the network resets it.
- * - After 1,000 failures a network is throttled for all accounts, up to 60 s. Each successful log-in offsets one
- *   failure, so that a few misconfigured devices do not throttle a site behind one address.
- * - A password that was correct before is always accepted, because it needs no hash: see `PasswordCheck`.
+ * - Account and network: from 20 failures, waits double from 1 s to 5 min. A successful log-in resets them.
+ * - Network, for all accounts: from 1,000 failures, up to 60 s. Each successful log-in offsets one failure, so that a
+ *   few misconfigured devices do not throttle a site behind one address.
  */
 export class LoginThrottle {
   readonly #accounts = new FailureWait({ free: FREE_OF_ACCOUNT, longestWaitMs: LONGEST_WAIT_OF_ACCOUNT_MS });
@@ -32,12 +30,11 @@ export class LoginThrottle {
     this.#networks.failed(network);
   }
 
-  /** A password was checked and is correct. */
   succeeded(username: string, network: string): void {
     this.#accounts.succeeded(keyOf(username, network));
   }
 
-  /** A client has logged in, with a checked or a remembered password. Offsets one failure of its network. */
+  /** A client has logged in, with a checked or a remembered password. */
   offset(network: string): void {
     this.#networks.offset(network);
   }

@@ -53,10 +53,7 @@ export function rolesOf(
   return checkCount(sortMemberships(roles.values()), state);
 }
 
-/**
- * The objects of a list, each with its name in the field `key`, or `undefined` if that is no text. Returns `undefined`
- * if the field is no list, which means absent. Elements that are no objects are skipped.
- */
+/** The objects of a list with their names (`undefined`: no text). `undefined` if the field is no list. */
 export function namedEntries(
   fields: Fields,
   list: string,

@@ -1,10 +1,10 @@
-import type {
-  AccessClient,
-  AccessGroup,
-  AccessRole,
-  Membership,
+import {
+  type AccessClient,
+  type AccessGroup,
+  type AccessRole,
+  DEFAULT_MEMBERSHIP_PRIORITY,
+  type Membership,
 } from '../../../domains/access-control/policy/access-model.ts';
-import { DEFAULT_MEMBERSHIP_PRIORITY } from '../../../domains/access-control/policy/access-model.ts';
 
 /** The JSON form of a client. Absent fields are omitted, and so are `disabled` if false and the default priority. */
 export function clientResponse(client: AccessClient, addresses: readonly string[]): object {

@@ -1,4 +1,12 @@
-import { createHmac, pbkdf2, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import {
+  type BinaryLike,
+  createHmac,
+  pbkdf2,
+  randomBytes,
+  type ScryptOptions,
+  scrypt,
+  timingSafeEqual,
+} from 'node:crypto';
 import { promisify } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { ConcurrencyLimit, QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
@@ -18,27 +26,22 @@ interface PasswordCost {
 /** Returns `scrypt$<N>$<r>$<p>$<salt, base64>$<key, base64>`. */
 export async function hashPassword(password: Uint8Array | string, cost: PasswordCost): Promise<string> {
   const salt = randomBytes(16);
-  const key = await derive(password, salt, KEY_BYTES, cost);
+  const key = await derive(password, salt, cost);
   return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64'), key.toString('base64')].join('$');
 }
 
 interface PasswordAttempt {
-  /** Part of the remembered digest, so that the time of a refusal does not reveal whether two names have an account. */
+  /** Part of the digest, so that the time of a refusal does not reveal whether two names have an account. */
   readonly username: string;
   readonly password: Uint8Array;
   readonly hash: string;
   /** Checks are scheduled round robin by network. */
   readonly network: string;
-  /**
-   * Called before the password is hashed: whether the result is still needed, for example because the socket is open.
-   */
+  /** Called before the password is hashed: whether the result is still needed. */
   readonly isWanted?: () => boolean;
 }
 
-/**
- * Maximum number of different passwords of one account and network that wait. Devices of an account share one or two
- * passwords.
- */
+/** Different passwords of one account and network that wait. Devices of an account share one or two passwords. */
 const MAX_PENDING_OF_ACCOUNT = 32;
 
 /**
@@ -61,11 +64,9 @@ interface Pending {
 
 /**
  * Checks passwords against their hashes, two at a time, because a check costs as much as hundreds of messages. Networks
- * take turns, and equal attempts share one check.
- *
- * Results are remembered as keyed digests; the key is lost when the process ends. A thousand devices that reconnect
- * with one account cost one check, whether their password is correct or wrong. Limits: `maxWaiting` waiting checks, 32
- * waiting checks of one account and network, and `maxRemembered` correct and as many wrong passwords.
+ * take turns, and equal attempts share one check. Results are remembered as digests with a key of this process, so a
+ * thousand devices that reconnect with one account cost one check. Limits: `maxWaiting` waiting checks, 32 of one
+ * account and network, and `maxRemembered` correct and as many wrong passwords.
  */
 export class PasswordCheck {
   readonly #key = randomBytes(32);
@@ -77,17 +78,13 @@ export class PasswordCheck {
   readonly #pending = new Map<string, Pending>();
   /** Pending checks by account and the network of the first attempt. */
   readonly #pendingOf = new Map<string, number>();
-  #hashed = 0;
+  /** Number of hashed passwords. */
+  hashed = 0;
 
   constructor({ maxWaiting = 1_024, maxRemembered = 20_000 } = {}) {
     this.#queue = new ConcurrencyLimit({ maxRunning: 2, maxWaiting });
     this.#right = new LRUCache({ max: maxRemembered });
     this.#wrong = new LRUCache({ max: maxRemembered });
-  }
-
-  /** Number of hashed passwords. */
-  get hashed(): number {
-    return this.#hashed;
   }
 
   /** Returns the result of an earlier check without hashing; `null` if none is remembered. */
@@ -130,7 +127,7 @@ export class PasswordCheck {
       // The turn of another network has started the check.
       if (isStarted) return;
       isStarted = true;
-      this.#hashed += 1;
+      this.hashed += 1;
       const isRight = await matches(password, hash);
       if (isRight) this.#right.set(hash, digest);
       else this.#wrong.set(digest, true);
@@ -189,19 +186,14 @@ async function matches(password: Uint8Array, hash: string): Promise<boolean> {
   if (scheme !== 'scrypt' || salt === undefined || key === undefined) return false;
   const expected = Buffer.from(key, 'base64');
   const cost = { N: Number(N), r: Number(r), p: Number(p) };
-  return isEqual(await derive(password, Buffer.from(salt, 'base64'), KEY_BYTES, cost), expected);
+  return isEqual(await derive(password, Buffer.from(salt, 'base64'), cost), expected);
 }
 
 const isEqual = (actual: Uint8Array, expected: Uint8Array): boolean =>
   expected.length === actual.length && timingSafeEqual(actual, expected);
 
 const pbkdf2Key = promisify(pbkdf2);
+const scryptKey = promisify<BinaryLike, BinaryLike, number, ScryptOptions, Buffer>(scrypt);
 
-function derive(password: Uint8Array | string, salt: Uint8Array, bytes: number, cost: PasswordCost): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    scrypt(password, salt, bytes, { ...cost, maxmem: 64 * 1_048_576 }, (error, key) => {
-      if (error) reject(error);
-      else resolve(key);
-    });
-  });
-}
+const derive = (password: BinaryLike, salt: Uint8Array, cost: PasswordCost): Promise<Buffer> =>
+  scryptKey(password, salt, KEY_BYTES, { ...cost, maxmem: 64 * 1_048_576 });

@@ -7,6 +7,7 @@ import {
 } from '../../../domains/access-control/policy/access-model.ts';
 import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
+import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
 import type { AccessState } from './access-state.ts';
 import {
   checkName,
@@ -17,7 +18,6 @@ import {
   optionalText,
   pageOf,
   requiredRolename,
-  requiredText,
 } from './command-fields.ts';
 import { type CommandTable, kickHolders, requireRoom } from './command-table.ts';
 import { clampPriority } from './membership-fields.ts';
@@ -106,10 +106,7 @@ function find({ policy }: AccessState, rolename: string): AccessRole {
 const TYPES: ReadonlyMap<string, AclType> = new Map(ACL_TYPES.map((type) => [type.toLowerCase(), type]));
 const RANKS: Readonly<Record<string, number>> = Object.fromEntries(ACL_TYPES.map((type, rank) => [type, rank]));
 
-/**
- * Sorts by type and by descending priority. Equal rules stay in the order in which they were added, which is the order
- * of evaluation.
- */
+/** Sorts by type and descending priority. Equal rules stay in the order in which they were added. */
 export function sortAcls(acls: readonly AclRule[]): AclRule[] {
   return acls.toSorted((a, b) => (RANKS[a.aclType] ?? 0) - (RANKS[b.aclType] ?? 0) || b.priority - a.priority);
 }

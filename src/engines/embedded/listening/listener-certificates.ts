@@ -1,24 +1,7 @@
+import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import type { CertificateStore, ListenerCertificateSet } from '../store/certificate-store.ts';
 import type { Listener } from './listener.ts';
 import type { PreparedTls, TlsGate } from './tls-gate.ts';
-
-/** Why a listener cannot have certificates. */
-type ListenerProblem = 'NO_LISTENER' | 'NO_TLS';
-
-export interface ListenerWithTls {
-  readonly number: number;
-  readonly gate: TlsGate;
-}
-
-/** OpenSSL does not accept the certificate. The message is a sentence with the reason. */
-export class UnusableCertificate extends Error {
-  override readonly name = 'UnusableCertificate';
-
-  constructor(cause: unknown) {
-    const { reason = 'OpenSSL does not accept it' } = cause as { readonly reason?: string };
-    super(`The certificate cannot be used: ${reason}`, { cause });
-  }
-}
 
 /** The certificates of the TLS listeners, in use and in the store. */
 export class ListenerCertificates {
@@ -31,10 +14,7 @@ export class ListenerCertificates {
     this.#listeners = listeners;
   }
 
-  /**
-   * Applies the stored certificates. `onUnusable` is called if OpenSSL no longer accepts them; the listener then has no
-   * certificate.
-   */
+  /** Applies the stored certificates. The listener has none if OpenSSL no longer accepts them (`onUnusable`). */
   apply({ info, tls }: Listener, onUnusable: (error: unknown) => void): void {
     if (tls === null) return;
     try {
@@ -49,21 +29,16 @@ export class ListenerCertificates {
     return this.#listeners.filter(({ tls }) => tls !== null).map(({ info }) => info.number);
   }
 
-  find(number: number): ListenerWithTls | ListenerProblem {
-    const listener = this.#listeners.find(({ info }) => info.number === number);
-    if (listener === undefined) return 'NO_LISTENER';
-    return listener.tls === null ? 'NO_TLS' : { number, gate: listener.tls };
+  find(number: number): Listener | undefined {
+    return this.#listeners.find(({ info }) => info.number === number);
   }
 
   of(number: number): ListenerCertificateSet {
     return this.#store.of(number);
   }
 
-  /**
-   * Resolves when the certificates are on disk and used for new handshakes. Throws `UnusableCertificate` before the
-   * first change.
-   */
-  async change({ number, gate }: ListenerWithTls, certificates: ListenerCertificateSet): Promise<void> {
+  /** Resolves when the certificates are on disk and used for new handshakes. Refuses unusable ones first. */
+  async change(number: number, gate: TlsGate, certificates: ListenerCertificateSet): Promise<void> {
     const prepared = prepare(gate, certificates);
     await this.#store.put(number, certificates);
     gate.use(prepared);
@@ -74,6 +49,7 @@ function prepare(gate: TlsGate, { server, authorities }: ListenerCertificateSet)
   try {
     return gate.prepare({ server, authorities: authorities.map(({ cert }) => cert) });
   } catch (error) {
-    throw new UnusableCertificate(error);
+    const { reason = 'OpenSSL does not accept it' } = error as { readonly reason?: string };
+    throw new ControlRefusal(`The certificate cannot be used: ${reason}`);
   }
 }

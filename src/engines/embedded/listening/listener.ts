@@ -1,7 +1,7 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ListenerWanted } from '../../../domains/brokers/broker-engine.ts';
-import { portCandidates } from '../../../domains/brokers/port-candidates.ts';
+import { listenOnFreePort } from '../../free-port.ts';
 import { Connection, type ListenerInfo } from '../core/connection.ts';
 import { type HandshakeLimits, TlsGate } from './tls-gate.ts';
 import { WebSocketGate } from './websocket-gate.ts';
@@ -13,15 +13,13 @@ export interface Listener {
   close(): void;
 }
 
-/** Serves a new connection; the stream carries MQTT packets. */
-type Accept = (connection: Connection, stream: Duplex) => void;
-
 interface ListenerOptions extends HandshakeLimits {
-  /** All listeners of the broker. Their configured ports are not used as replacements for a port in use. */
+  /** All listeners of the broker, whose ports are not used instead of a port in use. */
   readonly all?: readonly ListenerWanted[];
   readonly maxConnections: number;
   readonly maxPacketBytes: number;
-  readonly accept: Accept;
+  /** Serves a new connection; the stream carries MQTT packets. */
+  readonly accept: (connection: Connection, stream: Duplex) => void;
   /** Called when the listener could not accept a connection (too many open files). It continues to listen. */
   readonly onError: (error: Error) => void;
   /** Called for each client that TLS refuses. */
@@ -29,8 +27,8 @@ interface ListenerOptions extends HandshakeLimits {
 }
 
 /**
- * Starts a listener for MQTT over TCP or WebSocket, with or without TLS: TCP connection -> TLS (`TlsGate`) -> WebSocket
- * (`WebSocketGate`) -> MQTT. The gates limit unfinished handshakes; `maxConnections` limits all connections.
+ * Starts a listener: TCP connection -> TLS (`TlsGate`) -> WebSocket (`WebSocketGate`) -> MQTT. The gates limit
+ * unfinished handshakes; `maxConnections` limits all connections.
  */
 export async function startListener(wanted: ListenerWanted, options: ListenerOptions): Promise<Listener> {
   const { protocol, tls, requireCertificate } = wanted;
@@ -41,7 +39,7 @@ export async function startListener(wanted: ListenerWanted, options: ListenerOpt
   const server = createServer({ ...halfOpen, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 });
   server.maxConnections = maxConnections;
   const { host, number } = wanted;
-  const port = await listen(server, wanted, options.all ?? []);
+  const port = await listenOnFreePort(server, wanted, options.all ?? []);
   const info: ListenerInfo = { number, host, port, protocol: isWeb ? 'MQTT-WS' : 'MQTT', tls, requireCertificate };
   const serve = (socket: Socket, stream: Duplex = socket) => accept(new Connection(stream, socket, info), stream);
   const web = isWeb ? new WebSocketGate(maxPacketBytes, serve) : null;
@@ -56,35 +54,4 @@ export async function startListener(wanted: ListenerWanted, options: ListenerOpt
     web?.close();
   };
   return { info, tls: gate, close };
-}
-
-/** Listens on the first free port, and returns it. */
-async function listen(server: Server, wanted: ListenerWanted, all: readonly ListenerWanted[]): Promise<number> {
-  let taken: Error | null = null;
-  for (const port of portCandidates(wanted, all)) {
-    taken = await tryListen(server, wanted.host, port);
-    if (!taken) break;
-  }
-  if (taken) throw taken;
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the listener has no port');
-  return address.port;
-}
-
-/** Resolves with the error if the port is in use. */
-function tryListen(server: Server, host: string, port: number): Promise<Error | null> {
-  return new Promise((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException) => {
-      server.off('listening', onListening);
-      if (error.code === 'EADDRINUSE') resolve(error);
-      else reject(error);
-    };
-    const onListening = () => {
-      server.off('error', onError);
-      resolve(null);
-    };
-    server.once('error', onError);
-    server.once('listening', onListening);
-    server.listen({ host, port });
-  });
 }

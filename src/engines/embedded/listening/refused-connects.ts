@@ -14,10 +14,7 @@ export type RefusalCounts = Readonly<Partial<Record<RefusalReason, number>>>;
 export interface RefusedBurst {
   /** Address of the first client; `null` if the log-ins come from many networks. */
   readonly address: string | null;
-  /**
-   * Name of an existing account; `null` if there are several or none. Unknown names may be passwords in the wrong
-   * field.
-   */
+  /** Name of an existing account; `null` if there are several or none. Unknown names may be passwords. */
   readonly username: string | null;
 }
 
@@ -26,10 +23,8 @@ interface RefusedConnectsOptions {
   /** Called at most once a second. */
   readonly onCounts: (counts: RefusalCounts) => void;
   readonly onBurst: (burst: RefusedBurst, count: number) => void;
-  /** Called after `quietMs` without a refusal. */
+  /** Called after a minute without a refusal. */
   readonly onBurstEnd: (burst: RefusedBurst, count: number, seconds: number) => void;
-  /** Milliseconds without a refusal that end a burst. Default: one minute. */
-  readonly quietMs?: number;
 }
 
 /** Counts refused CONNECTs by reason, and reports the start and the end of each burst of refused log-ins. */
@@ -43,12 +38,7 @@ export class RefusedConnects {
   constructor(options: RefusedConnectsOptions) {
     this.#options = options;
     const bursts = () =>
-      new Bursts<RefusedBurst>({
-        from: BURST_FROM,
-        ...(options.quietMs === undefined ? {} : { quietMs: options.quietMs }),
-        onBegin: options.onBurst,
-        onEnd: options.onBurstEnd,
-      });
+      new Bursts<RefusedBurst>({ from: BURST_FROM, onBegin: options.onBurst, onEnd: options.onBurstEnd });
     this.#byNetwork = bursts();
     this.#byAccount = bursts();
   }

@@ -1,13 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
+import type { BrokerLimits } from '../limits.ts';
 import { createTlsServer, failureOf, refusalOf, type TlsMaterial } from './tls-server.ts';
 
-export interface HandshakeLimits {
-  /** Unfinished handshakes of one listener. */
-  readonly maxHandshakes: number;
-  /** From the TCP connection to the end of the handshake. */
-  readonly handshakeTimeoutMs: number;
-}
+export type HandshakeLimits = Pick<BrokerLimits, 'maxHandshakes' | 'handshakeTimeoutMs'>;
 
 interface TlsGateOptions {
   readonly requireCertificate: boolean;
@@ -39,11 +35,8 @@ const NO_MATERIAL: TlsMaterial = { server: null, authorities: [] };
 
 /**
  * Performs the handshakes of one TLS listener. States of a connection: SILENT -> WAITING (bytes have arrived) ->
- * STARTED -> done, or closed.
- *
- * A handshake costs a signature. One handshake starts per iteration of the event loop, so that other connections are
- * read in between. At `maxHandshakes` a new handshake replaces the first SILENT or STARTED one that is older than a
- * second. If there is none, it is refused.
+ * STARTED -> done, or closed. A handshake costs a signature, so one starts per iteration of the event loop. At
+ * `maxHandshakes` a new handshake replaces the first SILENT or STARTED one that is older than a second, or is refused.
  *
  * `use` changes the certificates for new handshakes; open connections stay. If the authorities change, started
  * handshakes are closed, so that a removed authority admits no more clients.
@@ -159,10 +152,7 @@ export class TlsGate {
   }
 }
 
-/**
- * Identifies a connection: a TLS socket has no reference to its TCP socket, but both have the same addresses. `null` if
- * it is closed.
- */
+/** Identifies a connection: a TLS socket and its TCP socket have the same addresses. `null` if it is closed. */
 function keyOf({ localAddress, remoteAddress, remotePort }: Socket): string | null {
   return remoteAddress === undefined ? null : `${localAddress} ${remoteAddress} ${remotePort}`;
 }

@@ -18,9 +18,8 @@ const CIPHERS = [
 ].join(':');
 
 /**
- * Creates a TLS server for connections that are passed by its event `connection`; it does not listen itself. It resumes
- * only its own TLS sessions, so that each client is checked against its authorities. Throws OpenSSL's error if the
- * material cannot be used.
+ * Creates a TLS server for connections that are passed by its event `connection`. It resumes only its own TLS sessions,
+ * so that each client is checked against its authorities. Throws OpenSSL's error if the material cannot be used.
  */
 export function createTlsServer(
   { server, authorities }: TlsMaterial,
@@ -45,8 +44,7 @@ export function createTlsServer(
     requestCert: requireCertificate || authorities.length > 0,
     rejectUnauthorized: requireCertificate,
   });
-  // Node 20 does not pass `allowPartialTrustChain` to the context of a server. Without it, intermediate authorities are
-  // not trusted.
+  // Node 20 does not pass `allowPartialTrustChain` on. Without it, intermediate authorities are not trusted.
   return Object.assign(tlsServer, { _sharedCreds: createSecureContext(context) });
 }
 

@@ -37,7 +37,7 @@ export class WebSocketGate {
     });
   }
 
-  /** Takes a new connection, after the TLS handshake if there is one. */
+  /** Takes a connection, after the TLS handshake if there is one. */
   readonly take = (socket: Socket): void => {
     this.#waiting.set(
       socket,

@@ -1,7 +1,7 @@
 import type { StoreLimits } from '../limits.ts';
 import { type AcknowledgementHold, type ClientRef, IncomingStore } from './incoming-store.ts';
 import { Journal } from './journal.ts';
-import { type MessageProperties, withExpiry } from './message-properties.ts';
+import { copyOf, type MessageProperties, withExpiry } from './message-properties.ts';
 import { type DeliveryNumber, MessageQueues } from './message-queues.ts';
 import { Quarantine, type QuarantinedRecord } from './quarantine.ts';
 import { checkRecords } from './record-check.ts';
@@ -32,17 +32,15 @@ interface Publish {
   readonly at?: number | undefined;
 }
 
-/** The result of an accepted publish. */
 interface Accepted {
   /** `null` if no session queues the message. */
   readonly message: StoredMessage | null;
   /** Whether the acknowledgement has to wait for `commit()`. */
   readonly isDurable: boolean;
 }
-
 /**
  * The persistent data of one embedded broker: in memory, and in one journal. Writes before a resolved `commit()`
- * survive a killed process; other writes are on disk within `lazyMs` of the journal.
+ * survive a killed process; other writes are on disk soon after.
  */
 export class BrokerStore {
   readonly journal: Journal;
@@ -81,15 +79,15 @@ export class BrokerStore {
   }
 
   /**
-   * Stores a publish in one transaction: as retained message, in the queues of sessions, and its QoS 2 packet id.
-   * `publisher` is `null` for the broker itself; without `clean` the packet id is not stored on disk. `hold` delays the
-   * acknowledgement. After the delivery of a retained message the caller calls `retained.delivered`.
+   * Stores a publish in one transaction: as retained message, in queues, and its QoS 2 packet id. `publisher` is `null`
+   * for the broker itself; without `clean` the packet id is in memory only. `hold` delays the acknowledgement. The
+   * caller calls `retained.delivered` after the delivery of a retained message.
    */
   accept(publisher: ClientRef | null, publish: Publish, hold: AcknowledgementHold | null = null): Accepted {
     const { topic, payload, qos, retain, messageId, properties } = publish;
     const matches = qos > 0 ? this.sessions.match(topic) : [];
     // A stored payload must not keep the buffer of the socket in memory.
-    const stored = retain || matches.length > 0 ? compact(payload) : payload;
+    const stored = typeof payload !== 'string' && (retain || matches.length > 0) ? copyOf(payload) : payload;
     const expiring =
       properties && (retain || matches.length > 0)
         ? { properties: withExpiry(properties, publish.at ?? Date.now()) }
@@ -107,7 +105,6 @@ export class BrokerStore {
     return { message, isDurable };
   }
 
-  /** Removes the message with this number from the queue of a session. */
   discard(clientId: string, counter: number): void {
     const session = this.sessions.get(clientId);
     const entry = session?.byCounter.get(counter);
@@ -123,11 +120,4 @@ export class BrokerStore {
   close(): void {
     this.journal.close();
   }
-}
-
-function compact(payload: Uint8Array | string): Uint8Array | string {
-  if (typeof payload === 'string') return payload;
-  const copy = Buffer.allocUnsafeSlow(payload.length);
-  copy.set(payload);
-  return copy;
 }

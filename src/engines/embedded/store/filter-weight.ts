@@ -9,9 +9,8 @@ const SLASH = 47;
 const PLUS = 43;
 
 /**
- * The cost of a topic filter: a level takes about 170 bytes in the index of subscriptions. A message is compared with
- * all filters that match the beginning of its topic. There can be 2^n of them with n levels, so deep filters with
- * wildcards cost most.
+ * The cost of a topic filter: a level takes about 170 bytes. A message is compared with all filters that match the
+ * beginning of its topic, up to 2^n with n levels, so deep filters with wildcards cost most.
  */
 export function filterWeight(filter: string): number {
   let levels = 1;

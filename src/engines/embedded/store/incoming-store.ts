@@ -28,10 +28,7 @@ interface Incomings {
   bytes: number;
 }
 
-/**
- * Packet ids of QoS 2 publishes that wait for PUBREL: in memory, and for persistent sessions in the journal.
- * `PublishHandler` limits them.
- */
+/** Packet ids of QoS 2 publishes that wait for PUBREL: in memory, and for persistent sessions in the journal. */
 export class IncomingStore {
   readonly #journal: Journal;
   readonly #clients = new Map<string, Incomings>();
@@ -65,7 +62,7 @@ export class IncomingStore {
     return incoming?.packet ?? incoming;
   }
 
-  /** Stores a packet of aedes in memory only: its packet id is in the journal if it must be. */
+  /** Stores a packet of aedes in memory only. */
   put(clientId: string, packetId: number, packet: object, bytes: number): void {
     this.#set(clientId, packetId, { packet, bytes });
   }

@@ -5,31 +5,27 @@ import Database from 'better-sqlite3';
 /**
  * The data of one embedded broker on disk: a SQLite file that is locked by this process.
  *
- * Writes are collected in memory and written in batches, in order, with one transaction per batch. `commit()` resolves
- * when all earlier writes are on disk (WAL, synchronous FULL: they survive a killed process and a power failure).
- * Writes without a commit are on disk within `lazyMs`. All commits of one iteration of the event loop share a
- * transaction.
+ * Writes are collected in memory and written in order, with one transaction per batch. `commit()` resolves when all
+ * earlier writes are on disk (WAL, synchronous FULL: they survive a power failure). Commits of one iteration of the
+ * event loop share a transaction. Writes without a commit are on disk within LAZY_MS.
  *
  * States: OPEN -> CLOSED, or OPEN -> BROKEN if a transaction fails (disk full). Memory is then ahead of the file: all
- * commits are rejected, and `onBroken` must shut down the broker. Everything that was acknowledged before is in the
- * file.
+ * commits are rejected, and `onBroken` must shut down the broker.
  */
 export class Journal {
   readonly #db: Database.Database;
   readonly #statements = new Map<string, Database.Statement>();
-  readonly #lazyMs: number;
   readonly #onBroken: (error: Error) => void;
   #writes: Write[] = [];
-  #waiters: Waiter[] = [];
+  #waiter: Waiter | null = null;
   #commit: Promise<void> | null = null;
   #eager = false;
   #lazyTimer: NodeJS.Timeout | null = null;
   #broken: Error | null = null;
   #open = true;
 
-  constructor({ folder, lazyMs = 20, onBroken }: JournalOptions) {
+  constructor({ folder, onBroken }: JournalOptions) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    this.#lazyMs = lazyMs;
     this.#onBroken = onBroken;
     const file = join(folder, 'broker.sqlite');
     this.#db = new Database(file, { timeout: 1_000 });
@@ -67,44 +63,42 @@ export class Journal {
   add(sql: string, ...values: SqlValue[]): void {
     if (!this.#open || this.#broken) return;
     this.#writes.push({ statement: this.#statement(sql), values });
-    if (!this.#eager && this.#lazyTimer === null) this.#lazyTimer = setTimeout(() => this.#flush(), this.#lazyMs);
+    if (!this.#eager && this.#lazyTimer === null) this.#lazyTimer = setTimeout(() => this.flush(), LAZY_MS);
   }
 
-  /** Everything added until now is on disk. */
+  /** Resolves when everything added until now is on disk. */
   commit(): Promise<void> {
     if (this.#broken) return Promise.reject(this.#broken);
     if (this.#writes.length === 0) return Promise.resolve();
     if (!this.#commit) {
-      this.#commit = new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+      this.#commit = new Promise((resolve, reject) => {
+        this.#waiter = { resolve, reject };
+      });
       this.#eager = true;
-      setImmediate(() => this.#flush());
+      setImmediate(() => this.flush());
     }
     return this.#commit;
   }
 
-  /** Everything added until now is on disk when it returns. */
-  flush(): void {
-    this.#flush();
-  }
-
   close(): void {
     if (!this.#open) return;
-    this.#flush();
+    this.flush();
     this.#open = false;
     this.#db.close();
   }
 
-  #flush(): void {
+  /** Everything added until now is on disk when it returns. */
+  flush(): void {
     if (this.#lazyTimer) clearTimeout(this.#lazyTimer);
     this.#lazyTimer = null;
     this.#eager = false;
     const writes = this.#writes;
-    const waiters = this.#waiters;
+    const waiter = this.#waiter;
     this.#writes = [];
-    this.#waiters = [];
+    this.#waiter = null;
     this.#commit = null;
     if (!this.#open || writes.length === 0) {
-      for (const waiter of waiters) waiter.resolve();
+      waiter?.resolve();
       return;
     }
     try {
@@ -114,11 +108,11 @@ export class Journal {
     } catch (error) {
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
       this.#broken = error instanceof Error ? error : new Error(String(error));
-      for (const waiter of waiters) waiter.reject(this.#broken);
+      waiter?.reject(this.#broken);
       this.#onBroken(this.#broken);
       return;
     }
-    for (const waiter of waiters) waiter.resolve();
+    waiter?.resolve();
   }
 
   #statement(sql: string): Database.Statement {
@@ -131,15 +125,15 @@ export class Journal {
   }
 }
 
+/** Maximum time until a write without a commit is on disk. */
+const LAZY_MS = 20;
+
 interface JournalOptions {
   /** Created if missing, readable by the owner only. */
   readonly folder: string;
-  /** Maximum time in milliseconds until a write without a commit is on disk. Default: 20. */
-  readonly lazyMs?: number;
   /** Called once when a transaction has failed. */
   readonly onBroken: (error: Error) => void;
 }
-
 export type SqlValue = string | number | null | Uint8Array;
 
 interface Write {
@@ -168,9 +162,7 @@ function restored(tables: readonly string[], values: string): string {
     .join('\n');
 }
 
-/**
- * `message` has each payload once for all sessions that queue it. `queue.packet_id` is set when the message was sent.
- */
+/** `message` has each payload once for all its queues. `queue.packet_id` is set when the message was sent. */
 const MIGRATIONS = [
   `
   CREATE TABLE account (username TEXT PRIMARY KEY, password_hash TEXT NOT NULL) WITHOUT ROWID;

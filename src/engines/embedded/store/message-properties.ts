@@ -11,10 +11,7 @@ export interface MessageProperties {
   readonly expiresAt?: number | undefined;
 }
 
-/**
- * Returns the properties that are forwarded to subscribers; `undefined` if there are none. Other properties concern one
- * connection.
- */
+/** Returns the properties that are forwarded to subscribers; `undefined` if there are none. */
 export function forwardable(properties: MessageProperties | undefined): MessageProperties | undefined {
   if (!properties) return undefined;
   const forwarded: Record<string, unknown> & { correlationData?: Buffer } = {};
@@ -34,10 +31,7 @@ export function isExpired(properties: MessageProperties | undefined, now: number
   return properties?.expiresAt !== undefined && properties.expiresAt <= now;
 }
 
-/**
- * [MQTT-3.3.2-6] Returns the properties for a packet, with the remaining expiry interval. A repeated message has at
- * least one second.
- */
+/** [MQTT-3.3.2-6] Returns the properties for a packet, with the remaining expiry interval of at least a second. */
 export function outgoing(properties: MessageProperties, now: number): MessageProperties {
   const { expiresAt, ...rest } = properties;
   if (expiresAt === undefined) return rest;
@@ -69,7 +63,7 @@ const FORWARDED = [
 ] as const;
 
 /** A stored value must not keep the buffer of the socket in memory. */
-function copyOf(bytes: Buffer): Buffer {
+export function copyOf(bytes: Uint8Array): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   copy.set(bytes);
   return copy;

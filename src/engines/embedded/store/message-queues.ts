@@ -25,41 +25,27 @@ export interface Grant {
 const ENTRY_BYTES = 256;
 
 /**
- * The queues of QoS 1 and 2 messages of all sessions, in memory and in the journal. Each message is stored once. A full
- * queue drops the newest message and counts it. The methods do not wait for the journal.
- *
- * A message is queued, numbered when it is delivered, and deleted when no queue has it.
+ * The queues of QoS 1 and 2 messages of all sessions, in memory and in the journal. A message is stored once, numbered
+ * when it is delivered, and deleted when no queue has it. A full queue drops the newest message. The methods do not
+ * wait for the journal.
  */
 export class MessageQueues {
   readonly #journal: Journal;
   readonly #limits: QueueLimits;
+  /** Number of queued messages. A message in several queues counts once. */
+  count = 0;
+  /** Bytes of their topics, payloads and properties. */
+  bytes = 0;
+  /** Number of messages that full queues have dropped since the start. */
+  dropped = 0;
   #nextMessageId = 1;
-  #count = 0;
   #entries = 0;
-  #bytes = 0;
-  #dropped = 0;
 
   constructor(journal: Journal, limits: QueueLimits) {
     this.#journal = journal;
     this.#limits = limits;
   }
 
-  /** Number of queued messages. A message in several queues counts once. */
-  get count(): number {
-    return this.#count;
-  }
-
-  /** Bytes of their topics, payloads and properties. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Number of messages that full queues have dropped since the start. */
-  get dropped(): number {
-    return this.#dropped;
-  }
-
-  /** `number` numbers each message. */
   load(sessionOf: (clientId: string) => Session, number: () => DeliveryNumber): void {
     const messages = this.#loadMessages(number);
     type QueueRow = {
@@ -115,7 +101,7 @@ export class MessageQueues {
     for (const [session, { qos, retain }] of granted) {
       if (!this.#hasRoom(session, size, message ? ENTRY_BYTES : ENTRY_BYTES + size)) {
         session.dropped += 1;
-        this.#dropped += 1;
+        this.dropped += 1;
         continue;
       }
       message ??= this.#store(topic, payload, properties, text, size);
@@ -132,7 +118,7 @@ export class MessageQueues {
   #hasRoom(session: Session, size: number, more: number): boolean {
     const limit = session.online ? this.#limits.onlineMessages : this.#limits.offlineMessages;
     const isFull = session.queue.size >= limit || session.queuedBytes + size > this.#limits.sessionBytes;
-    return !isFull && this.#bytes + this.#entries * ENTRY_BYTES + more <= this.#limits.totalBytes;
+    return !isFull && this.bytes + this.#entries * ENTRY_BYTES + more <= this.#limits.totalBytes;
   }
 
   /** Sets the number with which the message is delivered. */
@@ -197,8 +183,8 @@ export class MessageQueues {
     this.#entries += 1;
     message.references += 1;
     if (message.references > 1) return;
-    this.#count += 1;
-    this.#bytes += message.size;
+    this.count += 1;
+    this.bytes += message.size;
   }
 
   #unlink(session: Session, entry: QueueEntry): void {
@@ -213,8 +199,8 @@ export class MessageQueues {
     this.#entries -= 1;
     message.references -= 1;
     if (message.references > 0) return;
-    this.#count -= 1;
-    this.#bytes -= message.size;
+    this.count -= 1;
+    this.bytes -= message.size;
     this.#journal.add('DELETE FROM message WHERE id = ?', message.id);
   }
 }

@@ -32,17 +32,14 @@ interface SubscriptionRequest extends SubscriptionRecord {
   readonly topic: string;
 }
 
-/** Whether a filter of SUBSCRIBE is stored. A SUBSCRIBE may also have filters that are refused. */
+/** Whether a filter of SUBSCRIBE is stored: aedes also passes refused ones. */
 type AdmitsFilter = (client: ClientRef, filter: string) => boolean;
-
 /** Whether the client has a Receive Maximum. It then does not get its whole queue when it connects. */
 type HasWindow = (client: ClientRef) => boolean;
-
 /**
- * The interface of aedes-persistence 10 for the broker's store. `BrokerStore.accept` stores publishes instead of aedes.
- *
- * A method resolves when its writes survive a killed process. Some writes need no commit: the packet id of a QoS 1
- * message that is sent, and the removal of an acknowledged message, because a loss means one duplicate; and wills.
+ * The interface of aedes-persistence 10 for the broker's store. A method resolves when its writes survive a killed
+ * process. Not committed are the packet id of a sent QoS 1 message and the removal of an acknowledged one, because a
+ * loss means one duplicate; and wills.
  */
 export class Persistence {
   readonly #store: BrokerStore;
@@ -119,10 +116,7 @@ export class Persistence {
     return this.#store.sessions.match(topic);
   }
 
-  /**
-   * Deletes the earlier session of a client that starts a clean session. For a persistent session, `Admission` has
-   * already deleted it and created a new one, which this call must not delete.
-   */
+  /** For a persistent session, `Admission` has already deleted the earlier one, and created this one. */
   async cleanSubscriptions(client: ClientRef): Promise<void> {
     if (client.clean === false) return;
     if (this.#store.sessions.remove(client.id)) await this.#store.commit();
@@ -162,8 +156,7 @@ export class Persistence {
       await this.#store.commit();
       return;
     }
-    // There is no entry if the queue was full, the message is retained, or the subscription has ended. The message is
-    // sent anyway.
+    // There is no entry if the queue was full, the message is retained, or the subscription has ended.
     const entry = session.byCounter.get(packet.brokerCounter ?? 0);
     if (!entry) return;
     queues.sent(session, entry, packet.messageId);
@@ -171,9 +164,7 @@ export class Persistence {
     if (entry.qos === 2) await this.#store.commit();
   }
 
-  /**
-   * Does nothing without a packet id: aedes calls it so for each message that it has not sent, including duplicates.
-   */
+  /** aedes calls it without a packet id for each message that it has not sent, including duplicates. */
   async outgoingClearMessageId(client: ClientRef, packet: PacketRef): Promise<object | undefined> {
     const { sessions, queues } = this.#store;
     const session = sessions.get(client.id);
@@ -190,7 +181,7 @@ export class Persistence {
     return Readable.from(session ? this.#outgoing(client, session) : []);
   }
 
-  /** A snapshot of the queue. Expired messages are removed from the queue. */
+  /** Expired messages are removed from the queue. */
   #outgoing(client: ClientRef, session: Session): object[] {
     const now = Date.now();
     const hasWindow = this.#hasWindow(client);

@@ -23,13 +23,14 @@ export type RecordKind = keyof typeof KINDS;
 const MAX_RECORDS = 10_000;
 
 /**
- * Moves stored records that the broker cannot use from their table into the table `quarantine`, as JSON with the
- * reason. The broker starts without them, and an operator can inspect them. `onMoved` is called for each record.
+ * Moves stored records that the broker cannot use into the table `quarantine`, as JSON with the reason, so that the
+ * broker starts without them and an operator can inspect them.
  */
 export class Quarantine {
   readonly #journal: Journal;
   readonly #onMoved: (record: QuarantinedRecord) => void;
 
+  /** `onMoved` is called for each record. */
   constructor(journal: Journal, onMoved: (record: QuarantinedRecord) => void) {
     this.#journal = journal;
     this.#onMoved = onMoved;
@@ -57,10 +58,8 @@ export class Quarantine {
     for (const row of this.#journal.rows<Record<string, SqlValue>>(queued, clientId)) {
       this.#put('queued message', [clientId, row.position ?? null], reason, row);
     }
-    for (const row of this.#journal.rows<Record<string, SqlValue>>(
-      'SELECT * FROM subscription WHERE client_id = ?',
-      clientId,
-    )) {
+    const subscriptions = 'SELECT * FROM subscription WHERE client_id = ?';
+    for (const row of this.#journal.rows<Record<string, SqlValue>>(subscriptions, clientId)) {
       this.#put('subscription', [clientId, row.filter ?? null], reason, row);
     }
     this.#journal.add('DELETE FROM queue WHERE client_id = ?', clientId);

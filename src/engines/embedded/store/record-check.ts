@@ -19,8 +19,8 @@ const MESSAGES: readonly (readonly [RecordKind, string])[] = [
 ];
 
 /**
- * Moves stored records that this broker cannot publish or restore into quarantine. Earlier versions stored wills and
- * retained messages with topics that end the broker at their delivery. Call this function before anything is loaded.
+ * Moves stored records that this broker cannot publish or restore into quarantine, before anything is loaded. Earlier
+ * versions stored wills and retained messages with topics that end the broker at their delivery.
  */
 export function checkRecords(journal: Journal, quarantine: Quarantine): void {
   for (const [kind, sql] of MESSAGES) {

@@ -10,9 +10,8 @@ interface Note {
 }
 
 /**
- * Finds a stored record that ends the broker at its start without an exception that names it. After repeated failures
- * of the same kind, `suspicion` is their reason. Records are then handled one after the other, and a note on disk names
- * the current record. If the note exists at the next start, the record is moved into quarantine.
+ * Finds a stored record that ends the broker at its start. `suspicion` is the reason of repeated failures. Records are
+ * then handled one after the other, and a note on disk names the current one. The next start moves it into quarantine.
  */
 export class RecordTrial {
   readonly #journal: Journal;
@@ -30,12 +29,11 @@ export class RecordTrial {
     this.#clear();
   }
 
-  /** Whether records must be handled one after the other. */
   get isOn(): boolean {
     return this.#suspicion !== null;
   }
 
-  /** Calls `work`, which handles one record, and waits two iterations of the event loop for its effects. */
+  /** Calls `work` for one record, and waits two iterations of the event loop for its effects. */
   async run(kind: RecordKind, clientId: string, work: () => Promise<void>): Promise<void> {
     if (!this.isOn) {
       await work();

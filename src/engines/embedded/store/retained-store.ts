@@ -22,9 +22,8 @@ const PAUSE_AFTER = 32_768;
 const TOPIC_COST = 32;
 
 /**
- * The retained message of each topic: in memory, and in the journal except `$SYS`, which the broker publishes again.
- * Limits: `maxCount` messages and `maxBytes` of payload and properties. A message beyond a limit is delivered and
- * counted, but not retained.
+ * The retained message of each topic: in memory, and in the journal except `$SYS`. A message beyond a limit (`maxBytes`
+ * of payload and properties) is delivered, but not retained.
  */
 export class RetainedStore {
   readonly #journal: Journal;
@@ -36,7 +35,6 @@ export class RetainedStore {
   /** Sequence number of the last delivery. */
   #sequence = 0;
   #bytes = 0;
-  #refused = 0;
 
   constructor(journal: Journal, { maxCount, maxBytes }: { readonly maxCount: number; readonly maxBytes: number }) {
     this.#journal = journal;
@@ -53,23 +51,14 @@ export class RetainedStore {
     return this.#entries.size;
   }
 
-  get refused(): number {
-    return this.#refused;
-  }
-
   /** Stores a message, or deletes it if the payload is empty. Returns whether there is something to commit. */
   put(packet: RetainedPacket): boolean {
     const { topic, payload } = packet;
     const journaled = !topic.startsWith('$SYS/');
-    if (payload.length === 0) {
-      return this.#remove(topic) && journaled;
-    }
+    if (payload.length === 0) return this.#remove(topic) && journaled;
     const replaced = this.#entries.get(topic)?.packet;
     const growth = sizeOf(packet) - (replaced ? sizeOf(replaced) : 0);
-    if ((!replaced && this.#entries.size >= this.#maxCount) || this.#bytes + growth > this.#maxBytes) {
-      this.#refused += 1;
-      return false;
-    }
+    if ((!replaced && this.#entries.size >= this.#maxCount) || this.#bytes + growth > this.#maxBytes) return false;
     this.#delete(topic);
     this.#set(packet);
     if (!journaled) return false;
@@ -87,8 +76,7 @@ export class RetainedStore {
 
   /** A message was delivered, or cannot be delivered. */
   delivered(topic: string): void {
-    // A new subscription that got the message live requests retained messages next. aedes does so before `setImmediate`
-    // runs.
+    // aedes requests retained messages for a new subscription, which got this message live, before `setImmediate` runs.
     setImmediate(() => {
       const remaining = (this.#arriving.get(topic) ?? 1) - 1;
       if (remaining > 0) {
@@ -102,9 +90,8 @@ export class RetainedStore {
   }
 
   /**
-   * Like `matching`, for a subscription that gets live messages from this call on. These messages are not returned,
-   * however long the caller takes. `null` means that many topics were compared that do not match, and the caller may
-   * pause.
+   * Like `matching`, for a subscription that gets live messages from this call on, which are not returned later. `null`
+   * means that many topics were compared that do not match, and the caller may pause.
    */
   forSubscriber(filters: readonly string[]): Generator<RetainedPacket | null> {
     return this.#matching(filters, { delivered: this.#sequence });
@@ -120,7 +107,7 @@ export class RetainedStore {
     for (const { packet } of this.#entries.values()) if (!isExpired(packet.properties, Date.now())) yield packet;
   }
 
-  /** `delivered`: the sequence number of the last delivery that is included. Default: all messages are included. */
+  /** `delivered`: the sequence number of the last delivery that is included. Default: all are. */
   *#matching(
     filters: readonly string[],
     { delivered, now }: { readonly delivered?: number; readonly now?: number },

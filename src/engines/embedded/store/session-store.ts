@@ -32,15 +32,15 @@ interface SubscriptionListener {
 
 /**
  * Persistent sessions and their subscriptions, in memory and in the journal; `MessageQueues` has their queues. The
- * methods do not wait for the journal: the caller waits for a commit before it acknowledges a packet. `Admission`
- * limits sessions and subscriptions.
+ * methods do not wait for the journal. `Admission` limits sessions and subscriptions.
  */
 export class SessionStore {
   readonly #journal: Journal;
   readonly #queues: MessageQueues;
   readonly #sessions = new Map<string, Session>();
   readonly #tree = new SubscriptionTree<MatchedSubscription>();
-  #filterWeight = 0;
+  /** Weight of the topic filters of all sessions. */
+  filterWeight = 0;
   /** Called with the client id when a session is created or deleted. */
   onMember: (clientId: string) => void = () => {};
   /** `null` while subscriptions are not recorded. */
@@ -89,11 +89,6 @@ export class SessionStore {
     return this.#tree.size;
   }
 
-  /** Weight of the topic filters of all sessions. */
-  get filterWeight(): number {
-    return this.#filterWeight;
-  }
-
   open(clientId: string, about: SessionAbout, owner: object): Session {
     const isResumed = this.#sessions.has(clientId);
     const session = this.#ensure(clientId);
@@ -121,7 +116,7 @@ export class SessionStore {
     const session = this.#sessions.get(clientId);
     if (!session) return false;
     for (const filter of session.subscriptions.keys()) this.#tree.remove(filter, clientId);
-    this.#filterWeight -= session.filterWeight;
+    this.filterWeight -= session.filterWeight;
     this.#queues.end(session);
     this.#sessions.delete(clientId);
     this.subscriptionListener?.ended(session);
@@ -159,10 +154,7 @@ export class SessionStore {
     return this.#tree.match(topic);
   }
 
-  /**
-   * Queues a message once for each session of the subscriptions, at its highest granted QoS. `null` if no session
-   * queues it.
-   */
+  /** Queues a message once per session, at its highest granted QoS. `null` if no session queues it. */
   enqueue(
     subscriptions: readonly {
       readonly clientId: string;
@@ -206,7 +198,7 @@ export class SessionStore {
 
   #weigh(session: Session, weight: number): void {
     session.filterWeight += weight;
-    this.#filterWeight += weight;
+    this.filterWeight += weight;
   }
 
   #index(session: Session, filter: string, record: SubscriptionRecord): void {

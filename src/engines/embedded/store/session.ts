@@ -8,9 +8,7 @@ export interface Traffic {
   readonly deliveredBytes: number;
 }
 
-/**
- * Data of the last connection of a session, for inspection while the client is offline. Times are epoch milliseconds.
- */
+/** The last connection of a session, for inspection while the client is offline. Times are epoch milliseconds. */
 export interface SessionAbout {
   readonly username: string | null;
   readonly address: string;
@@ -49,9 +47,7 @@ export interface StoredMessage {
   queued: { readonly session: Session; readonly entry: QueueEntry }[];
 }
 
-/**
- * A message in the queue of one session: queued, then sent (`packetId`), for QoS 2 then released, and at last removed.
- */
+/** A message in the queue of a session: queued, sent (`packetId`), for QoS 2 released, and at last removed. */
 export interface QueueEntry {
   /** Id of the message, which gives the order of the queue. */
   readonly position: number;
@@ -67,9 +63,7 @@ export interface QueueEntry {
   dup: boolean;
 }
 
-/**
- * The persistent session of one client in memory. `SessionStore` and `MessageQueues` change it and write the journal.
- */
+/** The persistent session of one client. `SessionStore` and `MessageQueues` change it and write the journal. */
 export class Session {
   readonly id: string;
   readonly subscriptions = new Map<string, SubscriptionRecord>();

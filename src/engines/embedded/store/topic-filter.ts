@@ -8,16 +8,10 @@ interface TreeNode<T> {
 
 const createNode = <T>(): TreeNode<T> => ({ children: new Map(), values: new Map() });
 
-/**
- * An index of subscriptions by topic filter, one per client and filter. It finds the subscriptions that match a topic.
- */
+/** An index of subscriptions by topic filter, one per client and filter. */
 export class SubscriptionTree<T> {
   readonly #root = createNode<T>();
-  #size = 0;
-
-  get size(): number {
-    return this.#size;
-  }
+  size = 0;
 
   add(filter: string, clientId: string, value: T): void {
     let node = this.#root;
@@ -29,7 +23,7 @@ export class SubscriptionTree<T> {
       }
       node = child;
     }
-    if (!node.values.has(clientId)) this.#size += 1;
+    if (!node.values.has(clientId)) this.size += 1;
     node.values.set(clientId, value);
   }
 
@@ -40,7 +34,7 @@ export class SubscriptionTree<T> {
   #remove(node: TreeNode<T>, levels: readonly string[], depth: number, clientId: string): void {
     const level = levels[depth];
     if (level === undefined) {
-      if (node.values.delete(clientId)) this.#size -= 1;
+      if (node.values.delete(clientId)) this.size -= 1;
       return;
     }
     const child = node.children.get(level);
@@ -51,7 +45,7 @@ export class SubscriptionTree<T> {
 
   match(topic: string): T[] {
     const found: T[] = [];
-    if (this.#size > 0) collect(this.#root, topic.split('/'), 0, found);
+    if (this.size > 0) collect(this.#root, topic.split('/'), 0, found);
     return found;
   }
 }

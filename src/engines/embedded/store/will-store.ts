@@ -40,22 +40,25 @@ export class WillStore {
 
   load(): void {
     type Row = {
-      client_id: string;
+      clientId: string;
       topic: string;
       payload: Buffer;
       qos: 0 | 1 | 2;
       retain: number;
       properties: string | null;
+      time: number;
     };
-    for (const row of this.#journal.rows<Row & { delay_seconds: number }>('SELECT * FROM will')) {
-      const { client_id: clientId, topic, payload, qos, retain, delay_seconds: delaySeconds } = row;
-      const properties = fromText(row.properties);
-      this.#wills.set(clientId, { topic, payload, qos, retain: retain === 1, properties, delaySeconds, clientId });
+    const rows = (time: string, table: string) =>
+      this.#journal
+        .rows<Row>(
+          `SELECT client_id AS clientId, topic, payload, qos, retain, properties, ${time} AS time FROM ${table}`,
+        )
+        .map((row) => ({ ...row, retain: row.retain === 1, properties: fromText(row.properties) }));
+    for (const { time: delaySeconds, ...will } of rows('delay_seconds', 'will')) {
+      this.#wills.set(will.clientId, { ...will, delaySeconds });
     }
-    for (const row of this.#journal.rows<Row & { due: number }>('SELECT * FROM delayed_will')) {
-      const { client_id: clientId, topic, payload, qos, retain, due } = row;
-      const properties = fromText(row.properties);
-      this.#delayed.set(clientId, { topic, payload, qos, retain: retain === 1, properties, due });
+    for (const { clientId, time: due, ...will } of rows('due', 'delayed_will')) {
+      this.#delayed.set(clientId, { ...will, due });
     }
   }
 

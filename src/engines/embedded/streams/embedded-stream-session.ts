@@ -8,25 +8,18 @@ import { topicNameProblem } from '../topic-rules.ts';
 const MAX_DEPTH = 50;
 
 /**
- * The session of streams that run in the thread of an embedded broker. It uses the tap and the publisher of the broker
- * core. CONNECTED until it is closed.
- *
- * While it is paused, publishers of matching messages wait; publishes of streams continue. A publish is done when all
- * streams have processed it.
+ * The session of streams that run in the thread of an embedded broker. CONNECTED until it is closed. While it is
+ * paused, publishers of matching messages wait; publishes of streams continue.
  */
 export class EmbeddedStreamSession implements StreamSession {
   readonly #core: Pick<BrokerCore, 'tap' | 'publisher'>;
   readonly #subscriptions = new Set<Stop>();
   readonly #listeners = new Set<(status: LinkStatus) => void>();
   #depth = 0;
-  #status: LinkStatus = { state: 'CONNECTED', since: Date.now() };
+  status: LinkStatus = { state: 'CONNECTED', since: Date.now() };
 
   constructor(core: Pick<BrokerCore, 'tap' | 'publisher'>) {
     this.#core = core;
-  }
-
-  get status(): LinkStatus {
-    return this.#status;
   }
 
   onStatus(listener: (status: LinkStatus) => void): Stop {
@@ -77,16 +70,13 @@ export class EmbeddedStreamSession implements StreamSession {
   /** Releases all held messages. Safe to call twice. */
   close(): void {
     if (this.#isClosed) return;
-    this.#status = { state: 'CLOSED', since: Date.now() };
+    this.status = { state: 'CLOSED', since: Date.now() };
     for (const stop of [...this.#subscriptions]) stop();
     this.#core.tap.resume();
-    for (const listener of this.#listeners) listener(this.#status);
+    for (const listener of this.#listeners) listener(this.status);
   }
 
-  /**
-   * A publish of one stream may trigger thousands of others. Beyond `MAX_DEPTH` they continue in the next iteration of
-   * the event loop.
-   */
+  /** A publish may trigger thousands of others. Beyond `MAX_DEPTH` they continue in the next iteration. */
   #nested(work: () => void): void {
     if (this.#depth >= MAX_DEPTH) {
       setImmediate(() => this.#nested(work));
@@ -98,7 +88,7 @@ export class EmbeddedStreamSession implements StreamSession {
   }
 
   get #isClosed(): boolean {
-    return this.#status.state === 'CLOSED';
+    return this.status.state === 'CLOSED';
   }
 }
 

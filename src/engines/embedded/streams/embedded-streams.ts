@@ -21,13 +21,11 @@ interface EmbeddedStreamsOptions {
   readonly onProblem: (problem: string, error: unknown) => void;
 }
 
-export interface EmbeddedStreams {
-  /** Call it when no client is connected. Resolves when all stored messages are on disk. */
-  close(): Promise<void>;
-}
-
-/** Registers `stream-processing`. Resolves when all defined streams run. */
-export async function startStreams(options: EmbeddedStreamsOptions): Promise<EmbeddedStreams> {
+/**
+ * Registers `stream-processing`. Resolves when all defined streams run, with a function that ends them. Call it when no
+ * client is connected; it resolves when all stored messages are on disk.
+ */
+export async function startStreams(options: EmbeddedStreamsOptions): Promise<() => Promise<void>> {
   const { folder, maxBytes, journal, core, control, onProblem } = options;
   const store = openSegmentStore({
     folder: join(folder, 'streams'),
@@ -44,11 +42,9 @@ export async function startStreams(options: EmbeddedStreamsOptions): Promise<Emb
   });
   control.register(plugin);
   await plugin.started;
-  return {
-    close: async () => {
-      await engine.close();
-      session.close();
-      await store.close();
-    },
+  return async () => {
+    await engine.close();
+    session.close();
+    await store.close();
   };
 }

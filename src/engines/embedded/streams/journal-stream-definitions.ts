@@ -3,10 +3,7 @@ import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../domains/stre
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { Journal } from '../store/journal.ts';
 
-/**
- * Stores the stream definitions of an embedded broker in its journal. There are no other writers, so `onChange` never
- * fires.
- */
+/** Stores stream definitions in the journal. There are no other writers, so `onChange` never fires. */
 export class JournalStreamDefinitions implements StreamDefinitions {
   readonly #journal: Journal;
   readonly #definitions = new Map<string, KeptDefinition>();

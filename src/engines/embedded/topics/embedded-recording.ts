@@ -17,15 +17,14 @@ export interface EmbeddedRecordingOptions
   readonly onFault: (error: unknown) => void;
 }
 
-/** Milliseconds that messages of the broker wait at most for a part of what takes long. */
+/** Longest part of a long task, while messages of the broker wait. */
 const SLICE_MS = 2;
 /** Milliseconds between two attempts to record filters that were left out by a limit. */
 const RETRY_MS = 5_000;
 
 /**
- * Records the accepted publishes of an embedded broker, and the subscriptions of all its clients and sessions, until it
- * is closed. Existing retained messages and subscriptions are recorded as if they were new. A filter stays as long as a
- * client or session is subscribed to it.
+ * Records the accepted publishes of an embedded broker, and the subscriptions of all clients and sessions, until it is
+ * closed. Existing retained messages and subscriptions are recorded as if they were new.
  */
 export class EmbeddedRecording {
   readonly #options: EmbeddedRecordingOptions;
@@ -59,7 +58,7 @@ export class EmbeddedRecording {
     }, RETRY_MS).unref();
   }
 
-  /** Resolves when topics that the settings exclude are deleted, and existing topics that they include are recorded. */
+  /** Resolves when excluded topics are deleted, and existing topics that are now included are recorded. */
   async apply(settings: TopicSettings): Promise<void> {
     const previous = new RecordedTopics(this.#recording.settings);
     await this.#recording.apply(settings);
@@ -113,7 +112,7 @@ export class EmbeddedRecording {
     }
   }
 
-  /** Records filters that were left out by a limit or by earlier settings, as long as there is room. */
+  /** Records filters that a limit or earlier settings left out, as long as there is room. */
   *#recordMissing(): SlicedTask<void> {
     const recorded = new RecordedTopics(this.#recording.settings);
     for (const [filter, qos] of this.#filters.all()) {

@@ -14,10 +14,8 @@ interface EmbeddedTopicRecorderOptions extends Omit<EmbeddedRecordingOptions, 'o
 const COMPLETE_MS = 2_000;
 
 /**
- * Records the topics of the broker in whose thread it runs, until there were no queries for a while. Without a
- * recording, a message of the broker costs the check of one field.
- *
- * Errors of `ask`: those of TopicRecording, and BROKER_UNREACHABLE after `close`.
+ * Records the topics of the broker in whose thread it runs, until there were no queries for a while. Errors of `ask`:
+ * those of TopicRecording, and BROKER_UNREACHABLE after `close`.
  */
 export class EmbeddedTopicRecorder implements TopicRecorder {
   readonly #options: EmbeddedTopicRecorderOptions;

@@ -21,7 +21,7 @@ interface EmbeddedTopicsOptions {
   readonly onProblem: (problem: string, error: unknown) => void;
 }
 
-export interface EmbeddedTopics {
+interface EmbeddedTopics {
   payloadsChanged(): void;
   close(): Promise<void>;
 }
@@ -33,11 +33,7 @@ export async function startTopics(options: EmbeddedTopicsOptions): Promise<Embed
   const inBroker = new EmbeddedTopicRecorder({ core, registry, sessions, retained, ownClientIds, maxBytes, onProblem });
   const recorder = new PayloadRecorder(inBroker, arePayloadsStored);
   const onFault = (error: unknown) => onProblem('topics could not be recorded', error);
-  const plugin = new TopicTreePlugin({
-    settings: new JournalTopicSettings(store.journal),
-    recorder,
-    onFault,
-  });
+  const plugin = new TopicTreePlugin({ settings: new JournalTopicSettings(store.journal), recorder, onFault });
   control.register(plugin);
   await plugin.started;
   return {

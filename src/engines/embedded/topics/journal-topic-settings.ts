@@ -9,10 +9,7 @@ import type { Journal } from '../store/journal.ts';
 /** Name of the row in table `setting`. */
 const NAME = 'topic-tree';
 
-/**
- * Stores the topic settings of an embedded broker in its journal. There are no other writers, so `onChange` never
- * fires.
- */
+/** Stores the topic settings in the journal. There are no other writers, so `onChange` never fires. */
 export class JournalTopicSettings implements TopicSettingsStore {
   readonly #journal: Journal;
   #settings: TopicSettings;

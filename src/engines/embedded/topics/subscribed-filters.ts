@@ -12,7 +12,7 @@ export interface SubscribedFiltersOptions {
   readonly sessions: SessionStore;
   /** Prefix of the client ids of the service itself, which are ignored. */
   readonly ownClientIds: string;
-  /** Called when a client has subscribed, or an existing subscription was found. */
+  /** Called for each new or existing subscription. */
   readonly onUse: (filter: string, qos: 0 | 1 | 2) => void;
   /** Called when the last subscriber has unsubscribed. */
   readonly onRelease: (filter: string) => void;
@@ -20,10 +20,8 @@ export interface SubscribedFiltersOptions {
 
 /**
  * The topic filters of all persistent sessions and of clients with a clean session, with their number of subscribers.
- * They are counted from the construction until `close`.
- *
- * `scan` counts the existing subscriptions. A change of subscriptions counts all filters of the subscriber immediately,
- * so that each subscription counts once, also during the scan.
+ * `scan` counts the existing subscriptions. A change meanwhile counts all filters of the subscriber immediately, so
+ * that each subscription counts once.
  */
 export class SubscribedFilters {
   readonly #options: SubscribedFiltersOptions;
