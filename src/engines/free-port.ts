@@ -14,7 +14,6 @@ export async function listenOnFreePort(
     server.listen({ host: listener.host, port });
     try {
       await once(server, 'listening');
-      // A TCP server has no other kind of address.
       return (server.address() as AddressInfo).port;
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;

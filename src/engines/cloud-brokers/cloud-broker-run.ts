@@ -20,9 +20,8 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * Brings one broker to its desired state. States: PROVISIONING to ACTIVE, UPDATING while the engine restarts,
- * SHUTTING_DOWN to INACTIVE, and ERROR while the engine cannot run; the start is then retried with growing pauses. The
- * desired state may change at any time; the running step is completed first.
+ * Brings one broker to its desired state, which may change at any time; the running step is completed first. ERROR: the
+ * engine cannot run; the start is retried with growing pauses.
  */
 export class CloudBrokerRun {
   readonly #options: CloudBrokerRunOptions;

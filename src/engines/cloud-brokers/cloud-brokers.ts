@@ -29,16 +29,13 @@ interface CloudBrokersOptions {
   readonly sealer: Sealer;
   readonly engines: CloudEngines;
   readonly dataDir: string;
-  /** Maximum number in all projects. */
   readonly maxBrokers: number;
   /** Maximum number in one project, except for root administrators. */
   readonly maxPerProject: number;
   readonly log: Logger;
 }
 
-/** The caller that a broker is created for. */
 interface CloudBrokerOwner {
-  /** Name that is shown as `issuedTo`. */
   readonly name: string;
   /** Whether the caller is a root administrator, who has no bound for a project and may choose privileged ports. */
   readonly isRootAdmin: boolean;
@@ -59,17 +56,13 @@ const folderOf = (dataDir: string, brokerId: string) => join(dataDir, 'brokers',
 /** Password file (mode 0600) of a broker, for commands on the machine of the service. */
 export const passwordFile = (dataDir: string, brokerId: string) => join(folderOf(dataDir, brokerId), 'password');
 
-/**
- * The brokers that this service runs, on either engine. They are created, started, stopped and deleted as their entries
- * require. After a crash, the next start begins with PROVISIONING again.
- */
+/** The brokers that this service runs. After a crash, the next start begins with PROVISIONING again. */
 export class CloudBrokers {
   readonly #options: CloudBrokersOptions;
   readonly #runs = new Map<string, CloudBrokerRun>();
   /** State writes of a broker, in order. */
   readonly #writes = new Map<string, Promise<void>>();
   readonly #stopFollowing: Stop;
-  /** Pending cleanups of deleted brokers. */
   readonly #removals = new Map<string, Promise<void>>();
   /** Brokers are created one after another, so that the maximum number is checked correctly. */
   readonly #creations = new ConcurrencyLimit({ maxRunning: 1 });
@@ -84,7 +77,6 @@ export class CloudBrokers {
     });
   }
 
-  /** Returns the listeners of the broker while it runs in this process. */
   listenersOf(id: string): readonly ListenerWanted[] | null {
     return this.#runs.get(id)?.running?.listeners ?? null;
   }
@@ -93,10 +85,7 @@ export class CloudBrokers {
     return this.#options.engines.faults;
   }
 
-  /**
-   * Returns why the broker does not run although it should, or what it lacks. `null` if there is no problem, or another
-   * process runs it.
-   */
+  /** Why the broker does not run although it should, or what it lacks. `null` if another process runs it. */
   problemOf(id: string): string | null {
     const run = this.#runs.get(id);
     return run?.problem ?? run?.running?.notice ?? null;
@@ -108,7 +97,6 @@ export class CloudBrokers {
     return isMosquitto(running) ? mosquittoPlugins(id, running) : { plugins: [], clientIds: [] };
   }
 
-  /** Creates the entry of the first broker. */
   createFirst({ projectId, listeners, issuedTo }: FirstBroker): Promise<BrokerRecord> {
     const input = { name: 'Embedded broker', description: 'Runs inside this service.', location: 'fsn1', listeners };
     return this.#make(projectId, { ...input, engine: 'embedded' }, issuedTo);
@@ -154,10 +142,7 @@ export class CloudBrokers {
     await this.#removals.get(id);
   }
 
-  /**
-   * Starts every broker that should be active. Resolves when each runs, or its first start has failed. Follows the
-   * entries then.
-   */
+  /** Starts every broker that should be active. Resolves when each runs, or its first start has failed. */
   async start(): Promise<void> {
     this.#phase = 'STARTED';
     process.once('exit', this.#endAtOnce);

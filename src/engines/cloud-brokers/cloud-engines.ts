@@ -16,7 +16,6 @@ import { BrokerFaults } from './broker-faults.ts';
 import type { MqttRefusals } from './mqtt-refusals.ts';
 
 interface CloudEnginesOptions {
-  /** Address that the listeners bind. */
   readonly host: string;
   /** URL of the compiled worker of the embedded broker. Default: next to its module. */
   readonly workerUrl?: URL | undefined;
@@ -26,7 +25,6 @@ interface CloudEnginesOptions {
   readonly topicTreeBytes?: number;
   /** Returns whether payloads of an embedded broker's topics are stored. Default: always. */
   readonly topicPayloadsOf?: (brokerId: string) => TopicPayloads;
-  /** Notified of CONNECTs that embedded brokers refuse. */
   readonly refusals?: Pick<MqttRefusals, 'reported'>;
   readonly mosquitto: MosquittoPlaces;
   readonly log: Logger;
@@ -82,10 +80,7 @@ export class CloudEngines {
     return startMosquittoBroker({ id, folder: resolve(folder), listeners, administrator, program, log, onState });
   }
 
-  /**
-   * Returns the listeners to open. This service connects over TCP without TLS; without such a listener, one is added
-   * that is reachable from this machine only.
-   */
+  /** This service connects over TCP without TLS. Without such a listener, one is added for this machine only. */
   listenersOf(listeners: readonly Omit<ListenerWanted, 'host'>[]): ListenerWanted[] {
     const { host } = this.#options;
     const wanted = listeners.map(({ number, protocol, port, tls, requireCertificate }) => {

@@ -23,7 +23,6 @@ export interface CloudBrokerInput {
 const LOCATIONS: readonly string[] = ['fsn1', 'nbg1', 'hel1', 'ash', 'hil'];
 const MAX_LISTENERS = 10;
 const MAX_PORT = 65_535;
-/** Lower ports are privileged. */
 const FIRST_UNPRIVILEGED_PORT = 1_024;
 
 /** Returns the issues of a broker to be created that do not depend on other brokers. */

@@ -13,10 +13,7 @@ interface MqttRefusalsOptions {
   readonly log: Logger;
 }
 
-/**
- * Counts the CONNECTs that embedded brokers refused, by broker and reason, since the service started. A burst of failed
- * log-ins has one audit entry, and a log line at its start and its end.
- */
+/** Counts refused CONNECTs of embedded brokers. A burst of failed log-ins has one audit entry. */
 export class MqttRefusals {
   readonly #options: MqttRefusalsOptions;
   readonly #counts = new Map<string, Map<RefusalReason, number>>();

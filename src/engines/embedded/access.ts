@@ -1,7 +1,5 @@
-/** The identity of an admitted client. */
 export interface Identity {
   readonly clientId: string;
-  /** `null` if the client is anonymous. */
   readonly username: string | null;
 }
 
@@ -16,18 +14,13 @@ export interface Credentials {
 }
 
 /**
- * - ACCEPTED: the client is admitted.
- * - REFUSED: unknown user, wrong password, disabled account, or anonymous without permission. The client does not learn
- *   which.
- * - THROTTLED: too many wrong passwords from this network; the password was not checked.
- * - BUSY: too many passwords wait to be checked, or the client has disconnected.
+ * REFUSED: unknown user, wrong password, disabled account, or anonymous without permission; the client does not learn
+ * which. THROTTLED: too many wrong passwords from this network; the password was not checked. BUSY: too many passwords
+ * wait to be checked, or the client has disconnected.
  */
 export type Verdict = 'ACCEPTED' | 'REFUSED' | 'THROTTLED' | 'BUSY';
 
-/**
- * The access decisions of the embedded broker. `may…` is called for each message. Shared subscriptions and the own
- * topics of the broker core are always forbidden.
- */
+/** Access decisions. Shared subscriptions and the own topics of the broker core are always forbidden. */
 export interface AccessControl {
   authenticate(credentials: Credentials): Promise<Verdict>;
   mayPublish(identity: Identity, topic: string): boolean;

@@ -31,7 +31,6 @@ import { startTopics } from './topics/embedded-topics.ts';
 import type { RefusalMessage, WorkerOptions } from './worker-protocol.ts';
 
 export interface AssembledBroker {
-  /** With the assigned ports. */
   readonly listeners: readonly ListenerWanted[];
   /** Call it when `areTopicPayloadsStored` has changed. */
   topicPayloadsChanged(): void;
@@ -44,13 +43,11 @@ interface BrokerHooks {
   readonly onRefused: (message: RefusalMessage) => void;
   readonly onFault: (fault: Fault) => void;
   readonly onQuarantined: (record: QuarantinedRecord) => void;
-  /** Whether payloads of recorded topics are stored. */
   readonly areTopicPayloadsStored: () => boolean;
   /** Called when the journal cannot be written. The broker must shut down immediately. */
   readonly onBroken: (error: Error) => void;
 }
 
-/** Maximum time to close the connections. */
 const CLOSE_TIMEOUT_MS = 3_000;
 
 /** Creates and starts one embedded broker. Runs in the worker thread. */
@@ -82,7 +79,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     });
     let closeTopics: (() => Promise<void>) | null = null;
     let closeStreams: (() => Promise<void>) | null = null;
-    // In this order: both need connections to be closed first, and topics need streams to be closed first.
+    // Both are closed after the connections.
     closers.push(() => closeTopics?.());
     closers.push(() => closeStreams?.());
     closers.push(() => control.close());

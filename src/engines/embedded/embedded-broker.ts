@@ -12,7 +12,6 @@ import { FailureRecord } from './failure-record.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
 import type { RefusalMessage, ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
-/** The methods of a pino logger that are used. */
 interface BrokerLog {
   info(fields: object, text: string): void;
   warn(fields: object, text: string): void;
@@ -21,7 +20,6 @@ interface BrokerLog {
 
 export interface EmbeddedBrokerOptions {
   readonly id: string;
-  /** Folder of this broker only. Created if missing. */
   readonly folder: string;
   /** Port 0 means any free port. If a port is in use, the next free port is used. */
   readonly listeners: readonly ListenerWanted[];
@@ -33,13 +31,11 @@ export interface EmbeddedBrokerOptions {
   readonly workerUrl?: URL | undefined;
   readonly log: BrokerLog;
   /**
-   * Called for each change of the state: STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; any state ->
-   * STOPPED by `close()`. `error` is set with FAILED.
+   * STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; `close()` -> STOPPED. `error` is set with FAILED.
    */
   readonly onState?: (state: RunningState, error?: string) => void;
   /** Called at most once a second after CONNECTs were refused, and for bursts of refused log-ins. */
   readonly onRefused?: (message: RefusalMessage) => void;
-  /** Called for each exception that affected only one connection, message or stored record. */
   readonly onFault?: (kind: Fault['kind']) => void;
   /** Heap limit in MiB. Beyond it the broker fails and restarts. Default: 512. */
   readonly maxHeapMegabytes?: number;

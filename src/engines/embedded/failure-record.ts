@@ -45,7 +45,6 @@ export class FailureRecord {
 
   #read(): Failure | null {
     try {
-      // Written by `failed`.
       return JSON.parse(readFileSync(this.#file, 'utf8')) as Failure;
     } catch {
       return null;

@@ -1,22 +1,16 @@
-/** The limits of an embedded broker. */
 export interface BrokerLimits {
   readonly maxConnections: number;
   readonly maxPacketBytes: number;
   /** Further persistent sessions are refused: sessions of MQTT 3 never expire. */
   readonly maxSessions: number;
-  /** Topic filters of one client. */
   readonly maxFilters: number;
   /** Weight of the topic filters of one client, see `filterWeight`. */
   readonly maxFilterWeight: number;
   /** Weight of all topic filters. Above it, only clients with at most a thousandth of this weight may subscribe. */
   readonly maxTotalFilterWeight: number;
-  /**
-   * QoS 2 publishes of one client that wait for PUBREL: the number of packet ids, because MQTT 3.1.1 has no flow
-   * control. It is also the default Receive Maximum of MQTT 5.
-   */
+  /** QoS 2 publishes of one client before PUBREL: the number of packet ids. Default Receive Maximum of MQTT 5. */
   readonly maxIncoming: number;
   readonly connectTimeoutMs: number;
-  /** Unfinished TLS handshakes of one listener. */
   readonly maxHandshakes: number;
   /** From the TCP connection to the end of the TLS handshake. */
   readonly handshakeTimeoutMs: number;
@@ -25,8 +19,8 @@ export interface BrokerLimits {
   /** Bytes that one client has not taken. Above it, QoS 0 messages are dropped and counted. Default: 1 MiB. */
   readonly unsentBytes: number;
   /**
-   * Bytes of live messages in all sockets; each payload counts once. Above it, QoS 0 messages are dropped for clients
-   * with more than their fair share. Default: 64 MiB.
+   * The same for all clients; a payload counts once. Drops for clients with more than their fair share. Default: 64
+   * MiB.
    */
   readonly unsentTotalBytes: number;
 }

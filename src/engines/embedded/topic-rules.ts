@@ -3,12 +3,10 @@ import { filterProblem, topicProblem } from '../../protocol/mqtt/topics.ts';
 /** Maximum number of levels of a topic. mqemitter 7 uses qlobber 8, which throws "too many words" for more. */
 const MAX_TOPIC_LEVELS = 100;
 
-/** Returns why the broker cannot publish to a topic name; `null` if it can. */
 export function topicNameProblem(topic: string): string | null {
   return topicProblem(topic) ?? levelProblem(topic);
 }
 
-/** Returns why the broker cannot subscribe to a topic filter; `null` if it can. */
 export function topicFilterProblem(filter: string): string | null {
   return filterProblem(filter) ?? levelProblem(filter);
 }

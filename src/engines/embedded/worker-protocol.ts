@@ -3,9 +3,7 @@ import type { Fault } from './core/faults.ts';
 import type { RefusalCounts, RefusedBurst } from './listening/refused-connects.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
 
-/** Options of the worker thread of a broker. */
 export interface WorkerOptions {
-  /** Id of the broker in the service. */
   readonly id: string;
   readonly folder: string;
   readonly version: string;
@@ -14,15 +12,12 @@ export interface WorkerOptions {
   readonly sysIntervalMs: number;
   readonly streamStorageBytes: number;
   readonly topicTreeBytes: number;
-  /** Whether payloads of recorded topics are stored. */
   readonly topicPayloads: boolean;
   /** Reason of repeated failures: the broker then searches for the stored record that causes them. */
   readonly suspicion?: string | undefined;
 }
 
-/**
- * CONNECTs that were refused since the last message, or the start (`seconds` is `null`) or end of a burst of log-ins.
- */
+/** Refused CONNECTs since the last message, or the start (`seconds` is `null`) or end of a burst of log-ins. */
 export type RefusalMessage =
   | { readonly type: 'refused'; readonly counts: RefusalCounts }
   | {
@@ -37,10 +32,7 @@ export type WorkerMessage =
   /** `listeners` has the assigned ports. */
   | { readonly type: 'running'; readonly listeners: readonly ListenerWanted[] }
   | { readonly type: 'failed'; readonly reason: string; readonly stack: string }
-  /**
-   * An exception that affected one connection, message or record. `log` is `null` if the same fault was logged within a
-   * second.
-   */
+  /** `log` is `null` if the same fault was logged within a second. */
   | {
       readonly type: 'fault';
       readonly kind: Fault['kind'];

@@ -1,7 +1,6 @@
 /**
  * The worker thread of one embedded broker. It sends `running` or `failed` once, then other messages. On `close` it
- * closes the connections, flushes the journal and sends `closed`. An uncaught error ends the thread, and the service
- * starts another one from the data on disk.
+ * flushes the journal and sends `closed`. An uncaught error ends the thread, and the service starts another one.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type AssembledBroker, startBroker } from './broker-assembly.ts';
@@ -17,7 +16,6 @@ Reflect.deleteProperty(Object.prototype, '__proto__');
 
 if (parentPort === null) throw new Error('this module runs in a worker thread');
 const port = parentPort;
-// Passed by `startWorkerThread`.
 const options = workerData as WorkerOptions;
 const send = (message: WorkerMessage) => port.postMessage(message);
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

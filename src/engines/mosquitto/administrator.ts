@@ -3,10 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { isFields } from '../../protocol/control/fields.ts';
 import { replaceFile } from './replace-file.ts';
 
-/**
- * The role of this service in the file of the dynamic security plugin (Mosquitto 2.0.11, also read by 2.1). Passwords
- * are hashed with PBKDF2 and SHA-512 to 64 bytes, with a salt of 12 bytes.
- */
+/** Formats of the dynamic security plugin (Mosquitto 2.0.11, also read by 2.1): PBKDF2 with SHA-512, 64 bytes. */
 const ROLE = 'admin';
 const ITERATIONS = 101;
 

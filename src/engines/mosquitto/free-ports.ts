@@ -3,10 +3,7 @@ import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
 import { inOrderOfPorts } from '../../domains/brokers/port-candidates.ts';
 import { listenOnFreePort } from '../free-port.ts';
 
-/**
- * Returns the listeners with free ports. All ports are held until each listener has one, so that no two get the same.
- * Mosquitto exits with an error if another process takes a port before it.
- */
+/** Returns the listeners with free ports. All are held until each listener has one, so that no two get the same. */
 export async function withFreePorts(listeners: readonly ListenerWanted[]): Promise<ListenerWanted[]> {
   const held: Server[] = [];
   try {

@@ -17,7 +17,6 @@ import { servedFingerprint } from './served-certificate.ts';
 interface CertificateUser {
   readonly listeners: readonly ListenerWanted[];
   readonly files: ListenerFiles;
-  /** Reloads the files that can be changed without a restart. */
   reload(): Promise<void>;
   restart(): Promise<void>;
 }

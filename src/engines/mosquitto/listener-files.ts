@@ -17,10 +17,7 @@ export interface ListenerMaterial {
   readonly authorities: readonly ListenerCertificate[];
 }
 
-/**
- * The certificates of a Mosquitto's listeners. Each listener has one file with its server certificate, chain and key,
- * and one with the authorities of clients (mode 0600). The names are in lines that PEM parsers ignore.
- */
+/** One file per listener for its certificate, chain and key, and one for authorities. PEM parsers ignore the names. */
 export class ListenerFiles {
   readonly #folder: string;
 

@@ -19,7 +19,6 @@ import { MISSED_PINGS, watchMosquitto } from './mosquitto-watch.ts';
 import { stopOrphanedProcess } from './orphaned-process.ts';
 import { replaceFile } from './replace-file.ts';
 
-/** The part of a logger that is used, in the form of pino. */
 interface MosquittoLog {
   info(fields: object, text: string): void;
   warn(fields: object, text: string): void;
@@ -38,10 +37,7 @@ export interface MosquittoBrokerOptions {
   readonly log: MosquittoLog;
   /** Interval of pings in milliseconds. After four unanswered pings, the process is restarted. Default: 15,000. */
   readonly pingMs?: number;
-  /**
-   * Called once per change: STARTING to RUNNING or FAILED, FAILED to STARTING after a pause, RUNNING to STARTING for a
-   * restart, and any state to STOPPED by `close()`. `error` is set for FAILED.
-   */
+  /** As in `EmbeddedBrokerOptions`; also RUNNING -> STARTING for a restart. */
   readonly onState?: (state: RunningState, error?: string) => void;
 }
 
@@ -68,7 +64,6 @@ export async function startMosquittoBroker(options: MosquittoBrokerOptions): Pro
 /** Ends a process that an earlier run of the service left in the folder of a broker. Returns whether there was one. */
 export function endLeftOverIn(folder: string): Promise<boolean> {
   const configFile = join(resolve(folder), CONFIG_FILE);
-  // The configuration file identifies the broker.
   const isOurs = ([, option, file]: readonly string[]) => option === '-c' && file === configFile;
   return stopOrphanedProcess(join(resolve(folder), PID_FILE), isOurs);
 }
@@ -106,9 +101,7 @@ export class MosquittoBroker implements RunningBroker {
     await this.#process.reload();
   }
 
-  /**
-   * Restarts the process. Persistent sessions and retained messages stay. Errors: the start failed; it is then retried.
-   */
+  /** Persistent sessions and retained messages stay. Errors: the start failed; it is then retried. */
   async restart(): Promise<void> {
     if (this.#closing.signal.aborted) throw stopped();
     const started = new Promise<void>((resolve, reject) => this.#restarts.push({ resolve, reject }));
@@ -123,7 +116,6 @@ export class MosquittoBroker implements RunningBroker {
     return this.#closed;
   }
 
-  /** Ends the process when the service exits without closing the broker. */
   endAtOnce(): void {
     this.#process?.endAtOnce();
   }
@@ -159,7 +151,6 @@ export class MosquittoBroker implements RunningBroker {
     }
   }
 
-  /** Resolves with the reason when the process has ended, by itself or because it hung. */
   async #endOf(running: MosquittoProcess): Promise<string> {
     const { id, administrator, pingMs = PING_MS } = this.#options;
     let hung: string | null = null;

@@ -17,17 +17,13 @@ interface MosquittoConfigOptions {
 export interface ListenerFilesInUse {
   /** Certificate, chain and key in one file, so that they always belong together. */
   readonly server: string;
-  /** `null` if there are no authorities. */
   readonly authorities: string | null;
 }
 
 /** Interval in seconds at which the database is written. A Mosquitto that is killed loses later changes. */
 const AUTOSAVE_S = 60;
 
-/**
- * Returns the configuration file (Mosquitto 2.0 and 2.1). This service derives the connected clients from the log on
- * `$SYS/broker/log`. The control API of Mosquitto 2.1 stays disabled, because its listeners have no ids.
- */
+/** The configuration (Mosquitto 2.0 and 2.1). This service derives connected clients from `$SYS/broker/log`. */
 export function mosquittoConfig(options: MosquittoConfigOptions): string {
   const { folder, plugin, accessFile, listeners, filesOf, isRoot } = options;
   for (const path of [folder, plugin]) {

@@ -5,12 +5,10 @@ import type { MosquittoProgram } from './mosquitto-program.ts';
 
 interface MosquittoProcessOptions {
   readonly program: MosquittoProgram;
-  /** Working directory of the process. */
   readonly folder: string;
   readonly configFile: string;
   /** Contains the process id while the process runs. */
   readonly pidFile: string;
-  /** Ends the process, also during its start. */
   readonly stop: AbortSignal;
   /** Called for errors and warnings of the log, at most ten times per second. */
   readonly onProblem: (line: string) => void;
@@ -19,14 +17,10 @@ interface MosquittoProcessOptions {
 export interface MosquittoProcess {
   /** Resolves with the reason when the process has ended, for whatever cause. */
   readonly ended: Promise<string>;
-  /**
-   * Sends SIGHUP, which reloads the certificates of listeners for MQTT over TCP; connections stay open. Resolves when
-   * reloading has begun. No client is served until it is complete.
-   */
+  /** Reloads the certificates of MQTT over TCP by SIGHUP. Connections stay, but are not served until it is complete. */
   reload(): Promise<void>;
   /** Sends SIGTERM, so that Mosquitto writes its database, and SIGKILL after `patienceMs`. */
   end(patienceMs: number): Promise<void>;
-  /** Sends SIGTERM without waiting. */
   endAtOnce(): void;
 }
 
@@ -41,7 +35,6 @@ const MAX_LINE = 1_000;
 const PROBLEMS_PER_SECOND = 10;
 const PROBLEMS_IN_REASON = 3;
 
-/** Starts a process. Resolves when it listens. Rejects with the reason if it ends first. */
 export async function startMosquittoProcess(options: MosquittoProcessOptions): Promise<MosquittoProcess> {
   const { program, folder, configFile, pidFile, stop } = options;
   stop.throwIfAborted();
@@ -127,7 +120,6 @@ function endOf(code: number | null, signal: NodeJS.Signals | null, problems: rea
 /** Reads standard error, to which Mosquitto writes its log. It must be read continuously, or Mosquitto blocks. */
 class ProcessLog {
   readonly #onProblem: (line: string) => void;
-  /** The last errors and warnings. */
   readonly problems: string[] = [];
   readonly #waiting = new Map<RegExp, () => void>();
   #rest = '';

@@ -1,10 +1,8 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 
-/** Absolute paths. */
 export interface MosquittoProgram {
   readonly binary: string;
-  /** The dynamic security plugin. */
   readonly plugin: string;
 }
 
@@ -12,7 +10,6 @@ export interface MosquittoProgram {
 export interface MosquittoPlaces {
   readonly binary: string | undefined;
   readonly plugin: string | undefined;
-  /** The environment variable PATH. */
   readonly searchPath: string;
 }
 
@@ -21,10 +18,7 @@ const USUAL_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/opt/h
 const USUAL_LIBRARIES = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homebrew/lib'];
 const PLUGIN = 'mosquitto_dynamic_security';
 
-/**
- * Searches at each call, because missing files may have been installed. Returns a text with what is missing and what
- * would help, if so.
- */
+/** Searches at each call. Returns a text with what is missing and what would help, if so. */
 export function findMosquitto(places: MosquittoPlaces): MosquittoProgram | string {
   const { binary: wanted = 'mosquitto', plugin: wantedPlugin, searchPath } = places;
   const folders = [...searchPath.split(delimiter).filter((folder) => isAbsolute(folder)), ...USUAL_FOLDERS];

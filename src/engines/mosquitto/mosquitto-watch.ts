@@ -15,15 +15,11 @@ interface MosquittoWatchOptions {
   readonly onSilent: () => void;
 }
 
-/** Number of consecutive pings. */
 export const MISSED_PINGS = 4;
 
 export const watchClientId = (brokerId: string): string => `brokergraph-${brokerId}-watch`;
 
-/**
- * Pings a Mosquitto to detect a process that hangs. A refused or closed connection counts as a response: the broker may
- * have reached its maximum number of connections.
- */
+/** Detects a process that hangs by pings. A refused or closed connection counts as a response. */
 export function watchMosquitto({ brokerId, url, administrator, pingMs, onSilent }: MosquittoWatchOptions): Stop {
   const link = new BrokerLink({
     id: brokerId,

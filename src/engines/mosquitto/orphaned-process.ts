@@ -1,14 +1,10 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Time after SIGTERM until SIGKILL. */
 const TERMINATION_MS = 10_000;
 const POLL_MS = 20;
 
-/**
- * Stops the process that a killed service left behind. Returns whether there was one. The command line identifies it,
- * so another process with the same id is not stopped; nor is any without /proc.
- */
+/** Stops the process that a killed service left, if its command line is as expected. Returns whether it existed. */
 export async function stopOrphanedProcess(
   pidFile: string,
   isExpected: (argv: readonly string[]) => boolean,

@@ -89,7 +89,6 @@ function materialOf(input: MaterialInput) {
     return checkedMaterial(input);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    // `invalid` stores its issues there.
     throw new ControlRefusal(materialRefusal((error.info?.issues ?? []) as readonly InputIssue[]));
   }
 }

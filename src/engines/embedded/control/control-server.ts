@@ -12,11 +12,8 @@ interface ControlServerOptions {
 /** Maximum time to deliver a response before the actions that follow it start. */
 const DELIVERY_TIMEOUT_MS = 500;
 
-/** The client that has sent the request. */
 interface Requester {
-  /** Whether the client may publish to the topic. */
   maySend(topic: string): boolean;
-  /** Whether messages to the topic are delivered to the client. */
   receives(topic: string): boolean;
   /** Sends without regard to subscriptions and permissions. Resolves when the message was written. */
   send(topic: string, payload: string): Promise<void>;
@@ -25,7 +22,6 @@ interface Requester {
 interface Endpoint {
   readonly plugin: ControlPlugin;
   readonly response: string;
-  /** The request being served. */
   tail: Promise<void>;
 }
 

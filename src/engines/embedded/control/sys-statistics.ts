@@ -7,14 +7,10 @@ interface SysStatisticsOptions {
   readonly core: BrokerCore;
   readonly registry: ClientRegistry;
   readonly store: BrokerStore;
-  /** Like `sys_interval` of Mosquitto, 10 s by default. */
   readonly intervalMs: number;
 }
 
-/**
- * Publishes the `$SYS/broker` statistics of Mosquitto, retained and with QoS 0: at the start, and changed values every
- * `intervalMs`. Counters start with the broker.
- */
+/** `$SYS/broker` of Mosquitto, retained with QoS 0: at the start, and changed values every `intervalMs`. */
 export class SysStatistics {
   readonly #options: SysStatisticsOptions;
   readonly #published = new Map<string, string>();

@@ -19,7 +19,6 @@ interface AdmissionOptions {
   readonly registry: ClientRegistry;
   readonly access: AccessControl;
   readonly limits: BrokerLimits;
-  /** Called when a client is admitted, before its session is opened. */
   readonly onReturn: (clientId: string, connection: Connection) => void;
 }
 
@@ -89,7 +88,6 @@ export class Admission {
     }
   }
 
-  /** Returns why a client with this filter usage may not subscribe to `filter`; `null` if it may. */
   refusal(identity: Identity, filter: string, usage: FilterUsage): FilterRefusal | null {
     const { access } = this.#options;
     if (filter.startsWith('$share/') || filter.startsWith(NOWHERE)) return 'FORBIDDEN';

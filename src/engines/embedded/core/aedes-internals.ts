@@ -26,7 +26,6 @@ interface ClientInternals {
 
 type Continue = (error?: Error | null) => void;
 
-/** The mqemitter through which aedes delivers messages. */
 export interface Emitter {
   emit(packet: EmittedPacket, done: Continue): unknown;
 }
@@ -145,7 +144,6 @@ export function readNextAfterWrite(client: Client, hasRoom: boolean): void {
   else internals.waitForDrain(internals._nextBatch);
 }
 
-/** MQTT 5: a Session Expiry Interval that never ends. */
 export const NEVER_EXPIRES = 0xffff_ffff;
 
 /** `clean`: aedes deletes the queue at the end. Otherwise it starts a timer, except with `NEVER_EXPIRES`. */

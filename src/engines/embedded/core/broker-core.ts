@@ -51,19 +51,14 @@ interface BrokerCoreOptions {
   readonly serveControl: ServeControl;
   readonly limits: BrokerLimits & QueueLimits;
   readonly onProblem: (problem: string, error: Error) => void;
-  /** Called for each refused CONNECT with its user name. */
   readonly onRefused?: (connection: Connection, username: string | null, reason: RefusalReason) => void;
   readonly onFault: (fault: Fault) => void;
 }
 
-/**
- * The MQTT broker: aedes 2.0.0-beta.1 with its own admission of clients, handling of publishes, and delivery. A client
- * whose socket stays full slows its publishers down, and is disconnected after `drainTimeoutMs`.
- */
+/** The MQTT broker: aedes 2.0.0-beta.1 with its own admission of clients, handling of publishes, and delivery. */
 export class BrokerCore {
   readonly clients: ClientControl;
   readonly tap = new PublishTap();
-  /** Publishes the broker's own messages. */
   readonly publisher: InternalPublisher;
   /** `null` while subscriptions are not recorded. */
   transientSubscriptionListener: TransientSubscriptionListener | null = null;
@@ -173,7 +168,6 @@ export class BrokerCore {
     });
   }
 
-  /** aedes passes its own client, or an object with the id of the client. */
   #connectionOf(client: { readonly id: string }): Connection | undefined {
     const connection = this.#connections.get(client as Client);
     if (connection) return connection;
@@ -323,7 +317,6 @@ export class BrokerCore {
     });
   }
 
-  /** Closes all connections; sessions stay. */
   async close(): Promise<void> {
     await new Promise<void>((resolve) => this.#aedes.close(resolve));
     const { registry } = this.#options;

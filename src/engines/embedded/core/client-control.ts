@@ -9,7 +9,6 @@ import type { ClientRegistry } from './client-registry.ts';
 import type { Connection } from './connection.ts';
 
 interface ClientControlOptions {
-  /** Numbers a message that is queued and not delivered now. */
   readonly number: () => DeliveryNumber;
   readonly store: BrokerStore;
   readonly registry: ClientRegistry;
@@ -19,10 +18,7 @@ interface ClientControlOptions {
 /** NOT_FOUND: the client has neither a connection nor a session. */
 export type ControlOutcome = 'DONE' | 'NOT_FOUND' | FilterRefusal;
 
-/**
- * Commands of an administrator for one client, which may be connected or offline. The subscription of a persistent
- * session is on disk when the method resolves. An offline client gets retained messages of QoS 1 and 2 in its queue.
- */
+/** Commands of an administrator for one client. Offline clients get retained messages of QoS 1 and 2 queued. */
 export class ClientControl {
   readonly #options: ClientControlOptions;
 
@@ -120,7 +116,6 @@ function subscribeOffline(
     if (message) store.queues.number(message, number());
   }
 }
-/** Waits for the callback of aedes. Returns `false` if the connection was closed before. */
 function settledBy(connection: Connection, run: (done: (error?: Error | null) => void) => void): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const stop = connection.onClosed(() => resolve(false));

@@ -33,10 +33,7 @@ const MAX_DELAYED = 2_000;
 const CONNECT_FAULT = 'a client could not be let in';
 const PUBLISH_FAULT = "a client's publish could not be handled";
 
-/**
- * The hooks of aedes: whether a client is admitted, and what it may publish, subscribe to and receive. aedes calls them
- * from promises and from packets of other clients, so exceptions close the connection in question.
- */
+/** The hooks of aedes. Exceptions close the connection in question, because aedes catches none. */
 export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions, Hooks>> {
   const { connectionOf, admission, publishHandler, delivery, faults, sessionFaults, onRefused, limits, windowBytes } =
     parts;
@@ -81,7 +78,6 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
         faults.run(connection, CONNECT_FAULT, () => callback(error, isAccepted));
       const send = (reason: RefusalReason) => {
         if (reason === 'throttled' && connection?.protocolVersion === 5) refuseRate(client);
-        // aedes sends CONNACK with `returnCode`.
         else done(Object.assign(new Error('refused'), { returnCode: returnCodeOf(reason) }), false);
       };
       const refuse = (reason: RefusalReason) => {

@@ -15,7 +15,6 @@ const COUNTERS = [
   'bytesWritten',
 ] as const;
 
-/** Sums of the counters of all connections since the start. */
 type Totals = Record<(typeof COUNTERS)[number], number>;
 
 /** The clients of the broker by client id: those with a connection, with a persistent session, or with both. */
@@ -69,7 +68,6 @@ export class ClientRegistry {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Resolves when the state of this client id changes. */
   nextChange(clientId: string): Promise<void> {
     return new Promise((resolve) => {
       const stop = this.onChange((changed) => {

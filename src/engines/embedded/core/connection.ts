@@ -64,24 +64,20 @@ export class Connection {
   readonly remotePort: number;
   readonly #stream: Duplex;
   readonly #socket: Socket;
-  /** aedes' client, set when the broker core accepts the stream. */
   client: Client | null = null;
   /** User name of CONNECT, also of a refused client. `null` if CONNECT has none, `undefined` before CONNECT. */
   claimedUsername: string | null | undefined = undefined;
-  /** Set when the client is admitted. */
   identity: Identity | null = null;
   protocolVersion = 0;
   keepalive = 0;
   /** Whether the client discards an earlier session. */
   isCleanStart = true;
-  /** Whether the session ends with the connection. */
   isClean = true;
   /** Seconds that the session outlives the connection. `null` if the session never expires. */
   expirySeconds: number | null = 0;
   /** Whether CONNECT has no client id. Before MQTT 5 this requires a clean session. */
   hasNoId = false;
   will: WillInfo | null = null;
-  /** When the client was admitted, in epoch milliseconds. */
   connectedAt = 0;
   previousDisconnect: number | null = null;
   /** Reads the packets behind CONNECT. Called when CONNACK was sent. */
@@ -92,9 +88,7 @@ export class Connection {
   isDraining = false;
   /** MQTT 5: set if the client limits the number of unacknowledged messages (Receive Maximum). */
   window: SendWindow<AedesPublishPacket> | null = null;
-  /** MQTT 5: Maximum Packet Size of the client. */
   maxPacketBytes: number | null = null;
-  /** MQTT 5: whether the client has used a subscription identifier. */
   hasIdentifiers = false;
   /** The lowest QoS that the client has requested. Messages at or below it are never downgraded. */
   lowestQos: 0 | 1 | 2 = 2;
@@ -109,7 +103,6 @@ export class Connection {
   dropped = 0;
   /** Payload bytes of large messages that are written to the stream in the next iteration of the event loop. */
   notWrittenBytes = 0;
-  /** Set when the client has published a large message. */
   backpressure: PublisherBackpressure | null = null;
   packetsIn = 0;
   /** Number of packets sent to the client except PUBLISH. Each responds to one received packet. */

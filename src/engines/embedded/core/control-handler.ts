@@ -3,7 +3,6 @@ import { consume } from '../store/consumed-publish.ts';
 import type { IncomingStore } from '../store/incoming-store.ts';
 import type { Connection } from './connection.ts';
 
-/** Resolves when the response was sent. */
 export type ServeControl = (client: Client, topic: string, payload: Uint8Array) => Promise<void>;
 
 interface ControlHandlerOptions {

@@ -12,7 +12,6 @@ export class Deadlines {
     this.#onDue = onDue;
   }
 
-  /** `due` is in epoch milliseconds. */
   set(name: string, due: number): void {
     this.#due.set(name, due);
     this.#timer ??= setInterval(() => void this.#sweep(), PRECISION_MS).unref();

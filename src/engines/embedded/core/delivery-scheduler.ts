@@ -6,9 +6,8 @@ import type { Faults } from './faults.ts';
 const MAX_WAITING = 100;
 
 /**
- * Schedules the delivery of messages that are on disk: in time slices, in turn over publishers and with the reading of
- * other clients, because delivering messages that match thousands of filters may take seconds. Messages of one
- * publisher keep their order.
+ * Delivers messages that are on disk in time slices, in turn over publishers and with the reading of other clients.
+ * Messages of one publisher keep their order.
  */
 export class DeliveryScheduler {
   readonly #time: ReadingTime;

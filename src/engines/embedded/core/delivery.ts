@@ -38,10 +38,7 @@ export interface LiveMessage {
   readonly properties: MessageProperties | undefined;
 }
 
-/**
- * Delivers messages to subscribers, each once at the highest QoS of the matching subscriptions. QoS 1 and 2 wait while
- * the queue of the session is being sent, and while the Receive Maximum of an MQTT 5 client is used up.
- */
+/** Delivers each message once. QoS 1 and 2 wait for the queue of the session and the Receive Maximum. */
 export class Delivery {
   readonly #options: DeliveryOptions;
 
@@ -77,7 +74,6 @@ export class Delivery {
     }
   }
 
-  /** Numbers a message that is queued and not delivered now. */
   number(): DeliveryNumber {
     const { aedes } = this.#options;
     return { brokerId: aedes.id, counter: nextMessageNumber(aedes) };
@@ -250,7 +246,6 @@ export class Delivery {
       // The message was too large or is no longer allowed. It will not be acknowledged, so the next one is sent now.
       if (connection.isDraining && window && !window.has(packetId) && !client.closed) this.#fill(client, connection);
     };
-    // If the journal cannot be written, the broker shuts down.
     this.#options.store.commit().then(sendOnDisk, () => {});
   }
 
@@ -287,7 +282,6 @@ function countInFlight(
   connection.inFlight.add(packet.messageId, packet.payload.length);
 }
 
-/** No message with this packet id is in flight. */
 function release({ window, inFlight }: Connection, packetId: number): void {
   window?.release(packetId);
   inFlight.settle(packetId);

@@ -13,7 +13,6 @@ export class Faults {
   readonly #report: (fault: Fault) => void;
   readonly #onConnection: (connection: Connection) => void;
 
-  /** `onConnection` is called for each connection that a fault closes. */
   constructor(report: (fault: Fault) => void, onConnection: (connection: Connection) => void) {
     this.#report = report;
     this.#onConnection = onConnection;
@@ -44,7 +43,6 @@ export class Faults {
     this.#report({ kind: 'record', text, error });
   }
 
-  /** Calls `work`, and closes the connection if it throws. */
   run(connection: Connection | undefined, text: string, work: () => void): void {
     try {
       work();

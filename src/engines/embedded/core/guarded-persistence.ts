@@ -24,10 +24,7 @@ const CLIENT_METHODS = [
   'delWill',
 ] as const satisfies readonly (keyof Persistence)[];
 
-/**
- * Returns the persistence for aedes, which handles neither exceptions in callbacks of its promises nor rejections
- * before `finally`: either would end the thread. `pubrel` handles PUBREL; `retained` sends messages after SUBSCRIBE.
- */
+/** Returns the persistence for aedes, which does not handle exceptions in callbacks nor rejections before `finally`. */
 export function guardPersistence(
   persistence: Persistence,
   { pubrel, retained, onFault }: { pubrel: PubrelHandler; retained: RetainedDelivery; onFault: OnFault },
@@ -39,7 +36,6 @@ export function guardPersistence(
     if (typeof member === 'function') guarded[name] = member.bind(persistence);
   }
   for (const name of CLIENT_METHODS) {
-    // Each method takes the client and at most one more argument.
     const run = persistence[name].bind(persistence) as (client: ClientRef, argument: never) => Promise<unknown>;
     guarded[name] = (client: ClientRef, argument: never) =>
       new GuardedPromise(client, () => run(client, argument), onFault);
@@ -118,7 +114,6 @@ class GuardedPromise<T> implements PromiseLike<T> {
         return callback(value);
       } catch (error) {
         this.#onFault(this.#client, error);
-        // aedes does not use the result.
         return undefined as Result;
       }
     };

@@ -12,7 +12,6 @@ export interface IncomingPacket {
   readonly properties?: { sessionExpiryInterval?: number };
 }
 
-/** The parser of one connection, with its public members. */
 export interface PacketParser {
   /** Parses what has arrived, and returns the number of bytes that are not parsed yet. */
   parse(chunk: Buffer): number;

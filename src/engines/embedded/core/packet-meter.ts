@@ -13,9 +13,7 @@ const UNANSWERED = new Set(['connect', 'puback', 'pubcomp', 'disconnect']);
 const FAILURE = 0x80;
 
 /**
- * Counts the packets of a connection, and refuses a packet that is too large before its body is read: aedes refuses it
- * afterwards, except in MQTT 5. `settled` is called with the packet ids of messages that the client has acknowledged or
- * refused.
+ * Counts packets, and refuses a packet that is too large before its body is read. `settled`: acknowledged packet ids.
  */
 export function meterPackets(
   client: Client,

@@ -2,7 +2,6 @@
 const MAX_TASKS = 1_000;
 const MAX_BYTES = 1_048_576;
 
-/** The connection whose packets are queued. */
 export interface PausableReader {
   stopReading(): void;
   resumeReading(): void;

@@ -41,7 +41,6 @@ type Done = (error?: Error | null) => void;
  */
 export class PublishHandler {
   readonly #options: PublishHandlerOptions;
-  /** Number of forbidden publishes since the start. */
   refused = 0;
 
   constructor(options: PublishHandlerOptions) {

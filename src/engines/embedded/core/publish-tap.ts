@@ -24,7 +24,6 @@ export class PublishTap {
   /** Releases held messages: at most those that were read of each client before its reading stopped. */
   #paused: (() => void)[] = [];
 
-  /** The returned function removes the listener. */
   listen(filter: string, listener: TapListener): () => void {
     const subscription = { listener };
     this.#subscriptions.add(filter, subscription);
@@ -95,7 +94,6 @@ class TappedMessage implements StreamMessage {
     };
   };
 
-  /** Calls all listeners. Call it once. */
   notify(): void {
     for (const { listener } of this.#subscriptions) listener(this);
     this.#release();

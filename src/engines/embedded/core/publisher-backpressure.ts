@@ -5,10 +5,7 @@ const MAX_UNSENT_BYTES = 512 * 1_024;
 /** Milliseconds that a publisher waits at most for its subscribers to take a message. */
 const MAX_WAIT_MS = 1_000;
 
-/**
- * Slows a publisher of large QoS 0 messages down to its subscribers, so that subscribers that read lose nothing. A
- * message that is not taken within a second is not counted any longer, and the slow subscriber loses messages.
- */
+/** Slows a publisher of large QoS 0 messages down to its subscribers, but by at most a second per message. */
 export class PublisherBackpressure {
   readonly #publisher: PausableReader;
   #bytes = 0;

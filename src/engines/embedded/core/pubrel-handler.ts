@@ -14,10 +14,7 @@ export class PubrelHandler {
     this.#store = store;
   }
 
-  /**
-   * Rejects if the packet id does not exist; aedes then sends PUBCOMP. An MQTT 5 client gets PUBCOMP with a reason code
-   * from this method, and the promise never settles.
-   */
+  /** Rejects if the packet id does not exist: aedes sends PUBCOMP. For MQTT 5 this method does, and never settles. */
   take(client: Client, messageId: number): Promise<object> {
     if (this.#store.incoming.release(client, messageId)) return Promise.resolve({});
     if (client.version !== 5) return Promise.reject(new Error('no such packet'));

@@ -58,7 +58,6 @@ export class RetainedDelivery {
     this.#subscriber = connection;
   }
 
-  /** Returns an object that aedes uses as a stream of the retained messages that match one of the filters. */
   read(filters: readonly string[]): { pipe(sender: Sender): void } {
     const connection = this.#subscriber;
     const messages = this.#options.retained.forSubscriber(filters);

@@ -28,16 +28,11 @@ export class ByteBudget {
 interface SendWindowLimits {
   readonly maxQueued: number;
   readonly maxQueuedBytes: number;
-  /** Shared by all windows of a broker. */
   readonly all: ByteBudget;
 }
 
-/**
- * Enforces the Receive Maximum of an MQTT 5 client [MQTT-3.3.4-9]. Messages of a session wait in its queue, other
- * messages in this window, within the limits and the common budget `all`. Further messages are dropped and counted.
- */
+/** Enforces the Receive Maximum [MQTT-3.3.4-9]. Messages without a session wait here, within limits, or are dropped. */
 export class SendWindow<Packet extends { readonly payload: { readonly length: number } }> {
-  /** Maximum number of messages in flight. */
   readonly size: number;
   readonly #limits: SendWindowLimits;
   readonly #inFlight = new Set<number>();
@@ -89,7 +84,6 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
     all.add(length + PACKET_BYTES);
   }
 
-  /** Removes and returns the oldest queued packet. */
   shift(): Packet | undefined {
     const packet = this.#packets[this.#next];
     if (!packet) return undefined;
@@ -103,7 +97,6 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
     return packet;
   }
 
-  /** Drops the queued packets, because the connection is closed. */
   close(): void {
     this.#isClosed = true;
     while (this.shift()) {}

@@ -18,10 +18,7 @@ interface SessionExpiryOptions {
   readonly faults: Faults;
 }
 
-/**
- * Ends sessions after their Session Expiry Interval, and publishes wills after their Will Delay Interval (MQTT 5). The
- * deadlines are in the journal. The timers of aedes are lost at a restart, and keep clients in memory.
- */
+/** Ends sessions and publishes wills when they are due (MQTT 5). The timers of aedes are lost at a restart. */
 export class SessionExpiry {
   readonly #options: SessionExpiryOptions;
   readonly #sessions = new Deadlines((clientId) => this.#expire(clientId));
@@ -55,7 +52,6 @@ export class SessionExpiry {
     }
   }
 
-  /** Called when the last connection of a client is closed. */
   closed(
     clientId: string,
     { isClean, expirySeconds }: Pick<Connection, 'isClean' | 'expirySeconds'>,
@@ -88,7 +84,6 @@ export class SessionExpiry {
     this.#wills.close();
   }
 
-  /** Publishes or delays the will of a client that was connected when the last run ended. */
   async #resumeWill(will: WillPacket, now: number): Promise<void> {
     const { publisher, store, faults } = this.#options;
     const { topic, payload, retain, clientId = '', properties, delaySeconds = 0 } = will;

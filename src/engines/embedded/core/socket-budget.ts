@@ -33,7 +33,6 @@ export class SocketBudget {
   #bytes = 0;
   /** Deliveries of the message that is being emitted. */
   #deliveries = 0;
-  /** Number of dropped QoS 0 messages since the start. */
   dropped = 0;
 
   constructor(options: SocketBudgetOptions) {
@@ -119,7 +118,6 @@ export class SocketBudget {
 function unsentOf({ notWrittenBytes }: Connection, conn: Duplex): number {
   const { writableLength } = conn;
   if (writableLength === 0) return notWrittenBytes;
-  // A member of Node's streams that its types do not declare.
   const state = (conn as { _writableState?: { bufferedRequestCount?: number } })._writableState;
   return writableLength + notWrittenBytes + (state?.bufferedRequestCount ?? 0) * WRITE_BYTES;
 }

@@ -4,7 +4,6 @@ export class SortedIds {
   readonly #changed = new Set<string>();
   #ids: readonly string[] = [];
 
-  /** `exists` returns whether a changed id belongs to the list now. */
   constructor(exists: (id: string) => boolean) {
     this.#exists = exists;
   }

@@ -34,10 +34,7 @@ export function guardSubscribe(packet: IncomingPacket, began: (subscriptions: ob
   Object.defineProperty(packet, 'subscriptions', { get, set: () => {} });
 }
 
-/**
- * Removes filters from an UNSUBSCRIBE that the client may not unsubscribe. aedes computes the reason codes of MQTT 5 by
- * mapping the filters. Access is checked when aedes handles the packet, because it may be read before authentication.
- */
+/** Removes filters that the client may not unsubscribe. aedes computes MQTT 5 reason codes by mapping the filters. */
 export function guardUnsubscribe(packet: IncomingPacket, connection: Connection, access: AccessControl): void {
   const { cmd, unsubscriptions: requested } = packet;
   if (cmd !== 'unsubscribe' || !requested) return;

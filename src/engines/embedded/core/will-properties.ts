@@ -2,7 +2,6 @@ import type { MessageProperties } from '../store/message-properties.ts';
 /** A property of a will: its name in Mosquitto (for example `content-type`) and its value as text. */
 export interface WillProperty {
   readonly identifier: string;
-  /** Name of a `user-property`. */
   readonly name?: string;
   /** Numbers are decimal; `correlation-data` is Base64. */
   readonly value: string;

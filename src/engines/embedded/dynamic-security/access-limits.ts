@@ -3,7 +3,6 @@ export interface AccessLimits {
   readonly clients: number;
   readonly groups: number;
   readonly roles: number;
-  /** Rules of one role. */
   readonly acls: number;
   /** Roles or groups of one client, roles of one group. */
   readonly memberships: number;

@@ -24,10 +24,7 @@ export interface Settings {
   readonly changeIndex: number;
 }
 
-/**
- * The access control of one embedded broker in memory: objects by name, with memberships indexed in both directions.
- * Objects are replaced, never changed. The caller has validated them: references exist, and lists are sorted.
- */
+/** Access control in memory. Objects are replaced, never changed, and were validated: lists are sorted. */
 export class AccessState {
   readonly limits: AccessLimits;
   settings: Settings;
@@ -51,7 +48,6 @@ export class AccessState {
     this.policy = this.#createPolicy();
   }
 
-  /** Whether `size` more characters fit into the limit. */
   hasRoomFor(size: number): boolean {
     return size <= 0 || this.#size + size <= this.limits.size;
   }
@@ -60,7 +56,6 @@ export class AccessState {
     return this.#passwordHashes.get(username) ?? null;
   }
 
-  /** Sorted names of one of the policy's maps. */
   names(of: ReadonlyMap<string, object>): readonly string[] {
     let names = this.#sortedNames.get(of);
     // Names are added and removed one by one, and removing a name deletes the sorted list.
@@ -71,7 +66,6 @@ export class AccessState {
     return names;
   }
 
-  /** Sorted user names of the members of a group. */
   members(groupname: string): string[] {
     return this.#members.sorted(groupname);
   }
@@ -97,7 +91,6 @@ export class AccessState {
     this.#replace('clients', this.#clients, username, client);
   }
 
-  /** `hash` is `null` if the client has no password. */
   putPasswordHash(username: string, hash: string | null): void {
     if (hash === null) this.#passwordHashes.delete(username);
     else this.#passwordHashes.set(username, hash);
@@ -207,7 +200,6 @@ const noChanges = () => ({
 const without = (memberships: readonly Membership[], name: string): readonly Membership[] =>
   memberships.filter((membership) => membership.name !== name);
 
-/** The holders of each role or group by its name. */
 class Holders {
   readonly #byName = new Map<string, Set<string>>();
 

@@ -15,7 +15,6 @@ const SETTINGS = 'accessControl';
 /** Stores access control in the journal: one row for each client, group and role, and one row for the settings. */
 export class AccessStore {
   readonly state: AccessState;
-  /** Whether the journal had no access control. */
   readonly isNew: boolean;
   readonly #journal: Journal;
 
@@ -23,7 +22,6 @@ export class AccessStore {
     this.#journal = journal;
     const [row] = journal.rows<{ value: string }>('SELECT value FROM setting WHERE name = ?', SETTINGS);
     this.isNew = row === undefined;
-    // Written by this class, or by the migration of an older folder.
     const settings = row ? (JSON.parse(row.value) as Settings) : FIRST_SETTINGS;
     this.state = new AccessState(settings, limits);
     this.#load();

@@ -17,10 +17,7 @@ interface AdministratorAccount {
 
 const ROLE = 'admin';
 
-/**
- * Ensures at each start that the account of the service exists, is enabled, has the password and no client id, and may
- * use `$CONTROL`. Otherwise it gets a role with a higher priority than its other roles. Existing roles stay unchanged.
- */
+/** Ensures that the account of the service is enabled, has the password and no client id, and may use `$CONTROL`. */
 export async function ensureAdministrator(
   store: AccessStore,
   { username, password }: AdministratorAccount,

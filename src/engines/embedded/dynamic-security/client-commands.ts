@@ -147,7 +147,6 @@ function find({ policy }: AccessState, username: string): AccessClient {
 /** Checks the client id before `checkText` replaces lone surrogates. */
 const checkClientId = (fields: Fields): string => checkName(String(fieldOf(fields, 'clientid')), 'Client ID');
 
-/** Entries without a name are skipped. */
 function newGroups(fields: Fields, state: AccessState): readonly Membership[] {
   const groups = new Map<string, Membership>();
   for (const { name, priority } of namedEntries(fields, 'groups', 'groupname') ?? []) {

@@ -62,7 +62,6 @@ export const isTooLong = (text: string): boolean => text.length > MAX_BYTES / 3 
 interface Page {
   readonly verbose: boolean;
   readonly offset: number;
-  /** Index after the last element. */
   readonly end: number;
 }
 

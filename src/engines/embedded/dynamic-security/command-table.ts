@@ -2,14 +2,12 @@ import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { type AccessState, sizeOf } from './access-state.ts';
 
-/** The data that commands work on. */
 export interface CommandContext {
   readonly state: AccessState;
   /** The hash of the password in the command; `null` if it has none. */
   passwordHash(command: ControlCommand): string | null;
   /** Disconnects the clients of an account after the response; `null`: clients without a user name. */
   kick(username: string | null): void;
-  /** Addresses of the connected clients of an account. */
   addresses(username: string): readonly string[];
 }
 

@@ -26,15 +26,11 @@ export const EMBEDDED_DIALECT: AccessDialect = {
   writesPerPayload: 500,
 };
 
-/**
- * Access control by dynamic security. A client without a user name is admitted if there is an anonymous group; in
- * Mosquitto the option `allow_anonymous` of the listener decides. The roles of an account are compiled once per change.
- */
+/** Access control by dynamic security. Clients without a user name are admitted if there is an anonymous group. */
 export class DynamicSecurityAccess implements AccessControl {
   readonly #state: AccessState;
   readonly #passwords: PasswordCheck;
   readonly #throttle = new LoginThrottle();
-  /** Hash of a random password. */
   readonly #dummyHash: string;
   readonly #compiled = new WeakMap<AccessRole, CompiledRole>();
   readonly #accounts = new Map<string | null, readonly CompiledRole[]>();
@@ -116,7 +112,6 @@ export class DynamicSecurityAccess implements AccessControl {
     );
   }
 
-  /** `null` if the account was deleted. */
   #rolesFor(identity: Identity): readonly CompiledRole[] | null {
     const roles = this.#accounts.get(identity.username) ?? this.#compile(identity.username);
     if (!roles) return null;

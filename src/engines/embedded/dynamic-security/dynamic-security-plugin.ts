@@ -14,7 +14,6 @@ interface DynamicSecurityOptions {
   readonly store: AccessStore;
   /** Disconnects these accounts without wills; sessions stay. `null`: clients without a user name. */
   readonly kick: (usernames: ReadonlySet<string | null>) => void;
-  /** Addresses of the connected clients of an account. */
   readonly addresses: (username: string) => readonly string[];
 }
 

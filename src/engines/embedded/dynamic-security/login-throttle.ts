@@ -6,7 +6,6 @@ const LONGEST_WAIT_OF_ACCOUNT_MS = 5 * 60_000;
 /** Failures minus successes of one network, over all accounts: a whole site of devices may have one address. */
 const FREE_OF_NETWORK = 1_000;
 const LONGEST_WAIT_OF_NETWORK_MS = 60_000;
-/** User names are untrusted input. */
 const MAX_NAME_LENGTH = 254;
 
 /**

@@ -14,7 +14,6 @@ export const clampPriority = (priority: number): number => Math.max(-MAX_PRIORIT
 export const priorityOf = (fields: Fields): number =>
   clampPriority(integerOf(fields, 'priority', DEFAULT_MEMBERSHIP_PRIORITY));
 
-/** Sorts by descending priority, then by name. */
 export const sortMemberships = (memberships: Iterable<Membership>): readonly Membership[] =>
   membershipsInOrder([...memberships]);
 

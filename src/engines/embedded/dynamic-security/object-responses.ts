@@ -6,7 +6,6 @@ import {
   type Membership,
 } from '../../../domains/access-control/policy/access-model.ts';
 
-/** The JSON form of a client. Absent fields are omitted, and so are `disabled` if false and the default priority. */
 export function clientResponse(client: AccessClient, addresses: readonly string[]): object {
   const { username, clientId, disabled, roles, groups } = client;
   return {

@@ -35,7 +35,6 @@ interface PasswordAttempt {
   readonly username: string;
   readonly password: Uint8Array;
   readonly hash: string;
-  /** Checks are scheduled round robin by network. */
   readonly network: string;
   /** Called before the password is hashed: whether the result is still needed. */
   readonly isWanted?: () => boolean;
@@ -44,10 +43,7 @@ interface PasswordAttempt {
 /** Different passwords of one account and network that wait. Devices of an account share one or two passwords. */
 const MAX_PENDING_OF_ACCOUNT = 32;
 
-/**
- * CROWDED: too many passwords of the account wait. BUSY: too many checks wait, or the result is no longer needed.
- * `isNew`: whether the password was hashed for this attempt.
- */
+/** CROWDED: too many passwords of the account wait. BUSY: too many checks wait. `isNew`: it was hashed now. */
 interface PasswordResult {
   readonly verdict: 'RIGHT' | 'WRONG' | 'CROWDED' | 'BUSY';
   readonly isNew: boolean;
@@ -73,12 +69,10 @@ export class PasswordCheck {
   readonly #queue: ConcurrencyLimit;
   /** Digests of correct passwords by hash. */
   readonly #right: LRUCache<string, string>;
-  /** Digests of wrong passwords. */
   readonly #wrong: LRUCache<string, true>;
   readonly #pending = new Map<string, Pending>();
   /** Pending checks by account and the network of the first attempt. */
   readonly #pendingOf = new Map<string, number>();
-  /** Number of hashed passwords. */
   hashed = 0;
 
   constructor({ maxWaiting = 1_024, maxRemembered = 20_000 } = {}) {

@@ -24,7 +24,6 @@ export class ListenerCertificates {
     }
   }
 
-  /** Numbers of the listeners with TLS. */
   get numbers(): readonly number[] {
     return this.#listeners.filter(({ tls }) => tls !== null).map(({ info }) => info.number);
   }

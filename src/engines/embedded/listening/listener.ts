@@ -22,14 +22,10 @@ interface ListenerOptions extends HandshakeLimits {
   readonly accept: (connection: Connection, stream: Duplex) => void;
   /** Called when the listener could not accept a connection (too many open files). It continues to listen. */
   readonly onError: (error: Error) => void;
-  /** Called for each client that TLS refuses. */
   readonly onRefused: (listener: ListenerInfo, reason: string) => void;
 }
 
-/**
- * Starts a listener: TCP connection -> TLS (`TlsGate`) -> WebSocket (`WebSocketGate`) -> MQTT. The gates limit
- * unfinished handshakes; `maxConnections` limits all connections.
- */
+/** TCP connection -> TLS (`TlsGate`) -> WebSocket (`WebSocketGate`) -> MQTT. The gates limit unfinished handshakes. */
 export async function startListener(wanted: ListenerWanted, options: ListenerOptions): Promise<Listener> {
   const { protocol, tls, requireCertificate } = wanted;
   const { maxConnections, maxPacketBytes, accept, onError, onRefused } = options;

@@ -53,7 +53,6 @@ export class RefusedConnects {
     if (account !== null) this.#byAccount.add(account, { address: null, username: account });
   }
 
-  /** Reports the remaining counts, and ends all bursts. */
   close(): void {
     this.#flush();
     this.#byNetwork.close();

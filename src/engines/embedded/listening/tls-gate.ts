@@ -9,7 +9,6 @@ interface TlsGateOptions {
   readonly requireCertificate: boolean;
   readonly limits: HandshakeLimits;
   readonly onSecure: (socket: TLSSocket) => void;
-  /** Called for each refused client. */
   readonly onRefused: (reason: string) => void;
 }
 
@@ -74,7 +73,6 @@ export class TlsGate {
   }
 
   readonly take = (socket: Socket): void => {
-    // The event `close` follows.
     socket.on('error', () => {});
     const key = keyOf(socket);
     if (key === null || !this.#hasRoom()) {

@@ -2,7 +2,6 @@ import { constants, randomBytes } from 'node:crypto';
 import { createSecureContext, createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
 import { CIPHERS_OF_TLS_1_2 } from '../../../domains/certificates/material/ciphers.ts';
 
-/** The certificates of a TLS listener in PEM. */
 export interface TlsMaterial {
   /** `cert` is the leaf followed by its chain. `null`: all handshakes fail. */
   readonly server: { readonly cert: string; readonly key: string } | null;
@@ -17,10 +16,7 @@ const CIPHERS = [
   CIPHERS_OF_TLS_1_2,
 ].join(':');
 
-/**
- * Creates a TLS server for connections that are passed by its event `connection`. It resumes only its own TLS sessions,
- * so that each client is checked against its authorities. Throws OpenSSL's error if the material cannot be used.
- */
+/** Creates a TLS server for its event `connection`. It resumes only its own sessions. Throws OpenSSL's error. */
 export function createTlsServer(
   { server, authorities }: TlsMaterial,
   { requireCertificate }: { readonly requireCertificate: boolean },

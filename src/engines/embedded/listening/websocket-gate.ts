@@ -37,7 +37,6 @@ export class WebSocketGate {
     });
   }
 
-  /** Takes a connection, after the TLS handshake if there is one. */
   readonly take = (socket: Socket): void => {
     this.#waiting.set(
       socket,

@@ -15,9 +15,7 @@ interface BrokerStoreOptions {
   readonly folder: string;
   readonly limits: StoreLimits;
   readonly onBroken: (error: Error) => void;
-  /** Called for each stored record that was moved into quarantine. */
   readonly onQuarantined?: (record: QuarantinedRecord) => void;
-  /** Reason of repeated failures; see `RecordTrial`. */
   readonly suspicion?: string | undefined;
 }
 
@@ -38,10 +36,7 @@ interface Accepted {
   /** Whether the acknowledgement has to wait for `commit()`. */
   readonly isDurable: boolean;
 }
-/**
- * The persistent data of one embedded broker: in memory, and in one journal. Writes before a resolved `commit()`
- * survive a killed process; other writes are on disk soon after.
- */
+/** The persistent data of one embedded broker. Writes before a resolved `commit()` survive a killed process. */
 export class BrokerStore {
   readonly journal: Journal;
   readonly queues: MessageQueues;
@@ -111,7 +106,6 @@ export class BrokerStore {
     if (session && entry) this.queues.settle(session, entry);
   }
 
-  /** Deletes the session of a client. Returns whether there is something to commit. */
   endSession(clientId: string): boolean {
     this.incoming.clear(clientId);
     return this.sessions.remove(clientId);

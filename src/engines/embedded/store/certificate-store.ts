@@ -12,16 +12,13 @@ interface StoredServerCertificate extends StoredAuthority {
   readonly key: string;
 }
 
-/** The certificates of one listener. */
 export interface ListenerCertificateSet {
   readonly server: StoredServerCertificate | null;
-  /** In order of their file names. */
   readonly authorities: readonly StoredAuthority[];
 }
 
 const NONE: ListenerCertificateSet = { server: null, authorities: [] };
 
-/** Stores the certificates of TLS listeners in memory and in the journal. */
 export class CertificateStore {
   readonly #journal: Journal;
   readonly #certificates = new Map<number, ListenerCertificateSet>();

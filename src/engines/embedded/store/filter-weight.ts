@@ -8,10 +8,7 @@ const LENGTH_OF_LEVEL = 32;
 const SLASH = 47;
 const PLUS = 43;
 
-/**
- * The cost of a topic filter: a level takes about 170 bytes. A message is compared with all filters that match the
- * beginning of its topic, up to 2^n with n levels, so deep filters with wildcards cost most.
- */
+/** The cost of a topic filter: a level takes about 170 bytes, and 2^n filters of n levels may match a topic. */
 export function filterWeight(filter: string): number {
   let levels = 1;
   let wildcards = 0;

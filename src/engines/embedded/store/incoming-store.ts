@@ -1,6 +1,5 @@
 import type { Journal } from './journal.ts';
 
-/** The members of aedes' client that the store needs. */
 export interface ClientRef {
   readonly id: string;
   readonly clean?: boolean;
@@ -12,9 +11,7 @@ export interface AcknowledgementHold {
   whenFree(callback: () => void): void;
 }
 
-/** A QoS 2 publish that waits for PUBREL. */
 interface Incoming {
-  /** Payload bytes. */
   readonly bytes: number;
   /** The packet, if aedes has stored it. */
   readonly packet?: object;
@@ -22,7 +19,6 @@ interface Incoming {
   hold?: AcknowledgementHold | 'UNKNOWN' | null;
 }
 
-/** The QoS 2 publishes of one client. */
 interface Incomings {
   readonly byPacketId: Map<number, Incoming>;
   bytes: number;
@@ -48,7 +44,6 @@ export class IncomingStore {
     return this.#clients.get(clientId)?.byPacketId.size ?? 0;
   }
 
-  /** Payload bytes of the publishes of a client. */
   bytes(clientId: string): number {
     return this.#clients.get(clientId)?.bytes ?? 0;
   }
@@ -77,7 +72,6 @@ export class IncomingStore {
     return true;
   }
 
-  /** Delays the acknowledgement of a repeated publish. */
   setHold(clientId: string, packetId: number, hold: AcknowledgementHold | null): void {
     const incoming = this.#clients.get(clientId)?.byPacketId.get(packetId);
     if (!incoming) return;

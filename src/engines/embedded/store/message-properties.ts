@@ -47,7 +47,6 @@ export function toText(properties: MessageProperties | undefined): string | null
 
 export function fromText(text: string | null): MessageProperties | undefined {
   if (text === null) return undefined;
-  // Written by `toText`.
   const { correlationData, ...rest } = JSON.parse(text) as Record<string, unknown>;
   return typeof correlationData === 'string'
     ? { ...rest, correlationData: Buffer.from(correlationData, 'base64') }

@@ -15,7 +15,6 @@ interface NewMessage {
   readonly properties?: MessageProperties | undefined;
 }
 
-/** How a message is delivered to a session. */
 export interface Grant {
   readonly qos: 1 | 2;
   readonly retain: boolean;
@@ -25,9 +24,8 @@ export interface Grant {
 const ENTRY_BYTES = 256;
 
 /**
- * The queues of QoS 1 and 2 messages of all sessions, in memory and in the journal. A message is stored once, numbered
- * when it is delivered, and deleted when no queue has it. A full queue drops the newest message. The methods do not
- * wait for the journal.
+ * The queues of all sessions, in memory and in the journal. A message is stored once, numbered when it is delivered,
+ * and deleted when no queue has it. A full queue drops the newest message.
  */
 export class MessageQueues {
   readonly #journal: Journal;
@@ -121,7 +119,6 @@ export class MessageQueues {
     return !isFull && this.bytes + this.#entries * ENTRY_BYTES + more <= this.#limits.totalBytes;
   }
 
-  /** Sets the number with which the message is delivered. */
   number(message: StoredMessage, { brokerId, counter }: DeliveryNumber): void {
     message.brokerId = brokerId;
     message.counter = counter;
@@ -151,7 +148,6 @@ export class MessageQueues {
     this.#journal.add('DELETE FROM queue WHERE client_id = ? AND position = ?', session.id, entry.position);
   }
 
-  /** Deletes the queue of a session that has ended. */
   end(session: Session): void {
     for (const entry of session.queue.values()) this.#unlink(session, entry);
     this.#journal.add('DELETE FROM queue WHERE client_id = ?', session.id);

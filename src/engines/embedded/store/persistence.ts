@@ -9,7 +9,6 @@ import type { Session, SubscriptionRecord } from './session.ts';
 import type { MatchedSubscription } from './session-store.ts';
 import type { WillPacket } from './will-store.ts';
 
-/** The fields of aedes' packets that are used. */
 interface PacketRef {
   readonly cmd?: string;
   readonly topic: string;
@@ -68,7 +67,6 @@ export class Persistence {
   }
 
   async storeRetained(packet: PacketRef & { readonly retain: true }): Promise<void> {
-    // The packet is a complete PUBLISH.
     const copy = { ...packet } as unknown as RetainedPacket;
     if (this.#store.retained.put(copy)) await this.#store.commit();
   }

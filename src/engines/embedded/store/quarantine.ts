@@ -1,6 +1,5 @@
 import type { Journal, SqlValue } from './journal.ts';
 
-/** Describes a record in quarantine for the operator. */
 export interface QuarantinedRecord {
   /** For example `will "client-1"`. */
   readonly name: string;
@@ -22,15 +21,11 @@ export type RecordKind = keyof typeof KINDS;
 /** Maximum number of records in quarantine. Beyond it the oldest are deleted. The log has all of them. */
 const MAX_RECORDS = 10_000;
 
-/**
- * Moves stored records that the broker cannot use into the table `quarantine`, as JSON with the reason, so that the
- * broker starts without them and an operator can inspect them.
- */
+/** Moves records that the broker cannot use into the table `quarantine`, where an operator can inspect them. */
 export class Quarantine {
   readonly #journal: Journal;
   readonly #onMoved: (record: QuarantinedRecord) => void;
 
-  /** `onMoved` is called for each record. */
   constructor(journal: Journal, onMoved: (record: QuarantinedRecord) => void) {
     this.#journal = journal;
     this.#onMoved = onMoved;

@@ -1,7 +1,6 @@
 import { isExpired, outgoing } from './message-properties.ts';
 import type { QueueEntry, Session } from './session.ts';
 
-/** Converts a queued message to a packet for aedes. */
 export function queuedPacket({ message, qos, retain, packetId, released, dup }: QueueEntry): object {
   if (released) return { cmd: 'pubrel', messageId: packetId };
   const { properties } = message;

@@ -55,7 +55,6 @@ function propertiesProblem(topic: string, text: string | null): string | null {
   try {
     const { expiresAt: _expiresAt, ...properties } = fromText(text) ?? {};
     const packet = { cmd: 'publish', topic, payload: '', qos: 0, retain: false, dup: false, properties };
-    // `generate` throws if the properties are invalid.
     generate(packet as never, { protocolVersion: 5 });
     return null;
   } catch (error) {

@@ -22,7 +22,6 @@ export class RecordTrial {
     this.#suspicion = suspicion;
     const [row] = journal.rows<{ value: string }>('SELECT value FROM setting WHERE name = ?', NOTE);
     if (!row) return;
-    // Written by `run`.
     const { kind, clientId } = JSON.parse(row.value) as Note;
     const detail = suspicion === null ? '' : `: ${suspicion}`;
     quarantine.move(kind, [clientId], `the broker ended whenever it handled this${detail}`);

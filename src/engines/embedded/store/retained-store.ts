@@ -21,10 +21,7 @@ interface Entry {
 const PAUSE_AFTER = 32_768;
 const TOPIC_COST = 32;
 
-/**
- * The retained message of each topic: in memory, and in the journal except `$SYS`. A message beyond a limit (`maxBytes`
- * of payload and properties) is delivered, but not retained.
- */
+/** Retained messages: in memory, and in the journal except `$SYS`. A message beyond a limit is not retained. */
 export class RetainedStore {
   readonly #journal: Journal;
   readonly #maxCount: number;
@@ -32,7 +29,6 @@ export class RetainedStore {
   readonly #entries = new Map<string, Entry>();
   /** Number of accepted messages by topic that are not delivered yet. */
   readonly #arriving = new Map<string, number>();
-  /** Sequence number of the last delivery. */
   #sequence = 0;
   #bytes = 0;
 
@@ -74,7 +70,6 @@ export class RetainedStore {
     if (entry) entry.delivered = Number.POSITIVE_INFINITY;
   }
 
-  /** A message was delivered, or cannot be delivered. */
   delivered(topic: string): void {
     // aedes requests retained messages for a new subscription, which got this message live, before `setImmediate` runs.
     setImmediate(() => {
@@ -89,10 +84,7 @@ export class RetainedStore {
     });
   }
 
-  /**
-   * Like `matching`, for a subscription that gets live messages from this call on, which are not returned later. `null`
-   * means that many topics were compared that do not match, and the caller may pause.
-   */
+  /** Like `matching`, without messages that the subscriber gets live from now on. `null`: the caller may pause. */
   forSubscriber(filters: readonly string[]): Generator<RetainedPacket | null> {
     return this.#matching(filters, { delivered: this.#sequence });
   }

@@ -5,7 +5,6 @@ import type { DeliveryNumber, Grant, MessageQueues } from './message-queues.ts';
 import { Session, type SessionAbout, type StoredMessage, type SubscriptionRecord, type Traffic } from './session.ts';
 import { SubscriptionTree } from './topic-filter.ts';
 
-/** A message of QoS 1 or 2 to be queued in sessions. */
 interface QueuedMessage {
   readonly topic: string;
   readonly payload: Uint8Array | string;
@@ -26,14 +25,10 @@ interface SubscriptionListener {
   /** `isNew` is `false` if an existing subscription was replaced. */
   subscribed(session: Session, filter: string, qos: 0 | 1 | 2, isNew: boolean): void;
   unsubscribed(session: Session, filter: string): void;
-  /** The session has ended, and its subscriptions with it. */
   ended(session: Session): void;
 }
 
-/**
- * Persistent sessions and their subscriptions, in memory and in the journal; `MessageQueues` has their queues. The
- * methods do not wait for the journal. `Admission` limits sessions and subscriptions.
- */
+/** Persistent sessions and their subscriptions, in memory and in the journal. Methods do not wait for the journal. */
 export class SessionStore {
   readonly #journal: Journal;
   readonly #queues: MessageQueues;
@@ -56,7 +51,6 @@ export class SessionStore {
     type SessionRow = { client_id: string; about: string };
     for (const row of this.#journal.rows<SessionRow>('SELECT client_id, about FROM session')) {
       const session = this.#ensure(row.client_id);
-      // Written by this class.
       session.about = JSON.parse(row.about) as SessionAbout;
       // The broker ended before the connection, so the client counts as offline from this start.
       const { lastDisconnect, lastConnect } = session.about;
@@ -204,7 +198,6 @@ export class SessionStore {
   #index(session: Session, filter: string, record: SubscriptionRecord): void {
     if (!session.subscriptions.has(filter)) this.#weigh(session, filterWeight(filter));
     session.subscriptions.set(filter, record);
-    // QoS 0 messages are not queued.
     if (record.qos > 0) {
       const { qos, rh, rap, nl } = record;
       this.#tree.add(filter, session.id, { clientId: session.id, topic: filter, qos, rh, rap, nl });

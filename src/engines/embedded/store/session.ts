@@ -1,6 +1,5 @@
 import type { MessageProperties } from './message-properties.ts';
 
-/** Number and payload bytes of the publishes that were received from a client, and sent to it. */
 export interface Traffic {
   readonly published: number;
   readonly publishedBytes: number;
@@ -55,11 +54,9 @@ export interface QueueEntry {
   readonly qos: 1 | 2;
   /** Whether the RETAIN flag is sent: the message was retained, and the subscription has Retain As Published. */
   readonly retain: boolean;
-  /** Set when the message was sent. */
   packetId: number | undefined;
   /** QoS 2: whether PUBREC was received. A new connection gets PUBREL then. */
   released: boolean;
-  /** Whether the message was sent on an earlier connection. */
   dup: boolean;
 }
 
@@ -76,11 +73,9 @@ export class Session {
   isResumed = false;
   /** The connection that has the session; `null` if the client is offline. */
   owner: object | null = null;
-  /** Weight of its topic filters. */
   filterWeight = 0;
   /** Bytes of topics, payloads and properties, as counted by the limits. */
   queuedBytes = 0;
-  /** Bytes of payloads. */
   payloadBytes = 0;
   /** Number and payload bytes of queued messages that were sent. */
   sentMessages = 0;

@@ -2,7 +2,6 @@ const DOLLAR = 36;
 
 interface TreeNode<T> {
   readonly children: Map<string, TreeNode<T>>;
-  /** Values by client id. */
   readonly values: Map<string, T>;
 }
 

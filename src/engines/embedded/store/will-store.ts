@@ -14,7 +14,6 @@ export interface WillPacket {
   clientId?: string;
 }
 
-/** The will of a client whose connection has ended. */
 export interface DelayedWill {
   readonly topic: string;
   readonly payload: Uint8Array | string;
@@ -25,10 +24,7 @@ export interface DelayedWill {
   readonly due: number;
 }
 
-/**
- * The wills of connected clients, and the delayed wills of disconnected clients; at most one of each per client. They
- * are in memory and in the journal, so that they are published after a crash.
- */
+/** The wills of connected clients, and delayed wills of disconnected ones, in memory and in the journal. */
 export class WillStore {
   readonly #journal: Journal;
   readonly #wills = new Map<string, WillPacket>();
@@ -91,7 +87,6 @@ export class WillStore {
     return this.#delayed;
   }
 
-  /** Replaces the will of the connected client by a delayed will. */
   delay(clientId: string, will: DelayedWill): void {
     this.remove(clientId);
     this.#delayed.set(clientId, will);

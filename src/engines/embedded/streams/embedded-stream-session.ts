@@ -4,13 +4,9 @@ import type { LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts'
 import type { BrokerCore } from '../core/broker-core.ts';
 import { topicNameProblem } from '../topic-rules.ts';
 
-/** Maximum depth of nested publishes and their callbacks. */
 const MAX_DEPTH = 50;
 
-/**
- * The session of streams that run in the thread of an embedded broker. CONNECTED until it is closed. While it is
- * paused, publishers of matching messages wait; publishes of streams continue.
- */
+/** The session of streams. While it is paused, publishers of matching messages wait; streams may publish. */
 export class EmbeddedStreamSession implements StreamSession {
   readonly #core: Pick<BrokerCore, 'tap' | 'publisher'>;
   readonly #subscriptions = new Set<Stop>();

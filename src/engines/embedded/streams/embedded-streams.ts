@@ -13,7 +13,6 @@ import { JournalStreamDefinitions } from './journal-stream-definitions.ts';
 interface EmbeddedStreamsOptions {
   /** Folder of the broker. Stored messages are in its subfolder `streams`. */
   readonly folder: string;
-  /** Limit of stored messages on disk. */
   readonly maxBytes: number;
   readonly journal: Journal;
   readonly core: BrokerCore;
@@ -21,10 +20,7 @@ interface EmbeddedStreamsOptions {
   readonly onProblem: (problem: string, error: unknown) => void;
 }
 
-/**
- * Registers `stream-processing`. Resolves when all defined streams run, with a function that ends them. Call it when no
- * client is connected; it resolves when all stored messages are on disk.
- */
+/** Registers `stream-processing`. Resolves when all streams run, with a function that ends them after the clients. */
 export async function startStreams(options: EmbeddedStreamsOptions): Promise<() => Promise<void>> {
   const { folder, maxBytes, journal, core, control, onProblem } = options;
   const store = openSegmentStore({

@@ -22,10 +22,7 @@ const SLICE_MS = 2;
 /** Milliseconds between two attempts to record filters that were left out by a limit. */
 const RETRY_MS = 5_000;
 
-/**
- * Records the accepted publishes of an embedded broker, and the subscriptions of all clients and sessions, until it is
- * closed. Existing retained messages and subscriptions are recorded as if they were new.
- */
+/** Records the accepted publishes, and the subscriptions of all clients and sessions, existing ones as if new. */
 export class EmbeddedRecording {
   readonly #options: EmbeddedRecordingOptions;
   readonly #recording: TopicRecording;
@@ -94,7 +91,6 @@ export class EmbeddedRecording {
 
   #take({ topic, payload, qos, retain }: Published): void {
     const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
-    // An empty payload deletes the retained message.
     this.#recording.record(topic, bytes, qos, retain && bytes.length > 0);
   }
 
@@ -103,7 +99,6 @@ export class EmbeddedRecording {
     yield* this.#filters.scan();
   }
 
-  /** Records retained messages that were not published meanwhile. */
   *#recordRetained(isWanted: (topic: string) => boolean): SlicedTask<void> {
     for (const packet of this.#options.retained.all()) {
       if (this.#isClosed) return;

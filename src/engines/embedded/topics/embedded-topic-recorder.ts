@@ -13,10 +13,7 @@ interface EmbeddedTopicRecorderOptions extends Omit<EmbeddedRecordingOptions, 'o
 /** Maximum time that the first query waits until the existing topics are recorded. */
 const COMPLETE_MS = 2_000;
 
-/**
- * Records the topics of the broker in whose thread it runs, until there were no queries for a while. Errors of `ask`:
- * those of TopicRecording, and BROKER_UNREACHABLE after `close`.
- */
+/** Records until there were no queries for a while. Errors of `ask`: those of TopicRecording, BROKER_UNREACHABLE. */
 export class EmbeddedTopicRecorder implements TopicRecorder {
   readonly #options: EmbeddedTopicRecorderOptions;
   #settings: TopicSettings = DEFAULT_TOPIC_SETTINGS;

@@ -14,7 +14,6 @@ interface EmbeddedTopicsOptions {
   readonly control: ControlServer;
   /** Prefix of the client ids of the service itself, which are ignored. */
   readonly ownClientIds: string;
-  /** Limit of recorded topics in memory. */
   readonly maxBytes: number;
   /** Whether payloads are stored. Call `payloadsChanged` after a change. */
   readonly arePayloadsStored: () => boolean;

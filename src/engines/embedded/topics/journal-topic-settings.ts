@@ -6,7 +6,6 @@ import {
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { Journal } from '../store/journal.ts';
 
-/** Name of the row in table `setting`. */
 const NAME = 'topic-tree';
 
 /** Stores the topic settings in the journal. There are no other writers, so `onChange` never fires. */

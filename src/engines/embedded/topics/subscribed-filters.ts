@@ -10,7 +10,6 @@ export interface SubscribedFiltersOptions {
   readonly core: Pick<BrokerCore, 'transientSubscriptionListener'>;
   readonly registry: Pick<ClientRegistry, 'open'>;
   readonly sessions: SessionStore;
-  /** Prefix of the client ids of the service itself, which are ignored. */
   readonly ownClientIds: string;
   /** Called for each new or existing subscription. */
   readonly onUse: (filter: string, qos: 0 | 1 | 2) => void;
@@ -71,7 +70,6 @@ export class SubscribedFilters {
     };
   }
 
-  /** Counts the existing subscriptions. Ends after `close`. */
   *scan(): SlicedTask<void> {
     const { registry, sessions } = this.#options;
     for (const { client, identity } of registry.open) {
@@ -146,5 +144,4 @@ export class SubscribedFilters {
 
 const countOf = (use: number): number => use >>> 2;
 
-// `#use` stores a valid QoS.
 const qosOf = (use: number) => (use & 3) as 0 | 1 | 2;
