@@ -1,13 +1,10 @@
 /**
- * Runs the tests. Sets up what is missing first: packages, generated and compiled code, and Debian's brokers and database where it may.
- * Without an argument it runs the short suite (`npm test`), with `--all` the rest, too, and with `--long` the tests that take minutes each.
- * test/support/suite.ts says what belongs to which. Other arguments go to vitest, which then runs the named files whole.
+ * Runs the tests. Sets up what is missing first: packages, generated and compiled code, and Debian's brokers and database as root.
+ * Without an argument it runs the short suite (`npm test`), with `--all` also the rest, and with `--long` the tests that take minutes
+ * each. test/support/suite.ts defines the suites. Other arguments go to vitest, which then runs the named files whole.
  *
  * The last line is `N passed, N failed`, where checks that failed before (FAILED_CHECKS) count as failed tests. The lines above it list
- * each failure with its reason.
- *
- * Files with failures run once more at the end, alone. A test that passes then counts as passed and is named, because a machine that
- * stalls for seconds is no defect of the product. A test that fails twice has failed.
+ * each failure with its reason. No test runs a second time: one that fails sometimes has a defect, or the product has.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -17,13 +14,11 @@ import { installPrograms } from './programs.mjs';
 import { compile, generate, installPackages } from './setup.mjs';
 import { root } from './stamps.mjs';
 
-/** More files than a stall explains are not run again. */
-const MAX_FILES_AGAIN = 8;
-/** The end of a log is what people get to see of it: it must not push itself out. */
+/** Maximum number of failures in the summary, so that a log's last lines contain all of it. */
 const MAX_SHOWN = 20;
-const MAX_DEAREST = 10;
+const MAX_COSTLY = 10;
 
-/** The endings of rights are tried over two services on PostgreSQL before; what reads $SYS alone has no database. */
+/** Without the files that use PostgreSQL anyway, and those that use no database. */
 const ON_POSTGRESQL = {
   auth: ['guessing', 'local-login', 'many-subscriptions', 'own-sessions', 'rights.test'].concat([
     'second-factor',
@@ -44,17 +39,17 @@ const args = process.argv.slice(2);
 const isAll = args.includes('--all');
 const isLong = args.includes('--long');
 const rest = args.filter((arg) => !MODES.includes(arg));
-/** Of this run, with whatever anybody in it leaves. */
+/** Contains all temporary files of this run. */
 const folder = mkdtempSync(join(tmpdir(), 'brokergraph-tests-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-// Vitest gets them, too, and what it has is told.
+// Vitest receives the signals, too.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
-// PostgreSQL and Mosquitto run as users of their own.
+// PostgreSQL and Mosquitto run as other users.
 chmodSync(folder, 0o755);
 const temporary = join(folder, 'tmp');
 mkdirSync(temporary, { mode: 0o755 });
 
-/** Runs vitest; answers what became of each file, see test-reporter.mjs. */
+/** Runs vitest, and returns the result of each file, see test-reporter.mjs. */
 function vitest(name, env, ...more) {
   console.log(`\n=== ${name}`);
   const report = join(folder, 'report.json');
@@ -73,24 +68,13 @@ function vitest(name, env, ...more) {
       cpu: 0,
       failures: [{ name: 'vitest', error: [`ended with status ${status}`] }],
     };
-  return { name, env, files };
+  return { name, files };
 }
 
 function failuresOf({ name, files }) {
   return Object.entries(files).flatMap(([file, { failures }]) =>
     failures.map((failure) => ({ run: name, file, ...failure })),
   );
-}
-
-/** Runs what failed once more and puts the outcome in its place; answers the failures that were none then. */
-function runAgain(run) {
-  const before = failuresOf(run);
-  const files = [...new Set(before.map(({ file }) => file))].filter((file) => file !== '');
-  if (files.length === 0 || files.length > MAX_FILES_AGAIN) return [];
-  const again = vitest(`${run.name}: once more, alone`, { ...run.env, TEST_AT_ONCE: '1' }, ...files);
-  Object.assign(run.files, again.files);
-  const left = new Set(failuresOf(run).map(({ file, name }) => `${file} ${name}`));
-  return before.filter(({ file, name }) => !left.has(`${file} ${name}`));
 }
 
 function show(title, failures) {
@@ -101,15 +85,15 @@ function show(title, failures) {
   if (failures.length > MAX_SHOWN) console.log(`${title}: ${failures.length - MAX_SHOWN} more`);
 }
 
-/** What the run cost, which is what keeps it short: its wall time is that of the machine. */
+/** The processor time of the run and of its most costly files. Wall time depends on the load of the machine. */
 function showCost() {
   const costs = runs.flatMap(({ name, files }) =>
     Object.entries(files).map(([file, { cpu }]) => ({ name, file, cpu })),
   );
   const total = costs.reduce((sum, { cpu }) => sum + cpu, 0);
-  const dearest = costs.sort((a, b) => b.cpu - a.cpu).slice(0, MAX_DEAREST);
-  console.log(`${Math.round(total)} s of the processor; the dearest files:`);
-  for (const { name, file, cpu } of dearest)
+  const costly = costs.sort((a, b) => b.cpu - a.cpu).slice(0, MAX_COSTLY);
+  console.log(`${Math.round(total)} s of processor time; the most costly files:`);
+  for (const { name, file, cpu } of costly)
     console.log(`${cpu.toFixed(1).padStart(8)} s  ${relative(root, file)} (${name})`);
 }
 
@@ -122,7 +106,7 @@ const run = (name, env, ...more) => {
 if (isLong) run('long tests', { TEST_LONG: 'on', TEST_POSTGRES: 'shared' }, ...rest);
 else if (rest.length > 0) run('the named tests', {}, ...rest);
 else {
-  // The rest may fuzz for longer.
+  // The rest of the suite fuzzes for FUZZ_SECONDS.
   run('the short suite', { TEST_SUITE: 'short', TEST_POSTGRES: 'shared', FUZZ_SECONDS: '10' });
   if (isAll) {
     run('the rest', { TEST_SUITE: 'rest', TEST_POSTGRES: 'shared' });
@@ -133,7 +117,6 @@ else {
     run('storage and contract on PostgreSQL', { TEST_ENGINE: 'postgresql' }, ...suites);
   }
 }
-const passedAgain = runs.flatMap(runAgain);
 const failures = runs.flatMap(failuresOf);
 
 const failedChecks = Number(process.env.FAILED_CHECKS ?? 0);
@@ -141,7 +124,6 @@ const counted = (key) =>
   runs.flatMap(({ files }) => Object.values(files)).reduce((total, file) => total + file[key], 0);
 console.log('');
 showCost();
-show('passed only when run again', passedAgain);
 show('failed', failures);
 if (failedChecks > 0) console.log(`failed: ${failedChecks} of the checks before the tests`);
 if (counted('skipped') > 0) console.log(`(${counted('skipped')} skipped)`);

