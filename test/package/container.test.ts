@@ -77,7 +77,7 @@ test('databases have a password from the environment and no root user', () => {
 
 test('an image for a release is refused while a base image is not pinned by its digest', async () => {
   const digest = `sha256:${'a'.repeat(64)}`;
-  expect(await runScript(['image'], { NODE_IMAGE: 'node:22-bookworm-slim' })).toMatchObject({
+  expect(await runScript(['image'], { NODE_IMAGE: 'node:24.18-bookworm-slim' })).toMatchObject({
     code: 1,
     err: expect.stringContaining('NODE_IMAGE must be an image with its digest'),
   });

@@ -40,7 +40,8 @@ async function startNewerMosquitto() {
   };
   const controls = new BrokerControls(link, {
     timeoutMs: 5_000,
-    silenceMs: 100,
+    // Longer than a busy machine delays the responses of the scripted broker.
+    silenceMs: 500,
     plugins: [inspectPluginFactory({ lineTimeoutMs: 500 }), clientControlPlugin],
   });
   onTestFinished(() => controls.close());
