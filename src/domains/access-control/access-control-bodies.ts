@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../gateway/rest/route.ts';
+import type { JsonSchema, Spelling } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, FILTER_QUERY, INTEGER, PAGE_QUERY, STRING } from '../../gateway/rest/schemas.ts';
 import { ACL_TYPES, DEFAULT_ACL_TYPES, MAX_PRIORITY } from './policy/access-model.ts';
 
@@ -25,20 +25,12 @@ export const ROLE_TARGETS = {
   TOPIC: 'topic',
 } as const;
 
-export const ACL_SPELLING = {
-  PUBLISH_CLIENT_SEND: 'publishClientSend',
-  PUBLISH_CLIENT_RECEIVE: 'publishClientReceive',
-  SUBSCRIBE_LITERAL: 'subscribeLiteral',
-  SUBSCRIBE_PATTERN: 'subscribePattern',
-  UNSUBSCRIBE_LITERAL: 'unsubscribeLiteral',
-  UNSUBSCRIBE_PATTERN: 'unsubscribePattern',
-} as const;
-export const DEFAULT_ACL_SPELLING = {
-  PUBLISH_CLIENT_SEND: 'publishClientSend',
-  PUBLISH_CLIENT_RECEIVE: 'publishClientReceive',
-  SUBSCRIBE: 'subscribe',
-  UNSUBSCRIBE: 'unsubscribe',
-} as const;
+/** The documented names of ACL types by their enum values, such as `SUBSCRIBE_LITERAL`. */
+const spellingOf = (types: readonly string[]): Spelling =>
+  Object.fromEntries(types.map((type) => [type.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(), type]));
+
+export const ACL_SPELLING = spellingOf(ACL_TYPES);
+export const DEFAULT_ACL_SPELLING = spellingOf(DEFAULT_ACL_TYPES);
 
 type Properties = Readonly<Record<string, JsonSchema>>;
 
@@ -56,14 +48,29 @@ const ROLE_REFERENCE = closed({ rolename: NAME });
 const GROUP_REFERENCE = closed({ groupname: NAME });
 const CLIENT_REFERENCE = closed({ username: NAME });
 
-const filterQuery = (targets: Readonly<Record<string, string>>, fallback: string): Properties => ({
-  ...PAGE_QUERY,
-  ...FILTER_QUERY,
-  filterTarget: {
-    type: 'string',
-    enum: Object.values(targets),
-    default: fallback,
-    description: 'The text of an entry that is compared with the filter.',
+/** The bodies and query parameters of the routes for one kind of objects. */
+interface ObjectBodies {
+  /** Query parameters of the list. */
+  readonly query: JsonSchema;
+  /** Query parameter of the deletion: the name. */
+  readonly nameQuery: JsonSchema;
+  readonly list: JsonSchema;
+  readonly created: JsonSchema;
+  readonly changed: JsonSchema;
+}
+
+const listQuery = (targets: Spelling, fallback: string, more: Properties = {}): JsonSchema => ({
+  type: 'object',
+  properties: {
+    ...PAGE_QUERY,
+    ...FILTER_QUERY,
+    filterTarget: {
+      type: 'string',
+      enum: Object.values(targets),
+      default: fallback,
+      description: 'The text of an entry that is compared with the filter.',
+    },
+    ...more,
   },
 });
 
@@ -73,43 +80,6 @@ const listOrNames = (item: JsonSchema): JsonSchema => ({
 });
 
 const named = (key: string): JsonSchema => ({ type: 'object', properties: { [key]: NAME }, required: [key] });
-
-export const ACCESS_CLIENTS_QUERY: JsonSchema = {
-  type: 'object',
-  properties: {
-    ...filterQuery(CLIENT_TARGETS, 'username'),
-    username: {
-      ...NAME,
-      description: 'Returns only the client with this name, or 404. The other parameters are ignored then.',
-    },
-  },
-};
-export const ACCESS_GROUPS_QUERY: JsonSchema = {
-  type: 'object',
-  properties: filterQuery(GROUP_TARGETS, 'groupname'),
-};
-export const ACCESS_ROLES_QUERY: JsonSchema = { type: 'object', properties: filterQuery(ROLE_TARGETS, 'rolename') };
-export const USERNAME_QUERY = named('username');
-export const GROUPNAME_QUERY = named('groupname');
-export const ROLENAME_QUERY = named('rolename');
-
-const ACCESS_CLIENT: JsonSchema = closed(
-  {
-    username: STRING,
-    clientid: { type: 'string', description: 'The only client id that may use the account. Missing: any client id.' },
-    textname: STRING,
-    textdescription: STRING,
-    roles: listOf(ROLE_REFERENCE),
-    groups: listOf(GROUP_REFERENCE),
-    connections: {
-      type: 'array',
-      items: closed({ address: STRING }, { required: [] }),
-      description: 'Connected clients of the account. Missing if the broker cannot list its clients.',
-    },
-  },
-  { required: ['username', 'roles', 'groups'], title: 'AccessClient' },
-);
-export const ACCESS_CLIENTS = listOrNames(ACCESS_CLIENT);
 
 const UNCHANGED = 'null leaves it unchanged.';
 const CLEARED = 'null clears it.';
@@ -125,71 +95,90 @@ const clientBody = (absent: string, cleared: string): Properties => ({
   roles: { ...listOf(ROLE_REFERENCE), description: 'Replaces the whole list.' },
 });
 
-export const NEW_ACCESS_CLIENT: JsonSchema = closed(clientBody('null: none.', 'null: none.'), {
-  required: ['username'],
-  title: 'NewAccessClient',
-  examples: [{ username: 'meter-1', password: 'a long secret', roles: [{ rolename: 'sensor' }] }],
-});
-export const ACCESS_CLIENT_CHANGE: JsonSchema = closed(clientBody(UNCHANGED, CLEARED), {
-  required: ['username'],
-  title: 'AccessClientChange',
-  description: 'Missing values stay unchanged. Existing roles and groups keep their priorities.',
-  examples: [{ username: 'meter-1', textname: 'Meter 1', groups: [{ groupname: 'plant' }] }],
-});
+export const CLIENT_BODIES: ObjectBodies = {
+  query: listQuery(CLIENT_TARGETS, 'username', {
+    username: {
+      ...NAME,
+      description: 'Returns only the client with this name, or 404. The other parameters are ignored then.',
+    },
+  }),
+  nameQuery: named('username'),
+  list: listOrNames(
+    closed(
+      {
+        username: STRING,
+        clientid: {
+          type: 'string',
+          description: 'The only client id that may use the account. Missing: any client id.',
+        },
+        textname: STRING,
+        textdescription: STRING,
+        roles: listOf(ROLE_REFERENCE),
+        groups: listOf(GROUP_REFERENCE),
+        connections: {
+          type: 'array',
+          items: closed({ address: STRING }, { required: [] }),
+          description: 'Connected clients of the account. Missing if the broker cannot list its clients.',
+        },
+      },
+      { required: ['username', 'roles', 'groups'], title: 'AccessClient' },
+    ),
+  ),
+  created: closed(clientBody('null: none.', 'null: none.'), {
+    required: ['username'],
+    title: 'NewAccessClient',
+    examples: [{ username: 'meter-1', password: 'a long secret', roles: [{ rolename: 'sensor' }] }],
+  }),
+  changed: closed(clientBody(UNCHANGED, CLEARED), {
+    required: ['username'],
+    title: 'AccessClientChange',
+    description: 'Missing values stay unchanged. Existing roles and groups keep their priorities.',
+    examples: [{ username: 'meter-1', textname: 'Meter 1', groups: [{ groupname: 'plant' }] }],
+  }),
+};
 export const ACCESS_CLIENT_ENABLE: JsonSchema = closed(
   { username: NAME, enable: BOOLEAN },
   { title: 'AccessClientEnable', examples: [{ username: 'meter-1', enable: false }] },
 );
 
-const ACCESS_GROUP: JsonSchema = closed(
-  {
-    groupname: STRING,
-    textname: STRING,
-    textdescription: STRING,
-    clients: listOf(closed({ username: STRING })),
-    roles: listOf(ROLE_REFERENCE),
-  },
-  { required: ['groupname', 'clients', 'roles'], title: 'AccessGroup' },
-);
-export const ACCESS_GROUPS = listOrNames(ACCESS_GROUP);
-
 const GROUP_TEXTS: Properties = { groupname: NAME, textname: TEXT, textdescription: TEXT };
 
-export const NEW_ACCESS_GROUP: JsonSchema = closed(GROUP_TEXTS, {
-  required: ['groupname'],
-  title: 'NewAccessGroup',
-  examples: [{ groupname: 'plant', textname: 'Everything in the plant' }],
-});
-export const ACCESS_GROUP_CHANGE: JsonSchema = closed(
-  {
-    ...GROUP_TEXTS,
-    clients: nullable(listOf(CLIENT_REFERENCE), LIST_CHANGE),
-    roles: nullable(listOf(ROLE_REFERENCE), LIST_CHANGE),
-  },
-  {
+export const GROUP_BODIES: ObjectBodies = {
+  query: listQuery(GROUP_TARGETS, 'groupname'),
+  nameQuery: named('groupname'),
+  list: listOrNames(
+    closed(
+      {
+        groupname: STRING,
+        textname: STRING,
+        textdescription: STRING,
+        clients: listOf(closed({ username: STRING })),
+        roles: listOf(ROLE_REFERENCE),
+      },
+      { required: ['groupname', 'clients', 'roles'], title: 'AccessGroup' },
+    ),
+  ),
+  created: closed(GROUP_TEXTS, {
     required: ['groupname'],
-    title: 'AccessGroupChange',
-    description: 'Missing values stay unchanged. Existing clients and roles keep their priorities.',
-    examples: [{ groupname: 'plant', clients: [{ username: 'meter-1' }], roles: [{ rolename: 'sensor' }] }],
-  },
-);
+    title: 'NewAccessGroup',
+    examples: [{ groupname: 'plant', textname: 'Everything in the plant' }],
+  }),
+  changed: closed(
+    {
+      ...GROUP_TEXTS,
+      clients: nullable(listOf(CLIENT_REFERENCE), LIST_CHANGE),
+      roles: nullable(listOf(ROLE_REFERENCE), LIST_CHANGE),
+    },
+    {
+      required: ['groupname'],
+      title: 'AccessGroupChange',
+      description: 'Missing values stay unchanged. Existing clients and roles keep their priorities.',
+      examples: [{ groupname: 'plant', clients: [{ username: 'meter-1' }], roles: [{ rolename: 'sensor' }] }],
+    },
+  ),
+};
 
 const ACL_TYPE: JsonSchema = { type: 'string', enum: [...ACL_TYPES] };
-
-const ACCESS_ROLE: JsonSchema = closed(
-  {
-    rolename: STRING,
-    textname: STRING,
-    textdescription: STRING,
-    allowwildcardsubs: {
-      type: 'boolean',
-      description: 'Whether subscriptions with wildcards are allowed. Missing: unsupported by the broker.',
-    },
-    acls: listOf(closed({ acltype: ACL_TYPE, topic: STRING, priority: INTEGER, allow: BOOLEAN })),
-  },
-  { required: ['rolename', 'acls'], title: 'AccessRole' },
-);
-export const ACCESS_ROLES = listOrNames(ACCESS_ROLE);
 
 const roleTexts = (cleared: string): Properties => ({
   rolename: NAME,
@@ -197,39 +186,58 @@ const roleTexts = (cleared: string): Properties => ({
   textdescription: nullable(TEXT, cleared),
 });
 
-export const NEW_ACCESS_ROLE: JsonSchema = closed(roleTexts('null: none.'), {
-  required: ['rolename'],
-  title: 'NewAccessRole',
-  examples: [{ rolename: 'sensor', textname: 'Sends measurements' }],
-});
-export const ACCESS_ROLE_CHANGE: JsonSchema = closed(
-  {
-    ...roleTexts(CLEARED),
-    allowwildcardsubs: nullable(BOOLEAN, UNCHANGED),
-    acls: nullable(
-      listOf(
-        closed({
-          acltype: ACL_TYPE,
-          topic: NAME,
-          priority: { type: 'integer', minimum: -MAX_PRIORITY, maximum: MAX_PRIORITY },
-          allow: BOOLEAN,
-        }),
-      ),
-      LIST_CHANGE,
-    ),
-  },
-  {
-    required: ['rolename'],
-    title: 'AccessRoleChange',
-    description: 'Missing values stay unchanged.',
-    examples: [
+export const ROLE_BODIES: ObjectBodies = {
+  query: listQuery(ROLE_TARGETS, 'rolename'),
+  nameQuery: named('rolename'),
+  list: listOrNames(
+    closed(
       {
-        rolename: 'sensor',
-        acls: [{ acltype: 'publishClientSend', topic: 'plant/+/data', priority: 0, allow: true }],
+        rolename: STRING,
+        textname: STRING,
+        textdescription: STRING,
+        allowwildcardsubs: {
+          type: 'boolean',
+          description: 'Whether subscriptions with wildcards are allowed. Missing: unsupported by the broker.',
+        },
+        acls: listOf(closed({ acltype: ACL_TYPE, topic: STRING, priority: INTEGER, allow: BOOLEAN })),
       },
-    ],
-  },
-);
+      { required: ['rolename', 'acls'], title: 'AccessRole' },
+    ),
+  ),
+  created: closed(roleTexts('null: none.'), {
+    required: ['rolename'],
+    title: 'NewAccessRole',
+    examples: [{ rolename: 'sensor', textname: 'Sends measurements' }],
+  }),
+  changed: closed(
+    {
+      ...roleTexts(CLEARED),
+      allowwildcardsubs: nullable(BOOLEAN, UNCHANGED),
+      acls: nullable(
+        listOf(
+          closed({
+            acltype: ACL_TYPE,
+            topic: NAME,
+            priority: { type: 'integer', minimum: -MAX_PRIORITY, maximum: MAX_PRIORITY },
+            allow: BOOLEAN,
+          }),
+        ),
+        LIST_CHANGE,
+      ),
+    },
+    {
+      required: ['rolename'],
+      title: 'AccessRoleChange',
+      description: 'Missing values stay unchanged.',
+      examples: [
+        {
+          rolename: 'sensor',
+          acls: [{ acltype: 'publishClientSend', topic: 'plant/+/data', priority: 0, allow: true }],
+        },
+      ],
+    },
+  ),
+};
 
 const DEFAULT_ACL_ENTRY = closed(
   { acltype: { type: 'string', enum: [...DEFAULT_ACL_TYPES] }, allow: BOOLEAN },

@@ -4,11 +4,11 @@ import { ACL_SPELLING } from './access-control-bodies.ts';
 
 /* The GraphQL operations of the REST routes of access control, and how REST input is converted to variables. */
 
-const list = (field: string, args: string, entry: string, [more, given]: readonly [string, string] = ['', '']) => `
-query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int, $filter: ${args}${more}) {
+const list = (kind: string, entry: string, more = '', given = '') => `
+query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int, $filter: Access${kind}Filter${more}) {
   project(id: $projectId) {
     broker(id: $brokerId) {
-      ${field}(first: $first, after: $after, offset: $offset, filter: $filter${given}) {
+      access${kind}s(first: $first, after: $after, offset: $offset, filter: $filter${given}) {
         totalCount
         nodes { ${entry} }
         pageInfo { hasNextPage endCursor }
@@ -18,8 +18,7 @@ query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: In
 }`;
 
 export const CLIENTS = list(
-  'accessClients',
-  'AccessClientFilter',
+  'Client',
   `username
    clientid: clientId
    textname: textName
@@ -27,16 +26,15 @@ export const CLIENTS = list(
    roles { rolename }
    groups { groupname }
    connections { address }`,
-  [', $username: String', ', username: $username'],
+  ', $username: String',
+  ', username: $username',
 );
 export const GROUPS = list(
-  'accessGroups',
-  'AccessGroupFilter',
+  'Group',
   `groupname textname: textName textdescription: textDescription clients: members { username } roles { rolename }`,
 );
 export const ROLES = list(
-  'accessRoles',
-  'AccessRoleFilter',
+  'Role',
   `rolename
    textname: textName
    textdescription: textDescription
@@ -118,7 +116,3 @@ export const page = (targets: Spelling, pageSize: number) => (input: RouteInput)
         : { value: filterValue, mode: enumName(FILTER_MODES, filterMode), target: enumName(targets, filterTarget) },
   };
 };
-
-export const CLIENT_PAGE = 1_000;
-/** Groups list all their members, so their pages are shorter. */
-export const GROUP_PAGE = 100;

@@ -1,36 +1,22 @@
 import type { Route } from '../../gateway/rest/route.ts';
 import {
-  ACCESS_CLIENT_CHANGE,
   ACCESS_CLIENT_ENABLE,
-  ACCESS_CLIENTS,
-  ACCESS_CLIENTS_QUERY,
-  ACCESS_GROUP_CHANGE,
-  ACCESS_GROUPS,
-  ACCESS_GROUPS_QUERY,
-  ACCESS_ROLE_CHANGE,
-  ACCESS_ROLES,
-  ACCESS_ROLES_QUERY,
   ACL_SPELLING,
+  CLIENT_BODIES,
   CLIENT_TARGETS,
   DEFAULT_ACL,
   DEFAULT_ACL_CHANGE,
   DEFAULT_ACL_SPELLING,
+  GROUP_BODIES,
   GROUP_TARGETS,
-  GROUPNAME_QUERY,
-  NEW_ACCESS_CLIENT,
-  NEW_ACCESS_GROUP,
-  NEW_ACCESS_ROLE,
+  ROLE_BODIES,
   ROLE_TARGETS,
-  ROLENAME_QUERY,
-  USERNAME_QUERY,
 } from './access-control-bodies.ts';
 import {
-  CLIENT_PAGE,
   CLIENTS,
   clientInput,
   DEFAULTS,
   defaultAclInput,
-  GROUP_PAGE,
   GROUPS,
   groupInput,
   mutation,
@@ -43,13 +29,81 @@ import {
 
 const BROKER = '/api/projects/{projectId}/brokers/{brokerId}';
 const READ_ERRORS = [401, 403, 404, 405, 500, 503] as const;
-const ERRORS = [400, ...READ_ERRORS] as const;
-const TAGS = ['Access control'] as const;
-const COMMON = { role: 'VIEWER', tags: TAGS, since: '3.3' } as const;
+const COMMON = { role: 'VIEWER', tags: ['Access control'], since: '3.3' } as const;
 const DOCUMENTED = { ...COMMON, section: '4.7' } as const;
 const AFTER_WRITE =
   'Responds after the broker has executed the change. 503 with `info.outcome` UNKNOWN: the response of the broker was lost, and the result could not be read back.';
-const WRITE = { description: AFTER_WRITE, status: 204, errors: ERRORS } as const;
+const WRITE = { description: AFTER_WRITE, status: 204, errors: [400, ...READ_ERRORS] } as const;
+
+interface ObjectRoutes {
+  readonly kind: 'Client' | 'Group' | 'Role';
+  /** Key of the name in bodies and in the query. */
+  readonly nameKey: string;
+  readonly common: typeof COMMON;
+  readonly deletion: typeof COMMON;
+  readonly bodies: typeof CLIENT_BODIES;
+  /** The operation of the list, and what is special about its route. */
+  readonly list: Pick<Route, 'operation' | 'description' | 'omitNull' | 'singleBy' | 'spell'>;
+  readonly targets: Parameters<typeof page>[0];
+  readonly pageSize: number;
+  readonly variables: NonNullable<Route['variables']>;
+}
+
+/** The routes that list, create, change and delete one kind of objects. */
+function objectRoutes(routes: ObjectRoutes): Route[] {
+  const { kind, nameKey, common, deletion, bodies, list, targets, pageSize, variables } = routes;
+  const noun = kind.toLowerCase();
+  const path = `${BROKER}/${noun}s`;
+  const connection = `project.broker.access${kind}s`;
+  return [
+    {
+      method: 'GET',
+      path,
+      ...common,
+      summary: `List the ${noun}s of the access control`,
+      query: bodies.query,
+      omitNull: ['*'],
+      ...list,
+      variables: page(targets, pageSize),
+      pick: `${connection}.nodes`,
+      total: `${connection}.totalCount`,
+      nameKey,
+      stream: { when: wantsAll, pageInfo: `${connection}.pageInfo`, pageSize },
+      response: bodies.list,
+      errors: READ_ERRORS,
+    },
+    {
+      method: 'POST',
+      path,
+      ...common,
+      summary: `Create a ${noun}`,
+      body: bodies.created,
+      operation: mutation(`createAccess${kind}`),
+      variables,
+      ...WRITE,
+    },
+    {
+      method: 'PUT',
+      path,
+      ...common,
+      summary: `Change a ${noun}`,
+      body: bodies.changed,
+      operation: mutation(`updateAccess${kind}`),
+      variables,
+      ...WRITE,
+    },
+    {
+      method: 'DELETE',
+      path,
+      ...deletion,
+      summary: `Delete a ${noun}`,
+      query: bodies.nameQuery,
+      operation: mutation(`deleteAccess${kind}`),
+      variables: (input) => ({ input: { ...target(input), [nameKey]: input.query[nameKey] } }),
+      ...WRITE,
+    },
+  ];
+}
 
 export const accessControlRoutes: readonly Route[] = [
   {
@@ -74,54 +128,22 @@ export const accessControlRoutes: readonly Route[] = [
     variables: defaultAclInput,
     ...WRITE,
   },
-  {
-    method: 'GET',
-    path: `${BROKER}/clients`,
-    ...DOCUMENTED,
-    summary: 'List the clients of the access control',
-    description: 'The accounts, sorted by user name.',
-    query: ACCESS_CLIENTS_QUERY,
-    operation: CLIENTS,
-    variables: page(CLIENT_TARGETS, CLIENT_PAGE),
-    pick: 'project.broker.accessClients.nodes',
-    total: 'project.broker.accessClients.totalCount',
-    omitNull: ['*', 'connections.*'],
+  ...objectRoutes({
+    kind: 'Client',
     nameKey: 'username',
-    singleBy: 'username',
-    stream: { when: wantsAll, pageInfo: 'project.broker.accessClients.pageInfo', pageSize: CLIENT_PAGE },
-    response: ACCESS_CLIENTS,
-    errors: READ_ERRORS,
-  },
-  {
-    method: 'POST',
-    path: `${BROKER}/clients`,
-    ...DOCUMENTED,
-    summary: 'Create a client',
-    body: NEW_ACCESS_CLIENT,
-    operation: mutation('createAccessClient'),
+    common: DOCUMENTED,
+    deletion: DOCUMENTED,
+    bodies: CLIENT_BODIES,
+    list: {
+      description: 'The accounts, sorted by user name.',
+      operation: CLIENTS,
+      omitNull: ['*', 'connections.*'],
+      singleBy: 'username',
+    },
+    targets: CLIENT_TARGETS,
+    pageSize: 1_000,
     variables: clientInput,
-    ...WRITE,
-  },
-  {
-    method: 'PUT',
-    path: `${BROKER}/clients`,
-    ...DOCUMENTED,
-    summary: 'Change a client',
-    body: ACCESS_CLIENT_CHANGE,
-    operation: mutation('updateAccessClient'),
-    variables: clientInput,
-    ...WRITE,
-  },
-  {
-    method: 'DELETE',
-    path: `${BROKER}/clients`,
-    ...DOCUMENTED,
-    summary: 'Delete a client',
-    query: USERNAME_QUERY,
-    operation: mutation('deleteAccessClient'),
-    variables: (input) => ({ input: { ...target(input), username: input.query.username } }),
-    ...WRITE,
-  },
+  }),
   {
     method: 'PUT',
     path: `${BROKER}/clients/enable`,
@@ -134,97 +156,27 @@ export const accessControlRoutes: readonly Route[] = [
     }),
     ...WRITE,
   },
-  {
-    method: 'GET',
-    path: `${BROKER}/groups`,
-    ...DOCUMENTED,
-    summary: 'List the groups of the access control',
-    query: ACCESS_GROUPS_QUERY,
-    operation: GROUPS,
-    variables: page(GROUP_TARGETS, GROUP_PAGE),
-    pick: 'project.broker.accessGroups.nodes',
-    total: 'project.broker.accessGroups.totalCount',
-    omitNull: ['*'],
+  ...objectRoutes({
+    kind: 'Group',
     nameKey: 'groupname',
-    stream: { when: wantsAll, pageInfo: 'project.broker.accessGroups.pageInfo', pageSize: GROUP_PAGE },
-    response: ACCESS_GROUPS,
-    errors: READ_ERRORS,
-  },
-  {
-    method: 'POST',
-    path: `${BROKER}/groups`,
-    ...DOCUMENTED,
-    summary: 'Create a group',
-    body: NEW_ACCESS_GROUP,
-    operation: mutation('createAccessGroup'),
+    common: DOCUMENTED,
+    deletion: COMMON,
+    bodies: GROUP_BODIES,
+    list: { operation: GROUPS },
+    targets: GROUP_TARGETS,
+    // Groups list all their members, so their pages are shorter.
+    pageSize: 100,
     variables: groupInput,
-    ...WRITE,
-  },
-  {
-    method: 'PUT',
-    path: `${BROKER}/groups`,
-    ...DOCUMENTED,
-    summary: 'Change a group',
-    body: ACCESS_GROUP_CHANGE,
-    operation: mutation('updateAccessGroup'),
-    variables: groupInput,
-    ...WRITE,
-  },
-  {
-    method: 'DELETE',
-    path: `${BROKER}/groups`,
-    ...COMMON,
-    summary: 'Delete a group',
-    query: GROUPNAME_QUERY,
-    operation: mutation('deleteAccessGroup'),
-    variables: (input) => ({ input: { ...target(input), groupname: input.query.groupname } }),
-    ...WRITE,
-  },
-  {
-    method: 'GET',
-    path: `${BROKER}/roles`,
-    ...COMMON,
-    summary: 'List the roles of the access control',
-    query: ACCESS_ROLES_QUERY,
-    operation: ROLES,
-    variables: page(ROLE_TARGETS, CLIENT_PAGE),
-    pick: 'project.broker.accessRoles.nodes',
-    total: 'project.broker.accessRoles.totalCount',
-    omitNull: ['*'],
-    spell: { AclType: ACL_SPELLING },
+  }),
+  ...objectRoutes({
+    kind: 'Role',
     nameKey: 'rolename',
-    stream: { when: wantsAll, pageInfo: 'project.broker.accessRoles.pageInfo', pageSize: CLIENT_PAGE },
-    response: ACCESS_ROLES,
-    errors: READ_ERRORS,
-  },
-  {
-    method: 'POST',
-    path: `${BROKER}/roles`,
-    ...COMMON,
-    summary: 'Create a role',
-    body: NEW_ACCESS_ROLE,
-    operation: mutation('createAccessRole'),
+    common: COMMON,
+    deletion: COMMON,
+    bodies: ROLE_BODIES,
+    list: { operation: ROLES, spell: { AclType: ACL_SPELLING } },
+    targets: ROLE_TARGETS,
+    pageSize: 1_000,
     variables: roleInput,
-    ...WRITE,
-  },
-  {
-    method: 'PUT',
-    path: `${BROKER}/roles`,
-    ...COMMON,
-    summary: 'Change a role',
-    body: ACCESS_ROLE_CHANGE,
-    operation: mutation('updateAccessRole'),
-    variables: roleInput,
-    ...WRITE,
-  },
-  {
-    method: 'DELETE',
-    path: `${BROKER}/roles`,
-    ...COMMON,
-    summary: 'Delete a role',
-    query: ROLENAME_QUERY,
-    operation: mutation('deleteAccessRole'),
-    variables: (input) => ({ input: { ...target(input), rolename: input.query.rolename } }),
-    ...WRITE,
-  },
+  }),
 ];
