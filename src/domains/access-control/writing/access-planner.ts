@@ -1,23 +1,16 @@
 import { invalid, ServiceError } from '../../../platform/errors.ts';
 import type { AccessDialect, AccessPolicy } from '../policy/access-model.ts';
-import type { AccessChange } from './access-change.ts';
+import type { AccessChange, ChangeOf } from './access-change.ts';
 import type { PlannedChange, PlannedCommand, TouchedObject } from './access-plan.ts';
 import { changeIssues } from './change-validation.ts';
 import { ControlRights } from './control-rights.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 import { GatewayAccount } from './gateway-account.ts';
 import { kickOf } from './kicks.ts';
-import {
-  addClientGroup,
-  addClientRole,
-  deleteClient,
-  putClient,
-  removeClientGroup,
-  removeClientRole,
-} from './plan-client.ts';
-import { setAnonymousGroup, setDefaultAcl } from './plan-defaults.ts';
-import { addGroupRole, deleteGroup, putGroup, removeGroupRole } from './plan-group.ts';
-import { deleteRole, putRole, putRoleAcl, removeRoleAcl } from './plan-role.ts';
+import { CLIENT_PLANS } from './plan-client.ts';
+import { GROUP_PLANS } from './plan-group.ts';
+import type { Plans } from './plan-references.ts';
+import { ROLE_PLANS } from './plan-role.ts';
 import { PolicyDraft } from './policy-draft.ts';
 
 export interface PlanOptions {
@@ -59,7 +52,8 @@ export class AccessPlanner {
     try {
       const commands = writesOf(draft, this.#dialect, change).map((write) => {
         this.#gateway.checkWrite(write);
-        const command = annotated(draft, this.#dialect, write, this.#gatewayUsername);
+        const kicks = kickOf(draft, this.#dialect, write, this.#gatewayUsername);
+        const command: PlannedCommand = { ...write, touches: touchedBy(draft, write), kicks };
         if (this.#control) this.#control.run(draft, command);
         else draft.run(write);
         return command;
@@ -74,85 +68,33 @@ export class AccessPlanner {
   }
 }
 
-/** Errors: see PlannedChange. */
-function writesOf(draft: PolicyDraft, dialect: AccessDialect, change: AccessChange): DynsecWrite[] {
-  const issues = changeIssues(change);
-  if (issues.length > 0) throw invalid(issues);
-  switch (change.kind) {
-    case 'PUT_CLIENT':
-      return putClient(draft, change);
-    case 'DELETE_CLIENT':
-      return deleteClient(draft, change);
-    case 'ADD_CLIENT_ROLE':
-      return addClientRole(draft, change);
-    case 'REMOVE_CLIENT_ROLE':
-      return removeClientRole(draft, change);
-    case 'ADD_CLIENT_GROUP':
-      return addClientGroup(draft, change);
-    case 'REMOVE_CLIENT_GROUP':
-      return removeClientGroup(draft, change);
-    case 'PUT_GROUP':
-      return putGroup(draft, change);
-    case 'DELETE_GROUP':
-      return deleteGroup(draft, change);
-    case 'ADD_GROUP_ROLE':
-      return addGroupRole(draft, change);
-    case 'REMOVE_GROUP_ROLE':
-      return removeGroupRole(draft, change);
-    case 'PUT_ROLE':
-      return putRole(draft, dialect, change);
-    case 'DELETE_ROLE':
-      return deleteRole(draft, change);
-    case 'PUT_ROLE_ACL':
-      return putRoleAcl(draft, dialect, change);
-    case 'REMOVE_ROLE_ACL':
-      return removeRoleAcl(draft, change);
-    case 'SET_DEFAULT_ACL':
-      return setDefaultAcl(draft, change);
-    case 'SET_ANONYMOUS_GROUP':
-      return setAnonymousGroup(draft, change);
-  }
-}
+const PLANS: Plans<AccessChange['kind']> = { ...CLIENT_PLANS, ...GROUP_PLANS, ...ROLE_PLANS };
 
-function annotated(
+/** Errors: see PlannedChange. */
+function writesOf<Kind extends AccessChange['kind']>(
   draft: PolicyDraft,
   dialect: AccessDialect,
-  write: DynsecWrite,
-  gatewayUsername: string | null,
-): PlannedCommand {
-  return { ...write, touches: touchedBy(draft, write), kicks: kickOf(draft, dialect, write, gatewayUsername) };
+  change: ChangeOf<Kind>,
+): DynsecWrite[] {
+  const issues = changeIssues(change);
+  if (issues.length > 0) throw invalid(issues);
+  const plan = PLANS[change.kind] as Plans<Kind>[Kind];
+  return plan(draft, change, dialect);
 }
 
 function touchedBy(draft: PolicyDraft, write: DynsecWrite): readonly TouchedObject[] {
-  switch (write.command) {
-    case 'setDefaultACLAccess':
-      return [{ kind: 'DEFAULT_ACL' }];
-    case 'setAnonymousGroup':
-      return [{ kind: 'ANONYMOUS_GROUP' }];
-    case 'deleteGroup': {
-      const { groupname } = write.fields;
-      return [{ kind: 'GROUP', name: groupname }, ...clients(draft.membersOf(groupname))];
-    }
-    case 'modifyGroup': {
-      const { groupname, clients: members } = write.fields;
-      const touched = members === undefined ? [] : [...draft.membersOf(groupname), ...members.map(usernameOf)];
-      return [{ kind: 'GROUP', name: groupname }, ...clients(touched)];
-    }
-    case 'createGroup':
-    case 'addGroupRole':
-    case 'removeGroupRole':
-      return [{ kind: 'GROUP', name: write.fields.groupname }];
-    case 'createRole':
-    case 'modifyRole':
-    case 'deleteRole':
-    case 'addRoleACL':
-    case 'removeRoleACL':
-      return [{ kind: 'ROLE', name: write.fields.rolename }];
-    default:
-      return clients([write.fields.username]);
-  }
+  if (write.command === 'setDefaultACLAccess') return [{ kind: 'DEFAULT_ACL' }];
+  if (write.command === 'setAnonymousGroup') return [{ kind: 'ANONYMOUS_GROUP' }];
+  if ('username' in write.fields) return clients([write.fields.username]);
+  if (!('groupname' in write.fields)) return [{ kind: 'ROLE', name: write.fields.rolename }];
+  const { groupname } = write.fields;
+  const added = write.command === 'modifyGroup' ? write.fields.clients : undefined;
+  const hasNewMembers = write.command === 'deleteGroup' || added !== undefined;
+  const members = hasNewMembers
+    ? [...draft.membersOf(groupname), ...(added ?? []).map(({ username }) => username)]
+    : [];
+  return [{ kind: 'GROUP', name: groupname }, ...clients(members)];
 }
 
-const usernameOf = ({ username }: { readonly username: string }): string => username;
 const clients = (usernames: readonly string[]): TouchedObject[] =>
   [...new Set(usernames)].map((name) => ({ kind: 'CLIENT', name }));

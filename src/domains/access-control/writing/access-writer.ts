@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { ConcurrencyLimit, QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessChange } from './access-change.ts';
 import type { WriteReport } from './access-report.ts';
@@ -31,35 +32,19 @@ const MAX_WAITING = 16;
  * refused with RATE_LIMITED if MAX_WAITING lists are waiting.
  */
 export class AccessWriter {
-  readonly #parts: Omit<WriteParts, 'mayControl'>;
-  readonly #connectedClients: () => Promise<ConnectedNow>;
-  #tail: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
+  readonly #options: AccessWriterOptions;
+  readonly #queue = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_WAITING });
 
-  constructor({ connectedClients, readBackMs = 10_000, ...parts }: AccessWriterOptions) {
-    this.#parts = { ...parts, readBackMs };
-    this.#connectedClients = connectedClients;
+  constructor(options: AccessWriterOptions) {
+    this.#options = options;
   }
 
   /** Errors: RATE_LIMITED, and errors of the first read. Later errors are in the report. */
-  async write(
-    changes: readonly AccessChange[],
-    { dryRun, mayControl, readBackMs }: WriteOptions,
-  ): Promise<WriteReport> {
-    const parts = { ...this.#parts, mayControl, ...(readBackMs === undefined ? {} : { readBackMs }) };
+  async write(changes: readonly AccessChange[], { dryRun, ...options }: WriteOptions): Promise<WriteReport> {
+    const { readBackMs = this.#options.readBackMs ?? 10_000, mayControl } = options;
+    const parts = { ...this.#options, readBackMs, mayControl };
     if (dryRun) return this.#run(parts, changes, false);
-    if (this.#waiting >= MAX_WAITING) {
-      throw new ServiceError('RATE_LIMITED', 'Too many changes to the access control of this broker are waiting', {
-        info: { retryAfterSeconds: 5 },
-      });
-    }
-    this.#waiting += 1;
-    const report = this.#tail.then(() => {
-      this.#waiting -= 1;
-      return this.#run(parts, changes, true);
-    });
-    this.#tail = report.catch(() => undefined);
-    return report;
+    return this.#queue.run(() => this.#run(parts, changes, true)).catch(refuseFull);
   }
 
   async #run(parts: WriteParts, changes: readonly AccessChange[], isReal: boolean): Promise<WriteReport> {
@@ -73,8 +58,15 @@ export class AccessWriter {
   async #connected(run: WriteRun): Promise<ConnectedNow> {
     for (const { usernames, anonymous } of run.kicks()) {
       if (!anonymous && usernames.length === 0) continue;
-      return this.#connectedClients().catch(() => ({ clients: [], isComplete: false }));
+      return this.#options.connectedClients().catch(() => ({ clients: [], isComplete: false }));
     }
     return { clients: [], isComplete: true };
   }
+}
+
+function refuseFull(error: unknown): never {
+  if (!(error instanceof QueueFull)) throw error;
+  throw new ServiceError('RATE_LIMITED', 'Too many changes to the access control of this broker are waiting', {
+    info: { retryAfterSeconds: 5 },
+  });
 }

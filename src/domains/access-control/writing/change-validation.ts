@@ -2,7 +2,9 @@ import type { InputIssue } from '../../../platform/errors.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { type AclRule, MAX_PRIORITY, type Membership } from '../policy/access-model.ts';
 import { nameProblem, passwordProblem, plainTextProblem, textProblem } from '../policy/access-names.ts';
-import type { AccessChange } from './access-change.ts';
+import type { AccessChange, ClientFields, GroupFields, RoleFields } from './access-change.ts';
+
+const NAME_KEYS = ['username', 'groupname', 'rolename'] as const;
 
 /**
  * Returns the issues of a change that do not depend on the policy: invalid names, texts, priorities and topics, and
@@ -17,89 +19,40 @@ export function changeIssues(change: AccessChange): readonly InputIssue[] {
   const optional = (path: string, text: string | null | undefined, problem = textProblem): void => {
     if (text != null) check(path, problem(text));
   };
-  const memberships = (path: string, nameKey: string, list: readonly Membership[] = []): void => {
-    for (const [index, { name, priority }] of list.entries()) {
-      check(`${path}.${index}.${nameKey}`, nameProblem(name));
-      check(`${path}.${index}.priority`, priorityProblem(priority));
-    }
-    for (const { at, key } of repeated(list.map(({ name }) => name))) {
-      check(`${path}.${at}.${nameKey}`, `is a duplicate: "${key}"`);
-    }
+  const membership = (prefix: string, key: string, { name, priority }: Membership): void => {
+    check(`${prefix}${key}`, nameProblem(name));
+    check(`${prefix}priority`, priorityProblem(priority));
   };
-  const membership = (nameKey: string, { name, priority }: Membership): void => {
-    check(nameKey, nameProblem(name));
-    check('priority', priorityProblem(priority));
+  const memberships = (path: string, key: string, list: readonly Membership[] = []): void => {
+    for (const [index, entry] of list.entries()) membership(`${path}.${index}.`, key, entry);
+    for (const { at, key: name } of repeated(list.map((entry) => entry.name))) {
+      check(`${path}.${at}.${key}`, `is a duplicate: "${name}"`);
+    }
   };
   const rule = (path: string, { topic, priority }: AclRule): void => {
     check(`${path}.topic`, filterProblem(topic) ?? textProblem(topic));
     check(`${path}.priority`, priorityProblem(priority));
   };
 
-  switch (change.kind) {
-    case 'PUT_CLIENT': {
-      const { clientId, textName, textDescription, roles, groups, password } = change.fields;
-      check('username', nameProblem(change.username));
-      // "" clears like null.
-      optional('clientId', clientId);
-      optional('textName', textName, plainTextProblem);
-      optional('textDescription', textDescription, plainTextProblem);
-      memberships('roles', 'rolename', roles);
-      memberships('groups', 'groupname', groups);
-      if (password !== undefined) check('password', passwordProblem(password));
-      break;
-    }
-    case 'PUT_GROUP': {
-      const { textName, textDescription, roles, clients } = change.fields;
-      check('groupname', nameProblem(change.groupname));
-      optional('textName', textName, plainTextProblem);
-      optional('textDescription', textDescription, plainTextProblem);
-      memberships('roles', 'rolename', roles);
-      memberships('clients', 'username', clients);
-      break;
-    }
-    case 'PUT_ROLE': {
-      const { textName, textDescription, acls = [] } = change.fields;
-      check('rolename', nameProblem(change.rolename));
-      optional('textName', textName, plainTextProblem);
-      optional('textDescription', textDescription, plainTextProblem);
-      for (const [index, acl] of acls.entries()) rule(`acls.${index}`, acl);
-      for (const { at } of repeated(acls.map(({ aclType, topic }) => `${aclType}\0${topic}`))) {
-        check(`acls.${at}`, 'is a duplicate of a rule with the same aclType and topic');
-      }
-      break;
-    }
-    case 'PUT_ROLE_ACL':
-      check('rolename', nameProblem(change.rolename));
-      rule('acl', change.acl);
-      break;
-    case 'ADD_CLIENT_ROLE':
-      check('username', nameProblem(change.username));
-      membership('rolename', change.role);
-      break;
-    case 'ADD_CLIENT_GROUP':
-      check('username', nameProblem(change.username));
-      membership('groupname', change.group);
-      break;
-    case 'ADD_GROUP_ROLE':
-      check('groupname', nameProblem(change.groupname));
-      membership('rolename', change.role);
-      break;
-    case 'SET_ANONYMOUS_GROUP':
-    case 'DELETE_GROUP':
-    case 'REMOVE_GROUP_ROLE':
-      check('groupname', nameProblem(change.groupname));
-      break;
-    case 'DELETE_CLIENT':
-    case 'REMOVE_CLIENT_ROLE':
-    case 'REMOVE_CLIENT_GROUP':
-      check('username', nameProblem(change.username));
-      break;
-    case 'DELETE_ROLE':
-    case 'REMOVE_ROLE_ACL':
-      check('rolename', nameProblem(change.rolename));
-      break;
-    case 'SET_DEFAULT_ACL':
-      break;
+  // The first name is the object that changes. Other names are references, which must exist anyway.
+  const nameKey = NAME_KEYS.find((key) => key in change);
+  if (nameKey !== undefined)
+    check(nameKey, nameProblem((change as Partial<Record<typeof nameKey, string>>)[nameKey] ?? ''));
+  if ('role' in change) membership('', 'rolename', change.role);
+  if ('group' in change) membership('', 'groupname', change.group);
+  if (change.kind === 'PUT_ROLE_ACL') rule('acl', change.acl);
+  const fields: ClientFields & GroupFields & RoleFields = 'fields' in change ? change.fields : {};
+  // "" clears like null.
+  optional('clientId', fields.clientId);
+  optional('textName', fields.textName, plainTextProblem);
+  optional('textDescription', fields.textDescription, plainTextProblem);
+  memberships('roles', 'rolename', fields.roles);
+  memberships('groups', 'groupname', fields.groups);
+  memberships('clients', 'username', fields.clients);
+  optional('password', fields.password, passwordProblem);
+  for (const [index, acl] of (fields.acls ?? []).entries()) rule(`acls.${index}`, acl);
+  for (const { at } of repeated((fields.acls ?? []).map(({ aclType, topic }) => `${aclType}\0${topic}`))) {
+    check(`acls.${at}`, 'is a duplicate of a rule with the same aclType and topic');
   }
   return issues;
 }

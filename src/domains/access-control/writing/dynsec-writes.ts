@@ -86,3 +86,7 @@ export type DynsecWrite =
       'setDefaultACLAccess',
       { readonly acls: readonly { readonly acltype: DefaultAclType; readonly allow: boolean }[] }
     >;
+
+export type FieldsOf<Command extends DynsecWrite['command']> = (DynsecWrite & {
+  readonly command: Command;
+})['fields'];

@@ -1,17 +1,59 @@
 import type { AccessClient, Membership } from '../policy/access-model.ts';
-import type { ChangeOf, ClientFields } from './access-change.ts';
+import type { ClientFields } from './access-change.ts';
 import { groupEntry, roleEntry } from './dynsec-fields.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
-import { clientOf, differing, existing, groupOf, listDifference, roleOf, textFields } from './plan-references.ts';
-import type { PolicyDraft } from './policy-draft.ts';
+import {
+  clientOf,
+  differing,
+  existing,
+  groupOf,
+  listDifference,
+  type Plans,
+  roleOf,
+  textFields,
+} from './plan-references.ts';
 
-/** Errors: see PutMode; NOT_FOUND for a role or group. */
-export function putClient(draft: PolicyDraft, { username, mode, fields }: ChangeOf<'PUT_CLIENT'>): DynsecWrite[] {
-  const client = existing(draft.clients, username, mode, 'client');
-  for (const { name } of fields.roles ?? []) roleOf(draft, name);
-  for (const { name } of fields.groups ?? []) groupOf(draft, name);
-  return client ? updateClient(client, fields) : createClient(username, fields);
-}
+/** Changes a priority by replacing the whole list, which is one command instead of two. */
+export const CLIENT_PLANS: Plans<
+  'PUT_CLIENT' | 'DELETE_CLIENT' | 'ADD_CLIENT_ROLE' | 'REMOVE_CLIENT_ROLE' | 'ADD_CLIENT_GROUP' | 'REMOVE_CLIENT_GROUP'
+> = {
+  PUT_CLIENT(draft, { username, mode, fields }) {
+    const client = existing(draft.clients, username, mode, 'client');
+    for (const { name } of fields.roles ?? []) roleOf(draft, name);
+    for (const { name } of fields.groups ?? []) groupOf(draft, name);
+    return client ? updateClient(client, fields) : createClient(username, fields);
+  },
+  DELETE_CLIENT(draft, { username }) {
+    clientOf(draft, username);
+    return [{ command: 'deleteClient', fields: { username } }];
+  },
+  ADD_CLIENT_ROLE(draft, { username, role }) {
+    const { roles } = clientOf(draft, username);
+    roleOf(draft, role.name);
+    const held = named(roles, role.name);
+    if (!held) return [{ command: 'addClientRole', fields: { username, ...roleEntry(role) } }];
+    if (held.priority === role.priority) return [];
+    return [{ command: 'modifyClient', fields: { username, roles: replaced(roles, role).map(roleEntry) } }];
+  },
+  REMOVE_CLIENT_ROLE(draft, { username, rolename }) {
+    const { roles } = clientOf(draft, username);
+    roleOf(draft, rolename);
+    return named(roles, rolename) ? [{ command: 'removeClientRole', fields: { username, rolename } }] : [];
+  },
+  ADD_CLIENT_GROUP(draft, { username, group }) {
+    const { groups } = clientOf(draft, username);
+    groupOf(draft, group.name);
+    const joined = named(groups, group.name);
+    if (!joined) return [{ command: 'addGroupClient', fields: { username, ...groupEntry(group) } }];
+    if (joined.priority === group.priority) return [];
+    return [{ command: 'modifyClient', fields: { username, groups: replaced(groups, group).map(groupEntry) } }];
+  },
+  REMOVE_CLIENT_GROUP(draft, { username, groupname }) {
+    const { groups } = clientOf(draft, username);
+    groupOf(draft, groupname);
+    return named(groups, groupname) ? [{ command: 'removeGroupClient', fields: { groupname, username } }] : [];
+  },
+};
 
 /** Creates the client without roles (see DynsecWrite) and disables it before it gets roles. */
 function createClient(username: string, fields: ClientFields): DynsecWrite[] {
@@ -60,49 +102,8 @@ function updateClient(client: AccessClient, fields: ClientFields): DynsecWrite[]
   return writes;
 }
 
-export function deleteClient(draft: PolicyDraft, { username }: ChangeOf<'DELETE_CLIENT'>): DynsecWrite[] {
-  clientOf(draft, username);
-  return [{ command: 'deleteClient', fields: { username } }];
-}
-
-/** Changes a priority by replacing the whole list, which is one command instead of two. */
-export function addClientRole(draft: PolicyDraft, { username, role }: ChangeOf<'ADD_CLIENT_ROLE'>): DynsecWrite[] {
-  const { roles } = clientOf(draft, username);
-  roleOf(draft, role.name);
-  const held = roles.find(({ name }) => name === role.name);
-  if (!held) return [{ command: 'addClientRole', fields: { username, ...roleEntry(role) } }];
-  if (held.priority === role.priority) return [];
-  return [{ command: 'modifyClient', fields: { username, roles: replaced(roles, role).map(roleEntry) } }];
-}
-
-export function removeClientRole(
-  draft: PolicyDraft,
-  { username, rolename }: ChangeOf<'REMOVE_CLIENT_ROLE'>,
-): DynsecWrite[] {
-  const { roles } = clientOf(draft, username);
-  roleOf(draft, rolename);
-  if (!roles.some(({ name }) => name === rolename)) return [];
-  return [{ command: 'removeClientRole', fields: { username, rolename } }];
-}
-
-export function addClientGroup(draft: PolicyDraft, { username, group }: ChangeOf<'ADD_CLIENT_GROUP'>): DynsecWrite[] {
-  const { groups } = clientOf(draft, username);
-  groupOf(draft, group.name);
-  const joined = groups.find(({ name }) => name === group.name);
-  if (!joined) return [{ command: 'addGroupClient', fields: { username, ...groupEntry(group) } }];
-  if (joined.priority === group.priority) return [];
-  return [{ command: 'modifyClient', fields: { username, groups: replaced(groups, group).map(groupEntry) } }];
-}
-
-export function removeClientGroup(
-  draft: PolicyDraft,
-  { username, groupname }: ChangeOf<'REMOVE_CLIENT_GROUP'>,
-): DynsecWrite[] {
-  const { groups } = clientOf(draft, username);
-  groupOf(draft, groupname);
-  if (!groups.some(({ name }) => name === groupname)) return [];
-  return [{ command: 'removeGroupClient', fields: { groupname, username } }];
-}
+const named = (list: readonly Membership[], name: string): Membership | undefined =>
+  list.find((entry) => entry.name === name);
 
 const replaced = (list: readonly Membership[], entry: Membership): Membership[] =>
   list.map((other) => (other.name === entry.name ? entry : other));

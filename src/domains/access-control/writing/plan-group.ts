@@ -1,26 +1,56 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import type { AccessGroup, Membership } from '../policy/access-model.ts';
-import type { ChangeOf, GroupFields } from './access-change.ts';
+import type { GroupFields } from './access-change.ts';
 import { memberEntry } from './dynsec-fields.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
-import { clientOf, existing, groupOf, listDifference, roleOf, textFields } from './plan-references.ts';
+import { clientOf, existing, groupOf, listDifference, type Plans, roleOf, textFields } from './plan-references.ts';
 import type { PolicyDraft } from './policy-draft.ts';
 
 /** Maximum number of members in one command, because of the maximum packet size of Mosquitto 2.1. */
 const MAX_MEMBERS_PER_COMMAND = 2_000;
 
-/** Errors: see PutMode; NOT_FOUND for a role or client. */
-export function putGroup(draft: PolicyDraft, { groupname, mode, fields }: ChangeOf<'PUT_GROUP'>): DynsecWrite[] {
-  const group = existing(draft.groups, groupname, mode, 'group');
-  for (const { name } of fields.roles ?? []) roleOf(draft, name);
-  for (const { name } of fields.clients ?? []) clientOf(draft, name);
-  if (group) return updateGroup(draft, group, fields);
-  return [
-    { command: 'createGroup', fields: { groupname, ...textFields(null, fields) } },
-    ...(fields.roles ?? []).map((role) => addRole(groupname, role)),
-    ...memberWrites(groupname, [], fields.clients ?? [], {}),
-  ];
-}
+export const GROUP_PLANS: Plans<
+  'PUT_GROUP' | 'DELETE_GROUP' | 'ADD_GROUP_ROLE' | 'REMOVE_GROUP_ROLE' | 'SET_ANONYMOUS_GROUP'
+> = {
+  PUT_GROUP(draft, { groupname, mode, fields }) {
+    const group = existing(draft.groups, groupname, mode, 'group');
+    for (const { name } of fields.roles ?? []) roleOf(draft, name);
+    for (const { name } of fields.clients ?? []) clientOf(draft, name);
+    if (group) return updateGroup(draft, group, fields);
+    return [
+      { command: 'createGroup', fields: { groupname, ...textFields(null, fields) } },
+      ...(fields.roles ?? []).map((role) => addRole(groupname, role)),
+      ...memberWrites(groupname, [], fields.clients ?? [], {}),
+    ];
+  },
+  /** Errors: IN_USE for the anonymous group. The command crashes Mosquitto before 2.0.15; later versions refuse it. */
+  DELETE_GROUP(draft, { groupname }) {
+    groupOf(draft, groupname);
+    if (draft.anonymousGroup === groupname) {
+      throw new ServiceError('IN_USE', `"${groupname}" is the anonymous group; set another anonymous group first`, {
+        info: { name: groupname },
+      });
+    }
+    return [{ command: 'deleteGroup', fields: { groupname } }];
+  },
+  ADD_GROUP_ROLE(draft, { groupname, role }) {
+    const { roles } = groupOf(draft, groupname);
+    roleOf(draft, role.name);
+    const held = roles.find(({ name }) => name === role.name);
+    if (held?.priority === role.priority) return [];
+    return [...(held ? [removeRole(groupname, role.name)] : []), addRole(groupname, role)];
+  },
+  REMOVE_GROUP_ROLE(draft, { groupname, rolename }) {
+    const { roles } = groupOf(draft, groupname);
+    roleOf(draft, rolename);
+    return roles.some(({ name }) => name === rolename) ? [removeRole(groupname, rolename)] : [];
+  },
+  /** Setting the current group again would disconnect all clients without a user name, so it sends no command. */
+  SET_ANONYMOUS_GROUP(draft, { groupname }) {
+    groupOf(draft, groupname);
+    return draft.anonymousGroup === groupname ? [] : [{ command: 'setAnonymousGroup', fields: { groupname } }];
+  },
+};
 
 /**
  * Uses one command per role, because `roles` in `modifyGroup` leaves dangling references. Members are removed by one
@@ -60,34 +90,6 @@ function memberWrites(
       (member) => ({ command: 'addGroupClient', fields: { groupname, ...memberEntry(member) } }) as const,
     ),
   ];
-}
-
-/** Errors: IN_USE for the anonymous group. The command crashes Mosquitto before 2.0.15; later versions refuse it. */
-export function deleteGroup(draft: PolicyDraft, { groupname }: ChangeOf<'DELETE_GROUP'>): DynsecWrite[] {
-  groupOf(draft, groupname);
-  if (draft.anonymousGroup === groupname) {
-    throw new ServiceError('IN_USE', `"${groupname}" is the anonymous group; set another anonymous group first`, {
-      info: { name: groupname },
-    });
-  }
-  return [{ command: 'deleteGroup', fields: { groupname } }];
-}
-
-export function addGroupRole(draft: PolicyDraft, { groupname, role }: ChangeOf<'ADD_GROUP_ROLE'>): DynsecWrite[] {
-  const { roles } = groupOf(draft, groupname);
-  roleOf(draft, role.name);
-  const held = roles.find(({ name }) => name === role.name);
-  if (held?.priority === role.priority) return [];
-  return [...(held ? [removeRole(groupname, role.name)] : []), addRole(groupname, role)];
-}
-
-export function removeGroupRole(
-  draft: PolicyDraft,
-  { groupname, rolename }: ChangeOf<'REMOVE_GROUP_ROLE'>,
-): DynsecWrite[] {
-  const { roles } = groupOf(draft, groupname);
-  roleOf(draft, rolename);
-  return roles.some(({ name }) => name === rolename) ? [removeRole(groupname, rolename)] : [];
 }
 
 function membersOf(draft: PolicyDraft, groupname: string): Membership[] {

@@ -1,37 +1,32 @@
 import { notFound, ServiceError } from '../../../platform/errors.ts';
-import type { AccessClient, AccessGroup, AccessRole, Membership } from '../policy/access-model.ts';
+import type { AccessClient, AccessDialect, AccessGroup, AccessRole, Membership } from '../policy/access-model.ts';
+import type { AccessChange, ChangeOf, PutMode } from './access-change.ts';
+import type { DynsecWrite } from './dynsec-writes.ts';
 import type { PolicyDraft } from './policy-draft.ts';
+
+/** Returns the commands for each kind of change. Errors: see PlannedChange. */
+export type Plans<Kind extends AccessChange['kind']> = {
+  readonly [K in Kind]: (draft: PolicyDraft, change: ChangeOf<K>, dialect: AccessDialect) => DynsecWrite[];
+};
 
 /*
  * Checks that the objects of a change exist before a command is sent. Mosquitto 2.0.11 removes an account from all its
  * groups if `modifyClient` has the name of a missing group, and responds with success.
  */
-
-export function clientOf(draft: PolicyDraft, username: string): AccessClient {
-  const client = draft.clients.get(username);
-  if (!client) throw notFound('client', username);
-  return client;
+function required<T>(objects: ReadonlyMap<string, T>, what: string, name: string): T {
+  const object = objects.get(name);
+  if (!object) throw notFound(what, name);
+  return object;
 }
 
-export function groupOf(draft: PolicyDraft, groupname: string): AccessGroup {
-  const group = draft.groups.get(groupname);
-  if (!group) throw notFound('group', groupname);
-  return group;
-}
-
-export function roleOf(draft: PolicyDraft, rolename: string): AccessRole {
-  const role = draft.roles.get(rolename);
-  if (!role) throw notFound('role', rolename);
-  return role;
-}
+export const clientOf = ({ clients }: PolicyDraft, username: string): AccessClient =>
+  required(clients, 'client', username);
+export const groupOf = ({ groups }: PolicyDraft, groupname: string): AccessGroup =>
+  required(groups, 'group', groupname);
+export const roleOf = ({ roles }: PolicyDraft, rolename: string): AccessRole => required(roles, 'role', rolename);
 
 /** Returns `null` if the object must be created. Errors: NOT_FOUND and ALREADY_EXISTS, see PutMode. */
-export function existing<T>(
-  map: ReadonlyMap<string, T>,
-  name: string,
-  mode: 'CREATE' | 'UPDATE' | 'PUT',
-  what: string,
-): T | null {
+export function existing<T>(map: ReadonlyMap<string, T>, name: string, mode: PutMode, what: string): T | null {
   const found = map.get(name) ?? null;
   if (found === null && mode === 'UPDATE') throw notFound(what, name);
   if (found !== null && mode === 'CREATE') {

@@ -1,90 +1,80 @@
 import { type InputIssue, invalid, notFound, ServiceError } from '../../../platform/errors.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
-import type { AccessDialect, AccessRole, AclRule } from '../policy/access-model.ts';
+import { type AccessDialect, type AccessRole, type AclRule, DEFAULT_ACL_TYPES } from '../policy/access-model.ts';
 import { rulesInOrder } from '../policy/access-order.ts';
-import type { ChangeOf } from './access-change.ts';
 import { aclEntry } from './dynsec-fields.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
-import { existing, roleOf, textFields } from './plan-references.ts';
-import type { PolicyDraft } from './policy-draft.ts';
+import { existing, type Plans, roleOf, textFields } from './plan-references.ts';
 
-/** Errors: see PutMode; INVALID and NOT_SUPPORTED_BY_BROKER for features that the broker lacks. */
-export function putRole(
-  draft: PolicyDraft,
-  dialect: AccessDialect,
-  { rolename, mode, fields }: ChangeOf<'PUT_ROLE'>,
-): DynsecWrite[] {
-  const role = existing(draft.roles, rolename, mode, 'role');
-  const { allowWildcardSubs, acls } = fields;
-  if (allowWildcardSubs !== undefined && !dialect.wildcardFlag) {
-    throw new ServiceError('NOT_SUPPORTED_BY_BROKER', 'This broker does not support allowWildcardSubs of roles', {
-      info: { needs: 'Mosquitto 2.1' },
+export const ROLE_PLANS: Plans<'PUT_ROLE' | 'DELETE_ROLE' | 'PUT_ROLE_ACL' | 'REMOVE_ROLE_ACL' | 'SET_DEFAULT_ACL'> = {
+  /** Errors: also INVALID and NOT_SUPPORTED_BY_BROKER for features that the broker lacks. */
+  PUT_ROLE(draft, { rolename, mode, fields }, dialect) {
+    const role = existing(draft.roles, rolename, mode, 'role');
+    const { allowWildcardSubs, acls } = fields;
+    if (allowWildcardSubs !== undefined && !dialect.wildcardFlag) {
+      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', 'This broker does not support allowWildcardSubs of roles', {
+        info: { needs: 'Mosquitto 2.1' },
+      });
+    }
+    checkSubstitution(dialect, role, acls ?? [], (index) => `acls.${index}.topic`);
+    if (!role) {
+      // The flag is sent even if it has the default value, so that the created role can be compared.
+      const flag = dialect.wildcardFlag ? { allowwildcardsubs: allowWildcardSubs ?? true } : {};
+      const rules = acls && acls.length > 0 ? { acls: rulesInOrder(acls).map(aclEntry) } : {};
+      return [{ command: 'createRole', fields: { rolename, ...textFields(null, fields), ...flag, ...rules } }];
+    }
+    const changed = {
+      ...textFields(role, fields),
+      ...(allowWildcardSubs === undefined || allowWildcardSubs === role.allowWildcardSubs
+        ? {}
+        : { allowwildcardsubs: allowWildcardSubs }),
+      ...(acls === undefined || isSameRules(role.acls, acls) ? {} : { acls: rulesInOrder(acls).map(aclEntry) }),
+    };
+    return Object.keys(changed).length === 0 ? [] : [{ command: 'modifyRole', fields: { rolename, ...changed } }];
+  },
+  /**
+   * Removes the role from its holders first. A client created with `roles` in `createClient` is not registered with the
+   * role, so deleting the role alone would leave a dangling reference (crash of 2.0.11).
+   */
+  DELETE_ROLE(draft, { rolename }) {
+    roleOf(draft, rolename);
+    const fromClient = (username: string) => ({ command: 'removeClientRole', fields: { username, rolename } }) as const;
+    const fromGroup = (groupname: string) => ({ command: 'removeGroupRole', fields: { groupname, rolename } }) as const;
+    return [
+      ...draft.clientsWith(rolename).map(fromClient),
+      ...draft.groupsWith(rolename).map(fromGroup),
+      { command: 'deleteRole', fields: { rolename } },
+    ];
+  },
+  /**
+   * Changes an existing rule by replacing the whole list in one command, so that the rule is never missing and keeps
+   * its position. Mosquitto 2.0 disconnects no client then, and existing subscriptions stay.
+   */
+  PUT_ROLE_ACL(draft, { rolename, acl }, dialect) {
+    const role = roleOf(draft, rolename);
+    checkSubstitution(dialect, role, [acl], () => 'acl.topic');
+    const existingRule = role.acls.find((rule) => isSameKey(rule, acl));
+    if (!existingRule) return [{ command: 'addRoleACL', fields: { rolename, ...aclEntry(acl) } }];
+    if (existingRule.priority === acl.priority && existingRule.allow === acl.allow) return [];
+    const acls = role.acls.map((rule) => (isSameKey(rule, acl) ? acl : rule));
+    return [replaceRules(rolename, acls)];
+  },
+  REMOVE_ROLE_ACL(draft, { rolename, aclType, topic }) {
+    const { acls } = roleOf(draft, rolename);
+    const rest = acls.filter((rule) => !isSameKey(rule, { aclType, topic }));
+    if (rest.length === acls.length) throw notFound(`rule ${aclType} in the role "${rolename}" for`, topic);
+    // Another tool may have stored an invalid filter with modifyRole, which removeRoleACL does not accept.
+    if (filterProblem(topic) !== null) return [replaceRules(rolename, rest)];
+    return [{ command: 'removeRoleACL', fields: { rolename, acltype: aclType, topic } }];
+  },
+  SET_DEFAULT_ACL(draft, { acl }) {
+    const acls = DEFAULT_ACL_TYPES.flatMap((type) => {
+      const allow = acl[type];
+      return allow === undefined || allow === draft.defaultAcl[type] ? [] : [{ acltype: type, allow }];
     });
-  }
-  checkSubstitution(dialect, role, acls ?? [], (index) => `acls.${index}.topic`);
-  if (!role) {
-    // The flag is sent even if it has the default value, so that the created role can be compared.
-    const flag = dialect.wildcardFlag ? { allowwildcardsubs: allowWildcardSubs ?? true } : {};
-    const rules = acls && acls.length > 0 ? { acls: rulesInOrder(acls).map(aclEntry) } : {};
-    return [{ command: 'createRole', fields: { rolename, ...textFields(null, fields), ...flag, ...rules } }];
-  }
-  const changed = {
-    ...textFields(role, fields),
-    ...(allowWildcardSubs === undefined || allowWildcardSubs === role.allowWildcardSubs
-      ? {}
-      : { allowwildcardsubs: allowWildcardSubs }),
-    ...(acls === undefined || isSameRules(role.acls, acls) ? {} : { acls: rulesInOrder(acls).map(aclEntry) }),
-  };
-  return Object.keys(changed).length === 0 ? [] : [{ command: 'modifyRole', fields: { rolename, ...changed } }];
-}
-
-/**
- * Removes the role from its holders first. A client created with `roles` in `createClient` is not registered with the
- * role, so deleting the role alone would leave a dangling reference (crash of 2.0.11).
- */
-export function deleteRole(draft: PolicyDraft, { rolename }: ChangeOf<'DELETE_ROLE'>): DynsecWrite[] {
-  roleOf(draft, rolename);
-  return [
-    ...draft
-      .clientsWith(rolename)
-      .map((username) => ({ command: 'removeClientRole', fields: { username, rolename } }) as const),
-    ...draft
-      .groupsWith(rolename)
-      .map((groupname) => ({ command: 'removeGroupRole', fields: { groupname, rolename } }) as const),
-    { command: 'deleteRole', fields: { rolename } },
-  ];
-}
-
-/**
- * Changes an existing rule by replacing the whole list in one command, so that the rule is never missing and keeps its
- * position. Mosquitto 2.0 disconnects no client then, and existing subscriptions stay.
- */
-export function putRoleAcl(
-  draft: PolicyDraft,
-  dialect: AccessDialect,
-  { rolename, acl }: ChangeOf<'PUT_ROLE_ACL'>,
-): DynsecWrite[] {
-  const role = roleOf(draft, rolename);
-  checkSubstitution(dialect, role, [acl], () => 'acl.topic');
-  const existingRule = role.acls.find((rule) => isSameKey(rule, acl));
-  if (!existingRule) return [{ command: 'addRoleACL', fields: { rolename, ...aclEntry(acl) } }];
-  if (existingRule.priority === acl.priority && existingRule.allow === acl.allow) return [];
-  const acls = role.acls.map((rule) => (isSameKey(rule, acl) ? acl : rule));
-  return [replaceRules(rolename, acls)];
-}
-
-/** Errors: NOT_FOUND. */
-export function removeRoleAcl(
-  draft: PolicyDraft,
-  { rolename, aclType, topic }: ChangeOf<'REMOVE_ROLE_ACL'>,
-): DynsecWrite[] {
-  const { acls } = roleOf(draft, rolename);
-  const rest = acls.filter((rule) => !isSameKey(rule, { aclType, topic }));
-  if (rest.length === acls.length) throw notFound(`rule ${aclType} in the role "${rolename}" for`, topic);
-  // Another tool may have stored an invalid filter with modifyRole, which removeRoleACL does not accept.
-  if (filterProblem(topic) !== null) return [replaceRules(rolename, rest)];
-  return [{ command: 'removeRoleACL', fields: { rolename, acltype: aclType, topic } }];
-}
+    return acls.length === 0 ? [] : [{ command: 'setDefaultACLAccess', fields: { acls } }];
+  },
+};
 
 /** Mosquitto before 2.1 does not replace `%c` and `%u`. Existing rules with them may stay. Errors: INVALID. */
 function checkSubstitution(

@@ -8,7 +8,7 @@ import type {
 } from '../policy/access-model.ts';
 import { membershipsInOrder, rulesInOrder } from '../policy/access-order.ts';
 import { changedTexts, fromAcl, fromGroup, fromRole, newTexts } from './dynsec-fields.ts';
-import type { DynsecWrite } from './dynsec-writes.ts';
+import type { DynsecWrite, FieldsOf } from './dynsec-writes.ts';
 import { HolderIndex } from './holder-index.ts';
 
 /**
@@ -80,210 +80,138 @@ export class PolicyDraft implements AccessPolicy {
     };
   }
 
-  run(write: DynsecWrite): void {
-    switch (write.command) {
-      case 'createClient': {
-        const { username, clientid, groups = [] } = write.fields;
-        this.#setClient(username, {
-          username,
-          clientId: clientid || null,
-          ...newTexts(write.fields),
-          disabled: false,
-          roles: [],
-          groups: membershipsInOrder(groups.map(fromGroup)),
-        });
-        break;
-      }
-      case 'modifyClient': {
-        const { username, clientid, roles, groups } = write.fields;
-        this.#editClient(username, (client) => ({
-          ...client,
-          ...changedTexts(write.fields),
-          ...(clientid === undefined ? {} : { clientId: clientid || null }),
-          ...(roles === undefined ? {} : { roles: membershipsInOrder(roles.map(fromRole)) }),
-          ...(groups === undefined ? {} : { groups: membershipsInOrder(groups.map(fromGroup)) }),
-        }));
-        break;
-      }
-      case 'setClientPassword':
-        break;
-      case 'deleteClient':
-        this.#setClient(write.fields.username, null);
-        break;
-      case 'enableClient':
-      case 'disableClient': {
-        const disabled = write.command === 'disableClient';
-        this.#editClient(write.fields.username, (client) => ({ ...client, disabled }));
-        break;
-      }
-      case 'addClientRole': {
-        const role = fromRole(write.fields);
-        this.#editClient(write.fields.username, (client) => ({ ...client, roles: added(client.roles, role) }));
-        break;
-      }
-      case 'removeClientRole':
-        this.#removeClientRole(write.fields.username, write.fields.rolename);
-        break;
-      case 'addGroupClient':
-        this.#join(write.fields.username, fromGroup(write.fields));
-        break;
-      case 'removeGroupClient':
-        this.#leave(write.fields.username, write.fields.groupname);
-        break;
-      default:
-        this.#runOnOthers(write);
-    }
+  run({ command, fields }: DynsecWrite): void {
+    const run = this.#commands[command] as (fields: DynsecWrite['fields']) => void;
+    run(fields);
   }
 
-  #runOnOthers(write: Exclude<DynsecWrite, { readonly fields: { readonly username: string } }>): void {
-    switch (write.command) {
-      case 'createGroup': {
-        const { groupname } = write.fields;
-        this.#setGroup(groupname, { groupname, ...newTexts(write.fields), roles: [] });
-        break;
-      }
-      case 'modifyGroup': {
-        const { groupname, clients } = write.fields;
-        this.#editGroup(groupname, (group) => ({ ...group, ...changedTexts(write.fields) }));
-        if (clients === undefined) break;
-        for (const username of this.membersOf(groupname)) this.#leave(username, groupname);
-        for (const { username, priority } of clients) this.#join(username, { name: groupname, priority });
-        break;
-      }
-      case 'deleteGroup': {
-        const { groupname } = write.fields;
-        for (const username of this.membersOf(groupname)) this.#leave(username, groupname);
-        this.#setGroup(groupname, null);
-        break;
-      }
-      case 'setAnonymousGroup': {
-        const before = this.anonymousGroup;
-        this.#undo?.push(() => {
-          this.anonymousGroup = before;
-        });
-        this.anonymousGroup = write.fields.groupname;
-        break;
-      }
-      case 'addGroupRole': {
-        const role = fromRole(write.fields);
-        this.#editGroup(write.fields.groupname, (group) => ({ ...group, roles: added(group.roles, role) }));
-        break;
-      }
-      case 'removeGroupRole':
-        this.#removeGroupRole(write.fields.groupname, write.fields.rolename);
-        break;
-      case 'createRole': {
-        const { rolename, allowwildcardsubs, acls = [] } = write.fields;
-        this.#set(this.roles, rolename, {
-          rolename,
-          ...newTexts(write.fields),
-          allowWildcardSubs: allowwildcardsubs ?? null,
-          acls: rulesInOrder(acls.map(fromAcl)),
-        });
-        break;
-      }
-      case 'modifyRole': {
-        const { rolename, allowwildcardsubs, acls } = write.fields;
-        this.#editRole(rolename, (role) => ({
-          ...role,
-          ...changedTexts(write.fields),
-          ...(allowwildcardsubs === undefined ? {} : { allowWildcardSubs: allowwildcardsubs }),
-          ...(acls === undefined ? {} : { acls: rulesInOrder(acls.map(fromAcl)) }),
-        }));
-        break;
-      }
-      case 'deleteRole': {
-        const { rolename } = write.fields;
-        for (const username of this.clientsWith(rolename)) this.#removeClientRole(username, rolename);
-        for (const groupname of this.groupsWith(rolename)) this.#removeGroupRole(groupname, rolename);
-        this.#set(this.roles, rolename, null);
-        break;
-      }
-      case 'addRoleACL': {
-        const rule = fromAcl(write.fields);
-        this.#editRole(write.fields.rolename, (role) => ({ ...role, acls: rulesInOrder([...role.acls, rule]) }));
-        break;
-      }
-      case 'removeRoleACL': {
-        const { rolename, acltype, topic } = write.fields;
-        this.#editRole(rolename, (role) => ({
-          ...role,
-          acls: role.acls.filter((rule) => rule.aclType !== acltype || rule.topic !== topic),
-        }));
-        break;
-      }
-      case 'setDefaultACLAccess': {
-        const before = this.defaultAcl;
-        this.#undo?.push(() => {
-          this.defaultAcl = before;
-        });
-        const changed = write.fields.acls.map(({ acltype, allow }) => [acltype, allow]);
-        this.defaultAcl = { ...before, ...Object.fromEntries(changed) };
-        break;
-      }
-    }
-  }
+  readonly #commands: { readonly [C in DynsecWrite['command']]: (fields: FieldsOf<C>) => void } = {
+    createClient: ({ username, clientid, groups = [], ...fields }) =>
+      this.#set('clients', username, {
+        username,
+        clientId: clientid || null,
+        ...newTexts(fields),
+        disabled: false,
+        roles: [],
+        groups: membershipsInOrder(groups.map(fromGroup)),
+      }),
+    modifyClient: ({ username, clientid, roles, groups, ...fields }) =>
+      this.#edit('clients', username, () => ({
+        ...changedTexts(fields),
+        ...(clientid === undefined ? {} : { clientId: clientid || null }),
+        ...(roles === undefined ? {} : { roles: membershipsInOrder(roles.map(fromRole)) }),
+        ...(groups === undefined ? {} : { groups: membershipsInOrder(groups.map(fromGroup)) }),
+      })),
+    setClientPassword: () => undefined,
+    deleteClient: ({ username }) => this.#set('clients', username, null),
+    enableClient: ({ username }) => this.#edit('clients', username, () => ({ disabled: false })),
+    disableClient: ({ username }) => this.#edit('clients', username, () => ({ disabled: true })),
+    addClientRole: ({ username, ...role }) =>
+      this.#edit('clients', username, ({ roles }) => ({ roles: added(roles, fromRole(role)) })),
+    removeClientRole: ({ username, rolename }) => this.#drop('clients', username, 'roles', rolename),
+    addGroupClient: ({ username, ...group }) => this.#join(username, fromGroup(group)),
+    removeGroupClient: ({ username, groupname }) => this.#drop('clients', username, 'groups', groupname),
+    createGroup: ({ groupname, ...fields }) =>
+      this.#set('groups', groupname, { groupname, ...newTexts(fields), roles: [] }),
+    modifyGroup: ({ groupname, clients, ...fields }) => {
+      this.#edit('groups', groupname, () => changedTexts(fields));
+      if (clients === undefined) return;
+      for (const username of this.membersOf(groupname)) this.#drop('clients', username, 'groups', groupname);
+      for (const { username, priority } of clients) this.#join(username, { name: groupname, priority });
+    },
+    deleteGroup: ({ groupname }) => {
+      for (const username of this.membersOf(groupname)) this.#drop('clients', username, 'groups', groupname);
+      this.#set('groups', groupname, null);
+    },
+    setAnonymousGroup: ({ groupname }) => {
+      const before = this.anonymousGroup;
+      this.#undo?.push(() => {
+        this.anonymousGroup = before;
+      });
+      this.anonymousGroup = groupname;
+    },
+    addGroupRole: ({ groupname, ...role }) =>
+      this.#edit('groups', groupname, ({ roles }) => ({ roles: added(roles, fromRole(role)) })),
+    removeGroupRole: ({ groupname, rolename }) => this.#drop('groups', groupname, 'roles', rolename),
+    createRole: ({ rolename, allowwildcardsubs, acls = [], ...fields }) =>
+      this.#set('roles', rolename, {
+        rolename,
+        ...newTexts(fields),
+        allowWildcardSubs: allowwildcardsubs ?? null,
+        acls: rulesInOrder(acls.map(fromAcl)),
+      }),
+    modifyRole: ({ rolename, allowwildcardsubs, acls, ...fields }) =>
+      this.#edit('roles', rolename, () => ({
+        ...changedTexts(fields),
+        ...(allowwildcardsubs === undefined ? {} : { allowWildcardSubs: allowwildcardsubs }),
+        ...(acls === undefined ? {} : { acls: rulesInOrder(acls.map(fromAcl)) }),
+      })),
+    deleteRole: ({ rolename }) => {
+      for (const username of this.clientsWith(rolename)) this.#drop('clients', username, 'roles', rolename);
+      for (const groupname of this.groupsWith(rolename)) this.#drop('groups', groupname, 'roles', rolename);
+      this.#set('roles', rolename, null);
+    },
+    addRoleACL: ({ rolename, ...acl }) =>
+      this.#edit('roles', rolename, ({ acls }) => ({ acls: rulesInOrder([...acls, fromAcl(acl)]) })),
+    removeRoleACL: ({ rolename, acltype, topic }) =>
+      this.#edit('roles', rolename, ({ acls }) => ({
+        acls: acls.filter((rule) => rule.aclType !== acltype || rule.topic !== topic),
+      })),
+    setDefaultACLAccess: ({ acls }) => {
+      const before = this.defaultAcl;
+      this.#undo?.push(() => {
+        this.defaultAcl = before;
+      });
+      this.defaultAcl = { ...before, ...Object.fromEntries(acls.map(({ acltype, allow }) => [acltype, allow])) };
+    },
+  };
 
   #join(username: string, group: Membership): void {
-    this.#editClient(username, (client) => ({ ...client, groups: added(client.groups, group) }));
+    this.#edit('clients', username, ({ groups }) => ({ groups: added(groups, group) }));
   }
 
-  #leave(username: string, groupname: string): void {
-    this.#editClient(username, (client) => ({ ...client, groups: without(client.groups, groupname) }));
+  /** Removes a membership from a client or group. */
+  #drop(kind: 'clients' | 'groups', holder: string, key: 'roles' | 'groups', name: string): void {
+    if (kind === 'groups') this.#edit(kind, holder, ({ roles }) => ({ roles: without(roles, name) }));
+    else this.#edit(kind, holder, (client) => ({ [key]: without(client[key], name) }));
   }
 
-  #removeClientRole(username: string, rolename: string): void {
-    this.#editClient(username, (client) => ({ ...client, roles: without(client.roles, rolename) }));
+  #edit<Kind extends keyof Objects>(
+    kind: Kind,
+    name: string,
+    change: (object: Objects[Kind]) => Partial<Objects[Kind]>,
+  ): void {
+    const object = (this[kind] as Map<string, Objects[Kind]>).get(name);
+    if (object) this.#set(kind, name, { ...object, ...change(object) });
   }
 
-  #removeGroupRole(groupname: string, rolename: string): void {
-    this.#editGroup(groupname, (group) => ({ ...group, roles: without(group.roles, rolename) }));
+  #set<Kind extends keyof Objects>(kind: Kind, name: string, value: Objects[Kind] | null): void {
+    const map = this[kind] as Map<string, Objects[Kind]>;
+    const put = (before: Objects[Kind] | null, after: Objects[Kind] | null) => {
+      if (after === null) map.delete(name);
+      else map.set(name, after);
+      this.#reindex(kind, name, before, after);
+    };
+    const before = map.get(name) ?? null;
+    put(before, value);
+    this.#undo?.push(() => put(value, before));
   }
 
-  #editClient(username: string, edit: (client: AccessClient) => AccessClient): void {
-    const client = this.clients.get(username);
-    if (client) this.#setClient(username, edit(client));
-  }
-
-  #editGroup(groupname: string, edit: (group: AccessGroup) => AccessGroup): void {
-    const group = this.groups.get(groupname);
-    if (group) this.#setGroup(groupname, edit(group));
-  }
-
-  #editRole(rolename: string, edit: (role: AccessRole) => AccessRole): void {
-    const role = this.roles.get(rolename);
-    if (role) this.#set(this.roles, rolename, edit(role));
-  }
-
-  #setClient(username: string, client: AccessClient | null): void {
-    const before = this.clients.get(username) ?? null;
-    this.#set(this.clients, username, client);
-    this.#reindex(username, before, client);
-    this.#undo?.push(() => this.#reindex(username, client, before));
-  }
-
-  #reindex(username: string, before: AccessClient | null, after: AccessClient | null): void {
-    this.#members?.update(username, before?.groups, after?.groups);
-    this.#holders?.update(username, before?.roles, after?.roles);
-  }
-
-  #setGroup(groupname: string, group: AccessGroup | null): void {
-    const before = this.groups.get(groupname) ?? null;
-    this.#set(this.groups, groupname, group);
-    this.#holdingGroups?.update(groupname, before?.roles, group?.roles);
-    this.#undo?.push(() => this.#holdingGroups?.update(groupname, group?.roles, before?.roles));
-  }
-
-  #set<T>(map: Map<string, T>, name: string, value: T | null): void {
-    const before = map.get(name);
-    this.#undo?.push(() => {
-      if (before === undefined) map.delete(name);
-      else map.set(name, before);
-    });
-    if (value === null) map.delete(name);
-    else map.set(name, value);
+  #reindex(kind: keyof Objects, name: string, before: Holding | null, after: Holding | null): void {
+    if (kind === 'groups') this.#holdingGroups?.update(name, before?.roles, after?.roles);
+    if (kind !== 'clients') return;
+    this.#members?.update(name, before?.groups, after?.groups);
+    this.#holders?.update(name, before?.roles, after?.roles);
   }
 }
+
+interface Objects {
+  readonly clients: AccessClient;
+  readonly groups: AccessGroup;
+  readonly roles: AccessRole;
+}
+
+type Holding = Partial<AccessClient & AccessGroup & AccessRole>;
 
 const without = (list: readonly Membership[], removed: string): readonly Membership[] =>
   list.filter(({ name }) => name !== removed);

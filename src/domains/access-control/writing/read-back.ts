@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../../platform/errors.ts';
-import type { BrokerSession } from '../../../protocol/mqtt/broker-session.ts';
+import type { BrokerSession, LinkState } from '../../../protocol/mqtt/broker-session.ts';
 import type { AccessDialect, AccessPolicy } from '../policy/access-model.ts';
 import type { TouchedObject } from './access-plan.ts';
 
@@ -49,42 +49,34 @@ export async function readBack(
  * Starts to watch for a lost connection and returns a function that waits for it, at most `ms`. Mosquitto 2.1 and the
  * embedded broker respond first and disconnect a moment later; commands sent in between would be lost.
  */
-export function watchForDisconnect(session: Session): (ms: number) => Promise<void> {
-  let finish = () => {};
-  const disconnected = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
-  const stop = session.onStatus(({ state }) => {
-    if (state !== 'CONNECTED') finish();
-  });
-  return async (ms) => {
-    if (session.status.state !== 'CONNECTED') finish();
-    const timer = setTimeout(finish, ms);
-    await disconnected;
-    clearTimeout(timer);
-    stop();
-  };
-}
+export const watchForDisconnect = (session: Session) => watchStatus(session, (state) => state !== 'CONNECTED');
 
 export function isOutage(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'BROKER_UNREACHABLE' || error.code === 'BROKER_TIMEOUT');
 }
 
 /** Whether the session connects before `deadline` (epoch milliseconds) and is not closed permanently. */
-function isConnectedBy(session: Session, deadline: number): Promise<boolean> {
+async function isConnectedBy(session: Session, deadline: number): Promise<boolean> {
   const left = deadline - Date.now();
-  const { state } = session.status;
-  if (left <= 0 || state === 'CLOSED') return Promise.resolve(false);
-  if (state === 'CONNECTED') return Promise.resolve(true);
-  return new Promise((resolve) => {
-    const finish = (isConnected: boolean) => {
-      clearTimeout(timer);
-      stop();
-      resolve(isConnected);
-    };
-    const timer = setTimeout(() => finish(false), left);
-    const stop = session.onStatus((status) => {
-      if (status.state === 'CONNECTED' || status.state === 'CLOSED') finish(status.state === 'CONNECTED');
-    });
+  if (left <= 0) return false;
+  await watchStatus(session, (state) => state === 'CONNECTED' || state === 'CLOSED')(left);
+  return session.status.state === 'CONNECTED';
+}
+
+/** Starts to watch the status and returns a function that waits for a matching one, at most `ms`. */
+function watchStatus(session: Session, isReached: (state: LinkState) => boolean): (ms: number) => Promise<void> {
+  let finish = () => {};
+  const reached = new Promise<void>((resolve) => {
+    finish = resolve;
   });
+  const stop = session.onStatus(({ state }) => {
+    if (isReached(state)) finish();
+  });
+  return async (ms) => {
+    if (isReached(session.status.state)) finish();
+    const timer = setTimeout(finish, ms);
+    await reached;
+    clearTimeout(timer);
+    stop();
+  };
 }
