@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { AccessIndex } from '../src/domains/access-control/reading/access-index.ts';
-import { clientsPage } from '../src/domains/access-control/reading/access-pages.ts';
+import { clientsPage } from '../src/domains/access-control/reading/access-lists.ts';
 import { BrokerControls } from '../src/protocol/control/broker-controls.ts';
 import { BrokerLink } from '../src/protocol/mqtt/broker-link.ts';
 import { accountsFile } from '../test/support/accounts-file.ts';

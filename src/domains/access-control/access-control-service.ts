@@ -9,9 +9,9 @@ import { type AccessDocument, documentOf } from './documents/access-document.ts'
 import { type ImportSource, planImport } from './documents/access-import.ts';
 import { explainAccess, whoCan } from './explain/access-explainer.ts';
 import type { AccessAction, AccessQuery, Explanation, Grantee } from './explain/access-explanation.ts';
-import { AccessView, ANONYMOUS, RoleHolders, type WithView } from './graph/access-view.ts';
+import { AccessView, ANONYMOUS, type WithView } from './graph/access-view.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole } from './policy/access-model.ts';
-import { AccessIndex, type AccessSnapshot } from './reading/access-index.ts';
+import { AccessIndex } from './reading/access-index.ts';
 import {
   type ClientPageArguments,
   clientsPage,
@@ -19,7 +19,7 @@ import {
   groupsPage,
   type RolePageArguments,
   rolesPage,
-} from './reading/access-pages.ts';
+} from './reading/access-lists.ts';
 import type { AccessChange } from './writing/access-change.ts';
 import type { WriteReport } from './writing/access-report.ts';
 import { AccessWriter, type WriteOptions } from './writing/access-writer.ts';
@@ -75,16 +75,13 @@ interface CachedAccess {
  * have no deadline, because a list of changes can have many commands.
  */
 export class AccessControlService {
-  readonly #runtimes: BrokerRuntimes;
-  readonly #clients: ClientService;
+  readonly #options: AccessControlOptions;
   #sharing: AccessSharing = { sharedOf: () => null, isNode: () => false };
   readonly #brokers = new Map<string, CachedAccess>();
-  readonly #holders = new WeakMap<AccessPolicy, RoleHolders>();
 
-  constructor({ runtimes, clients }: AccessControlOptions) {
-    this.#runtimes = runtimes;
-    this.#clients = clients;
-    runtimes.onRuntime((runtime, change) => {
+  constructor(options: AccessControlOptions) {
+    this.#options = options;
+    options.runtimes.onRuntime((runtime, change) => {
       if (change === 'CLOSING') this.#close(runtime.id);
     });
   }
@@ -96,11 +93,10 @@ export class AccessControlService {
 
   /** Errors: those of an unreachable broker; NOT_SUPPORTED_BY_BROKER without dynamic security. */
   async view(broker: BrokerRecord): Promise<AccessView> {
+    const { runtimes, clients } = this.#options;
     const reader = this.#readerOf(broker);
-    return this.#viewOf(
-      broker,
-      await this.#runtimes.ask(reader, (runtime) => this.#accessOf(reader, runtime).index.read()),
-    );
+    const snapshot = await runtimes.ask(reader, (runtime) => this.#accessOf(reader, runtime).index.read());
+    return new AccessView(broker, snapshot, () => clients.connected(broker));
   }
 
   /** Errors: see `view`; INVALID. */
@@ -109,13 +105,11 @@ export class AccessControlService {
     return pageWithView(view, clientsPage(view.snapshot, args));
   }
 
-  /** Errors: see `clients`. */
   async groups(broker: BrokerRecord, args: GroupPageArguments): Promise<ListConnection<WithView<AccessGroup>>> {
     const view = await this.view(broker);
     return pageWithView(view, groupsPage(view.snapshot, args));
   }
 
-  /** Errors: see `clients`. */
   async roles(broker: BrokerRecord, args: RolePageArguments): Promise<ListConnection<WithView<AccessRole>>> {
     const view = await this.view(broker);
     return pageWithView(view, rolesPage(view.snapshot, args));
@@ -168,7 +162,8 @@ export class AccessControlService {
   async exportDocument(broker: BrokerRecord): Promise<AccessDocument> {
     // Users store and compare documents, so recent changes of other clients must be included.
     const reader = this.#readerOf(broker);
-    const { policy } = await this.#runtimes.ask(reader, (runtime) => this.#accessOf(reader, runtime).index.current());
+    const { runtimes } = this.#options;
+    const { policy } = await runtimes.ask(reader, (runtime) => this.#accessOf(reader, runtime).index.current());
     return runInSlices(documentOf(policy));
   }
 
@@ -176,16 +171,17 @@ export class AccessControlService {
   async importDocument(broker: BrokerRecord, request: ImportRequest): Promise<ImportReport> {
     const reader = this.#readerOf(broker);
     const { policy, dialect } = await (await this.ofBroker(reader)).index.current();
-    const { source, dryRun, mayControl, deleteOthers, passwords, setPasswords } = request;
+    const { source, dryRun, mayControl, ...options } = request;
     const gatewayUsername = reader.username;
-    const options = { deleteOthers, passwords, setPasswords, gatewayUsername };
-    const { changes, ...plan } = await runInSlices(planImport(policy, dialect, source, options));
+    const { changes, ...plan } = await runInSlices(
+      planImport(policy, dialect, source, { ...options, gatewayUsername }),
+    );
     return { ...plan, report: await this.write(broker, changes, { dryRun, mayControl }) };
   }
 
   /** For the synchronization of clusters: also returns the access control of a single node. Errors: see `view`. */
   ofBroker(broker: BrokerRecord): Promise<BrokerAccess> {
-    return this.#runtimes.ask(broker, async (runtime) => this.#accessOf(broker, runtime));
+    return this.#options.runtimes.ask(broker, async (runtime) => this.#accessOf(broker, runtime));
   }
 
   close(): void {
@@ -204,33 +200,20 @@ export class AccessControlService {
 
   /** A changed user name of the broker entry creates a new runtime, so it is constant here. */
   #accessOf(broker: BrokerRecord, { id, controls, link, sys }: BrokerRuntime): CachedAccess {
-    let access = this.#brokers.get(id);
-    if (access === undefined) {
-      const index = new AccessIndex({
-        controls,
-        session: link,
-        brokerVersion: () => sys.valueOf('$SYS/broker/version'),
-      });
-      const writer = new AccessWriter({
-        index,
-        controls,
-        session: link,
-        gatewayUsername: broker.username,
-        connectedClients: async () => connectedNow(await this.#clients.connected(broker)),
-      });
-      access = { index, writer };
-      this.#brokers.set(id, access);
-    }
+    const cached = this.#brokers.get(id);
+    if (cached !== undefined) return cached;
+    const brokerVersion = () => sys.valueOf('$SYS/broker/version');
+    const index = new AccessIndex({ controls, session: link, brokerVersion });
+    const writer = new AccessWriter({
+      index,
+      controls,
+      session: link,
+      gatewayUsername: broker.username,
+      connectedClients: async () => connectedNow(await this.#options.clients.connected(broker)),
+    });
+    const access = { index, writer };
+    this.#brokers.set(id, access);
     return access;
-  }
-
-  #viewOf(broker: BrokerRecord, snapshot: AccessSnapshot): AccessView {
-    let holders = this.#holders.get(snapshot.policy);
-    if (holders === undefined) {
-      holders = new RoleHolders(snapshot.policy);
-      this.#holders.set(snapshot.policy, holders);
-    }
-    return new AccessView({ broker, snapshot, holders, connected: () => this.#clients.connected(broker) });
   }
 }
 

@@ -19,22 +19,20 @@ export interface ChangeContext {
   readonly path: string;
 }
 
-export const username = (t: InputFields) => t.string({ required: true });
+/** Required names. */
+export const names = <Key extends string>(t: InputFields, ...keys: readonly Key[]) =>
+  Object.fromEntries(keys.map((key) => [key, requiredName(t)])) as Record<Key, ReturnType<typeof requiredName>>;
+const requiredName = (t: InputFields) => t.string({ required: true });
+
 export const priority = (t: InputFields) =>
   t.int({ description: 'Higher priorities are evaluated first. Default: the current value, or -1 for a new entry.' });
 
-export const HeldRoleInput = builder.inputType('HeldRoleInput', {
-  description: 'A role of a client or group.',
-  fields: (t) => ({ rolename: t.string({ required: true }), priority: priority(t) }),
-});
-const JoinedGroupInput = builder.inputType('JoinedGroupInput', {
-  description: 'A group that a client belongs to.',
-  fields: (t) => ({ groupname: t.string({ required: true }), priority: priority(t) }),
-});
-const GroupMemberInput = builder.inputType('GroupMemberInput', {
-  description: 'A member of a group.',
-  fields: (t) => ({ username: t.string({ required: true }), priority: priority(t) }),
-});
+const membershipInput = <Key extends string>(type: string, description: string, key: Key) =>
+  builder.inputType(type, { description, fields: (t) => ({ ...names(t, key), priority: priority(t) }) });
+
+export const HeldRoleInput = membershipInput('HeldRoleInput', 'A role of a client or group.', 'rolename');
+const JoinedGroupInput = membershipInput('JoinedGroupInput', 'A group that a client belongs to.', 'groupname');
+const GroupMemberInput = membershipInput('GroupMemberInput', 'A member of a group.', 'username');
 export const AclRuleInput = builder.inputType('AclRuleInput', {
   description: 'A rule of a role, identified by its type and topic.',
   fields: (t) => ({
@@ -49,7 +47,7 @@ const texts = (t: InputFields) => ({ textName: t.string(), textDescription: t.st
 const WHOLE_LIST = 'Replaces the whole list; null clears it.';
 
 export const clientFields = (t: InputFields) => ({
-  username: username(t),
+  ...names(t, 'username'),
   clientId: t.string({ description: 'The only client id that may use the account. null: any client id.' }),
   ...texts(t),
   enabled: t.boolean({ description: 'Whether clients may connect with the account.' }),
@@ -58,13 +56,13 @@ export const clientFields = (t: InputFields) => ({
   password: t.string({ description: 'Never returned. An account without a password cannot be used.' }),
 });
 export const groupFields = (t: InputFields) => ({
-  groupname: t.string({ required: true }),
+  ...names(t, 'groupname'),
   ...texts(t),
   roles: t.field({ type: [HeldRoleInput], description: WHOLE_LIST }),
   clients: t.field({ type: [GroupMemberInput], description: WHOLE_LIST }),
 });
 export const roleFields = (t: InputFields) => ({
-  rolename: t.string({ required: true }),
+  ...names(t, 'rolename'),
   ...texts(t),
   allowWildcardSubs: t.boolean({
     description: 'Whether subscriptions with wildcards are allowed. Requires Mosquitto 2.1.',

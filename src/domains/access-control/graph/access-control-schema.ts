@@ -79,31 +79,22 @@ const RoleFilterTarget = builder.enumType('AccessRoleFilterTarget', {
   } as const,
 });
 
-const FILTER = 'Case-sensitive filter on one text of each entry.';
-const AccessClientFilter = builder.inputType('AccessClientFilter', {
-  description: FILTER,
-  fields: (t) => ({
-    value: t.string({ required: true }),
-    mode: t.field({ type: FilterMode, defaultValue: 'contains' }),
-    target: t.field({ type: ClientFilterTarget, defaultValue: 'username' }),
-  }),
-});
-const AccessGroupFilter = builder.inputType('AccessGroupFilter', {
-  description: FILTER,
-  fields: (t) => ({
-    value: t.string({ required: true }),
-    mode: t.field({ type: FilterMode, defaultValue: 'contains' }),
-    target: t.field({ type: GroupFilterTarget, defaultValue: 'groupname' }),
-  }),
-});
-const AccessRoleFilter = builder.inputType('AccessRoleFilter', {
-  description: FILTER,
-  fields: (t) => ({
-    value: t.string({ required: true }),
-    mode: t.field({ type: FilterMode, defaultValue: 'contains' }),
-    target: t.field({ type: RoleFilterTarget, defaultValue: 'rolename' }),
-  }),
-});
+const filterInput = <Target extends string>(
+  kind: 'Client' | 'Group' | 'Role',
+  target: PothosSchemaTypes.EnumRef<(typeof builder)['$inferSchemaTypes'], Target>,
+  defaultValue: NoInfer<Target>,
+) =>
+  builder.inputType(`Access${kind}Filter`, {
+    description: 'Case-sensitive filter on one text of each entry.',
+    fields: (t) => ({
+      value: t.string({ required: true }),
+      mode: t.field({ type: FilterMode, defaultValue: 'contains' }),
+      target: t.field({ type: target, defaultValue }),
+    }),
+  });
+const AccessClientFilter = filterInput('Client', ClientFilterTarget, 'username');
+const AccessGroupFilter = filterInput('Group', GroupFilterTarget, 'groupname');
+const AccessRoleFilter = filterInput('Role', RoleFilterTarget, 'rolename');
 
 const offset = { description: 'Number of entries to skip.' };
 const total = { description: 'Number of entries in the filtered list.' };

@@ -205,10 +205,7 @@ builder.queryFields((t) => ({
       resolve: (_root, { brokerId, action, topic, ...page }, { services, viewer }) =>
         services.accessControl.whoCan(services.brokers.visible(brokerId, viewer), action, topic, page),
     },
-    {
-      name: 'GranteeConnection',
-      fields: (connection) => ({ totalCount: connection.exposeInt('totalCount') }),
-    },
+    { name: 'GranteeConnection', fields: (grantees) => ({ totalCount: grantees.exposeInt('totalCount') }) },
     { name: 'GranteeEdge' },
   ),
 }));

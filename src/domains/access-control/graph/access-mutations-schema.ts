@@ -7,7 +7,7 @@ import type { BlastRadius, ChangeReport, NodeReport } from '../writing/access-re
 import type { InputFields } from './access-change-inputs.ts';
 import {
   type AccessMutation,
-  ANONYMOUS_GROUP_MUTATIONS,
+  type AccessMutations,
   CLIENT_MUTATIONS,
   DEFAULT_ACL_MUTATIONS,
   GROUP_MUTATIONS,
@@ -66,7 +66,7 @@ interface NamedMutation {
   readonly payload: typeof AccessClientPayload;
 }
 
-const named = (mutations: Readonly<Record<string, AccessMutation>>, type: typeof AccessClientPayload) =>
+const named = (mutations: AccessMutations, type: typeof AccessClientPayload) =>
   Object.entries(mutations).map(([name, mutation]): NamedMutation => ({ name, mutation, payload: type }));
 
 /** All kinds of changes. Each one is a mutation and a key in `changeAccessControl`. */
@@ -75,7 +75,6 @@ export const MUTATIONS: readonly NamedMutation[] = [
   ...named(GROUP_MUTATIONS, AccessGroupPayload),
   ...named(ROLE_MUTATIONS, AccessRolePayload),
   ...named(DEFAULT_ACL_MUTATIONS, DefaultAclPayload),
-  ...named(ANONYMOUS_GROUP_MUTATIONS, AccessGroupPayload),
 ];
 
 export const capitalized = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;

@@ -16,7 +16,8 @@ import type {
   Membership,
 } from '../policy/access-model.ts';
 import { DEFAULT_ACL_TYPES } from '../policy/access-model.ts';
-import { type AccessView, type Holder, holderPage, type WithView } from './access-view.ts';
+import type { Holder } from '../reading/access-lists.ts';
+import { type AccessView, holderPage, type WithView } from './access-view.ts';
 
 export const AclType = builder.enumType('AclType', {
   description: 'The kind of access that a rule decides on.',
@@ -94,6 +95,8 @@ interface ViewedMembership {
   readonly membership: Membership;
 }
 
+type OutputFields<T> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], T>;
+
 /** Counts the entries, because a query can follow them back to this object. */
 function withView(view: AccessView, memberships: readonly Membership[], context: RequestContext): ViewedMembership[] {
   return walk(context, memberships).map((membership) => ({ view, membership }));
@@ -149,6 +152,20 @@ const GroupMember = builder.objectRef<{ readonly view: AccessView; readonly hold
   }),
 });
 
+const texts = <T extends WithView<Pick<AccessRoleData, 'textName' | 'textDescription'>>>(t: OutputFields<T>) => ({
+  textName: t.string({ nullable: true, resolve: ({ object }) => object.textName }),
+  textDescription: t.string({ nullable: true, resolve: ({ object }) => object.textDescription }),
+});
+
+/** The roles of a client or group. */
+const heldRoles = <T extends WithView<Pick<AccessGroupData, 'roles'>>>(t: OutputFields<T>) =>
+  t.field({
+    description: IN_ORDER,
+    complexity: SHORT_LIST_COST,
+    type: [HeldRole],
+    resolve: ({ view, object }, _args, context) => withView(view, object.roles, context),
+  });
+
 /** Most lists have one or two entries. With the usual factor of 10, a query from brokers to rules would be refused. */
 const SHORT_LIST_COST = { field: 1, multiplier: 2 };
 
@@ -169,8 +186,7 @@ AccessClient.implement({
       nullable: true,
       resolve: ({ object }) => object.clientId,
     }),
-    textName: t.string({ nullable: true, resolve: ({ object }) => object.textName }),
-    textDescription: t.string({ nullable: true, resolve: ({ object }) => object.textDescription }),
+    ...texts(t),
     enabled: t.boolean({
       description: 'Whether clients may connect with the account.',
       resolve: ({ object }) => !object.disabled,
@@ -179,12 +195,7 @@ AccessClient.implement({
       description: 'Whether this service connects with the account.',
       resolve: ({ view, object }) => view.broker.username === object.username,
     }),
-    roles: t.field({
-      description: IN_ORDER,
-      complexity: SHORT_LIST_COST,
-      type: [HeldRole],
-      resolve: ({ view, object }, _args, context) => withView(view, object.roles, context),
-    }),
+    roles: heldRoles(t),
     groups: t.field({
       description: IN_ORDER,
       complexity: SHORT_LIST_COST,
@@ -213,18 +224,12 @@ AccessGroup.implement({
         namedNodeId({ kind: 'accessGroup', brokerId: view.broker.id, name: object.groupname }),
     }),
     groupname: t.string({ resolve: ({ object }) => object.groupname }),
-    textName: t.string({ nullable: true, resolve: ({ object }) => object.textName }),
-    textDescription: t.string({ nullable: true, resolve: ({ object }) => object.textDescription }),
+    ...texts(t),
     isAnonymousGroup: t.boolean({
       description: 'Whether connections without a user name belong to the group.',
       resolve: ({ view, object }) => view.policy.anonymousGroup === object.groupname,
     }),
-    roles: t.field({
-      description: IN_ORDER,
-      complexity: SHORT_LIST_COST,
-      type: [HeldRole],
-      resolve: ({ view, object }, _args, context) => withView(view, object.roles, context),
-    }),
+    roles: heldRoles(t),
     members: t.field({
       description: 'All members, sorted by user name. `clients` returns them in pages.',
       type: [GroupMember],
@@ -266,8 +271,7 @@ AccessRole.implement({
         namedNodeId({ kind: 'accessRole', brokerId: view.broker.id, name: object.rolename }),
     }),
     rolename: t.string({ resolve: ({ object }) => object.rolename }),
-    textName: t.string({ nullable: true, resolve: ({ object }) => object.textName }),
-    textDescription: t.string({ nullable: true, resolve: ({ object }) => object.textDescription }),
+    ...texts(t),
     allowWildcardSubs: t.boolean({
       description:
         'Whether the rules of the role decide on subscriptions with wildcards. false: the role denies them. null: unsupported by the broker.',
@@ -287,7 +291,9 @@ AccessRole.implement({
         complexity: pageCost,
         args: { offset: t.arg.int(offset) },
         resolve: ({ view, object }, args, context) =>
-          holders(view.holders(object.rolename).clients, args, context, (username) => view.client(username)),
+          holders(view.snapshot.lists.holders(object.rolename).clients, args, context, (username) =>
+            view.client(username),
+          ),
       },
       {
         name: 'AccessRoleClientsConnection',
@@ -307,7 +313,9 @@ AccessRole.implement({
         complexity: pageCost,
         args: { offset: t.arg.int(offset) },
         resolve: ({ view, object }, args, context) =>
-          holders(view.holders(object.rolename).groups, args, context, (groupname) => view.group(groupname)),
+          holders(view.snapshot.lists.holders(object.rolename).groups, args, context, (groupname) =>
+            view.group(groupname),
+          ),
       },
       {
         name: 'AccessRoleGroupsConnection',

@@ -1,13 +1,8 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { BrokerSession, Stop } from '../../../protocol/mqtt/broker-session.ts';
-import {
-  type AccessDialect,
-  type AccessPolicy,
-  DEFAULT_ACL_TYPES,
-  type DefaultAcl,
-  type Membership,
-} from '../policy/access-model.ts';
+import { type AccessDialect, type AccessPolicy, DEFAULT_ACL_TYPES, type DefaultAcl } from '../policy/access-model.ts';
 import type { TouchedObject } from '../writing/access-plan.ts';
 import { AccessCheck, type CheckResult } from './access-check.ts';
 import { AccessLists } from './access-lists.ts';
@@ -26,14 +21,10 @@ export interface AccessIndexOptions {
   readonly maxAgeMs?: number;
   /** Minimum time between two checks of the change index for reading. Default: 1,000. */
   readonly checkMs?: number;
-  /** The cache is cleared after this time without use. Default: 300,000. */
-  readonly idleMs?: number;
   /** Timeout of an update, including repeated reads. Default: 60,000. */
   readonly fillMs?: number;
   /** Maximum number of objects in each list. Default: 200,000. A longer list fails with TOO_LARGE. */
   readonly maxObjects?: number;
-  /** Target size of a page in bytes. Default: 200,000. A broker serves no other client while it writes a page. */
-  readonly pageBytes?: number;
 }
 
 export interface AccessSnapshot {
@@ -42,8 +33,6 @@ export interface AccessSnapshot {
   /** Epoch milliseconds at which the policy was last known to be up to date. */
   readonly asOf: number;
   readonly changeIndex: number | null;
-  /** Members by group, sorted by user name. `priority` is the priority of the group in the account. */
-  readonly members: ReadonlyMap<string, readonly Membership[]>;
   readonly brokerVersion: string | null;
   /** Whether the policy is consistent. `false` if it changed during each read. */
   readonly isSettled: boolean;
@@ -56,6 +45,10 @@ export interface AccessSnapshot {
 const MAX_READINGS = 3;
 /** If a write touched more objects than this, the whole lists are read again. */
 const MAX_REREAD = 2_000;
+/** The cache is cleared after this time without use. */
+const IDLE_MS = 300_000;
+/** Target size of a page. A broker serves no other client while it writes a page. */
+const PAGE_BYTES = 200_000;
 
 type Parts = { [Part in AccessPart]: ReadPart<PartObjects[Part]> };
 
@@ -65,23 +58,18 @@ type Parts = { [Part in AccessPart]: ReadPart<PartObjects[Part]> };
  *
  * The cache is stale if the change index of the broker differs (Mosquitto 2.1), if a response to a write of another
  * client was seen, if the size of a list differs, or after `maxAgeMs` without a change index. A list (clients, groups,
- * roles) that changes while it is read is read again, at most MAX_READINGS times. A lost connection and `idleMs`
- * without use clear the cache. The writer calls `refresh` after its own writes.
+ * roles) that changes while it is read is read again, at most MAX_READINGS times. A lost connection and IDLE_MS without
+ * use clear the cache. The writer calls `refresh` after its own writes.
  *
  * Requests to the broker are serialized; concurrent readers share one update. 20,000 clients with a role and a group
  * each take about 10 MB. Errors: those of the ControlCaller, among them NOT_SUPPORTED_BY_BROKER without dynamic
  * security; TOO_LARGE above `maxObjects`; BROKER_TIMEOUT after `fillMs`.
  */
 export class AccessIndex {
-  readonly #controls: ControlCaller;
-  readonly #version: () => string | null;
-  readonly #maxAgeMs: number;
-  readonly #checkMs: number;
-  readonly #idleMs: number;
-  readonly #fillMs: number;
-  readonly #bounds: { readonly maxObjects: number; readonly pageBytes: number };
+  readonly #options: AccessIndexOptions;
   readonly #check: AccessCheck;
   readonly #stops: readonly Stop[];
+  readonly #queue = new ConcurrencyLimit({ maxRunning: 1 });
   #parts: Parts = emptyParts();
   /** The lists that may have changed. */
   readonly #stale = new Set<AccessPart>(ACCESS_PARTS);
@@ -93,32 +81,15 @@ export class AccessIndex {
   #snapshot: AccessSnapshot | null = null;
   /** Number of times that the cache was cleared. */
   #generation = 0;
-  #tail: Promise<unknown> = Promise.resolve();
   #reading: Promise<AccessSnapshot> | null = null;
   #idle: NodeJS.Timeout | null = null;
   #closed = false;
 
-  constructor({
-    controls,
-    session,
-    brokerVersion = () => null,
-    maxAgeMs = 30_000,
-    checkMs = 1_000,
-    idleMs = 300_000,
-    fillMs = 60_000,
-    maxObjects = 200_000,
-    pageBytes = 200_000,
-  }: AccessIndexOptions) {
-    this.#controls = controls;
-    this.#version = brokerVersion;
-    this.#maxAgeMs = maxAgeMs;
-    this.#checkMs = checkMs;
-    this.#idleMs = idleMs;
-    this.#fillMs = fillMs;
-    this.#bounds = { maxObjects, pageBytes };
-    this.#check = new AccessCheck(controls);
+  constructor(options: AccessIndexOptions) {
+    this.#options = options;
+    this.#check = new AccessCheck(options.controls);
     this.#stops = [
-      session.onStatus(() => this.invalidate()),
+      options.session.onStatus(() => this.invalidate()),
       this.#check.onForeignWrites((parts) => this.#markStale(parts)),
     ];
   }
@@ -127,16 +98,18 @@ export class AccessIndex {
   async read(): Promise<AccessSnapshot> {
     this.#keepAlive();
     if (this.#snapshot !== null && this.#isFresh(this.#snapshot)) return this.#snapshot;
-    this.#reading ??= this.#queued(() => this.#update()).finally(() => {
-      this.#reading = null;
-    });
+    this.#reading ??= this.#queue
+      .run(() => this.#update())
+      .finally(() => {
+        this.#reading = null;
+      });
     return this.#reading;
   }
 
   /** Checks the broker for changes first. Errors: also BROKER_TIMEOUT if the policy changes during each read. */
   async current(): Promise<AccessSnapshot> {
     this.#keepAlive();
-    const snapshot = await this.#queued(() => this.#update());
+    const snapshot = await this.#queue.run(() => this.#update());
     if (snapshot.isSettled) return snapshot;
     throw new ServiceError('BROKER_TIMEOUT', 'The access control of the broker changes faster than it can be read');
   }
@@ -147,7 +120,7 @@ export class AccessIndex {
    */
   async refresh(touched: readonly TouchedObject[]): Promise<AccessSnapshot> {
     this.#keepAlive();
-    return this.#queued(async () => {
+    return this.#queue.run(async () => {
       const snapshot = this.#snapshot;
       const named = touched.filter((object) => 'name' in object);
       if (snapshot === null || named.length > MAX_REREAD) {
@@ -157,11 +130,11 @@ export class AccessIndex {
       const generation = this.#generation;
       const staleMarks = this.#staleMarks;
       try {
-        const { policy } = snapshot;
-        const { draft, unreadable, check } = await rereadObjects(this.#check, policy, () => snapshot.members, named);
+        const { policy, lists } = snapshot;
+        const { objects, unreadable, check } = await rereadObjects(this.#check, policy, () => lists.members, named);
         if (generation === this.#generation) {
           for (const part of ACCESS_PARTS)
-            this.#parts = { ...this.#parts, [part]: { ...this.#parts[part], objects: draft[part] } };
+            this.#parts = { ...this.#parts, [part]: { ...this.#parts[part], objects: objects[part] } };
           for (const part of unreadable) this.#stale.add(part);
           // The own writes changed the change index.
           this.#changeIndex = check.changeIndex;
@@ -196,7 +169,7 @@ export class AccessIndex {
   #keepAlive(): void {
     if (this.#closed) throw new ServiceError('BROKER_UNREACHABLE', 'The service closed its connection to the broker');
     if (this.#idle) this.#idle.refresh();
-    else this.#idle = setTimeout(() => this.invalidate(), this.#idleMs).unref();
+    else this.#idle = setTimeout(() => this.invalidate(), IDLE_MS).unref();
   }
 
   #markStale(parts: readonly AccessPart[]): void {
@@ -206,29 +179,18 @@ export class AccessIndex {
   }
 
   #isFresh({ isSettled, changeIndex }: AccessSnapshot): boolean {
-    const isChecked = Date.now() - this.#checkedAt < this.#checkMs;
+    const isChecked = Date.now() - this.#checkedAt < (this.#options.checkMs ?? 1_000);
     // A policy that changes permanently is read at most every `checkMs`.
     if (!isSettled) return isChecked;
     if (this.#stale.size > 0) return false;
     return changeIndex === null ? this.#checkedAt > 0 && !this.#isOld(this.#oldest()) : isChecked;
   }
 
-  /** Runs calls one after the other, even if an earlier one fails. */
-  #queued<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#tail.then(work);
-    // The tail must not hold a reference to the result, so that an old snapshot can be freed.
-    this.#tail = result.then(
-      () => undefined,
-      () => undefined,
-    );
-    return result;
-  }
-
   async #update(): Promise<AccessSnapshot> {
     if (this.#changeIndex === null) {
       for (const part of ACCESS_PARTS) if (this.#isOld(this.#parts[part].readAt)) this.#stale.add(part);
     }
-    const endsAt = Date.now() + this.#fillMs;
+    const endsAt = Date.now() + (this.#options.fillMs ?? 60_000);
     for (let readings = 0; ; readings++) {
       const staleMarks = this.#staleMarks;
       const check = await this.#check.run();
@@ -240,10 +202,11 @@ export class AccessIndex {
 
   /** A change during the read marks the list as stale again. */
   async #readAgain(part: AccessPart, endsAt: number): Promise<void> {
+    const { controls, maxObjects = 200_000 } = this.#options;
     const generation = this.#generation;
     this.#stale.delete(part);
     try {
-      const { isSteady, ...read } = await readPart(this.#controls, part, { ...this.#bounds, endsAt });
+      const { isSteady, ...read } = await readPart(controls, part, { maxObjects, pageBytes: PAGE_BYTES, endsAt });
       if (generation === this.#generation) this.#parts = { ...this.#parts, [part]: read };
       if (!isSteady || generation !== this.#generation) this.#stale.add(part);
     } catch (error) {
@@ -281,8 +244,7 @@ export class AccessIndex {
     const policy = isSame
       ? before.policy
       : { clients: clients.objects, groups: groups.objects, roles: roles.objects, defaultAcl, anonymousGroup };
-    const lists = isSame ? before.lists : new AccessLists(policy);
-    const brokerVersion = this.#version();
+    const brokerVersion = this.#options.brokerVersion?.() ?? null;
     const snapshot: AccessSnapshot = {
       policy,
       dialect: dialectOf(details, brokerVersion),
@@ -291,10 +253,7 @@ export class AccessIndex {
       brokerVersion,
       isSettled: this.#stale.size === 0,
       unreadable: clients.unreadable + groups.unreadable + roles.unreadable,
-      lists,
-      get members() {
-        return lists.members;
-      },
+      lists: isSame ? before.lists : new AccessLists(policy),
     };
     this.#snapshot = snapshot;
     this.#checkedAt = staleMarks === this.#staleMarks ? askedAt : 0;
@@ -302,7 +261,7 @@ export class AccessIndex {
   }
 
   #isOld(readAt: number): boolean {
-    return Date.now() - readAt >= this.#maxAgeMs;
+    return Date.now() - readAt >= (this.#options.maxAgeMs ?? 30_000);
   }
 
   #oldest(): number {

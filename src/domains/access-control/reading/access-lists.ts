@@ -1,28 +1,103 @@
+import { type ListConnection, listConnection, type PageArguments } from '../../../gateway/paging.ts';
 import { FITS, type FilterMode } from '../../../platform/text/text-filter.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';
 
 /** An object in a list; `id` is its name. */
-export interface Listed<T> {
+interface Listed<T> {
   readonly id: string;
   readonly node: T;
 }
 
-export interface ListFilter<Target extends string> {
+/** A holder of a role or a member of a group. `id` is its name, `priority` that of the role or group in it. */
+export interface Holder {
+  readonly id: string;
+  readonly priority: number;
+}
+
+type Holders = Readonly<Record<'clients' | 'groups', readonly Holder[]>>;
+
+/** One text, several texts of which one must match, or `null`, which matches nothing. */
+type TargetTexts = string | readonly { readonly name: string }[] | null;
+
+const TEXTS = {
+  textname: ({ textName }: Pick<AccessRole, 'textName'>) => textName,
+  textdescription: ({ textDescription }: Pick<AccessRole, 'textDescription'>) => textDescription,
+};
+const CLIENT_TEXTS = {
+  ...TEXTS,
+  username: ({ username }: AccessClient) => username,
+  clientid: ({ clientId }: AccessClient) => clientId,
+  rolename: ({ roles }: AccessClient) => roles,
+  groupname: ({ groups }: AccessClient) => groups,
+};
+const GROUP_TEXTS = {
+  ...TEXTS,
+  groupname: ({ groupname }: AccessGroup) => groupname,
+  rolename: ({ roles }: AccessGroup) => roles,
+};
+const ROLE_TEXTS = {
+  ...TEXTS,
+  rolename: ({ rolename }: AccessRole) => rolename,
+  topic: ({ acls }: AccessRole) => acls.map(({ topic }) => ({ name: topic })),
+};
+
+/** `rolename` matches roles that the account holds directly. */
+export type ClientFilterTarget = keyof typeof CLIENT_TEXTS;
+export type GroupFilterTarget = keyof typeof GROUP_TEXTS | 'username';
+export type RoleFilterTarget = keyof typeof ROLE_TEXTS;
+
+interface ListFilter<Target extends string> {
   readonly value: string;
   readonly mode: FilterMode;
   readonly target: Target;
 }
 
-export type ClientFilterTarget = 'username' | 'clientid' | 'textname' | 'textdescription' | 'rolename' | 'groupname';
-export type GroupFilterTarget = 'groupname' | 'textname' | 'textdescription' | 'rolename' | 'username';
-export type RoleFilterTarget = 'rolename' | 'textname' | 'textdescription' | 'topic';
+/** Page arguments with a case-sensitive filter. An empty value matches all objects; a missing text matches no value. */
+interface FilteredPage<Target extends string> extends PageArguments {
+  readonly filter?:
+    | {
+        readonly value: string;
+        /** Default: `contains`. */
+        readonly mode?: FilterMode | null | undefined;
+        /** Default: the name of the object. */
+        readonly target?: Target | null | undefined;
+      }
+    | null
+    | undefined;
+}
+
+export type ClientPageArguments = FilteredPage<ClientFilterTarget>;
+export type GroupPageArguments = FilteredPage<GroupFilterTarget>;
+export type RolePageArguments = FilteredPage<RoleFilterTarget>;
+
+/** Returns a page sorted by name (UTF-16 code units). A cursor is a name. Errors: INVALID. */
+export const clientsPage = ({ lists }: WithLists, args: ClientPageArguments): ListConnection<AccessClient> =>
+  pageOf(lists.clients(filterOf(args, 'username')), args);
+export const groupsPage = ({ lists }: WithLists, args: GroupPageArguments): ListConnection<AccessGroup> =>
+  pageOf(lists.groups(filterOf(args, 'groupname')), args);
+export const rolesPage = ({ lists }: WithLists, args: RolePageArguments): ListConnection<AccessRole> =>
+  pageOf(lists.roles(filterOf(args, 'rolename')), args);
+
+interface WithLists {
+  readonly lists: AccessLists;
+}
+
+function filterOf<Target extends string>({ filter }: FilteredPage<Target>, name: Target): ListFilter<Target> | null {
+  if (filter == null || filter.value === '') return null;
+  return { value: filter.value, mode: filter.mode ?? 'contains', target: filter.target ?? name };
+}
+
+function pageOf<T>(list: readonly Listed<T>[], args: PageArguments): ListConnection<T> {
+  const { edges, ...page } = listConnection(list, args);
+  return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: node.node })) };
+}
 
 /** Maximum number of cached filtered lists per policy. The oldest is evicted. */
 const MAX_FILTERED = 8;
 
 /**
- * The objects of one policy sorted by name (UTF-16 code units), the members of its groups, and recently filtered lists.
- * Each list is created when first used.
+ * The objects of one policy sorted by name (UTF-16 code units), the members of its groups, the holders of its roles,
+ * and recently filtered lists. Each list is created when first used.
  */
 export class AccessLists {
   readonly #policy: AccessPolicy;
@@ -30,54 +105,52 @@ export class AccessLists {
   #clients: readonly Listed<AccessClient>[] | undefined;
   #groups: readonly Listed<AccessGroup>[] | undefined;
   #roles: readonly Listed<AccessRole>[] | undefined;
-  #members: ReadonlyMap<string, readonly Membership[]> | undefined;
+  #members: ReadonlyMap<string, readonly Holder[]> | undefined;
+  #holders: Readonly<Record<keyof Holders, ReadonlyMap<string, readonly Holder[]>>> | undefined;
 
   constructor(policy: AccessPolicy) {
     this.#policy = policy;
   }
 
-  /** Members by group, sorted by user name. `priority` is the priority of the group in the account. */
-  get members(): ReadonlyMap<string, readonly Membership[]> {
-    this.#members ??= membersOf(this.clients());
+  /** Members by group, sorted by user name. */
+  get members(): ReadonlyMap<string, readonly Holder[]> {
+    this.#members ??= holdersBy(this.clients(), ({ groups }) => groups);
     return this.#members;
+  }
+
+  /** Returns the clients and groups that hold a role directly, sorted by name. */
+  holders(rolename: string): Holders {
+    this.#holders ??= {
+      clients: holdersBy(this.clients(), ({ roles }) => roles),
+      groups: holdersBy(this.groups(), ({ roles }) => roles),
+    };
+    const { clients, groups } = this.#holders;
+    return { clients: clients.get(rolename) ?? [], groups: groups.get(rolename) ?? [] };
   }
 
   clients(filter: ListFilter<ClientFilterTarget> | null = null): readonly Listed<AccessClient>[] {
     this.#clients ??= sorted(this.#policy.clients);
-    return this.#filter('clients', this.#clients, filter, (client, target) => {
-      if (target === 'username') return client.username;
-      if (target === 'clientid') return client.clientId;
-      if (target === 'rolename') return client.roles;
-      if (target === 'groupname') return client.groups;
-      return textOf(client, target);
-    });
+    return this.#filter('clients', this.#clients, filter, (client, target) => CLIENT_TEXTS[target](client));
   }
 
   groups(filter: ListFilter<GroupFilterTarget> | null = null): readonly Listed<AccessGroup>[] {
     this.#groups ??= sorted(this.#policy.groups);
     return this.#filter('groups', this.#groups, filter, (group, target) => {
-      if (target === 'groupname') return group.groupname;
-      if (target === 'rolename') return group.roles;
-      if (target === 'username') return this.members.get(group.groupname) ?? null;
-      return textOf(group, target);
+      if (target !== 'username') return GROUP_TEXTS[target](group);
+      return this.members.get(group.groupname)?.map(({ id }) => ({ name: id })) ?? null;
     });
   }
 
   roles(filter: ListFilter<RoleFilterTarget> | null = null): readonly Listed<AccessRole>[] {
     this.#roles ??= sorted(this.#policy.roles);
-    return this.#filter('roles', this.#roles, filter, (role, target) => {
-      if (target === 'rolename') return role.rolename;
-      if (target === 'topic') return role.acls.map(({ topic }) => ({ name: topic }));
-      return textOf(role, target);
-    });
+    return this.#filter('roles', this.#roles, filter, (role, target) => ROLE_TEXTS[target](role));
   }
 
-  /** `targetOf` returns one text, several texts of which one must match, or `null`, which matches nothing. */
   #filter<T, Target extends string>(
     kind: string,
     list: readonly Listed<T>[],
     filter: ListFilter<Target> | null,
-    targetOf: (object: T, target: Target) => string | readonly { readonly name: string }[] | null,
+    textsOf: (object: T, target: Target) => TargetTexts,
   ): readonly Listed<T>[] {
     if (filter === null) return list;
     const { value, mode, target } = filter;
@@ -86,7 +159,7 @@ export class AccessLists {
     if (cached) return cached as readonly Listed<T>[];
     const fits = FITS[mode];
     const found = list.filter(({ node }) => {
-      const texts = targetOf(node, target);
+      const texts = textsOf(node, target);
       if (texts === null) return false;
       return typeof texts === 'string' ? fits(texts, value) : texts.some(({ name }) => fits(name, value));
     });
@@ -96,25 +169,21 @@ export class AccessLists {
   }
 }
 
-function textOf(
-  { textName, textDescription }: { readonly textName: string | null; readonly textDescription: string | null },
-  target: 'textname' | 'textdescription',
-): string | null {
-  return target === 'textname' ? textName : textDescription;
-}
-
 function sorted<T>(objects: ReadonlyMap<string, T>): readonly Listed<T>[] {
   return Array.from(objects, ([id, node]) => ({ id, node })).sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
 }
 
-function membersOf(clients: readonly Listed<AccessClient>[]): ReadonlyMap<string, readonly Membership[]> {
-  const members = new Map<string, Membership[]>();
-  for (const { id, node } of clients) {
-    for (const { name, priority } of node.groups) {
-      const others = members.get(name);
-      if (others) others.push({ name: id, priority });
-      else members.set(name, [{ name: id, priority }]);
+function holdersBy<T>(
+  list: readonly Listed<T>[],
+  heldBy: (holder: T) => readonly Membership[],
+): ReadonlyMap<string, readonly Holder[]> {
+  const holders = new Map<string, Holder[]>();
+  for (const { id, node } of list) {
+    for (const { name, priority } of heldBy(node)) {
+      const others = holders.get(name);
+      if (others) others.push({ id, priority });
+      else holders.set(name, [{ id, priority }]);
     }
   }
-  return members;
+  return holders;
 }

@@ -3,9 +3,9 @@ import { getClient, getGroup, getRole } from '../../../protocol/control/dynamic-
 import type { AccessClient, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';
 import type { TouchedObject } from '../writing/access-plan.ts';
 import type { AccessCheck, CheckResult } from './access-check.ts';
+import type { Holder } from './access-lists.ts';
 import type { AccessPart } from './access-parts.ts';
 import { type ListedGroup, parseClient, parseGroup, parseRole, withoutMembers } from './dynsec-control.ts';
-import { UpdatedObjects } from './updated-objects.ts';
 
 /** Maximum number of objects that one payload requests. */
 const MAX_PER_PAYLOAD = 100;
@@ -18,6 +18,7 @@ const READERS = {
   ROLE: { part: 'roles', call: getRole, parse: parseRole },
 } as const;
 
+/** `null`: the object does not exist. */
 interface Reread {
   readonly clients: Map<string, AccessClient | null>;
   readonly groups: Map<string, ListedGroup | null>;
@@ -25,7 +26,7 @@ interface Reread {
 }
 
 interface RereadResult {
-  readonly draft: UpdatedObjects;
+  readonly objects: Pick<AccessPolicy, AccessPart>;
   /** Lists with an object that could not be parsed. */
   readonly unreadable: readonly AccessPart[];
   /** The check after the last response. */
@@ -33,40 +34,40 @@ interface RereadResult {
 }
 
 /**
- * Reads some objects of a broker again and updates a copy of the cached policy. A group lists its members, so members
- * that joined or left are found, too. A role does not list its holders. Errors: those of the ControlCaller.
+ * Reads some objects of a broker again and updates a copy of the cached objects. A removed role or group is also
+ * removed from its holders, as in the broker. A group lists its members, so members that joined or left are found, too.
+ * A role does not list its holders. Errors: those of the ControlCaller.
  */
 export async function rereadObjects(
   check: AccessCheck,
   policy: AccessPolicy,
-  members: () => ReadonlyMap<string, readonly Membership[]>,
+  members: () => ReadonlyMap<string, readonly Holder[]>,
   touched: readonly Named[],
 ): Promise<RereadResult> {
-  const draft = new UpdatedObjects(policy);
   const unreadable = new Set<AccessPart>();
-  const first = await readObjects(check, unique(touched), unreadable);
-  // Roles and groups first: their removal changes holders, which the objects read from the broker then overwrite.
-  draft.putRoles(first.read.roles);
-  draft.putGroups(
-    new Map(Array.from(first.read.groups, ([name, group]) => [name, group && withoutMembers(group)] as const)),
+  const { read, check: firstCheck } = await readObjects(check, unique(touched), unreadable);
+  const roles = updated(policy.roles, read.roles);
+  const removedRoles = removedFrom(read.roles);
+  const groups = updated(
+    without(policy.groups, 'roles', removedRoles),
+    new Map(Array.from(read.groups, ([name, group]) => [name, group && withoutMembers(group)] as const)),
   );
+  let clients = without(without(policy.clients, 'roles', removedRoles), 'groups', removedFrom(read.groups));
   const joined: Named[] = [];
-  for (const [groupname, group] of first.read.groups) {
+  for (const [groupname, group] of read.groups) {
     if (group === null) continue;
     const now = new Set(group.members);
-    const known = new Set((members().get(groupname) ?? []).map(({ name }) => name));
-    draft.removeMembers(
-      groupname,
-      [...known].filter((name) => !now.has(name)),
-    );
-    for (const name of now)
-      if (!known.has(name) && !first.read.clients.has(name)) joined.push({ kind: 'CLIENT', name });
+    const known = new Set((members().get(groupname) ?? []).map(({ id }) => id));
+    const left = [...known].filter((name) => !now.has(name));
+    clients = without(clients, 'groups', new Set([groupname]), left);
+    for (const name of now) if (!known.has(name) && !read.clients.has(name)) joined.push({ kind: 'CLIENT', name });
   }
-  draft.putClients(first.read.clients);
-  if (joined.length === 0) return { draft, unreadable: [...unreadable], check: first.check };
+  clients = updated(clients, read.clients);
+  if (joined.length === 0)
+    return { objects: { clients, groups, roles }, unreadable: [...unreadable], check: firstCheck };
   const second = await readObjects(check, unique(joined), unreadable);
-  draft.putClients(second.read.clients);
-  return { draft, unreadable: [...unreadable], check: second.check };
+  clients = updated(clients, second.read.clients);
+  return { objects: { clients, groups, roles }, unreadable: [...unreadable], check: second.check };
 }
 
 async function readObjects(
@@ -98,3 +99,33 @@ function unlessNotFound(response: PromiseSettledResult<unknown> | undefined): { 
 const unique = (objects: readonly Named[]): Named[] => [
   ...new Map(objects.map((object) => [`${object.kind} ${object.name}`, object])).values(),
 ];
+
+const removedFrom = (objects: ReadonlyMap<string, unknown>): ReadonlySet<string> =>
+  new Set(Array.from(objects).flatMap(([name, object]) => (object === null ? [name] : [])));
+
+/** Returns the same map if there are no updates. */
+function updated<T>(all: ReadonlyMap<string, T>, updates: ReadonlyMap<string, T | null>): ReadonlyMap<string, T> {
+  if (updates.size === 0) return all;
+  const copy = new Map(all);
+  for (const [name, object] of updates) {
+    if (object === null) copy.delete(name);
+    else copy.set(name, object);
+  }
+  return copy;
+}
+
+/** Removes memberships from the named holders. Returns the same map if no holder has them. */
+function without<Key extends 'roles' | 'groups', T extends Readonly<Record<Key, readonly Membership[]>>>(
+  holders: ReadonlyMap<string, T>,
+  key: Key,
+  removed: ReadonlySet<string>,
+  names: Iterable<string> = removed.size === 0 ? [] : holders.keys(),
+): ReadonlyMap<string, T> {
+  const changed = new Map<string, T>();
+  for (const holderName of names) {
+    const holder = holders.get(holderName);
+    if (!holder?.[key].some(({ name }) => removed.has(name))) continue;
+    changed.set(holderName, { ...holder, [key]: holder[key].filter(({ name }) => !removed.has(name)) });
+  }
+  return updated(holders, changed);
+}

@@ -78,7 +78,7 @@ test('a broker is read whole: clients, groups with their members, roles, default
     roles: [{ name: 'r', priority: 5 }],
     groups: [{ name: 'g', priority: 3 }],
   });
-  expect(snapshot.members).toEqual(new Map([['g', [{ name: 'u', priority: 3 }]]]));
+  expect(snapshot.lists.members).toEqual(new Map([['g', [{ id: 'u', priority: 3 }]]]));
   expect(policy.roles.get('r')?.acls).toEqual([
     { aclType: 'subscribePattern', topic: 'a/#', priority: 0, allow: true },
   ]);
@@ -140,7 +140,7 @@ test('own writes are put in by a refresh: one payload for what was touched', asy
   expect(broker.requests).toHaveLength(asked + 1);
   expect(snapshot.policy.clients.get('c0007')?.textName).toBe('changed');
   expect(snapshot.policy.clients.has('c0008')).toBe(false);
-  expect(snapshot.members.get('all')).toEqual([{ name: 'new', priority: 2 }]);
+  expect(snapshot.lists.members.get('all')).toEqual([{ id: 'new', priority: 2 }]);
   expect(await index.read()).toBe(snapshot);
 });
 
@@ -164,11 +164,11 @@ test('a group that is read again updates its members, and removed objects are re
     { command: 'addGroupClient', fields: { groupname: 'g', username: 'v', priority: 4 } },
     { command: 'deleteRole', fields: { rolename: 'r' } },
   );
-  const { policy, members } = await index.refresh([
+  const { policy, lists } = await index.refresh([
     { kind: 'GROUP', name: 'g' },
     { kind: 'ROLE', name: 'r' },
   ]);
-  expect(members).toEqual(new Map([['g', [{ name: 'v', priority: 4 }]]]));
+  expect(lists.members).toEqual(new Map([['g', [{ id: 'v', priority: 4 }]]]));
   expect(policy.clients.get('u')).toMatchObject({ roles: [], groups: [] });
   expect(policy.groups.get('g')?.roles).toEqual([]);
   await send(controls, { command: 'deleteGroup', fields: { groupname: 'g' } });

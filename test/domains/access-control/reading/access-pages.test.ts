@@ -5,10 +5,12 @@ import type { AccessSnapshot } from '../../../../src/domains/access-control/read
 import {
   AccessLists,
   type ClientFilterTarget,
+  clientsPage,
   type GroupFilterTarget,
+  groupsPage,
   type RoleFilterTarget,
+  rolesPage,
 } from '../../../../src/domains/access-control/reading/access-lists.ts';
-import { clientsPage, groupsPage, rolesPage } from '../../../../src/domains/access-control/reading/access-pages.ts';
 import {
   dialectOf,
   parseClient,
@@ -39,7 +41,6 @@ function snapshotOf(
     brokerVersion: null,
     isSettled: true,
     unreadable: 0,
-    members: lists.members,
   };
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { AccessIndex } from '../../../../src/domains/access-control/reading/access-index.ts';
-import { clientsPage, groupsPage, rolesPage } from '../../../../src/domains/access-control/reading/access-pages.ts';
+import { clientsPage, groupsPage, rolesPage } from '../../../../src/domains/access-control/reading/access-lists.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { accountsFile } from '../../../support/accounts-file.ts';
 import { connectedLink } from '../../../support/link.ts';
@@ -56,7 +56,7 @@ test('20,000 accounts and 500 groups are read in pages, never in one piece, and 
   }
 
   for (const { groupname, members } of accounts.groups) {
-    expect(snapshot.members.get(groupname)).toEqual(members.map((name) => ({ name, priority: 1 })));
+    expect(snapshot.lists.members.get(groupname)).toEqual(members.map((id) => ({ id, priority: 1 })));
   }
   const filter = { value: 'hall 3', mode: 'endsWith', target: 'textname' } as const;
   const expected = accounts.clients
