@@ -30,10 +30,6 @@ interface DynsecDriverOptions {
    */
   readonly storesPasswords: (cluster: ClusterRecord) => boolean;
   readonly log: Logger;
-  /**
-   * Interval of comparisons of all nodes in milliseconds, in addition to comparisons after events. Default: POLL_MS.
-   */
-  readonly pollMs?: number;
 }
 
 interface StatusContext {
@@ -48,7 +44,10 @@ interface ManagedCluster {
   readonly states: NodeStates;
 }
 
-/** The access control of Mosquitto 2.0 is cached for 30 s. An earlier comparison would only see the cached state. */
+/**
+ * Interval of comparisons of all nodes, in addition to comparisons after events. The access control of Mosquitto 2.0 is
+ * cached for 30 s, so an earlier comparison would only see the cached state.
+ */
 const POLL_MS = 31_000;
 const MAX_DIFFERENCES = 100;
 
@@ -65,7 +64,7 @@ export class DynsecDriver implements ClusterDriver {
 
   /** Starts to monitor nodes. CLI commands do not call it. */
   start(): void {
-    const { runtimes, cache, log, pollMs = POLL_MS } = this.#options;
+    const { runtimes, cache, log } = this.#options;
     const stop = cache.onChange((after, before) => {
       const id = after?.id ?? before?.id ?? '';
       if (after === null) this.#clusters.delete(id);
@@ -74,7 +73,7 @@ export class DynsecDriver implements ClusterDriver {
     const watch = new NodeWatch({
       cache,
       runtimes,
-      pollMs,
+      pollMs: POLL_MS,
       check: (id, nodeId) => this.#clusterOf(id).cluster.check(nodeId),
       onDisconnect: (id, nodeId) => {
         this.#clusterOf(id).states.set(nodeId, { state: 'UNKNOWN' });

@@ -5,6 +5,7 @@ import type { AccessDocument } from '../../access-control/documents/access-docum
 import type { AccessPolicy } from '../../access-control/policy/access-model.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import type { PolicyNow } from '../../access-control/writing/read-back.ts';
+import type { NodeDifference } from '../model/cluster-status.ts';
 
 /** Reads and writes the access control of one node. */
 export type NodeAccess = Pick<AccessControlService, 'ofBroker'>;
@@ -70,4 +71,18 @@ function without(policy: AccessPolicy, usernames: readonly string[]): AccessPoli
   const clients = new Map(policy.clients);
   for (const username of usernames) clients.delete(username);
   return { ...policy, clients };
+}
+
+/** Returns the objects that the changes affect, each once. */
+export function objectsOf(changes: readonly AccessChange[]): NodeDifference[] {
+  const objects = changes.map(objectOf);
+  return [...new Map(objects.map((object) => [`${object.kind}/${object.name}`, object])).values()];
+}
+
+function objectOf(change: AccessChange): NodeDifference {
+  if (change.kind === 'SET_DEFAULT_ACL') return { kind: 'DEFAULT_ACL', name: '' };
+  if (change.kind === 'SET_ANONYMOUS_GROUP') return { kind: 'ANONYMOUS_GROUP', name: '' };
+  if ('username' in change) return { kind: 'CLIENT', name: change.username };
+  if ('groupname' in change) return { kind: 'GROUP', name: change.groupname };
+  return { kind: 'ROLE', name: change.rolename };
 }

@@ -7,8 +7,7 @@ import type { AccessChange } from '../../access-control/writing/access-change.ts
 import type { WriteReport } from '../../access-control/writing/access-report.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
-import { differencesOf } from './differences.ts';
-import { differencesTo, type NodeAccess, type NodePlan, planTowards } from './node-plan.ts';
+import { differencesTo, type NodeAccess, type NodePlan, objectsOf, planTowards } from './node-plan.ts';
 import type { NodeStates } from './node-states.ts';
 import type { PasswordCopies } from './password-copies.ts';
 import type { SyncStore } from './sync-store.ts';
@@ -162,7 +161,7 @@ export class SyncedNodes {
   recordDifferences(nodeId: number, differences: readonly AccessChange[]): void {
     const { states } = this.#options;
     if (differences.length === 0) states.set(nodeId, { state: 'EQUAL' });
-    else states.set(nodeId, { state: 'DRIFTED', differences: differencesOf(differences) });
+    else states.set(nodeId, { state: 'DRIFTED', differences: objectsOf(differences) });
   }
 
   /** Records a failure of the node and returns it. Errors: rethrows unexpected errors. */
@@ -239,9 +238,7 @@ export class SyncedNodes {
 
 /** Throws the error of the first change that failed, or BROKER_REJECTED. */
 function requireApplied({ changes }: WriteReport): void {
-  const wrong = changes.find(
-    ({ outcome }) => outcome !== 'APPLIED' && outcome !== 'UNCHANGED' && outcome !== 'PLANNED',
-  );
+  const wrong = changes.find(({ outcome }) => !['APPLIED', 'UNCHANGED', 'PLANNED'].includes(outcome));
   if (wrong === undefined) return;
   throw wrong.error ?? new ServiceError('BROKER_REJECTED', 'The node refused the access control of the cluster');
 }

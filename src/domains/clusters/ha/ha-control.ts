@@ -1,6 +1,7 @@
 import type { ClusterMode } from '../../../generated/sqlite/client.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlApi } from '../../../protocol/control/envelope.ts';
+import { type Fields, isFields } from '../../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { NodeRaft, RaftRole, RaftState } from '../model/cluster-status.ts';
 
@@ -36,25 +37,28 @@ const MODES = { FULL: 'full', DYNSEC: 'dynsec', HP: 'hp' } as const satisfies Re
 const STATES = ['UNAVAILABLE', 'FOLLOWER', 'CANDIDATE', 'LEADER'] as const satisfies RaftState[];
 const ROLES = ['STANDBY', 'VOTER', 'SPARE'] as const satisfies RaftRole[];
 
-/** Sent to the first node. Errors of all commands: those of the broker. */
-export const createCluster = (controls: ControlCaller, cluster: HaMembership): Promise<unknown> =>
-  controls.call(CLUSTER_API, 'createCluster', memberFields(cluster));
+/**
+ * Adds the receiving node to a cluster: `createCluster` for the first node, `joinCluster` for the others. Errors of all
+ * commands: those of the broker.
+ */
+export const addMember = (
+  controls: ControlCaller,
+  command: 'createCluster' | 'joinCluster',
+  { name, mode, nodes, own }: HaMembership,
+): Promise<unknown> =>
+  controls.call(CLUSTER_API, command, {
+    clustername: name,
+    syncmode: MODES[mode],
+    nodes: nodes.map((node) => (node.nodeid === own ? { ...node, mynode: true } : node)),
+  });
 
-/** Sent to the node that joins. */
-export const joinCluster = (controls: ControlCaller, cluster: HaMembership): Promise<unknown> =>
-  controls.call(CLUSTER_API, 'joinCluster', memberFields(cluster));
-
-/** Sent to the leader. */
-export const addNode = (controls: ControlCaller, clustername: string, node: HaNode): Promise<unknown> =>
-  controls.call(CLUSTER_API, 'addNode', { clustername, ...node });
-
-/** Sent to the leader. */
-export const removeNode = (controls: ControlCaller, clustername: string, node: HaNode): Promise<unknown> =>
-  controls.call(CLUSTER_API, 'removeNode', { clustername, ...node });
-
-/** Sent to the node that leaves. */
-export const leaveCluster = (controls: ControlCaller, clustername: string, node: HaNode): Promise<unknown> =>
-  controls.call(CLUSTER_API, 'leaveCluster', { clustername, ...node });
+/** `addNode` and `removeNode` are sent to the leader, `leaveCluster` to the node that leaves. */
+export const sendNode = (
+  controls: ControlCaller,
+  command: 'addNode' | 'removeNode' | 'leaveCluster',
+  clustername: string,
+  node: HaNode,
+): Promise<unknown> => controls.call(CLUSTER_API, command, { clustername, ...node });
 
 /** Sent to each node. */
 export const deleteCluster = (controls: ControlCaller, clustername: string): Promise<unknown> =>
@@ -104,18 +108,7 @@ export const isRefusal = (error: unknown): boolean =>
   typeof error.info?.brokerError === 'string' &&
   error.code !== 'NOT_SUPPORTED_BY_BROKER';
 
-function memberFields({ name, mode, nodes, own }: HaMembership) {
-  return {
-    clustername: name,
-    syncmode: MODES[mode],
-    nodes: nodes.map((node) => (node.nodeid === own ? { ...node, mynode: true } : node)),
-  };
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 
 /** Brokers may send numbers as text. */
 function numberOf(value: unknown): number | null {

@@ -4,27 +4,12 @@ import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import type { ClusterDriver, NodeOutcome } from '../model/cluster-driver.ts';
 import type { ClusterStatus } from '../model/cluster-status.ts';
-import {
-  addNode,
-  createCluster,
-  deleteCluster,
-  getCluster,
-  getNodeStatus,
-  type HaNode,
-  isRefusal,
-  joinCluster,
-  leaveCluster,
-  removeNode,
-} from './ha-control.ts';
+import { addMember, deleteCluster, getCluster, getNodeStatus, type HaNode, isRefusal, sendNode } from './ha-control.ts';
 import { HaNodes, type HaNodesOptions } from './ha-nodes.ts';
 import { HaWatch } from './ha-watch.ts';
 
 interface HaDriverOptions extends HaNodesOptions {
   readonly cache: ClusterCache;
-  /** Interval of status requests in milliseconds. Default: 5,000. */
-  readonly pollMs?: number;
-  /** How long a status is cached, in milliseconds. Default: 1,000. */
-  readonly holdMs?: number;
 }
 
 /** Driver of clusters that commercial brokers synchronize themselves (`cedalo/ha`). */
@@ -32,9 +17,9 @@ export class HaDriver implements ClusterDriver {
   readonly #nodes: HaNodes;
   readonly #watch: HaWatch;
 
-  constructor({ cache, pollMs = 5_000, holdMs = 1_000, ...options }: HaDriverOptions) {
+  constructor({ cache, ...options }: HaDriverOptions) {
     this.#nodes = new HaNodes(options);
-    this.#watch = new HaWatch({ cache, runtimes: options.runtimes, nodes: this.#nodes, pollMs, holdMs });
+    this.#watch = new HaWatch({ cache, runtimes: options.runtimes, nodes: this.#nodes });
   }
 
   /** Starts to monitor which node is the leader. */
@@ -52,10 +37,10 @@ export class HaDriver implements ClusterDriver {
     const undo: Undo[] = [];
     try {
       for (const node of cluster.nodes) {
-        const command = undo.length === 0 ? createCluster : joinCluster;
+        const command = undo.length === 0 ? 'createCluster' : 'joinCluster';
         const undoStep = () => this.#nodes.call(node, (controls) => deleteCluster(controls, name));
         await this.#step(undo, node, undoStep, (controls) =>
-          command(controls, { name, mode, nodes, own: node.nodeId }),
+          addMember(controls, command, { name, mode, nodes, own: node.nodeId }),
         );
       }
     } catch (error) {
@@ -71,11 +56,11 @@ export class HaDriver implements ClusterDriver {
     const leader = await this.#leader(cluster);
     const undo: Undo[] = [];
     const removed = () => this.#removeBy(name, leader, node);
-    const left = () => this.#nodes.call(node, (controls) => leaveCluster(controls, name, haNode(node)));
+    const left = () => this.#leave(name, node);
     try {
-      await this.#step(undo, leader, removed, (controls) => addNode(controls, name, haNode(node)));
+      await this.#step(undo, leader, removed, (controls) => sendNode(controls, 'addNode', name, haNode(node)));
       const fields = { name, mode, nodes: cluster.nodes.map(haNode), own: nodeId };
-      await this.#step(undo, node, left, (controls) => joinCluster(controls, fields));
+      await this.#step(undo, node, left, (controls) => addMember(controls, 'joinCluster', fields));
     } catch (error) {
       throw await this.#rollBack(cluster, undo, error);
     } finally {
@@ -90,7 +75,7 @@ export class HaDriver implements ClusterDriver {
     const leader = await this.#leader(cluster).catch(onlyServiceError);
     try {
       if (leader !== null && leader.nodeId !== nodeId) await this.#removeBy(name, leader, node);
-      else await this.#nodes.call(node, (controls) => leaveCluster(controls, name, haNode(node)));
+      else await this.#leave(name, node);
     } finally {
       this.#watch.invalidate(id);
     }
@@ -131,6 +116,10 @@ export class HaDriver implements ClusterDriver {
     return nodeOf(cluster, leader.nodeId);
   }
 
+  #leave(name: string, node: ClusterNodeRecord): Promise<unknown> {
+    return this.#nodes.call(node, (controls) => sendNode(controls, 'leaveCluster', name, haNode(node)));
+  }
+
   /** Deletes the cluster on a node. A node in no cluster is no error: an earlier attempt may have succeeded. */
   async #deleteOn(name: string, node: ClusterNodeRecord): Promise<void> {
     try {
@@ -143,7 +132,7 @@ export class HaDriver implements ClusterDriver {
   /** Removes a node through the leader. A node that is no member is no error. */
   async #removeBy(name: string, leader: ClusterNodeRecord, node: ClusterNodeRecord): Promise<void> {
     try {
-      await this.#nodes.call(leader, (controls) => removeNode(controls, name, haNode(node)));
+      await this.#nodes.call(leader, (controls) => sendNode(controls, 'removeNode', name, haNode(node)));
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const { members } = await this.#nodes.call(leader, (controls) => getNodeStatus(controls, leader.nodeId));

@@ -4,7 +4,6 @@ import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import type { ClusterStatus, NodeStatus } from '../model/cluster-status.ts';
-import { ClusterStatusCache } from './cluster-status-cache.ts';
 import { getNodeStatus } from './ha-control.ts';
 import type { HaNodes } from './ha-nodes.ts';
 
@@ -12,17 +11,24 @@ interface HaWatchOptions {
   readonly cache: ClusterCache;
   readonly runtimes: BrokerRuntimes;
   readonly nodes: HaNodes;
-  /** Interval of status requests in milliseconds. */
-  readonly pollMs: number;
-  /** How long a complete status is cached, in milliseconds. */
-  readonly holdMs: number;
 }
+
+interface CachedStatus {
+  readonly status: Promise<ClusterStatus>;
+  /** In terms of `performance.now()`. Infinity until the status is complete. */
+  expiresAt: number;
+}
+
+/** Interval of status requests. */
+const POLL_MS = 5_000;
+/** How long a complete status is cached. */
+const HOLD_MS = 1_000;
 
 /** Reads the status of commercial clusters periodically, after connection changes and on request. */
 export class HaWatch {
   readonly #options: HaWatchOptions;
   readonly #listeners = new Set<(clusterId: string) => void>();
-  readonly #statuses: ClusterStatusCache;
+  readonly #statuses = new Map<string, CachedStatus>();
   /** The status that listeners were last notified of, as JSON, by cluster. */
   readonly #reported = new Map<string, string>();
   /** The last known leader, by cluster. */
@@ -32,14 +38,10 @@ export class HaWatch {
 
   constructor(options: HaWatchOptions) {
     this.#options = options;
-    this.#statuses = new ClusterStatusCache({
-      read: (cluster, isNewest) => this.#read(cluster, isNewest),
-      holdMs: options.holdMs,
-    });
   }
 
   start(): void {
-    const { runtimes, cache, pollMs } = this.#options;
+    const { runtimes, cache } = this.#options;
     runtimes.onRuntime(({ id, link }, change) => {
       if (change === 'OPENED') link.onStatus(() => this.#nodeChanged(id));
       this.#nodeChanged(id);
@@ -55,8 +57,7 @@ export class HaWatch {
     );
     this.#ticker = setInterval(() => {
       for (const cluster of cache.all()) this.#refresh(cluster);
-    }, pollMs);
-    this.#ticker.unref();
+    }, POLL_MS).unref();
   }
 
   close(): void {
@@ -67,12 +68,22 @@ export class HaWatch {
 
   /** Returns the status. Concurrent callers share one request. */
   status(cluster: ClusterRecord): Promise<ClusterStatus> {
-    return this.#statuses.of(cluster);
+    const { id } = cluster;
+    const known = this.#statuses.get(id);
+    if (known !== undefined && performance.now() < known.expiresAt) return known.status;
+    const isNewest = () => this.#statuses.get(id) === entry;
+    const entry: CachedStatus = { status: this.#read(cluster, isNewest), expiresAt: Number.POSITIVE_INFINITY };
+    this.#statuses.set(id, entry);
+    const expireLater = () => {
+      entry.expiresAt = performance.now() + HOLD_MS;
+    };
+    entry.status.then(expireLater, expireLater);
+    return entry.status;
   }
 
   /** Discards the cached status after a change of the cluster. */
   invalidate(clusterId: string): void {
-    this.#statuses.invalidate(clusterId);
+    this.#statuses.delete(clusterId);
   }
 
   /** The last known leader. While it is not connected, the first connected node. */
@@ -87,6 +98,7 @@ export class HaWatch {
     return () => this.#listeners.delete(listener);
   }
 
+  /** `isNewest` returns whether the cluster is unchanged since the request started. */
   async #read(cluster: ClusterRecord, isNewest: () => boolean): Promise<ClusterStatus> {
     const found = await Promise.all(
       cluster.nodes.map(async (node) => {

@@ -18,14 +18,18 @@ export interface NodeFailure {
   readonly error: ServiceError;
 }
 
+interface NodeResult<T> {
+  readonly node: NodeEntry;
+  readonly nodeId: number;
+  readonly value: T;
+}
+
 interface NodeResults<T> {
-  readonly results: readonly { readonly node: NodeEntry; readonly value: T }[];
+  readonly results: readonly NodeResult<T>[];
   readonly failures: readonly NodeFailure[];
 }
 
-/**
- * Runs `request` with the control APIs of a node. Errors: those of a broker that is not reachable, and of the request.
- */
+/** Runs `request` with the control APIs of a node. Errors: those of an unreachable broker, and of the request. */
 export type CallNode = <T>(node: NodeEntry, request: (controls: ControlCaller) => Promise<T>) => Promise<T>;
 
 /** Share of the deadline of a command for calls to nodes. The rest is for merging their results. */
@@ -68,18 +72,21 @@ export class ClusterNodes {
     call: (node: NodeEntry) => Promise<T>,
     nodes: readonly NodeEntry[] = this.all(),
   ): Promise<NodeResults<T>> {
-    const results: { node: NodeEntry; value: T }[] = [];
+    const results: NodeResult<T>[] = [];
     const failures: NodeFailure[] = [];
     const patienceMs = this.#options.timeoutMs * NODE_SHARE;
     const asked = nodes.map((node) => withDeadline(call(node), patienceMs, nameOf(node)));
     for (const [index, result] of (await Promise.allSettled(asked)).entries()) {
       const node = nodes[index] as NodeEntry;
-      if (result.status === 'fulfilled') results.push({ node, value: result.value });
+      if (result.status === 'fulfilled') results.push({ node, nodeId: node.nodeId, value: result.value });
       else if (result.reason instanceof ServiceError) failures.push({ node, error: result.reason });
       else throw result.reason;
     }
     const [first] = failures;
-    if (results.length === 0) throw first === undefined ? noNodes() : withNodeName(first);
+    if (results.length === 0) {
+      if (first) throw withNodeName(first);
+      throw new ServiceError('BROKER_UNREACHABLE', 'The cluster has no nodes');
+    }
     return { results, failures };
   }
 
@@ -88,7 +95,7 @@ export class ClusterNodes {
    * node if it refuses the call, because the others would refuse it, too.
    */
   async callInSequence<T>(nodes: readonly NodeEntry[], call: (node: NodeEntry) => Promise<T>): Promise<NodeResults<T>> {
-    const results: { node: NodeEntry; value: T }[] = [];
+    const results: NodeResult<T>[] = [];
     const failures: NodeFailure[] = [];
     const until = performance.now() + this.#options.timeoutMs * SEQUENCE_SHARE;
     for (const node of nodes) {
@@ -96,7 +103,8 @@ export class ClusterNodes {
       try {
         if (leftMs <= 0)
           throw new ServiceError('BROKER_TIMEOUT', 'Earlier nodes took too long, so nothing was sent to this one');
-        results.push({ node, value: await withDeadline(call(node), leftMs, `node ${node.nodeId}`) });
+        const { nodeId } = node;
+        results.push({ node, nodeId, value: await withDeadline(call(node), leftMs, `node ${nodeId}`) });
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         if (results.length + failures.length === 0 && !AWAY.includes(error.code)) throw withNodeName({ node, error });
@@ -137,12 +145,24 @@ export function withNodeName({ node, error }: NodeFailure): ServiceError {
   });
 }
 
+/** The error if a node failed that may have what no other node has. */
+export function unknownElsewhere(failure: NodeFailure, name: string): ServiceError {
+  const { code, message, info } = withNodeName(failure);
+  return new ServiceError(code, `No other node has "${name}", and this node failed: ${message}`, info ? { info } : {});
+}
+
 /** Message with all failures. `null` if there are none. */
 export const failureText = (failures: readonly NodeFailure[]): string | null =>
   failures.length === 0 ? null : failures.map((failure) => withNodeName(failure).message).join('; ');
 
 /** Throws if a change failed on a node. Errors: that of the first failed node, with `info.nodes` for all nodes. */
-export function throwIfPartial({ results, failures }: Pick<NodeResults<unknown>, 'results' | 'failures'>): void {
+export function throwIfPartial({
+  results,
+  failures,
+}: {
+  readonly results: readonly Pick<NodeResult<unknown>, 'node'>[];
+  readonly failures: readonly NodeFailure[];
+}): void {
   const [first] = failures;
   if (first === undefined) return;
   const nodes = [
@@ -154,5 +174,3 @@ export function throwIfPartial({ results, failures }: Pick<NodeResults<unknown>,
   const words = done === '' ? message : `${message}. The change was applied on node ${done}`;
   throw new ServiceError(code, words, { info: { ...info, nodes }, cause: first.error });
 }
-
-const noNodes = () => new ServiceError('BROKER_UNREACHABLE', 'The cluster has no nodes');

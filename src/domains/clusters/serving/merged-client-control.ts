@@ -1,12 +1,6 @@
-import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
-import {
-  type ControlCaller,
-  type ControlPlugin,
-  ControlRefusal,
-  type PluginFactory,
-} from '../../../protocol/control/plugin.ts';
-import { requiredText, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
+import { type ControlCaller, ControlRefusal, type PluginFactory } from '../../../protocol/control/plugin.ts';
+import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
 import type { ClientService } from '../../clients/client-service.ts';
 import {
   CLIENT_CONTROL_API,
@@ -16,7 +10,8 @@ import {
   parseDisconnected,
 } from '../../clients/control/client-control.ts';
 import { type FoundClient, findClients, isConnected } from './client-lookup.ts';
-import { type CallNode, type ClusterNodes, type NodeEntry, throwIfPartial, withNodeName } from './cluster-nodes.ts';
+import { type CallNode, type ClusterNodes, type NodeEntry, throwIfPartial, unknownElsewhere } from './cluster-nodes.ts';
+import { type ClusterCommands, clusterPlugin } from './cluster-plugin.ts';
 
 interface MergedClientControlOptions {
   readonly nodes: ClusterNodes;
@@ -34,33 +29,22 @@ const GATEWAY_FIELDS = ['force', 'among', 'takeover'] as const;
  * Errors: NOT_FOUND (no node knows the client), BROKER_UNREACHABLE (a node that may know the client is not reachable),
  * and those of nodes. If the command failed on some nodes, `info.nodes` lists the results.
  */
-export const mergedClientControlPlugin = (options: MergedClientControlOptions): PluginFactory => ({
-  api: CLIENT_CONTROL_API,
-  instead: true,
-  create: async () => new MergedClientControl(options),
-});
+export const mergedClientControlPlugin = (options: MergedClientControlOptions): PluginFactory =>
+  clusterPlugin(CLIENT_CONTROL_API, () => new MergedClientControl(options));
 
-class MergedClientControl implements ControlPlugin {
-  readonly api = CLIENT_CONTROL_API;
+class MergedClientControl implements ClusterCommands {
   readonly #options: MergedClientControlOptions;
 
   constructor(options: MergedClientControlOptions) {
     this.#options = options;
   }
 
-  execute(command: ControlCommand): unknown {
-    return runCommandOf(
-      {
-        disconnectclient: () => this.#disconnect(command),
-        [PREVIEW_DISCONNECT.toLowerCase()]: () => this.#disconnect(command),
-        subscribeclient: () => this.#change(command),
-        unsubscribeclient: () => this.#change(command),
-      },
-      command,
-    );
-  }
-
-  close(): void {}
+  readonly commands: ClusterCommands['commands'] = {
+    disconnectclient: (command) => this.#disconnect(command),
+    [PREVIEW_DISCONNECT.toLowerCase()]: (command) => this.#disconnect(command),
+    subscribeclient: (command) => this.#change(command),
+    unsubscribeclient: (command) => this.#change(command),
+  };
 
   async #disconnect(command: ControlCommand): Promise<object> {
     const results = await this.#onNodesOf(command, (node, clientid) => this.#disconnectAt(node, command, clientid));
@@ -107,10 +91,7 @@ class MergedClientControl implements ControlPlugin {
     const [failure] = failures;
     if (found.length === 0) {
       if (failure === undefined) throw new ControlRefusal('Client not found');
-      const { code, message, info } = withNodeName(failure);
-      throw new ServiceError(code, `No other node has "${clientid}", and this node failed: ${message}`, {
-        ...(info === undefined ? {} : { info }),
-      });
+      throw unknownElsewhere(failure, clientid);
     }
     const results = await nodes.callAll((node) => work(node, clientid), nodesOf(found));
     throwIfPartial(results);

@@ -1,27 +1,24 @@
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
-import {
-  type ControlPlugin,
-  ControlRefusal,
-  type PluginFactory,
-  type PluginHost,
-} from '../../../protocol/control/plugin.ts';
-import { pageOf, requiredText, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
+import { ControlRefusal, type PluginFactory, type PluginHost } from '../../../protocol/control/plugin.ts';
+import { pageOf, requiredText } from '../../../protocol/control/plugin-arguments.ts';
 import type { ClientService } from '../../clients/client-service.ts';
 import { getQueues, INSPECT_API } from '../../clients/inspect/inspect-control.ts';
 import type { ClientQueues, ClientsChangedEvent, ListClientsData } from '../../clients/inspect/inspect-data.ts';
 import { type FoundClient, findClients, latest } from './client-lookup.ts';
 import type { CallNode, ClusterNodes } from './cluster-nodes.ts';
+import { type ClusterCommands, clusterPlugin } from './cluster-plugin.ts';
 import { MergedClients } from './merged-clients.ts';
 
 interface MergedInspectOptions {
   readonly nodes: ClusterNodes;
   readonly clients: Pick<ClientService, 'watch' | 'page' | 'find'>;
   readonly call: CallNode;
-  /** Interval in which changes are coalesced into one event, in milliseconds. Default: 50. */
-  readonly coalesceMs?: number;
-  /** How long nodes stay subscribed after the last request without a listener, in milliseconds. Default: 60,000. */
-  readonly idleMs?: number;
 }
+
+/** Interval in which changes are coalesced into one event. */
+const COALESCE_MS = 50;
+/** How long nodes stay subscribed after the last request without a listener. */
+const IDLE_MS = 60_000;
 
 /** Maximum number of clients per event. */
 const MAX_CHANGED = 1_000;
@@ -35,19 +32,14 @@ const MAX_CHANGED = 1_000;
  * The plugin subscribes to nodes while it has listeners or was recently called. Other users of a node share these
  * subscriptions.
  */
-export const mergedInspectPlugin = (options: MergedInspectOptions): PluginFactory => ({
-  api: INSPECT_API,
-  instead: true,
-  create: async (host) => new MergedInspect(host, options),
-});
+export const mergedInspectPlugin = (options: MergedInspectOptions): PluginFactory =>
+  clusterPlugin(INSPECT_API, (host) => new MergedInspect(host, options));
 
-class MergedInspect implements ControlPlugin {
-  readonly api = INSPECT_API;
+class MergedInspect implements ClusterCommands {
   readonly #host: PluginHost;
   readonly #options: MergedInspectOptions;
   readonly #clients: MergedClients;
-  readonly #idleMs: number;
-  readonly #ticker: NodeJS.Timeout;
+  readonly #ticker = setInterval(() => this.#tick(), IDLE_MS / 2).unref();
   #timer: NodeJS.Timeout | null = null;
   #sequence = 0;
   #lastRequestAt = 0;
@@ -55,33 +47,25 @@ class MergedInspect implements ControlPlugin {
   #closed = false;
 
   constructor(host: PluginHost, options: MergedInspectOptions) {
-    const { nodes, clients, idleMs = 60_000 } = options;
+    const { nodes, clients } = options;
     this.#host = host;
     this.#options = options;
-    this.#idleMs = idleMs;
     this.#clients = new MergedClients({ nodes, clients, onChange: () => this.#scheduleEmit() });
-    this.#ticker = setInterval(() => this.#tick(), idleMs / 2);
-    this.#ticker.unref();
   }
 
-  execute(command: ControlCommand): unknown {
-    return runCommandOf(
-      {
-        listclients: () => this.#list(command),
-        getclient: () => this.#get(command),
-        getqueues: () => this.#queues(command),
-      },
-      command,
-    );
-  }
+  readonly commands: ClusterCommands['commands'] = {
+    listclients: (command) => this.#list(command),
+    getclient: (command) => this.#get(command),
+    getqueues: (command) => this.#queues(command),
+  };
 
-  close(): void {
+  readonly close = () => {
     this.#closed = true;
     clearInterval(this.#ticker);
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
     this.#clients.close();
-  }
+  };
 
   async #list(command: ControlCommand): Promise<object> {
     const { verbose, count, offset } = pageOf(command);
@@ -123,7 +107,7 @@ class MergedInspect implements ControlPlugin {
 
   #scheduleEmit(): void {
     if (this.#closed) return;
-    this.#timer ??= setTimeout(() => this.#emitChanges(), this.#options.coalesceMs ?? 50);
+    this.#timer ??= setTimeout(() => this.#emitChanges(), COALESCE_MS);
   }
 
   #emitChanges(): void {
@@ -159,7 +143,7 @@ class MergedInspect implements ControlPlugin {
   }
 
   #tick(): void {
-    const isWanted = this.#host.isHeard?.() !== false || Date.now() - this.#lastRequestAt < this.#idleMs;
+    const isWanted = this.#host.isHeard?.() !== false || Date.now() - this.#lastRequestAt < IDLE_MS;
     // Retries nodes whose subscription failed.
     if (isWanted && this.#lastRequestAt > 0) this.#clients.catchUp().catch(() => undefined);
     else if (!isWanted) this.#clients.close();

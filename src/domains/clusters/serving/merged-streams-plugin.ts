@@ -1,12 +1,7 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
-import {
-  type ControlCaller,
-  type ControlPlugin,
-  ControlRefusal,
-  type PluginFactory,
-} from '../../../protocol/control/plugin.ts';
-import { pageOf, requiredText, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
+import { type ControlCaller, ControlRefusal, type PluginFactory } from '../../../protocol/control/plugin.ts';
+import { pageOf, requiredText } from '../../../protocol/control/plugin-arguments.ts';
 import {
   clearStreamMessages,
   deleteStream,
@@ -25,7 +20,15 @@ import {
 import { createLoopFree, modifyLoopFree, replayLoopFree } from '../../streams/loop-free-writes.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition } from '../../streams/model/stream-definition.ts';
 import type { ReplayRequest } from '../../streams/model/stream-replay.ts';
-import { type CallNode, type ClusterNodes, type NodeEntry, throwIfPartial, withNodeName } from './cluster-nodes.ts';
+import {
+  type CallNode,
+  type ClusterNodes,
+  type NodeEntry,
+  throwIfPartial,
+  unknownElsewhere,
+  withNodeName,
+} from './cluster-nodes.ts';
+import { type ClusterCommands, clusterPlugin } from './cluster-plugin.ts';
 import { type FoundStream, MergedStreams } from './merged-streams.ts';
 
 interface MergedStreamsOptions {
@@ -50,14 +53,10 @@ interface MergedStreamsOptions {
  *
  * Messages are cleared, counted and replayed on each node that stores some. Errors: those of StreamPlugin and of nodes.
  */
-export const mergedStreamsPlugin = (options: MergedStreamsOptions): PluginFactory => ({
-  api: STREAM_API,
-  instead: true,
-  create: async () => new MergedStreamsPlugin(options),
-});
+export const mergedStreamsPlugin = (options: MergedStreamsOptions): PluginFactory =>
+  clusterPlugin(STREAM_API, () => new MergedStreamsPlugin(options));
 
-class MergedStreamsPlugin implements ControlPlugin {
-  readonly api = STREAM_API;
+class MergedStreamsPlugin implements ClusterCommands {
   readonly #options: MergedStreamsOptions;
   readonly #streams: MergedStreams;
 
@@ -66,29 +65,23 @@ class MergedStreamsPlugin implements ControlPlugin {
     this.#streams = new MergedStreams(options);
   }
 
-  execute(command: ControlCommand): unknown {
-    return runCommandOf(
-      {
-        createstream: () => this.#change(() => this.#create(command)),
-        modifystream: () => this.#change(() => this.#modify(command, givenFields(command))),
-        enablestream: () => this.#change(() => this.#modify(command, { active: true })),
-        disablestream: () => this.#change(() => this.#modify(command, { active: false })),
-        deletestream: () => this.#change(() => this.#delete(command)),
-        getstream: () => this.#get(command),
-        liststreams: () => this.#list(command),
-        getstreammessagecount: () => this.#count(command),
-        clearstreammessages: () => this.#change(() => this.#clear(command)),
-        replaystream: () => this.#change(() => this.#replay(command)),
-        stopstreamreplay: () => this.#change(() => this.#stopReplay(command)),
-        getlicense: () => STREAM_LICENSE,
-      },
-      command,
-    );
-  }
+  readonly commands: ClusterCommands['commands'] = {
+    createstream: (command) => this.#change(() => this.#create(command)),
+    modifystream: (command) => this.#change(() => this.#modify(command, givenFields(command))),
+    enablestream: (command) => this.#change(() => this.#modify(command, { active: true })),
+    disablestream: (command) => this.#change(() => this.#modify(command, { active: false })),
+    deletestream: (command) => this.#changePresent(command, (_node, controls, name) => deleteStream(controls, name)),
+    getstream: (command) => this.#get(command),
+    liststreams: (command) => this.#list(command),
+    getstreammessagecount: (command) => this.#count(command),
+    clearstreammessages: (command) => this.#change(() => this.#clear(command)),
+    replaystream: (command) => this.#change(() => this.#replay(command)),
+    stopstreamreplay: (command) =>
+      this.#changePresent(command, (_node, controls, name) => stopStreamReplay(controls, name)),
+    getlicense: () => STREAM_LICENSE,
+  };
 
-  close(): void {
-    this.#streams.invalidate();
-  }
+  readonly close = () => this.#streams.invalidate();
 
   async #change(work: () => Promise<void>): Promise<void> {
     const { runExclusive, timeoutMs } = this.#options;
@@ -133,10 +126,7 @@ class MergedStreamsPlugin implements ControlPlugin {
     const { results, failures: more } = await this.#callInSequence(absent, (node, controls) =>
       createLoopFree(node.broker, controls, wanted),
     );
-    throwIfPartial({
-      results: [...present.map(({ node }) => ({ node, value: undefined })), ...results],
-      failures: [...failures, ...more],
-    });
+    throwIfPartial({ results: [...present, ...results], failures: [...failures, ...more] });
   }
 
   /** Makes the stream equal on all nodes, including nodes that differ or lack it. */
@@ -158,9 +148,15 @@ class MergedStreamsPlugin implements ControlPlugin {
     throwIfPartial({ ...results, failures: [...failures, ...results.failures] });
   }
 
-  async #delete(command: ControlCommand): Promise<void> {
-    const { name, ...found } = await this.#findRequired(command);
-    await this.#onEach(found, found.present, (_node, controls) => deleteStream(controls, name));
+  /** Runs a command on each node that has the stream. */
+  #changePresent(
+    command: ControlCommand,
+    work: (node: NodeEntry, controls: ControlCaller, name: string) => Promise<void>,
+  ): Promise<void> {
+    return this.#change(async () => {
+      const { name, ...found } = await this.#findRequired(command);
+      await this.#onEach(found, found.present, (node, controls) => work(node, controls, name));
+    });
   }
 
   async #count(command: ControlCommand): Promise<object> {
@@ -171,7 +167,9 @@ class MergedStreamsPlugin implements ControlPlugin {
       (node) => call(node, (controls) => getStreamMessageCount(controls, name)),
       entries,
     );
-    refuseUnknown([...found.failures, ...failures]);
+    // A partial sum would look complete.
+    const [failure] = [...found.failures, ...failures];
+    if (failure !== undefined) throw withNodeName(failure);
     return { streamname: name, count: results.reduce((sum, { value }) => sum + value, 0) };
   }
 
@@ -198,11 +196,6 @@ class MergedStreamsPlugin implements ControlPlugin {
     );
   }
 
-  async #stopReplay(command: ControlCommand): Promise<void> {
-    const { name, ...found } = await this.#findRequired(command);
-    await this.#onEach(found, found.present, (_node, controls) => stopStreamReplay(controls, name));
-  }
-
   /** Finds the stream. Errors: ControlRefusal (no node has it), and those of a failed node that may have it. */
   async #findRequired(command: ControlCommand): Promise<FoundStream> {
     const name = requiredText(command, 'streamname');
@@ -210,10 +203,7 @@ class MergedStreamsPlugin implements ControlPlugin {
     if (found.present.length > 0) return found;
     const [failedOn] = found.failures;
     if (failedOn === undefined) throw new ControlRefusal('Stream not found');
-    const { code, message, info } = withNodeName(failedOn);
-    throw new ServiceError(code, `No other node has "${name}", and this node failed: ${message}`, {
-      ...(info === undefined ? {} : { info }),
-    });
+    throw unknownElsewhere(failedOn, name);
   }
 
   async #onEach(
@@ -243,9 +233,4 @@ function storingNodes({ present }: Pick<FoundStream, 'present'>): FoundStream['p
   );
   if (entries.length === 0) throw new ControlRefusal('Persistence not configured for this stream');
   return entries;
-}
-
-/** Throws the error of the first failed node, because a partial sum would look complete. */
-function refuseUnknown([first]: FoundStream['failures']): void {
-  if (first !== undefined) throw withNodeName(first);
 }

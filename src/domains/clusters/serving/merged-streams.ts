@@ -31,13 +31,11 @@ const NEXT_PAGE_MS = 1_000;
 
 /** Merges the streams of all nodes. Errors of all methods: that of the first node if all nodes fail. */
 export class MergedStreams {
-  readonly #nodes: ClusterNodes;
-  readonly #call: CallNode;
+  readonly #options: { readonly nodes: ClusterNodes; readonly call: CallNode };
   #last: { readonly listed: ListedByNodes; readonly timer: NodeJS.Timeout } | null = null;
 
-  constructor({ nodes, call }: { readonly nodes: ClusterNodes; readonly call: CallNode }) {
-    this.#nodes = nodes;
-    this.#call = call;
+  constructor(options: { readonly nodes: ClusterNodes; readonly call: CallNode }) {
+    this.#options = options;
   }
 
   /** Lists the streams. `isContinued`: uses the cached list of the previous page, if any. */
@@ -55,12 +53,13 @@ export class MergedStreams {
   }
 
   async find(name: string): Promise<FoundStream> {
-    const { results, failures } = await this.#nodes.callAll((node) =>
-      this.#call(node, (controls) => getStream(controls, name)).catch(nullIfNotFound),
+    const { nodes, call } = this.#options;
+    const { results, failures } = await nodes.callAll((node) =>
+      call(node, (controls) => getStream(controls, name)).catch(nullIfNotFound),
     );
     return {
       name,
-      present: results.flatMap(({ node, value }) => (value === null ? [] : [{ node, value: value }])),
+      present: results.flatMap(({ node, value }) => (value === null ? [] : [{ node, value }])),
       absent: results.flatMap(({ node, value }) => (value === null ? [node] : [])),
       failures: failures.filter((failure) => !isUnsupported(failure)),
       unsupported: failures.filter(isUnsupported),
@@ -73,17 +72,18 @@ export class MergedStreams {
   }
 
   async #read(): Promise<ListedByNodes> {
-    const { results, failures } = await this.#nodes.callAll((node) =>
-      this.#call(node, async (controls) => (await listStreams(controls)).items),
+    const { nodes, call } = this.#options;
+    const { results, failures } = await nodes.callAll((node) =>
+      call(node, async (controls) => (await listStreams(controls)).items),
     );
     const byName = new Map<string, NodeValue<StreamEntry>[]>();
-    for (const { node, value: entries } of results) {
+    for (const { nodeId, value: entries } of results) {
       for (const value of entries) {
         const { name } = value.definition;
         const known = byName.get(name) ?? [];
         byName.set(name, known);
         // A broker may list a stream twice.
-        if (known.at(-1)?.nodeId !== node.nodeId) known.push({ nodeId: node.nodeId, value });
+        if (known.at(-1)?.nodeId !== nodeId) known.push({ nodeId, value });
       }
     }
     const lacking = failures.map(failedOn);

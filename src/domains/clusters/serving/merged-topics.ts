@@ -50,10 +50,7 @@ export class MergedTopics {
     const { results, failures } = await nodes.callAll((node) =>
       call(node, (topics) => topics.status(node.broker.username)),
     );
-    return mergedStatus(
-      results.map(({ node: { nodeId }, value }) => ({ nodeId, value })),
-      failureText(failures),
-    );
+    return mergedStatus(results, failureText(failures));
   }
 
   async find(request: FindTopics): Promise<TopicPage> {
@@ -78,11 +75,10 @@ export class MergedTopics {
   async changes({ since, ...request }: AskChanges): Promise<TopicChanges> {
     const before = readCursor(since);
     const { nodes } = this.#options;
-    const { results, failures } = await nodes.callAll((node) =>
+    const { results: perNode, failures } = await nodes.callAll((node) =>
       this.#call(node, 'changes', { ...request, since: before.get(node.nodeId) ?? null }),
     );
     refuseUnseen(request.kind, failures);
-    const perNode = results.map(({ node: { nodeId }, value }) => ({ nodeId, value }));
     const cursors = new Map(before);
     for (const { nodeId, value: changes } of perNode) cursors.set(nodeId, changes.cursor);
     // If nodes left or joined since the cursor, the changes are not continuous.
@@ -169,10 +165,10 @@ export class MergedTopics {
   async #each<Type extends keyof TopicQuestions>(
     type: Type,
     request: Request<Type>,
-  ): Promise<NodeValue<TopicQuestions[Type]['answer']>[]> {
+  ): Promise<readonly NodeValue<TopicQuestions[Type]['answer']>[]> {
     const { results, failures } = await this.#options.nodes.callAll((node) => this.#call(node, type, request));
     if ('kind' in request) refuseUnseen(request.kind, failures);
-    return results.map(({ node: { nodeId }, value }) => ({ nodeId, value: value }));
+    return results;
   }
 
   #call<Type extends keyof TopicQuestions>(

@@ -9,7 +9,7 @@ import type {
   StreamState,
   StreamStorage,
 } from '../../streams/model/stream-report.ts';
-import type { NodeValue } from './topic-merge.ts';
+import { joinedText, type NodeValue, sum, textsOf } from './topic-merge.ts';
 
 /**
  * Merges the streams of several nodes into one. The definition is that of the first node. Counters and storage are sums
@@ -32,7 +32,6 @@ const REPLAY_STATES: readonly ReplayState[] = ['RUNNING', 'PAUSED', 'FAILED', 'S
 
 /** Replays of a cluster start on all nodes at the same time. A replay that started earlier than this is another one. */
 const BEGUN_WITHIN_MS = 60_000;
-const MAX_TEXT = 1_000;
 
 /** `entries` must be sorted by `nodeId` and not empty. */
 export function mergedStream(
@@ -63,13 +62,9 @@ export function mergedStream(
 function mergedReport(nodes: readonly StreamOnNode[]): StreamReport | null {
   const reports = nodes.flatMap(({ nodeId, report }) => (report === null ? [] : [{ nodeId, value: report }]));
   if (reports.length === 0) return null;
-  const problems = nodes.map(problemOf).filter((problem) => problem !== null);
   return {
-    state: worst(
-      STATES,
-      reports.map(({ value }) => value.state),
-    ),
-    problem: problems.length === 0 ? null : problems.join('; ').slice(0, MAX_TEXT),
+    state: worst(STATES, reports, ({ state }) => state),
+    problem: joinedText(nodes.map(problemOf).filter((problem) => problem !== null)),
     counters: mergedCounters(reports.map(({ nodeId, value: { counters } }) => ({ nodeId, value: counters }))),
     storage: mergedStorage(reports.map(({ nodeId, value: { storage } }) => ({ nodeId, value: storage }))),
     replay: mergedReplay(
@@ -90,7 +85,6 @@ function problemOf({ nodeId, state, differences, problem, report }: StreamOnNode
 }
 
 function mergedCounters(counters: readonly NodeValue<StreamCounters>[]): StreamCounters {
-  const sum = (of: (one: StreamCounters) => number) => counters.reduce((all, { value }) => all + of(value), 0);
   const last = (of: (one: StreamCounters) => Reason | null) =>
     counters
       .flatMap(({ nodeId, value }) => {
@@ -101,83 +95,61 @@ function mergedCounters(counters: readonly NodeValue<StreamCounters>[]): StreamC
   return {
     // All counted messages were received after this time.
     since: Math.min(...counters.map(({ value: { since } }) => since)),
-    received: sum(({ received }) => received),
-    published: sum(({ published }) => published),
-    stored: sum(({ stored }) => stored),
-    filtered: sum(({ filtered }) => filtered),
-    failed: sum(({ failed }) => failed),
-    notStored: sum(({ notStored }) => notStored),
-    replayed: sum(({ replayed }) => replayed),
-    lastReceived: extreme(
-      Math.max,
-      counters.map(({ value: { lastReceived } }) => lastReceived),
-    ),
+    received: sum(counters, ({ received }) => received),
+    published: sum(counters, ({ published }) => published),
+    stored: sum(counters, ({ stored }) => stored),
+    filtered: sum(counters, ({ filtered }) => filtered),
+    failed: sum(counters, ({ failed }) => failed),
+    notStored: sum(counters, ({ notStored }) => notStored),
+    replayed: sum(counters, ({ replayed }) => replayed),
+    lastReceived: extreme(Math.max, counters, ({ lastReceived }) => lastReceived),
     lastError: last(({ lastError }) => lastError),
     lastFiltered: last(({ lastFiltered }) => lastFiltered),
   };
 }
 
-function mergedStorage(storages: readonly NodeValue<StreamStorage>[]): StreamStorage {
-  const all = storages.map(({ value }) => value);
-  const problems = storages.flatMap(({ nodeId, value: { problem } }) =>
-    problem === null ? [] : [`Node ${nodeId}: ${problem}`],
-  );
-  return {
-    state: worst(
-      STORAGE_STATES,
-      all.map(({ state }) => state),
-    ),
-    messages: all.reduce((sum, { messages }) => sum + messages, 0),
-    bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
-    oldest: extreme(
-      Math.min,
-      all.map(({ oldest }) => oldest),
-    ),
-    newest: extreme(
-      Math.max,
-      all.map(({ newest }) => newest),
-    ),
-    problem: problems.length === 0 ? null : problems.join('; ').slice(0, MAX_TEXT),
-  };
-}
+const mergedStorage = (storages: readonly NodeValue<StreamStorage>[]): StreamStorage => ({
+  state: worst(STORAGE_STATES, storages, ({ state }) => state),
+  messages: sum(storages, ({ messages }) => messages),
+  bytes: sum(storages, ({ bytes }) => bytes),
+  oldest: extreme(Math.min, storages, ({ oldest }) => oldest),
+  newest: extreme(Math.max, storages, ({ newest }) => newest),
+  problem: joinedText(textsOf(storages, ({ problem }) => problem)),
+});
 
 /** Merges the newest replay over all nodes that run it. */
 function mergedReplay(replays: readonly NodeValue<ReplayProgress>[]): ReplayProgress | null {
   const [latest] = replays.toSorted((one, other) => other.value.startedAt - one.value.startedAt);
   if (latest === undefined) return null;
-  const request = JSON.stringify(latest.value.request);
+  const { request, startedAt } = latest.value;
+  const text = JSON.stringify(request);
   const same = replays.filter(
-    ({ value }) =>
-      JSON.stringify(value.request) === request && value.startedAt >= latest.value.startedAt - BEGUN_WITHIN_MS,
+    ({ value }) => JSON.stringify(value.request) === text && value.startedAt >= startedAt - BEGUN_WITHIN_MS,
   );
-  const all = same.map(({ value }) => value);
-  const problems = same.flatMap(({ nodeId, value: { problem } }) =>
-    problem === null ? [] : [`Node ${nodeId}: ${problem}`],
-  );
-  const ends = all.map(({ endedAt }) => endedAt);
   return {
-    id: all.reduce((sum, { id }) => sum + id, 0),
-    state: worst(
-      REPLAY_STATES,
-      all.map(({ state }) => state),
-    ),
-    request: latest.value.request,
-    published: all.reduce((sum, { published }) => sum + published, 0),
-    total: all.reduce((sum, { total }) => sum + total, 0),
-    position: extreme(
-      latest.value.request.reverse ? Math.min : Math.max,
-      all.map(({ position }) => position),
-    ),
-    startedAt: Math.min(...all.map(({ startedAt }) => startedAt)),
-    endedAt: ends.includes(null) ? null : extreme(Math.max, ends),
-    problem: problems.length === 0 ? null : problems.join('; ').slice(0, MAX_TEXT),
+    id: sum(same, ({ id }) => id),
+    state: worst(REPLAY_STATES, same, ({ state }) => state),
+    request,
+    published: sum(same, ({ published }) => published),
+    total: sum(same, ({ total }) => total),
+    position: extreme(request.reverse ? Math.min : Math.max, same, ({ position }) => position),
+    startedAt: Math.min(...same.map(({ value }) => value.startedAt)),
+    endedAt: same.some(({ value }) => value.endedAt === null)
+      ? null
+      : extreme(Math.max, same, ({ endedAt }) => endedAt),
+    problem: joinedText(textsOf(same, ({ problem }) => problem)),
   };
 }
 
 /** Returns the first state of `order` that occurs in the list, which must not be empty. */
-const worst = <T>(order: readonly T[], of: readonly T[]): T => order.find((one) => of.includes(one)) as T;
+const worst = <T, State>(order: readonly State[], list: readonly NodeValue<T>[], stateOf: (value: T) => State): State =>
+  order.find((state) => list.some(({ value }) => stateOf(value) === state)) as State;
 
-function extreme(pick: (...of: number[]) => number, values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null);
+function extreme<T>(
+  pick: (...of: number[]) => number,
+  list: readonly NodeValue<T>[],
+  of: (value: T) => number | null,
+): number | null {
+  const known = list.map(({ value }) => of(value)).filter((value) => value !== null);
   return known.length === 0 ? null : pick(...known);
 }

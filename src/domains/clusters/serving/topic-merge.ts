@@ -68,17 +68,12 @@ const STATES: readonly RecorderState[] = ['UNREACHABLE', 'DENIED', 'STARTING', '
 /** Returns the worst status. `lacking` has the errors of failed nodes. `null` if there are none. */
 export function mergedStatus(statuses: readonly NodeValue<RecorderStatus>[], lacking: string | null): RecorderStatus {
   const unseen = statuses.find(({ value: { subscribed } }) => subscribed === null);
-  const words = (pick: (status: RecorderStatus) => string | null) =>
-    statuses.flatMap(({ nodeId, value }) => {
-      const text = pick(value);
-      return text === null ? [] : [`Node ${nodeId}: ${text}`];
-    });
-  const reasons = [...words(({ reason }) => reason), ...(lacking === null ? [] : [lacking])];
+  const reasons = [...textsOf(statuses, ({ reason }) => reason), ...(lacking === null ? [] : [lacking])];
   const sinces = statuses.map(({ value: { since } }) => since);
   const worst = STATES.find((state) => statuses.some(({ value }) => value.state === state)) ?? 'RECORDING';
   return {
     state: lacking === null ? worst : 'UNREACHABLE',
-    reason: reasons.length === 0 ? null : reasons.join('; ').slice(0, MAX_REASON),
+    reason: joinedText(reasons),
     since: sinces.includes(null) ? null : Math.max(...sinces.map((since) => since ?? 0)),
     deniedFilters: [...new Set(statuses.flatMap(({ value: { deniedFilters } }) => deniedFilters))],
     published: mergedCounts(statuses.map(({ nodeId, value: { published } }) => ({ nodeId, value: published }))),
@@ -89,9 +84,9 @@ export function mergedStatus(statuses: readonly NodeValue<RecorderStatus>[], lac
     subscribedReason:
       unseen === undefined
         ? null
-        : words(({ subscribed, subscribedReason }) => (subscribed === null ? subscribedReason : null))
-            .join('; ')
-            .slice(0, MAX_REASON),
+        : (joinedText(
+            textsOf(statuses, ({ subscribed, subscribedReason: reason }) => (subscribed === null ? reason : null)),
+          ) ?? ''),
     memoryBytes: sum(statuses, ({ memoryBytes }) => memoryBytes),
     messages: sum(statuses, ({ messages }) => messages),
     tellsRetain: statuses.every(({ value: { tellsRetain } }) => tellsRetain),
@@ -99,7 +94,8 @@ export function mergedStatus(statuses: readonly NodeValue<RecorderStatus>[], lac
 }
 
 const NONE: KindCounts = { count: 0, leftOut: 0, isTruncated: false };
-const MAX_REASON = 1_000;
+/** Maximum characters of texts of several nodes. */
+const MAX_TEXT = 1_000;
 
 interface NodeList<T> {
   readonly nodeId: number;
@@ -157,5 +153,15 @@ function mergedLevel(levels: readonly NodeValue<TopicLevel>[]): TopicLevel {
 
 const sizeOf = ({ topic, payload }: RecordedTopic): number => topic.length + (payload?.data.length ?? 0);
 
-const sum = <T>(list: readonly NodeValue<T>[], of: (value: T) => number): number =>
+export const sum = <T>(list: readonly NodeValue<T>[], of: (value: T) => number): number =>
   list.reduce((total, { value }) => total + of(value), 0);
+
+/** Returns the texts of the nodes that have one, with the numbers of the nodes. */
+export const textsOf = <T>(list: readonly NodeValue<T>[], of: (value: T) => string | null): string[] =>
+  list.flatMap(({ nodeId, value }) => {
+    const text = of(value);
+    return text === null ? [] : [`Node ${nodeId}: ${text}`];
+  });
+
+export const joinedText = (texts: readonly string[]): string | null =>
+  texts.length === 0 ? null : texts.join('; ').slice(0, MAX_TEXT);
