@@ -50,9 +50,7 @@ const CLIENT_REFERENCE = closed({ username: NAME });
 
 /** The bodies and query parameters of the routes for one kind of objects. */
 interface ObjectBodies {
-  /** Query parameters of the list. */
   readonly query: JsonSchema;
-  /** Query parameter of the deletion: the name. */
   readonly nameQuery: JsonSchema;
   readonly list: JsonSchema;
   readonly created: JsonSchema;
@@ -244,7 +242,6 @@ const DEFAULT_ACL_ENTRY = closed(
   { title: 'DefaultAclEntry' },
 );
 
-/** The documented format is a list of lists. */
 export const DEFAULT_ACL: JsonSchema = closed({ acls: listOf(listOf(DEFAULT_ACL_ENTRY)) }, { title: 'DefaultAcl' });
 export const DEFAULT_ACL_CHANGE: JsonSchema = {
   type: 'array',

@@ -37,12 +37,10 @@ const WRITE = { description: AFTER_WRITE, status: 204, errors: [400, ...READ_ERR
 
 interface ObjectRoutes {
   readonly kind: 'Client' | 'Group' | 'Role';
-  /** Key of the name in bodies and in the query. */
   readonly nameKey: string;
   readonly common: typeof COMMON;
   readonly deletion: typeof COMMON;
   readonly bodies: typeof CLIENT_BODIES;
-  /** The operation of the list, and what is special about its route. */
   readonly list: Pick<Route, 'operation' | 'description' | 'omitNull' | 'singleBy' | 'spell'>;
   readonly targets: Parameters<typeof page>[0];
   readonly pageSize: number;

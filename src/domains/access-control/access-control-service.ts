@@ -46,7 +46,6 @@ export interface SharedAccess {
   write(requested: RequestedChanges, options: AccessWriteOptions): Promise<WriteReport>;
 }
 
-/** The access control of one broker, without the other nodes of its cluster. */
 export interface BrokerAccess {
   readonly index: Pick<AccessIndex, 'read' | 'current'>;
   readonly writer: Pick<AccessWriter, 'write'>;
@@ -145,7 +144,6 @@ export class AccessControlService {
     return { view, object: await runInSlices(explainAccess(view.policy, view.snapshot.dialect, query)) };
   }
 
-  /** Errors: see `explain`. */
   async whoCan(
     broker: BrokerRecord,
     action: AccessAction,
@@ -158,7 +156,6 @@ export class AccessControlService {
     return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view, object: node.grantee } })) };
   }
 
-  /** Errors: see `view`. */
   async exportDocument(broker: BrokerRecord): Promise<AccessDocument> {
     // Users store and compare documents, so recent changes of other clients must be included.
     const reader = this.#readerOf(broker);

@@ -64,7 +64,6 @@ export const NEW_CLUSTER: JsonSchema = closed(
   },
 );
 
-/** The node that joins or leaves. */
 export const CLUSTER_NODE: JsonSchema = closed(
   { ...NODE, ...CONNECTION },
   {
@@ -74,7 +73,6 @@ export const CLUSTER_NODE: JsonSchema = closed(
   },
 );
 
-/** The broker entry that represents the cluster, without secrets. */
 export const CREATED_CLUSTER: JsonSchema = closed(
   {
     id: STRING,

@@ -6,7 +6,6 @@ import { Directory } from '../../platform/storage/directory.ts';
 import type { AccessDocument } from '../access-control/documents/access-document.ts';
 import type { BegunWrite, ClusterKeeper, ClusterNodeRecord, ClusterRecord } from './model/cluster.ts';
 
-/** Relations that are read with each row. */
 const CLUSTER_PARTS = {
   nodes: { orderBy: { nodeId: 'asc' } },
   broker: { select: { projectId: true } },
@@ -19,7 +18,6 @@ type ClusterRow = Cluster & {
 
 const CHANGED = 'cluster';
 
-/** Cache of all clusters with their nodes. */
 export class ClusterCache extends Directory<ClusterRow, ClusterRecord> {
   readonly #db: Database;
   readonly #changes: Changes;
@@ -27,7 +25,6 @@ export class ClusterCache extends Directory<ClusterRow, ClusterRecord> {
   #runningReads = 0;
   /** Number of the newest read whose row is cached, by cluster. Cleared when no read is running. */
   readonly #newest = new Map<string, number>();
-  /** By the broker id of a node. */
   #byNode: ReadonlyMap<string, ClusterRecord> | null = null;
 
   constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
@@ -51,7 +48,6 @@ export class ClusterCache extends Directory<ClusterRow, ClusterRecord> {
     });
   }
 
-  /** The clusters of a project, in order of creation. */
   ofProject(projectId: string): readonly ClusterRecord[] {
     return this.all().filter((cluster) => cluster.projectId === projectId);
   }
@@ -64,7 +60,6 @@ export class ClusterCache extends Directory<ClusterRow, ClusterRecord> {
     return this.#byNode.get(brokerId) ?? null;
   }
 
-  /** Reads the stored cluster into the cache. `null` if it does not exist. */
   async refresh(id: string): Promise<ClusterRecord | null> {
     this.#lastRead += 1;
     this.#runningReads += 1;

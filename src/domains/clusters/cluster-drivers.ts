@@ -30,7 +30,6 @@ export class ClusterDrivers {
     return this.#options.drivers[keeper];
   }
 
-  /** Calls `listener` when the status or the contact node of a cluster may have changed. */
   onChange(listener: (clusterId: string) => void): Stop {
     const stops = Object.values(this.#options.drivers).map((driver) => driver.onChange(listener));
     return () => {

@@ -24,13 +24,11 @@ interface Known {
   readonly sealer: Sealer;
 }
 
-/** Checks the name of a cluster. Errors: INVALID with every issue. */
 export function checkName(name: string): void {
   const issues = textIssues('input.name', name.trim(), { min: 1, max: MAX_NAME });
   if (issues.length > 0) throw invalid(issues);
 }
 
-/** Checks the nodes of a new cluster. Errors: INVALID with every issue. */
 export function checkNodes(projectId: string, nodes: readonly NodeInput[], least: number, known: Known): void {
   if (nodes.length < least || nodes.length > MAX_NODES) {
     throw invalid([{ path: 'input.nodes', reason: `must be ${least} to ${MAX_NODES}` }]);
@@ -48,7 +46,6 @@ export function checkNodes(projectId: string, nodes: readonly NodeInput[], least
   if (issues.length > 0) throw invalid(issues);
 }
 
-/** Checks a node that joins. Errors: INVALID with every issue. */
 export function checkJoining(cluster: ClusterRecord, node: NodeInput, known: Known): void {
   const issues = nodeIssues('input', cluster.projectId, node, known);
   const { nodes } = cluster;
@@ -110,7 +107,6 @@ function connectionIssues(path: string, node: NodeInput, broker: BrokerRecord, s
   return issues;
 }
 
-/** Compares addresses regardless of how they are written. */
 function sameAddress(given: string, stored: string | null): boolean {
   if (stored === null || !URL.canParse(given)) return false;
   return normalizedUrl(given) === normalizedUrl(stored);
@@ -124,7 +120,6 @@ function normalizedUrl(url: string): string {
 /** Fields of a node that joins. Missing fields are taken from the cluster and from the broker entry. */
 export type JoiningNode = { readonly [Key in keyof NodeInput]?: NodeInput[Key] | null | undefined };
 
-/** The node that leaves. */
 export interface LeavingNode {
   readonly nodeId?: number | null | undefined;
   readonly brokerId?: string | null | undefined;

@@ -18,16 +18,12 @@ export type ClusterEvent = BroadcastEvent<readonly ClusterChange[], ClusterChang
 interface ClusterLiveOptions {
   readonly cache: ClusterCache;
   readonly drivers: ClusterDrivers;
-  /** Called with an unexpected error that no caller receives. */
   readonly onFault: (error: unknown) => void;
 }
 
 interface Feed extends ProjectFeed<readonly ClusterChange[], ClusterChange> {
-  /** By cluster id, in order of creation. */
   state: Map<string, ClusterChange>;
-  /** Resolves when `state` contains all clusters. */
   ready: Promise<void>;
-  /** Number of subscribers that wait for `ready`. */
   waiting: number;
 }
 
@@ -55,7 +51,6 @@ export class ClusterLive {
     ];
   }
 
-  /** Subscribes to the clusters of a project: first all clusters, then each change of one. */
   async watch(
     projectId: string,
     only: ReadonlySet<string> | null,

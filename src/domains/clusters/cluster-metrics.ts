@@ -2,7 +2,6 @@ import { Gauge, type Registry } from 'prom-client';
 import { freshly } from '../../platform/scraped.ts';
 import type { ClusterStatus } from './model/cluster-status.ts';
 
-/** Returns the status of each cluster by id. */
 export type ClusterMetricSource = () => Promise<ReadonlyMap<string, ClusterStatus>>;
 
 /** Registers the metrics of clusters. Returns a function to await before each scrape. */

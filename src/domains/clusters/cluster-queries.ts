@@ -19,7 +19,6 @@ interface ClusterQueriesOptions {
   readonly contactNodeOf: (cluster: ClusterRecord) => string | null;
 }
 
-/** A node and its cluster. */
 interface NodeWithCluster {
   readonly cluster: ClusterRecord;
   readonly node: ClusterNodeRecord;
@@ -44,7 +43,6 @@ export class ClusterQueries {
     return cluster;
   }
 
-  /** The clusters of a project that the viewer may see, in order of creation. */
   visibleIn(projectId: string, viewer: Viewer | null): readonly ClusterRecord[] {
     const clusters = this.#options.cache.ofProject(projectId);
     const only = viewer?.brokers;

@@ -41,9 +41,7 @@ interface NewCluster {
 }
 
 export interface DeletedCluster {
-  /** The cluster before it was deleted. */
   readonly cluster: ClusterRecord;
-  /** Sorted by `nodeId`. */
   readonly outcomes: readonly NodeOutcome[];
 }
 
@@ -294,7 +292,6 @@ export class ClusterService {
 /** The document is stored before nodes are changed. Commercial brokers report their state themselves. */
 const isIncomplete = ({ keeper, document }: ClusterRecord): boolean => keeper === 'GATEWAY' && document === null;
 
-/** `null` if the cluster was dissolved on every node. */
 function dissolveError({ name }: ClusterRecord, outcomes: readonly NodeOutcome[]): ServiceError | null {
   const nodes = outcomes.flatMap(({ nodeId, brokerId, error }) =>
     error === null ? [] : [{ nodeId, brokerId, code: error.code, error: error.message }],

@@ -20,9 +20,7 @@ export class ClusterStore {
     this.#options = options;
   }
 
-  /**
-   * Creates a cluster and its entry. Errors: IN_USE (a broker is a node of another cluster), NOT_FOUND (the project).
-   */
+  /** Errors: IN_USE (a broker is a node of another cluster), NOT_FOUND (the project). */
   async reserve(
     projectId: string,
     { nodes, ...cluster }: Pick<ClusterRecord, 'name' | 'mode' | 'keeper'> & { readonly nodes: readonly NewNode[] },
@@ -49,15 +47,12 @@ export class ClusterStore {
     }
   }
 
-  /**
-   * Stores a node. The caller then calls `refresh`. Errors: IN_USE (it is in another cluster), NOT_FOUND (the cluster).
-   */
+  /** Errors: IN_USE (it is in another cluster), NOT_FOUND (the cluster). The caller then calls `refresh`. */
   async addNode(clusterId: string, { nodeId, brokerId, name, address, port }: NewNode): Promise<void> {
     const data = { clusterId, nodeId, brokerId, name: name.trim(), address: address.trim(), port };
     await this.#options.db.clusterNode.create({ data }).catch(toInUse).catch(missingAsNotFound('cluster', clusterId));
   }
 
-  /** Removes a node. A missing node is no error. */
   async removeNode(clusterId: string, nodeId: number): Promise<void> {
     await this.#options.db.clusterNode.deleteMany({ where: { clusterId, nodeId } });
     await this.#options.cache.refreshAndAnnounce(clusterId);

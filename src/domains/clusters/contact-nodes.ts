@@ -17,7 +17,6 @@ interface ContactNodesOptions {
  */
 export class ContactNodes {
   readonly #options: ContactNodesOptions;
-  /** Broker entry of the contact node, by cluster. */
   readonly #contacts = new Map<string, string>();
   readonly #stops: Stop[] = [];
 

@@ -17,13 +17,10 @@ import { type AccessDocument, documentOf, policyOf } from './access-document.ts'
 import { AccessNotes } from './access-notes.ts';
 
 export interface DiffOptions {
-  /** Whether to delete objects that are not in the document, except those that this service requires. */
   readonly deleteOthers: boolean;
-  /** Passwords of new accounts by user name. */
   readonly passwords: ReadonlyMap<string, string>;
-  /** Whether to set the passwords of existing accounts, too. They are always set, because they cannot be compared. */
+  /** Also for existing accounts. They are always set, because they cannot be compared. */
   readonly setPasswords: boolean;
-  /** The account that this service connects with; `null` if it connects without a user name. */
   readonly gatewayUsername: string | null;
 }
 
@@ -33,7 +30,6 @@ export interface AccessDiff {
    * clients, groups and roles. Each object exists before another one references it. Empty if the broker has it all.
    */
   readonly changes: readonly AccessChange[];
-  /** Descriptions of differences that remain, one per reason. */
   readonly notes: readonly string[];
   /** New accounts without a password, sorted. Clients cannot use them until a password is set. */
   readonly needPassword: readonly string[];
@@ -152,7 +148,6 @@ const GROUP_KEYS = [...TEXT_KEYS, 'roles'] as const;
 const CLIENT_KEYS = ['clientId', ...TEXT_KEYS, 'disabled', 'roles', 'groups'] as const;
 const DEFAULT_ACL_KEYS = ['publishClientSend', 'publishClientReceive', 'subscribe', 'unsubscribe'] as const;
 
-/** The values of an object that is created with its name only. */
 const NEW_ROLE: Omit<AccessRole, 'rolename'> = {
   textName: null,
   textDescription: null,
@@ -169,7 +164,6 @@ const NEW_CLIENT: Omit<AccessClient, 'username'> = {
   groups: [],
 };
 
-/** Returns the values of `want` that differ. */
 function differences<K extends string, T extends Readonly<Record<K, unknown>>>(
   have: Readonly<Record<K, unknown>>,
   want: T,
@@ -193,7 +187,6 @@ function modeOf(objects: ReadonlyMap<string, unknown>, name: string, fields: obj
 /** Checks whether a part of the document would remove permissions of this service. */
 class GatewayGuard {
   readonly #account: GatewayAccount;
-  /** The policy with all accepted parts. */
   #policy: AccessPolicy;
 
   constructor(policy: AccessPolicy, dialect: AccessDialect, username: string | null) {
@@ -217,7 +210,6 @@ class GatewayGuard {
 
 const unchanged = (refusal: string): string => `${refusal}, so these stay unchanged`;
 
-/** Removes values that this broker does not support, and notes them. */
 function withoutUnsupported(
   want: AccessPolicy,
   have: AccessPolicy,

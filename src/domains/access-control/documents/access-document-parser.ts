@@ -101,7 +101,6 @@ function* structureIssuesOf(document: AccessDocument): SlicedTask<InputIssue[]> 
   return issues;
 }
 
-/** Checks names, topics and references. */
 function* issuesOf(document: AccessDocument): SlicedTask<InputIssue[]> {
   const issues: InputIssue[] = [];
   const report = (path: string, reason: string | null) => {

@@ -16,16 +16,15 @@ export const DOCUMENT_FORMAT = 'brokergraph/access-control';
 export const DOCUMENT_VERSION = 1;
 
 /**
- * The complete access control of a broker as one JSON value, to be stored in a repository and applied to brokers. The
- * order is fixed, so two exports differ only in real changes. Default values and passwords are omitted.
+ * The access control of a broker as one JSON value, to be stored in a repository and applied to brokers. Lists are sorted
+ * by name (code points), so two exports differ only in real changes. Default values, empty lists and passwords are
+ * omitted.
  */
 export interface AccessDocument {
   readonly format: typeof DOCUMENT_FORMAT;
   readonly version: typeof DOCUMENT_VERSION;
   readonly defaultAcl: DefaultAcl;
-  /** Missing if the broker has none. */
   readonly anonymousGroup?: string;
-  /** Each list is sorted by name (code points). */
   readonly roles: readonly DocumentRole[];
   readonly groups: readonly DocumentGroup[];
   readonly clients: readonly DocumentClient[];
@@ -50,7 +49,6 @@ interface DocumentRole extends DocumentTexts {
 export interface DocumentAcl {
   readonly aclType: AclRule['aclType'];
   readonly topic: string;
-  /** Default: 0. */
   readonly priority?: number;
   readonly allow: boolean;
 }
@@ -63,14 +61,12 @@ interface DocumentMembership {
 
 interface DocumentGroup extends DocumentTexts {
   readonly groupname: string;
-  /** Sorted by name; missing if empty. */
   readonly roles?: readonly DocumentMembership[];
 }
 
 interface DocumentClient extends DocumentTexts {
   readonly username: string;
   readonly clientId?: string;
-  /** Default: `false`. */
   readonly disabled?: boolean;
   /** Sorted by name; missing if empty. */
   readonly roles?: readonly DocumentMembership[];
@@ -96,7 +92,6 @@ export function* documentOf(policy: AccessPolicy): SlicedTask<AccessDocument> {
   };
 }
 
-/** Returns the policy of a broker that has exactly this document. */
 export function* policyOf(document: AccessDocument): SlicedTask<AccessPolicy> {
   return {
     defaultAcl: document.defaultAcl,

@@ -7,7 +7,6 @@ import { parseMosquittoFile } from './mosquitto-file.ts';
 /** A document in the format of `documentOf`, or the text of a dynamic-security.json file of Mosquitto. */
 export type ImportSource = { readonly document: unknown } | { readonly mosquittoFile: string };
 
-/** Returns the changes that bring a broker to the state of the source. Errors: INVALID. */
 export function* planImport(
   policy: AccessPolicy,
   dialect: AccessDialect,

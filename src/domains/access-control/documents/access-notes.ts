@@ -11,7 +11,6 @@ export class AccessNotes {
     else this.#names.set(reason, [name]);
   }
 
-  /** In the order of the first `add` of each reason. */
   texts(): string[] {
     return [...this.#names].map(([reason, names]) => {
       const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';

@@ -21,7 +21,6 @@ import { AccessNotes } from './access-notes.ts';
 
 interface ImportedFile {
   readonly document: AccessDocument;
-  /** Descriptions of omitted or changed values, one per reason. */
   readonly warnings: readonly string[];
 }
 

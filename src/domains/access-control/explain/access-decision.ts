@@ -4,7 +4,6 @@ import { membershipsInOrder, rolesInOrder, rolesOfGroup } from '../policy/access
 import type { AccessAction, RoleSource } from './access-explanation.ts';
 import { type RuleMatch, RuleMatcher } from './rule-matcher.ts';
 
-/** The deciding rule, and how the client holds its role. */
 interface Decision {
   readonly source: RoleSource;
   readonly match: RuleMatch;
@@ -18,7 +17,6 @@ interface Decisions<T> {
   readonly byClientId: ReadonlyMap<string, T>;
 }
 
-/** Number of rules that are evaluated in one step. */
 export const RULES_PER_STEP = 64;
 
 /**
@@ -29,7 +27,6 @@ export class TopicDecisions {
   readonly #policy: AccessPolicy;
   readonly #matcher: RuleMatcher;
   readonly #levels: ReadonlySet<string>;
-  /** By role: the rules that match for some client. */
   readonly #matching = new Map<string, readonly RuleMatch[]>();
   /** By user name (see `decide`), then by role or group. */
   readonly #roles = new Map<string, Map<string, Decisions<RuleMatch>>>();
@@ -123,7 +120,6 @@ export class TopicDecisions {
 
 const NO_CLIENT_IDS: ReadonlyMap<string, never> = new Map<string, never>();
 
-/** Returns what the rules of one role decide on a client with this user name. */
 function decisionsOf(matching: readonly RuleMatch[], name: string): Decisions<RuleMatch> {
   let byClientId: Map<string, RuleMatch> | null = null;
   for (const match of matching) {

@@ -168,7 +168,6 @@ function checkRoles(policy: AccessPolicy, { username, withRoles = [], withoutRol
   }
 }
 
-/** Returns the evaluated roles in order, including the changes by `withRoles` and `withoutRoles`. */
 function sourcesOf(
   policy: AccessPolicy,
   username: string | null,

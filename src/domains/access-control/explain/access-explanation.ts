@@ -3,7 +3,6 @@ import type { AclRule, DefaultAclType } from '../policy/access-model.ts';
 export const ACCESS_ACTIONS = ['PUBLISH', 'RECEIVE', 'SUBSCRIBE', 'UNSUBSCRIBE'] as const;
 export type AccessAction = (typeof ACCESS_ACTIONS)[number];
 
-/** The client whose access is evaluated. */
 export interface AccessIdentity {
   /** `null` for a connection without a user name. */
   readonly username: string | null;
@@ -21,12 +20,10 @@ export interface AccessQuery extends AccessIdentity {
   readonly withoutRoles?: readonly string[];
 }
 
-/** How a client holds a role. */
 export interface RoleSource {
   readonly rolename: string;
   /** `null` if the client holds the role directly. */
   readonly group: string | null;
-  /** Priority of the role in its holder. */
   readonly priority: number;
 }
 
@@ -43,7 +40,6 @@ export interface LookedAtRule extends RoleSource {
   readonly verdict: RuleVerdict;
 }
 
-/** Maximum number of rules in an explanation. */
 export const MAX_LOOKED_AT = 1_000;
 
 /**
@@ -84,12 +80,9 @@ export interface Explanation {
   readonly remarks: readonly string[];
 }
 
-/** A client that is allowed. */
 export interface Grantee {
-  /** `null` for all connections without a user name. */
   readonly username: string | null;
   readonly reason: 'RULE' | 'DEFAULT';
   readonly decidedBy: LookedAtRule | null;
-  /** Whether some client ids are not allowed. */
   readonly conditional: boolean;
 }

@@ -16,7 +16,6 @@ interface RemarkContext {
   readonly oppositeIds: readonly string[];
 }
 
-/** Returns `Explanation.elsewhere`. */
 export function elsewhereOf(
   { reason, allowed }: RemarkContext['result'],
   username: string | null,
@@ -39,7 +38,6 @@ export function elsewhereOf(
     : null;
 }
 
-/** Returns `Explanation.remarks`. */
 export function remarksOn(context: RemarkContext): string[] {
   return REMARKS.map((remark) => remark(context)).filter((text) => text !== null);
 }
@@ -91,7 +89,6 @@ const unusableIdentity: Remark = ({ dialect, result, identity: { clientId, usern
 
 const isUnusable = (value: string | null): boolean => value !== null && (value === '' || /[/+#]/.test(value));
 
-/** Maximum number of client ids that a remark names. */
 const MAX_IDS = 20;
 
 const oppositeClientIds: Remark = ({ result, oppositeIds }) => {

@@ -10,7 +10,6 @@ interface MatchCondition {
   readonly clientId: string | null;
 }
 
-/** An evaluated rule and the clients that it matches for. */
 export interface RuleMatch {
   /** `null` for the wildcard flag of the role. */
   readonly rule: AclRule | null;
@@ -65,7 +64,6 @@ export class RuleMatcher {
     return open === filter ? EVERY_CLIENT : this.#placeholderValues(filter);
   }
 
-  /** The filter must match with `+` in place of its placeholders. */
   #placeholderValues(filter: string): MatchCondition | null {
     const found: { '%c': string | null; '%u': string | null } = { '%c': null, '%u': null };
     for (const [index, level] of filter.split('/').entries()) {

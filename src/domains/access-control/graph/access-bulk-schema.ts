@@ -7,7 +7,6 @@ import type { ChangeReport, WriteReport } from '../writing/access-report.ts';
 import { capitalized, DRY_RUN, MUTATIONS, target } from './access-mutations-schema.ts';
 import { AccessChangeReport, BlastRadius, ChangeOutcome, nodesField } from './access-report-schema.ts';
 
-/** Maximum number of changes in one call. */
 const MAX_CHANGES = 10_000;
 
 const AccessChangeInput = builder.inputType('AccessChangeInput', {

@@ -15,11 +15,9 @@ export type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['
 export interface ChangeContext {
   /** The current policy of the broker. Missing priorities stay unchanged. */
   readonly policy: AccessPolicy;
-  /** Path of the change in the arguments, for issues. */
   readonly path: string;
 }
 
-/** Required names. */
 export const names = <Key extends string>(t: InputFields, ...keys: readonly Key[]) =>
   Object.fromEntries(keys.map((key) => [key, requiredName(t)])) as Record<Key, ReturnType<typeof requiredName>>;
 const requiredName = (t: InputFields) => t.string({ required: true });

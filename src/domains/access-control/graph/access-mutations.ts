@@ -18,7 +18,6 @@ import {
 } from './access-change-inputs.ts';
 import { AclType } from './access-objects-schema.ts';
 
-/** One kind of change: its input fields, and how the change is created from the input. */
 export interface AccessMutation<Fields extends InputFieldMap = InputFieldMap> {
   readonly description: string;
   readonly fields: (t: InputFields) => Fields;
@@ -28,7 +27,6 @@ export interface AccessMutation<Fields extends InputFieldMap = InputFieldMap> {
 
 type Change<Fields extends InputFieldMap> = AccessMutation<Fields>['change'];
 
-/** Definitions by name, which is also the key in `changeAccessControl`. */
 export type AccessMutations = Readonly<Record<string, AccessMutation>>;
 
 const mutation = <Fields extends InputFieldMap>(

@@ -102,7 +102,6 @@ function withView(view: AccessView, memberships: readonly Membership[], context:
   return walk(context, memberships).map((membership) => ({ view, membership }));
 }
 
-/** Returns a page of holders and counts its entries. */
 function holders<T>(
   all: readonly Holder[],
   args: PageArguments,
@@ -157,7 +156,6 @@ const texts = <T extends WithView<Pick<AccessRoleData, 'textName' | 'textDescrip
   textDescription: t.string({ nullable: true, resolve: ({ object }) => object.textDescription }),
 });
 
-/** The roles of a client or group. */
 const heldRoles = <T extends WithView<Pick<AccessGroupData, 'roles'>>>(t: OutputFields<T>) =>
   t.field({
     description: IN_ORDER,

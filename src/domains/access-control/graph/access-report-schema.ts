@@ -123,7 +123,6 @@ const AccessNodeReport = builder.objectRef<NodeReport>('AccessNodeReport').imple
 
 type NodesFields<T> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], T>;
 
-/** The field for clusters, whose nodes share their access control. */
 export const nodesField = <T extends { readonly nodes?: readonly NodeReport[] | undefined }>(t: NodesFields<T>) => ({
   nodes: t.field({
     description:
@@ -138,7 +137,6 @@ type ReportFields<T extends ChangeReport> = PothosSchemaTypes.ObjectFieldBuilder
   T & { readonly blastRadius: BlastRadiusData; readonly nodes?: readonly NodeReport[] | undefined }
 >;
 
-/** The fields of all payloads of mutations of one object. */
 export const reportFields = <T extends ChangeReport>(t: ReportFields<T>) => ({
   outcome: t.field({
     description: 'APPLIED, UNCHANGED, PARTLY_APPLIED, UNKNOWN or, for a dry run, PLANNED.',

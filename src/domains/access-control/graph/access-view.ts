@@ -45,12 +45,10 @@ export class AccessView {
     return this.#withView(this.policy.roles.get(rolename));
   }
 
-  /** Sorted by user name. */
   members(groupname: string): readonly Holder[] {
     return this.snapshot.lists.members.get(groupname) ?? [];
   }
 
-  /** Returns the account of a connection; `null` for a connection without a user name. */
   account(username: string): WithView<AccessClient> | null {
     return username === ANONYMOUS ? null : this.client(username);
   }

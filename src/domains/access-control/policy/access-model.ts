@@ -15,22 +15,19 @@ export type AclType = (typeof ACL_TYPES)[number];
 export const DEFAULT_ACL_TYPES = ['publishClientSend', 'publishClientReceive', 'subscribe', 'unsubscribe'] as const;
 export type DefaultAclType = (typeof DEFAULT_ACL_TYPES)[number];
 
-/** The decision for each kind of access if no rule matches. */
 export type DefaultAcl = Readonly<Record<DefaultAclType, boolean>>;
 
 /** `aclType` and `topic` identify the rule in its role. */
 export interface AclRule {
   readonly aclType: AclType;
   readonly topic: string;
-  /** Rules with a higher priority are evaluated first. */
   readonly priority: number;
   readonly allow: boolean;
 }
 
-/** A role that a client or group holds, or a group that a client belongs to. */
 export interface Membership {
   readonly name: string;
-  /** Memberships with a higher priority are evaluated first. Default: -1. */
+  /** Default: -1. */
   readonly priority: number;
 }
 
@@ -48,7 +45,6 @@ export interface AccessClient {
   readonly disabled: boolean;
   /** Sorted by priority (highest first), then by name. */
   readonly roles: readonly Membership[];
-  /** Sorted as `roles`. */
   readonly groups: readonly Membership[];
 }
 

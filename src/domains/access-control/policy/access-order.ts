@@ -1,7 +1,6 @@
 import type { RoleSource } from '../explain/access-explanation.ts';
 import { ACL_TYPES, type AccessPolicy, type AclRule, type Membership } from './access-model.ts';
 
-/** The roles and groups of an account or of a connection without a user name. */
 export interface Holdings {
   readonly roles: readonly Membership[];
   readonly groups: readonly Membership[];

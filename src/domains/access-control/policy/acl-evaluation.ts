@@ -14,7 +14,6 @@ import { effectiveFilter, legacyFilterCovers, type Substitution, substitute, sub
  * allocate nothing.
  */
 
-/** A rule and the filter that it matches with, shared by all holders of the role. */
 interface CompiledRule {
   /** `null` for the wildcard flag of the role. */
   readonly rule: AclRule | null;
@@ -27,7 +26,6 @@ interface CompiledRule {
 
 interface CompiledRules {
   readonly literals: ReadonlyMap<string, CompiledRule>;
-  /** In the order of evaluation. */
   readonly patterns: readonly CompiledRule[];
 }
 
@@ -104,10 +102,10 @@ export function decide(roles: readonly CompiledRole[], action: AccessAction, top
   return null;
 }
 
-/** Returns pattern rules by priority. Rules of one priority stay in the order of the broker. */
+/** By priority. Rules of one priority stay in the order of the broker. */
 export const patternsOf = (role: AccessRole, action: AccessAction): AclRule[] => rulesOf(role, PATTERNS[action]);
 
-/** Returns rules for exactly one filter. Of two with one topic (in files only), the broker uses the later one. */
+/** Of two with one topic (in files only), the broker uses the later one. */
 export const literalsOf = (role: AccessRole, action: AccessAction): AclRule[] => rulesOf(role, LITERALS[action]);
 
 /** Returns the filter that a pattern rule matches with, including `%c` and `%u`; `null` if the rule matches nothing. */
@@ -116,7 +114,6 @@ export function filterOf({ aclType, topic }: AclRule, dialect: AccessDialect): s
   return effectiveFilter(topic, comparesTopics || dialect.wildcardsExcludeDollar);
 }
 
-/** Returns how the broker compares patterns with subscriptions. */
 export const filterCoversFor = (dialect: AccessDialect) =>
   dialect.wildcardsExcludeDollar ? filterCovers : legacyFilterCovers;
 
@@ -124,7 +121,6 @@ export const filterCoversFor = (dialect: AccessDialect) =>
 export const deniesWildcards = (role: AccessRole, dialect: AccessDialect): boolean =>
   dialect.wildcardFlag && role.allowWildcardSubs === false;
 
-/** Whether the default ACL allows the access. The default never allows topics that begin with `$CONTROL`. */
 export function defaultAllows(acl: DefaultAcl, action: AccessAction, topic: string): boolean {
   return acl[DEFAULT_ACL_OF[action]] && !topic.startsWith('$CONTROL');
 }

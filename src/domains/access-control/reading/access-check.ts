@@ -8,11 +8,8 @@ import type { DefaultAcl } from '../policy/access-model.ts';
 import { type AccessPart, partsChangedBy } from './access-parts.ts';
 import { type DynsecDetails, parseDefaultAcl, parseDetails } from './dynsec-control.ts';
 
-/** The response to one small payload, which shows whether the cached access control is still up to date. */
 export interface CheckResult {
-  /** Epoch milliseconds of the request. */
   readonly askedAt: number;
-  /** `null` if the broker does not support `getDetails`. */
   readonly details: DynsecDetails | null;
   readonly changeIndex: number | null;
   /** Sizes of the lists; `null` if the broker does not report them. */

@@ -34,14 +34,11 @@ export interface AccessSnapshot {
   readonly asOf: number;
   readonly changeIndex: number | null;
   readonly brokerVersion: string | null;
-  /** Whether the policy is consistent. `false` if it changed during each read. */
   readonly isSettled: boolean;
-  /** Number of entries that are missing because they could not be parsed. */
   readonly unreadable: number;
   readonly lists: AccessLists;
 }
 
-/** Maximum number of repeated reads of lists that change while they are read. */
 const MAX_READINGS = 3;
 /** If a write touched more objects than this, the whole lists are read again. */
 const MAX_REREAD = 2_000;
@@ -71,7 +68,6 @@ export class AccessIndex {
   readonly #stops: readonly Stop[];
   readonly #queue = new ConcurrencyLimit({ maxRunning: 1 });
   #parts: Parts = emptyParts();
-  /** The lists that may have changed. */
   readonly #stale = new Set<AccessPart>(ACCESS_PARTS);
   #changeIndex: number | null = null;
   /** Epoch milliseconds of the last check; 0 if the next read must check. */
@@ -79,7 +75,6 @@ export class AccessIndex {
   /** Number of times that lists were marked as stale. */
   #staleMarks = 0;
   #snapshot: AccessSnapshot | null = null;
-  /** Number of times that the cache was cleared. */
   #generation = 0;
   #reading: Promise<AccessSnapshot> | null = null;
   #idle: NodeJS.Timeout | null = null;
@@ -149,7 +144,6 @@ export class AccessIndex {
     });
   }
 
-  /** Clears the cache. */
   invalidate(): void {
     this.#generation += 1;
     this.#parts = emptyParts();
@@ -215,7 +209,6 @@ export class AccessIndex {
     }
   }
 
-  /** Marks the lists as stale that differ from the broker. */
   #compare({ changeIndex, counts }: CheckResult): void {
     if (changeIndex !== this.#changeIndex) this.#markStale(ACCESS_PARTS);
     this.#changeIndex = changeIndex;

@@ -2,7 +2,6 @@ import { type ListConnection, listConnection, type PageArguments } from '../../.
 import { FITS, type FilterMode } from '../../../platform/text/text-filter.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';
 
-/** An object in a list; `id` is its name. */
 interface Listed<T> {
   readonly id: string;
   readonly node: T;

@@ -20,14 +20,12 @@ export interface ReadPart<T> {
   readonly objects: ReadonlyMap<string, T>;
   /** Number of listed entries that are missing in `objects`, because they have no valid name or a duplicate name. */
   readonly unreadable: number;
-  /** Epoch milliseconds of the first request. */
   readonly readAt: number;
 }
 
 interface PartBounds {
   readonly maxObjects: number;
   readonly pageBytes: number;
-  /** Epoch milliseconds. */
   readonly endsAt: number;
 }
 
@@ -85,7 +83,6 @@ export async function readPart<Part extends AccessPart>(
   return { objects, unreadable: items.length - objects.size, readAt, isSteady };
 }
 
-/** Returns the first object of each name. */
 function* parsed<T>(items: readonly unknown[], { parse, nameOf }: PartReader<T>): SlicedTask<ReadonlyMap<string, T>> {
   const objects = new Map<string, T>();
   for (const item of items) {

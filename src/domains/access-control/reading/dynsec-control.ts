@@ -23,7 +23,6 @@ import {
 } from '../policy/access-model.ts';
 import { membershipsInOrder } from '../policy/access-order.ts';
 
-/** A group in a response; `members` are user names. */
 export interface ListedGroup extends AccessGroup {
   readonly members: readonly string[];
 }
@@ -47,7 +46,6 @@ const integerOr = (value: unknown, otherwise: number): number =>
     ? Math.trunc(Math.min(Math.max(value, -0x8000_0000), 0x7fff_ffff))
     : otherwise;
 
-/** `{ client: … }` of `getClient`, or an entry of `listClients`. */
 export function parseClient(value: unknown): AccessClient | null {
   const outer = fieldsOf(value);
   const fields = isFields(outer.client) ? outer.client : outer;
@@ -64,7 +62,6 @@ export function parseClient(value: unknown): AccessClient | null {
   };
 }
 
-/** `{ group: … }` of `getGroup`, or an entry of `listGroups`. */
 export function parseGroup(value: unknown): ListedGroup | null {
   const outer = fieldsOf(value);
   const fields = isFields(outer.group) ? outer.group : outer;
@@ -79,7 +76,6 @@ export function parseGroup(value: unknown): ListedGroup | null {
   };
 }
 
-/** `{ role: … }` of `getRole`, or an entry of `listRoles`. */
 export function parseRole(value: unknown): AccessRole | null {
   const outer = fieldsOf(value);
   const fields = isFields(outer.role) ? outer.role : outer;
@@ -143,10 +139,8 @@ export function dialectOf(details: DynsecDetails | null, version: string | null)
   };
 }
 
-/** The value of `$SYS/broker/version` on the embedded broker. */
 const EMBEDDED = /^brokergraph embedded\b/;
 
-/** Whether the version is that of a Mosquitto, and at least `minimum`. */
 function isMosquitto(version: string | null, minimum: readonly [number, number, number]): boolean {
   const match = /mosquitto.*?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?/i.exec(version ?? '');
   if (match === null) return false;
@@ -162,7 +156,6 @@ const nameOf = (value: unknown): string | null => (typeof value === 'string' ? v
 
 const NONE: readonly Membership[] = [];
 
-/** Returns memberships in the order of evaluation. Duplicates after the first one are ignored. */
 function membershipsOf(value: unknown, key: string): readonly Membership[] {
   const list = listOf(value);
   if (list.length === 0) return NONE;

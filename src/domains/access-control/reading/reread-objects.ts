@@ -7,7 +7,6 @@ import type { Holder } from './access-lists.ts';
 import type { AccessPart } from './access-parts.ts';
 import { type ListedGroup, parseClient, parseGroup, parseRole, withoutMembers } from './dynsec-control.ts';
 
-/** Maximum number of objects that one payload requests. */
 const MAX_PER_PAYLOAD = 100;
 
 type Named = Extract<TouchedObject, { readonly name: string }>;
@@ -29,7 +28,6 @@ interface RereadResult {
   readonly objects: Pick<AccessPolicy, AccessPart>;
   /** Lists with an object that could not be parsed. */
   readonly unreadable: readonly AccessPart[];
-  /** The check after the last response. */
   readonly check: CheckResult;
 }
 

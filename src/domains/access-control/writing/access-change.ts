@@ -18,7 +18,6 @@ export interface GroupFields {
   readonly textName?: string | null;
   readonly textDescription?: string | null;
   readonly roles?: readonly Membership[];
-  /** The members; `name` is the user name. */
   readonly clients?: readonly Membership[];
 }
 

@@ -8,13 +8,9 @@ export type TouchedObject =
   | { readonly kind: 'DEFAULT_ACL' }
   | { readonly kind: 'ANONYMOUS_GROUP' };
 
-/** The connections that a command closes. */
 export interface Kick {
-  /** Accounts, connected or not. */
   readonly usernames: readonly string[];
-  /** Whether all connections without a user name are closed. */
   readonly anonymous: boolean;
-  /** Whether the connection of this service is closed. */
   readonly gateway: boolean;
 }
 

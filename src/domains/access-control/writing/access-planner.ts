@@ -14,7 +14,6 @@ import { ROLE_PLANS } from './plan-role.ts';
 import { PolicyDraft } from './policy-draft.ts';
 
 export interface PlanOptions {
-  /** The account that this service connects with; `null` if it connects without a user name. */
   readonly gatewayUsername: string | null;
   /** Whether the caller may change access to `$CONTROL/`; see ControlRights. Default: `true`. */
   readonly mayControl?: boolean;

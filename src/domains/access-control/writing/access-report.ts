@@ -13,7 +13,6 @@ import type { ServiceError } from '../../../platform/errors.ts';
 export const CHANGE_OUTCOMES = ['APPLIED', 'UNCHANGED', 'PARTLY_APPLIED', 'REJECTED', 'UNKNOWN', 'PLANNED'] as const;
 export type ChangeOutcome = (typeof CHANGE_OUTCOMES)[number];
 
-/** NOT_SENT: an earlier command failed. */
 const COMMAND_STATES = ['PLANNED', 'APPLIED', 'REJECTED', 'UNKNOWN', 'NOT_SENT'] as const;
 export type CommandState = (typeof COMMAND_STATES)[number];
 
@@ -33,14 +32,11 @@ export interface ChangeReport {
   readonly error: ServiceError | null;
 }
 
-/** The connections that the commands close. */
 export interface BlastRadius {
   readonly clients: readonly { readonly clientId: string; readonly username: string | null }[];
   /** Accounts whose connections are closed, connected or not, sorted. */
   readonly usernames: readonly string[];
-  /** Whether all connections without a user name are closed. */
   readonly anonymous: boolean;
-  /** Whether the connection of this service is closed. */
   readonly gateway: boolean;
   /** Whether `clients` has all of them. `false` if the broker cannot list all connected clients. */
   readonly isComplete: boolean;
@@ -61,7 +57,6 @@ export interface WriteReport {
    * APPLIED is PARTLY_APPLIED.
    */
   readonly outcome: ChangeOutcome;
-  /** One report per change, in the same order. */
   readonly changes: readonly ChangeReport[];
   readonly blastRadius: BlastRadius;
   /** For a cluster whose nodes share their access control: one report per node, by number. */

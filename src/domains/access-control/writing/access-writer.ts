@@ -18,7 +18,6 @@ export interface WriteOptions {
   readonly dryRun: boolean;
   /** Whether the caller may change access to `$CONTROL/`: administrators of the project and this service. */
   readonly mayControl: boolean;
-  /** See AccessWriterOptions. Default: the value of the writer. */
   readonly readBackMs?: number;
 }
 

@@ -12,13 +12,11 @@ const GRANTING_TYPES: ReadonlySet<AclType> = new Set([
   'subscribePattern',
 ]);
 
-/** A rule that allows topics below `$CONTROL/`, and its role. */
 interface ControlGrant {
   readonly role: string;
   readonly rule: AclRule;
 }
 
-/** The state of one touched object before or after a command. */
 interface ObjectState {
   /** The first rule by which it reaches `$CONTROL/`; `null` if it does not. */
   readonly grant: ControlGrant | null;
@@ -127,7 +125,6 @@ export class ControlRights {
     return null;
   }
 
-  /** The rules of a role for `$CONTROL/`. */
   #rulesOf(policy: AccessPolicy, rolename: string): readonly AclRule[] {
     const role = policy.roles.get(rolename);
     if (!role) return [];

@@ -1,18 +1,15 @@
 import type { AclType, DefaultAclType } from '../policy/access-model.ts';
 
-/** An entry of `roles` of a command. */
 export interface RoleEntry {
   readonly rolename: string;
   readonly priority: number;
 }
 
-/** An entry of `groups` of a command. */
 export interface GroupEntry {
   readonly groupname: string;
   readonly priority: number;
 }
 
-/** An entry of `clients` of a command. */
 export interface MemberEntry {
   readonly username: string;
   readonly priority: number;

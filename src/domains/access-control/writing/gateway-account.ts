@@ -33,7 +33,6 @@ const controlFeature = (api: ControlApi, name: string): Feature => ({
   ],
 });
 
-/** One topic represents all topics that match the filter. */
 const subscribingFeature = (filter: string, name: string): Feature => ({
   name,
   permissions: [
@@ -42,7 +41,6 @@ const subscribingFeature = (filter: string, name: string): Feature => ({
   ],
 });
 
-/** The most important features first. */
 const FEATURES: readonly Feature[] = [
   controlFeature(DYNSEC_API, "the control of the broker's access control"),
   ...KNOWN_APIS.filter((api) => api !== DYNSEC_API).map((api) => controlFeature(api, `the use of ${api}`)),
@@ -50,7 +48,6 @@ const FEATURES: readonly Feature[] = [
   ...SYS_FILTERS.map((filter) => subscribingFeature(filter, 'the metrics and the state of the broker')),
 ];
 
-/** Names of the groups and roles that give an account its permissions. */
 interface HeldNames {
   readonly groups: ReadonlySet<string>;
   readonly roles: ReadonlySet<string>;
@@ -80,7 +77,6 @@ export class GatewayAccount {
   readonly #dialect: AccessDialect;
   /** Role objects are replaced and never changed, so the compiled form is cached by object. */
   readonly #compiled = new WeakMap<AccessRole, CompiledRole>();
-  /** The features that the account has all permissions for. */
   #features: readonly Feature[];
   #held: HeldNames;
 
@@ -122,7 +118,6 @@ export class GatewayAccount {
     this.#held = heldNames(policy, this.#username);
   }
 
-  /** Whether a command may change the permissions of the account. */
   #isAffected({ touches }: PlannedCommand): boolean {
     const { groups, roles } = this.#held;
     return touches.some((object) => {

@@ -3,7 +3,6 @@ import type { Membership } from '../policy/access-model.ts';
 const NONE: readonly Membership[] = [];
 const NO_HOLDERS: readonly string[] = [];
 
-/** The holders of roles, or the members of groups, by the name of the role or group. */
 export class HolderIndex {
   readonly #holders = new Map<string, Set<string>>();
   /** Cached lists of `#holders`, so that many commands on one role or group share one list. */

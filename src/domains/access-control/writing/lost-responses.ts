@@ -6,7 +6,6 @@ import { type Facts, factsOf } from './policy-facts.ts';
 
 export interface SentCommand {
   readonly command: PlannedCommand;
-  /** LOST: no response arrived. */
   readonly response: 'ACCEPTED' | 'REFUSED' | 'LOST';
 }
 
@@ -46,7 +45,6 @@ interface Effect {
   readonly key: string;
   readonly before: string | undefined;
   readonly after: string | undefined;
-  /** The value that was read. */
   readonly now: string | undefined;
 }
 
@@ -73,7 +71,6 @@ function differencesOf(before: Facts, after: Facts, now: Facts): Effects {
     .map((key) => ({ key, before: before.get(key), after: after.get(key), now: now.get(key) }));
 }
 
-/** Returns verdicts by index, which are valid only for lost responses. */
 function* judgeLost(all: readonly Effects[], sent: readonly SentCommand[]): SlicedTask<Verdict[]> {
   if (!sent.some(({ response }) => response === 'LOST')) return [];
   const counts = yield* possibleCounts(all, sent);

@@ -37,7 +37,6 @@ export function existing<T>(map: ReadonlyMap<string, T>, name: string, mode: Put
 
 interface ListDifference {
   readonly added: readonly Membership[];
-  /** Memberships with a new priority. */
   readonly changed: readonly Membership[];
   readonly removed: readonly Membership[];
   readonly isSame: boolean;
@@ -52,7 +51,6 @@ export function listDifference(before: readonly Membership[], after: readonly Me
   return { added, changed, removed, isSame: added.length + changed.length + removed.length === 0 };
 }
 
-/** Returns the text fields that differ; "" clears. */
 export function textFields(
   before: { readonly textName: string | null; readonly textDescription: string | null } | null,
   { textName, textDescription }: { readonly textName?: string | null; readonly textDescription?: string | null },

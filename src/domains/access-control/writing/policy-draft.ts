@@ -21,7 +21,6 @@ export class PolicyDraft implements AccessPolicy {
   readonly roles: Map<string, AccessRole>;
   defaultAcl: DefaultAcl;
   anonymousGroup: string | null;
-  /** Created when first used, then updated by each command. */
   #members: HolderIndex | null = null;
   #holders: HolderIndex | null = null;
   #holdingGroups: HolderIndex | null = null;
@@ -45,7 +44,6 @@ export class PolicyDraft implements AccessPolicy {
     return this.#members.of(groupname);
   }
 
-  /** Clients that hold the role directly. */
   clientsWith(rolename: string): readonly string[] {
     this.#holders ??= HolderIndex.over(this.clients, ({ roles }) => roles);
     return this.#holders.of(rolename);
@@ -170,7 +168,6 @@ export class PolicyDraft implements AccessPolicy {
     this.#edit('clients', username, ({ groups }) => ({ groups: added(groups, group) }));
   }
 
-  /** Removes a membership from a client or group. */
   #drop(kind: 'clients' | 'groups', holder: string, key: 'roles' | 'groups', name: string): void {
     if (kind === 'groups') this.#edit(kind, holder, ({ roles }) => ({ roles: without(roles, name) }));
     else this.#edit(kind, holder, (client) => ({ [key]: without(client[key], name) }));

@@ -1,13 +1,10 @@
 import type { PlannedCommand } from './access-plan.ts';
 
-/** The commands of one change that are not sent yet. */
 export interface Pending {
-  /** Position of the change in the list. */
   readonly index: number;
   readonly commands: readonly PlannedCommand[];
 }
 
-/** One command and the position of its change. */
 export interface BatchEntry {
   readonly index: number;
   readonly command: PlannedCommand;
@@ -17,7 +14,6 @@ export interface BatchEntry {
 const MAX_TOGETHER = 100;
 /** Maximum size of the fields; a payload with its envelope is limited to 500 kB. */
 const MAX_BYTES = 450_000;
-/** Size of the envelope and the correlation data of one command. */
 const OVERHEAD = 80;
 
 /**
@@ -47,7 +43,6 @@ export function nextBatch(pending: Iterable<Pending>, writesPerPayload: number):
   return batch;
 }
 
-/** Returns at least one command. */
 function fitting(commands: readonly PlannedCommand[], maximum: number): readonly PlannedCommand[] {
   let bytes = 0;
   let count = 0;

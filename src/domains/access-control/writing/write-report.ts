@@ -10,10 +10,8 @@ import type {
   WriteReport,
 } from './access-report.ts';
 
-/** The current state of a change. */
 export interface ChangeProgress {
   readonly commands: readonly CommandProgress[];
-  /** Why no command was sent. */
   readonly error: ServiceError | null;
 }
 

@@ -33,13 +33,11 @@ interface Command {
 interface Progress {
   commands: Command[];
   error: ServiceError | null;
-  /** How many of `commands` were sent. */
   sent: number;
 }
 
 interface Sent extends SentCommand {
   readonly entry: Command;
-  /** The error of a lost or refused command. */
   readonly reason: ServiceError | null;
 }
 
@@ -56,14 +54,10 @@ export class WriteRun {
   readonly #changes: readonly AccessChange[];
   readonly #progress: Progress[];
   #now: PolicyNow;
-  /** Commands sent since `#now` was read. */
   #sent: Sent[] = [];
-  /** Index of the first change that may have commands to send. */
   #first = 0;
-  /** Index after the last change that a command was sent of. */
   #started = 0;
   #planner: AccessPlanner;
-  /** Index of the first change that is not planned on `#now`. */
   #planned = 0;
 
   private constructor(parts: WriteParts, now: PolicyNow, changes: readonly AccessChange[]) {
@@ -118,7 +112,6 @@ export class WriteRun {
     }
   }
 
-  /** Returns the commands of a change that are still to be sent. */
   #unsent(index: number): readonly PlannedCommand[] {
     const { commands, sent } = this.#progress[index] ?? { commands: [], sent: 0 };
     const isStopped = commands.slice(0, sent).some(({ state }) => state !== 'APPLIED');
@@ -213,7 +206,6 @@ export class WriteRun {
   }
 }
 
-/** Returns the touched objects without duplicates. */
 function* touchedBy(sent: readonly Sent[]): SlicedTask<readonly TouchedObject[]> {
   const distinct = new Map<string, TouchedObject>();
   for (const { command } of sent) {
@@ -224,7 +216,6 @@ function* touchedBy(sent: readonly Sent[]): SlicedTask<readonly TouchedObject[]>
   return [...distinct.values()];
 }
 
-/** Timeout for the disconnect of this service after a command that causes it. */
 const DISCONNECT_MS = 1_000;
 
 /** Whether the broker may have executed the command although an error was returned. */

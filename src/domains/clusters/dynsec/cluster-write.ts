@@ -9,17 +9,13 @@ import { accountsChangedBy, documentAfter, type PasswordEffects, passwordsAfter 
 interface ClusterWriteOptions {
   readonly nodes: SyncedNodes;
   readonly store: SyncStore;
-  /** Whether passwords are stored for nodes that are away. */
   readonly storesPasswords: boolean;
-  /** Called with an error that no node caused. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** What the write changed on the first node. */
 interface FirstNodeWrite {
   readonly changes: readonly AccessChange[];
   readonly passwords: PasswordEffects;
-  /** Revision of the document before the write. */
   readonly revision: number;
   /** Whether all changes were applied completely, so that an equal node can repeat them. */
   readonly isPlain: boolean;
@@ -172,7 +168,6 @@ export class ClusterWrite {
     return own.outcome;
   }
 
-  /** Report of a write of which no command was confirmed. */
   #nothingApplied(first: number, report: WriteReport, isInDoubt: boolean): WriteReport {
     const doubt = isInDoubt ? this.#inDoubt(first, report) : null;
     const reports = this.#nodes.record.nodes.map(({ nodeId }) => {

@@ -23,19 +23,13 @@ interface DynsecDriverOptions {
   readonly access: NodeAccess;
   readonly store: SyncStore;
   readonly passwordCopies: PasswordCopies;
-  /** By cluster id. */
   readonly mutex: LeasedMutex;
-  /**
-   * Whether the service stores passwords that are set on the cluster, and sends them to nodes that were away or join.
-   */
   readonly storesPasswords: (cluster: ClusterRecord) => boolean;
   readonly log: Logger;
 }
 
 interface StatusContext {
-  /** Broker entry of the node through which the cluster is read. */
   readonly reader: string | null;
-  /** Accounts whose password is stored. */
   readonly stored: ReadonlySet<string>;
 }
 
@@ -62,7 +56,6 @@ export class DynsecDriver implements ClusterDriver {
     this.#options = options;
   }
 
-  /** Starts to monitor nodes. CLI commands do not call it. */
   start(): void {
     const { runtimes, cache, log } = this.#options;
     const stop = cache.onChange((after, before) => {
@@ -113,7 +106,6 @@ export class DynsecDriver implements ClusterDriver {
     await this.#clusterOf(id).cluster.addNode(nodeId);
   }
 
-  /** The node keeps its access control. */
   async leave({ id }: ClusterRecord, nodeId: number): Promise<void> {
     this.#clusterOf(id).states.delete(nodeId);
   }

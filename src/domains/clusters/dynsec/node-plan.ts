@@ -7,21 +7,17 @@ import type { AccessChange } from '../../access-control/writing/access-change.ts
 import type { PolicyNow } from '../../access-control/writing/read-back.ts';
 import type { NodeDifference } from '../model/cluster-status.ts';
 
-/** Reads and writes the access control of one node. */
 export type NodeAccess = Pick<AccessControlService, 'ofBroker'>;
 
-/** Desired access control of a node. */
 interface NodeTarget {
   readonly document: AccessDocument;
   /** Stored passwords by account. `null` if the account has no password. */
   readonly passwords: ReadonlyMap<string, string | null>;
   /** Accounts that may have another password on the node than on other nodes. */
   readonly lacking: readonly string[];
-  /** Account of this service's connection to the node. */
   readonly gatewayUsername: string | null;
 }
 
-/** Changes that give a node its desired access control. */
 export interface NodePlan {
   readonly changes: readonly AccessChange[];
   /** Accounts that may have another password while the changes are applied. Sorted. */
@@ -30,7 +26,6 @@ export interface NodePlan {
   readonly lackingAfter: readonly string[];
 }
 
-/** Returns the changes after which a node has exactly the document. */
 export async function differencesTo(
   { policy, dialect }: PolicyNow,
   document: AccessDocument,

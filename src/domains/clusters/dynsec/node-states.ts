@@ -1,10 +1,8 @@
 import type { ServiceError } from '../../../platform/errors.ts';
 import type { NodeDifference, NodeSyncState } from '../model/cluster-status.ts';
 
-/** Result of the last comparison of a node. */
 interface NodeState {
   readonly state: NodeSyncState;
-  /** When the node entered this state, in epoch milliseconds. */
   readonly since: number;
   readonly differences: readonly NodeDifference[];
   readonly error: ServiceError | null;

@@ -11,7 +11,6 @@ interface NodeWatchOptions {
   readonly check: (clusterId: string, nodeId: number) => Promise<void>;
   readonly onDisconnect: (clusterId: string, nodeId: number) => void;
   readonly onFault: (error: unknown) => void;
-  /** Interval of comparisons of all nodes, in milliseconds. */
   readonly pollMs: number;
 }
 
@@ -25,9 +24,7 @@ const ACCESS_API: ControlApi = 'dynamic-security';
 export class NodeWatch {
   readonly #options: NodeWatchOptions;
   readonly #stops: Stop[] = [];
-  /** Unsubscribes from the runtime of a broker, by broker id. */
   readonly #subscriptions = new Map<string, Stop>();
-  /** Checks in progress, by broker id. */
   readonly #checks = new Map<string, { again: boolean }>();
   #isClosed = false;
 

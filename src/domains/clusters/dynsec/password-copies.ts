@@ -23,7 +23,6 @@ export class PasswordCopies {
     this.#options = options;
   }
 
-  /** Whether a broker is an embedded broker of this service. */
   serves({ type, engine }: BrokerRecord): boolean {
     return type === 'CLOUD' && engine === 'embedded';
   }

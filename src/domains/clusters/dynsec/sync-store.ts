@@ -13,7 +13,6 @@ interface SyncStoreOptions {
   readonly sealer: Sealer;
 }
 
-/** A change of the document that all nodes must have. */
 interface NewDocument {
   readonly document: AccessDocument;
   /** The node to which the change was already applied. */
@@ -21,11 +20,9 @@ interface NewDocument {
   readonly passwords: PasswordEffects;
   /** Whether the node may have applied more than `document` says. */
   readonly isInDoubt: boolean;
-  /** Whether passwords are stored for the other nodes. */
   readonly storesPasswords: boolean;
 }
 
-/** Fields of a node that change. */
 type NodeChange = Partial<Pick<ClusterNodeRecord, 'revision' | 'missingPasswords'>>;
 
 /** Revision of a node in an unknown state. No document has this revision. */
@@ -51,7 +48,6 @@ export class SyncStore {
     return this.#written(id);
   }
 
-  /** Ends a write that changed nothing. */
   async cancelWrite(id: string): Promise<ClusterRecord> {
     await this.#update(id, { writing: null });
     return this.#written(id);
@@ -118,7 +114,6 @@ export class SyncStore {
     return this.#written(id);
   }
 
-  /** Changes only the given fields. */
   async updateNode(id: string, nodeId: number, { revision, missingPasswords }: NodeChange): Promise<ClusterRecord> {
     await this.#options.db.clusterNode.updateMany({
       where: { clusterId: id, nodeId },
@@ -142,7 +137,6 @@ export class SyncStore {
     );
   }
 
-  /** Returns the accounts whose password is stored. */
   async withStoredPassword(id: string, usernames: readonly string[]): Promise<ReadonlySet<string>> {
     if (usernames.length === 0) return new Set();
     const where = { clusterId: id, username: { in: [...usernames] } };
@@ -150,7 +144,6 @@ export class SyncStore {
     return new Set(rows.map(({ username }) => username));
   }
 
-  /** Deletes the stored passwords of clusters. */
   async deletePasswords(ids: readonly string[]): Promise<void> {
     const where = { clusterId: { in: [...ids] }, sealedPassword: { not: null } };
     await this.#options.db.clusterPassword.deleteMany({ where });

@@ -15,11 +15,8 @@ import { SyncedNodes, type SyncedNodesOptions } from './synced-nodes.ts';
 interface SyncedClusterOptions extends SyncedNodesOptions {
   /** Runs `work` while holding the mutex of the cluster, over all processes. The cached record is current. */
   readonly runExclusive: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Reads the stored record into the cache, without the mutex. */
   readonly refresh: () => Promise<unknown>;
-  /** Whether passwords are stored for nodes that are away. */
   readonly storesPasswords: () => boolean;
-  /** Called with an error that no node caused. */
   readonly onFault: (error: unknown) => void;
 }
 
@@ -190,7 +187,6 @@ export class SyncedCluster {
   }
 }
 
-/** Throws NOT_ALLOWED if the documents grant different rights on `$CONTROL/`. */
 async function checkControlRights(
   before: AccessDocument,
   after: AccessDocument,

@@ -26,9 +26,7 @@ export interface SyncedNodesOptions {
 /** Maximum wait for a node to reconnect and confirm. A node that disconnects is synchronized later. */
 export const FOLLOWER_MS = 500;
 
-/** Additional information for synchronizing a node. */
 interface Known {
-  /** Accounts whose password the node may lack. */
   readonly lacking?: readonly string[];
   /** Known passwords by account. `null` if the account has no password. */
   readonly passwords?: ReadonlyMap<string, string | null>;
@@ -48,7 +46,6 @@ interface Compared {
  */
 export class SyncedNodes {
   readonly #options: SyncedNodesOptions;
-  /** The last comparison, by node. */
   readonly #compared = new Map<number, Compared>();
 
   constructor(options: SyncedNodesOptions) {
@@ -157,7 +154,6 @@ export class SyncedNodes {
     return this.#sourcesFor(nodeId).some((source) => missingPasswords.some((username) => !lacks(source, username)));
   }
 
-  /** Records the result of a comparison. */
   recordDifferences(nodeId: number, differences: readonly AccessChange[]): void {
     const { states } = this.#options;
     if (differences.length === 0) states.set(nodeId, { state: 'EQUAL' });
@@ -171,7 +167,6 @@ export class SyncedNodes {
     return error;
   }
 
-  /** Why the node is behind. */
   lagReason(nodeId: number): ServiceError {
     const { error } = this.#options.states.of(nodeId);
     return error ?? new ServiceError('BROKER_UNREACHABLE', `Node ${nodeId} lacks earlier changes`);

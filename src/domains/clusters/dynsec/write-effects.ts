@@ -45,7 +45,6 @@ export function passwordsAfter(changes: readonly AccessChange[], report: WriteRe
   return { set, unconfirmed: [...unconfirmed] };
 }
 
-/** Accounts whose password a write may change. */
 export const accountsChangedBy = (changes: readonly AccessChange[]): string[] => [
   ...new Set(
     changes.flatMap((change) =>

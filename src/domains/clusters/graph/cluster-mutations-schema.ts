@@ -141,7 +141,6 @@ const DeleteClusterInput = builder.inputType('DeleteClusterInput', {
   }),
 });
 
-/** Connection fields of the entry that represents a cluster. It has no secrets. */
 const ClusterEntryConnection = builder.objectRef<BrokerRecord>('ClusterEntryConnection').implement({
   description: 'Connection of the broker entry that represents a cluster.',
   fields: (t) => ({

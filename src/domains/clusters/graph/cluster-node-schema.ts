@@ -141,7 +141,6 @@ export const NodeOutcomeType = builder.objectRef<NodeOutcome>('ClusterNodeOutcom
   }),
 });
 
-/** A node and its status. `null` if the status is not known. */
 interface NodeView {
   readonly node: ClusterNodeRecord;
   readonly status: NodeStatus | null;
@@ -214,13 +213,11 @@ export const ClusterNode = builder.objectRef<NodeView>('ClusterNode').implement(
   }),
 });
 
-/** Combines the nodes of a cluster with their status. */
 export const nodeViews = ({ nodes }: ClusterRecord, status: ClusterStatus): NodeView[] => {
   const known = new Map(status.nodes.map((one) => [one.nodeId, one]));
   return nodes.map((node) => ({ node, status: known.get(node.nodeId) ?? null }));
 };
 
-/** Reads the status of one node of a cluster. `null` if the node is not in the cluster. */
 export async function nodeView(cluster: ClusterRecord, nodeId: number, { services }: RequestContext) {
   const views = nodeViews(cluster, await services.clusters.status(cluster));
   return views.find(({ node }) => node.nodeId === nodeId) ?? null;

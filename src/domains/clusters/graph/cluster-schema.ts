@@ -108,7 +108,6 @@ interface ClusterHealth {
   readonly status: ClusterStatus;
 }
 
-/** Error that the REST interface returns for the cluster alone. */
 const healthError = ({ status: { state, nodes } }: ClusterHealth) => {
   if (state !== 'INACTIVE') return null;
   const error = nodes.find((node) => node.error !== null)?.error;

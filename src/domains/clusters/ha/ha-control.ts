@@ -8,7 +8,6 @@ import type { NodeRaft, RaftRole, RaftState } from '../model/cluster-status.ts';
 /** Control API of commercial clusters (AsyncAPI of 2.7 and 2.8). `syncmode` is documented only for REST. */
 const CLUSTER_API: ControlApi = 'cedalo/ha';
 
-/** A node in a command. */
 export interface HaNode {
   readonly address: string;
   readonly port: number;
@@ -60,7 +59,6 @@ export const sendNode = (
   node: HaNode,
 ): Promise<unknown> => controls.call(CLUSTER_API, command, { clustername, ...node });
 
-/** Sent to each node. */
 export const deleteCluster = (controls: ControlCaller, clustername: string): Promise<unknown> =>
   controls.call(CLUSTER_API, 'deleteCluster', { clustername });
 
@@ -77,7 +75,6 @@ export async function getCluster(controls: ControlCaller): Promise<string | null
   }
 }
 
-/** Returns the status of the node that receives the command. `nodeid` is its number. */
 export async function getNodeStatus(controls: ControlCaller, nodeid: number): Promise<HaNodeStatus> {
   const [raft, leader] = await controls.callAll(CLUSTER_API, [{ command: 'getRaftStatus' }, { command: 'isLeader' }]);
   if (raft === undefined || raft.status === 'rejected') throw raft?.reason;

@@ -22,7 +22,6 @@ export class HaDriver implements ClusterDriver {
     this.#watch = new HaWatch({ cache, runtimes: options.runtimes, nodes: this.#nodes });
   }
 
-  /** Starts to monitor which node is the leader. */
   start(): void {
     this.#watch.start();
   }
@@ -183,7 +182,6 @@ export class HaDriver implements ClusterDriver {
 
 interface Undo {
   readonly node: ClusterNodeRecord;
-  /** Whether the node confirmed the step. */
   readonly isCertain: boolean;
   readonly undoStep: () => Promise<unknown>;
 }

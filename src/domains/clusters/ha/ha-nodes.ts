@@ -9,7 +9,6 @@ export interface HaNodesOptions {
   readonly runtimes: BrokerRuntimes;
 }
 
-/** Sends control commands to cluster nodes. */
 export class HaNodes {
   readonly #options: HaNodesOptions;
 

@@ -19,9 +19,7 @@ interface CachedStatus {
   expiresAt: number;
 }
 
-/** Interval of status requests. */
 const POLL_MS = 5_000;
-/** How long a complete status is cached. */
 const HOLD_MS = 1_000;
 
 /** Reads the status of commercial clusters periodically, after connection changes and on request. */
@@ -31,7 +29,6 @@ export class HaWatch {
   readonly #statuses = new Map<string, CachedStatus>();
   /** The status that listeners were last notified of, as JSON, by cluster. */
   readonly #reported = new Map<string, string>();
-  /** The last known leader, by cluster. */
   readonly #leaders = new Map<string, { readonly brokerId: string; readonly term: number }>();
   readonly #stops: Stop[] = [];
   #ticker: NodeJS.Timeout | null = null;
@@ -66,7 +63,6 @@ export class HaWatch {
     this.#listeners.clear();
   }
 
-  /** Returns the status. Concurrent callers share one request. */
   status(cluster: ClusterRecord): Promise<ClusterStatus> {
     const { id } = cluster;
     const known = this.#statuses.get(id);
@@ -81,7 +77,6 @@ export class HaWatch {
     return entry.status;
   }
 
-  /** Discards the cached status after a change of the cluster. */
   invalidate(clusterId: string): void {
     this.#statuses.delete(clusterId);
   }

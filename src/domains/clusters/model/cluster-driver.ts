@@ -3,13 +3,11 @@ import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { ClusterRecord } from './cluster.ts';
 import type { ClusterStatus } from './cluster-status.ts';
 
-/** Result of an operation on one node. */
 export interface NodeOutcome {
   readonly nodeId: number;
   readonly brokerId: string;
   /** Whether the operation was skipped on this node because another node failed. */
   readonly isSkipped?: boolean;
-  /** Why the operation failed. `null` if it did not fail. */
   readonly error: ServiceError | null;
 }
 
@@ -30,9 +28,7 @@ export interface ClusterDriver {
    * BROKER_REJECTED, with the name of the node.
    */
   create(cluster: ClusterRecord): Promise<void>;
-  /** Adds one node to the cluster. Errors: as `create`. */
   join(cluster: ClusterRecord, nodeId: number): Promise<void>;
-  /** Removes one node from the cluster. Errors: as `create`. */
   leave(cluster: ClusterRecord, nodeId: number): Promise<void>;
   /** Dissolves the cluster on each node, or on none if one is unreachable and `purge` is false. Never rejects. */
   dissolve(cluster: ClusterRecord, options: { readonly purge: boolean }): Promise<readonly NodeOutcome[]>;
@@ -45,6 +41,5 @@ export interface ClusterDriver {
   status(cluster: ClusterRecord): Promise<ClusterStatus>;
   /** Broker entry of the contact node, to which requests for the cluster are sent now. `null` if none is reachable. */
   contactNode(cluster: ClusterRecord): string | null;
-  /** Calls `listener` when the status or the contact node of a cluster may have changed. */
   onChange(listener: (clusterId: string) => void): Stop;
 }

@@ -8,7 +8,6 @@ export type RaftRole = 'STANDBY' | 'VOTER' | 'SPARE';
 /** `state` of `getRaftStatus`: 0 unavailable, 1 follower, 2 candidate, 3 leader. */
 export type RaftState = 'UNAVAILABLE' | 'FOLLOWER' | 'CANDIDATE' | 'LEADER';
 
-/** Raft status that a node of a commercial cluster reports. */
 export interface NodeRaft {
   readonly state: RaftState;
   readonly role: RaftRole | null;
@@ -35,7 +34,6 @@ export interface NodeDifference {
 
 export interface NodeSync {
   readonly state: NodeSyncState;
-  /** When the node entered this state, in epoch milliseconds. */
   readonly since: number;
   /** At most 100 objects that differ, by kind and name. Empty unless the state is DRIFTED or BEHIND. */
   readonly differences: readonly NodeDifference[];
@@ -55,7 +53,6 @@ export interface NodeStatus {
   readonly raft: NodeRaft | null;
   /** Number of Raft entries, or of revisions, that the node lacks. `null` if unknown. */
   readonly lag: number | null;
-  /** `null` if the brokers synchronize the cluster themselves. */
   readonly sync: NodeSync | null;
   /** Why the node is not reachable, or what is wrong with it. `null` if nothing is wrong. */
   readonly error: ServiceError | null;
@@ -63,6 +60,5 @@ export interface NodeStatus {
 
 export interface ClusterStatus {
   readonly state: ClusterState;
-  /** Sorted by `nodeId`. */
   readonly nodes: readonly NodeStatus[];
 }

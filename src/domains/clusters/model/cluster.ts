@@ -6,7 +6,6 @@ export type ClusterKeeper = 'BROKER' | 'GATEWAY';
 
 /** A cluster as it is cached. Immutable: a change replaces the record. */
 export interface ClusterRecord {
-  /** Id of the broker entry that represents the cluster. */
   readonly id: string;
   readonly projectId: string;
   readonly name: string;
@@ -14,13 +13,10 @@ export interface ClusterRecord {
   readonly keeper: ClusterKeeper;
   /** GATEWAY: access control that all nodes must have. `null` until it was read from the first node. */
   readonly document: AccessDocument | null;
-  /** Increases with each change of `document`. */
   readonly revision: number;
   /** A write that started and is not part of `document` yet. `null` if there is none. */
   readonly writing: BegunWrite | null;
-  /** Whether a node that another client changed is repaired automatically. */
   readonly autoRepair: boolean;
-  /** ISO 8601. */
   readonly createdAt: string;
   /** Sorted by `nodeId`. */
   readonly nodes: readonly ClusterNodeRecord[];
@@ -29,15 +25,12 @@ export interface ClusterRecord {
 /** What is known about a write after its process failed: it reached at most this node. */
 export interface BegunWrite {
   readonly nodeId: number;
-  /** Accounts whose password the write sets. */
   readonly usernames: readonly string[];
 }
 
 export interface ClusterNodeRecord {
   readonly clusterId: string;
-  /** Number of the node in the cluster, from 1. */
   readonly nodeId: number;
-  /** The broker entry through which this service connects to the node. */
   readonly brokerId: string;
   readonly name: string;
   /** Address at which the other nodes connect to the node. */
@@ -49,5 +42,4 @@ export interface ClusterNodeRecord {
   readonly missingPasswords: readonly string[];
 }
 
-/** Description of a node for a new cluster, or for joining one. */
 export type NewNode = Pick<ClusterNodeRecord, 'nodeId' | 'brokerId' | 'name' | 'address' | 'port'>;

@@ -2,7 +2,6 @@ import type { ClientService } from '../../clients/client-service.ts';
 import type { ClientView } from '../../clients/client-view.ts';
 import type { ClusterNodes, NodeEntry, NodeFailure } from './cluster-nodes.ts';
 
-/** A client on one node. */
 export interface FoundClient {
   readonly node: NodeEntry;
   readonly view: ClientView;

@@ -7,7 +7,6 @@ import { withDeadline } from '../../brokers/deadline.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterRecord } from '../model/cluster.ts';
 
-/** A cluster node with its broker entry. */
 export interface NodeEntry {
   readonly nodeId: number;
   readonly broker: BrokerRecord;
@@ -53,7 +52,6 @@ export class ClusterNodes {
     this.#options = options;
   }
 
-  /** Sorted by `nodeId`. */
   all(): readonly NodeEntry[] {
     return nodesOfCluster(this.#options, this.#clusterId);
   }
@@ -62,7 +60,6 @@ export class ClusterNodes {
     return this.#options.runtimes.isConnected(broker.id);
   }
 
-  /** Calls `listener` when the list of nodes or the connection of a node changes. */
   onChange(listener: () => void): Stop {
     return this.#options.onNodes(this.#clusterId, listener);
   }
@@ -135,7 +132,6 @@ export function nodesOfCluster(
 
 const nameOf = ({ nodeId, broker }: NodeEntry) => `node ${nodeId} ("${broker.name}")`;
 
-/** Returns the error with the name of the node. */
 export function withNodeName({ node, error }: NodeFailure): ServiceError {
   const { code, message, info } = error;
   const { nodeId, broker } = node;
@@ -151,7 +147,6 @@ export function unknownElsewhere(failure: NodeFailure, name: string): ServiceErr
   return new ServiceError(code, `No other node has "${name}", and this node failed: ${message}`, info ? { info } : {});
 }
 
-/** Message with all failures. `null` if there are none. */
 export const failureText = (failures: readonly NodeFailure[]): string | null =>
   failures.length === 0 ? null : failures.map((failure) => withNodeName(failure).message).join('; ');
 

@@ -19,7 +19,6 @@ interface MergedClientControlOptions {
   readonly call: CallNode;
 }
 
-/** Fields that only gateway plugins support. */
 const GATEWAY_FIELDS = ['force', 'among', 'takeover'] as const;
 
 /**

@@ -8,11 +8,9 @@ import { NodeClients } from './node-clients.ts';
 interface MergedClientsOptions {
   readonly nodes: ClusterNodes;
   readonly clients: Pick<ClientService, 'watch' | 'page'>;
-  /** Called when clients or the state of the list changed. */
   readonly onChange: () => void;
 }
 
-/** Completeness of the merged list. */
 interface MergedState {
   /** Whether all nodes are connected and report all of their clients. */
   readonly complete: boolean;
@@ -78,7 +76,6 @@ export class MergedClients {
     });
   }
 
-  /** Returns the clients that changed since the last call. */
   takeChanges(): MergedChanges {
     const changed: ConnectedClientSummary[] = [];
     const removed: ClientRef[] = [];
@@ -91,7 +88,6 @@ export class MergedClients {
     return { changed, removed };
   }
 
-  /** Unsubscribes from all nodes. */
   close(): void {
     this.#stop?.();
     this.#stop = null;
@@ -100,7 +96,6 @@ export class MergedClients {
     this.#changed = new Map();
   }
 
-  /** Subscribes to connected nodes, and unsubscribes from the others. */
   #updateNodes(): void {
     const { nodes } = this.#options;
     const reached = nodes.all().filter((node) => nodes.isConnected(node));

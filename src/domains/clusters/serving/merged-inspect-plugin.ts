@@ -15,12 +15,10 @@ interface MergedInspectOptions {
   readonly call: CallNode;
 }
 
-/** Interval in which changes are coalesced into one event. */
 const COALESCE_MS = 50;
 /** How long nodes stay subscribed after the last request without a listener. */
 const IDLE_MS = 60_000;
 
-/** Maximum number of clients per event. */
 const MAX_CHANGED = 1_000;
 
 /**

@@ -33,7 +33,6 @@ import { type FoundStream, MergedStreams } from './merged-streams.ts';
 
 interface MergedStreamsOptions {
   readonly nodes: ClusterNodes;
-  /** Runs a request with the streams of a node. */
   readonly call: CallNode;
   /** Runs one change of the cluster's streams at a time, over all processes. */
   readonly runExclusive: <T>(work: () => Promise<T>) => Promise<T>;
@@ -148,7 +147,6 @@ class MergedStreamsPlugin implements ClusterCommands {
     throwIfPartial({ ...results, failures: [...failures, ...results.failures] });
   }
 
-  /** Runs a command on each node that has the stream. */
   #changePresent(
     command: ControlCommand,
     work: (node: NodeEntry, controls: ControlCaller, name: string) => Promise<void>,

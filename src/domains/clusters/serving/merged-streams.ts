@@ -5,15 +5,11 @@ import { type CallNode, type ClusterNodes, failureText, type NodeEntry, type Nod
 import { mergedStream, type NodeWithoutStream } from './stream-merge.ts';
 import type { NodeValue } from './topic-merge.ts';
 
-/** A stream of a cluster on all nodes. */
 export interface FoundStream {
   readonly name: string;
-  /** Sorted by `nodeId`. */
   readonly present: readonly { readonly node: NodeEntry; readonly value: StreamEntry }[];
   readonly absent: readonly NodeEntry[];
-  /** Nodes that failed. */
   readonly failures: readonly NodeFailure[];
-  /** Nodes that do not support streams. */
   readonly unsupported: readonly NodeFailure[];
 }
 
@@ -38,7 +34,6 @@ export class MergedStreams {
     this.#options = options;
   }
 
-  /** Lists the streams. `isContinued`: uses the cached list of the previous page, if any. */
   async list({ isContinued }: { readonly isContinued: boolean }): Promise<ListedByNodes> {
     const listed = (isContinued ? this.#last?.listed : null) ?? (await this.#read());
     this.invalidate();
@@ -46,7 +41,6 @@ export class MergedStreams {
     return listed;
   }
 
-  /** Discards the cached list after a change. */
   invalidate(): void {
     clearTimeout(this.#last?.timer);
     this.#last = null;

@@ -17,7 +17,6 @@ import { mergedCounts, mergedLevels, mergedStatus, mergedTopic, mergedTopics, ty
 
 export interface MergedTopicsOptions {
   readonly nodes: ClusterNodes;
-  /** Runs `request` with the topic recorder of a node. */
   readonly call: <T>(node: NodeEntry, request: (topics: TopicAsker) => Promise<T>) => Promise<T>;
 }
 
@@ -101,7 +100,6 @@ export class MergedTopics {
     };
   }
 
-  /** Reads each changed topic from all nodes. */
   async #merged(
     { kind, withPayloads = true }: Omit<AskChanges, 'since'>,
     perNode: readonly NodeValue<TopicChanges>[],

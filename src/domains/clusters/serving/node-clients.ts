@@ -17,7 +17,6 @@ export class NodeClients {
   readonly node: NodeEntry;
   readonly #options: NodeClientsOptions;
   #clients = new Map<string, ConnectedClientSummary>();
-  /** Clients of a snapshot of which parts are still missing. */
   #snapshot: Map<string, ConnectedClientSummary> | null = null;
   #source: LiveSource<ClientRegistryEvent> | null = null;
   #starting: Promise<void> | null = null;
@@ -30,7 +29,6 @@ export class NodeClients {
     this.node = options.node;
   }
 
-  /** `null` if the clients of the node are not known. */
   get state(): ClientListState | null {
     return this.#state;
   }
@@ -47,7 +45,6 @@ export class NodeClients {
     return this.#clients.get(clientid) ?? null;
   }
 
-  /** Subscribes to the clients of the node. Errors: those of the node. */
   start(): Promise<void> {
     this.#starting ??= this.#start().finally(() => {
       this.#starting = null;
@@ -133,7 +130,6 @@ export class NodeClients {
     for (const clientid of clients.keys()) this.#options.onChange(clientid);
   }
 
-  /** Ends the subscription and clears the list. */
   #reset(): void {
     const source = this.#source;
     this.#source = null;

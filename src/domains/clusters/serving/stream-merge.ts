@@ -19,13 +19,11 @@ import { joinedText, type NodeValue, sum, textsOf } from './topic-merge.ts';
 /** A node that lacks the stream, or whose state is unknown. */
 export interface NodeWithoutStream {
   readonly nodeId: number;
-  /** Whether the node failed. */
   readonly isUnknown: boolean;
   /** Error of the node. `null` if the stream does not exist there. */
   readonly problem: string | null;
 }
 
-/** Highest priority first. */
 const STATES: readonly StreamState[] = ['FAILED', 'REFUSED', 'WAITING', 'RUNNING', 'INACTIVE'];
 const STORAGE_STATES: readonly StorageState[] = ['FAILED', 'FULL', 'STORING', 'OFF'];
 const REPLAY_STATES: readonly ReplayState[] = ['RUNNING', 'PAUSED', 'FAILED', 'STOPPED', 'DONE'];
@@ -58,7 +56,6 @@ export function mergedStream(
   };
 }
 
-/** `null` if no node reports. */
 function mergedReport(nodes: readonly StreamOnNode[]): StreamReport | null {
   const reports = nodes.flatMap(({ nodeId, report }) => (report === null ? [] : [{ nodeId, value: report }]));
   if (reports.length === 0) return null;

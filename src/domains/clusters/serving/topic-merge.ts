@@ -43,7 +43,6 @@ export function mergedTopics(pages: readonly NodeValue<TopicPage>[], first: numb
   return { topics: items, hasMore };
 }
 
-/** As `mergedTopics`. `totalCount` is a sum. */
 export function mergedLevels(pages: readonly NodeValue<LevelPage>[], first: number): LevelPage {
   const lists = pages.map(({ nodeId, value: { levels, hasMore } }) => ({ nodeId, entries: levels, hasMore }));
   const { items, hasMore } = merged(
@@ -62,7 +61,6 @@ export const mergedCounts = (counts: readonly NodeValue<KindCounts>[]): KindCoun
   isTruncated: counts.some(({ value: { isTruncated } }) => isTruncated),
 });
 
-/** Highest priority first. */
 const STATES: readonly RecorderState[] = ['UNREACHABLE', 'DENIED', 'STARTING', 'STOPPED', 'RECORDING'];
 
 /** Returns the worst status. `lacking` has the errors of failed nodes. `null` if there are none. */
@@ -156,7 +154,6 @@ const sizeOf = ({ topic, payload }: RecordedTopic): number => topic.length + (pa
 export const sum = <T>(list: readonly NodeValue<T>[], of: (value: T) => number): number =>
   list.reduce((total, { value }) => total + of(value), 0);
 
-/** Returns the texts of the nodes that have one, with the numbers of the nodes. */
 export const textsOf = <T>(list: readonly NodeValue<T>[], of: (value: T) => string | null): string[] =>
   list.flatMap(({ nodeId, value }) => {
     const text = of(value);
