@@ -35,9 +35,7 @@ export interface ImportRequest extends Omit<DiffOptions, 'gatewayUsername'> {
 
 export type AccessWriteOptions = Pick<WriteOptions, 'dryRun' | 'mayControl'>;
 
-export interface ImportReport extends Omit<AccessDiff, 'changes'> {
-  readonly report: WriteReport;
-}
+export interface ImportReport extends WriteReport, Omit<AccessDiff, 'changes'> {}
 
 /** The access control that the nodes of a cluster share. */
 export interface SharedAccess {
@@ -173,7 +171,7 @@ export class AccessControlService {
     const { changes, ...plan } = await runInSlices(
       planImport(policy, dialect, source, { ...options, gatewayUsername }),
     );
-    return { ...plan, report: await this.write(broker, changes, { dryRun, mayControl }) };
+    return { ...plan, ...(await this.write(broker, changes, { dryRun, mayControl })) };
   }
 
   /** For the synchronization of clusters: also returns the access control of a single node. Errors: see `view`. */

@@ -5,7 +5,7 @@ import type { AccessPolicy } from '../policy/access-model.ts';
 import type { AccessChange } from '../writing/access-change.ts';
 import type { ChangeReport, WriteReport } from '../writing/access-report.ts';
 import { capitalized, DRY_RUN, MUTATIONS, target } from './access-mutations-schema.ts';
-import { AccessChangeReport, BlastRadius, ChangeOutcome, nodesField } from './access-report-schema.ts';
+import { nodesField, writeReportFields } from './access-report-schema.ts';
 
 const MAX_CHANGES = 10_000;
 
@@ -35,17 +35,7 @@ const ChangeAccessControlInput = builder.inputType('ChangeAccessControlInput', {
 
 const ChangeAccessControlPayload = builder.objectRef<WriteReport>('ChangeAccessControlPayload').implement({
   fields: (t) => ({
-    outcome: t.field({
-      description: 'The worst outcome of all changes.',
-      type: ChangeOutcome,
-      resolve: ({ outcome }) => outcome,
-    }),
-    changes: t.field({
-      description: 'One report per change, in the same order.',
-      type: [AccessChangeReport],
-      resolve: ({ changes }) => [...changes],
-    }),
-    blastRadius: t.field({ type: BlastRadius, resolve: ({ blastRadius }) => blastRadius }),
+    ...writeReportFields(t, 'One report per change, in the same order.'),
     ...nodesField(t),
   }),
 });

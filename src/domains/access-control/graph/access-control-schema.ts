@@ -3,50 +3,46 @@ import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.
 import { Broker } from '../../brokers/broker-schema.ts';
 import { FilterMode } from '../../clients/graph/client-lists-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
+import type { AccessSnapshot } from '../reading/access-index.ts';
 import { AccessClient, AccessGroup, AccessRole, DefaultAcl } from './access-objects-schema.ts';
-import type { AccessView } from './access-view.ts';
 
-const AccessControlSummary = builder.objectRef<AccessView>('AccessControl').implement({
+const AccessControlSummary = builder.objectRef<AccessSnapshot>('AccessControl').implement({
   description: 'Size and age of the access control of a broker, and the features that the broker supports.',
   fields: (t) => ({
     asOf: t.field({
       description: 'Time at which this state was last confirmed.',
       type: 'DateTime',
-      resolve: ({ snapshot }) => new Date(snapshot.asOf),
+      resolve: ({ asOf }) => new Date(asOf),
     }),
-    changeIndex: t.float({
+    changeIndex: t.exposeFloat('changeIndex', {
       description:
         'Number that grows with each change. null: the broker does not count changes (Mosquitto before 2.1).',
       nullable: true,
-      resolve: ({ snapshot }) => snapshot.changeIndex,
     }),
-    isSettled: t.boolean({
+    isSettled: t.exposeBoolean('isSettled', {
       description: 'Whether this state is consistent. false: it changed during each read.',
-      resolve: ({ snapshot }) => snapshot.isSettled,
     }),
-    unreadable: t.int({
+    unreadable: t.exposeInt('unreadable', {
       description: 'Number of entries that are missing because the response of the broker could not be parsed.',
-      resolve: ({ snapshot }) => snapshot.unreadable,
     }),
     clientCount: t.int({ resolve: ({ policy }) => policy.clients.size }),
     groupCount: t.int({ resolve: ({ policy }) => policy.groups.size }),
     roleCount: t.int({ resolve: ({ policy }) => policy.roles.size }),
-    brokerVersion: t.string({
+    brokerVersion: t.exposeString('brokerVersion', {
       description: 'Value of $SYS/broker/version. null: unknown.',
       nullable: true,
-      resolve: ({ snapshot }) => snapshot.brokerVersion,
     }),
     knowsSubstitution: t.boolean({
       description: 'Whether the broker replaces %c and %u in rules with client id and user name.',
-      resolve: ({ snapshot }) => snapshot.dialect.substitution,
+      resolve: ({ dialect }) => dialect.substitution,
     }),
     knowsWildcardFlag: t.boolean({
       description: 'Whether roles can deny subscriptions with wildcards.',
-      resolve: ({ snapshot }) => snapshot.dialect.wildcardFlag,
+      resolve: ({ dialect }) => dialect.wildcardFlag,
     }),
     knowsChangeIndex: t.boolean({
       description: 'Whether changes of other clients are noticed immediately. false: after a few seconds.',
-      resolve: ({ snapshot }) => snapshot.dialect.changeIndex,
+      resolve: ({ dialect }) => dialect.changeIndex,
     }),
   }),
 });
@@ -104,7 +100,7 @@ builder.interfaceFields(Broker, (t) => ({
     type: AccessControlSummary,
     nullable: true,
     complexity: BROKER_QUERY_COST,
-    resolve: (broker, _args, { services }) => services.accessControl.view(broker),
+    resolve: async (broker, _args, { services }) => (await services.accessControl.view(broker)).snapshot,
   }),
   accessClients: t.connection(
     {

@@ -6,7 +6,7 @@ import { invalid } from '../../../platform/errors.ts';
 import type { ImportReport, ImportRequest } from '../access-control-service.ts';
 import type { ImportSource } from '../documents/access-import.ts';
 import { passwordProblem } from '../policy/access-names.ts';
-import { AccessChangeReport, BlastRadius, ChangeOutcome } from './access-report-schema.ts';
+import { writeReportFields } from './access-report-schema.ts';
 
 const AccessPasswordInput = builder.inputType('AccessPasswordInput', {
   fields: (t) => ({
@@ -44,17 +44,7 @@ const AccessControlImportInput = builder.inputType('AccessControlImportInput', {
 const AccessControlImport = builder.objectRef<ImportReport>('AccessControlImport').implement({
   description: 'The planned or executed changes. Empty `changes`: the broker already matches the source.',
   fields: (t) => ({
-    outcome: t.field({
-      description: 'The worst outcome of all changes.',
-      type: ChangeOutcome,
-      resolve: ({ report }) => report.outcome,
-    }),
-    changes: t.field({
-      description: 'In the order of execution.',
-      type: [AccessChangeReport],
-      resolve: ({ report }) => [...report.changes],
-    }),
-    blastRadius: t.field({ type: BlastRadius, resolve: ({ report }) => report.blastRadius }),
+    ...writeReportFields(t, 'In the order of execution.'),
     notes: t.stringList({
       description: 'Descriptions of differences from the source that remain.',
       resolve: ({ notes }) => [...notes],

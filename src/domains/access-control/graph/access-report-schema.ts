@@ -6,9 +6,10 @@ import type {
   ChangeReport,
   CommandReport,
   NodeReport,
+  WriteReport,
 } from '../writing/access-report.ts';
 
-export const ChangeOutcome = builder.enumType('ChangeOutcome', {
+const ChangeOutcome = builder.enumType('ChangeOutcome', {
   description: 'The outcome of a change.',
   values: {
     APPLIED: { description: 'The broker executed the change.' },
@@ -59,15 +60,15 @@ const AccessCommand = builder.objectRef<CommandReport>('AccessCommand').implemen
       type: 'JSON',
       resolve: ({ fields }) => fields,
     }),
-    state: t.field({ type: CommandState, resolve: ({ state }) => state }),
+    state: t.expose('state', { type: CommandState }),
     error: t.field({ type: ChangeError, nullable: true, resolve: ({ error }) => reasonOf(error) }),
   }),
 });
 
-export const AccessChangeReport = builder.objectRef<ChangeReport>('AccessChangeReport').implement({
+const AccessChangeReport = builder.objectRef<ChangeReport>('AccessChangeReport').implement({
   description: 'The outcome of one change in a list.',
   fields: (t) => ({
-    outcome: t.field({ type: ChangeOutcome, resolve: ({ outcome }) => outcome }),
+    outcome: t.expose('outcome', { type: ChangeOutcome }),
     commands: t.field({ type: [AccessCommand], resolve: ({ commands }) => [...commands] }),
     error: t.field({ type: ChangeError, nullable: true, resolve: ({ error }) => reasonOf(error) }),
   }),
@@ -81,7 +82,7 @@ const KickedClient = builder.objectRef<BlastRadiusData['clients'][number]>('Kick
   }),
 });
 
-export const BlastRadius = builder.objectRef<BlastRadiusData>('BlastRadius').implement({
+const BlastRadius = builder.objectRef<BlastRadiusData>('BlastRadius').implement({
   description: 'The connections that a change closes. Most changes disconnect the affected clients.',
   fields: (t) => ({
     clientCount: t.int({ resolve: ({ clients }) => clients.length }),
@@ -107,10 +108,9 @@ const AccessNodeReport = builder.objectRef<NodeReport>('AccessNodeReport').imple
   fields: (t) => ({
     nodeId: t.exposeInt('nodeId', { description: 'Number of the node.' }),
     brokerId: t.exposeID('brokerId', { description: 'The broker of the node.' }),
-    outcome: t.field({
+    outcome: t.expose('outcome', {
       description: 'REJECTED: not executed. An unreachable node gets the changes after it reconnects.',
       type: ChangeOutcome,
-      resolve: ({ outcome }) => outcome,
     }),
     error: t.field({
       description: 'Why the changes were not executed. null: they were.',
@@ -121,9 +121,9 @@ const AccessNodeReport = builder.objectRef<NodeReport>('AccessNodeReport').imple
   }),
 });
 
-type NodesFields<T> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], T>;
+type OutputFields<T> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], T>;
 
-export const nodesField = <T extends { readonly nodes?: readonly NodeReport[] | undefined }>(t: NodesFields<T>) => ({
+export const nodesField = <T extends { readonly nodes?: readonly NodeReport[] | undefined }>(t: OutputFields<T>) => ({
   nodes: t.field({
     description:
       'The outcome on each node, by number, if this service synchronizes the nodes of a cluster. Else empty.',
@@ -132,8 +132,21 @@ export const nodesField = <T extends { readonly nodes?: readonly NodeReport[] | 
   }),
 });
 
-type ReportFields<T extends ChangeReport> = PothosSchemaTypes.ObjectFieldBuilder<
-  (typeof builder)['$inferSchemaTypes'],
+/** Fields of payloads of several changes. */
+export const writeReportFields = <T extends Pick<WriteReport, 'outcome' | 'changes' | 'blastRadius'>>(
+  t: OutputFields<T>,
+  description: string,
+) => ({
+  outcome: t.field({
+    description: 'The worst outcome of all changes.',
+    type: ChangeOutcome,
+    resolve: ({ outcome }) => outcome,
+  }),
+  changes: t.field({ description, type: [AccessChangeReport], resolve: ({ changes }) => [...changes] }),
+  blastRadius: t.field({ type: BlastRadius, resolve: ({ blastRadius }) => blastRadius }),
+});
+
+type ReportFields<T extends ChangeReport> = OutputFields<
   T & { readonly blastRadius: BlastRadiusData; readonly nodes?: readonly NodeReport[] | undefined }
 >;
 

@@ -99,23 +99,20 @@ export function partsChangedBy(command: string): readonly AccessPart[] {
 }
 
 /** By command in lower case, because Mosquitto ignores case. Other commands may have changed every list. */
-const CHANGED_BY = new Map<string, readonly AccessPart[]>([
-  ['setclientpassword', []],
-  ['setdefaultaclaccess', []],
-  ['setanonymousgroup', []],
-  ...['createClient', 'deleteClient', 'modifyClient', 'enableClient', 'disableClient', 'setClientId'].map(onClients),
-  ...['addClientRole', 'removeClientRole', 'addGroupClient', 'removeGroupClient'].map(onClients),
-  ['creategroup', ['groups']],
-  ['addgrouprole', ['groups']],
-  ['removegrouprole', ['groups']],
-  ['modifygroup', ['groups', 'clients']],
-  ['deletegroup', ['groups', 'clients']],
-  ['createrole', ['roles']],
-  ['modifyrole', ['roles']],
-  ['addroleacl', ['roles']],
-  ['removeroleacl', ['roles']],
-]);
-
-function onClients(command: string): [string, readonly AccessPart[]] {
-  return [command.toLowerCase(), ['clients']];
-}
+const CHANGED_BY: ReadonlyMap<string, readonly AccessPart[]> = new Map(
+  [
+    { parts: [], commands: ['setClientPassword', 'setDefaultACLAccess', 'setAnonymousGroup'] },
+    {
+      parts: ['clients'],
+      commands: [
+        ...['createClient', 'deleteClient', 'modifyClient', 'enableClient', 'disableClient', 'setClientId'],
+        ...['addClientRole', 'removeClientRole', 'addGroupClient', 'removeGroupClient'],
+      ],
+    },
+    { parts: ['groups'], commands: ['createGroup', 'addGroupRole', 'removeGroupRole'] },
+    { parts: ['groups', 'clients'], commands: ['modifyGroup', 'deleteGroup'] },
+    { parts: ['roles'], commands: ['createRole', 'modifyRole', 'addRoleACL', 'removeRoleACL'] },
+  ].flatMap(({ parts, commands }) =>
+    commands.map((command) => [command.toLowerCase(), parts as readonly AccessPart[]] as const),
+  ),
+);

@@ -13,12 +13,10 @@ import {
   type AccessGroup,
   type AccessRole,
   type AclRule,
-  type AclType,
   DEFAULT_ACL_PRIORITY,
   DEFAULT_ACL_TYPES,
   DEFAULT_MEMBERSHIP_PRIORITY,
   type DefaultAcl,
-  type DefaultAclType,
   type Membership,
 } from '../policy/access-model.ts';
 import { membershipsInOrder } from '../policy/access-order.ts';
@@ -46,10 +44,16 @@ const integerOr = (value: unknown, otherwise: number): number =>
     ? Math.trunc(Math.min(Math.max(value, -0x8000_0000), 0x7fff_ffff))
     : otherwise;
 
-export function parseClient(value: unknown): AccessClient | null {
+/** `value` is the response to a command for one object, an entry of a list, or only a name. */
+function named(value: unknown, kind: string, key: string): { readonly name: string | null; readonly fields: Fields } {
   const outer = fieldsOf(value);
-  const fields = isFields(outer.client) ? outer.client : outer;
-  const username = nameOf(typeof value === 'string' ? value : fields.username);
+  const inner = outer[kind];
+  const fields = isFields(inner) ? inner : outer;
+  return { name: nameOf(typeof value === 'string' ? value : fields[key]), fields };
+}
+
+export function parseClient(value: unknown): AccessClient | null {
+  const { name: username, fields } = named(value, 'client', 'username');
   if (username === null) return null;
   return {
     username,
@@ -63,9 +67,7 @@ export function parseClient(value: unknown): AccessClient | null {
 }
 
 export function parseGroup(value: unknown): ListedGroup | null {
-  const outer = fieldsOf(value);
-  const fields = isFields(outer.group) ? outer.group : outer;
-  const groupname = nameOf(typeof value === 'string' ? value : fields.groupname);
+  const { name: groupname, fields } = named(value, 'group', 'groupname');
   if (groupname === null) return null;
   return {
     groupname,
@@ -77,9 +79,7 @@ export function parseGroup(value: unknown): ListedGroup | null {
 }
 
 export function parseRole(value: unknown): AccessRole | null {
-  const outer = fieldsOf(value);
-  const fields = isFields(outer.role) ? outer.role : outer;
-  const rolename = nameOf(typeof value === 'string' ? value : fields.rolename);
+  const { name: rolename, fields } = named(value, 'role', 'rolename');
   if (rolename === null) return null;
   const { allowwildcardsubs } = fields;
   return {
@@ -92,25 +92,23 @@ export function parseRole(value: unknown): AccessRole | null {
   };
 }
 
-const ACL_TYPE_BY_LOWER_CASE = new Map<string, AclType>(ACL_TYPES.map((type) => [type.toLowerCase(), type]));
+/** Finds a type regardless of case, as Mosquitto does. */
+const typeIn = <Type extends string>(types: readonly Type[], text: unknown): Type | undefined =>
+  typeof text === 'string' ? types.find((type) => type.toLowerCase() === text.toLowerCase()) : undefined;
 
 function parseAcl(value: unknown): AclRule | null {
   const { acltype, topic, priority, allow } = fieldsOf(value);
-  const aclType = typeof acltype === 'string' ? ACL_TYPE_BY_LOWER_CASE.get(acltype.toLowerCase()) : undefined;
+  const aclType = typeIn(ACL_TYPES, acltype);
   if (aclType === undefined || typeof topic !== 'string') return null;
   return { aclType, topic, priority: integerOr(priority, DEFAULT_ACL_PRIORITY), allow: allow === true };
 }
-
-const DEFAULT_TYPE_BY_LOWER_CASE = new Map<string, DefaultAclType>(
-  DEFAULT_ACL_TYPES.map((type) => [type.toLowerCase(), type]),
-);
 
 /** `{ acls }` of `getDefaultACLAccess`. A missing type is denied. */
 export function parseDefaultAcl(data: unknown): DefaultAcl {
   const acl = { publishClientSend: false, publishClientReceive: false, subscribe: false, unsubscribe: false };
   for (const entry of listOf(fieldsOf(data).acls)) {
     const { acltype, allow } = fieldsOf(entry);
-    const type = typeof acltype === 'string' ? DEFAULT_TYPE_BY_LOWER_CASE.get(acltype.toLowerCase()) : undefined;
+    const type = typeIn(DEFAULT_ACL_TYPES, acltype);
     if (type !== undefined) acl[type] = allow === true;
   }
   return acl;

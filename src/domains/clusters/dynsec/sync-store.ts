@@ -43,18 +43,16 @@ export class SyncStore {
     this.#options = options;
   }
 
-  async beginWrite(id: string, writing: BegunWrite): Promise<ClusterRecord> {
-    await this.#update(id, { writing: JSON.stringify(writing) });
-    return this.#written(id);
+  beginWrite(id: string, writing: BegunWrite): Promise<void> {
+    return this.#setWriting(id, JSON.stringify(writing));
   }
 
-  async cancelWrite(id: string): Promise<ClusterRecord> {
-    await this.#update(id, { writing: null });
-    return this.#written(id);
+  cancelWrite(id: string): Promise<void> {
+    return this.#setWriting(id, null);
   }
 
   /** Ends a write with an unknown result: its node must be synchronized again. */
-  async markInDoubt({ id, nodes, writing }: ClusterRecord): Promise<ClusterRecord> {
+  async markInDoubt({ id, nodes, writing }: ClusterRecord): Promise<void> {
     const node = nodes.find(({ nodeId }) => nodeId === writing?.nodeId);
     await this.#options.db
       .$transaction(async (tx) => {
@@ -67,14 +65,14 @@ export class SyncStore {
         });
       })
       .catch(missingAsNotFound('cluster', id));
-    return this.#written(id);
+    await this.#written(id);
   }
 
   /** Stores a new document. `cluster` is the record before it. Errors: IN_USE (another process took over the lease). */
   async putDocument(
     cluster: ClusterRecord,
     { document, nodeId, passwords, isInDoubt, storesPasswords }: NewDocument,
-  ): Promise<ClusterRecord> {
+  ): Promise<void> {
     const { db, sealer } = this.#options;
     const { id } = cluster;
     const revision = cluster.revision + 1;
@@ -111,10 +109,10 @@ export class SyncStore {
         if (data.length > 0) await tx.clusterPassword.createMany({ data });
       })
       .catch(missingAsNotFound('cluster', id));
-    return this.#written(id);
+    await this.#written(id);
   }
 
-  async updateNode(id: string, nodeId: number, { revision, missingPasswords }: NodeChange): Promise<ClusterRecord> {
+  async updateNode(id: string, nodeId: number, { revision, missingPasswords }: NodeChange): Promise<void> {
     await this.#options.db.clusterNode.updateMany({
       where: { clusterId: id, nodeId },
       data: {
@@ -122,7 +120,7 @@ export class SyncStore {
         ...(missingPasswords === undefined ? {} : { missingPasswords: JSON.stringify(sorted(missingPasswords)) }),
       },
     });
-    return this.#written(id);
+    await this.#written(id);
   }
 
   /** Returns the stored passwords by account. `null` if the account has no password. */
@@ -149,14 +147,14 @@ export class SyncStore {
     await this.#options.db.clusterPassword.deleteMany({ where });
   }
 
-  async #update(id: string, data: { readonly writing: string | null }): Promise<void> {
-    await this.#options.db.cluster.update({ where: { id }, data }).catch(missingAsNotFound('cluster', id));
+  async #setWriting(id: string, writing: string | null): Promise<void> {
+    const { db } = this.#options;
+    await db.cluster.update({ where: { id }, data: { writing } }).catch(missingAsNotFound('cluster', id));
+    await this.#written(id);
   }
 
-  async #written(id: string): Promise<ClusterRecord> {
-    const cluster = await this.#options.cache.refreshAndAnnounce(id);
-    if (cluster === null) throw notFound('cluster', id);
-    return cluster;
+  async #written(id: string): Promise<void> {
+    if ((await this.#options.cache.refreshAndAnnounce(id)) === null) throw notFound('cluster', id);
   }
 }
 

@@ -165,11 +165,7 @@ const ClusterEntryConnection = builder.objectRef<BrokerRecord>('ClusterEntryConn
 const ClusterPayload = builder.objectRef<{ readonly cluster: ClusterRecord }>('ClusterPayload').implement({
   description: 'Result of a change of a cluster.',
   fields: (t) => ({
-    cluster: t.field({
-      description: 'The cluster after the change.',
-      type: Cluster,
-      resolve: ({ cluster }) => cluster,
-    }),
+    cluster: t.expose('cluster', { description: 'The cluster after the change.', type: Cluster }),
     connection: t.field({
       description: 'Connection of the broker entry that represents the cluster.',
       type: ClusterEntryConnection,

@@ -52,7 +52,7 @@ const DifferenceKind = builder.enumType('AccessObjectKind', {
 const NodeDifferenceType = builder.objectRef<NodeDifference>('NodeDifference').implement({
   description: 'A difference between the access control of a node and that of its cluster.',
   fields: (t) => ({
-    kind: t.field({ description: 'Kind of the object.', type: DifferenceKind, resolve: ({ kind }) => kind }),
+    kind: t.expose('kind', { description: 'Kind of the object.', type: DifferenceKind }),
     name: t.exposeString('name', { description: 'Name of the object. Empty for objects that exist once.' }),
   }),
 });
@@ -60,11 +60,7 @@ const NodeDifferenceType = builder.objectRef<NodeDifference>('NodeDifference').i
 const NodeSyncType = builder.objectRef<NodeSync>('NodeSync').implement({
   description: "Synchronization of a node's access control.",
   fields: (t) => ({
-    state: t.field({
-      description: 'Result of the last comparison.',
-      type: NodeSyncState,
-      resolve: ({ state }) => state,
-    }),
+    state: t.expose('state', { description: 'Result of the last comparison.', type: NodeSyncState }),
     since: t.field({
       description: 'When the node entered this state.',
       type: 'DateTime',
@@ -88,12 +84,11 @@ const COUNTER = { nullable: true } as const;
 const NodeRaftType = builder.objectRef<NodeRaft>('NodeRaft').implement({
   description: 'Raft status that a node reports.',
   fields: (t) => ({
-    state: t.field({ description: 'Current Raft state.', type: RaftState, resolve: ({ state }) => state }),
-    role: t.field({
+    state: t.expose('state', { description: 'Current Raft state.', type: RaftState }),
+    role: t.expose('role', {
       description: 'Raft role. Null if the node does not report it.',
       type: RaftRole,
       nullable: true,
-      resolve: ({ role }) => role,
     }),
     term: t.exposeFloat('term', { ...COUNTER, description: 'Current Raft term.' }),
     commitIndex: t.exposeFloat('commitIndex', { ...COUNTER, description: 'Index of the last committed entry.' }),
@@ -108,16 +103,15 @@ const NodeRaftType = builder.objectRef<NodeRaft>('NodeRaft').implement({
   }),
 });
 
-export const ClusterNodeError = builder.objectRef<{ readonly code: string; readonly message: string }>(
-  'ClusterNodeError',
-);
-ClusterNodeError.implement({
-  description: 'Error of a node.',
-  fields: (t) => ({
-    code: t.exposeString('code', { description: 'Error code, as in `extensions.code`.' }),
-    message: t.exposeString('message', { description: 'Error message.' }),
-  }),
-});
+export const ClusterNodeError = builder
+  .objectRef<{ readonly code: string; readonly message: string }>('ClusterNodeError')
+  .implement({
+    description: 'Error of a node.',
+    fields: (t) => ({
+      code: t.exposeString('code', { description: 'Error code, as in `extensions.code`.' }),
+      message: t.exposeString('message', { description: 'Error message.' }),
+    }),
+  });
 
 export const errorView = (error: ServiceError | null) => error && { code: error.code, message: error.message };
 
@@ -141,42 +135,32 @@ export const NodeOutcomeType = builder.objectRef<NodeOutcome>('ClusterNodeOutcom
   }),
 });
 
-interface NodeView {
-  readonly node: ClusterNodeRecord;
+interface NodeView extends ClusterNodeRecord {
+  /** `null` if the status is not known. */
   readonly status: NodeStatus | null;
 }
 
 export const ClusterNode = builder.objectRef<NodeView>('ClusterNode').implement({
   description: 'A broker that is a node of a cluster.',
   fields: (t) => ({
-    nodeId: t.int({
-      description: 'Number of the node from 1, unique in the cluster.',
-      resolve: ({ node }) => node.nodeId,
-    }),
-    name: t.string({ description: 'Name of the node.', resolve: ({ node }) => node.name }),
-    address: t.string({
-      description: 'Address at which the other nodes connect to the node.',
-      resolve: ({ node }) => node.address,
-    }),
-    port: t.int({
-      description: 'Port at which the other nodes connect to the node.',
-      resolve: ({ node }) => node.port,
-    }),
-    brokerId: t.id({
+    nodeId: t.exposeInt('nodeId', { description: 'Number of the node from 1, unique in the cluster.' }),
+    name: t.exposeString('name', { description: 'Name of the node.' }),
+    address: t.exposeString('address', { description: 'Address at which the other nodes connect to the node.' }),
+    port: t.exposeInt('port', { description: 'Port at which the other nodes connect to the node.' }),
+    brokerId: t.exposeID('brokerId', {
       description: 'Id of the broker entry through which this service connects to the node.',
-      resolve: ({ node }) => node.brokerId,
     }),
     broker: t.field({
       description:
         'The broker entry through which this service connects to the node. Null if the caller may not see it.',
       type: Broker,
       nullable: true,
-      resolve: ({ node }, _args, { services, viewer }) => services.brokers.seen(node.brokerId, viewer),
+      resolve: ({ brokerId }, _args, { services, viewer }) => services.brokers.seen(brokerId, viewer),
     }),
     url: t.string({
       description: 'Address to which this service connects. Null if the caller may not see the broker.',
       nullable: true,
-      resolve: ({ node }, _args, { services, viewer }) => services.brokers.seen(node.brokerId, viewer)?.url ?? null,
+      resolve: ({ brokerId }, _args, { services, viewer }) => services.brokers.seen(brokerId, viewer)?.url ?? null,
     }),
     isReachable: t.boolean({
       description: 'Whether the node is reachable.',
@@ -215,10 +199,10 @@ export const ClusterNode = builder.objectRef<NodeView>('ClusterNode').implement(
 
 export const nodeViews = ({ nodes }: ClusterRecord, status: ClusterStatus): NodeView[] => {
   const known = new Map(status.nodes.map((one) => [one.nodeId, one]));
-  return nodes.map((node) => ({ node, status: known.get(node.nodeId) ?? null }));
+  return nodes.map((node) => ({ ...node, status: known.get(node.nodeId) ?? null }));
 };
 
 export async function nodeView(cluster: ClusterRecord, nodeId: number, { services }: RequestContext) {
   const views = nodeViews(cluster, await services.clusters.status(cluster));
-  return views.find(({ node }) => node.nodeId === nodeId) ?? null;
+  return views.find((view) => view.nodeId === nodeId) ?? null;
 }

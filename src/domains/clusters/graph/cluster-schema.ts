@@ -66,12 +66,8 @@ Cluster.implement({
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the cluster and of the broker entry that represents it.' }),
     name: t.exposeString('name', { description: 'Name of the cluster.' }),
-    mode: t.field({ description: 'What the nodes share.', type: ClusterMode, resolve: ({ mode }) => mode }),
-    keeper: t.field({
-      description: 'Who synchronizes the nodes.',
-      type: ClusterKeeper,
-      resolve: ({ keeper }) => keeper,
-    }),
+    mode: t.expose('mode', { description: 'What the nodes share.', type: ClusterMode }),
+    keeper: t.expose('keeper', { description: 'Who synchronizes the nodes.', type: ClusterKeeper }),
     autoRepair: t.exposeBoolean('autoRepair', {
       description: 'Whether drifted nodes are repaired automatically. Only in clusters that this service synchronizes.',
     }),
@@ -117,11 +113,7 @@ const healthError = ({ status: { state, nodes } }: ClusterHealth) => {
 const ClusterHealthType = builder.objectRef<ClusterHealth>('ClusterHealth').implement({
   description: 'Health of a cluster.',
   fields: (t) => ({
-    cluster: t.field({
-      description: 'The cluster of this health report.',
-      type: Cluster,
-      resolve: ({ cluster }) => cluster,
-    }),
+    cluster: t.expose('cluster', { description: 'The cluster of this health report.', type: Cluster }),
     clusterId: t.id({ description: 'Id of the cluster.', resolve: ({ cluster }) => cluster.id }),
     name: t.string({ description: 'Name of the cluster.', resolve: ({ cluster }) => cluster.name }),
     state: t.field({ description: 'State of the cluster.', type: ClusterState, resolve: ({ status }) => status.state }),
