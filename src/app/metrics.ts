@@ -1,13 +1,14 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { type AuditBacklog, registerAuditMetrics } from '../domains/audit/audit-metrics.ts';
-import { type BridgeMetricSource, registerBridgeMetrics } from '../domains/bridges/bridge-metrics.ts';
+import { BRIDGE_METRICS, type BridgeTotals } from '../domains/bridges/bridge-metrics.ts';
 import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
+import { registerTotals } from '../domains/brokers/broker-totals.ts';
 import {
   type CertificateMetricSource,
   registerCertificateMetrics,
 } from '../domains/certificates/expiry/certificate-metrics.ts';
 import { type ClusterMetricSource, registerClusterMetrics } from '../domains/clusters/cluster-metrics.ts';
-import { type StreamMetricSource, StreamMetrics } from '../domains/streams/stream-metrics.ts';
+import { STREAM_METRICS, type StreamTotals } from '../domains/streams/stream-metrics.ts';
 import type { BrokerFaults } from '../engines/cloud-brokers/broker-faults.ts';
 import { registerCloudBrokerMetrics } from '../engines/cloud-brokers/cloud-broker-metrics.ts';
 import type { MqttRefusals } from '../engines/cloud-brokers/mqtt-refusals.ts';
@@ -24,8 +25,8 @@ interface MetricSources {
   readonly webSockets: () => number;
   /** Open now. */
   readonly subscriptions: () => number;
-  readonly streams: StreamMetricSource;
-  readonly bridges: BridgeMetricSource;
+  readonly streams: () => Promise<StreamTotals>;
+  readonly bridges: () => Promise<BridgeTotals>;
   readonly clusters: ClusterMetricSource;
   readonly certificates: CertificateMetricSource;
   readonly signIns: Pick<SignInCounts, 'register'>;
@@ -64,8 +65,8 @@ export class Metrics implements RequestMetrics {
     sources.signIns.register(this.#registry);
     sources.mqttRefusals.register(this.#registry);
     this.#reads = [
-      new StreamMetrics(sources.streams, this.#registry).read,
-      registerBridgeMetrics(sources.bridges, this.#registry),
+      registerTotals(STREAM_METRICS, sources.streams, this.#registry),
+      registerTotals(BRIDGE_METRICS, sources.bridges, this.#registry),
       registerClusterMetrics(sources.clusters, this.#registry),
     ];
     this.#requests = { graphql: children('graphql'), rest: children('rest') };

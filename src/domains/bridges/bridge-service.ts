@@ -6,7 +6,8 @@ import { isFields } from '../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
-import { BridgeSums, type BridgeTotals } from './bridge-totals.ts';
+import { TotalsOfBrokers } from '../brokers/broker-totals.ts';
+import { BRIDGE_METRICS, type BridgeTotals } from './bridge-metrics.ts';
 import { type BridgeView, remoteClientIdOf, sysBridgeId, sysStatus } from './bridge-view.ts';
 import {
   bridgeApi,
@@ -71,7 +72,7 @@ export class BridgeService {
   readonly #options: BridgeServiceOptions;
   readonly #feeds = new Map<string, BrokerBridgeFeeds>();
   readonly #sys = new Map<string, SysBridges>();
-  readonly #sums = new Map<string, { readonly sums: BridgeSums; readonly last: BridgeTotals | null }>();
+  readonly #totals = new TotalsOfBrokers(BRIDGE_METRICS);
   /**
    * The last write to each bridge of a broker, so that each write reads the result of the previous one. Never rejects.
    */
@@ -93,7 +94,7 @@ export class BridgeService {
     this.#stop = options.directory.onRemove(({ id }) => {
       this.#feeds.get(id)?.close();
       this.#feeds.delete(id);
-      this.#sums.delete(id);
+      this.#totals.remove(id);
     });
   }
 
@@ -191,20 +192,15 @@ export class BridgeService {
     );
   }
 
-  /**
-   * Totals of the gateway's bridges for each of these brokers; the last known totals of a broker that is not connected.
-   */
-  async totals(brokers: readonly BrokerRecord[]): Promise<ReadonlyMap<string, BridgeTotals>> {
-    const totals = await Promise.all(
-      brokers.map(async (broker) => {
-        const connections = await this.#hostedConnections(broker).catch(() => null);
-        const { sums, last } = this.#sums.get(broker.id) ?? { sums: new BridgeSums(), last: null };
-        const now = connections === null ? last : sums.take(connections);
-        this.#sums.set(broker.id, { sums, last: now });
-        return [broker.id, now] as const;
-      }),
-    );
-    return new Map(totals.flatMap(([id, now]) => (now === null ? [] : [[id, now]])));
+  /** Returns the totals of the connections of the gateway's bridges. */
+  totals(brokers: readonly BrokerRecord[]): Promise<BridgeTotals> {
+    return this.#totals.read(brokers, async (broker) => {
+      const connections = await this.#hostedConnections(broker);
+      return connections.map(({ bridgeId, status }) => {
+        const { connectionName, state } = status;
+        return { key: `${bridgeId}/${connectionName}`, state, counts: status, sizes: status };
+      });
+    });
   }
 
   close(): void {
@@ -215,14 +211,13 @@ export class BridgeService {
     this.#sys.clear();
   }
 
-  /** By bridge and connection name. */
-  #hostedConnections(broker: BrokerRecord): Promise<ReadonlyMap<string, BridgeConnectionStatus>> {
+  #hostedConnections(broker: BrokerRecord): Promise<{ bridgeId: string; status: BridgeConnectionStatus }[]> {
     return this.#ask(broker, async ({ controls }) => {
-      const found = new Map<string, BridgeConnectionStatus>();
-      for (const { id, api } of this.#options.kinds) {
+      const found: { bridgeId: string; status: BridgeConnectionStatus }[] = [];
+      for (const { id: bridgeId, api } of this.#options.kinds) {
         if ((await controls.capability(api)).provider !== 'GATEWAY') continue;
         const connections = (await getBridgeStatus(controls, api)) as readonly BridgeConnectionStatus[];
-        for (const connection of connections) found.set(`${id}/${connection.connectionName}`, connection);
+        found.push(...connections.map((status) => ({ bridgeId, status })));
       }
       return found;
     });

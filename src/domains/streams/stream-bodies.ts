@@ -5,22 +5,22 @@ const MAX_TEXT = 65_535;
 const MAX_INTEGER = 2_147_483_647;
 
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: MAX_TEXT };
-const TEXT: JsonSchema = { type: ['string', 'null'], maxLength: MAX_TEXT, description: 'Empty or null: none.' };
+const TEXT: JsonSchema = { type: ['string', 'null'], maxLength: MAX_TEXT, description: 'Empty or null for none.' };
 const QUERY: JsonSchema = {
   type: 'object',
-  description: '`select` and `where`; empty: all messages pass as they are.',
+  description: '`select` and `where`. With an empty object all messages pass unchanged.',
 };
 const TARGET_QOS: JsonSchema = {
   type: 'integer',
   enum: [-1, 0, 1, 2],
-  description: 'QoS of what is published; -1 is that of the message that came in.',
+  description: 'QoS of published messages. -1: the QoS of the received message.',
 };
 const TTL: JsonSchema = {
   type: 'integer',
   minimum: 0,
   maximum: MAX_INTEGER,
   description:
-    'Seconds for which stored messages are kept at least, and at most twice that; 0: until they are cleared.',
+    'Minimum retention of stored messages in seconds; the maximum is twice that. 0: messages are stored until they are cleared.',
 };
 
 export const STREAMS_QUERY: JsonSchema = { type: 'object', properties: PAGE_QUERY };
@@ -34,7 +34,7 @@ const STREAM: JsonSchema = closed(
   {
     streamname: STRING,
     sourcetopic: STRING,
-    targettopic: { type: 'string', description: 'Left out: nothing is published.' },
+    targettopic: { type: 'string', description: 'Absent if nothing is published.' },
     textname: STRING,
     textdescription: STRING,
     targetqos: INTEGER,
@@ -42,7 +42,7 @@ const STREAM: JsonSchema = closed(
     active: BOOLEAN,
     process: BOOLEAN,
     persist: BOOLEAN,
-    replaying: { type: 'boolean', description: 'A replay runs.' },
+    replaying: { type: 'boolean', description: 'Whether a replay runs.' },
     query: QUERY,
   },
   {
@@ -71,16 +71,16 @@ const DETAILS: Readonly<Record<string, JsonSchema>> = {
   query: QUERY,
   textname: TEXT,
   textdescription: TEXT,
-  active: { type: 'boolean', description: 'False: the stream does nothing.' },
-  process: { type: 'boolean', description: 'False: messages pass as they are, whatever the query.' },
-  persist: { type: 'boolean', description: 'Store what leaves the query, to be replayed.' },
+  active: { type: 'boolean', description: 'Whether the stream runs.' },
+  process: { type: 'boolean', description: 'Whether the query is applied. If not, messages pass unchanged.' },
+  persist: { type: 'boolean', description: 'Whether results are stored for replays.' },
 };
 
 export const NEW_STREAM: JsonSchema = closed(
   {
     streamname: NAME,
-    sourceTopic: { ...NAME, description: 'Topic filter of the messages that come in.' },
-    targetTopic: { ...TEXT, description: 'Where results are published. Empty or null: nowhere.' },
+    sourceTopic: { ...NAME, description: 'Topic filter of the received messages.' },
+    targetTopic: { ...TEXT, description: 'Topic on which results are published. Empty or null for none.' },
     ...DETAILS,
     sourcetopic: other(NAME, 'sourceTopic'),
     targettopic: other(TEXT, 'targetTopic'),
@@ -107,43 +107,45 @@ export const NEW_STREAM: JsonSchema = closed(
 export const STREAM_CHANGE: JsonSchema = closed(
   {
     streamname: NAME,
-    sourcetopic: { ...NAME, description: 'Topic filter of the messages that come in.' },
-    targettopic: { ...TEXT, description: 'Where results are published. Empty or null: nowhere.' },
+    sourcetopic: { ...NAME, description: 'Topic filter of the received messages.' },
+    targettopic: { ...TEXT, description: 'Topic on which results are published. Empty or null for none.' },
     ...DETAILS,
-    replace: { type: 'boolean', description: 'Taken for the sake of older callers; changes nothing.' },
+    replace: { type: 'boolean', description: 'Accepted for older callers. Has no effect.' },
     sourceTopic: other(NAME, 'sourcetopic'),
     targetTopic: other(TEXT, 'targettopic'),
   },
   {
     required: ['streamname'],
     title: 'StreamChange',
-    description: 'What is not given stays as it is.',
+    description: 'Absent fields are unchanged.',
     examples: [{ streamname: 'fast', persist: true, ttl: 3_600 }],
   },
 );
 
-const BOUND = 'epoch seconds, epoch milliseconds or ISO 8601, as text or number; without offset UTC. Empty: unbounded.';
+const BOUND =
+  'epoch seconds, epoch milliseconds or ISO 8601, as string or number. UTC without an offset. Empty for no bound.';
 
 export const STREAM_REPLAY: JsonSchema = closed(
   {
     streamname: NAME,
-    replayTopic: { ...NAME, description: 'Where the stored messages are published.' },
-    gte: { type: ['string', 'number', 'null'], description: `Only messages of this moment or later: ${BOUND}` },
-    lte: { type: ['string', 'number', 'null'], description: `Only messages of this moment or earlier: ${BOUND}` },
-    reverse: { type: 'boolean', default: false, description: 'The newest first.' },
+    replayTopic: { ...NAME, description: 'Topic on which the stored messages are published.' },
+    gte: { type: ['string', 'number', 'null'], description: `Only messages stored at this time or later: ${BOUND}` },
+    lte: { type: ['string', 'number', 'null'], description: `Only messages stored at this time or earlier: ${BOUND}` },
+    reverse: { type: 'boolean', default: false, description: 'Whether the newest message is published first.' },
     limit: {
       type: 'integer',
       minimum: -1,
       maximum: MAX_INTEGER,
       default: -1,
-      description: 'So many messages at most; -1: all.',
+      description: 'Maximum number of messages. -1: all.',
     },
     speed: {
       type: ['number', 'string'],
       exclusiveMinimum: 0,
       pattern: '^(original|fastest)$',
       default: 'original',
-      description: '2.5 is that many times as fast as the messages came; `original` is 1, `fastest` without pauses.',
+      description:
+        'Factor of the original speed: 2.5 is 2.5 times as fast. `original` is 1, `fastest` is without pauses.',
     },
     replaytopic: other(NAME, 'replayTopic'),
   },

@@ -89,7 +89,7 @@ const DOCUMENTED = { role: 'VIEWER', section: '4.5', tags: ['Streams'] } as cons
 /** Field names in issues that differ between the graph and this interface. */
 const NAMES = { name: 'streamname', topic: 'replayTopic', from: 'gte', to: 'lte' } as const;
 const DONE = { status: 204, errors: ERRORS, inputNames: NAMES } as const;
-const LIMITED = '405 NOT_SUPPORTED_BY_BROKER where nobody can run streams; the message says what would help.';
+const LIMITED = '405 NOT_SUPPORTED_BY_BROKER if streams cannot run for the broker; the message states a solution.';
 
 export const streamRoutes: readonly Route[] = [
   {
@@ -119,7 +119,7 @@ export const streamRoutes: readonly Route[] = [
     path: STREAMS_PATH,
     ...DOCUMENTED,
     summary: 'Create a stream',
-    description: `Refused when it could feed itself, directly or through others. ${LIMITED}`,
+    description: `Refused if the stream would receive its own output, directly or through other streams. ${LIMITED}`,
     body: NEW_STREAM,
     operation: mutation('createStream'),
     variables: streamOf,
@@ -161,7 +161,7 @@ export const streamRoutes: readonly Route[] = [
     path: `${STREAMS_PATH}/replay`,
     ...DOCUMENTED,
     summary: 'Replay a stream',
-    description: 'Answers when it has begun. One at a time for each stream: else 400 IN_USE.',
+    description: 'Responds when the replay has started. 400 IN_USE if another replay of the stream runs.',
     body: STREAM_REPLAY,
     operation: mutation('replayStream'),
     variables: replayOf,

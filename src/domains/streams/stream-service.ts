@@ -4,6 +4,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import { TotalsOfBrokers } from '../brokers/broker-totals.ts';
 import {
   clearStreamMessages,
   deleteStream,
@@ -31,7 +32,7 @@ import {
   type ReplayInput,
   type StreamChangesInput,
 } from './stream-input.ts';
-import { StreamSums, type StreamTotals } from './stream-totals.ts';
+import { STREAM_METRICS, type StreamTotals } from './stream-metrics.ts';
 import { type StreamView, streamView } from './stream-view.ts';
 
 interface StreamServiceOptions {
@@ -65,7 +66,7 @@ export class StreamService {
   readonly #runtimes: BrokerRuntimes;
   readonly #onFault: (error: unknown) => void;
   readonly #feeds = new Map<string, BrokerStreamFeeds>();
-  readonly #sums = new Map<string, StreamSums>();
+  readonly #totals = new TotalsOfBrokers(STREAM_METRICS);
   readonly #stop: () => void;
 
   constructor({ runtimes, directory, onFault }: StreamServiceOptions) {
@@ -79,7 +80,7 @@ export class StreamService {
     this.#stop = directory.onRemove(({ id }) => {
       this.#feeds.get(id)?.close();
       this.#feeds.delete(id);
-      this.#sums.delete(id);
+      this.#totals.remove(id);
     });
   }
 
@@ -146,8 +147,8 @@ export class StreamService {
    * Returns the number of stored messages, or `null` if the stream stores none. It is an estimate if the broker runs
    * the stream itself and does not count.
    */
-  async messageCount({ broker, report, definition: { name } }: StreamView): Promise<number | null> {
-    if (report !== null) return report.storage.messages;
+  async messageCount({ broker, storage, name }: StreamView): Promise<number | null> {
+    if (storage !== null) return storage.messages;
     try {
       return await this.#ask(broker, ({ controls }) => getStreamMessageCount(controls, name));
     } catch (error) {
@@ -212,23 +213,17 @@ export class StreamService {
     return this.#ask(broker, (runtime) => this.#feedsOf(runtime).watchAll(options));
   }
 
-  /**
-   * Returns the totals by broker id. If a broker is unreachable, the last ones. Brokers without streams are left out.
-   */
-  async totals(brokers: Iterable<BrokerRecord>): Promise<ReadonlyMap<string, StreamTotals>> {
-    const totals = new Map<string, StreamTotals>();
-    const read = async (broker: BrokerRecord): Promise<void> => {
+  /** Returns the totals of the streams of brokers. */
+  totals(brokers: readonly BrokerRecord[]): Promise<StreamTotals> {
+    return this.#totals.read(brokers, async (broker) => {
       const { items } = await this.#ask(broker, ({ controls }) => listStreams(controls));
-      const sums = this.#sums.get(broker.id) ?? new StreamSums();
-      if (items.length > 0) this.#sums.set(broker.id, sums);
-      sums.take(items);
-    };
-    await Promise.allSettled(Array.from(brokers, read));
-    for (const { id } of brokers) {
-      const sums = this.#sums.get(id);
-      if (sums !== undefined) totals.set(id, sums.totals);
-    }
-    return totals;
+      return items.flatMap(({ definition, report }) => {
+        if (report === null) return [];
+        const { counters, state, storage } = report;
+        const sizes = { storedBytes: storage.bytes };
+        return [{ key: `${counters.since} ${definition.name}`, state, counts: counters, sizes }];
+      });
+    });
   }
 
   close(): void {

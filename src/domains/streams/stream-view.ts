@@ -2,22 +2,55 @@ import { namedNodeId } from '../../gateway/named-node-id.ts';
 import type { ControlProvider } from '../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { StreamEntry } from './control/stream-wire.ts';
+import type { StreamDefinition } from './model/stream-definition.ts';
+import type { StreamOnNode } from './model/stream-nodes.ts';
+import type { StreamReport } from './model/stream-report.ts';
+
+/** A report whose fields are `null` if the server of the streams sends no reports. */
+type MaybeReport = { readonly [Field in keyof StreamReport]: StreamReport[Field] | null };
+
+const NO_REPORT: MaybeReport = { state: null, problem: null, counters: null, storage: null, replay: null };
 
 /** A stream of a broker as callers see it. */
-export interface StreamView extends StreamEntry {
+export interface StreamView extends StreamDefinition, MaybeReport {
   /** Id in the graph, which depends on the name only. */
   readonly id: string;
   readonly broker: BrokerRecord;
   /** The server of the broker's streams. */
   readonly provider: ControlProvider;
+  readonly replaying: boolean;
+  /** `null` unless the nodes of a cluster run their own streams. */
+  readonly nodes: readonly StreamOnNodeView[] | null;
+}
+
+/** A stream on one node, with the broker entry of the cluster. */
+export interface StreamOnNodeView extends Pick<StreamOnNode, 'nodeId' | 'differences'>, MaybeReport {
+  readonly sync: StreamOnNode['state'];
+  readonly broker: BrokerRecord;
 }
 
 export const streamNodeId = ({ id }: BrokerRecord, name: string): string =>
   namedNodeId({ kind: 'stream', brokerId: id, name });
 
-export const streamView = (broker: BrokerRecord, provider: ControlProvider, entry: StreamEntry): StreamView => ({
-  ...entry,
-  id: streamNodeId(broker, entry.definition.name),
+export const streamView = (
+  broker: BrokerRecord,
+  provider: ControlProvider,
+  { definition, report, replaying, nodes }: StreamEntry,
+): StreamView => ({
+  ...definition,
+  ...(report ?? NO_REPORT),
+  id: streamNodeId(broker, definition.name),
   broker,
   provider,
+  replaying,
+  nodes: nodes?.map((node) => nodeView(broker, node)) ?? null,
+});
+
+const nodeView = (broker: BrokerRecord, node: StreamOnNode): StreamOnNodeView => ({
+  ...(node.report ?? NO_REPORT),
+  broker,
+  nodeId: node.nodeId,
+  sync: node.state,
+  differences: node.differences,
+  problem: node.problem ?? node.report?.problem ?? null,
 });

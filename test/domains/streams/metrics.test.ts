@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
-import { BridgeSums } from '../../../src/domains/bridges/bridge-totals.ts';
-import type { BridgeConnectionStatus } from '../../../src/domains/bridges/model/bridge-status.ts';
-import { StreamSums } from '../../../src/domains/streams/stream-totals.ts';
+import { BrokerSums } from '../../../src/domains/brokers/broker-totals.ts';
+import { STREAM_METRICS } from '../../../src/domains/streams/stream-metrics.ts';
 import { ROOT, startTestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
 import { streamWorld } from './stream-world.ts';
 
-test('sums of the streams of a broker are scraped, and do not fall when a stream is deleted', async () => {
+test('totals of the streams of a broker are scraped, and do not decrease when a stream is deleted', async () => {
   const { service, brokerId, change, client } = await streamWorld('the embedded broker');
   const scraped = async (name: string) => {
     const text = await (await fetch(`${service.url}/metrics`)).text();
@@ -30,7 +29,7 @@ test('sums of the streams of a broker are scraped, and do not fall when a stream
   expect(await scraped('stream_messages_received_total')).toBe('4');
 });
 
-test('operators are told of brokers, bridges, clusters, sign-ins, the audit and WebSockets', async () => {
+test('metrics report brokers, bridges, clusters, sign-ins, the audit and WebSockets', async () => {
   const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '10000' } });
   const { id: brokerId } = await service.storage.db.broker.findFirstOrThrow();
   const { projectId } = service;
@@ -97,50 +96,23 @@ test('operators are told of brokers, bridges, clusters, sign-ins, the audit and 
   expect(clustered.get('clusters{state="active"}')).toBe(1);
 });
 
-test('connections of bridges that began anew, or are gone, do not make sums fall', () => {
-  const sums = new BridgeSums();
-  const connection = (received: number, queuedMessages = 0): BridgeConnectionStatus => ({
-    connectionName: 'x',
-    isConnected: true,
-    state: 'CONNECTED',
-    since: 1,
-    queuedMessages,
-    queuedBytes: 0,
-    received,
-    delivered: 0,
-    dropped: 0,
-    rejected: 0,
+test('parts that start again, or are removed, do not decrease the totals', () => {
+  const sums = new BrokerSums(STREAM_METRICS);
+  const none = { published: 0, stored: 0, filtered: 0, failed: 0, notStored: 0, replayed: 0 };
+  const part = (received: number, key: string, storedBytes = 0) => ({
+    key,
+    state: 'RUNNING',
+    counts: { received, ...none },
+    sizes: { storedBytes },
   });
-  const looks = [[connection(5)], [connection(9, 3)], [connection(2)], []];
-  const totals = looks.map((list) => sums.take(new Map(list.map((one) => ['b/x', one]))));
-  expect(totals.map(({ counted }) => counted.received)).toEqual([5, 9, 11, 11]);
-  expect(totals.map(({ queuedMessages }) => queuedMessages)).toEqual([0, 3, 0, 0]);
-});
-
-test('a run that began anew is counted from its beginning', () => {
-  const sums = new StreamSums();
-  const entry = (received: number, since: number) => {
-    const rest = { published: 0, stored: 0, filtered: 0, failed: 0, notStored: 0, replayed: 0 };
-    const storage = { state: 'OFF', messages: 0, bytes: 7, oldest: null, newest: null, problem: null } as const;
-    const counters = { since, received, ...rest, lastReceived: null, lastError: null, lastFiltered: null };
-    const report = { state: 'RUNNING', problem: null, counters, storage, replay: null } as const;
-    const definition = {
-      name: 's',
-      sourceTopic: 'in',
-      targetTopic: null,
-      targetQos: -1,
-      ttl: 0,
-      active: true,
-    } as const;
-    const settings = { process: true, persist: false, key: null, query: {}, textName: null, textDescription: null };
-    return { definition: { ...definition, ...settings }, replaying: false, report };
-  };
-  const received: number[] = [];
-  for (const entries of [[entry(5, 1)], [entry(9, 1)], [entry(3, 2)], [], [entry(4, 2)]]) {
-    sums.take(entries);
-    received.push(sums.totals.counted.received);
-  }
-  expect(received).toEqual([5, 9, 12, 12, 16]);
-  sums.take([{ ...entry(100, 1), report: null }]);
-  expect(sums.totals).toMatchObject({ counted: { received: 16 }, states: new Map(), storedBytes: 0 });
+  const received = [[part(5, 'a')], [part(9, 'a')], [part(2, 'a')], [part(3, 'a of another run')], []].map(
+    (parts) => sums.take(parts).counts.received,
+  );
+  expect(received).toEqual([5, 9, 11, 14, 14]);
+  expect(sums.take([part(4, 'a', 7), part(1, 'b', 8)])).toMatchObject({
+    counts: { received: 19 },
+    states: new Map([['RUNNING', 2]]),
+    sizes: { storedBytes: 15 },
+  });
+  expect(sums.take([])).toMatchObject({ counts: { received: 19 }, states: new Map(), sizes: { storedBytes: 0 } });
 });

@@ -2,6 +2,7 @@ import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { sizeOf } from '../../../gateway/graphql/response-limit.ts';
+import { timeField } from '../../../gateway/graphql/time-field.ts';
 import { characterBudget, mayQueryBroker, spendCharacters, walk } from '../../../gateway/graphql/walk-limit.ts';
 import { Broker, ControlProvider } from '../../brokers/broker-schema.ts';
 import { type BridgeConnectionView, type BridgeView, readConnections } from '../bridge-view.ts';
@@ -50,12 +51,7 @@ export const BridgeConnectionType = builder.objectRef<BridgeConnectionView>('Bri
       type: BridgeConnectionStateType,
       nullable: true,
     }),
-    since: t.field({
-      description: `The time of the last change of state. ${NOT_REPORTED}`,
-      type: 'DateTime',
-      nullable: true,
-      resolve: ({ since }) => (since === null ? null : new Date(since)),
-    }),
+    since: timeField(t, `The time of the last change of state. ${NOT_REPORTED}`, ({ since }) => since),
     error: t.exposeString('error', {
       description: 'The last error in the current state. Null if there is none.',
       nullable: true,
@@ -81,11 +77,10 @@ export const BridgeConnectionType = builder.objectRef<BridgeConnectionView>('Bri
       description: `Messages that cannot be delivered. ${NOT_REPORTED}`,
       nullable: true,
     }),
-    lastRejection: t.field({
+    lastRejection: t.expose('lastRejection', {
       description: 'The last rejected message. Null if there was none, or its provider does not report it.',
       type: Rejection,
       nullable: true,
-      resolve: ({ lastRejection }) => lastRejection,
     }),
   }),
 });

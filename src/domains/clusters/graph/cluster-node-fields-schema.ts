@@ -24,7 +24,7 @@ builder.objectFields(StreamNode, (t) => ({
     type: ClusterNode,
     nullable: true,
     complexity: BROKER_QUERY_COST,
-    resolve: ({ broker, on: { nodeId } }, _args, context) => {
+    resolve: ({ broker, nodeId }, _args, context) => {
       const cluster = context.services.clusters.ofBroker(broker, context.viewer);
       return cluster && nodeView(cluster, nodeId, context);
     },

@@ -9,10 +9,10 @@ import { StreamReplayType } from './stream-report-schema.ts';
 import { Stream } from './stream-schema.ts';
 
 const CONNECTED =
-  'SNAPSHOT, CHANGE: whether this service is connected to the broker; while not, what was told last stays.';
+  'SNAPSHOT, CHANGE: whether this service is connected to the broker. While it is not, the last reported state remains.';
 
 const StreamReplayEvent = builder.objectRef<ReplayEvent>('StreamReplayEvent').implement({
-  description: 'First the replay as it is, then one event for each change, at most ten a second.',
+  description: 'First the current replay, then one event for each change, at most ten per second.',
   fields: (t) => ({
     ...eventFields(t, (event) => event),
     replaying: t.boolean({
@@ -22,7 +22,7 @@ const StreamReplayEvent = builder.objectRef<ReplayEvent>('StreamReplayEvent').im
     }),
     replay: t.field({
       description:
-        'SNAPSHOT, CHANGE: the one that runs, or the last one. Null: there was none, or the broker runs the stream itself and tells no more than `replaying`.',
+        'SNAPSHOT, CHANGE: the running replay, or the last one. Null if there was none, or if the broker runs the stream itself and reports only `replaying`.',
       type: StreamReplayType,
       nullable: true,
       resolve: (event) => stateIn(event)?.replay ?? null,
@@ -44,19 +44,19 @@ interface SeenEvent {
 const USUAL_EVENT = 50;
 
 const StreamsEvent = builder.objectRef<SeenEvent>('StreamsEvent').implement({
-  description: 'First all streams of a broker as they are, then those that became different, at most once a second.',
+  description: 'First all streams of a broker, then those that changed, at most once per second.',
   fields: (t) => ({
     ...eventFields(t, ({ event }) => event),
     ...partsLeftField(t, ({ event }) => event),
     streams: t.field({
       description:
-        'SNAPSHOT: all, or the first of them (see `partsLeft`). CHANGE: new ones, and those with other counters, states or settings.',
+        'SNAPSHOT: all streams, or the first part of them (see `partsLeft`). CHANGE: new streams, and streams with changed counters, states or settings.',
       type: [Stream],
       complexity: { field: 1, multiplier: USUAL_EVENT },
       resolve: ({ streams }) => [...streams],
     }),
     removed: t.stringList({
-      description: 'CHANGE: names of streams that are gone.',
+      description: 'CHANGE: names of deleted streams.',
       resolve: ({ event }) => [...(stateIn(event)?.removed ?? [])],
     }),
     isConnected: t.boolean({
@@ -69,13 +69,15 @@ const StreamsEvent = builder.objectRef<SeenEvent>('StreamsEvent').implement({
 
 builder.subscriptionFields((t) => ({
   streamReplay: t.field({
-    description:
-      'How the replay of a stream goes, and each later one, live. The events end when the stream is deleted.',
+    description: 'The live progress of the replays of a stream. The events end when the stream is deleted.',
     type: StreamReplayEvent,
     ...onBroker('VIEWER'),
     args: {
-      brokerId: t.arg.id({ description: 'The broker of the stream.', required: true }),
-      streamName: t.arg.string({ description: 'Of a stream of this broker; else NOT_FOUND.', required: true }),
+      brokerId: t.arg.id({ description: 'The id of the broker.', required: true }),
+      streamName: t.arg.string({
+        description: 'The name of a stream of this broker; otherwise NOT_FOUND.',
+        required: true,
+      }),
       after: t.arg.float(resumeArgument),
     },
     subscribe: (_root, { brokerId, streamName, after }, context) => {
@@ -90,11 +92,11 @@ builder.subscriptionFields((t) => ({
     resolve: (event) => event,
   }),
   streams: t.field({
-    description: 'The streams of a broker with their states and counters, live.',
+    description: 'The live streams of a broker, with their states and counters.',
     type: StreamsEvent,
     ...onBroker('VIEWER'),
     args: {
-      brokerId: t.arg.id({ description: 'A broker that the caller sees.', required: true }),
+      brokerId: t.arg.id({ description: 'The id of a broker that the caller may see.', required: true }),
       after: t.arg.float(resumeArgument),
     },
     subscribe: (_root, { brokerId, after }, context) => {
@@ -107,11 +109,11 @@ builder.subscriptionFields((t) => ({
       );
     },
     resolve: (event, { brokerId }, { services, viewer }) => {
-      const told = stateIn(event);
+      const state = stateIn(event);
       // The last event of a broker is sent when it is removed.
-      if (told === null || told.streams.length === 0) return { event, streams: [] };
+      if (state === null || state.streams.length === 0) return { event, streams: [] };
       const broker = services.brokers.visible(brokerId, viewer);
-      return { event, streams: told.streams.map((entry) => streamView(broker, told.provider, entry)) };
+      return { event, streams: state.streams.map((entry) => streamView(broker, state.provider, entry)) };
     },
   }),
 }));

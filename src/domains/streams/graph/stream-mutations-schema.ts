@@ -9,121 +9,133 @@ import { Stream } from './stream-schema.ts';
 type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 
 const target = (t: InputFields) => ({
-  brokerId: t.id({ description: 'The broker that it is about.', required: true }),
-  projectId: t.id({ description: 'When given, the broker must be in this project.' }),
+  brokerId: t.id({ description: 'The id of the broker.', required: true }),
+  projectId: t.id({ description: 'If given, the broker must be in this project.' }),
 });
 const oneStream = (t: InputFields) => ({
   ...target(t),
-  name: t.string({ description: 'Of a stream of this broker.', required: true }),
+  name: t.string({ description: 'The name of a stream of this broker.', required: true }),
 });
 
-const SOURCE = 'Topic filter of the messages that come in; it must not begin with `$`.';
+const SOURCE = 'Topic filter of the received messages. Must not begin with `$`.';
 
-/** Fields of both creation and change. */
-const definitionFields = (t: InputFields, without: (value: string) => string) => ({
+/** Fields of both creation and change. `absent` describes what an absent field means, given its default. */
+const definitionFields = (t: InputFields, absent: (value: string) => string) => ({
   targetTopic: t.string({
-    description: `Where results are published, without wildcards. ${without('nowhere')}`,
+    description: `Topic without wildcards on which results are published. ${absent('nothing is published')}`,
   }),
   targetQos: t.int({
-    description: `0, 1, 2, or -1 for that of the message that came in. ${without(String(DEFAULT_DEFINITION.targetQos))}`,
+    description: `QoS of published messages: 0, 1, 2, or -1 for the QoS of the received message. ${absent(String(DEFAULT_DEFINITION.targetQos))}`,
   }),
   ttl: t.int({
-    description: `Seconds for which stored messages are kept at least, and at most twice that; 0: until they are cleared. ${without(String(DEFAULT_DEFINITION.ttl))}`,
+    description: `Minimum retention of stored messages in seconds; the maximum is twice that. 0: messages are stored until they are cleared. ${absent(String(DEFAULT_DEFINITION.ttl))}`,
   }),
-  active: t.boolean({ description: `False: it does nothing. ${without(String(DEFAULT_DEFINITION.active))}` }),
+  active: t.boolean({ description: `Whether the stream runs. ${absent(String(DEFAULT_DEFINITION.active))}` }),
   process: t.boolean({
-    description: `False: messages pass as they are, whatever the query. ${without(String(DEFAULT_DEFINITION.process))}`,
+    description: `Whether the query is applied. If not, messages pass unchanged. ${absent(String(DEFAULT_DEFINITION.process))}`,
   }),
   persist: t.boolean({
-    description: `Store what leaves the query, to be replayed. ${without(String(DEFAULT_DEFINITION.persist))}`,
+    description: `Whether results are stored for replays. ${absent(String(DEFAULT_DEFINITION.persist))}`,
   }),
   // `key` is the name of a value in messages, not a secret.
-  key: t.string({ description: `For brokers that know it. ${without('none')}`, extensions: { secret: false } }),
+  key: t.string({ description: `For brokers that support it. ${absent('none')}`, extensions: { secret: false } }),
   query: t.field({
-    description: `\`{ select: […], where: […] }\`; \`previewStream\` tells what comes of it. ${without('all messages pass as they are')}`,
+    description: `\`{ select: […], where: […] }\`; see \`previewStream\`. ${absent('all messages pass unchanged')}`,
     type: 'JSON',
   }),
-  textName: t.string({ description: `A label. ${without('none')}` }),
-  textDescription: t.string({ description: `For people. ${without('none')}` }),
+  textName: t.string({ description: `A display name. ${absent('none')}` }),
+  textDescription: t.string({ description: `A description for users. ${absent('none')}` }),
 });
 
 const bounds = (t: InputFields) => ({
-  from: t.field({ description: 'Of this moment or later. Without it: from the first one.', type: 'DateTime' }),
-  to: t.field({ description: 'Of this moment or earlier. Without it: to the last one.', type: 'DateTime' }),
+  from: t.field({
+    description: 'Messages stored at this time or later. Default: from the first one.',
+    type: 'DateTime',
+  }),
+  to: t.field({ description: 'Messages stored at this time or earlier. Default: to the last one.', type: 'DateTime' }),
 });
 
 const CreateStreamInput = builder.inputType('CreateStreamInput', {
-  description: 'What the stream is to do.',
+  description: 'The settings of a new stream.',
   fields: (t) => ({
     ...target(t),
-    name: t.string({ description: 'No other stream of the broker may have it; it never changes.', required: true }),
+    name: t.string({
+      description: 'Unique among the streams of the broker. It cannot be changed later.',
+      required: true,
+    }),
     sourceTopic: t.string({ description: SOURCE, required: true }),
-    ...definitionFields(t, (value) => `Without it: ${value}.`),
+    ...definitionFields(t, (value) => `Default: ${value}.`),
   }),
 });
 
 const UpdateStreamInput = builder.inputType('UpdateStreamInput', {
   description:
-    'Only what is given changes; null clears what may be none. Aggregates begin anew when the query changes.',
+    'Only given fields are changed. Null clears a nullable field. Aggregates start again if the query changes.',
   fields: (t) => ({
     ...oneStream(t),
     sourceTopic: t.string({ description: SOURCE }),
-    ...definitionFields(t, () => 'Without it: as it is.'),
+    ...definitionFields(t, () => 'Absent: unchanged.'),
   }),
 });
 
 const ClearStreamMessagesInput = builder.inputType('ClearStreamMessagesInput', {
-  description: 'Which stored messages to remove for good.',
+  description: 'The stored messages to delete.',
   fields: (t) => ({ ...oneStream(t), ...bounds(t) }),
 });
 
 const ReplayStreamInput = builder.inputType('ReplayStreamInput', {
-  description: 'Which stored messages to publish again, where, and how fast.',
+  description: 'The stored messages to publish again, the topic and the speed.',
   fields: (t) => ({
     ...oneStream(t),
-    topic: t.string({ description: 'Where they are published, without wildcards.', required: true }),
+    topic: t.string({ description: 'Topic without wildcards on which the messages are published.', required: true }),
     ...bounds(t),
-    limit: t.int({ description: 'So many at most. Without it: all.' }),
-    speed: t.float({ description: '1 is as they came, 2.5 that many times as fast. Without it: 1.' }),
-    fastest: t.boolean({ defaultValue: false, description: 'Without pauses; instead of `speed`.' }),
-    reverse: t.boolean({ defaultValue: false, description: 'The newest first.' }),
+    limit: t.int({ description: 'Maximum number of messages. Default: all.' }),
+    speed: t.float({ description: 'Factor of the original speed: 2.5 is 2.5 times as fast. Default: 1.' }),
+    fastest: t.boolean({
+      defaultValue: false,
+      description: 'Whether messages are published without pauses. Excludes `speed`.',
+    }),
+    reverse: t.boolean({ defaultValue: false, description: 'Whether the newest message is published first.' }),
   }),
 });
 
 const nameInput = (name: string, description: string) =>
   builder.inputType(name, { description, fields: (t) => oneStream(t) });
 
-const DeleteStreamInput = nameInput('DeleteStreamInput', 'Which stream to delete.');
-const EnableStreamInput = nameInput('EnableStreamInput', 'Which stream to switch on.');
-const DisableStreamInput = nameInput('DisableStreamInput', 'Which stream to switch off.');
-const StopStreamReplayInput = nameInput('StopStreamReplayInput', 'Of which stream to end the replay.');
+const DeleteStreamInput = nameInput('DeleteStreamInput', 'The stream to delete.');
+const EnableStreamInput = nameInput('EnableStreamInput', 'The stream to switch on.');
+const DisableStreamInput = nameInput('DisableStreamInput', 'The stream to switch off.');
+const StopStreamReplayInput = nameInput('StopStreamReplayInput', 'The stream whose replay to stop.');
 
 const StreamPayload = builder.objectRef<StreamWrite>('StreamPayload').implement({
-  description: 'The stream that something was done to.',
+  description: 'The result of a change of a stream.',
   fields: (t) => ({
     stream: t.field({
-      description: 'As it is after that; null: somebody deleted it meanwhile.',
+      description: 'The stream after the change. Null if it was deleted meanwhile.',
       type: Stream,
       nullable: true,
       complexity: BROKER_QUERY_COST,
       resolve: ({ readStream }) => readStream(),
     }),
-    broker: t.field({ description: 'The one that did it.', type: Broker, resolve: ({ broker }) => broker }),
+    broker: t.expose('broker', { description: 'The broker of the stream.', type: Broker }),
   }),
 });
 
 const DeleteStreamPayload = builder.objectRef<StreamWrite>('DeleteStreamPayload').implement({
-  description: 'The stream that there is no more.',
+  description: 'The result of the deletion of a stream.',
   fields: (t) => ({
-    deletedStreamId: t.id({ description: 'That it had.', resolve: ({ broker, name }) => streamNodeId(broker, name) }),
-    broker: t.field({ description: 'The one that had it.', type: Broker, resolve: ({ broker }) => broker }),
+    deletedStreamId: t.id({
+      description: 'The id of the deleted stream.',
+      resolve: ({ broker, name }) => streamNodeId(broker, name),
+    }),
+    broker: t.expose('broker', { description: 'The broker of the deleted stream.', type: Broker }),
   }),
 });
 
 builder.mutationFields((t) => ({
   createStream: t.field({
     description:
-      'Makes a stream. INVALID when it could feed itself, directly or through others: the reason names the chain.',
+      'Creates a stream. INVALID if the stream would receive its own output, directly or through other streams; the reason contains the chain.',
     type: StreamPayload,
     ...writesOnBroker,
     args: { input: t.arg({ description: 'The new stream.', type: CreateStreamInput, required: true }) },
@@ -131,18 +143,18 @@ builder.mutationFields((t) => ({
       services.streams.create(services.brokers.visible(brokerId, viewer), stream),
   }),
   updateStream: t.field({
-    description: 'Changes a stream, which goes on without a break.',
+    description: 'Changes a stream, which continues without interruption.',
     type: StreamPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'Which stream, and what changes.', type: UpdateStreamInput, required: true }) },
+    args: { input: t.arg({ description: 'The stream and its changes.', type: UpdateStreamInput, required: true }) },
     resolve: (_root, { input: { brokerId, projectId: _, name, ...changes } }, { services, viewer }) =>
       services.streams.update(services.brokers.visible(brokerId, viewer), name, changes),
   }),
   deleteStream: t.field({
-    description: 'Deletes a stream with its stored messages, and ends its replay.',
+    description: 'Deletes a stream with its stored messages, and stops its replay.',
     type: DeleteStreamPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'Which stream.', type: DeleteStreamInput, required: true }) },
+    args: { input: t.arg({ description: 'The stream.', type: DeleteStreamInput, required: true }) },
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
       services.streams.remove(services.brokers.visible(brokerId, viewer), name),
   }),
@@ -150,40 +162,42 @@ builder.mutationFields((t) => ({
     description: 'Switches a stream on.',
     type: StreamPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'Which stream.', type: EnableStreamInput, required: true }) },
+    args: { input: t.arg({ description: 'The stream.', type: EnableStreamInput, required: true }) },
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
       services.streams.setActive(services.brokers.visible(brokerId, viewer), name, true),
   }),
   disableStream: t.field({
-    description: 'Switches a stream off; what it stored stays, and may be replayed.',
+    description: 'Switches a stream off. Its stored messages remain and can be replayed.',
     type: StreamPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'Which stream.', type: DisableStreamInput, required: true }) },
+    args: { input: t.arg({ description: 'The stream.', type: DisableStreamInput, required: true }) },
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
       services.streams.setActive(services.brokers.visible(brokerId, viewer), name, false),
   }),
   clearStreamMessages: t.field({
-    description: 'Removes stored messages of a stream for good.',
+    description: 'Permanently deletes stored messages of a stream.',
     type: StreamPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'Which messages.', type: ClearStreamMessagesInput, required: true }) },
+    args: { input: t.arg({ description: 'The messages.', type: ClearStreamMessagesInput, required: true }) },
     resolve: (_root, { input: { brokerId, projectId: _, name, ...bounds } }, { services, viewer }) =>
       services.streams.clear(services.brokers.visible(brokerId, viewer), name, bounds),
   }),
   replayStream: t.field({
     description:
-      'Publishes stored messages of a stream again; answers when it has begun, and subscription `streamReplay` tells how it goes. One at a time for each stream: else IN_USE.',
+      'Publishes stored messages of a stream again. Responds when the replay has started; the subscription `streamReplay` reports its progress. IN_USE if another replay of the stream runs.',
     type: StreamPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'Which messages, and where.', type: ReplayStreamInput, required: true }) },
+    args: {
+      input: t.arg({ description: 'The messages, the topic and the speed.', type: ReplayStreamInput, required: true }),
+    },
     resolve: (_root, { input: { brokerId, projectId: _, name, ...replay } }, { services, viewer }) =>
       services.streams.replay(services.brokers.visible(brokerId, viewer), name, replay),
   }),
   stopStreamReplay: t.field({
-    description: 'Ends the replay of a stream, if one runs.',
+    description: 'Stops the replay of a stream, if one runs.',
     type: StreamPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'Which stream.', type: StopStreamReplayInput, required: true }) },
+    args: { input: t.arg({ description: 'The stream.', type: StopStreamReplayInput, required: true }) },
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
       services.streams.stopReplay(services.brokers.visible(brokerId, viewer), name),
   }),

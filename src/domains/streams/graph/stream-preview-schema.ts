@@ -6,28 +6,34 @@ import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import { PREVIEW_LIMITS, type PreviewedSample, previewQuery } from '../query/preview-query.ts';
 
 const StreamOutcome = builder.enumType('StreamOutcome', {
-  description: 'What becomes of a message in a stream.',
+  description: 'The result of a query for one message.',
   values: {
-    PASS: { description: 'It leaves: it would be published and stored.' },
-    FILTERED: { description: 'A selected path is missing, or `where` is not met.' },
-    FAILED: { description: 'It is no JSON, or has no number where one is needed.' },
+    PASS: { description: 'The message passes: the output would be published and stored.' },
+    FILTERED: { description: 'A selected path is missing, or the message does not meet `where`.' },
+    FAILED: { description: 'The message is not JSON, or has no number where one is required.' },
   } as const satisfies Record<PreviewedSample['outcome'], object>,
 });
 
 const StreamPreviewResult = builder.objectRef<PreviewedSample>('StreamPreviewResult').implement({
-  description: 'What becomes of one sample.',
+  description: 'The result for one sample.',
   fields: (t) => ({
-    outcome: t.expose('outcome', { description: 'Whether it leaves.', type: StreamOutcome }),
+    outcome: t.expose('outcome', { description: 'Whether the sample passes.', type: StreamOutcome }),
     output: t.field({
-      description: 'What would be published. Null: nothing.',
+      description: 'The output that would be published. Null if the sample does not pass.',
       type: 'JSON',
       nullable: true,
       resolve: ({ output }) => output,
     }),
-    payload: t.exposeString('payload', { description: '`output` as text, to the letter.', nullable: true }),
-    reason: t.exposeString('reason', { description: 'Why it does not leave. Null: it does.', nullable: true }),
+    payload: t.exposeString('payload', {
+      description: '`output` as text, exactly as it would be published.',
+      nullable: true,
+    }),
+    reason: t.exposeString('reason', {
+      description: 'Why the sample does not pass. Null if it passes.',
+      nullable: true,
+    }),
     at: t.field({
-      description: 'When it was taken to arrive.',
+      description: 'The assumed time of arrival.',
       type: 'DateTime',
       resolve: ({ at }) => new Date(at),
     }),
@@ -35,10 +41,10 @@ const StreamPreviewResult = builder.objectRef<PreviewedSample>('StreamPreviewRes
 });
 
 const StreamPreview = builder.objectRef<{ readonly results: readonly PreviewedSample[] }>('StreamPreview').implement({
-  description: 'What a query makes of samples.',
+  description: 'The results of a query for samples.',
   fields: (t) => ({
     results: t.field({
-      description: 'One for each sample, in their order.',
+      description: 'One result for each sample, in the order of the samples.',
       type: [StreamPreviewResult],
       complexity: COUNTED_BY_PAGE,
       resolve: ({ results }) => [...results],
@@ -49,24 +55,24 @@ const StreamPreview = builder.objectRef<{ readonly results: readonly PreviewedSa
 builder.queryFields((t) => ({
   previewStream: t.field({
     description:
-      'What a stream with this query would make of messages; nothing is created, and no broker is asked. INVALID with every issue of a query that cannot be.',
+      'Runs a query on samples. Creates nothing, and queries no broker. INVALID with all issues of an invalid query.',
     type: StreamPreview,
     ...signedIn,
     complexity: ({ samples }) => ({ field: samples.length, multiplier: Math.max(1, samples.length) }),
     args: {
       query: t.arg({
-        description: '`{ select: […], where: […] }`, as `createStream` takes it.',
+        description: '`{ select: […], where: […] }`, as in `createStream`.',
         type: 'JSON',
         required: true,
       }),
       samples: t.arg({
-        description: `Payloads in the order of their arrival: texts as they are, other values as JSON. ${PREVIEW_LIMITS.samples} at most, and 4 MiB in all. The samples and outputs of all previews of a request have at most 8 MiB, else TOO_LARGE.`,
+        description: `Payloads in the order of their arrival: strings unchanged, other values as JSON. At most ${PREVIEW_LIMITS.samples} samples of together 4 MiB. TOO_LARGE if the samples and outputs of all previews of a request exceed 8 MiB.`,
         type: ['JSON'],
         required: true,
       }),
-      start: t.arg({ description: 'When the first one arrives. Without it: now.', type: 'DateTime' }),
+      start: t.arg({ description: 'Arrival of the first sample. Default: now.', type: 'DateTime' }),
       spacingSeconds: t.arg.float({
-        description: 'Time from each to the next; time buckets go by it.',
+        description: 'Interval between the arrivals of two samples, for time buckets.',
         defaultValue: 1,
       }),
     },

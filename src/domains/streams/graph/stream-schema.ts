@@ -2,222 +2,190 @@ import { builder } from '../../../gateway/graphql/builder.ts';
 import { Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
-import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker, ControlProvider } from '../../brokers/broker-schema.ts';
-import type { StreamNodeState, StreamOnNode } from '../model/stream-nodes.ts';
-import type { StreamView } from '../stream-view.ts';
+import type { StreamNodeState } from '../model/stream-nodes.ts';
+import type { StreamOnNodeView, StreamView } from '../stream-view.ts';
 import { StreamCountersType, StreamReplayType, StreamStateType, StreamStorageType } from './stream-report-schema.ts';
-
-/** A stream on one node, with the broker entry of the cluster. */
-interface StreamOnNodeView {
-  readonly broker: BrokerRecord;
-  readonly on: StreamOnNode;
-}
 
 /** Assumed number of cluster nodes, for the cost of queries. */
 const USUAL_NODES = 3;
 
-const UNTOLD_THERE = 'Null where it is not there, or the broker does not tell.';
-const UNTOLD = 'Null where a broker runs its streams itself and does not tell.';
+const NOT_ON_NODE = 'Null if the node does not have the stream or does not report it.';
+const NOT_REPORTED = 'Null if the broker runs its own streams and does not report it.';
 
 const StreamNodeStateType = builder.enumType('StreamNodeState', {
-  description: 'How a stream of a cluster is on one of its nodes.',
+  description: 'How a stream of a cluster on one node compares with the first node that has the stream.',
   values: {
-    EQUAL: { description: 'As on the first node that has it.' },
-    DIFFERENT: { description: 'Otherwise: somebody changed it there, or it was away when the stream was changed.' },
-    MISSING: { description: 'It is not there.' },
-    UNKNOWN: { description: 'The node could not be asked.' },
+    EQUAL: { description: 'The same settings.' },
+    DIFFERENT: {
+      description:
+        'Other settings: the stream was changed on the node, or the node was not reachable when the stream was changed.',
+    },
+    MISSING: { description: 'The node does not have the stream.' },
+    UNKNOWN: { description: 'The node cannot be queried.' },
   } as const satisfies Record<StreamNodeState, object>,
 });
 
 export const StreamNode = builder.objectRef<StreamOnNodeView>('StreamNode').implement({
   description:
-    'A stream of a cluster on one of its nodes. What it counted and stored there is that of the messages of this node.',
+    'A stream of a cluster on one of its nodes. Counters and stored messages are those of the messages of this node.',
   fields: (t) => ({
-    nodeId: t.int({ description: 'Of the node.', resolve: ({ on }) => on.nodeId }),
-    sync: t.field({
-      description: 'Whether it is as on the first node that has it.',
+    nodeId: t.exposeInt('nodeId', { description: 'The number of the node.' }),
+    sync: t.expose('sync', {
+      description: 'Whether the stream equals that of the first node that has it.',
       type: StreamNodeStateType,
-      resolve: ({ on }) => on.state,
     }),
     differences: t.stringList({
-      description: 'Which of its settings are otherwise, by the names of fields of a stream.',
-      resolve: ({ on }) => [...on.differences],
+      description: 'The settings that differ, by the names of the fields of a stream.',
+      resolve: ({ differences }) => [...differences],
     }),
-    state: t.field({
-      description: `Whether it works there. ${UNTOLD_THERE}`,
+    state: t.expose('state', {
+      description: `The state on the node. ${NOT_ON_NODE}`,
       type: StreamStateType,
       nullable: true,
-      resolve: ({ on }) => on.report?.state ?? null,
     }),
-    problem: t.string({
-      description: 'What is wrong there, or why the node could not be asked; null: nothing that is known.',
+    problem: t.exposeString('problem', {
+      description: 'What is wrong on the node, or why the node cannot be queried. Null if no problem is known.',
       nullable: true,
-      resolve: ({ on }) => on.problem ?? on.report?.problem ?? null,
     }),
-    counters: t.field({
-      description: `What passed through it there. ${UNTOLD_THERE}`,
+    counters: t.expose('counters', {
+      description: `The messages counted on the node. ${NOT_ON_NODE}`,
       type: StreamCountersType,
       nullable: true,
-      resolve: ({ on }) => on.report?.counters ?? null,
     }),
-    storage: t.field({
-      description: `What it has stored there. ${UNTOLD_THERE}`,
+    storage: t.expose('storage', {
+      description: `The messages stored on the node. ${NOT_ON_NODE}`,
       type: StreamStorageType,
       nullable: true,
-      resolve: ({ on }) => on.report?.storage ?? null,
     }),
-    replay: t.field({
-      description: `The replay that runs there, or the last one; null: none. ${UNTOLD_THERE}`,
+    replay: t.expose('replay', {
+      description: `The running replay on the node, or the last one. Null if there is none. ${NOT_ON_NODE}`,
       type: StreamReplayType,
       nullable: true,
-      resolve: ({ on }) => on.report?.replay ?? null,
     }),
   }),
 });
 
 export const Stream = builder.objectRef<StreamView>('Stream').implement({
   description:
-    'Messages of a source, changed and filtered by a query, published on a target and stored to be replayed. A broker knows it by its name.',
+    'Reads the messages of a source topic filter, filters and changes them by a query, publishes the results on a target topic, and stores them for replays. A broker identifies a stream by its name.',
   interfaces: [Node],
   fields: (t) => ({
-    id: t.id({ description: 'Lasts as long as its name.', resolve: ({ id }) => id }),
-    name: t.string({
-      description: 'No other stream of the broker has it; it never changes.',
-      resolve: ({ definition }) => definition.name,
-    }),
-    broker: t.field({ description: 'The one that it belongs to.', type: Broker, resolve: ({ broker }) => broker }),
-    sourceTopic: t.string({
-      description: 'Topic filter of the messages that come in.',
-      resolve: ({ definition }) => definition.sourceTopic,
-    }),
-    targetTopic: t.string({
-      description: 'Where they are published. Null: nowhere.',
+    id: t.exposeID('id', { description: 'Depends on the broker and the name only.' }),
+    name: t.exposeString('name', { description: 'Unique among the streams of the broker. It cannot be changed.' }),
+    broker: t.expose('broker', { description: 'The broker of the stream.', type: Broker }),
+    sourceTopic: t.exposeString('sourceTopic', { description: 'Topic filter of the received messages.' }),
+    targetTopic: t.exposeString('targetTopic', {
+      description: 'Topic on which results are published. Null if nothing is published.',
       nullable: true,
-      resolve: ({ definition }) => definition.targetTopic,
     }),
-    targetQos: t.int({
-      description: 'QoS of what is published, and replayed; -1 is that of the message that came in.',
-      resolve: ({ definition }) => definition.targetQos,
+    targetQos: t.exposeInt('targetQos', {
+      description: 'QoS of published and replayed messages. -1: the QoS of the received message.',
     }),
-    ttl: t.int({
-      description: 'Seconds for which stored messages are kept at least, and at most twice that; 0: until cleared.',
-      resolve: ({ definition }) => definition.ttl,
+    ttl: t.exposeInt('ttl', {
+      description:
+        'Minimum retention of stored messages in seconds; the maximum is twice that. 0: messages are stored until they are cleared.',
     }),
-    active: t.boolean({
-      description: 'False: nothing is processed, stored or published.',
-      resolve: ({ definition }) => definition.active,
+    active: t.exposeBoolean('active', {
+      description: 'Whether the stream is switched on. If not, nothing is processed, stored or published.',
     }),
-    process: t.boolean({
-      description: 'False: messages pass as they are, whatever the query.',
-      resolve: ({ definition }) => definition.process,
+    process: t.exposeBoolean('process', {
+      description: 'Whether the query is applied. If not, messages pass unchanged.',
     }),
-    persist: t.boolean({
-      description: 'What leaves the query is stored, to be replayed.',
-      resolve: ({ definition }) => definition.persist,
-    }),
-    replaying: t.exposeBoolean('replaying', { description: 'A replay runs.' }),
-    key: t.string({
-      description: 'Kept for brokers that know it; means nothing to streams that this service runs.',
+    persist: t.exposeBoolean('persist', { description: 'Whether results are stored for replays.' }),
+    replaying: t.exposeBoolean('replaying', { description: 'Whether a replay runs.' }),
+    key: t.exposeString('key', {
+      description: 'For brokers that support it. Streams that this service runs do not use it.',
       nullable: true,
-      resolve: ({ definition }) => definition.key,
     }),
-    query: t.field({
-      description: '`select` and `where`; an empty object lets everything pass as it is.',
+    query: t.expose('query', {
+      description: '`select` and `where`. With an empty object all messages pass unchanged.',
       type: 'JSON',
-      resolve: ({ definition }) => definition.query,
     }),
-    textName: t.string({
-      description: 'A label.',
+    textName: t.exposeString('textName', { description: 'A display name.', nullable: true }),
+    textDescription: t.exposeString('textDescription', {
+      description: 'A description for users.',
       nullable: true,
-      resolve: ({ definition }) => definition.textName,
     }),
-    textDescription: t.string({
-      description: 'What people wrote about it.',
-      nullable: true,
-      resolve: ({ definition }) => definition.textDescription,
-    }),
-    state: t.field({
-      description: `Whether it works. ${UNTOLD}`,
+    state: t.expose('state', {
+      description: `The state of the stream. ${NOT_REPORTED}`,
       type: StreamStateType,
       nullable: true,
-      resolve: ({ report }) => report?.state ?? null,
     }),
-    problem: t.string({
-      description: `What is wrong, and what would help; null: nothing. ${UNTOLD}`,
+    problem: t.exposeString('problem', {
+      description: `What is wrong and how to correct it. Null if there is no problem. ${NOT_REPORTED}`,
       nullable: true,
-      resolve: ({ report }) => report?.problem ?? null,
     }),
-    counters: t.field({
-      description: `What passed through it. ${UNTOLD}`,
+    counters: t.expose('counters', {
+      description: `The messages of the stream so far. ${NOT_REPORTED}`,
       type: StreamCountersType,
       nullable: true,
-      resolve: ({ report }) => report?.counters ?? null,
     }),
-    storage: t.field({
-      description: `What it has stored. ${UNTOLD}`,
+    storage: t.expose('storage', {
+      description: `The stored messages. ${NOT_REPORTED}`,
       type: StreamStorageType,
       nullable: true,
-      resolve: ({ report }) => report?.storage ?? null,
     }),
-    replay: t.field({
-      description: `The replay that runs, or the last one since it began to run; null: none. ${UNTOLD}`,
+    replay: t.expose('replay', {
+      description: `The running replay, or the last one since the stream was started. Null if there is none. ${NOT_REPORTED}`,
       type: StreamReplayType,
       nullable: true,
-      resolve: ({ report }) => report?.replay ?? null,
     }),
     messageCount: t.float({
       description:
-        'Stored messages; an estimate, and a question to the broker, where a broker runs its streams itself. Null: it stores none.',
+        'Number of stored messages. An estimate that requires a query to the broker if the broker runs its own streams. Null if the stream stores none.',
       nullable: true,
       complexity: BROKER_QUERY_COST,
       resolve: async (stream, _args, context) => {
-        if (stream.report === null && !(await mayQueryBroker(context, false))) return null;
+        if (stream.storage === null && !(await mayQueryBroker(context, false))) return null;
         return context.services.streams.messageCount(stream);
       },
     }),
     nodes: t.field({
       description:
-        'How it is on each node of a cluster whose nodes have streams of their own, by number; null on any other broker. There the settings are those of the first node that has it, and what is counted, stored and replayed is that of all.',
+        'The stream on each node of a cluster whose nodes run their own streams, by number. Null for other brokers. The settings of the stream are then those of the first node that has it; counters, stored messages and replays are the sums of all nodes.',
       type: [StreamNode],
       nullable: true,
       complexity: { field: 1, multiplier: USUAL_NODES },
-      resolve: ({ broker, nodes }) => nodes?.map((on) => ({ broker, on })) ?? null,
+      resolve: ({ nodes }) => nodes,
     }),
-    provider: t.expose('provider', { description: 'Who runs the streams of the broker.', type: ControlProvider }),
+    provider: t.expose('provider', {
+      description: 'Whether the broker or this service runs the streams of the broker.',
+      type: ControlProvider,
+    }),
   }),
 });
 
 builder.interfaceFields(Broker, (t) => ({
   streams: t.connection(
     {
-      description: 'In the order of the broker: where this service runs them, that of their creation.',
+      description: 'In the order of the broker. If this service runs the streams: in the order of their creation.',
       type: Stream,
       nullable: true,
       complexity: pageCost,
-      args: { offset: t.arg.int({ description: 'Entries left out at the start.' }) },
+      args: { offset: t.arg.int({ description: 'Number of streams to skip.' }) },
       resolve: (broker, args, { services }) => services.streams.page(broker, args),
     },
     {
       name: 'StreamConnection',
       description: 'Streams of a broker.',
       fields: (connection) => ({
-        totalCount: connection.exposeInt('totalCount', { description: 'Of the whole list.' }),
+        totalCount: connection.exposeInt('totalCount', { description: 'Number of streams on all pages.' }),
         problem: connection.exposeString('problem', {
           description:
-            'Which nodes of a cluster could not be asked, whose streams may be missing, and why; null: none.',
+            'Which nodes of a cluster cannot be queried, so that their streams may be missing, and why. Null if there is no problem.',
           nullable: true,
         }),
       }),
     },
-    { name: 'StreamEdge', description: 'A stream in its place.' },
+    { name: 'StreamEdge', description: 'A stream in a list.' },
   ),
   stream: t.field({
-    description: 'Null when the broker has no such stream.',
+    description: 'Null if the broker has no such stream.',
     type: Stream,
     nullable: true,
     complexity: BROKER_QUERY_COST,
-    args: { name: t.arg.string({ description: 'As it was created with.', required: true }) },
+    args: { name: t.arg.string({ description: 'The name of the stream.', required: true }) },
     resolve: (broker, { name }, { services }) => services.streams.find(broker, name),
   }),
 }));

@@ -1,0 +1,130 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { freshly } from '../../platform/scraped.ts';
+import type { BrokerRecord } from './broker-cache.ts';
+
+/** The metrics of one kind of part of a broker, such as its streams: help texts by name. */
+export interface PartMetrics<Count extends string, Size extends string> {
+  /** Prefix of the names of metrics. */
+  readonly prefix: string;
+  /** Numbers of messages, which only grow while a part runs. */
+  readonly counts: Readonly<Record<Count, string>>;
+  readonly sizes: Readonly<Record<Size, string>>;
+  /** The gauge of the number of parts by state. */
+  readonly parts: { readonly name: string; readonly help: string };
+}
+
+/** One part of a broker now. */
+interface Reading<Count extends string, Size extends string> {
+  /** Identifies the part and, if known, its run: another run counts from 0. */
+  readonly key: string;
+  readonly state: string;
+  readonly counts: Readonly<Record<Count, number>>;
+  readonly sizes: Readonly<Record<Size, number>>;
+}
+
+/** Totals of all parts of one broker. */
+export interface BrokerTotals<Count extends string, Size extends string> {
+  /** Messages since this process first read each part. Never decreases, also if parts are removed. */
+  readonly counts: Readonly<Record<Count, number>>;
+  readonly states: ReadonlyMap<string, number>;
+  readonly sizes: Readonly<Record<Size, number>>;
+}
+
+/** The totals of several brokers, by broker id. */
+export type TotalsByBroker<Count extends string, Size extends string> = ReadonlyMap<string, BrokerTotals<Count, Size>>;
+
+/** Adds up the counts of the parts of brokers, from reading to reading. */
+export class TotalsOfBrokers<Count extends string, Size extends string> {
+  readonly #metrics: PartMetrics<Count, Size>;
+  readonly #known = new Map<string, { sums: BrokerSums<Count, Size>; last: BrokerTotals<Count, Size> }>();
+
+  constructor(metrics: PartMetrics<Count, Size>) {
+    this.#metrics = metrics;
+  }
+
+  /** A broker that cannot be read has its last totals. Brokers that never had parts are left out. */
+  async read(
+    brokers: readonly BrokerRecord[],
+    readParts: (broker: BrokerRecord) => Promise<readonly Reading<Count, Size>[]>,
+  ): Promise<TotalsByBroker<Count, Size>> {
+    const read = async (broker: BrokerRecord) => {
+      const readings = await readParts(broker);
+      const sums = this.#known.get(broker.id)?.sums ?? new BrokerSums(this.#metrics);
+      const last = sums.take(readings);
+      if (readings.length > 0 || this.#known.has(broker.id)) this.#known.set(broker.id, { sums, last });
+    };
+    await Promise.allSettled(brokers.map(read));
+    return new Map(
+      brokers.flatMap(({ id }) => {
+        const known = this.#known.get(id);
+        return known === undefined ? [] : [[id, known.last] as const];
+      }),
+    );
+  }
+
+  remove(brokerId: string): void {
+    this.#known.delete(brokerId);
+  }
+}
+
+/** The sums of one broker. */
+export class BrokerSums<Count extends string, Size extends string> {
+  readonly #counts: Record<Count, number>;
+  readonly #sizeNames: readonly Size[];
+  #last: ReadonlyMap<string, Reading<Count, Size>> = new Map();
+
+  constructor({ counts, sizes }: PartMetrics<Count, Size>) {
+    this.#counts = Object.fromEntries(namesOf(counts).map((name) => [name, 0])) as Record<Count, number>;
+    this.#sizeNames = namesOf(sizes);
+  }
+
+  /** `readings`: all parts of the broker. */
+  take(readings: readonly Reading<Count, Size>[]): BrokerTotals<Count, Size> {
+    const states = new Map<string, number>();
+    for (const { key, counts, state } of readings) {
+      const last = this.#last.get(key)?.counts;
+      for (const name of namesOf(this.#counts)) {
+        // A lower count belongs to a new run, whose messages all count.
+        const before = last !== undefined && last[name] <= counts[name] ? last[name] : 0;
+        this.#counts[name] += counts[name] - before;
+      }
+      states.set(state, (states.get(state) ?? 0) + 1);
+    }
+    this.#last = new Map(readings.map((reading) => [reading.key, reading]));
+    const sums = this.#sizeNames.map((name) => [name, readings.reduce((sum, { sizes }) => sum + sizes[name], 0)]);
+    return { counts: { ...this.#counts }, states, sizes: Object.fromEntries(sums) as Record<Size, number> };
+  }
+}
+
+/**
+ * Registers the metrics of the parts that this process runs, added up per broker: a series per part would be too many
+ * for large installations. Returns a function to await before each scrape.
+ */
+export function registerTotals<Count extends string, Size extends string>(
+  { prefix, counts, sizes, parts }: PartMetrics<Count, Size>,
+  source: () => Promise<TotalsByBroker<Count, Size>>,
+  registry: Registry,
+): () => Promise<void> {
+  const common = { labelNames: ['broker'] as const, registers: [registry] };
+  const metricName = (name: string) => `brokergraph_${prefix}_${name.replace(/[A-Z]/g, (x) => `_${x.toLowerCase()}`)}`;
+  const counters = namesOf(counts).map((name) => {
+    const counter = new Counter({ ...common, name: `${metricName(`messages_${name}`)}_total`, help: counts[name] });
+    return [name, counter] as const;
+  });
+  const gauges = namesOf(sizes).map(
+    (name) => [name, new Gauge({ ...common, name: metricName(name), help: sizes[name] })] as const,
+  );
+  const partsGauge = new Gauge({ ...common, ...parts, labelNames: ['broker', 'state'] });
+  return freshly(async () => {
+    const totals = await source();
+    for (const metric of [...counters, ...gauges].map(([, each]) => each)) metric.reset();
+    partsGauge.reset();
+    for (const [broker, total] of totals) {
+      for (const [name, counter] of counters) counter.inc({ broker }, total.counts[name]);
+      for (const [name, gauge] of gauges) gauge.set({ broker }, total.sizes[name]);
+      for (const [state, count] of total.states) partsGauge.set({ broker, state: state.toLowerCase() }, count);
+    }
+  });
+}
+
+const namesOf = <Name extends string>(record: Readonly<Record<Name, unknown>>) => Object.keys(record) as Name[];
