@@ -21,13 +21,12 @@ import {
 import { findBridgeIds, servesBridge } from './control/bridge-finder.ts';
 import { BY_ROOT_ADMIN } from './control/bridge-plugin.ts';
 import { masked } from './control/config-secrets.ts';
-import { refuseControlTopics } from './control/control-topics.ts';
-import { readForeignConfig, writeForeignConfig } from './control/foreign-config.ts';
+import { readForeignConfig, refuseControlTopics, writeForeignConfig } from './control/foreign-config.ts';
 import { SecretPlace } from './control/secret-places.ts';
 import type { BridgeEvent, StatusSource } from './live/bridge-feed.ts';
 import { BrokerBridgeFeeds } from './live/broker-bridge-feeds.ts';
 import { SysBridges } from './live/sys-bridges.ts';
-import type { BridgeApi, BridgeKind } from './model/bridge-kind.ts';
+import { type BridgeApi, type BridgeKind, connectionsOf } from './model/bridge-kind.ts';
 import type { BridgeConnectionStatus } from './model/bridge-status.ts';
 
 export interface BridgeServiceOptions {
@@ -228,7 +227,7 @@ export class BridgeService {
     const { id, api, name } = kind;
     const { provider } = await controls.capability(api);
     if (provider === 'NONE') return null;
-    const isActive = provider === 'BROKER' || hasConnections(await getBridgeConfig(controls, api));
+    const isActive = provider === 'BROKER' || connectionsOf(await getBridgeConfig(controls, api)).length > 0;
     return { id, name, broker, provider, isActive, api, sys: null };
   }
 
@@ -321,9 +320,6 @@ async function ofBroker(broker: BrokerRecord, controls: ControlCaller, id: strin
 }
 
 const isAway = (error: unknown) => error instanceof ServiceError && error.code === 'BROKER_UNREACHABLE';
-
-const hasConnections = (config: unknown): boolean =>
-  isFields(config) && Array.isArray(config.connections) && config.connections.length > 0;
 
 /** Brokers may return credentials in the status. */
 const open = (status: unknown): unknown => masked(status, SecretPlace.whole(null, { byName: true }));

@@ -7,15 +7,12 @@ import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.t
 import { TotalsOfBrokers } from '../brokers/broker-totals.ts';
 import {
   clearStreamMessages,
-  deleteStream,
-  disableStream,
-  enableStream,
+  commandStream,
   getStream,
   getStreamMessageCount,
   listStreamPlaces,
   listStreams,
   STREAM_API,
-  stopStreamReplay,
 } from './control/stream-control.ts';
 import { BrokerStreamFeeds } from './live/broker-stream-feeds.ts';
 import type { ReplayEvent } from './live/replay-feed.ts';
@@ -173,14 +170,14 @@ export class StreamService {
 
   /** Deletes the stream with its stored messages and its running replay. */
   async remove(broker: BrokerRecord, name: string): Promise<StreamWrite> {
-    const written = await this.#write(broker, name, (controls) => deleteStream(controls, name));
+    const written = await this.#write(broker, name, (controls) => commandStream(controls, 'deleteStream', name));
     this.#feeds.get(broker.id)?.ended(name);
     return written;
   }
 
   async setActive(broker: BrokerRecord, name: string, isActive: boolean): Promise<StreamWrite> {
-    const set = isActive ? enableStream : disableStream;
-    return this.#write(broker, name, (controls) => set(controls, name));
+    const command = isActive ? 'enableStream' : 'disableStream';
+    return this.#write(broker, name, (controls) => commandStream(controls, command, name));
   }
 
   /** Deletes stored messages. Errors: INVALID, BROKER_REJECTED if the stream stores none. */
@@ -200,7 +197,7 @@ export class StreamService {
 
   /** Stops the replay, if one runs. */
   async stopReplay(broker: BrokerRecord, name: string): Promise<StreamWrite> {
-    return this.#write(broker, name, (controls) => stopStreamReplay(controls, name));
+    return this.#write(broker, name, (controls) => commandStream(controls, 'stopStreamReplay', name));
   }
 
   /** Returns the current replay of a stream, then each change, until the stream is deleted. */

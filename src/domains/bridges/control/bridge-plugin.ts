@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type InputIssue, type IssuesInfo, issuesInfo, ServiceError } from '../../../platform/errors.ts';
+import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import { type CheckValue, compileCheck, createValidator } from '../../../platform/text/json-schema.ts';
 import type { ControlCommand, ControlEvent } from '../../../protocol/control/envelope.ts';
@@ -8,7 +9,7 @@ import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/pl
 import { runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { Bridge } from '../model/bridge.ts';
-import type { BridgeKind, BridgeRules } from '../model/bridge-kind.ts';
+import { type BridgeKind, type BridgeRules, connectionsOf } from '../model/bridge-kind.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
 import type { BridgeConfigs } from './bridge-configs.ts';
 import { BRIDGE_STATUS, configSizeIssues } from './bridge-control.ts';
@@ -51,8 +52,7 @@ export class BridgePlugin implements ControlPlugin {
   #isApplied = false;
   /** Replaces the status of the bridge while the stored configuration must not run. */
   #forbidden: readonly BridgeConnectionStatus[] | null = null;
-  /** The last command; never rejects. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #queue = new ConcurrencyLimit({ maxRunning: 1 });
   #closed = false;
 
   constructor(options: BridgePluginOptions) {
@@ -70,9 +70,9 @@ export class BridgePlugin implements ControlPlugin {
     return runCommandOf(
       {
         getschema: () => kind.schema,
-        getconfig: () => this.#inOrder(async () => masked(await asRefusal(() => this.#stored()), this.#secrets())),
-        updateconfig: (c) => this.#inOrder(() => this.#update(fieldOf(c, 'configChange'), c[BY_ROOT_ADMIN] === true)),
-        getstatus: () => this.#inOrder(() => this.#status()),
+        getconfig: () => this.#queue.run(async () => masked(await asRefusal(() => this.#stored()), this.#secrets())),
+        updateconfig: (c) => this.#queue.run(() => this.#update(fieldOf(c, 'configChange'), c[BY_ROOT_ADMIN] === true)),
+        getstatus: () => this.#queue.run(async () => this.#status()),
       },
       command,
     );
@@ -82,7 +82,7 @@ export class BridgePlugin implements ControlPlugin {
   async close(): Promise<void> {
     this.#closed = true;
     for (const stop of this.#stops) stop();
-    await this.#last;
+    await this.#queue.run(async () => undefined);
   }
 
   #secrets(): SecretPlace {
@@ -150,15 +150,17 @@ export class BridgePlugin implements ControlPlugin {
 
   /** Runs the configuration that was stored before the start or by another process. */
   #follow(): void {
-    this.#inOrder(async () => {
-      const config = this.#readable();
-      if (config === null || (!this.#isApplied && !hasConnections(config))) return;
-      const before = this.#trusted(config);
-      const { issues, trusted } = this.#checked(config, (address) => before.has(address));
-      const [issue] = issues;
-      if (issue === undefined) await this.#apply(config, trusted);
-      else await this.#forbid(config, issue);
-    }).catch(this.#options.onFault);
+    this.#queue
+      .run(async () => {
+        const config = this.#readable();
+        if (config === null || (!this.#isApplied && connectionsOf(config).length === 0)) return;
+        const before = this.#trusted(config);
+        const { issues, trusted } = this.#checked(config, (address) => before.has(address));
+        const [issue] = issues;
+        if (issue === undefined) await this.#apply(config, trusted);
+        else await this.#forbid(config, issue);
+      })
+      .catch(this.#options.onFault);
   }
 
   async #apply(config: unknown, trusted: readonly string[]): Promise<void> {
@@ -193,20 +195,9 @@ export class BridgePlugin implements ControlPlugin {
   #emitStatus(): void {
     this.#options.emit({ type: 'event', event: BRIDGE_STATUS, status: this.#status() });
   }
-
-  #inOrder<T>(step: () => T | Promise<T>): Promise<T> {
-    const done = this.#last.then(step);
-    this.#last = done.catch(() => undefined);
-    return done;
-  }
 }
 
 const NO_COUNTS = { queuedMessages: 0, queuedBytes: 0, received: 0, delivered: 0, dropped: 0, rejected: 0 } as const;
-
-const connectionsOf = (config: unknown): readonly unknown[] =>
-  isFields(config) && Array.isArray(config.connections) ? config.connections : [];
-
-const hasConnections = (config: unknown): boolean => connectionsOf(config).length > 0;
 
 const namesOf = (config: unknown): string[] =>
   connectionsOf(config).map((connection) => (isFields(connection) ? String(connection.name) : ''));

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isFields } from '../../../protocol/control/fields.ts';
-import type { BridgeKind } from '../model/bridge-kind.ts';
+import { type BridgeKind, connectionsOf } from '../model/bridge-kind.ts';
 
 /*
  * Addresses that a root administrator entered, which may be internal. Stored as digests, because the path of a web
@@ -9,13 +9,13 @@ import type { BridgeKind } from '../model/bridge-kind.ts';
 
 /** Digests of all addresses of a configuration. */
 export const addressesOf = (kind: BridgeKind, config: unknown): readonly string[] => [
-  ...new Set(connectionsIn(config).flatMap((connection) => digestOf(kind, connection) ?? [])),
+  ...new Set(connectionsOf(config).flatMap((connection) => digestOf(kind, connection) ?? [])),
 ];
 
 /** The configuration with `isTrusted` for each connection, as it is validated and run. */
 export function withTrust(kind: BridgeKind, config: unknown, trusted: ReadonlySet<string>): unknown {
   if (!isFields(config) || kind.addressOf === undefined) return config;
-  const connections = connectionsIn(config).map((connection) => {
+  const connections = connectionsOf(config).map((connection) => {
     const digest = digestOf(kind, connection);
     return digest !== null && trusted.has(digest) && isFields(connection)
       ? { ...connection, isTrusted: true }
@@ -30,6 +30,3 @@ function digestOf({ id, addressOf }: BridgeKind, connection: unknown): string | 
     .update(`${id}\n${addressOf(connection)}`)
     .digest('base64url');
 }
-
-const connectionsIn = (config: unknown): readonly unknown[] =>
-  isFields(config) && Array.isArray(config.connections) ? config.connections : [];

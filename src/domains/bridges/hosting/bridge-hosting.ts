@@ -6,9 +6,9 @@ import { Hosting, type HostingParts } from '../../../protocol/hosting/hosting.ts
 import { localOf } from '../../../protocol/hosting/local-broker.ts';
 import { BRIDGE_STATUS } from '../control/bridge-control.ts';
 import { BridgePlugin } from '../control/bridge-plugin.ts';
-import type { BridgeKind, BridgeRules } from '../model/bridge-kind.ts';
+import { type BridgeKind, type BridgeRules, connectionsOf } from '../model/bridge-kind.ts';
 import { BridgeConfigCache } from './bridge-config-cache.ts';
-import { type BridgeThread, connectionsOf } from './bridge-thread.ts';
+import type { BridgeThread } from './bridge-thread.ts';
 
 interface BridgeHostingOptions extends HostingParts {
   readonly sealer: Sealer;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { LocalBroker } from '../../../protocol/hosting/local-broker.ts';
 import type { BridgeRules } from '../model/bridge-kind.ts';
 import type { BrokerStorage } from '../queue/queue-storage.ts';
@@ -15,4 +16,13 @@ export interface BridgeOptions {
   readonly storage?: BrokerStorage;
   /** Called for bugs that are not the error of a call. */
   readonly onFault: (error: unknown) => void;
+}
+
+/**
+ * The client id of a connection of a bridge to its broker; the same in each process that runs the bridge. `digits`: the
+ * length of its hash.
+ */
+export function bridgeClientId({ brokerId, bridgeId }: BridgeOptions, connectionName: string, digits: number): string {
+  const hash = createHash('sha256').update(`${bridgeId}\n${connectionName}`).digest('hex').slice(0, digits);
+  return `brokergraph-${brokerId}-bridge-${hash}`;
 }

@@ -3,6 +3,7 @@ import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/wo
 import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { Bridge } from '../model/bridge.ts';
+import { connectionsOf } from '../model/bridge-kind.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 
@@ -101,7 +102,7 @@ function failedStatus(
   error: string,
 ): BridgeConnectionStatus[] {
   const lastByName = new Map(last.map((status) => [status.connectionName, status]));
-  return connectionsOf(config).map(({ name, active }) => {
+  return namedConnections(config).map(({ name, active }) => {
     const { error: _last, ...known } = lastByName.get(name) ?? { ...UNKNOWN, connectionName: name };
     const state = active === false ? 'INACTIVE' : 'FAILED';
     return {
@@ -126,8 +127,7 @@ const UNKNOWN: Omit<BridgeConnectionStatus, 'connectionName'> = {
   rejected: 0,
 };
 
-/** The connections of a configuration, which all kinds of bridges have. */
-export function connectionsOf(config: unknown): { readonly name: string; readonly active?: unknown }[] {
-  const connections = isFields(config) && Array.isArray(config.connections) ? config.connections : [];
-  return connections.filter(isFields).map(({ name, active }) => ({ name: String(name), active }));
-}
+const namedConnections = (config: unknown) =>
+  connectionsOf(config)
+    .filter(isFields)
+    .map(({ name, active }) => ({ name: String(name), active }));

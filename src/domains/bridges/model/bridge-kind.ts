@@ -1,4 +1,5 @@
 import type { InputIssue } from '../../../platform/errors.ts';
+import { isFields } from '../../../protocol/control/fields.ts';
 import { AllowedHosts, type InsideRule } from '../../../protocol/network/allowed-hosts.ts';
 
 /** A JSON Schema (2020-12). Secrets are marked `writeOnly: true`, and every property has a `description`. */
@@ -60,6 +61,23 @@ export const brokerHosts = (
 ): { readonly allowedHosts: readonly string[]; readonly inside: InsideRule } => ({
   allowedHosts,
   inside: isTrusted ? 'ALL' : insideBrokers,
+});
+
+/** The connections of a configuration, which every kind of bridge has. */
+export const connectionsOf = (config: unknown): readonly unknown[] =>
+  isFields(config) && Array.isArray(config.connections) ? config.connections : [];
+
+/** The schema of a configuration: connections that fit `connection`. */
+export const configSchema = (title: string, texts: { whole: string; connections: string }, connection: JsonSchema) => ({
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title,
+  description: texts.whole,
+  type: 'object',
+  additionalProperties: false,
+  required: ['connections'],
+  properties: {
+    connections: { type: 'array', maxItems: 100, items: connection, description: texts.connections },
+  },
 });
 
 /** The normalized URL. A text that is no URL remains unchanged. */

@@ -36,7 +36,6 @@ export interface TopicRule {
 /** `out`: from the broker of the bridge to the other one. `in`: back. */
 export type Way = 'out' | 'in';
 
-export const QUEUE_BOUNDS = { maxMessages: 100_000, maxBytes: 268_435_456 } as const;
 export const DEFAULT_QOS = 1;
 
 export const waysOf = ({ direction }: TopicRule): readonly Way[] =>

@@ -1,5 +1,6 @@
-import type { JsonSchema } from '../model/bridge-kind.ts';
-import { DEFAULT_QOS, QUEUE_BOUNDS } from './mqtt-bridge-config.ts';
+import { configSchema, type JsonSchema } from '../model/bridge-kind.ts';
+import { queueSchema } from '../sink/sink-schema.ts';
+import { DEFAULT_QOS } from './mqtt-bridge-config.ts';
 
 const PEM_BYTES = 65_536;
 
@@ -112,42 +113,14 @@ const connection: JsonSchema = {
       items: topicRule,
     },
     queue: {
-      type: 'object',
+      ...queueSchema,
       description: 'Limits of the queue, for each direction. If it is full, new messages are dropped and counted.',
-      additionalProperties: false,
-      properties: {
-        maxMessages: {
-          type: 'integer',
-          description: 'Maximum number of messages.',
-          minimum: 1,
-          maximum: 100_000_000,
-          default: QUEUE_BOUNDS.maxMessages,
-        },
-        maxBytes: {
-          type: 'integer',
-          description: 'Maximum number of bytes, mostly on disk.',
-          minimum: 1_024,
-          maximum: 1_099_511_627_776,
-          default: QUEUE_BOUNDS.maxBytes,
-        },
-      },
     },
   },
 };
 
-export const mqttBridgeSchema: JsonSchema = {
-  $schema: 'https://json-schema.org/draft/2020-12/schema',
-  title: 'MQTT bridge',
-  description: 'Forwards messages between this broker and others.',
-  type: 'object',
-  additionalProperties: false,
-  required: ['connections'],
-  properties: {
-    connections: {
-      type: 'array',
-      description: 'Connections to other brokers.',
-      maxItems: 100,
-      items: connection,
-    },
-  },
-};
+export const mqttBridgeSchema: JsonSchema = configSchema(
+  'MQTT bridge',
+  { whole: 'Forwards messages between this broker and others.', connections: 'Connections to other brokers.' },
+  connection,
+);

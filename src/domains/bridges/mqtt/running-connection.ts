@@ -1,18 +1,16 @@
 import type { GroupCommit } from '../../../platform/scheduling/group-commit.ts';
 import type { LinkState } from '../../../protocol/mqtt/broker-session.ts';
 import { filtersOverlap } from '../../../protocol/mqtt/filter-match.ts';
-import type { BridgeOptions } from '../hosting/bridge-options.ts';
-import { bridgeClientId } from '../link/bridge-client-id.ts';
+import { type BridgeOptions, bridgeClientId } from '../hosting/bridge-options.ts';
 import { MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
 import { SourceSubscriptions } from '../link/source-subscriptions.ts';
 import { brokerHosts } from '../model/bridge-kind.ts';
 import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
-import { BridgeQueue, type QueueBounds } from '../queue/bridge-queue.ts';
+import { BridgeQueue, QUEUE_BOUNDS, type QueueBounds } from '../queue/bridge-queue.ts';
 import { BridgePath, namesOfLocal, namesOfRemote } from './bridge-path.ts';
 import {
   filtersOf,
   type MqttConnectionConfig,
-  QUEUE_BOUNDS,
   type RuleFilter,
   sourceFilter,
   targetFilter,
@@ -84,7 +82,7 @@ export class RunningConnection {
     this.#options = options;
     this.#config = config;
     this.#maybeRound = mayGoRound(bridge, config);
-    const clientId = bridgeClientId(bridge.brokerId, bridge.bridgeId, config.name);
+    const clientId = bridgeClientId(bridge, config.name, 12);
     const leftOver = (way: Way) => filtersLeft(options.earlier, config, way);
     this.#local = new MqttBridgeSession({
       ...bridge.local,

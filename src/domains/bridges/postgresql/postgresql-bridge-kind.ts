@@ -1,5 +1,5 @@
 import type { InputIssue } from '../../../platform/errors.ts';
-import { type BridgeKind, type BridgeRules, type JsonSchema, sinkHosts } from '../model/bridge-kind.ts';
+import { type BridgeKind, type BridgeRules, configSchema, type JsonSchema, sinkHosts } from '../model/bridge-kind.ts';
 import type { BatchBounds } from '../sink/sink.ts';
 import { filterIssues, hostIssues, nameIssues } from '../sink/sink-issues.ts';
 import { activeSchema, batchSchema, filtersSchema, nameSchema, qosSchema, queueSchema } from '../sink/sink-schema.ts';
@@ -31,23 +31,24 @@ const columnSchema: JsonSchema = {
   type: 'object',
   additionalProperties: false,
   required: ['column', 'source'],
-  description: 'One column, and where its value comes from.',
+  description: 'One column and the source of its value.',
   properties: {
-    column: identifier('Name of the column, as the catalogue has it.'),
+    column: identifier('Name of the column, exactly as in the catalog.'),
     source: {
       type: 'string',
       minLength: 1,
       maxLength: 1_000,
       description:
-        'topic; topic[0] one level of it, from 0, negative ones from the end; payload the whole: bytes for bytea, otherwise UTF-8 text; ' +
-        'payload.key, payload.key.list[0], payload["any key"] a value of a JSON payload, NULL where there is none; qos; retain; ' +
-        'receivedAt: for columns of time the time, for numbers milliseconds since 1970, else ISO 8601.',
+        'topic: the whole topic. topic[0]: one level, from 0; negative numbers count from the end. ' +
+        'payload: the whole payload, as bytes for bytea, otherwise as UTF-8 text. ' +
+        'payload.key, payload.key.list[0], payload["any key"]: a value of a JSON payload, or NULL if it does not exist. ' +
+        'qos; retain. receivedAt: the time for columns of time, milliseconds since 1970 for numbers, otherwise ISO 8601.',
     },
     type: {
       enum: ['epochSeconds', 'epochMilliseconds', 'base64'],
       description:
-        'How the value is to be read where it does not say it itself: a number that is seconds or milliseconds since 1970, for a ' +
-        'column of time; text that is base64, for bytea.',
+        'How an ambiguous value is read: a number of seconds or milliseconds since 1970 for a column of time; ' +
+        'base64 text for bytea.',
     },
   },
 };
@@ -57,27 +58,27 @@ const mappingSchema: JsonSchema = {
   additionalProperties: false,
   required: ['name', 'topics', 'table', 'columns'],
   description:
-    'Topics whose messages become rows of one table. A message that several mappings match becomes a row for each.',
+    'Topics whose messages become rows of one table. A message that several mappings match becomes a row of each.',
   properties: {
     name: { type: 'string', minLength: 1, maxLength: 200, description: 'Names the mapping; unique in its connection.' },
     topics: filtersSchema,
     qos: qosSchema,
     schema: { ...identifier('Schema of the tables.'), default: DEFAULT_SCHEMA },
-    table: identifier('Name of the table, which must be there, as the catalogue has it.'),
+    table: identifier('Name of the table, exactly as in the catalog. It must exist.'),
     columns: {
       type: 'array',
       minItems: 1,
       maxItems: 500,
       items: columnSchema,
-      description: 'Columns that get a value; the others get their defaults.',
+      description: 'Columns with a value from the message. Other columns have their defaults.',
     },
     idColumn: identifier(
-      'A column with a unique index of its own. A row whose id is there already is left out, so that a batch whose commit got no answer ' +
-        'is not inserted twice. Unless it is among the columns, an id is made for each message; its type is then uuid or a text.',
+      'A column with a unique index of its own. A row whose id already exists is skipped, so that a batch whose commit had no ' +
+        'response is not inserted twice. Unless it is one of the columns, each message gets a generated id: its type must be uuid or text.',
     ),
     deadLetterTable: identifier(
-      'Table of the same schema for messages that cannot become rows, created if it is not there: topic text, payload bytea, ' +
-        'error text, received_at timestamptz. Without one they are counted as rejected, and gone.',
+      'Table of the same schema for messages that cannot become rows, created if it does not exist: topic text, payload bytea, ' +
+        'error text, received_at timestamptz. Without it, such messages are counted as rejected and deleted.',
     ),
   },
 };
@@ -86,7 +87,7 @@ const connectionSchema: JsonSchema = {
   type: 'object',
   additionalProperties: false,
   required: ['name', 'mappings'],
-  description: 'One connection to one database, with one queue; messages become rows in the order in which they came.',
+  description: 'One connection to one database, with one queue. Messages become rows in the order of their arrival.',
   properties: {
     name: nameSchema,
     active: activeSchema,
@@ -95,7 +96,7 @@ const connectionSchema: JsonSchema = {
       minLength: 1,
       maxLength: 2_000,
       description:
-        'postgresql://user:password@host:5432/database?sslmode=require, or the parts as properties of their own.',
+        'postgresql://user:password@host:5432/database?sslmode=require. Alternatively use the properties host, port and database.',
     },
     host: { type: 'string', minLength: 1, maxLength: 255, description: 'Host name or address of the server.' },
     port: { type: 'integer', minimum: 1, maximum: 65_535, default: 5_432, description: 'Port of the server.' },
@@ -109,7 +110,7 @@ const connectionSchema: JsonSchema = {
       minimum: 100,
       maximum: 600_000,
       default: STATEMENT_TIMEOUT_MS,
-      description: 'Milliseconds after which the server gives up one statement.',
+      description: 'Timeout of one statement at the server, in milliseconds.',
     },
     batch: batchSchema(POSTGRESQL_BATCH, 10_000),
     queue: queueSchema,
@@ -118,7 +119,7 @@ const connectionSchema: JsonSchema = {
       minItems: 1,
       maxItems: 100,
       items: mappingSchema,
-      description: 'Which messages become rows of which tables.',
+      description: 'The messages that become rows, and their tables.',
     },
   },
 };
@@ -127,22 +128,11 @@ export const postgresqlBridgeKind: BridgeKind = {
   id: 'postgresql-bridge',
   api: 'cedalo/postgresql-bridge',
   name: 'PostgreSQL bridge',
-  schema: {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: 'PostgreSQL bridge',
-    description: 'Brings messages into tables of PostgreSQL.',
-    type: 'object',
-    additionalProperties: false,
-    required: ['connections'],
-    properties: {
-      connections: {
-        type: 'array',
-        maxItems: 100,
-        items: connectionSchema,
-        description: 'Connections to databases.',
-      },
-    },
-  },
+  schema: configSchema(
+    'PostgreSQL bridge',
+    { whole: 'Writes messages to tables of PostgreSQL.', connections: 'Connections to databases.' },
+    connectionSchema,
+  ),
   empty: { connections: [] } satisfies PostgresqlBridgeConfig,
   addressOf: (connection) => {
     const address = serverAddress(connection as PostgresqlConnectionConfig);

@@ -6,11 +6,10 @@ import type { BridgeMessage } from '../model/bridge-message.ts';
 import { BadBatch, type Delivered, type Sink, SinkFailure } from '../sink/sink.ts';
 import { tlsOptions } from '../sink/tls-material.ts';
 import { MessageParts, type SqlValue } from './column-value.ts';
-import { insertDeadLetter, prepareDeadLetters } from './dead-letters.ts';
 import { type MappingConfig, type PostgresqlConnectionConfig, STATEMENT_TIMEOUT_MS } from './postgresql-config.ts';
 import { failureOf, openReason } from './postgresql-errors.ts';
 import { dialledHost, isAddress, serverAddress } from './server-address.ts';
-import { prepareInsert, type TableInsert } from './table-insert.ts';
+import { insertDeadLetter, prepareDeadLetters, prepareInsert, type TableInsert } from './table-insert.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const END_TIMEOUT_MS = 1_000;

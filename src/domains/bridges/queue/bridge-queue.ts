@@ -12,6 +12,9 @@ export interface QueueBounds {
   readonly maxBytes: number;
 }
 
+/** Default of the configuration. */
+export const QUEUE_BOUNDS: QueueBounds = { maxMessages: 100_000, maxBytes: 268_435_456 };
+
 /** A message that was taken from the queue, until it is settled. */
 export interface QueueEntry {
   readonly message: BridgeMessage;

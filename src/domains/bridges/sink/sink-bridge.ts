@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { BaseBridge } from '../hosting/base-bridge.ts';
-import type { BridgeOptions } from '../hosting/bridge-options.ts';
+import { type BridgeOptions, bridgeClientId } from '../hosting/bridge-options.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
 import { removeOtherQueues } from '../queue/queue-file.ts';
 import type { SinkConnectionConfig } from './sink.ts';
@@ -51,14 +50,13 @@ export class SinkBridge<Config extends SinkConnectionConfig> extends BaseBridge<
   }
 
   #create(config: Config): SinkConnection<Config> {
-    const { brokerId, bridgeId, local, folder, storage, onFault } = this.options;
+    const { local, folder, storage, onFault } = this.options;
     const { name } = config;
-    const key = createHash('sha256').update(`${bridgeId}\n${name}`).digest('hex').slice(0, 16);
     return new SinkConnection(
       {
         name,
         kind: this.#kind,
-        session: { ...local, clientId: `brokergraph-${brokerId}-bridge-${key}`, onFault },
+        session: { ...local, clientId: bridgeClientId(this.options, name, 16), onFault },
         folder,
         storage,
         onChange: (part) => this.changed(part),

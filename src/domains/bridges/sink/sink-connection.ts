@@ -1,12 +1,11 @@
 import { type ArrivedMessage, type BridgeSessionOptions, MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
 import { type SourceFilter, SourceSubscriptions } from '../link/source-subscriptions.ts';
 import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
-import { BridgeQueue } from '../queue/bridge-queue.ts';
+import { BridgeQueue, QUEUE_BOUNDS } from '../queue/bridge-queue.ts';
 import type { BrokerStorage } from '../queue/queue-storage.ts';
 import { withMessageId } from './message-id.ts';
-import type { BatchBounds, Sink, SinkConnectionConfig, SinkTopic } from './sink.ts';
+import { type BatchBounds, type Sink, type SinkConnectionConfig, type SinkTopic, subscribedTopics } from './sink.ts';
 import { SinkDelivery } from './sink-delivery.ts';
-import { subscribedTopics } from './sink-topics.ts';
 
 /** The differences between sinks. */
 export interface SinkKind<Config extends SinkConnectionConfig> {
@@ -27,8 +26,6 @@ interface SinkConnectionOptions<Config extends SinkConnectionConfig> {
   readonly onChange: (part: 'STATE' | 'COUNTS') => void;
   readonly onFault: (error: unknown) => void;
 }
-
-const QUEUE_BOUNDS = { maxMessages: 100_000, maxBytes: 268_435_456 } as const;
 
 interface State {
   readonly state: BridgeConnectionState;

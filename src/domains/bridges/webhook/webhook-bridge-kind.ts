@@ -2,7 +2,14 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { InputIssue } from '../../../platform/errors.ts';
 import { pointerStep } from '../../../platform/text/json-pointer.ts';
 import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
-import { type BridgeKind, type BridgeRules, hrefOf, type JsonSchema, sinkHosts } from '../model/bridge-kind.ts';
+import {
+  type BridgeKind,
+  type BridgeRules,
+  configSchema,
+  hrefOf,
+  type JsonSchema,
+  sinkHosts,
+} from '../model/bridge-kind.ts';
 import type { BatchBounds } from '../sink/sink.ts';
 import { filterIssues, hostIssues, nameIssues } from '../sink/sink-issues.ts';
 import { activeSchema, batchSchema, filtersSchema, nameSchema, qosSchema, queueSchema } from '../sink/sink-schema.ts';
@@ -67,17 +74,14 @@ export const webhookBridgeKind: BridgeKind = {
   id: 'webhook-bridge',
   api: 'cedalo/webhook-bridge',
   name: 'Webhook bridge',
-  schema: {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: 'Webhook bridge',
-    description: 'Sends messages to HTTP endpoints, in batches that are signed by Standard Webhooks.',
-    type: 'object',
-    additionalProperties: false,
-    required: ['connections'],
-    properties: {
-      connections: { type: 'array', maxItems: 100, items: connectionSchema, description: 'Endpoints.' },
+  schema: configSchema(
+    'Webhook bridge',
+    {
+      whole: 'Sends messages to HTTP endpoints, in batches that are signed by Standard Webhooks.',
+      connections: 'Endpoints.',
     },
-  },
+    connectionSchema,
+  ),
   empty: { connections: [] } satisfies WebhookBridgeConfig,
   addressOf: (connection) => hrefOf((connection as WebhookConnectionConfig).url),
   check: (config, rules) => {

@@ -1,9 +1,18 @@
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import type { LookupFunction } from 'node:net';
 import type { BridgeOptions } from '../hosting/bridge-options.ts';
 import type { Bridge } from '../model/bridge.ts';
+import { sinkHosts } from '../model/bridge-kind.ts';
+import type { BridgeMessage } from '../model/bridge-message.ts';
+import { type Delivered, type Sink, SinkFailure } from '../sink/sink.ts';
 import { SinkBridge } from '../sink/sink-bridge.ts';
+import { type TlsMaterial, tlsOptions } from '../sink/tls-material.ts';
+import { answerFailure, requestFailure } from './webhook-answer.ts';
+import { webhookBody } from './webhook-body.ts';
 import { WEBHOOK_BATCH } from './webhook-bridge-kind.ts';
-import type { WebhookBridgeConfig, WebhookConnectionConfig } from './webhook-config.ts';
-import { WebhookSink } from './webhook-sink.ts';
+import { TIMEOUT_MS, type WebhookBridgeConfig, type WebhookConnectionConfig } from './webhook-config.ts';
+import { signaturesOf } from './webhook-signature.ts';
 
 /**
  * Starts a bridge that sends messages to HTTP endpoints. Each connection of the configuration has its own session with
@@ -16,5 +25,135 @@ export function startWebhookBridge(options: BridgeOptions): Bridge<WebhookBridge
     topicsOf: ({ topics, qos = 1 }) => topics.map((filter) => ({ filter, qos }) as const),
     wantsIds: () => true,
     createSink: (config) => new WebhookSink(config, options),
+  });
+}
+
+/** One endpoint: a POST for each batch, signed again for each attempt. */
+class WebhookSink implements Sink {
+  readonly #config: WebhookConnectionConfig;
+  readonly #brokerId: string;
+  readonly #requests: WebhookRequests;
+  #request: AbortController | null = null;
+
+  constructor(config: WebhookConnectionConfig, { brokerId, rules }: BridgeOptions) {
+    this.#config = config;
+    this.#brokerId = brokerId;
+    this.#requests = new WebhookRequests(config.url, config, sinkHosts(rules, config).lookup);
+  }
+
+  /** There is no connection between requests. */
+  async open(): Promise<void> {}
+
+  onLost(): void {}
+
+  async deliver(batch: readonly BridgeMessage[]): Promise<Delivered> {
+    const { name, secret, payload = 'text' } = this.#config;
+    const { id, bytes } = webhookBody(batch, { brokerId: this.#brokerId, connection: name, payload });
+    const timestamp = Math.floor(Date.now() / 1_000);
+    const failure = await this.#post(bytes, {
+      'webhook-id': id,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signaturesOf(secret, id, timestamp, bytes),
+    });
+    if (failure) throw failure;
+    return { rejected: 0, reason: null };
+  }
+
+  /** There is no other place for the message. */
+  async setAside(_message: BridgeMessage, reason: string): Promise<Delivered> {
+    return { rejected: 1, reason };
+  }
+
+  async close(): Promise<void> {
+    this.#request?.abort(new SinkFailure('UNREACHABLE', 'The connection is closed'));
+    this.#requests.close();
+  }
+
+  async #post(body: Buffer, signed: Readonly<Record<string, string>>) {
+    const { headers, timeoutMs = TIMEOUT_MS } = this.#config;
+    const request = new AbortController();
+    this.#request = request;
+    const timer = setTimeout(
+      () => request.abort(new SinkFailure('UNREACHABLE', `The endpoint did not respond within ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+    try {
+      const all = { 'user-agent': 'brokergraph', ...headers, 'content-type': 'application/json', ...signed };
+      const { status, retryAfter } = await this.#requests.post(body, all, request.signal);
+      return answerFailure(status, retryAfter);
+    } catch (error) {
+      return request.signal.aborted ? request.signal.reason : requestFailure(error);
+    } finally {
+      clearTimeout(timer);
+      this.#request = null;
+    }
+  }
+}
+
+/**
+ * Maximum bytes of a response body that are read, so that its connection can be reused. A longer one closes the
+ * connection.
+ */
+const MAX_ANSWER_BYTES = 65_536;
+
+interface WebhookAnswer {
+  readonly status: number;
+  /** The header. */
+  readonly retryAfter: string | null;
+}
+
+/**
+ * Sends requests to one endpoint, one at a time, over a persistent connection. Redirects are not followed, because they
+ * could lead to a host that is not allowed.
+ */
+class WebhookRequests {
+  readonly #url: URL;
+  readonly #agent: HttpAgent;
+
+  constructor(url: string, tls: TlsMaterial, lookup: LookupFunction | undefined) {
+    this.#url = new URL(url);
+    const options = { keepAlive: true, maxSockets: 1, ...(lookup === undefined ? {} : { lookup }) };
+    this.#agent = this.#isTls ? new HttpsAgent({ ...options, ...tlsOptions(tls) }) : new HttpAgent(options);
+  }
+
+  /** Resolves with the status and headers, also if the body is incomplete. Errors: that of the socket; AbortError. */
+  post(body: Buffer, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WebhookAnswer> {
+    return new Promise((resolve, reject) => {
+      const start = this.#isTls ? requestHttps : requestHttp;
+      const length = { 'content-length': String(body.length) };
+      const request = start(this.#url, {
+        method: 'POST',
+        agent: this.#agent,
+        signal,
+        headers: { ...headers, ...length },
+      });
+      request.on('error', reject);
+      request.on('response', (answer) => {
+        const { statusCode: status = 0, headers: received } = answer;
+        // Later errors are those of the body.
+        request.off('error', reject).on('error', () => undefined);
+        readAway(answer, () => resolve({ status, retryAfter: received['retry-after'] ?? null }));
+      });
+      request.end(body);
+    });
+  }
+
+  /** Closes the idle connection. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  get #isTls(): boolean {
+    return this.#url.protocol === 'https:';
+  }
+}
+
+function readAway(answer: IncomingMessage, done: () => void): void {
+  let bytes = 0;
+  answer.on('error', () => undefined);
+  answer.on('close', done);
+  answer.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) answer.destroy();
   });
 }

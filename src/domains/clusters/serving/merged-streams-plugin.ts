@@ -4,17 +4,16 @@ import { type ControlCaller, ControlRefusal, type PluginFactory } from '../../..
 import { pageOf, requiredText } from '../../../protocol/control/plugin-arguments.ts';
 import {
   clearStreamMessages,
-  deleteStream,
+  commandStream,
   getStreamMessageCount,
   STREAM_API,
-  stopStreamReplay,
 } from '../../streams/control/stream-control.ts';
-import { STREAM_LICENSE } from '../../streams/control/stream-license.ts';
 import {
   boundsOf,
   differencesBetween,
   givenFields,
   replayOf,
+  STREAM_LICENSE,
   streamObject,
 } from '../../streams/control/stream-wire.ts';
 import { createLoopFree, modifyLoopFree, replayLoopFree } from '../../streams/loop-free-writes.ts';
@@ -69,14 +68,15 @@ class MergedStreamsPlugin implements ClusterCommands {
     modifystream: (command) => this.#change(() => this.#modify(command, givenFields(command))),
     enablestream: (command) => this.#change(() => this.#modify(command, { active: true })),
     disablestream: (command) => this.#change(() => this.#modify(command, { active: false })),
-    deletestream: (command) => this.#changePresent(command, (_node, controls, name) => deleteStream(controls, name)),
+    deletestream: (command) =>
+      this.#changePresent(command, (_node, controls, name) => commandStream(controls, 'deleteStream', name)),
     getstream: (command) => this.#get(command),
     liststreams: (command) => this.#list(command),
     getstreammessagecount: (command) => this.#count(command),
     clearstreammessages: (command) => this.#change(() => this.#clear(command)),
     replaystream: (command) => this.#change(() => this.#replay(command)),
     stopstreamreplay: (command) =>
-      this.#changePresent(command, (_node, controls, name) => stopStreamReplay(controls, name)),
+      this.#changePresent(command, (_node, controls, name) => commandStream(controls, 'stopStreamReplay', name)),
     getlicense: () => STREAM_LICENSE,
   };
 

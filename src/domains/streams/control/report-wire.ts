@@ -1,4 +1,5 @@
 import { type Fields, isFields } from '../../../protocol/control/fields.ts';
+import { STREAM_NODE_STATES, type StreamOnNode } from '../model/stream-nodes.ts';
 import type { ReplayProgress, ReplayRequest, ReplaySpeed, ReplayState } from '../model/stream-replay.ts';
 import type {
   Reason,
@@ -14,6 +15,8 @@ const STORAGE_STATES: readonly StorageState[] = ['OFF', 'STORING', 'FULL', 'FAIL
 const REPLAY_STATES: readonly ReplayState[] = ['RUNNING', 'PAUSED', 'DONE', 'STOPPED', 'FAILED'];
 
 const MAX_TEXT = 1_000;
+const MAX_NODES = 1_000;
+const MAX_DIFFERENCES = 20;
 const MAX_TOPIC = 65_535;
 /** Largest value of a Date, in epoch milliseconds. */
 const LAST_TIME = 8_640_000_000_000_000;
@@ -93,6 +96,28 @@ function readRequest(fields: Fields): ReplayRequest {
     limit: limit === 0 ? null : limit,
     speed: speedOf(fields.speed),
     reverse: fields.reverse === true,
+  };
+}
+
+/** Reads the states of a cluster's stream on its nodes, from a plugin of this service. `null` if not readable. */
+export function readStreamNodes(value: unknown): readonly StreamOnNode[] | null {
+  if (!Array.isArray(value)) return null;
+  return value.slice(0, MAX_NODES).flatMap((one: unknown) => {
+    const node = isFields(one) ? readNode(one) : null;
+    return node === null ? [] : [node];
+  });
+}
+
+function readNode({ nodeId, state: given, differences, report, problem }: Fields): StreamOnNode | null {
+  const state = STREAM_NODE_STATES.find((known) => known === given);
+  if (state === undefined || typeof nodeId !== 'number') return null;
+  const names: readonly unknown[] = Array.isArray(differences) ? differences.slice(0, MAX_DIFFERENCES) : [];
+  return {
+    nodeId,
+    state,
+    differences: names.filter((name) => typeof name === 'string').map((name) => name.slice(0, MAX_TEXT)),
+    report: readReport(report),
+    problem: typeof problem === 'string' ? problem.slice(0, MAX_TEXT) : null,
   };
 }
 

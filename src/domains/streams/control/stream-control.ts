@@ -55,21 +55,15 @@ export async function listStreamPlaces(
   caller: ControlCaller,
   page: StreamPage = {},
 ): Promise<ListedStreams<StreamEntry | null>> {
-  const { items, ...rest } = await pagesOf(caller, true, page);
+  const { items, ...rest } = await pagesOf(caller, page);
   return { ...rest, items: items.map(readStream) };
-}
-
-/** Lists the names of streams. Errors: those of `listStreamPlaces`. */
-export async function listStreamNames(caller: ControlCaller, page: StreamPage = {}): Promise<ListedStreams<string>> {
-  const { items, ...rest } = await pagesOf(caller, false, page);
-  return { ...rest, items: items.map(readName).filter((name) => name !== null) };
 }
 
 export async function getStream(caller: ControlCaller, name: string): Promise<StreamEntry> {
   const data = await call(caller, 'getStream', { streamname: name });
   // The documented response is the stream itself; the Cedalo Management Center reads it from `stream`.
   const entry = readStream(isFields(data) ? (fieldOf(data, 'stream') ?? data) : data);
-  if (entry === null) throw new ServiceError('BROKER_REJECTED', 'The broker told no stream that can be read');
+  if (entry === null) throw new ServiceError('BROKER_REJECTED', 'The broker returned no readable stream');
   return entry;
 }
 
@@ -88,16 +82,13 @@ export async function modifyStream(
   await call(caller, 'modifyStream', { streamname: name, ...commandFields(changes) });
 }
 
-export async function deleteStream(caller: ControlCaller, name: string): Promise<void> {
-  await call(caller, 'deleteStream', { streamname: name });
-}
-
-export async function enableStream(caller: ControlCaller, name: string): Promise<void> {
-  await call(caller, 'enableStream', { streamname: name });
-}
-
-export async function disableStream(caller: ControlCaller, name: string): Promise<void> {
-  await call(caller, 'disableStream', { streamname: name });
+/** Sends a command without further fields. Plugins of this service accept `stopStreamReplay` if no replay runs. */
+export async function commandStream(
+  caller: ControlCaller,
+  command: 'deleteStream' | 'enableStream' | 'disableStream' | 'stopStreamReplay',
+  name: string,
+): Promise<void> {
+  await call(caller, command, { streamname: name });
 }
 
 export async function clearStreamMessages(caller: ControlCaller, name: string, bounds: TimeBounds): Promise<void> {
@@ -123,18 +114,13 @@ export async function replayStream(caller: ControlCaller, name: string, request:
   });
 }
 
-/** Stops the replay. Plugins of this service accept the command if no replay runs. */
-export async function stopStreamReplay(caller: ControlCaller, name: string): Promise<void> {
-  await call(caller, 'stopStreamReplay', { streamname: name });
-}
-
 /** Listens for STREAM_CHANGED. Brokers with their own implementation of the API do not send it. */
 export function onStreamChanged(
   caller: ControlCaller,
   listener: (change: { readonly name: string; readonly report: StreamReport }) => void,
 ): Stop {
-  return caller.onEvent(STREAM_API, ({ event, streamname, report: told }: ControlEvent) => {
-    const report = event === STREAM_CHANGED ? readReport(told) : null;
+  return caller.onEvent(STREAM_API, ({ event, streamname, report: sent }: ControlEvent) => {
+    const report = event === STREAM_CHANGED ? readReport(sent) : null;
     if (report !== null && typeof streamname === 'string') listener({ name: streamname, report });
   });
 }
@@ -160,7 +146,7 @@ function withIssue(error: ServiceError): ServiceError {
   return path === undefined || reason === undefined ? error : invalid([{ path, reason }]);
 }
 
-async function pagesOf(caller: ControlCaller, verbose: boolean, page: StreamPage): Promise<ListedStreams<unknown>> {
+async function pagesOf(caller: ControlCaller, page: StreamPage): Promise<ListedStreams<unknown>> {
   /** The complete list of a broker without paging. */
   let whole: readonly unknown[] | null = null;
   const pages: Pick<ControlCaller, 'call'> = {
@@ -176,7 +162,7 @@ async function pagesOf(caller: ControlCaller, verbose: boolean, page: StreamPage
   };
   const listed = await listPages(pages, STREAM_API, 'listStreams', 'streams', {
     ...page,
-    fields: { verbose },
+    fields: { verbose: true },
     maxItems: MAX_STREAMS,
     maxBytes: MAX_LIST_CHARACTERS,
     nameOf: readName,
@@ -188,8 +174,8 @@ async function pagesOf(caller: ControlCaller, verbose: boolean, page: StreamPage
 const MAX_PROBLEM = 1_000;
 
 function problemOf({ pages }: ListedPages<unknown>): string | null {
-  const told = pages.map(({ problem }) => problem).find((problem) => typeof problem === 'string' && problem !== '');
-  return typeof told === 'string' ? told.slice(0, MAX_PROBLEM) : null;
+  const found = pages.map(({ problem }) => problem).find((problem) => typeof problem === 'string' && problem !== '');
+  return typeof found === 'string' ? found.slice(0, MAX_PROBLEM) : null;
 }
 
 const streamsOf = (data: unknown): unknown => (isFields(data) ? fieldOf(data, 'streams') : data);
@@ -209,7 +195,7 @@ function pageOf(data: unknown, count: number, offset: number): Fields {
   const streams = streamsOf(data) as readonly unknown[];
   const total = isFields(data) ? fieldOf(data, 'totalCount') : undefined;
   const seen = offset + streams.length;
-  const isTold = typeof total === 'number' && total >= 0 && !(total % 1 > 0);
+  const isPlausible = typeof total === 'number' && total >= 0 && !(total % 1 > 0);
   const problem = isFields(data) ? data.problem : undefined;
-  return { streams, problem, totalCount: isTold ? total : seen + (streams.length === count ? 1 : 0) };
+  return { streams, problem, totalCount: isPlausible ? total : seen + (streams.length === count ? 1 : 0) };
 }

@@ -10,8 +10,7 @@ import type { StreamEngine } from '../model/stream-engine.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 import { checkedDefinition, checkedReplay } from './stream-checks.ts';
 import { MAX_STREAMS, STREAM_API, STREAM_CHANGED } from './stream-control.ts';
-import { STREAM_LICENSE } from './stream-license.ts';
-import { boundsOf, givenFields, replayOf, streamObject } from './stream-wire.ts';
+import { boundsOf, givenFields, replayOf, STREAM_LICENSE, streamObject } from './stream-wire.ts';
 
 interface StreamPluginOptions {
   readonly definitions: StreamDefinitions;

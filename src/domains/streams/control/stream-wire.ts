@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
+import { NO_END } from '../../brokers/license-control.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition, type StreamQos } from '../model/stream-definition.ts';
 import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamOnNode } from '../model/stream-nodes.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import type { ReplayRequest } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
-import { readReport } from './report-wire.ts';
-import { readStreamNodes } from './stream-nodes-wire.ts';
+import { readReport, readStreamNodes } from './report-wire.ts';
 
 /** A stream as returned by the API. */
 export interface StreamEntry {
@@ -170,3 +170,19 @@ function queryOf(value: unknown): StreamQuery {
     return {};
   }
 }
+
+/** Response to `getLicense` of `stream-processing`: without limits and without expiry. */
+export const STREAM_LICENSE = {
+  issuedBy: 'Brokergraph',
+  issuedTo: 'everyone',
+  comment: '',
+  serial: '',
+  features: ['stream-count', 'stream-processing', 'stream-persistence'].map((name) => ({
+    name,
+    version: '1',
+    validSince: 0,
+    validUntil: NO_END,
+    // Unlimited.
+    count: -1,
+  })),
+} as const;

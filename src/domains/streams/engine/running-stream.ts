@@ -6,7 +6,7 @@ import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import { type ReplayProgress, type ReplayRequest, replayQos } from '../model/stream-replay.ts';
-import type { StreamReport, StreamState, StreamStorage } from '../model/stream-report.ts';
+import { NOTHING_STORED, type StreamReport, type StreamState, type StreamStorage } from '../model/stream-report.ts';
 import type { StreamSession } from '../model/stream-session.ts';
 import type { StreamProcessor } from '../query/stream-processor.ts';
 import { Replay } from '../replay/replay.ts';
@@ -35,15 +35,6 @@ interface RunningStreamOptions extends StreamSurroundings {
   onChange(): void;
   onProgress(): void;
 }
-
-const NOTHING_STORED: StreamStorage = {
-  state: 'OFF',
-  messages: 0,
-  bytes: 0,
-  oldest: null,
-  newest: null,
-  problem: null,
-};
 
 /**
  * One running stream. A change of its definition applies to the messages received after it. Aggregates start again if

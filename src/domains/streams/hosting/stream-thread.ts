@@ -4,10 +4,11 @@ import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/wo
 import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
 import type { BrokerLinkOptions } from '../../../protocol/mqtt/broker-link.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
+import { StreamCounts } from '../engine/stream-counts.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { StreamEngine, TimeBounds } from '../model/stream-engine.ts';
 import type { ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
-import type { StreamReport } from '../model/stream-report.ts';
+import { NOTHING_STORED, type StreamReport } from '../model/stream-report.ts';
 import type { StreamSessionOptions } from './mqtt-stream-session.ts';
 
 /** What the worker thread creates the engine of one broker from. */
@@ -175,19 +176,7 @@ function failedReport(last: StreamReport | undefined, problem: string): StreamRe
 const unknownReport = (): StreamReport => ({
   state: 'FAILED',
   problem: null,
-  counters: {
-    since: Date.now(),
-    received: 0,
-    published: 0,
-    stored: 0,
-    filtered: 0,
-    failed: 0,
-    notStored: 0,
-    replayed: 0,
-    lastReceived: null,
-    lastError: null,
-    lastFiltered: null,
-  },
-  storage: { state: 'OFF', messages: 0, bytes: 0, oldest: null, newest: null, problem: null },
+  counters: new StreamCounts(Date.now()).snapshot(),
+  storage: NOTHING_STORED,
   replay: null,
 });

@@ -4,7 +4,7 @@ import { reasonOf, serveInstances } from '../../../protocol/hosting/serve-instan
 import { newIntake } from '../../../protocol/mqtt/intake.ts';
 import { StreamEngineCore } from '../engine/stream-engine-core.ts';
 import { compileQuery } from '../query/compile-query.ts';
-import { openSegmentStore } from '../store/segment-store.ts';
+import { SegmentStore } from '../store/segment-store.ts';
 import { MqttStreamSession } from './mqtt-stream-session.ts';
 import type { EngineCalls, EngineEvent, EngineSetup } from './stream-thread.ts';
 
@@ -15,7 +15,7 @@ serveInstances<EngineSetup, EngineCalls, EngineEvent>({
   // Two engines of one broker would share a session and a folder.
   keyOf: ({ brokerId }) => brokerId,
   create: ({ brokerId, folder, maxBytes, session: options }, { emit, problem }) => {
-    const store = openSegmentStore({
+    const store = new SegmentStore({
       folder,
       maxBytes,
       onProblem: (streamId, reason) =>

@@ -52,6 +52,15 @@ export interface StreamStorage {
   readonly problem: string | null;
 }
 
+export const NOTHING_STORED: StreamStorage = {
+  state: 'OFF',
+  messages: 0,
+  bytes: 0,
+  oldest: null,
+  newest: null,
+  problem: null,
+};
+
 /** Current state of one stream. */
 export interface StreamReport {
   readonly state: StreamState;

@@ -5,8 +5,7 @@ import { runInSlices, runSync, type SlicedTask } from '../../../platform/schedul
 import { reasonOf } from '../../../platform/storage/message-files/batch.ts';
 import { DiskUse } from './disk-use.ts';
 import type { MessageLog, MessageStore } from './message-store.ts';
-import { OpenFiles } from './open-files.ts';
-import { limitsOfProcess, segmentsToOpen } from './open-files-limit.ts';
+import { limitsOfProcess, OpenFiles, segmentsToOpen } from './open-files.ts';
 import { REMOVED, SegmentFolder } from './segment-folder.ts';
 import { SegmentLog } from './segment-log.ts';
 
@@ -27,13 +26,6 @@ export interface SegmentStoreOptions {
   readonly segmentBytes?: number;
 }
 
-export interface SegmentStore extends MessageStore {
-  /** Number of open files. */
-  readonly openFiles: number;
-  /** Deletes expired messages. A timer also calls it. */
-  expire(): Promise<void>;
-}
-
 /** Bounded because counting within time bounds scans the segment at each end. */
 const MAX_SEGMENT_BYTES = 32 * 1_048_576;
 /** Checks for expired segments per shortest ttl. With segments of a quarter ttl, no message reaches twice its ttl. */
@@ -43,15 +35,10 @@ const MAX_CHECK_MS = 30_000;
 const IDLE_MS = 60_000;
 
 /**
- * Opens the stored messages of the streams of one broker: a folder per stream with a SQLite file per period, see
- * SegmentLog. Its calls block on the disk, so it belongs in a worker thread. Each folder has exactly one owner.
- * Errors: those of the file system if the folder cannot be created or read.
+ * The stored messages of the streams of one broker: a folder per stream with a SQLite file per period, see SegmentLog.
+ * Its calls block on the disk, so it belongs in a worker thread. Each folder has exactly one owner.
  */
-export function openSegmentStore(options: SegmentStoreOptions): SegmentStore {
-  return new Segments(options);
-}
-
-class Segments implements SegmentStore {
+export class SegmentStore implements MessageStore {
   readonly #options: SegmentStoreOptions;
   readonly #logs = new Map<string, SegmentLog>();
   readonly #files: OpenFiles;
@@ -62,6 +49,7 @@ class Segments implements SegmentStore {
   #expiring: Promise<void> | null = null;
   #closed = false;
 
+  /** Errors: those of the file system if the folder cannot be created or read. */
   constructor(options: SegmentStoreOptions) {
     this.#options = options;
     this.#files = new OpenFiles(options.maxOpenFiles ?? segmentsToOpen(limitsOfProcess()));
@@ -90,10 +78,12 @@ class Segments implements SegmentStore {
     return this.#disk.bytes;
   }
 
+  /** Number of open files. */
   get openFiles(): number {
     return this.#files.size;
   }
 
+  /** Deletes expired messages. A timer also calls it. */
   async expire(): Promise<void> {
     this.#expiring ??= runInSlices(this.#expiry()).finally(() => {
       this.#expiring = null;

@@ -3,7 +3,7 @@ import { STREAM_API } from '../../../domains/streams/control/stream-control.ts';
 import { StreamPlugin } from '../../../domains/streams/control/stream-plugin.ts';
 import { StreamEngineCore } from '../../../domains/streams/engine/stream-engine-core.ts';
 import { compileQuery } from '../../../domains/streams/query/compile-query.ts';
-import { openSegmentStore } from '../../../domains/streams/store/segment-store.ts';
+import { SegmentStore } from '../../../domains/streams/store/segment-store.ts';
 import type { ControlServer } from '../control/control-server.ts';
 import type { BrokerCore } from '../core/broker-core.ts';
 import type { Journal } from '../store/journal.ts';
@@ -23,7 +23,7 @@ interface EmbeddedStreamsOptions {
 /** Registers `stream-processing`. Resolves when all streams run, with a function that ends them after the clients. */
 export async function startStreams(options: EmbeddedStreamsOptions): Promise<() => Promise<void>> {
   const { folder, maxBytes, journal, core, control, onProblem } = options;
-  const store = openSegmentStore({
+  const store = new SegmentStore({
     folder: join(folder, 'streams'),
     maxBytes,
     onProblem: (streamId, reason) => onProblem(`stored messages of streams: ${reason}`, streamId ?? 'all streams'),

@@ -8,7 +8,7 @@ import { MqttStreamSession } from '../../../../src/domains/streams/hosting/mqtt-
 import { streamEvents } from '../../../../src/domains/streams/hosting/stream-hosting.ts';
 import type { StreamEngine } from '../../../../src/domains/streams/model/stream-engine.ts';
 import { compileQuery } from '../../../../src/domains/streams/query/compile-query.ts';
-import { openSegmentStore } from '../../../../src/domains/streams/store/segment-store.ts';
+import { SegmentStore } from '../../../../src/domains/streams/store/segment-store.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { openSealer } from '../../../../src/platform/storage/sealed.ts';
 import type { Storage } from '../../../../src/platform/storage/storage.ts';
@@ -98,7 +98,7 @@ function engineOf(
   engines: { running: number; closed: number },
 ): StreamEngine {
   const session = new MqttStreamSession({ id: brokerId, url, timeoutMs, clientId: `brokergraph-${brokerId}-streams` });
-  const store = openSegmentStore({ folder: join(folder, brokerId), maxBytes: 1024 ** 3, onProblem: () => undefined });
+  const store = new SegmentStore({ folder: join(folder, brokerId), maxBytes: 1024 ** 3, onProblem: () => undefined });
   const engine = new StreamEngineCore({ session, store, compile: compileQuery });
   session.open();
   engines.running += 1;

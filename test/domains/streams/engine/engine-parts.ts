@@ -11,12 +11,12 @@ import type { StreamReport } from '../../../../src/domains/streams/model/stream-
 import type { StreamSession } from '../../../../src/domains/streams/model/stream-session.ts';
 import { compileQuery } from '../../../../src/domains/streams/query/compile-query.ts';
 import type { MessageLog, MessageStore } from '../../../../src/domains/streams/store/message-store.ts';
-import { openSegmentStore, type SegmentStoreOptions } from '../../../../src/domains/streams/store/segment-store.ts';
+import { SegmentStore, type SegmentStoreOptions } from '../../../../src/domains/streams/store/segment-store.ts';
 
 /** An empty store on disk, gone when the test ends. */
 export function openStore(options: Partial<SegmentStoreOptions> = {}): MessageStore {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-engine-'));
-  const store = openSegmentStore({ folder, maxBytes: 1024 ** 3, onProblem: () => undefined, ...options });
+  const store = new SegmentStore({ folder, maxBytes: 1024 ** 3, onProblem: () => undefined, ...options });
   onTestFinished(async () => {
     await store.close();
     rmSync(folder, { recursive: true, force: true });

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   createStream,
   getStream,
-  listStreamNames,
+  listStreams,
   modifyStream,
   STREAM_API,
 } from '../../../../src/domains/streams/control/stream-control.ts';
@@ -51,7 +51,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
     );
     await expect.poll(() => one.engines.closed).toBe(1);
-    expect((await listStreamNames(two.controls)).items).toEqual(['fast']);
+    expect((await listStreams(two.controls)).items).toMatchObject([{ definition: { name: 'fast' } }]);
     await expect.poll(() => one.engines.running + two.engines.running).toBe(1);
     await expect.poll(async () => (await getStream(one.controls, 'fast')).report?.state).toBe('RUNNING');
     expect([...one.faults, ...two.faults]).toEqual([]);

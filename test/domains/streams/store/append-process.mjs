@@ -9,13 +9,13 @@
  */
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
-import { openSegmentStore } from '../../../../dist/domains/streams/store/segment-store.js';
+import { SegmentStore } from '../../../../dist/domains/streams/store/segment-store.js';
 
 const [folder] = process.argv.slice(2);
 const say = (line) => writeSync(1, `${line}\n`);
 const onProblem = (streamId, reason) => say(`problem ${streamId} ${reason}`);
 const [start] = await once(process.stdin, 'data');
-const store = openSegmentStore({ folder, maxBytes: 2 ** 30, segmentBytes: 200_000, onProblem });
+const store = new SegmentStore({ folder, maxBytes: 2 ** 30, segmentBytes: 200_000, onProblem });
 let next = Number(start);
 const always = { from: null, to: null };
 say(`found ${store.log('a').count(always) + store.log('b').count(always)}`);

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { StoredMessage } from '../../../../src/domains/streams/store/message-store.ts';
-import { limitsOfProcess, segmentsToOpen } from '../../../../src/domains/streams/store/open-files-limit.ts';
+import { limitsOfProcess, segmentsToOpen } from '../../../../src/domains/streams/store/open-files.ts';
 import {
   ALWAYS,
   append,

@@ -3,11 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { MessageLog, NewMessage, StoredMessage } from '../../../../src/domains/streams/store/message-store.ts';
-import {
-  openSegmentStore,
-  type SegmentStore,
-  type SegmentStoreOptions,
-} from '../../../../src/domains/streams/store/segment-store.ts';
+import { SegmentStore, type SegmentStoreOptions } from '../../../../src/domains/streams/store/segment-store.ts';
 
 export const ALWAYS = { from: null, to: null };
 export const MEGABYTE = 1_048_576;
@@ -25,7 +21,7 @@ interface TestStore extends SegmentStore {
 /** Closed after the test. */
 export function openTestStore(folder: string, options: Partial<SegmentStoreOptions> = {}): TestStore {
   const problems: string[] = [];
-  const store = openSegmentStore({
+  const store = new SegmentStore({
     folder,
     maxBytes: 1_024 * MEGABYTE,
     onProblem: (_streamId, reason) => problems.push(reason),
