@@ -23,7 +23,7 @@ interface Reading<Count extends string, Size extends string> {
 }
 
 /** Totals of all parts of one broker. */
-export interface BrokerTotals<Count extends string, Size extends string> {
+interface BrokerTotals<Count extends string, Size extends string> {
   /** Messages since this process first read each part. Never decreases, also if parts are removed. */
   readonly counts: Readonly<Record<Count, number>>;
   readonly states: ReadonlyMap<string, number>;

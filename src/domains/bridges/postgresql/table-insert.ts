@@ -67,7 +67,7 @@ function insertText(
   );
 }
 
-export const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`;
+const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`;
 
 const DEAD_LETTER_COLUMNS = ['topic', 'payload', 'error', 'received_at'] as const;
 
