@@ -1,8 +1,8 @@
 import { BadValue } from './setting-values.ts';
-import { SETTINGS, type Setting } from './settings.ts';
+import { SETTINGS } from './settings.ts';
 
 export type Config = {
-  readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key] extends Setting<infer T> ? T : never;
+  readonly [Key in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Key]['parse']>;
 };
 
 export class ConfigError extends Error {

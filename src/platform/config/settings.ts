@@ -23,461 +23,338 @@ import {
   webAddresses,
 } from './setting-values.ts';
 
-export interface Setting<T> {
-  readonly env: string;
-  /** Default value as text; '' means unset. */
-  readonly fallback: string;
+interface SettingRow {
+  /** Default value as text. Absent: unset. */
+  readonly fallback?: string;
+  /** Shown in `--help` and in the README. */
   readonly help: string;
-  readonly parse: Parse<T>;
-  /** Shown in `--help` and in the README instead of the fallback. */
+  readonly parse: Parse<unknown>;
+  /** Shown instead of the fallback. */
   readonly shownDefault?: string;
   readonly secret?: true;
 }
 
-const setting = <T>(row: Setting<T>): Setting<T> => row;
+/** Adds the environment variable of each setting: MQTT_PORT for `mqttPort`. Only settings are read from it. */
+const settings = <Rows extends Readonly<Record<string, SettingRow>>>(rows: Rows) =>
+  Object.fromEntries(
+    Object.entries(rows).map(([name, row]) => {
+      const env = name.replace(/[A-Z]/g, '_$&').toUpperCase();
+      return [name, { fallback: '', ...row, env }];
+    }),
+  ) as {
+    readonly [Key in keyof Rows]: Rows[Key] &
+      Omit<SettingRow, 'parse'> & { readonly env: string; readonly fallback: string };
+  };
 
-export const SETTINGS = {
-  host: setting({ env: 'HOST', fallback: '127.0.0.1', parse: text, help: 'Address that the HTTP server listens on' }),
-  port: setting({
-    env: 'PORT',
-    fallback: '4000',
-    parse: port,
-    help: 'Port that the HTTP server listens on; 0 uses a free port',
-  }),
-  dataDir: setting({
-    env: 'DATA_DIR',
+export const SETTINGS = settings({
+  host: { fallback: '127.0.0.1', parse: text, help: 'Address that the HTTP server listens on' },
+  port: { fallback: '4000', parse: port, help: 'Port that the HTTP server listens on; 0 uses a free port' },
+  dataDir: {
     fallback: './data',
     parse: text,
     help: 'Folder of the embedded database, the embedded brokers and the keys; created with mode 0700, and a wider mode is corrected at start',
-  }),
-  databaseUrl: setting({
-    env: 'DATABASE_URL',
-    fallback: '',
+  },
+  databaseUrl: {
     shownDefault: 'SQLite in DATA_DIR',
     parse: optional(databaseUrl),
     help: 'postgresql://… for production and for several processes',
     secret: true,
-  }),
-  embeddedBroker: setting({
-    env: 'EMBEDDED_BROKER',
+  },
+  embeddedBroker: {
     fallback: 'on',
     parse: flag,
     help: 'Whether the brokers run by this service are started, and whether the first start creates one',
-  }),
-  mqttHost: setting({
-    env: 'MQTT_HOST',
-    fallback: '127.0.0.1',
-    parse: text,
-    help: 'Address that the brokers run by this service listen on',
-  }),
-  mqttPort: setting({
-    env: 'MQTT_PORT',
+  },
+  mqttHost: { fallback: '127.0.0.1', parse: text, help: 'Address that the brokers run by this service listen on' },
+  mqttPort: {
     fallback: '1883',
     parse: port,
     help: 'Port that the first broker is created with and retains; if it is in use, the next free port; 0 uses any free port',
-  }),
-  mqttWsPort: setting({
-    env: 'MQTT_WS_PORT',
-    fallback: '9001',
-    parse: port,
-    help: 'The same for MQTT over WebSocket',
-  }),
-  mqttTlsPort: setting({
-    env: 'MQTT_TLS_PORT',
+  },
+  mqttWsPort: { fallback: '9001', parse: port, help: 'The same for MQTT over WebSocket' },
+  mqttTlsPort: {
     fallback: '8883',
     parse: orOff(port),
     help: 'The same for MQTT over TLS, which requires a deployed certificate; off: no such listener',
-  }),
-  mqttWssPort: setting({
-    env: 'MQTT_WSS_PORT',
-    fallback: 'off',
-    parse: orOff(port),
-    help: 'The same for MQTT over WebSocket with TLS',
-  }),
-  maxCloudBrokers: setting({
-    env: 'MAX_CLOUD_BROKERS',
-    fallback: '20',
-    parse: integer(1, 1_000),
-    help: 'Maximum number of brokers run by this service',
-  }),
-  maxCloudBrokersPerProject: setting({
-    env: 'MAX_CLOUD_BROKERS_PER_PROJECT',
+  },
+  mqttWssPort: { fallback: 'off', parse: orOff(port), help: 'The same for MQTT over WebSocket with TLS' },
+  maxCloudBrokers: { fallback: '20', parse: integer(1, 1_000), help: 'Maximum number of brokers run by this service' },
+  maxCloudBrokersPerProject: {
     fallback: '5',
     parse: integer(0, 10_000),
     help: 'Maximum number of brokers of one project that are run by this service; root administrators may create more, up to MAX_CLOUD_BROKERS',
-  }),
-  mosquittoBinary: setting({
-    env: 'MOSQUITTO_BINARY',
-    fallback: '',
+  },
+  mosquittoBinary: {
     shownDefault: 'mosquitto in PATH or /usr/sbin',
     parse: optional(text),
     help: 'Program that runs the brokers with the engine mosquitto',
-  }),
-  mosquittoDynsecPlugin: setting({
-    env: 'MOSQUITTO_DYNSEC_PLUGIN',
-    fallback: '',
+  },
+  mosquittoDynsecPlugin: {
     shownDefault: 'searched next to the program',
     parse: optional(absolutePath),
     help: 'Absolute path of the dynamic security plugin of Mosquitto',
-  }),
-  rootEmail: setting({
-    env: 'ROOT_EMAIL',
+  },
+  rootEmail: {
     fallback: 'admin@localhost',
     parse: email,
     help: 'E-mail address of the first root administrator; only used if there is no root administrator yet',
-  }),
-  localLogin: setting({
-    env: 'LOCAL_LOGIN',
+  },
+  localLogin: {
     fallback: 'on',
     parse: flag,
     help: 'Whether users sign in with a password of this service; off: only the root administrator ROOT_EMAIL does, all others use single sign-on or LDAP',
-  }),
-  strictRoles: setting({
-    env: 'STRICT_ROLES',
+  },
+  strictRoles: {
     fallback: 'off',
     parse: flag,
     help: 'Whether new projects have strictRoles on: changing the data of a broker then requires the role EDITOR instead of VIEWER',
-  }),
-  rootPassword: setting({
-    env: 'ROOT_PASSWORD',
-    fallback: '',
+  },
+  rootPassword: {
     shownDefault: 'generated, shown once',
     parse: optional(atLeast(8)),
     help: 'Password of the first root administrator',
     secret: true,
-  }),
-  publicUrl: setting({
-    env: 'PUBLIC_URL',
-    fallback: '',
+  },
+  publicUrl: {
     shownDefault: 'http://HOST:PORT',
     parse: optional(webAddress),
     help: 'URL of this service as seen by browsers, for example behind a proxy; used for single sign-on, and its host name is accepted in Host headers',
-  }),
-  allowedHosts: setting({
-    env: 'ALLOWED_HOSTS',
-    fallback: '',
+  },
+  allowedHosts: {
     shownDefault: 'PUBLIC_URL, HOST, localhost, the name of this machine and IP addresses',
     parse: hostNames,
     help: 'Comma-separated additional host names that are accepted in Host headers; *.example.com accepts all names below it, * accepts any name',
-  }),
-  oidcIssuer: setting({
-    env: 'OIDC_ISSUER',
-    fallback: '',
+  },
+  oidcIssuer: {
     shownDefault: 'no OpenID Connect',
     parse: optional(issuer),
     help: 'URL of the OpenID Connect provider that users sign in with; https, except for a provider on this machine',
-  }),
-  oidcClientId: setting({
-    env: 'OIDC_CLIENT_ID',
-    fallback: '',
+  },
+  oidcClientId: {
     shownDefault: 'none',
     parse: optional(text),
     help: 'Client id of this service at the provider, which must allow PUBLIC_URL/auth/oidc/callback as redirect URL',
-  }),
-  oidcClientSecret: setting({
-    env: 'OIDC_CLIENT_SECRET',
-    fallback: '',
+  },
+  oidcClientSecret: {
     shownDefault: 'none',
     parse: optional(text),
     help: 'Client secret of this service at the provider; none: a public client',
     secret: true,
-  }),
-  oidcScopes: setting({
-    env: 'OIDC_SCOPES',
+  },
+  oidcScopes: {
     fallback: 'openid profile email',
     parse: (value) => {
       if (!value.split(' ').includes('openid')) throw new BadValue('scopes separated by spaces, including openid');
       return value;
     },
     help: 'Requested scopes; some providers require offline_access to check users again later',
-  }),
-  oidcGroupsClaim: setting({
-    env: 'OIDC_GROUPS_CLAIM',
-    fallback: 'groups',
-    parse: text,
-    help: 'Claim that contains the groups of the user',
-  }),
-  oidcTrustEmail: setting({
-    env: 'OIDC_TRUST_EMAIL',
+  },
+  oidcGroupsClaim: { fallback: 'groups', parse: text, help: 'Claim that contains the groups of the user' },
+  oidcTrustEmail: {
     fallback: 'off',
     parse: flag,
     help: 'Whether e-mail addresses count as verified if the provider does not send email_verified',
-  }),
-  signInReturnTo: setting({
-    env: 'SIGN_IN_RETURN_TO',
-    fallback: '',
+  },
+  signInReturnTo: {
     shownDefault: 'only this service',
     parse: webAddresses,
     help: 'Comma-separated URLs that browsers may return to after a sign-in, including paths below them',
-  }),
-  signInCreateUsers: setting({
-    env: 'SIGN_IN_CREATE_USERS',
+  },
+  signInCreateUsers: {
     fallback: 'on',
     parse: flag,
     help: 'Whether an account is created when a user signs in with OpenID Connect or LDAP for the first time',
-  }),
-  signInCheckMinutes: setting({
-    env: 'SIGN_IN_CHECK_MINUTES',
+  },
+  signInCheckMinutes: {
     fallback: '5',
     parse: integer(1, 720),
     help: 'Interval in minutes at which users with sessions are checked again at the provider or directory they signed in with',
-  }),
-  ldapUrl: setting({
-    env: 'LDAP_URL',
-    fallback: '',
+  },
+  ldapUrl: {
     shownDefault: 'no LDAP',
     parse: optional(ldapUrl),
     help: 'LDAP directory that users sign in with: ldaps://… or ldap://…',
-  }),
-  ldapStartTls: setting({
-    env: 'LDAP_START_TLS',
+  },
+  ldapStartTls: {
     fallback: 'on',
     parse: flag,
     help: 'Whether ldap:// connections use StartTLS; off sends passwords unencrypted',
-  }),
-  ldapCaFile: setting({
-    env: 'LDAP_CA_FILE',
-    fallback: '',
+  },
+  ldapCaFile: {
     shownDefault: 'the authorities known to Node',
     parse: optional(absolutePath),
     help: 'PEM file of the certificate authorities that may sign the certificate of the directory',
-  }),
-  ldapBindDn: setting({
-    env: 'LDAP_BIND_DN',
-    fallback: '',
+  },
+  ldapBindDn: {
     shownDefault: 'anonymous search',
     parse: optional(text),
     help: 'DN of the account that searches the directory',
-  }),
-  ldapBindPassword: setting({
-    env: 'LDAP_BIND_PASSWORD',
-    fallback: '',
-    shownDefault: 'none',
-    parse: optional(text),
-    help: 'Password of LDAP_BIND_DN',
-    secret: true,
-  }),
-  ldapUserBase: setting({
-    env: 'LDAP_USER_BASE',
-    fallback: '',
+  },
+  ldapBindPassword: { shownDefault: 'none', parse: optional(text), help: 'Password of LDAP_BIND_DN', secret: true },
+  ldapUserBase: {
     shownDefault: 'none',
     parse: optional(text),
     help: 'Base DN of the search for users, such as ou=people,dc=example,dc=com',
-  }),
-  ldapUserFilter: setting({
-    env: 'LDAP_USER_FILTER',
+  },
+  ldapUserFilter: {
     fallback: '(mail={login})',
     parse: ldapFilter('{login}'),
     help: 'Filter that finds the user by the entered {login}; users that it does not find cannot sign in and lose their sessions',
-  }),
-  ldapGroupBase: setting({
-    env: 'LDAP_GROUP_BASE',
-    fallback: '',
-    shownDefault: 'no groups',
-    parse: optional(text),
-    help: 'Base DN of the search for groups',
-  }),
-  ldapGroupFilter: setting({
-    env: 'LDAP_GROUP_FILTER',
+  },
+  ldapGroupBase: { shownDefault: 'no groups', parse: optional(text), help: 'Base DN of the search for groups' },
+  ldapGroupFilter: {
     fallback: '(member={dn})',
     parse: ldapFilter('{'),
     help: 'Filter that finds the groups of a user by {dn} or {login}',
-  }),
-  secretKey: setting({
-    env: 'SECRET_KEY',
-    fallback: '',
+  },
+  secretKey: {
     shownDefault: 'generated in DATA_DIR',
     parse: optional(atLeast(32)),
     help: 'Key that encrypts stored secrets; at least 32 characters, the same for all processes',
     secret: true,
-  }),
-  secretKeyPrevious: setting({
-    env: 'SECRET_KEY_PREVIOUS',
-    fallback: '',
+  },
+  secretKeyPrevious: {
     shownDefault: 'none',
     parse: optional(atLeast(32)),
     help: 'Additional key that stored secrets are decrypted with while SECRET_KEY is being replaced',
     secret: true,
-  }),
-  brokerTimeoutMs: setting({
-    env: 'BROKER_TIMEOUT_MS',
+  },
+  brokerTimeoutMs: {
     fallback: '5000',
     parse: integer(100, 600_000),
     help: 'Longest wait for the response of a broker, in milliseconds',
-  }),
-  maxBrokerLinks: setting({
-    env: 'MAX_BROKER_LINKS',
+  },
+  maxBrokerLinks: {
     fallback: '1000',
     parse: integer(1, 100_000),
     help: 'Maximum number of brokers connected at the same time; beyond it project owners, and their projects, have equal shares',
-  }),
-  maxBrokersPerProject: setting({
-    env: 'MAX_BROKERS_PER_PROJECT',
+  },
+  maxBrokersPerProject: {
     fallback: '1000',
     parse: integer(1, 100_000),
     help: 'Maximum number of brokers of one project',
-  }),
-  maxProjectsPerUser: setting({
-    env: 'MAX_PROJECTS_PER_USER',
+  },
+  maxProjectsPerUser: {
     fallback: '100',
     parse: integer(1, 100_000),
     help: 'Maximum number of projects that a user may create, including projects of own organisations, and maximum number of organisations; root administrators have no limit',
-  }),
-  brokerFilesDir: setting({
-    env: 'BROKER_FILES_DIR',
-    fallback: '',
+  },
+  brokerFilesDir: {
     shownDefault: 'no files allowed',
     parse: optional(absolutePath),
     help: 'Folder that contains the certificate and key files that broker settings may name',
-  }),
-  brokerAllowedHosts: setting({
-    env: 'BROKER_ALLOWED_HOSTS',
-    fallback: '',
+  },
+  brokerAllowedHosts: {
     shownDefault: 'every external host',
     parse: hosts,
     help: 'Comma-separated host names, addresses and networks (10.0.0.0/8) that brokers and bridges may connect to, also checked after DNS resolution. By default every host except this machine, its link-local network and metadata services, which only root administrators may use; * stands for this default next to other entries',
-  }),
-  maxBodyBytes: setting({
-    env: 'MAX_BODY_BYTES',
+  },
+  maxBodyBytes: {
     fallback: '1000000',
     parse: integer(1_000, 100_000_000),
     help: 'Maximum size of a request body in bytes',
-  }),
-  maxConnections: setting({
-    env: 'MAX_CONNECTIONS',
+  },
+  maxConnections: {
     fallback: '10000',
     parse: integer(1, 1_000_000),
     help: 'Maximum number of HTTP connections, including WebSockets and event streams; beyond it idle connections are closed, then new ones refused',
-  }),
-  maxConnectionsPerNetwork: setting({
-    env: 'MAX_CONNECTIONS_PER_NETWORK',
+  },
+  maxConnectionsPerNetwork: {
     fallback: '1000',
     parse: integer(1, 1_000_000),
     help: 'The same for one IPv4 address or IPv6 network (/64); with TRUST_PROXY=on, the number of requests in progress of one network',
-  }),
-  maxRequestsMb: setting({
-    env: 'MAX_REQUESTS_MB',
+  },
+  maxRequestsMb: {
     fallback: '64',
     parse: integer(1, 100_000),
     help: 'Maximum size of all request bodies and WebSocket messages being received or processed, in MB of 1,048,576 bytes; one network may use half',
-  }),
-  maxResponsesMb: setting({
-    env: 'MAX_RESPONSES_MB',
+  },
+  maxResponsesMb: {
     fallback: '128',
     parse: integer(1, 100_000),
     help: 'Maximum size of all responses that clients have not received yet, in MB of 1,048,576 bytes; beyond it connections are closed',
-  }),
-  rateRequests: setting({
-    env: 'RATE_REQUESTS',
+  },
+  rateRequests: {
     fallback: '1000',
     parse: orOff(integer(1, 1_000_000)),
     help: 'Requests per second of one user or token, or of one network without credentials, including operations over WebSockets; bursts of ten times as many are allowed; off: no limit',
-  }),
-  rateRequestBytes: setting({
-    env: 'RATE_REQUEST_BYTES',
+  },
+  rateRequestBytes: {
     fallback: '20000000',
     parse: orOff(integer(10_000, 10_000_000_000)),
     help: 'The same for bytes of request bodies and WebSocket messages',
-  }),
-  rateSubscriptions: setting({
-    env: 'RATE_SUBSCRIPTIONS',
-    fallback: '1000',
-    parse: orOff(integer(1, 1_000_000)),
-    help: 'The same for new subscriptions',
-  }),
-  metricsToken: setting({
-    env: 'METRICS_TOKEN',
-    fallback: '',
+  },
+  rateSubscriptions: { fallback: '1000', parse: orOff(integer(1, 1_000_000)), help: 'The same for new subscriptions' },
+  metricsToken: {
     shownDefault: 'only callers on this machine read /metrics',
     parse: optional(atLeast(16)),
     help: 'Bearer token that /metrics requires, at least 16 characters; tokens of root administrators are also accepted',
     secret: true,
-  }),
-  metricsHost: setting({
-    env: 'METRICS_HOST',
-    fallback: '',
+  },
+  metricsHost: {
     shownDefault: 'HOST and PORT serve /metrics',
     parse: optional(listenAddress),
     help: 'Address and port, such as 10.0.0.5:9100, of a separate listener for /metrics, which requires no token unless METRICS_TOKEN is set',
-  }),
-  streamStorageMaxMb: setting({
-    env: 'STREAM_STORAGE_MAX_MB',
+  },
+  streamStorageMaxMb: {
     fallback: '10240',
     parse: integer(1, 1_000_000_000),
     help: 'Maximum size of the stream messages of one broker on disk, in MB of 1,048,576 bytes; further messages are not stored',
-  }),
-  bridgeStorageMaxMb: setting({
-    env: 'BRIDGE_STORAGE_MAX_MB',
+  },
+  bridgeStorageMaxMb: {
     fallback: '10240',
     parse: integer(16, 1_000_000_000),
     help: 'Maximum size of the queues of all bridges of this process on disk, in MB of 1,048,576 bytes; the queues of one broker may use a quarter. Further messages are dropped and counted',
-  }),
-  topicTreeMaxMb: setting({
-    env: 'TOPIC_TREE_MAX_MB',
+  },
+  topicTreeMaxMb: {
     fallback: '512',
     parse: integer(1, 1_000_000),
     help: 'Maximum size of the recorded topics of one broker in memory, in MB of 1,048,576 bytes; further topics are not recorded',
-  }),
-  maxQueryCost: setting({
-    env: 'MAX_QUERY_COST',
+  },
+  maxQueryCost: {
     fallback: '50000',
     parse: integer(100, 10_000_000),
     help: 'Maximum cost of a GraphQL document: the number of fields, multiplied by the sizes of the lists that contain them',
-  }),
-  maxQueryDepth: setting({
-    env: 'MAX_QUERY_DEPTH',
-    fallback: '15',
-    parse: integer(5, 100),
-    help: 'Maximum nesting depth of a GraphQL document',
-  }),
-  queryPreparationMs: setting({
-    env: 'QUERY_PREPARATION_MS',
+  },
+  maxQueryDepth: { fallback: '15', parse: integer(5, 100), help: 'Maximum nesting depth of a GraphQL document' },
+  queryPreparationMs: {
     fallback: '250',
     parse: integer(10, 1_000_000),
     help: 'Milliseconds per second that one caller may use for parsing, validating and compiling new GraphQL documents; bursts of 20 seconds of it are allowed',
-  }),
-  introspection: setting({
-    env: 'INTROSPECTION',
+  },
+  introspection: {
     fallback: 'signed-in',
     parse: oneOf('signed-in', 'always'),
     help: 'Who may read the GraphQL schema: signed-in (signed-in callers) or always (all callers)',
-  }),
-  corsOrigins: setting({
-    env: 'CORS_ORIGINS',
-    fallback: '',
+  },
+  corsOrigins: {
     shownDefault: 'none',
     parse: origins,
     help: 'Comma-separated origins of web pages that may call this service',
-  }),
-  tokenInQuery: setting({
-    env: 'TOKEN_IN_QUERY',
+  },
+  tokenInQuery: {
     fallback: 'off',
     parse: flag,
     help: 'Whether ?token=… is accepted in addition to the Authorization header; query strings appear in access logs',
-  }),
-  trustProxy: setting({
-    env: 'TRUST_PROXY',
+  },
+  trustProxy: {
     fallback: 'off',
     parse: flag,
     help: 'Whether the address of callers is read from X-Forwarded-For; only behind a proxy that sets it',
-  }),
-  auditRetentionDays: setting({
-    env: 'AUDIT_RETENTION_DAYS',
+  },
+  auditRetentionDays: {
     fallback: '365',
     parse: integer(0, 36_500),
     help: 'Days after which audit entries are deleted; 0: never',
-  }),
-  logLevel: setting({
-    env: 'LOG_LEVEL',
+  },
+  logLevel: {
     fallback: 'info',
     parse: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     help: 'fatal, error, warn, info, debug, trace or silent',
-  }),
-  logFormat: setting({
-    env: 'LOG_FORMAT',
-    fallback: '',
+  },
+  logFormat: {
     shownDefault: 'pretty on a terminal, else json',
     parse: optional(oneOf('pretty', 'json')),
     help: 'pretty or json',
-  }),
-} as const;
+  },
+});
