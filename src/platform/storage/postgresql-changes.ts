@@ -7,15 +7,15 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
+import { ConcurrencyLimit } from '../scheduling/concurrency-limit.ts';
 import { ANYTHING, type ChangeListener, type Changes, LocalChanges, type Stop } from './changes.ts';
-import { connectPostgresql } from './postgresql-connection.ts';
+import { connectPostgresql, query } from './postgresql-connection.ts';
 import type { StorageLog } from './storage-log.ts';
 
 const CHANNEL = 'brokergraph_changes';
 const RECONNECT_MS = 100;
 const RECONNECT_LIMIT_MS = 5_000;
 const HEARTBEAT_MS = 20_000;
-const RESPONSE_TIMEOUT_MS = 5_000;
 /** PostgreSQL's limit for a payload is 8,000 bytes; a longer id is announced as ANYTHING. */
 const MAX_ID_BYTES = 4_000;
 
@@ -31,8 +31,7 @@ export class PostgresqlChanges implements Changes {
   readonly #local = new LocalChanges();
   readonly #origin = randomUUID();
   #client: Client | null = null;
-  /** Never rejects. */
-  #lastQuery: Promise<unknown> = Promise.resolve();
+  readonly #queries = new ConcurrencyLimit({ maxRunning: 1 });
   #hasMissed = false;
   #closed = false;
   #reconnectMs = RECONNECT_MS;
@@ -127,7 +126,7 @@ export class PostgresqlChanges implements Changes {
 
   #beatLater(client: Client): void {
     this.#timer = setTimeout(async () => {
-      await this.#query(client, 'SELECT 1', []);
+      await this.#query(client, 'SELECT 1');
       if (this.#client === client && !this.#closed) this.#beatLater(client);
     }, HEARTBEAT_MS).unref();
   }
@@ -141,26 +140,16 @@ export class PostgresqlChanges implements Changes {
   }
 
   /** Returns whether the query succeeded in time; otherwise the connection is lost. Queries run one at a time. */
-  #query(client: Client, sql: string, values: string[]): Promise<boolean> {
-    const query = this.#lastQuery.then(() => this.#queryNow(client, sql, values));
-    this.#lastQuery = query;
-    return query;
-  }
-
-  async #queryNow(client: Client, sql: string, values: string[]): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Error(`no response within ${RESPONSE_TIMEOUT_MS} ms`)), RESPONSE_TIMEOUT_MS);
+  #query(client: Client, sql: string, values?: string[]): Promise<boolean> {
+    return this.#queries.run(async () => {
+      try {
+        await query(client, sql, values);
+        return true;
+      } catch (error) {
+        this.#lose(client, error);
+        return false;
+      }
     });
-    try {
-      await Promise.race([client.query(sql, values), timeout]);
-      return true;
-    } catch (error) {
-      this.#lose(client, error);
-      return false;
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   #receive(payload: string | undefined): void {

@@ -1,8 +1,10 @@
 /** Connections to PostgreSQL. Error messages never contain the password. */
 import pg, { type ClientConfig } from 'pg';
 import { ServiceError } from '../errors.ts';
+import { within } from '../scheduling/within.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
+const RESPONSE_TIMEOUT_MS = 5_000;
 
 /** Errors: ServiceError INVALID. */
 export function postgresqlConfig(databaseUrl: string): ClientConfig {
@@ -41,6 +43,14 @@ export async function connectPostgresql(databaseUrl: string): Promise<pg.Client>
     });
   }
 }
+
+/** Errors: those of the query; an Error after RESPONSE_TIMEOUT_MS, which may mean a dead connection. */
+export const query = (client: pg.Client, sql: string, values?: unknown[]): Promise<pg.QueryResult> =>
+  within(
+    RESPONSE_TIMEOUT_MS,
+    client.query(sql, values),
+    () => new Error(`no response within ${RESPONSE_TIMEOUT_MS} ms`),
+  );
 
 function addressOf({ host, port, database }: pg.Client): string {
   return `${host}:${port}/${database ?? ''}`;

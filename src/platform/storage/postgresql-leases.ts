@@ -7,14 +7,14 @@
  * the server is longer, so the old holder has stopped before another one acquires the lock.
  */
 import type { Client } from 'pg';
+import { ConcurrencyLimit } from '../scheduling/concurrency-limit.ts';
 import { ANYTHING, type Changes } from './changes.ts';
 import type { Lease, Leases } from './leases.ts';
-import { connectPostgresql } from './postgresql-connection.ts';
+import { connectPostgresql, query } from './postgresql-connection.ts';
 import type { StorageLog } from './storage-log.ts';
 
 const RETRY_MS = 3_000;
 const HEARTBEAT_MS = 5_000;
-const RESPONSE_TIMEOUT_MS = 5_000;
 /** The server closes a silent connection after about 25 s. */
 const SERVER_KEEPALIVE = 'SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 2';
 const RELEASED = 'lease';
@@ -34,8 +34,7 @@ export class PostgresqlLeases implements Leases {
   readonly #wanted = new Set<Wanted>();
   readonly #stopChanges: () => void;
   #client: Client | null = null;
-  /** Serial queue of queries. Never rejects. */
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #queries = new ConcurrencyLimit({ maxRunning: 1 });
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
@@ -72,7 +71,7 @@ export class PostgresqlLeases implements Leases {
     if (this.#timer) clearTimeout(this.#timer);
     for (const wanted of this.#wanted) wanted.held = false;
     this.#wanted.clear();
-    await this.#tail;
+    await this.#queries.run(async () => undefined);
     const client = this.#client;
     if (client === null) return;
     this.#client = null;
@@ -154,23 +153,13 @@ export class PostgresqlLeases implements Leases {
 
   /** A failure closes the connection, because the locks of the session are then unknown. */
   #enqueue(work: () => Promise<void>): Promise<void> {
-    const done = this.#tail.then(work).catch((error: unknown) => {
-      if (this.#client !== null) this.#lose(this.#client, error);
-      else this.#log.debug({ err: error }, 'Connecting for leases failed');
+    return this.#queries.run(async () => {
+      try {
+        await work();
+      } catch (error) {
+        if (this.#client !== null) this.#lose(this.#client, error);
+        else this.#log.debug({ err: error }, 'Connecting for leases failed');
+      }
     });
-    this.#tail = done;
-    return done;
-  }
-}
-
-async function query(client: Client, sql: string, values: unknown[] = []) {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no response within ${RESPONSE_TIMEOUT_MS} ms`)), RESPONSE_TIMEOUT_MS);
-  });
-  try {
-    return await Promise.race([client.query(sql, values.length === 0 ? undefined : values), timeout]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,10 +1,11 @@
 import { ServiceError } from '../../platform/errors.ts';
+import { within } from '../../platform/scheduling/within.ts';
 import type { BrokerSession, LinkStatus, Stop } from '../mqtt/broker-session.ts';
 import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
 import { KNOWN_APIS, PatientProbes, probe } from './capability-probe.ts';
 import { ControlClient } from './control-client.ts';
 import type { ControlApi, ControlEvent } from './envelope.ts';
-import { isRead } from './payloads.ts';
+import { isRead, withoutNulls } from './payloads.ts';
 import {
   type BegunPlugin,
   type ControlCall,
@@ -17,7 +18,6 @@ import {
   type Unavailable,
 } from './plugin.ts';
 import { refusalOf } from './refusals.ts';
-import { withoutNulls } from './without-nulls.ts';
 
 export interface BrokerControlsOptions {
   readonly timeoutMs: number;
@@ -301,19 +301,13 @@ export class BrokerControls implements ControlCaller {
     fields: Readonly<Record<string, unknown>>,
     timeoutMs: number,
   ): Promise<unknown> {
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        reject(new ServiceError('BROKER_TIMEOUT', `${command} of ${plugin.api} took longer than ${timeoutMs} ms`));
-      }, timeoutMs);
-    });
+    const execute = async () => plugin.execute({ ...withoutNulls(plugin.api, fields), command });
+    const text = `${command} of ${plugin.api} took longer than ${timeoutMs} ms`;
     try {
-      return await Promise.race([plugin.execute({ ...withoutNulls(plugin.api, fields), command }), timeout]);
+      return await within(timeoutMs, execute(), () => new ServiceError('BROKER_TIMEOUT', text));
     } catch (error) {
       if (error instanceof ControlRefusal) throw refusalBy(plugin, command, error, fields);
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../platform/errors.ts';
+import { within } from '../../platform/scheduling/within.ts';
 import type { ControlClient } from './control-client.ts';
 import { type ControlApi, requestTopic, responseTopic } from './envelope.ts';
 
@@ -74,18 +75,10 @@ export class PatientProbes {
   /** Errors: as `probe`; BROKER_TIMEOUT after `timeoutMs`. */
   async probe(client: ControlClient, api: ControlApi, timeoutMs: number): Promise<ProbeResult> {
     const probe = this.#open.get(api) ?? this.#start(client, api);
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<never>((_resolve, reject) => {
-      const text = `The broker did not respond within ${timeoutMs} ms whether it serves ${api}`;
-      timer = setTimeout(() => reject(new ServiceError('BROKER_TIMEOUT', text)), timeoutMs);
-    });
-    try {
-      const result = await Promise.race([probe, timeout]);
-      this.#end(api, probe);
-      return result;
-    } finally {
-      clearTimeout(timer);
-    }
+    const text = `The broker did not respond within ${timeoutMs} ms whether it serves ${api}`;
+    const result = await within(timeoutMs, probe, () => new ServiceError('BROKER_TIMEOUT', text));
+    this.#end(api, probe);
+    return result;
   }
 
   clear(): void {

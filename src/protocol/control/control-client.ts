@@ -3,11 +3,10 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { BrokerMessage, BrokerSession, Stop } from '../mqtt/broker-session.ts';
 import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
 import { type ControlApi, type ControlEvent, otherResponseTopic, requestTopic, responseTopic } from './envelope.ts';
-import { isRead, payloadsOf, type Queued } from './payloads.ts';
+import { isRead, payloadsOf, type Queued, withoutNulls } from './payloads.ts';
 import type { ControlCall } from './plugin.ts';
 import { refusalOf } from './refusals.ts';
 import { isStructuralError, parseResponsePayload } from './response-payload.ts';
-import { withoutNulls } from './without-nulls.ts';
 
 interface ControlClientOptions {
   readonly timeoutMs: number;

@@ -1,3 +1,4 @@
+import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import type { Lease, Leases } from '../../platform/storage/leases.ts';
 import type { ControlApi, ControlCommand, ControlEvent } from '../control/envelope.ts';
 import { type ControlPlugin, ControlRefusal } from '../control/plugin.ts';
@@ -39,8 +40,8 @@ export class HostedPlugin implements ControlPlugin {
   readonly #stopFollowing: () => void;
   #running: Hosted | null = null;
   #stopServing: () => void = () => undefined;
-  /** Starts and closes run one after the other; never rejects. */
-  #last: Promise<void> = Promise.resolve();
+  /** Starts and closes. */
+  readonly #steps = new ConcurrencyLimit({ maxRunning: 1 });
   #closing: Promise<void> | null = null;
   #resolveClosed: () => void = () => undefined;
   /** Resolves after `close`, when nothing runs in this process. */
@@ -52,9 +53,9 @@ export class HostedPlugin implements ControlPlugin {
     const { api, brokerId, forwarding, leases, calls, emit, isHeard = () => true } = options;
     this.api = api;
     this.#options = options;
-    this.#lease = leases.want(`${api}:${brokerId}`, (held) =>
-      this.#inOrder(() => (held ? this.#start() : this.#closeRunning())),
-    );
+    this.#lease = leases.want(`${api}:${brokerId}`, (held) => {
+      void this.#inOrder(() => (held ? this.#start() : this.#closeRunning()));
+    });
     const isListening = () => !this.#lease.held && isHeard();
     const follower = forwarding && { api, forwarding, isListening, emit };
     this.#stopFollowing = (follower && calls?.events.follow(brokerId, follower)) ?? (() => undefined);
@@ -69,7 +70,7 @@ export class HostedPlugin implements ControlPlugin {
     // The previous lease holder may have exited a moment ago.
     const isHolder = await this.#lease.attempt();
     if (!isHolder && calls !== null) return calls.call(brokerId, this.api, command);
-    await this.#last;
+    await this.#inOrder(async () => undefined);
     if (this.#running === null) {
       throw new ControlRefusal(`${this.api} is no longer served here`, { code: 'BROKER_UNREACHABLE' });
     }
@@ -83,12 +84,11 @@ export class HostedPlugin implements ControlPlugin {
 
   async #close(): Promise<void> {
     this.#stopFollowing();
-    this.#inOrder(async () => {
+    await this.#inOrder(async () => {
       // First completes the commands in progress, such as the deletion of data of a removed broker.
       await this.#running?.plugin.close();
       await this.#closeRunning();
     });
-    await this.#last;
     this.#resolveClosed();
     await this.#lease.release();
   }
@@ -115,7 +115,7 @@ export class HostedPlugin implements ControlPlugin {
     await running.plugin.close();
   }
 
-  #inOrder(step: () => Promise<void>): void {
-    this.#last = this.#last.then(step).catch(this.#options.onFault);
+  #inOrder(step: () => Promise<void>): Promise<void> {
+    return this.#steps.run(step).catch(this.#options.onFault);
   }
 }

@@ -1,0 +1,8 @@
+/** The result of `work`, or an error after `ms`. Does not stop the work; a late result is ignored. */
+export async function within<T>(ms: number, work: Promise<T>, tooLate: () => Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(tooLate()), ms);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
