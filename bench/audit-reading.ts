@@ -69,7 +69,7 @@ async function measured(dataDir: string, databaseUrl: string | undefined): Promi
   });
   try {
     const root = await service.storage.db.user.findFirstOrThrow({ where: { isRoot: true } });
-    const { token } = await service.services.auth.openSession(root.id);
+    const { token } = await service.services.auth.sessions.open(root.id);
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
     const { url } = service.report;
     const ask = async (query: string, variables: object = {}) => {

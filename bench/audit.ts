@@ -39,7 +39,7 @@ const service = await startService(config, {
 try {
   const { audit, auth } = service.services;
   const root = await service.storage.db.user.findFirstOrThrow({ where: { isRoot: true } });
-  const { token } = await auth.openSession(root.id);
+  const { token } = await auth.sessions.open(root.id);
   const ask = async (query: string, variables: object) => {
     const response = await fetch(`${service.report.url}/graphql`, {
       method: 'POST',

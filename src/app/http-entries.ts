@@ -85,7 +85,7 @@ export function httpEntries(config: Config, parts: Parts, { url, log, traffic, c
     },
     cloudBrokers: () => caches.brokers.all(),
     brokerFaults: services.cloudBrokers.faults,
-    subscriptions: () => services.auth.guardCount,
+    subscriptions: () => services.auth.guards.count,
     webSockets: () => graphql.webSocketCount,
     http: { traffic, connections },
     signIns: services.auth.signInCounts,

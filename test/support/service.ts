@@ -151,7 +151,7 @@ async function clientsOf(service: RunningService, config: Config): Promise<TestS
   let root = '';
   const { db } = service.storage;
   const administrator = await db.user.findUnique({ where: { email: ROOT.email } });
-  root = administrator ? (await service.services.auth.openSession(administrator.id)).token : '';
+  root = administrator ? (await service.services.auth.sessions.open(administrator.id)).token : '';
   const first = await db.project.findFirst();
   const projectId =
     first?.id ??
@@ -186,7 +186,7 @@ async function clientsOf(service: RunningService, config: Config): Promise<TestS
       passwordHash ??= hashPassword(PASSWORD);
       await db.user.update({ where: { id: user.id }, data: { passwordHash: await passwordHash } });
       if (role !== null) await service.services.projects.setMember(project, email, role);
-      return { email, id: user.id, token: (await service.services.auth.openSession(user.id)).token };
+      return { email, id: user.id, token: (await service.services.auth.sessions.open(user.id)).token };
     },
   };
 }

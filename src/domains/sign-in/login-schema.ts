@@ -68,7 +68,7 @@ builder.mutationFields((t) => ({
     ...open,
     args: { input: t.arg({ type: LoginInput, required: true }) },
     resolve: async (_root, { input }, context) =>
-      signedInAs(context, await context.services.auth.login(input, context.address)),
+      signedInAs(context, await context.services.auth.passwords.login(input, context.address)),
   }),
   logout: t.field({
     description: 'Ends the session of this request.',

@@ -76,7 +76,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: BeginSecondFactorInput, required: true, description: 'Password of the caller.' }) },
     resolve: async (_root, { input: { currentPassword } }, { services: { auth }, viewer, address }) => {
       const { id } = requirePerson(viewer);
-      if (!(await auth.confirmPassword(id, currentPassword, address))) {
+      if (!(await auth.passwords.confirm(id, { password: currentPassword }, address))) {
         throw new ServiceError('NOT_ALLOWED', 'The current password is wrong');
       }
       return auth.secondFactors.begin(id);

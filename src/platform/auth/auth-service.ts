@@ -10,11 +10,11 @@ import { KnownNetworks } from './known-networks.ts';
 import { LoginAttempts } from './login-attempts.ts';
 import { NetworkQueue } from './network-queue.ts';
 import type { PasswordDirectory } from './password-directory.ts';
-import { type Credentials, PasswordSignIn } from './password-sign-in.ts';
-import { type RightsCheck, type RightsGuard, RightsGuards } from './rights-guards.ts';
+import { PasswordSignIn } from './password-sign-in.ts';
+import { RightsGuards } from './rights-guards.ts';
 import { SecondFactors } from './second-factors.ts';
 import { hashSecret, kindOfSecret, type SecretKind, unknownCredential } from './secrets.ts';
-import { type OpenedSession, type SessionConditions, Sessions, sessionEnd } from './sessions.ts';
+import { Sessions, sessionEnd } from './sessions.ts';
 import { SignInCounts } from './sign-in-counts.ts';
 import { roleIn, type Viewer } from './viewer.ts';
 import { type ClaimRoles, type LoadedViewer, loadViewer } from './viewer-loader.ts';
@@ -65,7 +65,8 @@ export class AuthService {
   readonly #secretOf = new WeakMap<Viewer, { readonly kind: SecretKind; readonly hash: string }>();
   readonly #unknown = new LRUCache<string, true>({ max: MAX_UNKNOWN_SECRETS, ttl: CACHE_MS });
   readonly #lookUps = new NetworkQueue(LOOK_UPS);
-  readonly #guards: RightsGuards;
+  /** Follows the rights of long-lived operations. */
+  readonly guards: RightsGuards;
   readonly #attempts: LoginAttempts;
   readonly #knownNetworks: KnownNetworks;
   readonly #refusals: Bursts<string>;
@@ -106,7 +107,7 @@ export class AuthService {
       counts: this.signInCounts,
     });
     this.#refusals = unknownSecrets(log);
-    this.#guards = new RightsGuards({
+    this.guards = new RightsGuards({
       read: (viewer) => this.#readAgain(viewer),
       isCurrent: (viewer) => this.#isCurrent(viewer),
       log,
@@ -139,24 +140,11 @@ export class AuthService {
     return cached.viewer;
   }
 
-  login(credentials: Credentials, address: string): Promise<OpenedSession> {
-    return this.passwords.login(credentials, address);
-  }
-
-  openSession(userId: string, conditions?: SessionConditions): Promise<OpenedSession> {
-    return this.sessions.open(userId, conditions);
-  }
-
   /** Ends the session of this viewer. Errors: INVALID for a project token. */
   async logout(viewer: Viewer): Promise<void> {
     if (viewer.kind !== 'USER')
       throw new ServiceError('INVALID', 'A project token has no session to end; revoke it instead');
     await this.sessions.end(viewer.credentialId);
-  }
-
-  /** Checks the password of a user without opening a session. Throttled like a log-in. */
-  confirmPassword(userId: string, password: string, address: string): Promise<boolean> {
-    return this.passwords.confirm(userId, { password }, address);
   }
 
   /** Ends the waits of a user after failed log-ins, in all processes. Errors: NOT_FOUND. */
@@ -173,28 +161,16 @@ export class AuthService {
     return secret === undefined ? viewer : this.#load(secret.kind, secret.hash);
   }
 
-  /**
-   * Watches the rights of a long-lived operation. `check` throws if it is no longer allowed; it runs again after each
-   * change of the viewer and when the credential expires. Errors: RATE_LIMITED for too many operations.
-   */
-  guard(viewer: Viewer, check: RightsCheck): RightsGuard {
-    return this.#guards.guard(viewer, check);
-  }
-
-  get guardCount(): number {
-    return this.#guards.count;
-  }
-
   /** Checks the operations of callers with a role in this project again. */
   projectChanged(projectId: string): void {
-    this.#guards.recheck((viewer) => roleIn(viewer, projectId) !== null);
+    this.guards.recheck((viewer) => roleIn(viewer, projectId) !== null);
   }
 
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
     this.#attempts.close();
     this.#refusals.close();
-    await this.#guards.close();
+    await this.guards.close();
     await Promise.allSettled(this.#touching);
   }
 
@@ -278,12 +254,12 @@ export class AuthService {
       return kind === 'token' ? viewer.id === id : viewer.credentialId === id;
     };
     for (const [hash, { viewer }] of this.#cache.entries()) if (concerns(viewer)) this.#cache.delete(hash);
-    if (id === ANYTHING || kind === 'project-removed') this.#guards.possiblyChanged(concerns);
+    if (id === ANYTHING || kind === 'project-removed') this.guards.possiblyChanged(concerns);
     else if (kind === 'sign-in-rule') {
-      this.#guards.possiblyChanged((viewer) => concerns(viewer) && roleIn(viewer, id) !== null);
+      this.guards.possiblyChanged((viewer) => concerns(viewer) && roleIn(viewer, id) !== null);
     }
     // Users who lose rights by a change of an organisation are announced as users. The others only gain rights.
-    else if (kind !== 'organisation') this.#guards.changed(concerns);
+    else if (kind !== 'organisation') this.guards.changed(concerns);
   }
 }
 

@@ -63,7 +63,10 @@ export class RightsGuards {
     return count;
   }
 
-  /** Errors: RATE_LIMITED if the user or token already has MAX_GUARDS guards. */
+  /**
+   * `check` throws if the operation is no longer allowed. It runs again after each change of the viewer and when the
+   * credential expires. Errors: RATE_LIMITED if the user or token already has MAX_GUARDS guards.
+   */
   guard(viewer: Viewer, check: RightsCheck): RightsGuard {
     this.#count(viewer.id);
     const watched = this.#watch(viewer);

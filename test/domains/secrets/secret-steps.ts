@@ -133,7 +133,7 @@ export const SECRET_STEPS: readonly SecretStep[] = [
     ],
     run: async ({ graph, plant, secrets, services }) => {
       const { id } = (await services.users.findByEmail(PERSON)) ?? { id: '' };
-      const { token } = await services.auth.openSession(id);
+      const { token } = await services.auth.sessions.open(id);
       secrets.know('session with a second factor', token);
       const BEGIN = 'mutation ($p: String!) { beginSecondFactor(input: { currentPassword: $p }) { secret url } }';
       const told = ({ beginSecondFactor: begun }: { beginSecondFactor: { secret: string; url: string } }) => [

@@ -50,7 +50,7 @@ test.skipIf(process.env.TEST_ENGINE === 'postgresql')(
     const { id } = await services.users.create({ email: 'ada@example.com', ssoType: 'sso' });
     const claims = JSON.stringify({ groups: ['staff'] });
     await db.identity.create({ data: { provider: 'sso', subject: 'ada', userId: id, claims } });
-    const { token } = await services.auth.openSession(id, { provider: 'sso' });
+    const { token } = await services.auth.sessions.open(id, { provider: 'sso' });
     const prepared = vi.spyOn(SqliteDatabase.prototype, 'prepare');
     onTestFinished(() => prepared.mockRestore());
     const asked = async () => {

@@ -28,7 +28,7 @@ export const startFuzzService = (options: TestServiceOptions = {}): Promise<Test
 export async function furnish(service: TestService): Promise<FuzzWorld> {
   const { services, storage } = service;
   const root = await storage.db.user.findFirstOrThrow({ where: { isRoot: true } });
-  const rootToken = (await services.auth.openSession(root.id)).token;
+  const rootToken = (await services.auth.sessions.open(root.id)).token;
   const name = `fuzz-${Date.now()}`;
   const { projectId, embeddedId } = await embeddedBroker(service, rootToken);
   const { data, errors } = await service.graphql(

@@ -46,7 +46,7 @@ test('a log-in that was checked against a password which was changed meanwhile o
   const { id } = await person(null);
   const { passwordHash } = await storage.db.user.findUniqueOrThrow({ where: { id } });
   await services.users.setPassword(id, 'a new good password');
-  await expect(services.auth.openSession(id, { passwordHash: passwordHash ?? '' })).rejects.toMatchObject({
+  await expect(services.auth.sessions.open(id, { passwordHash: passwordHash ?? '' })).rejects.toMatchObject({
     code: 'UNAUTHORIZED',
   });
   expect(await storage.db.session.count({ where: { userId: id } })).toBe(0);

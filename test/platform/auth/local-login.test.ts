@@ -41,7 +41,7 @@ test('with passwords switched off only the root administrator ROOT_EMAIL signs i
   expect((await attempt(ROOT.email, 'another good password')).message).toBe('in');
   await services.users.create({ email: 'elsewhere@example.com', isRootAdmin: true, ssoType: 'sso' });
   // Others who are root administrators neither remove nor demote the one who is left for emergencies, nor take the password away.
-  const { token } = await services.auth.openSession(second.id);
+  const { token } = await services.auth.sessions.open(second.id);
   const emergency = await services.users.byEmail(ROOT.email);
   const codeOf = async (mutation: string) =>
     (await service.graphql(`mutation { ${mutation} }`, {}, token)).errors?.[0]?.extensions.code ?? 'DONE';
@@ -73,7 +73,7 @@ test('who was signed in by a password when they are switched off is signed out a
   const { id: userId } = await person(null);
   await storage.db.user.update({ where: { id: userId }, data: { ssoType: 'sso' } });
   await storage.db.identity.create({ data: { provider: 'sso', subject: 'p', userId } });
-  const elsewhere = (await services.auth.openSession(userId, { provider: 'sso' })).token;
+  const elsewhere = (await services.auth.sessions.open(userId, { provider: 'sso' })).token;
   await first.close();
   const env = { LOCAL_LOGIN: 'off', DATABASE_URL: config.databaseUrl ?? '' };
   const second = await startTestService({ dataDir: config.dataDir, env });
@@ -129,7 +129,7 @@ test('a directory is asked for its own people and unknown ones, never with the p
       return password === 'theirs' ? { userId: theirs } : 'WRONG';
     },
   });
-  const login = (name: string, password: string) => auth.login({ email: name, password }, '127.0.0.1');
+  const login = (name: string, password: string) => auth.passwords.login({ email: name, password }, '127.0.0.1');
   expect(await login(email, PASSWORD)).toMatchObject({ userId: id });
   expect(await login(` ${theirEmail} `, 'theirs')).toMatchObject({ userId: theirs });
   // The password that the account has here, from before, is no way in.
@@ -145,7 +145,7 @@ test('a directory that cannot be asked counts as no guess, and the one password 
   const down = new ServiceError('INTERNAL_ERROR', 'The directory cannot be reached');
   const directory = { provider: 'ldap', signIn: () => Promise.reject(down) };
   const auth = withDirectory(service, directory, ROOT.email);
-  const login = (email: string, password: string) => auth.login({ email, password }, '127.0.0.1');
+  const login = (email: string, password: string) => auth.passwords.login({ email, password }, '127.0.0.1');
   for (let i = 0; i < 7; i++) await expect(login('ann@example.com', 'x')).rejects.toBe(down);
   expect(await login(ROOT.email, ROOT.password)).toMatchObject({ token: expect.any(String) });
 });
@@ -163,7 +163,7 @@ test('each log-in costs what it takes to compare one password, whoever it is', a
   for (const auth of [plain, open, closed]) {
     for (const name of [email, without, theirs, 'nobody@example.com', ROOT.email]) {
       const before = auth.passwords.work;
-      await expect(auth.login({ email: name, password: 'a guess' }, '::1')).rejects.toMatchObject({
+      await expect(auth.passwords.login({ email: name, password: 'a guess' }, '::1')).rejects.toMatchObject({
         code: 'UNAUTHORIZED',
       });
       // OWASP's first recommendation for argon2id: 19 MiB, two passes.

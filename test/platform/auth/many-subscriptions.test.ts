@@ -11,13 +11,13 @@ test('a person has a bounded number of subscriptions, whatever the connections, 
   const { services, person } = await startTestService();
   const viewerOf = async () => services.auth.viewerOfSecret((await person('VIEWER')).token);
   const viewer = await viewerOf();
-  const guards = Array.from({ length: 10_000 }, () => services.auth.guard(viewer, () => {}));
-  expect(() => services.auth.guard(viewer, () => {})).toThrow(/Too many concurrent subscriptions/);
-  services.auth.guard(await viewerOf(), () => {}).stop();
+  const guards = Array.from({ length: 10_000 }, () => services.auth.guards.guard(viewer, () => {}));
+  expect(() => services.auth.guards.guard(viewer, () => {})).toThrow(/Too many concurrent subscriptions/);
+  services.auth.guards.guard(await viewerOf(), () => {}).stop();
   guards[0]?.stop();
   guards[0]?.stop();
-  services.auth.guard(viewer, () => {});
-  expect(() => services.auth.guard(viewer, () => {})).toThrow(/Too many concurrent subscriptions/);
+  services.auth.guards.guard(viewer, () => {});
+  expect(() => services.auth.guards.guard(viewer, () => {})).toThrow(/Too many concurrent subscriptions/);
 });
 
 const NO_SECRETS = { seal: () => '', open: () => '' };
@@ -59,7 +59,7 @@ test('a session with 2,000 subscriptions is read once for each change, and all o
   const { auth, counter } = counting(service);
   const viewer = await auth.viewerOfSecret(token);
   const open = (role: 'VIEWER' | 'EDITOR') =>
-    Array.from({ length: 1_000 }, () => auth.guard(viewer, (now) => requireProjectRole(now, projectId, role)));
+    Array.from({ length: 1_000 }, () => auth.guards.guard(viewer, (now) => requireProjectRole(now, projectId, role)));
   const [looking, editing] = [open('VIEWER'), open('EDITOR')];
   expect(counter.reads).toBe(1);
 
@@ -80,7 +80,7 @@ test('changes that come while a session is being read are read together', async 
   const { token, email, id } = await service.person('VIEWER');
   const { auth, counter } = counting(service);
   const viewer = await auth.viewerOfSecret(token);
-  const guard = auth.guard(viewer, (now) => requireProjectRole(now, service.projectId, 'VIEWER'));
+  const guard = auth.guards.guard(viewer, (now) => requireProjectRole(now, service.projectId, 'VIEWER'));
   const key = rightsKey(guard.viewer);
   await Promise.all(Array.from({ length: 200 }, () => service.storage.changes.announce('user', id)));
   await service.services.projects.setMember(service.projectId, email, 'ADMIN');

@@ -9,8 +9,8 @@ const END_ALL = 'mutation ($id: ID!) { endUserSessions(input: { userId: $id }) {
 test('a person lists the own sessions, ends one of them, and all others', async () => {
   const { graphql, person, services, storage } = await startTestService();
   const { id, token } = await person(null);
-  const { token: phone } = await services.auth.openSession(id, { address: '192.0.2.7' });
-  const { token: web } = await services.auth.openSession(id);
+  const { token: phone } = await services.auth.sessions.open(id, { address: '192.0.2.7' });
+  const { token: web } = await services.auth.sessions.open(id);
   const listed = async (secret = token) => (await graphql(SESSIONS, {}, secret)).data.viewer.sessions;
   const sessions = await listed();
   expect(sessions).toHaveLength(3);

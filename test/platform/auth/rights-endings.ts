@@ -138,7 +138,7 @@ export const RIGHTS_ENDINGS: Record<string, RightsEnding> = {
     code: 'UNAUTHORIZED',
     holder: async (world) => {
       const { token, id } = await world.person('VIEWER');
-      const other = await world.services.auth.openSession(id);
+      const other = await world.services.auth.sessions.open(id);
       const session = await world.services.auth.viewerOfSecret(token);
       const end = 'mutation ($i: EndSessionInput!) { endSession(input: $i) { endedSessionId } }';
       return { token, end: () => done(world, end, { sessionId: session.credentialId }, other.token) };
@@ -148,7 +148,7 @@ export const RIGHTS_ENDINGS: Record<string, RightsEnding> = {
     code: 'UNAUTHORIZED',
     holder: async (world) => {
       const { token, id } = await world.person('VIEWER');
-      const other = await world.services.auth.openSession(id);
+      const other = await world.services.auth.sessions.open(id);
       return { token, end: () => world.graphql('mutation { endOtherSessions { count } }', {}, other.token) };
     },
   },
@@ -164,7 +164,7 @@ export const RIGHTS_ENDINGS: Record<string, RightsEnding> = {
     code: 'UNAUTHORIZED',
     holder: async (world) => {
       const { token, id } = await world.person('VIEWER');
-      const other = await world.services.auth.openSession(id);
+      const other = await world.services.auth.sessions.open(id);
       const code = await begunSecondFactor(world, other.token);
       return { token, end: () => done(world, CONFIRM, { code: code() }, other.token) };
     },

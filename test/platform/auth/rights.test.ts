@@ -78,7 +78,7 @@ test('what began with rights that ended while it was let in ends at once', async
   const { token, id } = await person('VIEWER');
   const viewer = await services.auth.viewerOfSecret(token);
   await services.users.remove(id);
-  const guard = services.auth.guard(viewer, () => undefined);
+  const guard = services.auth.guards.guard(viewer, () => undefined);
   if (!guard.signal.aborted) {
     await new Promise((ended) => guard.signal.addEventListener('abort', ended, { once: true }));
   }

@@ -87,9 +87,9 @@ test('each code is taken once, and none that is older than one that was taken, b
   const neighbour = new AuthService({ db: storage.db, changes: storage.changes, sealer, log: silentLog });
   const code = codeOf(secret, 1);
   const at = [service.services.auth, neighbour, service.services.auth, neighbour];
-  const outcomes = await Promise.allSettled(at.map((auth) => auth.login({ email, password: PASSWORD, code }, '::1')));
+  const outcomes = await Promise.allSettled(at.map((auth) => auth.passwords.login({ email, password: PASSWORD, code }, '::1')));
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-  const older = neighbour.login({ email, password: PASSWORD, code: codeOf(secret) }, '::1');
+  const older = neighbour.passwords.login({ email, password: PASSWORD, code: codeOf(secret) }, '::1');
   await expect(older).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
   await neighbour.close();
 });
@@ -177,9 +177,9 @@ test('a log-in whose second factor was begun meanwhile opens no session', async 
   const { id } = await service.person(null);
   const { passwordHash, totpSince } = await service.storage.db.user.findUniqueOrThrow({ where: { id } });
   const ground = { passwordHash: passwordHash ?? '', secondFactorSince: totpSince };
-  await expect(service.services.auth.openSession(id, ground)).resolves.toMatchObject({ userId: id });
+  await expect(service.services.auth.sessions.open(id, ground)).resolves.toMatchObject({ userId: id });
   await service.storage.db.user.update({ where: { id }, data: { totpSecret: 'sealed', totpSince: new Date() } });
-  await expect(service.services.auth.openSession(id, ground)).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
+  await expect(service.services.auth.sessions.open(id, ground)).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
 });
 
 test('who signs in elsewhere has the second factor there', async () => {

@@ -67,11 +67,11 @@ test('whoever stands for many sees and does nothing that is one person’s own',
   const remove = services.organisations.remove(organisation.id, shared);
   await expect(remove).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await expect(services.projects.create({ name: 'mine' }, shared)).rejects.toThrow();
-  expect(await services.auth.confirmPassword(shared.id, PASSWORD, 'here')).toBe(false);
+  expect(await services.auth.passwords.confirm(shared.id, { password: PASSWORD }, 'here')).toBe(false);
   await services.auth.logout(shared);
   expect(await storage.db.session.count({ where: { userId: id } })).toBe(1);
   // Nobody can tell whether its rights are still there.
-  const { signal } = services.auth.guard(shared, () => {});
+  const { signal } = services.auth.guards.guard(shared, () => {});
   if (!signal.aborted) await new Promise((ended) => signal.addEventListener('abort', ended, { once: true }));
   expect(signal.reason).toMatchObject({ code: 'UNAUTHORIZED' });
   expect(services.projects.visible(projectId, shared).id).toBe(projectId);

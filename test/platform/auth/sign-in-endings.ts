@@ -34,7 +34,7 @@ async function signedIn(world: World) {
   const { createSignInRules } = (await done(world, create, { projectId: world.projectId, rules })) as {
     createSignInRules: { rules: readonly [{ id: string }] };
   };
-  const { token } = await world.services.auth.openSession(userId, { provider: 'sso' });
+  const { token } = await world.services.auth.sessions.open(userId, { provider: 'sso' });
   return { token, userId, subject, accounts, ruleId: createSignInRules.rules[0].id };
 }
 
