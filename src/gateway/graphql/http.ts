@@ -1,8 +1,8 @@
 /** GraphQL over HTTP: media types and status codes. https://graphql.github.io/graphql-over-http/draft/ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../platform/errors.ts';
+import { ERROR_STATUS, type ErrorCode } from '../../platform/errors.ts';
 import { endWithText, textBody } from '../http/text-body.ts';
-import { BodyBytes, noRoom, type Traffic, tooLarge } from '../http/traffic.ts';
+import type { Traffic } from '../http/traffic.ts';
 import type { GraphqlResponse } from './endpoint.ts';
 import { requestErrorStatus } from './public-error.ts';
 import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
@@ -125,59 +125,4 @@ export function isJsonBody({ headers }: IncomingMessage): boolean {
     ?.slice(8)
     .replaceAll('"', '');
   return media === JSON_TYPE && (charset === undefined || charset === 'utf-8' || charset === 'utf8');
-}
-
-interface BodyOptions {
-  readonly maxBytes: number;
-  readonly traffic: Traffic;
-}
-
-/**
- * Reads the whole body, or calls `onError` with TOO_LARGE or RATE_LIMITED as soon as possible; Node discards the rest.
- * One of the two functions is called once. A promise would delay the response by a turn of the microtask queue.
- */
-export function readBody(
-  req: IncomingMessage,
-  res: ServerResponse,
-  { maxBytes, traffic }: BodyOptions,
-  onBody: (body: Buffer) => void,
-  onError: (error: ServiceError) => void,
-): void {
-  if (Number(req.headers['content-length'] ?? 0) > maxBytes) {
-    onError(tooLarge(maxBytes));
-    return;
-  }
-  let pieces: Buffer[] = [];
-  let size = 0;
-  let isOver = false;
-  const fail = (error: ServiceError) => {
-    if (isOver) return;
-    isOver = true;
-    pieces = [];
-    counted.release();
-    onError(error);
-  };
-  const counted = new BodyBytes(traffic, req, res, () => fail(noRoom()));
-  const onEarlyEnd = () => {
-    // Complete requests close as well: the error is created only if it is used.
-    if (!isOver) fail(new ServiceError('INVALID', 'The request ended before its body was complete'));
-  };
-  req.on('data', (piece: Buffer) => {
-    if (isOver) return;
-    size += piece.length;
-    if (size > maxBytes) {
-      fail(tooLarge(maxBytes));
-      return;
-    }
-    pieces.push(piece);
-    counted.add(piece);
-  });
-  req.on('end', () => {
-    if (isOver) return;
-    isOver = true;
-    counted.pin();
-    onBody(pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces));
-  });
-  req.on('error', onEarlyEnd);
-  req.on('close', onEarlyEnd);
 }

@@ -3,9 +3,10 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
+import { readBody } from '../http/read-body.ts';
 import { MAX_ANONYMOUS_BODY_BYTES, maxBodyBytesOf, type Traffic } from '../http/traffic.ts';
 import type { Endpoint, GraphqlResponse } from './endpoint.ts';
-import { type MediaType, readBody, writeResponse } from './http.ts';
+import { type MediaType, writeResponse } from './http.ts';
 import type { MaybePromise } from './program.ts';
 import { publicError } from './public-error.ts';
 

@@ -46,8 +46,8 @@ export class Connections {
   readonly #all = new Map<Socket, Watched>();
   readonly #networks = new Map<string, Set<Watched>>();
   readonly #checks: NodeJS.Timeout;
-  #stalledCount = 0;
-  #refusedCount = 0;
+  stalledCount = 0;
+  refusedCount = 0;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -58,14 +58,6 @@ export class Connections {
 
   get size(): number {
     return this.#all.size;
-  }
-
-  get stalledCount(): number {
-    return this.#stalledCount;
-  }
-
-  get refusedCount(): number {
-    return this.#refusedCount;
   }
 
   sockets(): Iterable<Socket> {
@@ -80,7 +72,7 @@ export class Connections {
     const network = networkOf(socket.remoteAddress ?? '');
     const reason = this.#refusal(network);
     if (reason !== null) {
-      this.#refusedCount += 1;
+      this.refusedCount += 1;
       socket.destroy();
       this.#options.onRefused?.(reason);
       return;
@@ -143,7 +135,7 @@ export class Connections {
         connection.waiting = waiting;
         connection.since = now;
       } else if (now - connection.since >= stalledMs) {
-        this.#stalledCount += 1;
+        this.stalledCount += 1;
         connection.socket.destroy();
       }
     }

@@ -13,9 +13,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../../platform/errors.ts';
 import { QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { RequestContext } from '../../context.ts';
+import { bodyOf } from '../../http/read-body.ts';
 import { maxBodyBytesOf, type Traffic } from '../../http/traffic.ts';
 import type { Endpoint, GraphqlResponse } from '../endpoint.ts';
-import { acceptedType, EVENT_STREAM, headersFor, JSON_TYPE, readBody, statusOf, writeResponse } from '../http.ts';
+import { acceptedType, EVENT_STREAM, headersFor, JSON_TYPE, statusOf, writeResponse } from '../http.ts';
 import { parseBody } from '../json-post.ts';
 import type { MaybePromise } from '../program.ts';
 import { publicError } from '../public-error.ts';
@@ -57,7 +58,7 @@ export async function serveEventStream(
     return;
   }
   try {
-    const body = req.method === 'GET' ? null : await bodyOf(req, res, context, options);
+    const body = req.method === 'GET' ? null : await readCounted(req, res, context, options);
     const isWanted = () => !res.destroyed;
     const response = await new Promise<GraphqlResponse | LiveResults>((resolve, reject) => {
       const start = () => {
@@ -75,15 +76,13 @@ export async function serveEventStream(
   }
 }
 
-async function bodyOf(
+async function readCounted(
   req: IncomingMessage,
   res: ServerResponse,
   context: RequestContext,
   { endpoint, maxBodyBytes, traffic }: EventStreamOptions,
 ): Promise<Buffer> {
-  const { viewer } = context;
-  const limits = { maxBytes: maxBodyBytesOf(viewer !== null, maxBodyBytes), traffic };
-  const body = await new Promise<Buffer>((resolve, reject) => readBody(req, res, limits, resolve, reject));
+  const body = await bodyOf(req, res, { maxBytes: maxBodyBytesOf(context.viewer !== null, maxBodyBytes), traffic });
   endpoint.rates.body?.(context, body.length);
   return body;
 }

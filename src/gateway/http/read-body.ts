@@ -1,0 +1,70 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ServiceError } from '../../platform/errors.ts';
+import { BodyBytes, noRoom, type Traffic, tooLarge } from './traffic.ts';
+
+/** A refused body is discarded up to this multiple of the limit, so that its sender can read the response. */
+const DISCARD_FACTOR = 8;
+
+/** TOO_LARGE. The response should close the connection, because the rest of the body is too large to be discarded. */
+export class UnreadBodyError extends ServiceError {}
+
+export interface BodyLimits {
+  readonly maxBytes: number;
+  readonly traffic: Traffic;
+}
+
+/**
+ * Reads the whole body, or calls `onError` with TOO_LARGE or RATE_LIMITED as soon as possible; the rest is discarded.
+ * One of the two functions is called once. A promise would delay the response by a turn of the microtask queue.
+ */
+export function readBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { maxBytes, traffic }: BodyLimits,
+  onBody: (body: Buffer) => void,
+  onError: (error: ServiceError) => void,
+): void {
+  const announced = Number(req.headers['content-length'] ?? 0);
+  if (announced > maxBytes) {
+    const refusal = tooLarge(maxBytes);
+    const isUnread = announced > maxBytes * DISCARD_FACTOR;
+    onError(isUnread ? new UnreadBodyError(refusal.code, refusal.message, { info: { maxBytes } }) : refusal);
+    return;
+  }
+  let pieces: Buffer[] = [];
+  let size = 0;
+  let isOver = false;
+  const fail = (error: ServiceError) => {
+    if (isOver) return;
+    isOver = true;
+    pieces = [];
+    counted.release();
+    onError(error);
+  };
+  const counted = new BodyBytes(traffic, req, res, () => fail(noRoom()));
+  const onEarlyEnd = () => {
+    // Complete requests close as well: the error is created only if it is used.
+    if (!isOver) fail(new ServiceError('INVALID', 'The request ended before its body was complete'));
+  };
+  req.on('data', (piece: Buffer) => {
+    size += piece.length;
+    if (size > maxBytes * DISCARD_FACTOR) req.destroy();
+    else if (size > maxBytes) fail(tooLarge(maxBytes));
+    else if (!isOver) {
+      pieces.push(piece);
+      counted.add(piece);
+    }
+  });
+  req.on('end', () => {
+    if (isOver) return;
+    isOver = true;
+    counted.pin();
+    onBody(pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces));
+  });
+  req.on('error', onEarlyEnd);
+  req.on('close', onEarlyEnd);
+}
+
+/** Like `readBody`. */
+export const bodyOf = (req: IncomingMessage, res: ServerResponse, limits: BodyLimits): Promise<Buffer> =>
+  new Promise((resolve, reject) => readBody(req, res, limits, resolve, reject));
