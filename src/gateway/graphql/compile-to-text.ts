@@ -10,6 +10,7 @@ import {
 import { type CompiledRun, compile } from './compile.ts';
 import { onlyOperation, type Variables, withoutConditions } from './document.ts';
 import { createJsonWriter } from './json-writer.ts';
+import { responseKeys } from './response-keys.ts';
 import { ResponseTooLarge } from './response-limit.ts';
 
 export interface TextResult extends ExecutionResult {
@@ -31,9 +32,10 @@ export function compileToText(
   conditions: Variables,
 ): CompiledRun {
   const decided = withoutConditions(onlyOperation(document, operation), conditions);
-  const write = createJsonWriter(schema, decided, { serialise: true });
+  const keys = responseKeys(schema, decided);
   // Results then have no text, and the caller writes the data.
-  if (!write) return compile(schema, document, operation, conditions);
+  if (!keys) return compile(schema, document, operation, conditions);
+  const write = createJsonWriter(keys, { serialise: true });
   const run = compile(schema, document, operation, conditions, { plainScalars: customScalars(schema) });
   const withText = ({ data = null, errors }: ExecutionResult): TextResult | null => {
     try {

@@ -14,17 +14,22 @@ import {
   type GraphQLAbstractType,
   GraphQLBoolean,
   GraphQLID,
+  GraphQLList,
+  GraphQLNonNull,
+  type GraphQLOutputType,
   GraphQLScalarType,
   type GraphQLSchema,
   GraphQLString,
+  getNamedType,
+  isListType,
+  isNonNullType,
   type OperationDefinitionNode,
 } from 'graphql';
 import { NotCompilable, onlyOperation, operationOf, type Variables, withoutConditions } from './document.ts';
 import { compileQuery, isCompiledQuery, patchJitRuntime } from './jit-runtime.ts';
 import { COERCED_TYPE, Literals } from './literals.ts';
-import { withPlainScalars } from './plain-leaves.ts';
 import { ResponseShape } from './response-shape.ts';
-import { withOriginalResolvers } from './whole-lists.ts';
+import { originalResolver } from './whole-lists.ts';
 
 type Serializers = Readonly<Record<string, (value: unknown) => unknown>>;
 
@@ -81,8 +86,13 @@ export function compile(
         operation: { ...definition, variableDefinitions: operation.variableDefinitions },
       }),
     });
-  const compiled = withSafeTypeResolvers(abstractTypes, () =>
-    withOriginalResolvers(fields, () => withPlainScalars(fields, plainScalars ?? [], compileNow)),
+  const compiled = withChanges(
+    [
+      ...[...abstractTypes].map((type): Change => [type, 'resolveType', safeTypeResolver(type)]),
+      ...[...fields].map((field): Change => [field, 'resolve', originalResolver(field)]),
+      ...[...fields].map((field): Change => [field, 'type', plainType(field.type, plainScalars)]),
+    ],
+    compileNow,
   );
   if (!isCompiledQuery(compiled)) throw new NotCompilable(compiled.errors?.[0]?.message ?? 'unknown reason');
   const { query } = compiled;
@@ -99,22 +109,36 @@ function withCoercedType(schema: GraphQLSchema): GraphQLSchema {
   });
 }
 
-/** Replaces `resolveType` during compilation: graphql-jit 0.8.9 calls it without the type and accepts promises. */
-function withSafeTypeResolvers<T>(types: ReadonlySet<GraphQLAbstractType>, work: () => T): T {
-  const originals = [...types].map((type) => [type, type.resolveType] as const);
-  for (const [type, original] of originals) {
-    if (!original) continue;
-    type.resolveType = (value, context, info) => {
-      const result = original(value, context, info, type);
-      if (typeof result === 'object' && result !== null) {
-        throw new Error(`resolveType of ${type.name} must return a name synchronously: set the type on the object`);
-      }
-      return result;
-    };
-  }
+type Change = readonly [object: object, key: string, value: unknown];
+
+/** Calls `work` while the properties of the schema have other values. */
+function withChanges<T>(changes: readonly Change[], work: () => T): T {
+  const originals = changes.map(([object, key]): Change => [object, key, Reflect.get(object, key)]);
+  const set = ([object, key, value]: Change) => Reflect.set(object, key, value);
+  changes.forEach(set);
   try {
     return work();
   } finally {
-    for (const [type, original] of originals) type.resolveType = original;
+    originals.forEach(set);
   }
+}
+
+/** graphql-jit 0.8.9 calls `resolveType` without the type and accepts promises. */
+function safeTypeResolver(type: GraphQLAbstractType): GraphQLAbstractType['resolveType'] {
+  const original = type.resolveType;
+  if (!original) return original;
+  return (value, context, info) => {
+    const result = original(value, context, info, type);
+    if (typeof result === 'object' && result !== null) {
+      throw new Error(`resolveType of ${type.name} must return a name synchronously: set the type on the object`);
+    }
+    return result;
+  };
+}
+
+/** Replaces the named scalars by String, whose values the compiler returns unchanged. */
+function plainType(type: GraphQLOutputType, scalars: readonly string[] = []): GraphQLOutputType {
+  if (!scalars.includes(getNamedType(type).name)) return type;
+  if (isNonNullType(type)) return new GraphQLNonNull(plainType(type.ofType, scalars));
+  return isListType(type) ? new GraphQLList(plainType(type.ofType, scalars)) : GraphQLString;
 }

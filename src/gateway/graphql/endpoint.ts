@@ -65,14 +65,10 @@ export class Endpoint {
   }
 
   /** Executes a query or mutation, without a promise if the execution is synchronous. Never throws or rejects. */
-  run(body: unknown, context: RequestContext, options: RunOptions = {}): MaybePromise<GraphqlResponse> {
-    return this.#run(body, context, options);
-  }
-
-  #run(
+  run(
     body: unknown,
     context: RequestContext,
-    { queriesOnly, toText }: RunOptions,
+    { queriesOnly, toText }: RunOptions = {},
     prepared?: FoundOperation,
   ): MaybePromise<GraphqlResponse> {
     const errorContext = { requestId: context.requestId, log: this.log };
@@ -99,7 +95,7 @@ export class Endpoint {
       if (queriesOnly && operation.kind !== 'query')
         throw new ServiceError('METHOD_NOT_ALLOWED', 'Mutations are not allowed by GET: use POST');
       isMutation = operation.kind === 'mutation';
-      const result = toText ? operation.executeToText(context, variables) : operation.execute(context, variables);
+      const result = operation.execute(context, variables, toText);
       return result instanceof Promise ? result.then(response).catch(refuse) : response(result);
     };
     try {
@@ -121,7 +117,7 @@ export class Endpoint {
   ): Promise<GraphqlResponse | LiveResults> {
     const operation = await this.#prepared(body, context);
     if (!(operation instanceof Operation) || operation.kind !== 'subscription') {
-      return this.#run(body, context, options, operation);
+      return this.run(body, context, options, operation);
     }
     const errorContext = { requestId: context.requestId, log: this.log };
     let isRefusedStream = false;

@@ -2,7 +2,7 @@ import type { RightsCheck, RightsGuard } from '../../platform/auth/rights-guards
 import type { Viewer } from '../../platform/auth/viewer.ts';
 import { requireSignedIn } from '../../platform/auth/viewer.ts';
 import type { RequestContext } from '../context.ts';
-import { type LiveSource, nextOf } from '../live/live-source.ts';
+import { LiveSource } from '../live/live-source.ts';
 
 /**
  * Opens a source that ends with the caller's permissions. `check` throws if the caller may not subscribe. It is called
@@ -13,7 +13,7 @@ export async function guarded<Event>(
   check: (viewer: Viewer | null) => void,
   open: (signal: AbortSignal) => LiveSource<Event> | Promise<LiveSource<Event>>,
 ): Promise<GuardedSource<Event>> {
-  const guard = services.auth.guard(requireSignedIn(viewer), check);
+  const guard = services.auth.guards.guard(requireSignedIn(viewer), check);
   try {
     return new GuardedSource(await open(guard.signal), guard);
   } catch (error) {
@@ -23,11 +23,12 @@ export async function guarded<Event>(
 }
 
 /** A source with a guard, which is stopped after the last event. */
-export class GuardedSource<Event> implements LiveSource<Event> {
+export class GuardedSource<Event> extends LiveSource<Event> {
   readonly #source: LiveSource<Event>;
   readonly #guard: RightsGuard;
 
   constructor(source: LiveSource<Event>, guard: RightsGuard) {
+    super();
     this.#source = source;
     this.#guard = guard;
   }
@@ -60,17 +61,9 @@ export class GuardedSource<Event> implements LiveSource<Event> {
     this.#source.wait(wake);
   }
 
-  next(): Promise<IteratorResult<Event, undefined>> {
-    return nextOf<Event>(this);
-  }
-
   return(): Promise<IteratorReturnResult<undefined>> {
     this.#guard.stop();
     return this.#source.return();
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
   }
 }
 

@@ -6,17 +6,15 @@
  * value undefined are omitted. Bounds: MAX_RESPONSE_BYTES characters. Errors: ResponseTooLarge.
  */
 import {
-  type DocumentNode,
   GraphQLBoolean,
   GraphQLID,
   type GraphQLOutputType,
-  type GraphQLSchema,
   GraphQLString,
   getNullableType,
   isLeafType,
   isListType,
 } from 'graphql';
-import { type ResponseKeys, responseKeys } from './response-keys.ts';
+import type { ResponseKeys } from './response-keys.ts';
 import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
 
 export type WriteJson = (value: unknown) => string;
@@ -24,26 +22,9 @@ export type WriteJson = (value: unknown) => string;
 /** Matches text that may need escapes in JSON. JSON.stringify writes such text. */
 const NOT_PLAIN = /[^ !#-[\]-~]/;
 
-interface JsonWriterOptions {
-  /** Path to the value in the data that is written. Default: the complete data. */
-  readonly path?: readonly string[];
-  /** Whether leaves are resolvers' values, which their types serialise and may refuse. Default: false. */
-  readonly serialise?: boolean;
-}
-
-/**
- * Creates a writer for the only operation of a valid document. `null` if the order of keys depends on more than the
- * document, if there are too many fields, or if `path` leads to a leaf.
- */
-export function createJsonWriter(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  { path = [], serialise = false }: JsonWriterOptions = {},
-): WriteJson | null {
-  let found: ResponseKeys | GraphQLOutputType | null = responseKeys(schema, document);
-  for (const step of path) found = found instanceof Map ? (found.get(step) ?? null) : null;
-  return found instanceof Map ? new Program(serialise).compile(found) : null;
-}
+/** `serialise`: whether leaves are resolvers' values, which their types serialise and may refuse. */
+export const createJsonWriter = (keys: ResponseKeys, { serialise = false } = {}): WriteJson =>
+  new Program(serialise).compile(keys);
 
 /** Only GraphQL names of a document become source text. */
 const NAME = /^[_A-Za-z][_0-9A-Za-z]*$/;

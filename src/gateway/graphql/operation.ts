@@ -76,17 +76,15 @@ export class Operation {
         : this.#program;
   }
 
-  execute(context: OperationContext, variables: Variables = NO_VARIABLES): MaybePromise<ExecutionResult> {
+  /**
+   * Executes a query or mutation. Never throws or rejects. `toText`: for callers that write the result as JSON. If the
+   * result has `dataText`, they must write that.
+   */
+  execute(context: OperationContext, variables: Variables = NO_VARIABLES, toText = false): MaybePromise<TextResult> {
     const coerced = this.#admit(context, variables);
     if (isRefusal(coerced)) return { errors: coerced };
-    return bounded(context, () => this.#program.run(undefined, context, variables, coerced));
-  }
-
-  /** Like `execute`, for callers that write the result as JSON. If the result has `dataText`, they must write that. */
-  executeToText(context: OperationContext, variables: Variables = NO_VARIABLES): MaybePromise<TextResult> {
-    const coerced = this.#admit(context, variables);
-    if (isRefusal(coerced)) return { errors: coerced };
-    return bounded(context, () => this.#textProgram.run(undefined, context, variables, coerced));
+    const program = toText ? this.#textProgram : this.#program;
+    return bounded(context, () => program.run(undefined, context, variables, coerced));
   }
 
   async subscribe(

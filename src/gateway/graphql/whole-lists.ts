@@ -17,7 +17,6 @@ import {
 } from 'graphql';
 
 type Resolver = GraphQLFieldResolver<unknown, unknown>;
-type Field = GraphQLField<unknown, unknown>;
 
 const ORIGINAL = Symbol('original resolver');
 
@@ -45,19 +44,9 @@ export function guardLists(schema: GraphQLSchema): void {
   }
 }
 
-export function withOriginalResolvers<T>(fields: Iterable<Field>, work: () => T): T {
-  const guarded = [...fields].flatMap((field) => (isGuarded(field.resolve) ? [{ field, resolve: field.resolve }] : []));
-  for (const { field, resolve } of guarded) {
-    const original = resolve[ORIGINAL];
-    if (original) field.resolve = original;
-    else delete field.resolve;
-  }
-  try {
-    return work();
-  } finally {
-    for (const { field, resolve } of guarded) field.resolve = resolve;
-  }
-}
+/** The resolver of a field before `guardLists`. */
+export const originalResolver = ({ resolve }: GraphQLField<unknown, unknown>): Resolver | undefined =>
+  isGuarded(resolve) ? resolve[ORIGINAL] : resolve;
 
 function isGuarded(resolve: Resolver | undefined): resolve is Guarded {
   return resolve !== undefined && ORIGINAL in resolve;

@@ -2,13 +2,26 @@
  * A stream of events that is read synchronously with `take` and `wait`, or as an async iterator. A source has one
  * reader, which uses one of the two ways.
  */
-export interface LiveSource<Event> extends AsyncIterableIterator<Event> {
+export abstract class LiveSource<Event> implements AsyncIterableIterator<Event> {
   /** `null` if there is no event now, or, with `isOver`, never again. Throws once the error that ended the stream. */
-  take(): Event | null;
-  readonly isOver: boolean;
+  abstract take(): Event | null;
+  abstract get isOver(): boolean;
   /** Call it once after `take` returned null. `wake` is called once, in a later iteration; it must not throw. */
-  wait(wake: () => void): void;
-  return(): Promise<IteratorReturnResult<undefined>>;
+  abstract wait(wake: () => void): void;
+  abstract return(): Promise<IteratorReturnResult<undefined>>;
+
+  async next(): Promise<IteratorResult<Event>> {
+    for (;;) {
+      const value = this.take();
+      if (value !== null) return { done: false, value };
+      if (this.isOver) return OVER;
+      await new Promise<void>((resolve) => this.wait(resolve));
+    }
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 }
 
 export interface SubscriberOptions {
@@ -18,20 +31,6 @@ export interface SubscriberOptions {
   readonly signal?: AbortSignal;
   /** Last sequence number of an earlier subscription. Changes after it are sent if the history has them. */
   readonly after?: number | null | undefined;
-}
-
-export function isLiveSource(source: object): source is LiveSource<object> {
-  return 'take' in source && 'wait' in source && 'isOver' in source;
-}
-
-/** Implements `next` of a LiveSource with its other methods. */
-export async function nextOf<Event>(source: LiveSource<Event>): Promise<IteratorResult<Event, undefined>> {
-  for (;;) {
-    const value = source.take();
-    if (value !== null) return { done: false, value };
-    if (source.isOver) return { done: true, value: undefined };
-    await new Promise<void>((resolve) => source.wait(resolve));
-  }
 }
 
 export const OVER: IteratorReturnResult<undefined> = Object.freeze({ done: true, value: undefined });

@@ -1,5 +1,5 @@
 import type { History } from './history.ts';
-import { type LiveSource, nextOf, OVER, type SubscriberOptions } from './live-source.ts';
+import { LiveSource, OVER, type SubscriberOptions } from './live-source.ts';
 
 export interface Ending {
   /** `undefined` if the stream ends without an error. */
@@ -30,7 +30,7 @@ export interface Feed<Event> {
 const DEFAULT_LIMIT = 1_000;
 
 /** One reader of a Broadcast: a position in its history, and the unread parts of a snapshot. */
-export class Subscriber<Event> implements LiveSource<Event> {
+export class Subscriber<Event> extends LiveSource<Event> {
   readonly #feed: Feed<Event>;
   readonly #limit: number;
   readonly #after: number | null;
@@ -46,6 +46,7 @@ export class Subscriber<Event> implements LiveSource<Event> {
   #isClosed = false;
 
   constructor(feed: Feed<Event>, { limit = DEFAULT_LIMIT, signal, after }: SubscriberOptions) {
+    super();
     this.#feed = feed;
     this.#limit = limit;
     this.#after = after ?? null;
@@ -93,18 +94,10 @@ export class Subscriber<Event> implements LiveSource<Event> {
     }
   }
 
-  next(): Promise<IteratorResult<Event, undefined>> {
-    return nextOf<Event>(this);
-  }
-
   async return(): Promise<IteratorReturnResult<undefined>> {
     this.#close();
     this.#feed.wakeSoon(this.wake);
     return OVER;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
   }
 
   /** Whether events are left after the end of the feed. No new snapshot is started then. */

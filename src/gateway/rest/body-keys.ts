@@ -1,72 +1,25 @@
-import {
-  type DocumentNode,
-  type GraphQLNamedType,
-  type GraphQLSchema,
-  getNamedType,
-  isEnumType,
-  isInterfaceType,
-  isObjectType,
-  Kind,
-  type SelectionSetNode,
-} from 'graphql';
+import { type GraphQLOutputType, getNamedType, isEnumType } from 'graphql';
+import type { ResponseKeys } from '../graphql/response-keys.ts';
 
 /** REST spelling of the values of each enum, by GraphQL type. */
 export type Spellings = ReadonlyMap<string, ReadonlyMap<unknown, string>>;
 
-/** The response keys of a selection, including those of fragments. */
-export interface KeyTree {
-  readonly keys: Map<string, KeyTree>;
-  /** REST spelling by resolvers' value, for an enum whose values are written differently; otherwise `null`. */
-  readonly written: ReadonlyMap<unknown, string> | null;
-}
-
-/** Response keys of the only operation of a document. */
-export function keyTree(schema: GraphQLSchema, document: DocumentNode, spellings: Spellings): KeyTree {
-  const root: KeyTree = { keys: new Map(), written: null };
-  const collect = (selections: SelectionSetNode, parent: GraphQLNamedType | undefined | null, into: KeyTree): void => {
-    for (const selection of selections.selections) {
-      if (selection.kind === Kind.FIELD) {
-        const field =
-          isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[selection.name.value] : undefined;
-        const type = field && getNamedType(field.type);
-        const key = selection.alias?.value ?? selection.name.value;
-        const node = into.keys.get(key) ?? { keys: new Map(), written: writtenFor(type, spellings) };
-        into.keys.set(key, node);
-        if (selection.selectionSet) collect(selection.selectionSet, type, node);
-      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        const condition = selection.typeCondition?.name.value;
-        collect(selection.selectionSet, condition === undefined ? parent : schema.getType(condition), into);
-      } else {
-        for (const definition of document.definitions) {
-          if (definition.kind !== Kind.FRAGMENT_DEFINITION || definition.name.value !== selection.name.value) continue;
-          collect(definition.selectionSet, schema.getType(definition.typeCondition.name.value), into);
-        }
-      }
-    }
-  };
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.OPERATION_DEFINITION) {
-      collect(definition.selectionSet, schema.getRootType(definition.operation), root);
-    }
-  }
-  return root;
-}
-
-/** Enums without a spelling are written by their names. */
-function writtenFor(type: GraphQLNamedType | undefined, spellings: Spellings): ReadonlyMap<unknown, string> | null {
-  if (!isEnumType(type)) return null;
-  const spelled = spellings.get(type.name);
+/** REST spelling by resolvers' value, for an enum whose values are written differently; otherwise `null`. */
+export function writtenFor(type: GraphQLOutputType, spellings: Spellings): ReadonlyMap<unknown, string> | null {
+  const named = getNamedType(type);
+  if (!isEnumType(named)) return null;
+  const spelled = spellings.get(named.name);
   if (spelled) return spelled;
-  const values = type.getValues();
+  const values = named.getValues();
   if (values.every(({ name, value }) => name === value)) return null;
   return new Map(values.map(({ name, value }) => [value, name]));
 }
 
 /** The keys below a path with dots. Errors: an Error if the path is not selected. */
-export function selected(tree: KeyTree, path: string): KeyTree {
-  let node = tree;
+export function selected(keys: ResponseKeys, path: string): ResponseKeys | GraphQLOutputType {
+  let node: ResponseKeys | GraphQLOutputType = keys;
   for (const step of path.split('.')) {
-    const next = node.keys.get(step);
+    const next: ResponseKeys | GraphQLOutputType | undefined = node instanceof Map ? node.get(step) : undefined;
     if (!next) throw new Error(`${path}: the operation does not select "${step}"`);
     node = next;
   }
@@ -84,11 +37,19 @@ interface Level {
   readonly children: (readonly [key: string, level: Level])[];
 }
 
+interface TrimOptions {
+  /** See Route. */
+  readonly omitNull: readonly string[];
+  readonly hidden: readonly string[];
+  readonly spellings: Spellings;
+}
+
 /**
  * Compiles omitted keys and spelled enums into one function; `null` if nothing is to change. Keys are set to undefined,
  * which JSON omits: deleting them would make every object slow.
  */
-export function compileTrim(body: KeyTree, omitNull: readonly string[], hidden: readonly string[]): Trim | null {
+export function compileTrim(body: ResponseKeys, options: TrimOptions): Trim | null {
+  const { omitNull, hidden } = options;
   const excluded = omitNull.filter((path) => path.startsWith('!')).map((path) => path.slice(1));
   for (const path of [...excluded, ...hidden]) selected(body, path);
   const nulls = new Set<string>();
@@ -100,26 +61,33 @@ export function compileTrim(body: KeyTree, omitNull: readonly string[], hidden: 
       continue;
     }
     const parent = path.slice(0, -2);
-    for (const key of (parent === '' ? body : selected(body, parent)).keys.keys()) {
+    const keys = parent === '' ? body : selected(body, parent);
+    for (const key of keys instanceof Map ? keys.keys() : []) {
       const full = parent === '' ? key : `${parent}.${key}`;
       if (!excluded.includes(full)) nulls.add(full);
     }
   }
-  const level = levelOf(body, '', nulls, new Set(hidden));
+  const level = levelOf(body, '', nulls, options);
   return level && ((value) => trim(value, level));
 }
 
-function levelOf(tree: KeyTree, prefix: string, nulls: ReadonlySet<string>, hidden: ReadonlySet<string>): Level | null {
+function levelOf(
+  keys: ResponseKeys,
+  prefix: string,
+  nulls: ReadonlySet<string>,
+  { hidden, spellings }: TrimOptions,
+): Level | null {
   const level: Level = { nulls: [], hidden: [], written: [], children: [] };
-  for (const [key, node] of tree.keys) {
+  for (const [key, node] of keys) {
     const path = prefix + key;
-    if (hidden.has(path)) {
+    if (hidden.includes(path)) {
       level.hidden.push(key);
       continue;
     }
     if (nulls.has(path)) level.nulls.push(key);
-    if (node.written) level.written.push([key, node.written]);
-    const below = levelOf(node, `${path}.`, nulls, hidden);
+    const written = node instanceof Map ? null : writtenFor(node as GraphQLOutputType, spellings);
+    if (written) level.written.push([key, written]);
+    const below = node instanceof Map ? levelOf(node, `${path}.`, nulls, { omitNull: [], hidden, spellings }) : null;
     if (below) level.children.push([key, below]);
   }
   return Object.values(level).some(({ length }) => length > 0) ? level : null;

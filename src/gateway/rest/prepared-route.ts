@@ -2,16 +2,20 @@ import type { Ajv2020 } from 'ajv/dist/2020.js';
 import {
   type DocumentNode,
   type ExecutionResult,
+  type GraphQLOutputType,
   type GraphQLSchema,
   isEnumType,
   Kind,
   OperationTypeNode,
   parse,
+  visit,
 } from 'graphql';
 import { type CheckValue, compileCheck, createValidator } from '../../platform/text/json-schema.ts';
+import { operationOf } from '../graphql/document.ts';
 import { createJsonWriter, type WriteJson } from '../graphql/json-writer.ts';
+import { type ResponseKeys, responseKeys } from '../graphql/response-keys.ts';
 import { boundedJson } from '../graphql/response-limit.ts';
-import { compileTrim, type KeyTree, keyTree, type Spellings, selected, type Trim } from './body-keys.ts';
+import { compileTrim, type Spellings, selected, type Trim, writtenFor } from './body-keys.ts';
 import { compileQuery, type ParseQuery } from './input.ts';
 import { type Existence, existsIn, REVISIONS, type Revision } from './revisions.ts';
 import type { JsonSchema, Route } from './route.ts';
@@ -86,30 +90,33 @@ export function prepareRoute<C>(
     const document = parse(route.operation);
     // Validates the document, which the following lines rely on.
     const operation = compileOperation(schema, route.operation, { plainScalars: PLAIN_SCALARS });
-    const data = keyTree(schema, document, spellingsOf(route, schema));
+    const spellings = spellingsOf(route, schema);
+    // With `@include` a key may be absent. The writer omits it.
+    const data = responseKeys(schema, visit(document, { Directive: () => null }));
+    if (data === null) throw new Error('types select the same keys in different orders, or too many');
     const status = route.status ?? 200;
     if (status !== 204 && route.pick === undefined)
       throw new Error('"pick" is missing: a response with a body requires it');
     const picks = typeof route.pick === 'string' ? [route.pick] : (route.pick ?? []);
-    const [body = null] = picks.map((pick) => selected(data, pick));
-    if (body?.written) throw new Error('an enum cannot be a whole body');
+    const [picked = null] = picks.map((pick) => selected(data, pick));
+    const body = picked instanceof Map ? picked : null;
+    if (picked && !body && writtenFor(picked as GraphQLOutputType, spellings))
+      throw new Error('an enum cannot be a whole body');
     if (route.total !== undefined) selected(data, route.total);
     if (route.stream !== undefined) {
       selected(data, `${route.stream.pageInfo}.hasNextPage`);
       selected(data, `${route.stream.pageInfo}.endCursor`);
     }
     const versions = Object.fromEntries(
-      REVISIONS.map((revision) => [revision, prepareVersion(route, { body, ajv }, revision)]),
+      REVISIONS.map((revision) => [revision, prepareVersion(route, { body, ajv, spellings }, revision)]),
     ) as Record<Revision, PreparedVersion>;
-    const steps = picks.map((pick) => pick.split('.'));
-    const [first] = steps;
     return {
       route,
       operation,
       field: fieldOf(document),
       checkBody: route.body ? compileCheck(ajv, route.body) : null,
-      picks: route.pick == null ? null : steps,
-      write: first && steps.length === 1 ? writerOf(schema, document, first) : boundedJson,
+      picks: route.pick == null ? null : picks.map((pick) => pick.split('.')),
+      write: body && picks.length === 1 ? writerOf(body) : boundedJson,
       total: route.total?.split('.') ?? null,
       pageInfo: route.stream?.pageInfo.split('.') ?? null,
       next: route.lists
@@ -127,29 +134,31 @@ export function prepareRoute<C>(
   }
 }
 
-function writerOf(schema: GraphQLSchema, document: DocumentNode, path: readonly string[]): WriteJson {
+/** Compiles the writer at its first use. */
+function writerOf(keys: ResponseKeys): WriteJson {
   let write: WriteJson | null = null;
   return (value) => {
-    write ??= createJsonWriter(schema, document, { path }) ?? boundedJson;
+    write ??= createJsonWriter(keys);
     return write(value);
   };
 }
 
-function fieldOf({ definitions }: DocumentNode): PreparedRoute<never>['field'] {
-  for (const definition of definitions) {
-    if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
-    const [first] = definition.selectionSet.selections;
-    const isMutation = definition.operation === OperationTypeNode.MUTATION;
-    if (first?.kind === Kind.FIELD) return { name: first.name.value, isMutation };
-  }
-  throw new Error('the first selection of the operation is not a field');
+function fieldOf(document: DocumentNode): PreparedRoute<never>['field'] {
+  const operation = operationOf(document);
+  const [first] = operation?.selectionSet.selections ?? [];
+  if (first?.kind !== Kind.FIELD) throw new Error('the first selection of the operation is not a field');
+  return { name: first.name.value, isMutation: operation?.operation === OperationTypeNode.MUTATION };
 }
 
 const NO_PARAMETERS: JsonSchema = { type: 'object', properties: {} };
 
 function prepareVersion(
   route: Route,
-  { body, ajv }: { readonly body: KeyTree | null; readonly ajv: Ajv2020 },
+  {
+    body,
+    ajv,
+    spellings,
+  }: { readonly body: ResponseKeys | null; readonly ajv: Ajv2020; readonly spellings: Spellings },
   revision: Revision,
 ): PreparedVersion {
   const { query = {}, response = {} } = route.revisions ?? {};
@@ -158,7 +167,8 @@ function prepareVersion(
       hidden: new Set(missingIn(revision, query)),
       single: route.singleBy,
     }),
-    trim: body && compileTrim(body, route.omitNull ?? [], missingIn(revision, response)),
+    trim:
+      body && compileTrim(body, { omitNull: route.omitNull ?? [], hidden: missingIn(revision, response), spellings }),
   };
 }
 

@@ -19,15 +19,11 @@ export class ByteBudget {
   readonly #maxBytes: number;
   readonly #maxBytesPerKey: number;
   readonly #shares = new Map<string, Share>();
-  #usedBytes = 0;
+  usedBytes = 0;
 
   constructor({ maxBytes, maxBytesPerKey = maxBytes }: ByteBudgetOptions) {
     this.#maxBytes = maxBytes;
     this.#maxBytesPerKey = maxBytesPerKey;
-  }
-
-  get usedBytes(): number {
-    return this.#usedBytes;
   }
 
   /** Opens a hold of 0 bytes. `onEvicted` is called at most once, and must free what the hold counts. */
@@ -38,7 +34,7 @@ export class ByteBudget {
   readonly #resize: Resize = (hold, bytes) => {
     const more = bytes - hold.bytes;
     if (more > 0 && !this.#makeRoom(hold, more)) return false;
-    this.#usedBytes += more;
+    this.usedBytes += more;
     const share = this.#shares.get(hold.key) ?? { bytes: 0, evictable: new Set() };
     share.bytes += more;
     if (bytes > 0 && hold.canBeEvicted) share.evictable.add(hold);
@@ -51,7 +47,7 @@ export class ByteBudget {
   #makeRoom(hold: Hold, more: number): boolean {
     const { key } = hold;
     const own = () => (this.#shares.get(key)?.bytes ?? 0) + more;
-    while (own() > this.#maxBytesPerKey || this.#usedBytes + more > this.#maxBytes) {
+    while (own() > this.#maxBytesPerKey || this.usedBytes + more > this.#maxBytes) {
       const loser = own() > this.#maxBytesPerKey ? key : this.#largest(key, own());
       // The hold that grows may be the oldest itself.
       if (!this.#evictOldest(loser) || hold.isOver) return false;
@@ -85,9 +81,9 @@ export class Hold {
   readonly key: string;
   readonly #onEvicted: () => void;
   readonly #resize: Resize;
-  #bytes = 0;
-  #canBeEvicted = true;
-  #isOver = false;
+  bytes = 0;
+  canBeEvicted = true;
+  isOver = false;
 
   constructor(key: string, onEvicted: () => void, resize: Resize) {
     this.key = key;
@@ -95,37 +91,25 @@ export class Hold {
     this.#resize = resize;
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  get canBeEvicted(): boolean {
-    return this.#canBeEvicted;
-  }
-
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
   /** Returns whether the budget has room. If not, the hold keeps its bytes, or was evicted. */
   resize(bytes: number): boolean {
-    if (this.#isOver || !this.#resize(this, bytes)) return false;
-    this.#bytes = bytes;
+    if (this.isOver || !this.#resize(this, bytes)) return false;
+    this.bytes = bytes;
     return true;
   }
 
   /** The bytes cannot be given back before `release`. */
   pin(): void {
-    this.#canBeEvicted = false;
-    if (!this.#isOver) this.#resize(this, this.#bytes);
+    this.canBeEvicted = false;
+    if (!this.isOver) this.#resize(this, this.bytes);
   }
 
   /** Safe to call twice. */
   release(): void {
-    if (this.#isOver) return;
+    if (this.isOver) return;
     this.#resize(this, 0);
-    this.#bytes = 0;
-    this.#isOver = true;
+    this.bytes = 0;
+    this.isOver = true;
   }
 
   evict(): void {

@@ -31,14 +31,10 @@ export class OperationStarts {
   readonly #slices = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_WAITING });
   /** Waiting operations by caller. */
   readonly #waiting = new Map<string, Operation[]>();
-  #waitingCount = 0;
+  waitingCount = 0;
   #isBusy = false;
   /** When the slice of this event loop iteration ends. 0 if no operation has started in it. */
   #sliceEndsAt = 0;
-
-  get waitingCount(): number {
-    return this.#waitingCount;
-  }
 
   /** Calls `start` immediately if no operation waits and this iteration has time left. Otherwise queues it. */
   soon(caller: StartingCaller, start: () => void, isWanted: () => boolean): void {
@@ -59,7 +55,7 @@ export class OperationStarts {
     return new Promise((done, refuse) => {
       const operation = { start, isWanted, done, refuse };
       this.#isBusy = true;
-      this.#waitingCount += 1;
+      this.waitingCount += 1;
       const waiting = this.#waiting.get(key);
       if (waiting !== undefined) {
         waiting.push(operation);
@@ -80,7 +76,7 @@ export class OperationStarts {
     const end = performance.now() + SLICE_MS;
     let operation = operations.shift();
     while (operation !== undefined) {
-      this.#waitingCount -= 1;
+      this.waitingCount -= 1;
       await this.#start(operation);
       operation = performance.now() < end ? operations.shift() : undefined;
     }

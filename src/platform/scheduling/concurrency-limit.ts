@@ -41,7 +41,7 @@ export class ConcurrencyLimit {
   readonly #maxWaitingPerKey: number;
   /** In the order in which the keys are served. */
   readonly #waiting = new Map<string, Waiting[]>();
-  #waitingCount = 0;
+  waitingCount = 0;
   #running = 0;
 
   constructor({
@@ -52,10 +52,6 @@ export class ConcurrencyLimit {
     this.#maxRunning = maxRunning;
     this.#maxWaiting = maxWaiting;
     this.#maxWaitingPerKey = maxWaitingPerKey;
-  }
-
-  get waitingCount(): number {
-    return this.#waitingCount;
   }
 
   get isIdle(): boolean {
@@ -79,17 +75,17 @@ export class ConcurrencyLimit {
       const entry = { start, refuse, isWanted };
       if (list) list.push(entry);
       else this.#waiting.set(key, [entry]);
-      this.#waitingCount += 1;
+      this.waitingCount += 1;
     });
   }
 
   /** Throws QueueFull. */
   #makeRoom(key: string): void {
     const own = () => this.#waiting.get(key)?.length ?? 0;
-    if (own() < this.#maxWaitingPerKey && this.#waitingCount < this.#maxWaiting) return;
+    if (own() < this.#maxWaitingPerKey && this.waitingCount < this.#maxWaiting) return;
     this.#dropUnwanted();
     if (own() >= this.#maxWaitingPerKey) throw new QueueFull();
-    if (this.#waitingCount < this.#maxWaiting) return;
+    if (this.waitingCount < this.#maxWaiting) return;
     const [longest, list] = [...this.#waiting].reduce((one, other) => (other[1].length > one[1].length ? other : one));
     if (list.length <= own() + 1) throw new QueueFull();
     const newest = list.pop();
@@ -108,7 +104,7 @@ export class ConcurrencyLimit {
   }
 
   #removed(key: string, list: readonly Waiting[]): void {
-    this.#waitingCount -= 1;
+    this.waitingCount -= 1;
     if (list.length === 0) this.#waiting.delete(key);
   }
 

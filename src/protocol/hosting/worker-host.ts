@@ -46,7 +46,7 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements Inst
   readonly #backoff = new RestartBackoff();
   #thread: WorkerThread<ToWorker<Setup>> | null = null;
   #startedAt = 0;
-  #downReason: string | null = null;
+  downReason: string | null = null;
   #restart: NodeJS.Timeout | null = null;
   #linger: NodeJS.Timeout | null = null;
   #exiting: Promise<unknown> = Promise.resolve();
@@ -58,10 +58,6 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements Inst
 
   get isRunning(): boolean {
     return this.#thread !== null;
-  }
-
-  get downReason(): string | null {
-    return this.#downReason;
   }
 
   /** Nothing runs before `start` of the instance. */
@@ -155,15 +151,15 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements Inst
     this.#byNumber.clear();
     const { name, log } = this.#options;
     log.error({ reason }, `the worker thread of ${name} failed`);
-    this.#downReason = `The worker thread of ${name} exited and is being restarted: ${reason}`;
+    this.downReason = `The worker thread of ${name} exited and is being restarted: ${reason}`;
     const pauseMs = this.#backoff.next(Date.now() - this.#startedAt);
     this.#restart = setTimeout(() => this.#startAgain(), pauseMs);
-    for (const instance of [...this.#wanted]) instance.threadExited(this.#downReason);
+    for (const instance of [...this.#wanted]) instance.threadExited(this.downReason);
   }
 
   #startAgain(): void {
     this.#restart = null;
-    this.#downReason = null;
+    this.downReason = null;
     if (this.#wanted.size === 0) return;
     const { name, log } = this.#options;
     log.info({}, `the worker thread of ${name} is restarted`);

@@ -45,7 +45,7 @@ export class WorkerInstance<Setup, Api extends Callable<Api>, Event> implements 
   readonly #onClosed: () => void;
   #number: number | null = null;
   #failure: { readonly reason: string; readonly retry: NodeJS.Timeout } | null = null;
-  #isWanted = false;
+  isWanted = false;
   #isClosed = false;
   #closing: Promise<unknown> = Promise.resolve();
 
@@ -53,10 +53,6 @@ export class WorkerInstance<Setup, Api extends Callable<Api>, Event> implements 
     this.#host = host;
     this.#options = options;
     this.#onClosed = onClosed;
-  }
-
-  get isWanted(): boolean {
-    return this.#isWanted;
   }
 
   get isRunning(): boolean {
@@ -78,7 +74,7 @@ export class WorkerInstance<Setup, Api extends Callable<Api>, Event> implements 
   /** Creates it in the thread, unless it runs or is down; resolves when it is restored. */
   async start(): Promise<void> {
     this.assertOpen();
-    this.#isWanted = true;
+    this.isWanted = true;
     this.#host.want(this, true);
     if (this.#number !== null || this.downReason !== null) return;
     this.#number = this.#host.create(this, this.#options.setup);
@@ -100,12 +96,12 @@ export class WorkerInstance<Setup, Api extends Callable<Api>, Event> implements 
 
   /** Closes it in the thread. `discard`: nothing is to remain at a broker or on disk. */
   stop(discard: boolean): void {
-    this.#isWanted = false;
+    this.isWanted = false;
     this.forgetFailure();
     this.#leave(discard);
     this.#closing = this.#closing.then(() => {
       // It may have been started again meanwhile.
-      if (!this.#isWanted) this.#host.want(this, false);
+      if (!this.isWanted) this.#host.want(this, false);
     });
   }
 
@@ -145,7 +141,7 @@ export class WorkerInstance<Setup, Api extends Callable<Api>, Event> implements 
 
   restart(): void {
     // A restart that fails is repeated by the next one.
-    if (this.#isWanted) this.start().catch(() => undefined);
+    if (this.isWanted) this.start().catch(() => undefined);
   }
 
   #leave(discard: boolean): void {

@@ -99,7 +99,7 @@ export class BrokerLink implements BrokerSession {
   #nextUnsubscribe = 0;
   readonly #listeners = new Set<(status: LinkStatus) => void>();
   readonly #onFault: (error: unknown) => void;
-  #status: LinkStatus = { state: 'CONNECTING', since: Date.now() };
+  status: LinkStatus = { state: 'CONNECTING', since: Date.now() };
   #connection: LinkConnection | null = null;
   #isPaused = false;
   #retry: NodeJS.Timeout | null = null;
@@ -125,10 +125,6 @@ export class BrokerLink implements BrokerSession {
     this.#received = isLasting ? new Set() : null;
   }
 
-  get status(): LinkStatus {
-    return this.#status;
-  }
-
   get username(): string | null {
     return connectOptions(this.#options).username ?? null;
   }
@@ -147,14 +143,14 @@ export class BrokerLink implements BrokerSession {
 
   /** Starts the first attempt; further calls do nothing. Errors: INVALID settings. */
   open(): void {
-    if (this.#connection || this.#retry || this.#status.state === 'CLOSED') return;
+    if (this.#connection || this.#retry || this.status.state === 'CLOSED') return;
     connectOptions(this.#options);
     this.#attempt();
   }
 
   /** Reconnects with new settings. Listeners and subscriptions are retained. Errors: INVALID; nothing changes. */
   reconfigure(options: BrokerLinkOptions): void {
-    if (this.#status.state === 'CLOSED') return;
+    if (this.status.state === 'CLOSED') return;
     connectOptions(options);
     this.#options = options;
     this.#version = options.version ?? 5;
@@ -168,7 +164,7 @@ export class BrokerLink implements BrokerSession {
   }
 
   suspend(reason: string): void {
-    if (this.#status.state === 'CLOSED') return;
+    if (this.status.state === 'CLOSED') return;
     void this.#dropConnection(true);
     this.#attempts = 0;
     this.#downSince = Date.now();
@@ -187,7 +183,7 @@ export class BrokerLink implements BrokerSession {
    * messages of a lasting session. Otherwise the link ends the session, with one attempt.
    */
   async close({ keepSession = false } = {}): Promise<void> {
-    if (this.#status.state === 'CLOSED') return;
+    if (this.status.state === 'CLOSED') return;
     const wasConnected = this.#connection?.isConnected === true;
     const dropped = this.#dropConnection(keepSession);
     this.#setStatus('CLOSED');
@@ -214,14 +210,14 @@ export class BrokerLink implements BrokerSession {
     const { qos = 0, retain = false, properties } = options;
     const connection = this.#connection;
     const problem = topicProblem(topic);
-    if (!connection?.isConnected) done(unreachable(this.#status));
+    if (!connection?.isConnected) done(unreachable(this.status));
     else if (problem) done(invalid([{ path: '/topic', reason: problem }]));
     else connection.publish({ topic, payload, qos, retain, properties }, done);
   }
 
   async subscribe(filter: string, listener: MessageListener, options: SubscribeOptions = {}): Promise<Stop> {
     const connection = this.#connection;
-    if (!connection?.isConnected) throw unreachable(this.#status);
+    if (!connection?.isConnected) throw unreachable(this.status);
     const problem = filterProblem(filter);
     if (problem) throw invalid([{ path: '/filter', reason: problem }]);
     if (this.#subscriptions.size >= MAX_FILTERS && !this.#subscriptions.has(filter)) {
@@ -259,12 +255,12 @@ export class BrokerLink implements BrokerSession {
   /** Resolves with PINGRESP, after all earlier messages were reported. Errors: BROKER_UNREACHABLE, BROKER_TIMEOUT. */
   async ping(): Promise<void> {
     const connection = this.#connection;
-    if (!connection?.isConnected) throw unreachable(this.#status);
+    if (!connection?.isConnected) throw unreachable(this.status);
     await connection.ping();
   }
 
   async knock(): Promise<string> {
-    if (!this.#connection?.isConnected) throw unreachable(this.#status);
+    if (!this.#connection?.isConnected) throw unreachable(this.status);
     const clientId = `${this.clientId}-probe`;
     const opening = this.#opening();
     await connectOnce({ ...opening, client: { ...opening.client, clientId } });
@@ -272,7 +268,7 @@ export class BrokerLink implements BrokerSession {
   }
 
   async takeOver(clientId: string, action: SessionAction): Promise<TakenSession> {
-    if (!this.#connection?.isConnected) throw unreachable(this.#status);
+    if (!this.#connection?.isConnected) throw unreachable(this.status);
     const { timeoutMs } = this.#options;
     const options = { address: this.#options, version: this.#version, clientId, timeoutMs, intake: this.#intake };
     return takeOver(options, action);
@@ -371,7 +367,7 @@ export class BrokerLink implements BrokerSession {
     if (this.#connection !== connection) return;
     this.#connection = null;
     this.#unclaimed.close();
-    if (this.#status.state === 'CONNECTED') {
+    if (this.status.state === 'CONNECTED') {
       this.#startBackoff();
       this.#lost(cause ?? disconnected(undefined));
       return;
@@ -386,7 +382,7 @@ export class BrokerLink implements BrokerSession {
 
   #startBackoff(): void {
     this.#downSince = Date.now();
-    const isBrief = this.#downSince - this.#status.since < BRIEF_MS;
+    const isBrief = this.#downSince - this.status.since < BRIEF_MS;
     this.#attempts = isBrief ? this.#briefCount : 0;
     this.#briefCount = isBrief ? this.#briefCount + 1 : 0;
   }
@@ -401,7 +397,7 @@ export class BrokerLink implements BrokerSession {
   }
 
   #lost({ state, text, isPortClosed = false }: LinkFailure): void {
-    if (this.#status.state === 'CLOSED') return;
+    if (this.status.state === 'CLOSED') return;
     const delay = retryDelay(this.#attempts, Date.now() - this.#downSince, { isPortClosed });
     this.#attempts += 1;
     this.#retry = setTimeout(() => this.#attempt(), delay);
@@ -419,11 +415,11 @@ export class BrokerLink implements BrokerSession {
   }
 
   #setStatus(state: LinkState, lastError?: string, resumed?: boolean): void {
-    if (this.#status.state === 'CLOSED') return;
-    const hasChanged = this.#status.state !== state;
-    this.#status = {
+    if (this.status.state === 'CLOSED') return;
+    const hasChanged = this.status.state !== state;
+    this.status = {
       state,
-      since: hasChanged ? Date.now() : this.#status.since,
+      since: hasChanged ? Date.now() : this.status.since,
       ...(lastError === undefined ? {} : { lastError }),
       ...(resumed === undefined ? {} : { resumed }),
     };
@@ -432,7 +428,7 @@ export class BrokerLink implements BrokerSession {
     for (const listener of [...this.#listeners]) {
       if (!this.#listeners.has(listener)) continue;
       try {
-        listener(this.#status);
+        listener(this.status);
       } catch (error) {
         this.#onFault(error);
       }

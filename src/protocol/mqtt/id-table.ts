@@ -14,11 +14,7 @@ interface Entry<Value> {
  */
 export class IdTable<Value> {
   #slots = new Array<Entry<Value> | undefined>(MIN_CAPACITY).fill(undefined);
-  #size = 0;
-
-  get size(): number {
-    return this.#size;
-  }
+  size = 0;
 
   get(id: number): Value | undefined {
     const entry = this.#at(id);
@@ -35,20 +31,20 @@ export class IdTable<Value> {
       this.#grow();
       previous = this.#at(id);
     }
-    if (previous === undefined) this.#size += 1;
+    if (previous === undefined) this.size += 1;
     this.#slots[id & (this.#slots.length - 1)] = { id, value };
   }
 
   delete(id: number): void {
     if (!this.has(id)) return;
     this.#slots[id & (this.#slots.length - 1)] = undefined;
-    this.#size -= 1;
-    if (this.#size === 0 && this.#slots.length > MAX_IDLE_CAPACITY) this.clear();
+    this.size -= 1;
+    if (this.size === 0 && this.#slots.length > MAX_IDLE_CAPACITY) this.clear();
   }
 
   clear(): void {
     this.#slots = new Array<Entry<Value> | undefined>(MIN_CAPACITY).fill(undefined);
-    this.#size = 0;
+    this.size = 0;
   }
 
   entries(): Entry<Value>[] {

@@ -11,23 +11,19 @@ export interface PacketHolder {
 export class UnfinishedPackets {
   readonly #maxBytes: number;
   readonly #bytes = new Map<PacketHolder, number>();
-  #total = 0;
+  total = 0;
 
   constructor(maxBytes = MAX_BYTES) {
     this.#maxBytes = maxBytes;
   }
 
-  get total(): number {
-    return this.#total;
-  }
-
   set(holder: PacketHolder, bytes: number): void {
     const known = this.#bytes.get(holder) ?? 0;
     if (bytes === known) return;
-    this.#total += bytes - known;
+    this.total += bytes - known;
     if (bytes === 0) this.#bytes.delete(holder);
     else this.#bytes.set(holder, bytes);
-    if (this.#total > this.#maxBytes) this.#cutLargest();
+    if (this.total > this.#maxBytes) this.#cutLargest();
   }
 
   #cutLargest(): void {

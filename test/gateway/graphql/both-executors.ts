@@ -40,7 +40,7 @@ async function run(operations: Operations, text: string, variables: object): Pro
 async function runToText(text: string, variables: object): Promise<PublicResult & { readonly dataText?: string }> {
   const operation = compiling.find(text);
   if (!(operation instanceof Operation)) return run(compiling, text, variables);
-  const { dataText, ...result } = await operation.executeToText(context(), { ...variables });
+  const { dataText, ...result } = await operation.execute(context(), { ...variables }, true);
   const { data, errors } = publicResult(result, { requestId: 'r', log });
   const shown = JSON.parse(JSON.stringify(errors ? { errors } : {}));
   if (dataText !== undefined) return { ...shown, data: JSON.parse(dataText), dataText };

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { buildSchema, parse } from 'graphql';
+import { buildSchema, type DocumentNode, parse } from 'graphql';
 import { expect, test } from 'vitest';
 import { createJsonWriter } from '../../../src/gateway/graphql/json-writer.ts';
 import { Operation } from '../../../src/gateway/graphql/operation.ts';
 import { Operations } from '../../../src/gateway/graphql/operations.ts';
+import { type ResponseKeys, responseKeys } from '../../../src/gateway/graphql/response-keys.ts';
 import { runs } from '../../support/suite.ts';
 
 const schema = buildSchema(`
@@ -23,8 +24,13 @@ const ALL = parse(`{
   }
 }`);
 
+const keysOf = (document: DocumentNode, key?: string) => {
+  const keys = responseKeys(schema, document);
+  return (key === undefined ? keys : keys?.get(key)) as ResponseKeys;
+};
+
 test('the text equals that of JSON.stringify for all values', () => {
-  const write = createJsonWriter(schema, ALL);
+  const write = createJsonWriter(keysOf(ALL));
   const text = fc.oneof(
     fc.string(),
     fc.string({ unit: 'binary' }),
@@ -38,33 +44,33 @@ test('the text equals that of JSON.stringify for all values', () => {
   );
   fc.assert(
     fc.property(fc.option(fc.array(fc.option(thing))), (things) => {
-      expect(write?.({ things })).toBe(JSON.stringify({ things }));
+      expect(write({ things })).toBe(JSON.stringify({ things }));
     }),
     { numRuns: runs(500) },
   );
 });
 
 test('undefined keys are omitted, including the first', () => {
-  const write = createJsonWriter(schema, ALL, { path: ['things'] });
-  expect(write?.([{ __typename: undefined, id: 'a', name: null }])).toBe('[{"id":"a","name":null}]');
-  expect(write?.([{ id: undefined }, null])).toBe('[{},null]');
+  const write = createJsonWriter(keysOf(ALL, 'things'));
+  expect(write([{ __typename: undefined, id: 'a', name: null }])).toBe('[{"id":"a","name":null}]');
+  expect(write([{ id: undefined }, null])).toBe('[{},null]');
 });
 
 test('no writer is created if the order of keys depends on more than the document', () => {
-  const writerOf = (text: string) => createJsonWriter(schema, parse(text));
-  expect(writerOf('{ things { ... on Pump { id name } ... on Tank { name id } } }')).toBeNull();
-  expect(writerOf('query ($a: Boolean!) { things { id @skip(if: $a) name } }')).toBeNull();
-  expect(writerOf('{ __schema { types { name } } }')).toBeNull();
-  expect(writerOf('{ things { ... on Pump { id on name } ... on Tank { id level name } } }')).not.toBeNull();
+  const keys = (text: string) => keysOf(parse(text));
+  expect(keys('{ things { ... on Pump { id name } ... on Tank { name id } } }')).toBeNull();
+  expect(keys('query ($a: Boolean!) { things { id @skip(if: $a) name } }')).toBeNull();
+  expect(keys('{ __schema { types { name } } }')).toBeNull();
+  expect(keys('{ things { ... on Pump { id on name } ... on Tank { id level name } } }')).not.toBeNull();
 });
 
 test('leaves are serialised by their types, and errors of types are thrown', () => {
-  const write = createJsonWriter(schema, parse('{ pump { id on flow colours } }'), { serialise: true, path: ['pump'] });
-  expect(write?.({ id: 7, on: 1, flow: '2.5', colours: [['RED'], null] })).toBe(
+  const write = createJsonWriter(keysOf(parse('{ pump { id on flow colours } }'), 'pump'), { serialise: true });
+  expect(write({ id: 7, on: 1, flow: '2.5', colours: [['RED'], null] })).toBe(
     '{"id":"7","on":true,"flow":2.5,"colours":[["RED"],null]}',
   );
-  expect(() => write?.({ id: {}, on: null, flow: null, colours: null })).toThrow('ID cannot represent');
-  expect(() => write?.({ id: '', on: null, flow: null, colours: [['BLUE']] })).toThrow('BLUE');
+  expect(() => write({ id: {}, on: null, flow: null, colours: null })).toThrow('ID cannot represent');
+  expect(() => write({ id: '', on: null, flow: null, colours: [['BLUE']] })).toThrow('BLUE');
 });
 
 test('a value that its type refuses is an error at its path, in text as well', async () => {
@@ -73,7 +79,7 @@ test('a value that its type refuses is an error at its path, in text as well', a
   const query = schema.getQueryType()?.getFields().pump;
   if (query) query.resolve = () => ({ id: 'p', flow: 'fast', name: 'n' });
   for (let i = 0; i < 3; i++) {
-    const { data, errors, dataText } = await operation.executeToText({ viewer: null });
+    const { data, errors, dataText } = await operation.execute({ viewer: null }, {}, true);
     expect(dataText).toBeUndefined();
     expect(JSON.parse(JSON.stringify(data))).toEqual({ pump: { id: 'p', flow: null, name: 'n' } });
     expect(errors?.[0]?.path).toEqual(['pump', 'flow']);

@@ -1,4 +1,4 @@
-import { type LiveSource, nextOf, OVER } from '../../live/live-source.ts';
+import { LiveSource, OVER } from '../../live/live-source.ts';
 
 /** Object around an event of any type. */
 export class WrappedEvent {
@@ -12,7 +12,7 @@ export class WrappedEvent {
 /**
  * Any async iterable as a LiveSource. Reads one event per event loop iteration, so that a source never blocks the loop.
  */
-export class AsyncIterableSource implements LiveSource<WrappedEvent> {
+export class AsyncIterableSource extends LiveSource<WrappedEvent> {
   readonly #events: AsyncIterator<unknown>;
   #event: WrappedEvent | null = null;
   #failure: { readonly error: unknown } | null = null;
@@ -21,6 +21,7 @@ export class AsyncIterableSource implements LiveSource<WrappedEvent> {
   #wake: (() => void) | null = null;
 
   constructor(source: AsyncIterable<unknown>) {
+    super();
     this.#events = source[Symbol.asyncIterator]();
   }
 
@@ -45,10 +46,6 @@ export class AsyncIterableSource implements LiveSource<WrappedEvent> {
     else setImmediate(wake);
   }
 
-  next(): Promise<IteratorResult<WrappedEvent, undefined>> {
-    return nextOf<WrappedEvent>(this);
-  }
-
   /** Does not wait for the source: a generator ends only with its next event. */
   async return(): Promise<IteratorReturnResult<undefined>> {
     this.#hasEnded = true;
@@ -58,10 +55,6 @@ export class AsyncIterableSource implements LiveSource<WrappedEvent> {
     // An error of the source has no reader any more.
     void this.#events.return?.().catch(() => undefined);
     return OVER;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
   }
 
   #read(): void {

@@ -1,6 +1,6 @@
 import type { Viewer } from '../../../platform/auth/viewer.ts';
 import type { RequestContext } from '../../context.ts';
-import { isLiveSource, type LiveSource } from '../../live/live-source.ts';
+import { LiveSource } from '../../live/live-source.ts';
 import { GuardedSource } from '../guarded.ts';
 import type { SourceStream } from '../operation.ts';
 import { type ErrorContext, type PublicError, publicError } from '../public-error.ts';
@@ -29,15 +29,17 @@ export class LiveResults {
   /** Identifies the pending result, so that a dropped one is recognised. `null` if no result is pending. */
   #pending: object | null = null;
   #wake: (() => void) | null = null;
-  #isOver = false;
-  #failure: PublicError | null = null;
-  #isRevoked: boolean;
+  isOver = false;
+  /** The error that ended the source, which the last result contains. */
+  failure: PublicError | null = null;
+  /** If the permissions have ended, the last result must be written even if the client does not read. */
+  isRevoked: boolean;
   #onRevoked: (() => void) | null = null;
 
   constructor(stream: SourceStream, context: RequestContext, sharing: ResultSharing, errorContext: ErrorContext) {
     const { source } = stream;
-    this.#isAlone = !isLiveSource(source);
-    this.#source = isLiveSource(source) ? source : new AsyncIterableSource(source);
+    this.#isAlone = !(source instanceof LiveSource);
+    this.#source = source instanceof LiveSource ? source : new AsyncIterableSource(source);
     this.#guarded = this.#source instanceof GuardedSource ? this.#source : null;
     this.#stream = stream;
     this.#context = context;
@@ -46,34 +48,20 @@ export class LiveResults {
     this.#viewer = this.#viewerNow();
     this.#results = sharing.join(stream, this.#viewer, context, this.#isAlone);
     const signal = this.#guarded?.signal;
-    this.#isRevoked = signal?.aborted ?? false;
+    this.isRevoked = signal?.aborted ?? false;
     signal?.addEventListener('abort', () => this.#revoked(), { once: true });
-  }
-
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
-  /** The error that ended the source, which the last result contains. */
-  get failure(): PublicError | null {
-    return this.#failure;
-  }
-
-  /** If the permissions have ended, the last result must be written even if the client does not read. */
-  get isRevoked(): boolean {
-    return this.#isRevoked;
   }
 
   /** Called in a later event loop iteration when the permissions end. */
   set onRevoked(callback: () => void) {
     this.#onRevoked = callback;
-    if (this.#isRevoked) this.#revoked();
+    if (this.isRevoked) this.#revoked();
   }
 
   /** The next result. `null` if there is none now, or, with `isOver`, none will follow. */
   take(): ResultText | null {
-    if (this.#isOver) return null;
-    if (this.#isRevoked) this.#drop();
+    if (this.isOver) return null;
+    if (this.isRevoked) this.#drop();
     if (this.#ready !== null) {
       const ready = this.#ready;
       this.#ready = null;
@@ -84,9 +72,9 @@ export class LiveResults {
     try {
       event = this.#source.take();
     } catch (error) {
-      this.#failure = publicError(error, this.#errorContext);
+      this.failure = publicError(error, this.#errorContext);
       this.end();
-      return new ResultText({ errors: [this.#failure] });
+      return new ResultText({ errors: [this.failure] });
     }
     if (event === null) {
       if (this.#source.isOver) this.end();
@@ -102,8 +90,8 @@ export class LiveResults {
   }
 
   end(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.isOver) return;
+    this.isOver = true;
     this.#drop();
     this.#results.leave();
     void this.#source.return();
@@ -138,7 +126,7 @@ export class LiveResults {
   }
 
   #revoked(): void {
-    this.#isRevoked = true;
+    this.isRevoked = true;
     this.#sharing.calls.add(() => this.#onRevoked?.());
   }
 
