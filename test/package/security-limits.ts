@@ -41,7 +41,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Audit entries that wait while the database cannot be written': ['domains/audit/audit-log.ts', 'MAX_WAITING'],
   'Tokens of one project': ['domains/tokens/token-service.ts', 'MAX_TOKENS'],
   'Certificates of one project': ['domains/certificates/certificate-service.ts', 'MAX_CERTIFICATES'],
-  'Incomplete packets of all links to brokers': ['protocol/mqtt/unfinished-packets.ts', 'MAX_BYTES'],
+  'Incomplete packets of all links to brokers': ['protocol/mqtt/intake.ts', 'MAX_BYTES'],
   'Packet that a broker sends to a link that follows it': ['protocol/mqtt/packet-limits.ts', 'packet'],
   'Control response of a broker': ['protocol/mqtt/packet-limits.ts', 'control'],
   'Packet for a bridge, a stream or a recorder of topics': [

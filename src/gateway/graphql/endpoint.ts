@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
 import type { TextResult } from './compile-to-text.ts';
@@ -107,6 +108,12 @@ export class Endpoint {
     } catch (error) {
       return refuse(error);
     }
+  }
+
+  /** The response to a request that is refused before its operation starts. */
+  refusal(error: unknown, { headers }: IncomingMessage): GraphqlResponse {
+    const errorContext = { requestId: String(headers['x-request-id']), log: this.log };
+    return { result: { errors: [publicError(error, errorContext)] }, wellFormed: false };
   }
 
   /** Executes any operation. An accepted subscription returns its LiveResults. Never rejects. */

@@ -1,9 +1,11 @@
 /** GraphQL over HTTP: media types and status codes. https://graphql.github.io/graphql-over-http/draft/ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS, type ErrorCode } from '../../platform/errors.ts';
+import type { RequestContext } from '../context.ts';
 import { endWithText, textBody } from '../http/text-body.ts';
 import type { Traffic } from '../http/traffic.ts';
-import type { GraphqlResponse } from './endpoint.ts';
+import type { Endpoint, GraphqlResponse } from './endpoint.ts';
+import type { MaybePromise } from './program.ts';
 import { requestErrorStatus } from './public-error.ts';
 import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
 
@@ -58,6 +60,18 @@ export function headersFor(status: number, type: MediaType): Record<string, stri
   if (status === 401) headers['www-authenticate'] = 'Bearer realm="brokergraph"';
   if (status === 405) headers.allow = 'GET, POST, OPTIONS';
   return headers;
+}
+
+/** What all transports share. */
+export interface TransportOptions {
+  readonly endpoint: Endpoint;
+  /** Maximum size of a body or WebSocket message in bytes. */
+  readonly maxBodyBytes: number;
+  readonly traffic: Traffic;
+  /** `authorization` replaces the header field. */
+  readonly contextFor: (req: IncomingMessage, authorization?: string) => MaybePromise<RequestContext>;
+  readonly keepAliveMs: number;
+  readonly anonymousIdleMs: number;
 }
 
 interface WriteOptions {

@@ -4,18 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
 import { readBody } from '../http/read-body.ts';
-import { MAX_ANONYMOUS_BODY_BYTES, maxBodyBytesOf, type Traffic } from '../http/traffic.ts';
-import type { Endpoint, GraphqlResponse } from './endpoint.ts';
-import { type MediaType, writeResponse } from './http.ts';
+import { MAX_ANONYMOUS_BODY_BYTES, maxBodyBytesOf } from '../http/traffic.ts';
+import type { GraphqlResponse } from './endpoint.ts';
+import { type MediaType, type TransportOptions, writeResponse } from './http.ts';
 import type { MaybePromise } from './program.ts';
-import { publicError } from './public-error.ts';
-
-interface JsonPostOptions {
-  readonly endpoint: Endpoint;
-  readonly maxBodyBytes: number;
-  readonly traffic: Traffic;
-  readonly contextFor: (req: IncomingMessage) => MaybePromise<RequestContext>;
-}
 
 const TO_TEXT = { toText: true } as const;
 
@@ -27,15 +19,12 @@ export function serveJsonPost(
   req: IncomingMessage,
   res: ServerResponse,
   type: MediaType,
-  { endpoint, maxBodyBytes, contextFor, traffic }: JsonPostOptions,
+  { endpoint, maxBodyBytes, contextFor, traffic }: TransportOptions,
 ): void {
   const counted = { traffic };
   const write = (response: GraphqlResponse) => writeResponse(res, response, type, counted);
   const isWanted = () => !res.destroyed;
-  const fail = (error: unknown) => {
-    const errorContext = { requestId: String(req.headers['x-request-id']), log: endpoint.log };
-    write({ result: { errors: [publicError(error, errorContext)] }, wellFormed: false });
-  };
+  const fail = (error: unknown) => write(endpoint.refusal(error, req));
   const onBody = (body: Buffer) => {
     const run = (context: RequestContext) => {
       endpoint.rates.body?.(context, body.length);

@@ -20,7 +20,7 @@ import { serveJsonPost } from './json-post.ts';
 import type { GraphqlLimits } from './limits.ts';
 import { serveEventStream } from './live/event-stream.ts';
 import { Operations } from './operations.ts';
-import { type ErrorLog, publicError } from './public-error.ts';
+import type { ErrorLog } from './public-error.ts';
 import { WebSocketTransport } from './websocket.ts';
 import type { YogaHandler } from './yoga.ts';
 
@@ -37,8 +37,6 @@ export interface GraphqlServerOptions {
   readonly maxBodyBytes?: number;
   /** Further origins (`https://app.example.com`) whose pages may use the graph. Default: none. */
   readonly corsOrigins?: readonly string[];
-  /** Default: `/graphql`. */
-  readonly path?: string;
   /** Interval between WebSocket pings, and between comments of event streams, in milliseconds. Default: 12,000. */
   readonly keepAliveMs?: number;
   /** Maximum time of a WebSocket without credentials and operations, in milliseconds. Default: 30,000. */
@@ -46,15 +44,6 @@ export interface GraphqlServerOptions {
   /** Budgets of bytes in transit. Default: budgets of this server alone. */
   readonly traffic?: Traffic;
   readonly rates?: Rates;
-}
-
-interface GraphqlServer {
-  readonly operations: Operations;
-  handle(req: IncomingMessage, res: ServerResponse): void;
-  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
-  readonly webSocketCount: number;
-  /** Closes all WebSockets. HTTP responses in progress are those of the HTTP server. */
-  close(): Promise<void>;
 }
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
@@ -70,12 +59,11 @@ export function createGraphqlServer({
   onIntrospectionRefused,
   maxBodyBytes = 1_000_000,
   corsOrigins = [],
-  path = '/graphql',
   keepAliveMs = 12_000,
   anonymousIdleMs = 30_000,
   traffic = new Traffic(),
   rates = {},
-}: GraphqlServerOptions): GraphqlServer {
+}: GraphqlServerOptions) {
   const operations = new Operations({
     schema,
     introspection,
@@ -86,8 +74,7 @@ export function createGraphqlServer({
   const endpoint = new Endpoint(operations, log, rates);
   // Loaded on demand: Yoga is a fifth of all modules, and most services never get GET requests.
   let yogaHandler: Promise<YogaHandler> | null = null;
-  const loadYogaHandler = async () =>
-    (await import('./yoga.ts')).createYogaHandler({ endpoint, maxBodyBytes, path, traffic });
+  const loadYogaHandler = async () => (await import('./yoga.ts')).createYogaHandler(options);
   const graphiql = new GraphiqlPage();
   const origins = new Set(corsOrigins);
   const contextOf = (req: IncomingMessage, authorization?: string): RequestContext | Promise<RequestContext> => {
@@ -98,25 +85,20 @@ export function createGraphqlServer({
       url: req.url ?? '',
     });
   };
-  const postOptions = { endpoint, maxBodyBytes, traffic, contextFor: contextOf };
-  const streamOptions = { ...postOptions, keepAliveMs };
-  const webSockets = new WebSocketTransport({
-    endpoint,
-    contextFor: contextOf,
-    maxMessageBytes: maxBodyBytes,
-    keepAliveMs,
-    anonymousIdleMs,
-    traffic,
-  });
-
+  const options = { endpoint, maxBodyBytes, traffic, contextFor: contextOf, keepAliveMs, anonymousIdleMs };
+  const webSockets = new WebSocketTransport(options);
+  const run = (work: Promise<void>, req: IncomingMessage, res: ServerResponse): void => {
+    work.catch((error) => {
+      writeResponse(res, endpoint.refusal(error, req), JSON_TYPE);
+      if (!res.writableEnded) res.destroy();
+    });
+  };
   const serveByYoga = async (req: IncomingMessage, res: ServerResponse) => {
     let context: RequestContext;
     try {
       context = await contextOf(req);
     } catch (error) {
-      const errorContext = { requestId: String(req.headers['x-request-id']), log };
-      const response = { result: { errors: [publicError(error, errorContext)] }, wellFormed: false };
-      writeResponse(res, response, acceptedType(req.headers.accept) ?? JSON_TYPE);
+      writeResponse(res, endpoint.refusal(error, req), acceptedType(req.headers.accept) ?? JSON_TYPE);
       return;
     }
     yogaHandler ??= loadYogaHandler();
@@ -128,7 +110,7 @@ export function createGraphqlServer({
     get webSocketCount() {
       return webSockets.connections;
     },
-    handle(req, res) {
+    handle(req: IncomingMessage, res: ServerResponse): void {
       res.setHeader('x-request-id', identify(req));
       const { origin, accept } = req.headers;
       if (origin !== undefined) allowOrigin(res, origin, origins);
@@ -142,27 +124,27 @@ export function createGraphqlServer({
         if (!isJsonBody(req)) {
           writeErrorResponse(res, 'INVALID', 'The body must be application/json in UTF-8', 415);
         } else if (streams) {
-          run(serveEventStream(req, res, streamOptions), req, res, log);
+          run(serveEventStream(req, res, options), req, res);
         } else if (type === null) {
           writeErrorResponse(res, 'INVALID', NOT_ACCEPTABLE, 406);
         } else {
-          serveJsonPost(req, res, type, postOptions);
+          serveJsonPost(req, res, type, options);
         }
       } else if (req.method !== 'GET') {
         writeErrorResponse(res, 'METHOD_NOT_ALLOWED', 'The method is not allowed: use POST, or GET for queries');
       } else if (isCrossSite(req, origins)) {
         writeErrorResponse(res, 'NOT_ALLOWED', 'GET is not allowed for pages of other sites: use POST');
       } else if (streams) {
-        run(serveEventStream(req, res, streamOptions), req, res, log);
+        run(serveEventStream(req, res, options), req, res);
       } else if (accept?.includes('text/html') === true) {
-        run(graphiql.serve(res), req, res, log);
+        run(graphiql.serve(res), req, res);
       } else if (type === null) {
         writeErrorResponse(res, 'INVALID', NOT_ACCEPTABLE, 406);
       } else {
-        run(serveByYoga(req, res), req, res, log);
+        run(serveByYoga(req, res), req, res);
       }
     },
-    upgrade(req, socket, head) {
+    upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
       identify(req);
       const { origin } = req.headers;
       if (origin !== undefined && !origins.has(origin) && hostOf(origin) !== req.headers.host) {
@@ -171,6 +153,7 @@ export function createGraphqlServer({
       }
       webSockets.upgrade(req, socket, head);
     },
+    /** Closes all WebSockets. HTTP responses in progress are those of the HTTP server. */
     close: () => webSockets.close(),
   };
 }
@@ -181,14 +164,6 @@ function identify(req: IncomingMessage): string {
   const id = randomUUID();
   req.headers['x-request-id'] = id;
   return id;
-}
-
-function run(work: Promise<void>, req: IncomingMessage, res: ServerResponse, log: ErrorLog): void {
-  work.catch((error) => {
-    const errorContext = { requestId: String(req.headers['x-request-id']), log };
-    writeResponse(res, { result: { errors: [publicError(error, errorContext)] }, wellFormed: false }, JSON_TYPE);
-    if (!res.writableEnded) res.destroy();
-  });
 }
 
 function allowOrigin(res: ServerResponse, origin: string, origins: ReadonlySet<string>): void {

@@ -2,24 +2,21 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { handleProtocols } from 'graphql-ws';
 import { WebSocketServer } from 'ws';
-import { WebSocketConnection, type WebSocketConnectionOptions } from './live/web-socket-connection.ts';
-
-interface WebSocketTransportOptions extends WebSocketConnectionOptions {
-  readonly maxMessageBytes: number;
-}
+import type { TransportOptions } from './http.ts';
+import { WebSocketConnection } from './live/web-socket-connection.ts';
 
 const CLOSE_MS = 1_000;
 
 /** graphql-transport-ws on the upgrade requests of the HTTP server. See WebSocketConnection. */
 export class WebSocketTransport {
-  readonly #options: WebSocketTransportOptions;
+  readonly #options: TransportOptions;
   readonly #server: WebSocketServer;
 
-  constructor(options: WebSocketTransportOptions) {
+  constructor(options: TransportOptions) {
     this.#options = options;
     this.#server = new WebSocketServer({
       noServer: true,
-      maxPayload: options.maxMessageBytes,
+      maxPayload: options.maxBodyBytes,
       handleProtocols: (protocols) => handleProtocols(protocols),
     });
   }

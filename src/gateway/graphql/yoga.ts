@@ -4,18 +4,9 @@ import { GraphQLError } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
-import type { Traffic } from '../http/traffic.ts';
 import type { Endpoint, GraphqlResponse } from './endpoint.ts';
-import { acceptedType, headersFor, JSON_TYPE, statusOf } from './http.ts';
+import { acceptedType, headersFor, JSON_TYPE, statusOf, type TransportOptions } from './http.ts';
 import { type PublicError, publicError } from './public-error.ts';
-
-interface YogaOptions {
-  readonly endpoint: Endpoint;
-  readonly maxBodyBytes: number;
-  readonly traffic: Traffic;
-  /** Path of the endpoint. */
-  readonly path: string;
-}
 
 interface ServerContext {
   readonly res: ServerResponse;
@@ -24,7 +15,7 @@ interface ServerContext {
 
 export type YogaHandler = (req: IncomingMessage, res: ServerResponse, context: RequestContext) => Promise<void>;
 
-export function createYogaHandler({ endpoint, maxBodyBytes, path, traffic }: YogaOptions): YogaHandler {
+export function createYogaHandler({ endpoint, maxBodyBytes, traffic }: TransportOptions): YogaHandler {
   // Yoga passes results through unchanged. A result that is not in this map was created by Yoga.
   const responses = new WeakMap<object, GraphqlResponse>();
   const plugin: Plugin<ServerContext> = {
@@ -54,7 +45,7 @@ export function createYogaHandler({ endpoint, maxBodyBytes, path, traffic }: Yog
   };
   const yoga = createYoga<ServerContext>({
     schema: endpoint.operations.schema,
-    graphqlEndpoint: path,
+    graphqlEndpoint: '/graphql',
     maskedErrors: false,
     multipart: false,
     cors: false,

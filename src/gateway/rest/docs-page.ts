@@ -4,7 +4,6 @@ import { ROLE_WORDS, tagOf } from './openapi.ts';
 import { queryIn } from './prepared-route.ts';
 import { DEFAULT_REVISION, existsIn } from './revisions.ts';
 import type { JsonSchema, Route } from './route.ts';
-import { typeOf } from './schema-notation.ts';
 
 const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --get: #1a7f37; --post: #0969da; --put: #9a6700; --delete: #cf222e; }
@@ -126,3 +125,39 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char);
+
+/** A schema in the notation of TypeScript types. `depth` is the indentation level. */
+function typeOf(schema: JsonSchema, depth: number): string {
+  const pad = '  '.repeat(depth + 1);
+  if (Array.isArray(schema.oneOf)) return schema.oneOf.map((entry: JsonSchema) => typeOf(entry, depth)).join(' | ');
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  if (Array.isArray(schema.type)) return schema.type.map((type) => typeOf({ ...schema, type }, depth)).join(' | ');
+  if (schema.type === 'null') return 'null';
+  if (schema.type === 'array') {
+    const items = typeOf((schema.items ?? {}) as JsonSchema, depth);
+    return items.includes(' | ') && !items.includes('\n') ? `(${items})[]` : `${items}[]`;
+  }
+  if (schema.type === 'object') {
+    const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
+    if (properties.length === 0) return '{ … }';
+    const required = (schema.required ?? []) as readonly string[];
+    const lines = properties.map(([name, property]) => {
+      const words = typeof property.description === 'string' ? `  // ${property.description}` : '';
+      return `${pad}${name}${required.includes(name) ? '' : '?'}: ${typeOf(property, depth + 1)}${words}`;
+    });
+    return `{\n${lines.join('\n')}\n${'  '.repeat(depth)}}`;
+  }
+  const type = String(schema.type ?? 'any');
+  const limits = [
+    schema.minLength === undefined
+      ? ''
+      : schema.minLength === 1
+        ? 'not empty'
+        : `at least ${schema.minLength} characters`,
+    schema.minimum === undefined ? '' : `from ${schema.minimum}`,
+    schema.maximum === undefined ? '' : `to ${schema.maximum}`,
+    schema.default === undefined ? '' : `default ${JSON.stringify(schema.default)}`,
+  ].filter(Boolean);
+  return limits.length > 0 ? `${type} (${limits.join(', ')})` : type;
+}

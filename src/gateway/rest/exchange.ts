@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { ERROR_STATUS } from '../../platform/errors.ts';
 import type { PublicError } from '../graphql/public-error.ts';
@@ -126,4 +127,12 @@ export class Exchange {
 function retryAfter(info: Readonly<Record<string, unknown>> | undefined): number {
   const known = info?.retryAfterSeconds;
   return typeof known === 'number' && Number.isFinite(known) && known > 0 ? Math.ceil(known) : RETRY_AFTER;
+}
+
+const WELL_FORMED = /^[\w.:/+=-]{1,128}$/;
+
+/** The caller's `X-Request-Id` if it is valid for logs and header fields, otherwise a new id. */
+export function requestIdOf(req: IncomingMessage): string {
+  const sent = req.headers['x-request-id'];
+  return typeof sent === 'string' && WELL_FORMED.test(sent) ? sent : randomUUID();
 }

@@ -1,5 +1,46 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
+import type { ExecutionResult } from 'graphql';
+import type { Exchange } from './exchange.ts';
+import { follow } from './response-body.ts';
 import type { RouteLists } from './route.ts';
-import { type ListPage, listPieces } from './stream-list.ts';
+
+interface PageInfo {
+  readonly hasNextPage: boolean;
+  readonly endCursor: string | null;
+}
+
+/** One page of a list: a JSON array and its PageInfo. */
+export interface ListPage extends PageInfo {
+  readonly text: string;
+}
+
+const LAST: PageInfo = { hasNextPage: false, endCursor: null };
+
+export function pageOf({ data }: ExecutionResult, steps: readonly string[] | null): PageInfo {
+  if (steps === null) return LAST;
+  return (follow(data, steps) as PageInfo | null | undefined) ?? LAST;
+}
+
+/** A complete list as one JSON array, in pieces. At most one page is in memory. */
+export async function* listPieces(
+  first: ListPage,
+  nextPage: (after: string | null) => Promise<ListPage>,
+): AsyncGenerator<string, void, void> {
+  let page = first;
+  let separator = page.text === '[]' ? '' : ',';
+  yield page.text.slice(0, -1);
+  while (page.hasNextPage) {
+    const after = page.endCursor;
+    page = await nextPage(after);
+    if (page.hasNextPage && page.endCursor === after) throw new Error('The cursor of the next page did not change');
+    if (page.text === '[]') continue;
+    yield separator + page.text.slice(1, -1);
+    separator = ',';
+  }
+  yield ']';
+}
 
 type Fields = Record<string, unknown>;
 
@@ -72,4 +113,45 @@ async function* pieces(
 function pageIn(part: Fields, key: string) {
   const { hasNextPage, endCursor } = part.pageInfo as Omit<ListPage, 'text'>;
   return { items: part[key] as readonly unknown[], hasNextPage, endCursor };
+}
+
+/**
+ * Writes a response piece by piece, as fast as the client receives it.
+ *
+ * After an error the connection is closed, so that the client does not take the response for complete, and the error is
+ * rethrown. If the client disconnects, the function returns without an error.
+ */
+export async function streamText(
+  exchange: Exchange,
+  status: number,
+  total: number | undefined,
+  pieces: AsyncIterable<string>,
+): Promise<void> {
+  const res = exchange.open(status, total);
+  if (exchange.isHead) {
+    res.end();
+    return;
+  }
+  try {
+    for await (const piece of pieces) {
+      if (res.write(piece)) await setImmediate();
+      else await drained(res);
+      if (res.destroyed) return;
+    }
+    res.end();
+  } catch (error) {
+    if (res.destroyed) return;
+    res.destroy();
+    throw error;
+  }
+}
+
+export async function drained(res: ServerResponse): Promise<void> {
+  if (res.destroyed) return;
+  const stop = new AbortController();
+  try {
+    await Promise.race([once(res, 'drain', { signal: stop.signal }), once(res, 'close', { signal: stop.signal })]);
+  } finally {
+    stop.abort();
+  }
 }

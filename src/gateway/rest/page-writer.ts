@@ -6,13 +6,10 @@ import type { RequestFacts } from '../graphql/endpoint.ts';
 import { type ErrorLog, type PublicError, publicResult } from '../graphql/public-error.ts';
 import { isTooLarge, ResponseTooLarge } from '../graphql/response-limit.ts';
 import type { Exchange } from './exchange.ts';
-import { type FetchPage, longLists } from './long-lists.ts';
-import { follow } from './pick.ts';
+import { type FetchPage, type ListPage, listPieces, longLists, pageOf, streamText } from './long-lists.ts';
 import type { CompiledOperation, PreparedRoute } from './prepared-route.ts';
-import { textOf } from './response-body.ts';
+import { follow, textOf } from './response-body.ts';
 import type { RouteInput } from './route.ts';
-import { type ListPage, listPieces, pageOf } from './stream-list.ts';
-import { streamText } from './stream-text.ts';
 
 export interface PageWriterOptions<C> {
   /** Its viewer is null without credentials. Errors: UNAUTHORIZED if they are unknown or expired. */

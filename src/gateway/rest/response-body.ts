@@ -2,9 +2,22 @@ import type { ExecutionResult } from 'graphql';
 import { ServiceError } from '../../platform/errors.ts';
 import { boundedJson, MAX_RESPONSE_BYTES, ResponseTooLarge } from '../graphql/response-limit.ts';
 import type { Exchange } from './exchange.ts';
-import { follow } from './pick.ts';
 import type { PreparedRoute } from './prepared-route.ts';
 import type { RouteInput } from './route.ts';
+
+export function follow(data: unknown, steps: readonly string[]): unknown {
+  let value = data;
+  for (const step of steps) {
+    if (value === null || value === undefined) return value;
+    value = (value as Record<string, unknown>)[step];
+  }
+  return value;
+}
+
+export function totalOf(data: unknown, steps: readonly string[] | null): number | undefined {
+  const total = steps === null ? undefined : follow(data, steps);
+  return typeof total === 'number' ? total : undefined;
+}
 
 /** Maximum UTF-8 bytes per UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;

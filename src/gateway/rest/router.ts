@@ -7,17 +7,15 @@ import { UnreadBodyError } from '../http/read-body.ts';
 import { maxBodyBytesOf, Traffic } from '../http/traffic.ts';
 import { readJsonBody } from './body.ts';
 import type { ApiDocument } from './documents.ts';
-import { Exchange } from './exchange.ts';
+import { Exchange, requestIdOf } from './exchange.ts';
 import { requestPathOf } from './issue-paths.ts';
+import { pageOf } from './long-lists.ts';
 import { type Pages, PageWriter, type PageWriterOptions } from './page-writer.ts';
 import { createPaths, type MethodEntry, type PathEntry, type Paths, refuseMethod, serveDocument } from './paths.ts';
-import { totalOf } from './pick.ts';
 import { type CompileOperation, type PreparedRoute, prepareRoutes } from './prepared-route.ts';
-import { requestIdOf } from './request-id.ts';
-import { bodyOf, wholeText } from './response-body.ts';
+import { bodyOf, totalOf, wholeText } from './response-body.ts';
 import { existsIn, revisionOf } from './revisions.ts';
 import type { Route, RouteInput } from './route.ts';
-import { pageOf } from './stream-list.ts';
 
 export interface RestServerOptions<C> extends PageWriterOptions<C> {
   readonly routes: readonly Route[];

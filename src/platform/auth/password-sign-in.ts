@@ -22,7 +22,7 @@ const DIRECTORY_CHECKS = {
   trusted: { maxRunning: 4, maxWaiting: 200 },
 } as const;
 
-export interface Credentials {
+interface Credentials {
   /** E-mail address, or the log-in name in the directory. */
   readonly email: string;
   readonly password: string;

@@ -14,7 +14,7 @@ const SESSION_LIFETIME_MS = 30 * 24 * HOUR_MS;
 const MAX_LISTED = 1_000;
 
 /** Conditions of a new session. It is opened only if the account still has this password and second factor. */
-export interface SessionConditions {
+interface SessionConditions {
   /** A log-in with the previous password must not succeed after a change. */
   readonly passwordHash?: string;
   /** `null` if the account had no second factor. */

@@ -1,6 +1,5 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type InputIssue, invalid, MAX_ISSUES } from '../errors.ts';
-import { pointerStep } from './json-pointer.ts';
 
 /** Larger values are checked up to their first error: the validator collects all errors, 100,000 for 1 MB. */
 const MAX_ENTRIES = 5_000;
@@ -102,3 +101,7 @@ function choice(words: readonly string[], type: unknown): string {
   const others = (Array.isArray(type) ? type : [type]).filter((each) => each !== 'string').map((each) => `a ${each}`);
   return [...words.map((word) => JSON.stringify(word)), ...others].join(' or ');
 }
+
+/** Encodes a key as one token of a JSON pointer (RFC 6901), cut off after 200 characters. */
+export const pointerStep = (key: unknown): string =>
+  String(key).slice(0, 200).replaceAll('~', '~0').replaceAll('/', '~1');

@@ -1,3 +1,4 @@
+import { givenValues } from '../../platform/given-values.ts';
 import type { BrokerLinkOptions } from '../mqtt/broker-link.ts';
 
 const KEYS = [
@@ -18,6 +19,4 @@ const KEYS = [
 export type LocalBroker = Pick<BrokerLinkOptions, (typeof KEYS)[number] | 'intake'>;
 
 export const localOf = (link: BrokerLinkOptions): LocalBroker =>
-  Object.fromEntries(
-    KEYS.filter((key) => link[key] !== undefined).map((key) => [key, link[key]]),
-  ) as unknown as LocalBroker;
+  givenValues(Object.fromEntries(KEYS.map((key) => [key, link[key]]))) as unknown as LocalBroker;

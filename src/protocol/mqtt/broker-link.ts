@@ -13,7 +13,6 @@ import type {
   SubscribeOptions,
   TakenSession,
 } from './broker-session.ts';
-import { connectOnce } from './connect-once.ts';
 import { type BrokerAddress, type ConnectOptions, connectOptions } from './connect-options.ts';
 import { type Intake, newIntake } from './intake.ts';
 import { LinkConnection } from './link-connection.ts';
@@ -23,6 +22,7 @@ import type { Published } from './outgoing-messages.ts';
 import { CONTROL_LINK_LIMITS, largestOf, type PacketLimits } from './packet-limits.ts';
 import { retryDelay } from './retry-delay.ts';
 import type { SplitClientOptions } from './split-client.ts';
+import { connectOnce } from './split-client.ts';
 import { type MessageListener, type SharedFilter, Subscriptions } from './subscriptions.ts';
 import { takeOver } from './take-over.ts';
 import { filterProblem, topicProblem } from './topics.ts';

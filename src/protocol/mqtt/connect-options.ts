@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import type { IClientOptions } from 'mqtt';
 import { invalid } from '../../platform/errors.ts';
+import { givenValues } from '../../platform/given-values.ts';
 import { AllowedHosts, type InsideRule } from '../network/allowed-hosts.ts';
 
 export interface BrokerAddress {
@@ -45,10 +46,8 @@ export function connectOptions(address: BrokerAddress): ConnectOptions {
     protocol,
     hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: url.port === '' ? (PORTS[protocol] ?? 1883) : Number(url.port),
-    ...(hosts.lookup === undefined ? {} : { lookup: hosts.lookup }),
+    ...givenValues({ lookup: hosts.lookup, username, password }),
     ...(protocol.startsWith('ws') ? { path: `${url.pathname}${url.search}` } : {}),
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
     ...(TLS_PROTOCOLS.has(protocol) ? tlsOptions(address) : {}),
   };
 }
@@ -56,9 +55,7 @@ export function connectOptions(address: BrokerAddress): ConnectOptions {
 function tlsOptions({ ca, cert, key, verifyCa = true }: BrokerAddress): IClientOptions {
   return {
     rejectUnauthorized: verifyCa,
-    ...(ca === undefined ? {} : { ca: Buffer.from(ca) }),
-    ...(cert === undefined ? {} : { cert: Buffer.from(cert) }),
-    ...(key === undefined ? {} : { key: Buffer.from(key) }),
+    ...givenValues({ ca: ca && Buffer.from(ca), cert: cert && Buffer.from(cert), key: key && Buffer.from(key) }),
   };
 }
 

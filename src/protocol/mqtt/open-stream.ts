@@ -2,6 +2,7 @@ import { isIP, connect as openTcp } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as openTls } from 'node:tls';
 import { createWebSocketStream, WebSocket } from 'ws';
+import { givenValues } from '../../platform/given-values.ts';
 import type { ConnectOptions } from './connect-options.ts';
 
 /** For further packets in the same WebSocket message. */
@@ -18,13 +19,8 @@ export function openStream(
   onFrameBytes: (bytes: number) => void,
 ): Duplex {
   const { rejectUnauthorized, ca, cert, key, lookup } = options;
-  const resolver = lookup === undefined ? {} : { lookup };
-  const tls = {
-    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-  };
+  const resolver = givenValues({ lookup });
+  const tls = givenValues({ rejectUnauthorized, ca, cert, key });
   if (protocol === 'ws' || protocol === 'wss') {
     const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
     const bounds = { maxPayload: maxPacketBytes + FRAME_SLACK };

@@ -1,12 +1,11 @@
 import type { Duplex } from 'node:stream';
 import type { ConnectOptions } from './connect-options.ts';
-import type { Intake } from './intake.ts';
+import type { Intake, PacketHolder } from './intake.ts';
 import { openStream } from './open-stream.ts';
 import { LinkLimitExceeded, largestOf } from './packet-limits.ts';
 import { MalformedPacket } from './packet-properties.ts';
 import { type PacketListener, PacketReader, type PacketReaderOptions } from './packet-reader.ts';
 import { type ReadingTime, SLICE_MS, type Slice } from './reading-time.ts';
-import type { PacketHolder } from './unfinished-packets.ts';
 
 interface PacketStreamOptions extends PacketReaderOptions {
   readonly intake: Intake;

@@ -1,7 +1,9 @@
 import type { Duplex } from 'node:stream';
 import type { MqttClient } from 'mqtt';
+import { ServiceError } from '../../platform/errors.ts';
 import type { ConnectOptions } from './connect-options.ts';
 import type { Intake } from './intake.ts';
+import { failureOf } from './link-failure.ts';
 import * as internals from './mqttjs-internals.ts';
 import type { PacketLimits } from './packet-limits.ts';
 import { MalformedPacket } from './packet-properties.ts';
@@ -127,4 +129,23 @@ async function end(client: MqttClient, stream: Duplex, keepSession: boolean): Pr
   client.end(false, endsSession ? { properties: { sessionExpiryInterval: 0 } } : {});
   await closed;
   clearTimeout(timer);
+}
+
+const IGNORED = { onPublish: () => undefined, onAcknowledgement: () => undefined, onRelease: () => undefined };
+
+/** Connects with a clean session, which deletes the broker's one, and disconnects. Errors: BROKER_UNREACHABLE. */
+export async function connectOnce({ client: options, ...bounds }: SplitClientOptions): Promise<void> {
+  const { properties: _, ...clientOptions } = options;
+  const connection = openSplitClient({ ...bounds, client: { ...clientOptions, clean: true } }, IGNORED);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      connection.client.once('connect', () => resolve());
+      connection.client.on('error', reject);
+      connection.client.once('close', () => reject(new Error('closed')));
+    });
+  } catch (error) {
+    throw new ServiceError('BROKER_UNREACHABLE', failureOf(error).text, { cause: error });
+  } finally {
+    await connection.end();
+  }
 }

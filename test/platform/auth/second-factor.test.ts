@@ -1,7 +1,7 @@
 import { TOTP } from 'otpauth';
 import { expect, test } from 'vitest';
 import { AuthService } from '../../../src/platform/auth/auth-service.ts';
-import { stepOfCode } from '../../../src/platform/auth/totp.ts';
+import { stepOfCode } from '../../../src/platform/auth/second-factors.ts';
 import { openSealer } from '../../../src/platform/storage/sealed.ts';
 import { silentLog } from '../../support/database.ts';
 import { PASSWORD, startTestService, type TestService } from '../../support/service.ts';
@@ -87,7 +87,9 @@ test('each code is taken once, and none that is older than one that was taken, b
   const neighbour = new AuthService({ db: storage.db, changes: storage.changes, sealer, log: silentLog });
   const code = codeOf(secret, 1);
   const at = [service.services.auth, neighbour, service.services.auth, neighbour];
-  const outcomes = await Promise.allSettled(at.map((auth) => auth.passwords.login({ email, password: PASSWORD, code }, '::1')));
+  const outcomes = await Promise.allSettled(
+    at.map((auth) => auth.passwords.login({ email, password: PASSWORD, code }, '::1')),
+  );
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   const older = neighbour.passwords.login({ email, password: PASSWORD, code: codeOf(secret) }, '::1');
   await expect(older).rejects.toMatchObject({ code: 'UNAUTHORIZED' });

@@ -1,6 +1,6 @@
 import type { InputIssue } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import { pointerStep } from '../../../platform/text/json-pointer.ts';
+import { pointerStep } from '../../../platform/text/json-schema.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import type { SecretPlace } from './secret-places.ts';
 import { isPlace, MASK, maskText, placeOf, restoreText } from './secret-text.ts';

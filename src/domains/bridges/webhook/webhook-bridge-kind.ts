@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { InputIssue } from '../../../platform/errors.ts';
-import { pointerStep } from '../../../platform/text/json-pointer.ts';
+import { pointerStep } from '../../../platform/text/json-schema.ts';
 import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
 import {
   type BridgeKind,

@@ -1,5 +1,5 @@
 import type { InputIssue } from '../../../platform/errors.ts';
-import { pointerStep } from '../../../platform/text/json-pointer.ts';
+import { pointerStep } from '../../../platform/text/json-schema.ts';
 import { nearestName } from '../../../platform/text/nearest-name.ts';
 import { OPERATORS, SELECT_FUNCTIONS } from '../model/stream-query.ts';
 import { parsePath } from './json-path.ts';

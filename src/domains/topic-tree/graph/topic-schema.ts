@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { selects } from '../../../gateway/graphql/selects.ts';
+import { selects } from '../../../gateway/graphql/document.ts';
 import { mayReturnText } from '../../../gateway/graphql/walk-limit.ts';
 import type { TopicKind } from '../model/topic-recorder.ts';
 import type { TopicView } from '../topic-view.ts';

@@ -1,6 +1,6 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { selects } from '../../../gateway/graphql/document.ts';
 import { BROKER_QUERY_COST, COUNTED_BY_PAGE, pageCost, SEARCH_COST } from '../../../gateway/graphql/page-cost.ts';
-import { selects } from '../../../gateway/graphql/selects.ts';
 import { mayQueryBroker, mayReturnText, walk } from '../../../gateway/graphql/walk-limit.ts';
 import type { RecorderState } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';

@@ -15,22 +15,20 @@ import { QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { RequestContext } from '../../context.ts';
 import { bodyOf } from '../../http/read-body.ts';
 import { maxBodyBytesOf, type Traffic } from '../../http/traffic.ts';
-import type { Endpoint, GraphqlResponse } from '../endpoint.ts';
-import { acceptedType, EVENT_STREAM, headersFor, JSON_TYPE, statusOf, writeResponse } from '../http.ts';
+import type { GraphqlResponse } from '../endpoint.ts';
+import {
+  acceptedType,
+  EVENT_STREAM,
+  headersFor,
+  JSON_TYPE,
+  statusOf,
+  type TransportOptions,
+  writeResponse,
+} from '../http.ts';
 import { parseBody } from '../json-post.ts';
-import type { MaybePromise } from '../program.ts';
-import { publicError } from '../public-error.ts';
 import { LiveResults } from './live-results.ts';
 import type { ResultText } from './result-text.ts';
 import { type ResultSink, SubscriptionWriter } from './subscription-writer.ts';
-
-interface EventStreamOptions {
-  readonly endpoint: Endpoint;
-  readonly maxBodyBytes: number;
-  readonly traffic: Traffic;
-  readonly contextFor: (req: IncomingMessage) => MaybePromise<RequestContext>;
-  readonly keepAliveMs: number;
-}
 
 /** Beyond this number of unsent bytes nothing is written until all of them are sent. */
 const HIGH_MARK = 65_536;
@@ -42,19 +40,14 @@ const HEADERS = { 'content-type': EVENT_STREAM, 'cache-control': 'no-cache', 'x-
 export async function serveEventStream(
   req: IncomingMessage,
   res: ServerResponse,
-  options: EventStreamOptions,
+  options: TransportOptions,
 ): Promise<void> {
   const { endpoint, contextFor } = options;
-  const errorContext = { requestId: String(req.headers['x-request-id']), log: endpoint.log };
-  const refusal = (error: unknown): GraphqlResponse => ({
-    result: { errors: [publicError(error, errorContext)] },
-    wellFormed: false,
-  });
   let context: RequestContext;
   try {
     context = await contextFor(req);
   } catch (error) {
-    writeResponse(res, refusal(error), acceptedType(req.headers.accept) ?? JSON_TYPE);
+    writeResponse(res, endpoint.refusal(error, req), acceptedType(req.headers.accept) ?? JSON_TYPE);
     return;
   }
   try {
@@ -72,7 +65,7 @@ export async function serveEventStream(
   } catch (error) {
     // The client disconnected before the operation started.
     if (error instanceof QueueFull) return;
-    writeOne(res, refusal(error), options.traffic);
+    writeOne(res, endpoint.refusal(error, req), options.traffic);
   }
 }
 
@@ -80,7 +73,7 @@ async function readCounted(
   req: IncomingMessage,
   res: ServerResponse,
   context: RequestContext,
-  { endpoint, maxBodyBytes, traffic }: EventStreamOptions,
+  { endpoint, maxBodyBytes, traffic }: TransportOptions,
 ): Promise<Buffer> {
   const body = await bodyOf(req, res, { maxBytes: maxBodyBytesOf(context.viewer !== null, maxBodyBytes), traffic });
   endpoint.rates.body?.(context, body.length);
@@ -116,7 +109,7 @@ function writeOne(res: ServerResponse, response: GraphqlResponse, traffic: Traff
 
 const COMPLETE = 'event: complete\ndata:\n\n';
 
-function stream(res: ServerResponse, results: LiveResults, { endpoint, keepAliveMs }: EventStreamOptions): void {
+function stream(res: ServerResponse, results: LiveResults, { endpoint, keepAliveMs }: TransportOptions): void {
   if (res.destroyed) {
     results.end();
     return;

@@ -6,7 +6,7 @@
  * caller loses a permission ends with an error event; the socket then closes with 4403 if no other operation runs, or
  * if the credentials have ended.
  *
- * Bounds: `maxOperations`, MAX_INIT_LENGTH and MAX_ID characters, and those of WebSocketFlow and WebSocketWriter. A
+ * Bounds: MAX_OPERATIONS, MAX_INIT_LENGTH and MAX_ID characters, and those of WebSocketFlow and WebSocketWriter. A
  * socket without credentials and without an operation is closed with 4401 after `anonymousIdleMs`.
  */
 import type { IncomingMessage } from 'node:http';
@@ -15,9 +15,8 @@ import { CloseCode, makeServer } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { Viewer } from '../../../platform/auth/viewer.ts';
 import { ServiceError } from '../../../platform/errors.ts';
-import type { RequestContext } from '../../context.ts';
-import type { Traffic } from '../../http/traffic.ts';
 import type { Endpoint } from '../endpoint.ts';
+import type { TransportOptions } from '../http.ts';
 import { type PublicError, type PublicResult, publicError } from '../public-error.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { LiveResults } from './live-results.ts';
@@ -25,22 +24,10 @@ import { WebSocketFlow } from './web-socket-flow.ts';
 import { WebSocketSubscription } from './web-socket-subscription.ts';
 import { WebSocketWriter } from './web-socket-writer.ts';
 
-export interface WebSocketConnectionOptions {
-  readonly endpoint: Endpoint;
-  readonly contextFor: (
-    req: IncomingMessage,
-    authorization: string | undefined,
-  ) => RequestContext | Promise<RequestContext>;
-  readonly traffic: Traffic;
-  /** Default: 100. */
-  readonly maxOperations?: number;
-  /** Interval between pings in milliseconds. Default: 12,000. */
-  readonly keepAliveMs?: number;
-  /** Time without credentials and operations after which the next ping closes the socket. Default: 30,000 ms. */
-  readonly anonymousIdleMs?: number;
-}
-
 type ConnectionParams = Readonly<Record<string, unknown>>;
+
+/** At the same time. */
+const MAX_OPERATIONS = 100;
 
 /** Maximum characters of messages before and with `connection_init`, whose payload is stored for each operation. */
 const MAX_INIT_LENGTH = 16_384;
@@ -52,7 +39,7 @@ const NEVER: () => Promise<never> = () => new Promise(() => undefined);
 const PLACEHOLDER = { query: parse('query { __typename }'), subscription: parse('subscription { __typename }') };
 
 export class WebSocketConnection {
-  readonly #options: WebSocketConnectionOptions;
+  readonly #options: TransportOptions;
   readonly #socket: WebSocket;
   readonly #req: IncomingMessage;
   readonly #socketWriter: WebSocketWriter;
@@ -68,7 +55,7 @@ export class WebSocketConnection {
   #unpaidBytes = 0;
   #handleMessage: (text: string) => Promise<void> = async () => undefined;
 
-  constructor(options: WebSocketConnectionOptions, socket: WebSocket, req: IncomingMessage) {
+  constructor(options: TransportOptions, socket: WebSocket, req: IncomingMessage) {
     this.#options = options;
     this.#socket = socket;
     this.#req = req;
@@ -82,7 +69,7 @@ export class WebSocketConnection {
   #open(): void {
     const socket = this.#socket;
     const socketWriter = this.#socketWriter;
-    const { endpoint, traffic, keepAliveMs = 12_000 } = this.#options;
+    const { endpoint, traffic, keepAliveMs } = this.#options;
     const handle = (text: string) => this.#receive(text);
     const flow = new WebSocketFlow({ socket, req: this.#req, traffic, viewer: () => this.#viewer, handle });
     const heartbeat = new Heartbeat(socket);
@@ -126,9 +113,8 @@ export class WebSocketConnection {
   }
 
   #closeIdle(): void {
-    const { anonymousIdleMs = 30_000 } = this.#options;
     if (this.#operationCount > 0) this.#usedAt = Date.now();
-    else if (this.#viewer === null && Date.now() - this.#usedAt >= anonymousIdleMs) {
+    else if (this.#viewer === null && Date.now() - this.#usedAt >= this.#options.anonymousIdleMs) {
       // Clients do not reconnect after this code.
       this.#socket.close(CloseCode.Unauthorized, 'No credentials and no operation');
     }
@@ -187,11 +173,11 @@ export class WebSocketConnection {
     payload: unknown,
     params: ConnectionParams | undefined,
   ): Promise<Execution | readonly Refusal[]> {
-    const { endpoint, contextFor, maxOperations = 100 } = this.#options;
+    const { endpoint, contextFor } = this.#options;
     const errorContext = { requestId: String(this.#req.headers['x-request-id']), log: endpoint.log };
-    if (this.#operationCount >= maxOperations) {
-      const info = { limit: maxOperations, actual: this.#operationCount + 1 };
-      const message = `More than ${maxOperations} operations run on this connection: complete some or open another one`;
+    if (this.#operationCount >= MAX_OPERATIONS) {
+      const info = { limit: MAX_OPERATIONS, actual: this.#operationCount + 1 };
+      const message = `More than ${MAX_OPERATIONS} operations run on this connection: complete some or open another one`;
       return [new Refusal(publicError(new ServiceError('RATE_LIMITED', message, { info }), errorContext))];
     }
     this.#operationCount += 1;

@@ -2,9 +2,9 @@ import { OVER } from '../../live/live-source.ts';
 import type { PublicError } from '../public-error.ts';
 import type { LiveResults } from './live-results.ts';
 import type { ResultText } from './result-text.ts';
+import { binaryOf } from './result-text.ts';
 import type { ResultSharing } from './shared-results.ts';
 import { type ResultSink, SubscriptionWriter } from './subscription-writer.ts';
-import { binaryOf } from './text-frame.ts';
 import type { WebSocketWriter } from './web-socket-writer.ts';
 
 interface WebSocketSubscriptionOptions {

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { ResultText } from './result-text.ts';
-import { textFrameHead } from './text-frame.ts';
+import { textFrameHead } from './result-text.ts';
 
 /** Beyond this number of unsent bytes, subscriptions stop writing. */
 const HIGH_MARK = 65_536;
