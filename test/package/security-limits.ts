@@ -1,78 +1,75 @@
 import { readFileSync } from 'node:fs';
 
-/** Where the number of a row of SECURITY.md is that has no setting: a constant, or a field of an object, of a file below `src`. */
+/** Where the number of a row without a setting is defined: a constant, or a field of an object, in a file of `src`. */
 export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: string]>> = {
   'Connections to the listener of `METRICS_HOST`': ['gateway/http/metrics-server.ts', 'MAX_CONNECTIONS'],
   'Time for the headers of a request': ['gateway/http/http-server.ts', 'headersTimeout'],
   'Time for a whole request': ['gateway/http/http-server.ts', 'requestTimeout'],
-  'Requests that wait for an earlier response on their connection': [
-    'gateway/http/pipelined-requests.ts',
-    'MAX_WAITING',
+  'Queued requests of one connection (pipelining)': ['gateway/http/pipelined-requests.ts', 'MAX_WAITING'],
+  'Time without progress in sending a response': ['gateway/http/connections.ts', 'STALLED_MS'],
+  'Request body, or WebSocket message, without valid credentials': [
+    'gateway/http/traffic.ts',
+    'MAX_ANONYMOUS_BODY_BYTES',
   ],
-  'Time in which a client takes nothing of a response': ['gateway/http/connections.ts', 'STALLED_MS'],
-  'The same without valid credentials': ['gateway/http/traffic.ts', 'MAX_ANONYMOUS_BODY_BYTES'],
   'One response, message or event': ['gateway/graphql/response-limit.ts', 'MAX_RESPONSE_BYTES'],
   'Tokens of a GraphQL document': ['gateway/graphql/limits.ts', 'tokens'],
   'Aliases of a document': ['gateway/graphql/limits.ts', 'aliases'],
   'Root fields of a document': ['gateway/graphql/limits.ts', 'rootFields'],
   'Directives of a document': ['gateway/graphql/limits.ts', 'directives'],
-  'Fields under one response key of a selection': ['gateway/graphql/limits.ts', 'sameKey'],
-  'Fields of a document that repeat a response key': ['gateway/graphql/limits.ts', 'repeats'],
+  'Fields with the same response key in one selection set': ['gateway/graphql/limits.ts', 'sameKey'],
+  'Fields of a document that repeat a response key of their selection set': ['gateway/graphql/limits.ts', 'repeats'],
   'Entries of lists and objects in the variables': ['gateway/graphql/variables.ts', 'MAX_ENTRIES'],
-  'Levels of variables and REST bodies': ['gateway/graphql/variables.ts', 'MAX_DEPTH'],
-  'Errors of the variables of one operation': ['gateway/graphql/variables.ts', 'MAX_ERRORS'],
-  'Issues of one refusal': ['platform/errors.ts', 'MAX_ISSUES'],
+  'Nesting depth of variables and REST bodies': ['gateway/graphql/variables.ts', 'MAX_DEPTH'],
+  'Reported errors of the variables of one operation': ['gateway/graphql/variables.ts', 'MAX_ERRORS'],
+  'Reported issues of one error': ['platform/errors.ts', 'MAX_ISSUES'],
   'Entries of nested lists in one run of an operation': ['gateway/graphql/walk-limit.ts', 'MAX_WALK'],
-  'Characters that previews of one request make': ['gateway/graphql/walk-limit.ts', 'MAX_CHARACTERS'],
-  'Samples of one preview': ['domains/streams/query/preview-query.ts', 'samples'],
-  'Long-lived operations of one person or token': ['platform/auth/rights-guards.ts', 'MAX_GUARDS'],
-  'Bytes that wait for one WebSocket before it is not read any more': [
+  'Characters processed by the previews of one request': ['gateway/graphql/walk-limit.ts', 'MAX_CHARACTERS'],
+  'Sample messages of one preview': ['domains/streams/query/preview-query.ts', 'samples'],
+  'Concurrent subscriptions of one user or token': ['platform/auth/rights-guards.ts', 'MAX_GUARDS'],
+  'Unsent bytes of one WebSocket above which it is not read': [
     'gateway/graphql/live/web-socket-flow.ts',
     'MAX_UNSENT_BYTES',
   ],
-  'Events that wait for one subscriber': ['gateway/live/subscriber.ts', 'DEFAULT_LIMIT'],
+  'Queued events of one subscriber': ['gateway/live/subscriber.ts', 'DEFAULT_LIMIT'],
   'Wrong passwords of one account from one network': ['platform/auth/login-throttle.ts', 'FREE_FAILURES'],
   'Wrong passwords of one network at all accounts': ['platform/auth/login-throttle.ts', 'FREE_FAILURES_OF_NETWORK'],
   'Wrong passwords of one account from all unknown networks': [
     'platform/auth/login-throttle.ts',
     'FREE_FAILURES_OF_ACCOUNT',
   ],
-  'Refused attempts of one caller with audit entries of their own': ['domains/audit/refused-attempts.ts', 'SINGLE'],
-  'Audit entries that wait while the database cannot be written': ['domains/audit/audit-log.ts', 'MAX_WAITING'],
+  'Refused attempts of one caller with separate audit entries': ['domains/audit/refused-attempts.ts', 'SINGLE'],
+  'Audit entries queued while the database is not writable': ['domains/audit/audit-log.ts', 'MAX_WAITING'],
   'Tokens of one project': ['domains/tokens/token-service.ts', 'MAX_TOKENS'],
   'Certificates of one project': ['domains/certificates/certificate-service.ts', 'MAX_CERTIFICATES'],
   'Incomplete packets of all links to brokers': ['protocol/mqtt/intake.ts', 'MAX_BYTES'],
-  'Packet that a broker sends to a link that follows it': ['protocol/mqtt/packet-limits.ts', 'packet'],
-  'Control response of a broker': ['protocol/mqtt/packet-limits.ts', 'control'],
-  'Packet for a bridge, a stream or a recorder of topics': [
+  'Packet from a broker to a link that observes messages': ['protocol/mqtt/packet-limits.ts', 'packet'],
+  'Control response from a broker': ['protocol/mqtt/packet-limits.ts', 'control'],
+  'Packet from a broker to a bridge, a stream or a topic recorder': [
     'protocol/mqtt/packet-limits.ts',
     'MESSAGE_LINK_LIMITS.packet',
   ],
-  'Time of the main thread that one link uses freely, per second': ['protocol/mqtt/reading-time.ts', 'perSecond'],
-  'Stored records that a broker cannot serve, in quarantine': ['engines/embedded/store/quarantine.ts', 'MAX_RECORDS'],
-  'Faults of one stored session before it is quarantined': ['engines/embedded/core/session-faults.ts', 'MAX_FAULTS'],
-  'Networks that one account is known from': ['platform/auth/known-networks.ts', 'MAX_NETWORKS'],
-  'Documents that wait for their preparation, of one caller': [
-    'gateway/graphql/preparation.ts',
-    'MAX_WAITING_PER_CALLER',
-  ],
-  'Topics below `$SYS` of one broker': ['domains/brokers/sys-topics.ts', 'MAX_TOPICS'],
-  'Payload of a `$SYS` topic that is stored': ['domains/brokers/sys-topics.ts', 'MAX_PAYLOAD'],
-  'Message tails of one broker': ['domains/messages/broker-tails.ts', 'MAX_TAILS'],
+  'Unthrottled reading time of one link in the main thread, per second': ['protocol/mqtt/reading-time.ts', 'perSecond'],
+  'Unreadable stored records of a broker in quarantine': ['engines/embedded/store/quarantine.ts', 'MAX_RECORDS'],
+  'Faults of one stored session until it is quarantined': ['engines/embedded/core/session-faults.ts', 'MAX_FAULTS'],
+  'Known networks of one account': ['platform/auth/known-networks.ts', 'MAX_NETWORKS'],
+  'Documents of one caller queued for preparation': ['gateway/graphql/preparation.ts', 'MAX_WAITING_PER_CALLER'],
+  'Stored topics below `$SYS` of one broker': ['domains/brokers/sys-topics.ts', 'MAX_TOPICS'],
+  'Stored payload of a `$SYS` topic': ['domains/brokers/sys-topics.ts', 'MAX_PAYLOAD'],
+  'Message tails (live views of messages) of one broker': ['domains/messages/broker-tails.ts', 'MAX_TAILS'],
   'Bytes per second of one message tail': ['domains/messages/message-tail.ts', 'MAX_BYTES_PER_SECOND'],
   'Connections of one embedded broker': ['engines/embedded/limits.ts', 'maxConnections'],
   'MQTT packet': ['engines/embedded/limits.ts', 'maxPacketBytes'],
-  'Bytes that are read of an MQTT client at once, except of one large packet': [
+  'Bytes read from an MQTT client at once, except for one large packet': [
     'engines/embedded/core/sliced-reading.ts',
     'MAX_READ_BYTES',
   ],
-  'Messages of an MQTT publisher that are stored and wait for their delivery': [
+  'Stored messages of an MQTT publisher that are queued for delivery': [
     'engines/embedded/core/delivery-scheduler.ts',
     'MAX_WAITING',
   ],
   'Bytes before a CONNECT is accepted': ['engines/embedded/core/packet-meter.ts', 'MAX_CONNECT_BYTES'],
-  'Time for a CONNECT': ['engines/embedded/limits.ts', 'connectTimeoutMs'],
-  'TLS handshakes of one listener': ['engines/embedded/limits.ts', 'maxHandshakes'],
+  'Timeout for a CONNECT': ['engines/embedded/limits.ts', 'connectTimeoutMs'],
+  'Concurrent TLS handshakes of one listener': ['engines/embedded/limits.ts', 'maxHandshakes'],
   'Levels of an MQTT topic, filter or will': ['engines/embedded/topic-rules.ts', 'MAX_TOPIC_LEVELS'],
   'Topic filters of one MQTT client': ['engines/embedded/limits.ts', 'maxFilters'],
   'Weight of the topic filters of one MQTT client: 1 for each level, 20 more for each level beyond the 16th, 3 more for each `+`, 1 for each 32 characters':
@@ -82,19 +79,19 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'maxTotalFilterWeight',
   ],
   'Persistent MQTT sessions of a broker': ['engines/embedded/limits.ts', 'maxSessions'],
-  'Bytes that an MQTT client has not taken': ['engines/embedded/limits.ts', 'unsentBytes'],
-  'Bytes that all MQTT clients of a broker have not taken': ['engines/embedded/limits.ts', 'unsentTotalBytes'],
-  'Time in which an MQTT client takes nothing': ['engines/embedded/limits.ts', 'drainTimeoutMs'],
-  'Messages queued for an MQTT client that is away': ['engines/embedded/limits.ts', 'offlineMessages'],
+  'Unsent bytes of one MQTT client': ['engines/embedded/limits.ts', 'unsentBytes'],
+  'Unsent bytes of all MQTT clients of a broker': ['engines/embedded/limits.ts', 'unsentTotalBytes'],
+  'Time without progress in sending to an MQTT client': ['engines/embedded/limits.ts', 'drainTimeoutMs'],
+  'Messages queued for a disconnected MQTT client': ['engines/embedded/limits.ts', 'offlineMessages'],
   'Bytes queued for one MQTT session': ['engines/embedded/limits.ts', 'sessionBytes'],
   'Bytes queued for all MQTT sessions': ['engines/embedded/limits.ts', 'totalBytes'],
   'Retained messages of a broker': ['engines/embedded/limits.ts', 'retainedMessages'],
   'Bytes of retained messages': ['engines/embedded/limits.ts', 'retainedBytes'],
-  'SUBSCRIBEs of one client whose retained messages are being sent': [
+  'SUBSCRIBE packets of one client with retained messages in delivery': [
     'engines/embedded/core/retained-delivery.ts',
     'MAX_WAITING',
   ],
-  'Clients with a persistent session that left before their retained messages were in its queue': [
+  'Persistent sessions that disconnected before their retained messages were queued': [
     'engines/embedded/core/retained-delivery.ts',
     'MAX_OFFLINE',
   ],
@@ -102,17 +99,17 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'engines/embedded/dynamic-security/login-throttle.ts',
     'FREE_OF_ACCOUNT',
   ],
-  'Different MQTT passwords of one account that wait, from one network': [
+  'Queued checks of different MQTT passwords of one account from one network': [
     'engines/embedded/dynamic-security/password-check.ts',
     'MAX_PENDING_OF_ACCOUNT',
   ],
-  'Throttled MQTT clients that wait for their CONNACK': ['engines/embedded/core/client-hooks.ts', 'MAX_DELAYED'],
+  'Throttled MQTT clients that wait for CONNACK': ['engines/embedded/core/client-hooks.ts', 'MAX_DELAYED'],
   'Wrong MQTT passwords of one network': ['engines/embedded/dynamic-security/login-throttle.ts', 'FREE_OF_NETWORK'],
-  'Messages of streams that are worked on': ['domains/streams/engine/backlog.ts', 'MAX_MESSAGES'],
-  'Sign-ins with a provider that have begun': ['domains/sign-in/sign-in-attempts.ts', 'MAX_ATTEMPTS'],
-  'Response of an OpenID provider': ['domains/sign-in/oidc/bounded-fetch.ts', 'MAX_RESPONSE_BYTES'],
-  'Response of a directory': ['domains/sign-in/ldap/ldap-connection.ts', 'MAX_RESPONSE_BYTES'],
-  'Response of a webhook that is read': ['domains/bridges/webhook/webhook-request.ts', 'MAX_ANSWER_BYTES'],
+  'Messages in processing by streams': ['domains/streams/engine/backlog.ts', 'MAX_MESSAGES'],
+  'Started sign-ins with a provider': ['domains/sign-in/sign-in-attempts.ts', 'MAX_ATTEMPTS'],
+  'Response from an OpenID Connect provider': ['domains/sign-in/oidc/bounded-fetch.ts', 'MAX_RESPONSE_BYTES'],
+  'Response from an LDAP directory': ['domains/sign-in/ldap/ldap-connection.ts', 'MAX_RESPONSE_BYTES'],
+  'Read response of a webhook': ['domains/bridges/webhook/webhook-request.ts', 'MAX_ANSWER_BYTES'],
 };
 
 interface LimitRow {
@@ -148,8 +145,8 @@ export function amountOf(text: string): number {
 }
 
 /**
- * The value of `const NAME = …`, or of a field `name: …` (`OBJECT.name`: of that object), in a source file: sums and products of numbers
- * and of other constants of the file.
+ * The value of `const NAME = …`, or of a field `name: …` (`OBJECT.name`: of that object), in a source file: sums and
+ * products of numbers and of other constants of the file.
  */
 export function constantOf([file, name]: readonly [file: string, name: string]): number {
   const source = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');

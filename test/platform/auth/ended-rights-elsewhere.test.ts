@@ -5,7 +5,8 @@ import { startTestService } from '../../support/service.ts';
 import { done, RIGHTS_ENDINGS } from './rights-endings.ts';
 import { SIGN_IN_ENDINGS } from './sign-in-endings.ts';
 
-// Two services on one PostgreSQL share nothing but the database, as two processes would: what one takes away, the other ends.
+// Two services on one PostgreSQL share only the database, like two processes. A permission that one of them revokes
+// ends the subscriptions of the other one.
 
 const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind brokers { broker { name } } } }';
 const UPDATE_BROKER = 'mutation ($i: UpdateBrokerInput!) { updateBroker(input: $i) { broker { name } } }';

@@ -7,7 +7,8 @@ import { startTestService } from '../../support/service.ts';
 import { done, newToken, RIGHTS_ENDINGS, type World } from './rights-endings.ts';
 import { SIGN_IN_ENDINGS } from './sign-in-endings.ts';
 
-// Whatever takes a right away ends every subscription that was opened with it, within a second of the answer to whoever took it.
+// A revoked permission ends every subscription that was opened with it, within a second of the response to the caller
+// who revoked it.
 
 const CLIENTS = 'subscription ($b: ID!) { connectedClients(brokerId: $b) { kind clients { clientId } } }';
 const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind brokers { broker { name } } } }';
@@ -148,7 +149,7 @@ test('over one WebSocket only the subscription ends whose rights ended; the last
     data: { connectedClients: { clients: [{ clientId: 'next' }] } },
   });
   await service.services.projects.removeMember(service.projectId, email);
-  // What the client does meanwhile may be told before.
+  // Changes of the client may be reported before the end.
   let last = await clients.next();
   while (!last.done && last.value.data) last = await clients.next();
   expect(last.value).toMatchObject(NOT_ALLOWED);
@@ -167,7 +168,7 @@ test('with the credential everything ends that runs over its WebSocket', async (
   expect((await all[0]?.next())?.value).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHORIZED' } }] });
 });
 
-test('a change that leaves the rights as they are disturbs nobody', async () => {
+test('a change that keeps the permissions ends no subscription', async () => {
   const service = await world();
   const { token, email } = await service.person('EDITOR');
   const clients = { query: CLIENTS, variables: { b: service.brokerId } };

@@ -77,7 +77,7 @@ test('an address of IPv6 counts with its network, in whatever form it is written
   expect(isAllowed('2001:0DB8:0000:1:ffff::1')).toBe(false);
   expect(isAllowed('2001:db8::1:0:0:0:9')).toBe(false);
   expect(isAllowed('2001:db8:0:2::1')).toBe(true);
-  // As some proxies tell it.
+  // The form in which some proxies send it.
   expect(isAllowed('[2001:db8:0:1::7]:51034')).toBe(false);
 });
 

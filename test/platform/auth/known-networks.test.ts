@@ -50,7 +50,7 @@ function newNetwork(): string {
 
 const guess = (service: TestService, email: string) => loginFrom(service, newNetwork(), email, 'a guess');
 
-/** Runs the work while strangers of many networks keep the account waiting: once more if their wait was over before the work. */
+/** Runs the work while strangers of many networks keep the account waiting. Repeats it if the wait ended before. */
 async function whileLocked<T>(service: TestService, email: string, work: () => Promise<T>): Promise<T> {
   for (let guesses = 0; guesses < 1_000; guesses += 1) {
     if ((await guess(service, email)) !== 'RATE_LIMITED') continue;
@@ -122,7 +122,7 @@ test('one network that fails does not keep the account waiting elsewhere', async
   expect(await loginFrom(service, newNetwork(), email)).toBe('IN');
 });
 
-test('whoever is signed in changes the password while strangers keep the account waiting, and guesses no faster than they', async () => {
+test('a signed-in user changes the password while strangers keep the account waiting, and guesses no faster than they do', async () => {
   const service = await start();
   const { email, token } = await service.person(null);
   const change = (p: string) => codeFrom(service, newNetwork(), CHANGE, { p }, token);

@@ -40,7 +40,7 @@ test('with passwords switched off only the root administrator ROOT_EMAIL signs i
   });
   expect((await attempt(ROOT.email, 'another good password')).message).toBe('in');
   await services.users.create({ email: 'elsewhere@example.com', isRootAdmin: true, ssoType: 'sso' });
-  // Others who are root administrators neither remove nor demote the one who is left for emergencies, nor take the password away.
+  // Other root administrators can neither remove nor demote the emergency account, nor remove its password.
   const { token } = await services.auth.sessions.open(second.id);
   const emergency = await services.users.byEmail(ROOT.email);
   const codeOf = async (mutation: string) =>
@@ -82,7 +82,7 @@ test('who was signed in by a password when they are switched off is signed out a
   expect([await codeFor(token), await codeFor(elsewhere), await codeFor(root)]).toEqual(['UNAUTHORIZED', 'IN', 'IN']);
 });
 
-test('the start message says it when nobody could sign in', async () => {
+test('the start message reports that no user can sign in', async () => {
   const first = await startTestService();
   await first.close();
   const env = { LOCAL_LOGIN: 'off', ROOT_EMAIL: 'typo@example.com', DATABASE_URL: first.config.databaseUrl ?? '' };
@@ -150,7 +150,7 @@ test('a directory that cannot be asked counts as no guess, and the one password 
   expect(await login(ROOT.email, ROOT.password)).toMatchObject({ token: expect.any(String) });
 });
 
-test('each log-in costs what it takes to compare one password, whoever it is', async () => {
+test('each log-in costs the comparison of one password, also for unknown accounts', async () => {
   const service = await startTestService();
   const { email } = await service.person(null);
   const { email: without } = await service.services.users.create({ email: 'no-password@example.com' });

@@ -22,7 +22,7 @@ test('a person has a bounded number of subscriptions, whatever the connections, 
 
 const NO_SECRETS = { seal: () => '', open: () => '' };
 
-/** An AuthService beside the service's own, and how many sessions and tokens it has read. */
+/** A second AuthService, and the number of sessions and tokens that it has read. */
 function counting({ storage }: TestService) {
   const counter = { reads: 0 };
   const count = ({ args, query }: { args: object; query: (args: object) => Promise<unknown> }) => {

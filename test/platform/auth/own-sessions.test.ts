@@ -21,7 +21,7 @@ test('a person lists the own sessions, ends one of them, and all others', async 
   const { token: stranger } = await person(null);
   const announced: string[] = [];
   storage.changes.on('session', (changed) => announced.push(changed));
-  // '*' would tell everybody that any session may have ended.
+  // '*' would announce that any session may have ended.
   for (const foreign of [ofPhone.id, '*']) {
     expect((await graphql(END, { id: foreign }, stranger)).errors?.[0]?.extensions.code).toBe('NOT_FOUND');
   }
@@ -35,7 +35,7 @@ test('a person lists the own sessions, ends one of them, and all others', async 
   expect(await listed()).toMatchObject([{ isCurrent: true }]);
 });
 
-test('root administrators see and end the sessions of anybody; nobody else does', async () => {
+test('root administrators see and end the sessions of any user; other users do not', async () => {
   const { graphql, person } = await startTestService();
   const { id, token } = await person('ADMIN');
   const LIST = 'query ($id: ID!) { userSessions(userId: $id) { id isCurrent } }';

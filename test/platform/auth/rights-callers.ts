@@ -2,7 +2,7 @@ import type { ProjectRole } from '../../../src/platform/auth/viewer.ts';
 import { CALLERS, type Caller, type CallerName } from './rights-model.ts';
 import type { World } from './rights-world.ts';
 
-/** The credentials of somebody in a world; null: none. */
+/** The credentials of a caller in a world; `null`: none. */
 export async function credentialsOf(name: CallerName, world: World): Promise<string | null> {
   const { kind, role, isRoot, isElsewhere }: Caller = CALLERS[name];
   if (isRoot) return anotherRoot(world);

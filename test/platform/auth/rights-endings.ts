@@ -6,10 +6,10 @@ export interface World extends TestService {
   readonly brokerId: string;
 }
 
-/** Somebody whose subscription will end. */
+/** A caller whose subscription will end. */
 interface Holder {
   readonly token: string;
-  /** Takes the right away; answers when that was answered, in `performance.now()`, if it is not now. */
+  /** Revokes the permission. May return the time of the response, in `performance.now()`; default: now. */
   readonly end: () => Promise<unknown>;
 }
 

@@ -31,9 +31,9 @@ import {
   type World,
 } from './rights-world.ts';
 
-// Every operation of the graph, every field within it that asks for more, and every route, tried by everybody: whoever is to be
-// refused gets exactly that status, whoever is to be let in gets neither 401 nor 403, whatever else comes of it.
-// On SQLite alone: rights are decided above the database, and thousands of requests are enough once (on PostgreSQL see rights.test.ts).
+// Every caller tries every operation of the graph, every inner field with a requirement, and every route. A caller
+// without permission gets exactly the expected status. A caller with permission gets neither 401 nor 403. The matrix
+// runs on SQLite only, because permissions do not depend on the database. For PostgreSQL see rights.test.ts.
 
 interface Asked {
   readonly name: string;
@@ -115,7 +115,7 @@ const askedRoute = (route: Route): Asked => ({
   isDestructive: route.method === 'DELETE' && !route.path.includes('/brokers/{brokerId}/'),
   ask: async (world, _caller, token, mayHappen) => {
     const [example] = (route.body?.examples ?? []) as readonly unknown[];
-    // Nothing of the input is looked at before the role, so those who are let in need none: they get as far as its check.
+    // The role is checked before the input, so callers with permission need no valid input: its check refuses them.
     const body = route.body === undefined ? undefined : mayHappen ? example : { '\0': 1 };
     const { status } = await world.rest(route.method, pathOf(route, world), token, body);
     return [401, 403, 404].includes(status) ? status : 200;
@@ -204,26 +204,23 @@ const REFUSED = cells().filter(({ expected }) => expected !== null);
 const ADMITTED = cells().filter(({ expected }) => expected === null);
 
 describe.skipIf(process.env.TEST_ENGINE === 'postgresql')('the matrix', () => {
-  test.each(['people', 'tokens'])(
-    'of %s, whoever is to be refused gets just that, and changes nothing',
-    async (whose) => {
-      const { world, tryCell } = await inhabited();
-      const isToken = ({ caller }: Cell) => caller.endsWith('Token');
-      const refused = REFUSED.filter((cell) => isToken(cell) === (whose === 'tokens'));
-      expect(refused.length).toBeGreaterThan(500);
-      expect(await surprises(refused, tryCell)).toEqual([]);
-      expect(await isWhole(world)).toBe(true);
-    },
-  );
+  test.each(['users', 'tokens'])('%s without permission get the expected status and change nothing', async (whose) => {
+    const { world, tryCell } = await inhabited();
+    const isToken = ({ caller }: Cell) => caller.endsWith('Token');
+    const refused = REFUSED.filter((cell) => isToken(cell) === (whose === 'tokens'));
+    expect(refused.length).toBeGreaterThan(500);
+    expect(await surprises(refused, tryCell)).toEqual([]);
+    expect(await isWhole(world)).toBe(true);
+  });
 
-  test('whoever is to be let in is', async () => {
+  test('callers with permission are allowed', async () => {
     const { world, tryCell } = await inhabited();
     const harmless = ADMITTED.filter(({ asked }) => !asked.isDestructive);
     expect(await surprises(harmless, tryCell)).toEqual([]);
-    expect(await isWhole(world), 'what takes something away is tried alone').toBe(true);
+    expect(await isWhole(world), 'operations that delete something are tried alone').toBe(true);
   });
 
-  test('whoever may take something away does, in a project of its own', async () => {
+  test('callers with permission delete something in a separate project', async () => {
     const service = await startTestService();
     const destructive = ADMITTED.filter(({ asked }) => asked.isDestructive);
     expect(await surprises(destructive, (cell) => alone(service, cell))).toEqual([]);

@@ -93,7 +93,7 @@ export function innerFields(): InnerField[] {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
   return Object.values(schema.getTypeMap()).flatMap((parent) => {
     if (!(isObjectType(parent) || isInterfaceType(parent)) || roots.includes(parent as GraphQLObjectType)) return [];
-    // Of a field that an interface has, the interface tells.
+    // Fields of an interface have their requirement there.
     const inherited = new Set(parent.getInterfaces().flatMap((one) => Object.keys(one.getFields())));
     return Object.values(parent.getFields())
       .filter((field) => requirementOf(field) !== null && !inherited.has(field.name))

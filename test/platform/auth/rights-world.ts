@@ -23,7 +23,7 @@ export interface World extends TestService {
 
 const { cert } = createAuthority();
 
-/** Of brokers that nobody reaches, written to the database as another process would. */
+/** A cluster of unreachable brokers, written to the database as another process would do it. */
 async function clusterIn({ storage, rest, graphql, root }: TestService, projectId: string): Promise<string> {
   const [one, other, entry] = await Promise.all(
     ['one', 'other', 'cluster'].map(async (name) => {
@@ -49,8 +49,8 @@ async function clusterIn({ storage, rest, graphql, root }: TestService, projectI
 }
 
 /**
- * The service with a project of its own, where there is a broker, a token, a certificate, a rule and, unless nobody names one, a cluster,
- * which is more work than all the rest.
+ * The service with a new project that has a broker, a token, a certificate, a rule and, by default, a cluster, which
+ * takes longer than all the rest.
  */
 export async function furnished(service: TestService, { isStrict = false, withCluster = true } = {}): Promise<World> {
   const { data: made } = await service.graphql('mutation { createProject(input: { name: "p" }) { project { id } } }');

@@ -5,8 +5,8 @@ import { startTestService } from '../../support/service.ts';
 import { requirementOf, rootFields, routes } from './rights-model.ts';
 import { codeOf, documentFor, furnished, isWhole, startWorld, variablesFor, type World } from './rights-world.ts';
 
-// Beside the matrix (rights-matrix.test.ts), which tries everybody on SQLite: on PostgreSQL each root field once, by somebody of the very
-// role that it asks for. A new field is covered, and one without a declared role fails.
+// The matrix (rights-matrix.test.ts) tries all callers on SQLite. On PostgreSQL, a caller with the required role tries
+// each root field once. New fields are covered, and a field without a declared role fails.
 
 const isProjectRole = (role: string | undefined): role is ProjectRole => PROJECT_ROLES.includes(role as ProjectRole);
 const REFUSALS = ['UNAUTHORIZED', 'NOT_ALLOWED'];
@@ -24,7 +24,7 @@ describe.each(['query', 'mutation', 'subscription'] as const)('each %s of the sc
     let ids = await furnished(service);
     for (const field of rootFields(kind)) {
       const needed = requirementOf(field)?.requires;
-      // What is allowed may remove what the next one needs, and the right to it: whoever asks is new.
+      // An allowed operation may delete objects and permissions that the next one needs, so each caller is new.
       if (!(await isWhole(ids))) ids = await furnished(service);
       const someone = await ids.person(isProjectRole(needed) ? needed : null);
       const token = needed === 'ROOT_ADMIN' ? ids.root : needed === 'PUBLIC' ? null : someone.token;

@@ -19,7 +19,7 @@ const STEP_MS = 30_000;
 const codeOf = (secret: string, steps = 0) =>
   new TOTP({ secret }).generate({ timestamp: Date.now() + steps * STEP_MS });
 
-/** Codes are made when they are used, of this step or the next one: so they count, however much time goes by between two lines. */
+/** Codes are generated when they are used, for this step or the next one, so they stay valid on a slow machine. */
 async function somebodyWithSecondFactor({ graphql, person }: TestService) {
   const { email, token, id } = await person(null);
   const { secret, url } = (await graphql(BEGIN, { p: PASSWORD }, token)).data.beginSecondFactor;
@@ -69,13 +69,13 @@ test('a second factor is begun with the password, counts once the app has shown 
   expect(await attempt(codeOf(secret, 1))).toBe('IN');
 });
 
-test('without the right password nobody learns that there is a second factor, whatever the code', async () => {
+test('without the right password the response does not reveal the second factor, with any code', async () => {
   const service = await startTestService();
   const { email, secret } = await somebodyWithSecondFactor(service);
   const attempt = attemptAt(service, email);
   expect(await attempt(undefined, 'wrong password')).toBe('UNAUTHORIZED');
   expect(await attempt(codeOf(secret, 1), 'wrong password')).toBe('UNAUTHORIZED');
-  // That code was not used up by somebody who does not know the password.
+  // A caller without the password did not use up that code.
   expect(await attempt(codeOf(secret, 1))).toBe('IN');
 });
 
@@ -131,14 +131,14 @@ test('codes are guessed as slowly as passwords, and knowing the password forgets
   const codes: string[] = [];
   for (let i = 0; i < 5; i++) {
     expect(await attempt()).toBe('SECOND_FACTOR_REQUIRED');
-    // Nor by a session that somebody found.
+    // A found session is no way around it, either.
     expect((await service.graphql(BEGIN, { p: PASSWORD }, token)).errors?.[0]?.extensions.code).toBe('ALREADY_EXISTS');
     codes.push(await attempt('odd'));
   }
   expect(codes).toEqual(Array(5).fill('UNAUTHORIZED'));
   expect(await attempt()).toBe('RATE_LIMITED');
 
-  // So they are where somebody is signed in.
+  // Guesses of a signed-in user are limited as well.
   const newcomer = await service.person(null);
   await service.graphql(BEGIN, { p: PASSWORD }, newcomer.token);
   const holder = await somebodyWithSecondFactor(service);
@@ -198,7 +198,7 @@ test('who signs in elsewhere has the second factor there', async () => {
   }
 });
 
-test('whoever has a second factor changes the password with a code', async () => {
+test('a user with a second factor changes the password with a code', async () => {
   const service = await startTestService();
   const { graphql } = service;
   const { email, token, recoveryCodes } = await somebodyWithSecondFactor(service);

@@ -3,7 +3,7 @@ import { PASSWORD, ROOT, startTestService } from '../../support/service.ts';
 
 const VIEWER = '{ viewer { email isRootAdmin user { email } } }';
 
-test('logging in opens a session that viewer tells about, and logging out ends it', async () => {
+test('logging in opens a session that `viewer` shows, and logging out ends it', async () => {
   const { graphql, login } = await startTestService();
   const token = await login(ROOT.email, ROOT.password);
   expect((await graphql(VIEWER, {}, token)).data.viewer).toEqual({

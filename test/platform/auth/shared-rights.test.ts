@@ -44,7 +44,7 @@ test('tokens restricted to the same brokers have different rights: each sees its
   expect(sharedViewer(token)).toBe(token);
 });
 
-test('whoever stands for many has their rights, is nobody of them, and does not expire with one of them', () => {
+test('a shared viewer has the permissions of its group, no identity, and does not expire with a member', () => {
   const shared = sharedViewer(PERSON);
   expect(rightsKey(shared)).toBe(rightsKey(PERSON));
   expect([shared.id, shared.name, shared.credentialId]).toEqual(['', '', '']);
@@ -52,7 +52,7 @@ test('whoever stands for many has their rights, is nobody of them, and does not 
   expect(sharedViewer(PERSON)).toBe(shared);
 });
 
-test('whoever stands for many sees and does nothing that is one person’s own', async () => {
+test('a shared viewer neither reads nor changes data of a single user', async () => {
   const { services, storage, person, root, projectId } = await startTestService();
   const { id, token, email } = await person('ADMIN');
   const viewer = await services.auth.viewerOfSecret(token);
@@ -70,7 +70,7 @@ test('whoever stands for many sees and does nothing that is one person’s own',
   expect(await services.auth.passwords.confirm(shared.id, { password: PASSWORD }, 'here')).toBe(false);
   await services.auth.logout(shared);
   expect(await storage.db.session.count({ where: { userId: id } })).toBe(1);
-  // Nobody can tell whether its rights are still there.
+  // A shared viewer has no credential whose permissions could be read again.
   const { signal } = services.auth.guards.guard(shared, () => {});
   if (!signal.aborted) await new Promise((ended) => signal.addEventListener('abort', ended, { once: true }));
   expect(signal.reason).toMatchObject({ code: 'UNAUTHORIZED' });

@@ -13,7 +13,7 @@ function accountsOf({ storage, config, services }: World): SignInAccounts {
   return new SignInAccounts({ db, changes, sealer, audit: services.audit, createUsers: true, log: silentLog });
 }
 
-/** Somebody of the group, as the provider tells of them after a sign-in. */
+/** A member of the group, as the provider describes the user after a sign-in. */
 const told = (subject: string, group: string) => ({
   provider: 'sso' as const,
   subject,
@@ -24,7 +24,7 @@ const told = (subject: string, group: string) => ({
   handle: subject,
 });
 
-/** Somebody who signed in elsewhere, with a role by a rule alone. */
+/** A user who signed in at a provider and has a role by a rule only. */
 async function signedIn(world: World) {
   const subject = crypto.randomUUID();
   const accounts = accountsOf(world);

@@ -1,8 +1,8 @@
 /**
  * A process of its own that opens the real storage, for tests that need two processes or kill one.
  *
- *   node storage-process.mjs hold  DATA_DIR [DATABASE_URL]   says `{"migrated":[…]}` and waits
- *   node storage-process.mjs write DATA_DIR [DATABASE_URL]   the same, then writes for ever and says each id once it is stored
+ *   node storage-process.mjs hold  DATA_DIR [DATABASE_URL]   prints `{"migrated":[…]}` and waits
+ *   node storage-process.mjs write DATA_DIR [DATABASE_URL]   the same, then writes rows and prints each stored id
  *
  * Lines are written synchronously, so a line that was begun is out before the next thing can happen.
  */
