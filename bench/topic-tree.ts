@@ -152,7 +152,7 @@ async function previews(shape: TopicShape, { load, contender }: Parts): Promise<
 async function complete(load: TopicLoad, contender: Contender, shape: TopicShape, payloadBytes: number): Promise<void> {
   const { port, reader, mark } = contender;
   const prefix = topicOf(shape, 0).split('/')[0];
-  const count: TopicQuestion = { type: 'find', question: { kind: 'PUBLISHED', prefix, first: 0, withCount: true } };
+  const count: TopicQuestion = { type: 'find', request: { kind: 'PUBLISHED', prefix, first: 0, withCount: true } };
   for (let turn = 0; turn < 5; turn += 1) {
     const { totalCount } = (await reader.ask(count, 1)).answer as TopicPage;
     const missing = TOPICS - (totalCount ?? 0);
@@ -165,7 +165,7 @@ async function complete(load: TopicLoad, contender: Contender, shape: TopicShape
 }
 
 async function statusOf({ reader }: Contender): Promise<RecorderStatus> {
-  return (await reader.ask({ type: 'status', question: {} }, 1)).answer as RecorderStatus;
+  return (await reader.ask({ type: 'status', request: {} }, 1)).answer as RecorderStatus;
 }
 
 /** By contender. */
@@ -246,28 +246,28 @@ async function questions({ reader }: Contender, shape: TopicShape): Promise<void
   const parent = of(0).split('/').slice(0, -2).join('/');
   const wide = shape === 'WIDE' ? 'fleet' : (of(0).split('/')[0] as string);
   const asked: readonly (readonly [string, TopicQuestion])[] = [
-    ['a page of 100 at the start', { type: 'find', question: { kind, first: 100 } }],
-    ['  with the count of all', { type: 'find', question: { kind, first: 100, withCount: true } }],
-    ['after the middle', { type: 'find', question: { kind, first: 100, after: of(Math.floor(TOPICS / 2)) } }],
-    ['after 99.9 %', { type: 'find', question: { kind, first: 100, after: of(Math.floor(TOPICS * 0.999)) } }],
-    ['with half left out before it', { type: 'find', question: { kind, first: 100, offset: TOPICS / 2 } }],
-    ['with all but 100 left out', { type: 'find', question: { kind, first: 100, offset: TOPICS - 100 } }],
-    ['10,000 from the middle', { type: 'find', question: { kind, first: 10_000, offset: TOPICS / 2 } }],
-    ['below a prefix, counted', { type: 'find', question: { kind, first: 100, prefix: parent, withCount: true } }],
-    ['search, the first 100 of many', { type: 'find', question: { kind, first: 100, search: '-00' } }],
-    ['search, many, counted', { type: 'find', question: { kind, first: 100, search: '-00', withCount: true } }],
+    ['a page of 100 at the start', { type: 'find', request: { kind, first: 100 } }],
+    ['  with the count of all', { type: 'find', request: { kind, first: 100, withCount: true } }],
+    ['after the middle', { type: 'find', request: { kind, first: 100, after: of(Math.floor(TOPICS / 2)) } }],
+    ['after 99.9 %', { type: 'find', request: { kind, first: 100, after: of(Math.floor(TOPICS * 0.999)) } }],
+    ['with half left out before it', { type: 'find', request: { kind, first: 100, offset: TOPICS / 2 } }],
+    ['with all but 100 left out', { type: 'find', request: { kind, first: 100, offset: TOPICS - 100 } }],
+    ['10,000 from the middle', { type: 'find', request: { kind, first: 10_000, offset: TOPICS / 2 } }],
+    ['below a prefix, counted', { type: 'find', request: { kind, first: 100, prefix: parent, withCount: true } }],
+    ['search, the first 100 of many', { type: 'find', request: { kind, first: 100, search: '-00' } }],
+    ['search, many, counted', { type: 'find', request: { kind, first: 100, search: '-00', withCount: true } }],
     [
       'search, over two levels, counted',
-      { type: 'find', question: { kind, first: 100, search: '9/SEN', withCount: true } },
+      { type: 'find', request: { kind, first: 100, search: '9/SEN', withCount: true } },
     ],
-    ['search, nothing', { type: 'find', question: { kind, first: 100, search: 'nowhere' } }],
+    ['search, nothing', { type: 'find', request: { kind, first: 100, search: 'nowhere' } }],
     [
       'filter with +, counted',
-      { type: 'find', question: { kind, first: 100, filter: filterOf(shape), withCount: true } },
+      { type: 'find', request: { kind, first: 100, filter: filterOf(shape), withCount: true } },
     ],
-    ['first levels', { type: 'levels', question: { kind, of: null, first: 100 } }],
-    ['levels below the widest', { type: 'levels', question: { kind, of: wide, first: 100 } }],
-    ['one topic', { type: 'topic', question: { kind, topic: of(numberAt(TOPICS / 3, TOPICS)) } }],
+    ['first levels', { type: 'levels', request: { kind, of: null, first: 100 } }],
+    ['levels below the widest', { type: 'levels', request: { kind, of: wide, first: 100 } }],
+    ['one topic', { type: 'topic', request: { kind, topic: of(numberAt(TOPICS / 3, TOPICS)) } }],
   ];
   console.log(`  questions, ${ASKED} times each: median, slowest (ms)`);
   for (const [text, question] of asked) {

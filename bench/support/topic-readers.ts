@@ -7,14 +7,14 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connectAsync } from 'mqtt';
-import type { TopicQuestions } from '../../src/domains/topic-tree/model/topic-recorder.ts';
+import type { TopicRequests } from '../../src/domains/topic-tree/model/topic-recorder.ts';
 import { DEFAULT_TOPIC_SETTINGS, MAX_TOPIC_LIMIT } from '../../src/domains/topic-tree/model/topic-settings.ts';
 import { RemoteTopicRecorder } from '../../src/domains/topic-tree/recorder/remote-topic-recorder.ts';
 import { IterationBatch, pauseShortIterations } from '../../src/platform/scheduling/iteration-batch.ts';
 
 export type TopicQuestion = {
-  [Type in keyof TopicQuestions]: { readonly type: Type; readonly question: TopicQuestions[Type]['question'] };
-}[keyof TopicQuestions];
+  [Type in keyof TopicRequests]: { readonly type: Type; readonly request: TopicRequests[Type] };
+}[keyof TopicRequests];
 
 interface TimedAnswers {
   readonly milliseconds: readonly number[];
@@ -101,14 +101,14 @@ async function readByRecorder(port: number, payloadLimit: number): Promise<Readi
   });
   const limits = { publishLimit: MAX_TOPIC_LIMIT, subscribeLimit: MAX_TOPIC_LIMIT, payloadLimit };
   await recorder.apply({ ...DEFAULT_TOPIC_SETTINGS, ...limits, ttlSeconds: 24 * 3_600 });
-  await recorder.ask('status', {});
+  await recorder.query('status', {});
   return {
     count: async () => {
-      const { messages, published } = await recorder.ask('status', {});
+      const { messages, published } = await recorder.query('status', {});
       return messages + published.leftOut;
     },
-    hasSeen: async (topic) => (await recorder.ask('topic', { kind: 'PUBLISHED', topic })) !== null,
-    ask: ({ type, question }) => recorder.ask(type, question as never),
+    hasSeen: async (topic) => (await recorder.query('topic', { kind: 'PUBLISHED', topic })) !== null,
+    ask: ({ type, request }) => recorder.query(type, request as never),
   };
 }
 

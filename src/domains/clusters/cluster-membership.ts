@@ -38,7 +38,7 @@ export class ClusterMembership {
   readonly topicNodesOf = ({ id }: BrokerRecord): TopicNodes | null => {
     const cluster = this.#options.cache.get(id);
     if (cluster === null || !hasClientsPerNode(cluster)) return null;
-    return { places: nodesOfCluster(this.#options, id), isMerged: cluster.mode !== 'HP' };
+    return { refs: nodesOfCluster(this.#options, id), isMerged: cluster.mode !== 'HP' };
   };
 
   /** Why `feature`, which receives messages, is unavailable for a broker; `null` if it is available. */

@@ -55,7 +55,7 @@ export const topicRoutes: readonly Route[] = [
     ...DOCUMENTED,
     summary: 'Read the topic tree',
     description:
-      'Topics in use: a topic is listed until its TTL has passed since its last use. The first question begins to record them. `subscribeTopics` is left out where subscriptions cannot be seen. Where the broker denies topics, `reason` says which right is missing.',
+      'The topics in use. A topic is listed until its TTL has passed since its last use. The first request starts the recording. `subscribeTopics` is missing if subscriptions cannot be observed. If the broker denies topics, `reason` names the missing permission.',
     query: TOPICS_QUERY,
     operation: TREE,
     variables: (input) => ({
@@ -102,7 +102,7 @@ export const topicRoutes: readonly Route[] = [
     path: `${PATH}/ttl`,
     ...DOCUMENTED,
     summary: 'Change the topic TTL',
-    description: 'Counts for the topics that are listed, too.',
+    description: 'Also applies to topics that are already listed.',
     query: NODE_QUERY,
     body: NEW_TOPIC_TTL,
     operation: 'mutation ($input: SetTopicTtlInput!) { setTopicTtl(input: $input) { broker { id } } }',

@@ -5,15 +5,15 @@ import { invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ProjectCache } from '../projects/project-cache.ts';
-import { type TopicAsker, TopicAskers } from './control/topic-askers.ts';
 import { TOPIC_API } from './control/topic-control.ts';
+import { type TopicSource, TopicSources } from './control/topic-sources.ts';
 import { DroppedMessages } from './live/dropped-messages.ts';
 import type { TopicEvent } from './live/topic-feed.ts';
 import { TopicFeeds } from './live/topic-feeds.ts';
-import type { RecorderStatus, TopicKind, TopicQuestions } from './model/topic-recorder.ts';
+import type { RecorderStatus, TopicKind, TopicRequests, TopicResponses } from './model/topic-recorder.ts';
 import type { TopicSettings } from './model/topic-settings.ts';
 import { checkedLengths, checkedSelection, type SelectionInput } from './topic-input.ts';
-import type { LevelView, TopicConnection, TopicNodes, TopicPlace, TopicTreeView, TopicView } from './topic-view.ts';
+import type { LevelView, TopicConnection, TopicNodes, TopicTreeRef, TopicTreeView, TopicView } from './topic-view.ts';
 
 export interface TopicServiceOptions {
   readonly runtimes: BrokerRuntimes;
@@ -50,7 +50,7 @@ interface WatchTopicsInput extends Pick<SelectionInput, 'kind' | 'prefix'>, Topi
 type TopicSettingsInput = { readonly [Name in keyof TopicSettings]?: TopicSettings[Name] | null | undefined };
 
 /** Maximum length of each list of an event. */
-const MAX_TOLD = 200;
+const MAX_LISTED = 200;
 
 /**
  * The topics of brokers, whichever component records them. A recording starts with the first request, and stops some
@@ -62,7 +62,7 @@ const MAX_TOLD = 200;
  */
 export class TopicService {
   readonly #options: TopicServiceOptions;
-  readonly #askers = new TopicAskers();
+  readonly #sources = new TopicSources();
   readonly #feeds = new TopicFeeds();
   readonly #dropped = new Map<string, DroppedMessages>();
   readonly #stop: () => void;
@@ -80,9 +80,9 @@ export class TopicService {
    * Returns the nodes of a high-performance cluster that have their own topic trees. `null` if the broker has only one
    * tree.
    */
-  nodesOf(broker: BrokerRecord): readonly TopicPlace[] | null {
+  nodesOf(broker: BrokerRecord): readonly TopicTreeRef[] | null {
     const nodes = this.#nodesOf(broker);
-    return nodes === null || nodes.isMerged ? null : nodes.places;
+    return nodes === null || nodes.isMerged ? null : nodes.refs;
   }
 
   /**
@@ -90,39 +90,39 @@ export class TopicService {
    * combined. Returns `null` if there are several trees and no node is given. Errors: INVALID if the broker has no such
    * node.
    */
-  placeOf(broker: BrokerRecord, nodeId: number | null): TopicPlace | null {
+  refOf(broker: BrokerRecord, nodeId: number | null): TopicTreeRef | null {
     const nodes = this.#nodesOf(broker);
     if (nodeId === null) return nodes === null || nodes.isMerged ? { broker, nodeId: null } : null;
-    const node = nodes?.places.find((place) => place.nodeId === nodeId);
+    const node = nodes?.refs.find((place) => place.nodeId === nodeId);
     if (node !== undefined) return node;
-    const reason = nodes === null ? 'must be left out: this broker has no nodes' : 'is no node of this cluster';
+    const reason = nodes === null ? 'must be missing: this broker has no nodes' : 'is not a node of this cluster';
     throw invalid([{ path: 'nodeId', reason }]);
   }
 
   /** Returns the current state of the recording, and starts one. */
-  async tree(place: TopicPlace): Promise<TopicTreeView> {
-    const { status, isServed } = await this.#ask(place.broker, ({ link, controls }) =>
+  async tree(place: TopicTreeRef): Promise<TopicTreeView> {
+    const { status, isServed } = await this.#call(place.broker, ({ link, controls }) =>
       this.#statusOf(place, link, controls),
     );
     // A broker that records its topics itself misses none of them.
     if (isServed) return { ...place, status, droppedByBroker: null };
-    const nodes = place.nodeId === null ? this.#nodesOf(place.broker)?.places : undefined;
+    const nodes = place.nodeId === null ? this.#nodesOf(place.broker)?.refs : undefined;
     const counts = await Promise.all((nodes ?? [place]).map(({ broker }) => this.#droppedBy(broker, status.since)));
     const dropped = counts.reduce((sum, count) => (count === null ? sum : count + (sum ?? 0)), null);
     return { ...place, status, droppedByBroker: dropped };
   }
 
   /** Runs a request at the component that records the broker's topics. */
-  askAt<T>(broker: BrokerRecord, question: (topics: TopicAsker) => Promise<T>): Promise<T> {
-    return this.#ask(broker, ({ controls }) => question(this.#askers.of(controls)));
+  callAt<T>(broker: BrokerRecord, request: (source: TopicSource) => Promise<T>): Promise<T> {
+    return this.#call(broker, ({ controls }) => request(this.#sources.of(controls)));
   }
 
   async #statusOf(
-    { broker }: TopicPlace,
+    { broker }: TopicTreeRef,
     link: BrokerRuntime['link'],
     controls: BrokerRuntime['controls'],
   ): Promise<{ readonly status: RecorderStatus; readonly isServed: boolean }> {
-    const status = await this.#askers.of(controls).status(broker.username);
+    const status = await this.#sources.of(controls).status(broker.username);
     const { provider } = await controls.capability(TOPIC_API);
     if (provider !== 'BROKER') return { status, isServed: false };
     // The mirrored topics of a broker are returned for some time without a request to it.
@@ -132,50 +132,50 @@ export class TopicService {
   }
 
   /** Returns the number of listed topics. Errors: INVALID for `prefix`. */
-  async count(place: TopicPlace, input: Pick<SelectionInput, 'kind' | 'prefix'>): Promise<number> {
-    const question = { ...checkedSelection(input), first: 0, withCount: true, withPayloads: false };
-    return (await this.#question(place, 'find', question)).totalCount ?? 0;
+  async count(place: TopicTreeRef, input: Pick<SelectionInput, 'kind' | 'prefix'>): Promise<number> {
+    const request = { ...checkedSelection(input), first: 0, withCount: true, withPayloads: false };
+    return (await this.#query(place, 'find', request)).totalCount ?? 0;
   }
 
   /** Returns a page of topics. Cursors are topics. Errors: INVALID. */
-  async page(place: TopicPlace, viewer: Viewer | null, input: FindTopicsInput): Promise<TopicConnection> {
+  async page(place: TopicTreeRef, viewer: Viewer | null, input: FindTopicsInput): Promise<TopicConnection> {
     const { first, after, offset } = forwards(input);
     checkedLengths({ after });
     const withPayloads = input.withPayloads && this.mayReadPayloads(place, viewer);
-    const question = { ...checkedSelection(input), first, offset, withCount: input.withCount, withPayloads };
-    const { topics, hasMore, totalCount } = await this.#question(place, 'find', { ...question, after });
+    const request = { ...checkedSelection(input), first, offset, withCount: input.withCount, withPayloads };
+    const { topics, hasMore, totalCount } = await this.#query(place, 'find', { ...request, after });
     const edges = topics.map((recorded) => ({ cursor: recorded.topic, node: { ...place, recorded } }));
     return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
   }
 
   /** Returns a page of the children of a level. Errors: INVALID. */
-  async levels(place: TopicPlace, viewer: Viewer | null, input: LevelsInput): Promise<ListConnection<LevelView>> {
+  async levels(place: TopicTreeRef, viewer: Viewer | null, input: LevelsInput): Promise<ListConnection<LevelView>> {
     const { first, after: cursor } = forwards(input);
     const { kind, of } = input;
     const after = levelOf(cursor);
     checkedLengths({ of, after });
     const withPayloads = input.withPayloads && this.mayReadPayloads(place, viewer);
-    const question = { kind, of, first, after, withPayloads };
-    const { levels, hasMore, totalCount } = await this.#question(place, 'levels', question);
+    const request = { kind, of, first, after, withPayloads };
+    const { levels, hasMore, totalCount } = await this.#query(place, 'levels', request);
     const edges = levels.map((level) => ({ cursor: cursorOf(level.name), node: { ...place, kind, level } }));
     return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
   }
 
   /** Returns a topic. `null` if it is not listed. Errors: INVALID. */
-  async find(place: TopicPlace, kind: TopicKind, topic: string): Promise<TopicView | null> {
+  async find(place: TopicTreeRef, kind: TopicKind, topic: string): Promise<TopicView | null> {
     checkedLengths({ topic });
-    const recorded = await this.#question(place, 'topic', { kind, topic });
+    const recorded = await this.#query(place, 'topic', { kind, topic });
     return recorded && { ...place, recorded };
   }
 
   /** Payloads require the EDITOR role and a project that stores them. */
-  mayReadPayloads({ broker: { projectId } }: TopicPlace, viewer: Viewer | null): boolean {
+  mayReadPayloads({ broker: { projectId } }: TopicTreeRef, viewer: Viewer | null): boolean {
     const role = viewer && roleIn(viewer, projectId);
     return role !== null && roleIncludes(role, 'EDITOR') && this.#keepsPayloads(projectId);
   }
 
-  settings({ broker }: TopicPlace): Promise<TopicSettings> {
-    return this.askAt(broker, (topics) => topics.settings());
+  settings({ broker }: TopicTreeRef): Promise<TopicSettings> {
+    return this.callAt(broker, (topics) => topics.settings());
   }
 
   /**
@@ -185,11 +185,11 @@ export class TopicService {
   async update(broker: BrokerRecord, nodeId: number | null, changes: TopicSettingsInput): Promise<void> {
     const wanted = Object.fromEntries(Object.entries(changes).filter(([, value]) => value != null));
     try {
-      const place = this.placeOf(broker, nodeId);
+      const place = this.refOf(broker, nodeId);
       const places = place === null ? (this.nodesOf(broker) ?? []) : [place];
-      await Promise.all(places.map((at) => this.askAt(at.broker, (topics) => topics.updateSettings(wanted))));
+      await Promise.all(places.map((at) => this.callAt(at.broker, (topics) => topics.updateSettings(wanted))));
     } catch (error) {
-      throw error instanceof ServiceError ? withPlaces(error, placeInInput) : error;
+      throw error instanceof ServiceError ? withPlaces(error, inputPath) : error;
     }
   }
 
@@ -197,7 +197,7 @@ export class TopicService {
    * Returns the current counts, followed by the changed topics at most twice per second. Errors: INVALID, RATE_LIMITED.
    */
   async watch(
-    place: TopicPlace,
+    place: TopicTreeRef,
     input: WatchTopicsInput,
     options: Pick<SubscriberOptions, 'signal' | 'after'>,
   ): Promise<LiveSource<TopicEvent>> {
@@ -205,16 +205,16 @@ export class TopicService {
     const { broker, nodeId } = place;
     const { withPayloads } = input;
     const { kind, prefix } = checkedSelection(input);
-    const ask = (since: string | null) =>
-      this.#question(place, 'changes', {
+    const changes = (since: string | null) =>
+      this.#query(place, 'changes', {
         kind,
         prefix,
         since,
-        first: MAX_TOLD,
+        first: MAX_LISTED,
         withPayloads: withPayloads && this.#keepsPayloads(broker.projectId),
       });
     const open = () => ({
-      ask,
+      changes,
       status: async () => (await this.tree(place)).status,
       isConnected: () => runtimes.isConnected(broker.id),
       onFault,
@@ -225,19 +225,19 @@ export class TopicService {
   close(): void {
     this.#stop();
     this.#feeds.close();
-    this.#askers.close();
+    this.#sources.close();
   }
 
   #keepsPayloads(projectId: string): boolean {
     return this.#options.projects.get(projectId)?.topicPayloads ?? false;
   }
 
-  #question<Type extends keyof TopicQuestions>(
-    { broker }: TopicPlace,
+  #query<Type extends keyof TopicRequests>(
+    { broker }: TopicTreeRef,
     type: Type,
-    question: TopicQuestions[Type]['question'],
-  ): Promise<TopicQuestions[Type]['answer']> {
-    return this.askAt(broker, (topics) => topics.ask(type, question));
+    request: TopicRequests[Type],
+  ): Promise<TopicResponses[Type]> {
+    return this.callAt(broker, (source) => source.query(type, request));
   }
 
   #nodesOf(broker: BrokerRecord): TopicNodes | null {
@@ -247,7 +247,7 @@ export class TopicService {
   /** `null` if the broker does not report the number, or records its topics itself. */
   async #droppedBy(broker: BrokerRecord, since: number | null): Promise<number | null> {
     try {
-      return await this.#ask(broker, async ({ id, controls }) => {
+      return await this.#call(broker, async ({ id, controls }) => {
         const { provider } = await controls.capability(TOPIC_API);
         return provider === 'GATEWAY' ? (this.#dropped.get(id)?.since(since) ?? null) : null;
       });
@@ -258,10 +258,10 @@ export class TopicService {
   }
 
   /** Gateway plugins can also be queried while the broker is disconnected. */
-  async #ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
+  async #call<T>(broker: BrokerRecord, request: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
     const { runtimes } = this.#options;
-    if (runtimes.status(broker.id).state !== 'UNREACHABLE') return runtimes.ask(broker, question);
-    return question(runtimes.get(broker));
+    if (runtimes.status(broker.id).state !== 'UNREACHABLE') return runtimes.ask(broker, request);
+    return request(runtimes.get(broker));
   }
 }
 
@@ -272,7 +272,7 @@ function forwards(args: PageArguments): {
 } {
   const { first, last } = checkedPage(args);
   if (last !== null || args.before != null) {
-    throw new ServiceError('INVALID', 'Topics are paged forwards: use first and after');
+    throw new ServiceError('INVALID', 'Topics can only be paged forwards: use first and after');
   }
   return { first: first ?? DEFAULT_PAGE, after: args.after ?? undefined, offset: args.offset ?? undefined };
 }
@@ -291,7 +291,7 @@ function pageInfo(
 }
 
 /** Maps a JSON pointer of TopicSettings to an input path. */
-const placeInInput = (path: string): string =>
+const inputPath = (path: string): string =>
   `input.${path.replace(/^\//, '').replaceAll('/', '.').replace('ttlSeconds', 'ttl')}`;
 
 /**
@@ -302,5 +302,5 @@ const cursorOf = (name: string): string => `/${name}`;
 
 function levelOf(cursor: string | undefined): string | undefined {
   if (cursor === undefined || cursor.startsWith('/')) return cursor?.slice(1);
-  throw new ServiceError('INVALID', 'after: is no cursor of this list');
+  throw new ServiceError('INVALID', 'after: is not a cursor of this list');
 }

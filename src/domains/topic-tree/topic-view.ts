@@ -3,7 +3,7 @@ import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { KindCounts, RecordedTopic, RecorderStatus, TopicKind, TopicLevel } from './model/topic-recorder.ts';
 
 /** Where topics are recorded: at a broker, or at one of its nodes. */
-export interface TopicPlace {
+export interface TopicTreeRef {
   readonly broker: BrokerRecord;
   /** `null` if the broker has no nodes. */
   readonly nodeId: number | null;
@@ -11,7 +11,7 @@ export interface TopicPlace {
 
 /** The nodes of a cluster that have their own messages. */
 export interface TopicNodes {
-  readonly places: readonly (TopicPlace & { readonly nodeId: number })[];
+  readonly refs: readonly (TopicTreeRef & { readonly nodeId: number })[];
   /**
    * Whether the topics of all nodes are combined into one tree unless a node is given. If false, each node has its own
    * tree.
@@ -20,17 +20,17 @@ export interface TopicNodes {
 }
 
 /** The state of a recording at one time. */
-export interface TopicTreeView extends TopicPlace {
+export interface TopicTreeView extends TopicTreeRef {
   readonly status: RecorderStatus;
   /** `null` if the broker does not report the number, or records its topics itself. */
   readonly droppedByBroker: number | null;
 }
 
-export interface TopicView extends TopicPlace {
+export interface TopicView extends TopicTreeRef {
   readonly recorded: RecordedTopic;
 }
 
-export interface LevelView extends TopicPlace {
+export interface LevelView extends TopicTreeRef {
   readonly kind: TopicKind;
   readonly level: TopicLevel;
 }

@@ -20,7 +20,7 @@ export interface ReadList {
 
 /** `sizeOf` gives the size of each page. */
 export async function readPages(
-  ask: TopicRecorder['ask'],
+  ask: TopicRecorder['query'],
   choice: Choice,
   sizeOf: () => number,
   kind: FindTopics['kind'] = 'PUBLISHED',
@@ -40,7 +40,7 @@ export async function readPages(
 }
 
 export async function readLevels(
-  ask: TopicRecorder['ask'],
+  ask: TopicRecorder['query'],
   of: string | null,
   size: number,
 ): Promise<LevelPage['levels']> {

@@ -23,8 +23,8 @@ const WINDOW = 5_000;
 const topicOf = (number: number) => `plant/line-${number % 1_000}/device-${number}/temperature`;
 
 /**
- * Each topic once, through a Mosquitto: as many as the limit has are listed, all others are counted, and while they come memory stays
- * as it is. When the listed ones have expired there is room again.
+ * Publishes each topic once through a Mosquitto. Topics beyond the limit are only counted, and use no further memory.
+ * After the listed topics have expired, new topics are listed.
  */
 export async function checkTooManyTopics({ topics, limit, maxGrowthMb }: TooManyPlan): Promise<TooManyFigures> {
   const broker = await startMosquitto({ lines: ['max_queued_messages 0'] });
@@ -102,6 +102,6 @@ export async function checkTooManyTopics({ topics, limit, maxGrowthMb }: TooMany
 
   /** Messages of the topic of a number; 0: it is not listed. */
   async function listed(number: number): Promise<number> {
-    return (await recorder.ask('topic', { kind: 'PUBLISHED', topic: topicOf(number) }))?.messages ?? 0;
+    return (await recorder.query('topic', { kind: 'PUBLISHED', topic: topicOf(number) }))?.messages ?? 0;
   }
 }

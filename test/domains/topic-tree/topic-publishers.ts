@@ -40,14 +40,14 @@ export function randomTopics(random: Random, count: number, root: string): strin
 interface TopicPublisherParts {
   readonly client: MqttClient;
   readonly name: string;
-  readonly target: Pick<TopicTarget, 'ask' | 'tellsQos'>;
+  readonly target: Pick<TopicTarget, 'query' | 'reportsQos'>;
   readonly truth: TrueTopics;
   readonly random: Random;
 }
 
 /**
- * One client that publishes to topics of its own: what it publishes is written down, and when the recorder must have seen it. A mark is
- * published behind the others, which a broker passes on in order; messages of QoS 1 and 2 have been acknowledged by then.
+ * A client that publishes to its own topics and notes each message and the time by which the recorder must have received
+ * it. It publishes a mark after the messages. The broker sends it after them, and has acknowledged QoS 1 and 2 by then.
  */
 export class TopicPublisher {
   readonly #parts: TopicPublisherParts;
@@ -64,7 +64,7 @@ export class TopicPublisher {
     const { client, target, truth, random } = this.#parts;
     const uses: Use[] = [];
     const send = (topic: string, qos: 0 | 1 | 2, retain: boolean, payload: Buffer): Promise<unknown> => {
-      const seenQos = target.tellsQos ? qos : 0;
+      const seenQos = target.reportsQos ? qos : 0;
       const use: Use = { sent: Date.now(), settled: Number.POSITIVE_INFINITY, qos: seenQos, retain, payload };
       uses.push(use);
       truth.add(topic, use);
@@ -84,6 +84,6 @@ export class TopicPublisher {
   }
 
   async #lastMark(): Promise<string | undefined> {
-    return (await this.#parts.target.ask('topic', { kind: 'PUBLISHED', topic: this.#mark }))?.payload?.data;
+    return (await this.#parts.target.query('topic', { kind: 'PUBLISHED', topic: this.#mark }))?.payload?.data;
   }
 }

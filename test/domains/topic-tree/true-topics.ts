@@ -1,6 +1,6 @@
 import type { RecordedTopic } from '../../../src/domains/topic-tree/model/topic-recorder.ts';
 
-/** One message. It was seen by the recorder between `sent` and `settled`: epoch milliseconds, Infinity while that is not known. */
+/** A message that the recorder received between `sent` and `settled` (epoch milliseconds, Infinity if unknown). */
 export interface Use {
   readonly sent: number;
   settled: number;
@@ -10,16 +10,16 @@ export interface Use {
 }
 
 /**
- * What may differ from the truth: times by a quarter of a second, and more of them early where the process of the recorder was
- * kept waiting; a topic ends two seconds early or late.
+ * Tolerances: recorded times may differ by a quarter of a second, and more if the process of the recorder was busy. A
+ * topic expires up to two seconds early or late.
  */
 const EARLY_MS = 600;
 const LATE_MS = 260;
 const TTL_MS = 2_000;
 
 /**
- * What is true of topics that clients published to, for any span of time in which a recorder was asked: nothing is known exactly while
- * messages are on their way, but between when, and in which order for each topic.
+ * The expected topics for any time span of a request. While messages are in flight, the exact time of their receipt is
+ * unknown, but its bounds and the order for each topic are known.
  */
 export class TrueTopics {
   readonly payloadLimit: number;
@@ -111,7 +111,7 @@ export class TrueTopics {
       : `payload of ${payload.bytes} bytes, not ${last.payload.length}`;
   }
 
-  /** With which uses a topic may have been listed anew for the last time. */
+  /** The uses with which a topic may have been listed again for the last time. */
   #starts(uses: readonly Use[]): number[] {
     let starts = [0];
     for (let index = 1; index < uses.length; index += 1) {

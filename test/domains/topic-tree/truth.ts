@@ -40,8 +40,8 @@ const PAUSE_MS = 80;
 const MOST_CHANGES = 1_000;
 
 /**
- * Clients publish what is written down, and the recorder is asked all the time: while messages are on their way its answers have to lie
- * between what it must know and what it may know; when all have come they have to be the truth.
+ * Clients publish and note their messages while requests are sent to the recorder. While messages are in flight, its
+ * responses must be within the bounds of what it may know. After all messages have arrived, they must be exact.
  */
 export async function checkTruth(target: TopicTarget, plan: TruthPlan): Promise<void> {
   const random = randomOf(plan.seed);
@@ -50,7 +50,7 @@ export async function checkTruth(target: TopicTarget, plan: TruthPlan): Promise<
   const kept = randomTopics(random, 50, 'kept');
   await target.keep(kept.map((topic) => [topic, Buffer.from(`kept: ${topic}`)]));
   const from = Date.now();
-  await target.ask('status', {});
+  await target.query('status', {});
   for (const topic of kept) {
     const payload = Buffer.from(`kept: ${topic}`);
     truth.add(topic, { sent: from, settled: Date.now(), qos: 0, retain: true, payload });
@@ -77,18 +77,18 @@ export async function checkTruth(target: TopicTarget, plan: TruthPlan): Promise<
 
 class TruthCheck {
   readonly #target: TopicTarget;
-  readonly #ask: TopicRecorder['ask'];
+  readonly #query: TopicRecorder['query'];
   readonly #truth: TrueTopics;
   readonly #random: Random;
   #cursor: string | null = null;
-  /** Listed, as told by changes. */
-  #told = new Set<string>();
+  /** Listed topics according to the changes. */
+  #listed = new Set<string>();
   /** Of the topics whose changes are followed. */
   #prefix: string | undefined;
 
   constructor(target: TopicTarget, truth: TrueTopics, random: Random) {
     this.#target = target;
-    this.#ask = target.ask;
+    this.#query = target.query;
     this.#truth = truth;
     this.#random = random;
   }
@@ -96,7 +96,7 @@ class TruthCheck {
   /** What changes from now on is followed. */
   async begin(): Promise<void> {
     await this.#changes();
-    this.#told = new Set((await readPages(this.#ask, {}, () => 10_000)).topics.map(({ topic }) => topic));
+    this.#listed = new Set((await readPages(this.#query, {}, () => 10_000)).topics.map(({ topic }) => topic));
   }
 
   async until(done: Promise<unknown>, check: () => Promise<unknown>): Promise<void> {
@@ -111,7 +111,7 @@ class TruthCheck {
   /** One list, in pages of random sizes, against the truth of the time in which it was read. */
   async list(choice: Choice): Promise<ReadList> {
     const most = Math.max(5, Math.ceil(this.#truth.topics.length / this.#random.pick([0.5, 4, 16])));
-    const list = await readPages(this.#ask, choice, () => 1 + this.#random.below(most));
+    const list = await readPages(this.#query, choice, () => 1 + this.#random.below(most));
     const topics = list.topics.map(({ topic }) => topic);
     const problems: string[] = [];
     for (const [index, topic] of topics.entries()) {
@@ -132,11 +132,11 @@ class TruthCheck {
     return list;
   }
 
-  /** Nothing is on its way, and nothing expires: all answers are exact. `since`: when the last messages began to be published. */
+  /** No message is in flight and no topic expires, so all responses are exact. `since`: begin of the last publishes. */
   async quiet(since: number): Promise<void> {
     const { topics } = await this.list({});
     expect(topics.map(({ topic }) => topic)).toEqual([...this.#truth.topics].sort(compareTopics));
-    const status = await this.#ask('status', {});
+    const status = await this.#query('status', {});
     expect(status.published).toEqual({ count: topics.length, leftOut: 0, isTruncated: false });
     expect(status.messages).toBe(topics.reduce((sum, { messages }) => sum + messages, 0));
     for (let turn = 0; turn < 10; turn += 1) await this.#chosen(topics);
@@ -148,10 +148,10 @@ class TruthCheck {
     const random = this.#random;
     const stable = randomTopics(random, STABLE, 'stable');
     const passing = shared(randomTopics(random, MOST_CHANGES - 100, 'passing'), publishers.length);
-    // Never more of them at once than are told.
+    // At most as many at once as one response contains.
     this.#prefix = 'passing';
     this.#cursor = null;
-    this.#told.clear();
+    this.#listed.clear();
     await this.#followChanges();
     const end = Date.now() + seconds * 1_000;
     let most = 0;
@@ -179,7 +179,7 @@ class TruthCheck {
       await delay(PAUSE_MS);
     }
     await this.#followChanges();
-    this.#expectNone([...this.#told], 'topics that were never told to have expired');
+    this.#expectNone([...this.#listed], 'topics that were never told to have expired');
   }
 
   async #chosen(all: readonly RecordedTopic[]): Promise<void> {
@@ -190,7 +190,7 @@ class TruthCheck {
     if (topics.length === wanted.length) expect(topics, text).toEqual(wanted);
     const first = 1 + this.#random.below(50);
     const offset = this.#random.below(wanted.length + 2);
-    const page = await this.#ask('find', { kind: 'PUBLISHED', ...choice, first, offset, withCount: true });
+    const page = await this.#query('find', { kind: 'PUBLISHED', ...choice, first, offset, withCount: true });
     expect(page.topics, text).toEqual(wanted.slice(offset, offset + first));
     expect(page.hasMore, text).toBe(wanted.length > offset + first);
     expect(page.totalCount, text).toBe(wanted.length);
@@ -203,7 +203,7 @@ class TruthCheck {
       let of: string | null = null;
       for (;;) {
         const wanted = levelsBelow(all, of);
-        const levels = await readLevels(this.#ask, of, 20 + this.#random.below(500));
+        const levels = await readLevels(this.#query, of, 20 + this.#random.below(500));
         expect(levels, `${this.#target.name}: below ${of}`).toEqual(wanted);
         const inner = levels.filter(({ childCount }) => childCount > 0);
         if (inner.length === 0) break;
@@ -212,17 +212,17 @@ class TruthCheck {
     }
   }
 
-  /** Each topic that was used since then is told once: among the new ones, or those that were known. */
+  /** Each topic that was used since then is returned once: in `added` or in `changed`. */
   async #exactChanges(since: number): Promise<void> {
     const changes = await this.#changes();
     const used = this.#truth.topics.filter((topic) => this.#truth.usedSince(topic, since) > 0);
-    const added = used.filter((topic) => !this.#told.has(topic));
-    const changed = used.filter((topic) => this.#told.has(topic));
+    const added = used.filter((topic) => !this.#listed.has(topic));
+    const changed = used.filter((topic) => this.#listed.has(topic));
     const { name } = this.#target;
     this.#isPartOf(changes.added, changes.addedLeftOut, added, `${name}: added`);
     this.#isPartOf(changes.changed, changes.changedLeftOut, changed, `${name}: changed`);
     expect(changes.expired, name).toEqual([]);
-    for (const topic of added) this.#told.add(topic);
+    for (const topic of added) this.#listed.add(topic);
     const again = await this.#changes();
     expect([again.added, again.changed, again.expired], `${name}: told again`).toEqual([[], [], []]);
   }
@@ -245,26 +245,26 @@ class TruthCheck {
     );
   }
 
-  /** What was told all the time has to come to what is listed. */
+  /** All changes together must result in the listed topics. */
   async #followChanges(): Promise<void> {
     const { added, changed, expired } = await this.#changes();
     const problems: string[] = [];
     // A topic that is in both expired and came again.
-    for (const topic of expired) if (!this.#told.delete(topic)) problems.push(`${topic} was not there, and expired`);
+    for (const topic of expired) if (!this.#listed.delete(topic)) problems.push(`${topic} was not there, and expired`);
     for (const { topic } of added) {
-      if (this.#told.has(topic)) problems.push(`${topic} was there`);
-      this.#told.add(topic);
+      if (this.#listed.has(topic)) problems.push(`${topic} was there`);
+      this.#listed.add(topic);
     }
-    for (const { topic } of changed) if (!this.#told.has(topic)) problems.push(`${topic} was not there`);
+    for (const { topic } of changed) if (!this.#listed.has(topic)) problems.push(`${topic} was not there`);
     const now = Date.now();
-    for (const topic of this.#told) {
+    for (const topic of this.#listed) {
       if (!this.#truth.mayHaveBeen(topic, now, now)) problems.push(`${topic} is still told to be there`);
     }
     this.#expectNone(problems, 'changes');
   }
 
   async #changes(): Promise<TopicChanges> {
-    const changes = await this.#ask('changes', {
+    const changes = await this.#query('changes', {
       kind: 'PUBLISHED',
       prefix: this.#prefix,
       since: this.#cursor,

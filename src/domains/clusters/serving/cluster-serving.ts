@@ -62,7 +62,7 @@ export class ClusterServing {
         licensePlugin,
         mergedInspectPlugin({ nodes, clients, call }),
         mergedClientControlPlugin({ nodes, clients, call }),
-        mergedTopicsPlugin({ nodes, call: ({ broker }, request) => topics.askAt(broker, request) }),
+        mergedTopicsPlugin({ nodes, call: ({ broker }, request) => topics.callAt(broker, request) }),
         mergedStreamsPlugin({
           nodes,
           call: ({ broker }, request) => streams.askAt(broker, request),

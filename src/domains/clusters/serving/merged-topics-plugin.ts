@@ -1,7 +1,7 @@
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { ControlRefusal, type PluginFactory } from '../../../protocol/control/plugin.ts';
+import { parseRequest, REQUEST_COMMANDS } from '../../topic-tree/control/request-parser.ts';
 import { TOPIC_API } from '../../topic-tree/control/topic-control.ts';
-import { QUESTION_COMMANDS, readQuestion } from '../../topic-tree/control/topic-questions.ts';
 import { SETTING_KEYS, settingFields, WIRE_NAMES } from '../../topic-tree/control/topic-setting-issues.ts';
 import { throwIfPartial } from './cluster-nodes.ts';
 import { clusterPlugin } from './cluster-plugin.ts';
@@ -16,11 +16,11 @@ export const mergedTopicsPlugin = (options: MergedTopicsOptions): PluginFactory 
   const topics = new MergedTopics(options);
   return clusterPlugin(TOPIC_API, () => ({
     commands: {
-      [QUESTION_COMMANDS.status.toLowerCase()]: () => topics.status(),
-      [QUESTION_COMMANDS.find.toLowerCase()]: (command) => topics.find(readQuestion.find(command)),
-      [QUESTION_COMMANDS.levels.toLowerCase()]: (command) => topics.levels(readQuestion.levels(command)),
-      [QUESTION_COMMANDS.topic.toLowerCase()]: (command) => topics.topic(readQuestion.topic(command)),
-      [QUESTION_COMMANDS.changes.toLowerCase()]: (command) => topics.changes(readQuestion.changes(command)),
+      [REQUEST_COMMANDS.status.toLowerCase()]: () => topics.status(),
+      [REQUEST_COMMANDS.find.toLowerCase()]: (command) => topics.find(parseRequest.find(command)),
+      [REQUEST_COMMANDS.levels.toLowerCase()]: (command) => topics.levels(parseRequest.levels(command)),
+      [REQUEST_COMMANDS.topic.toLowerCase()]: (command) => topics.topic(parseRequest.topic(command)),
+      [REQUEST_COMMANDS.changes.toLowerCase()]: (command) => topics.changes(parseRequest.changes(command)),
       getrecording: () => readSettings(options),
       setrecording: (command) => changeSettings(options, command),
     },

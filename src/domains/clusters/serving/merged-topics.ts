@@ -1,23 +1,24 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import type { TopicAsker } from '../../topic-tree/control/topic-askers.ts';
+import type { TopicSource } from '../../topic-tree/control/topic-sources.ts';
 import type {
-  AskChanges,
   FindTopics,
   LevelPage,
   ListLevels,
+  ReadChanges,
   RecordedTopic,
   RecorderStatus,
   TopicChanges,
   TopicKind,
   TopicPage,
-  TopicQuestions,
+  TopicRequests,
+  TopicResponses,
 } from '../../topic-tree/model/topic-recorder.ts';
 import { type ClusterNodes, failureText, type NodeEntry, withNodeName } from './cluster-nodes.ts';
 import { mergedCounts, mergedLevels, mergedStatus, mergedTopic, mergedTopics, type NodeValue } from './topic-merge.ts';
 
 export interface MergedTopicsOptions {
   readonly nodes: ClusterNodes;
-  readonly call: <T>(node: NodeEntry, request: (topics: TopicAsker) => Promise<T>) => Promise<T>;
+  readonly call: <T>(node: NodeEntry, request: (topics: TopicSource) => Promise<T>) => Promise<T>;
 }
 
 /** Page size per node while topics before an offset are skipped. */
@@ -27,7 +28,7 @@ const MAX_OFFSET = 100_000;
 /** Maximum number of topics per node that are read to count different topics. */
 const MAX_COUNTED = 10_000;
 
-type Request<Type extends keyof TopicQuestions> = TopicQuestions[Type]['question'];
+type Request<Type extends keyof TopicRequests> = TopicRequests[Type];
 
 /**
  * Answers the requests of a TopicRecorder for all nodes of a cluster, with at most one page per node in memory. Nodes
@@ -71,7 +72,7 @@ export class MergedTopics {
   }
 
   /** Returns changed topics merged over all nodes. A topic has expired when no node lists it. */
-  async changes({ since, ...request }: AskChanges): Promise<TopicChanges> {
+  async changes({ since, ...request }: ReadChanges): Promise<TopicChanges> {
     const before = readCursor(since);
     const { nodes } = this.#options;
     const { results: perNode, failures } = await nodes.callAll((node) =>
@@ -101,7 +102,7 @@ export class MergedTopics {
   }
 
   async #merged(
-    { kind, withPayloads = true }: Omit<AskChanges, 'since'>,
+    { kind, withPayloads = true }: Omit<ReadChanges, 'since'>,
     perNode: readonly NodeValue<TopicChanges>[],
   ): Promise<Pick<TopicChanges, 'added' | 'changed' | 'expired'>> {
     const addedAt = new Map<string, number>();
@@ -160,21 +161,21 @@ export class MergedTopics {
     return after;
   }
 
-  async #each<Type extends keyof TopicQuestions>(
+  async #each<Type extends keyof TopicRequests>(
     type: Type,
     request: Request<Type>,
-  ): Promise<readonly NodeValue<TopicQuestions[Type]['answer']>[]> {
+  ): Promise<readonly NodeValue<TopicResponses[Type]>[]> {
     const { results, failures } = await this.#options.nodes.callAll((node) => this.#call(node, type, request));
     if ('kind' in request) refuseUnseen(request.kind, failures);
     return results;
   }
 
-  #call<Type extends keyof TopicQuestions>(
+  #call<Type extends keyof TopicRequests>(
     node: NodeEntry,
     type: Type,
     request: Request<Type>,
-  ): Promise<TopicQuestions[Type]['answer']> {
-    return this.#options.call(node, (topics) => topics.ask(type, request));
+  ): Promise<TopicResponses[Type]> {
+    return this.#options.call(node, (topics) => topics.query(type, request));
   }
 }
 

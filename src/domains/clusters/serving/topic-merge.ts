@@ -1,7 +1,7 @@
 import {
   type KindCounts,
   type LevelPage,
-  MAX_ANSWER_CHARACTERS,
+  MAX_RESPONSE_CHARACTERS,
   type RecordedTopic,
   type RecorderState,
   type RecorderStatus,
@@ -114,7 +114,7 @@ function merged<T>(
   let characters = 0;
   const isAtEnd = ({ entries }: NodeList<T>, index: number) => (places[index] ?? 0) >= entries.length;
   const isCut = () => lists.some((list, index) => list.hasMore && isAtEnd(list, index));
-  while (items.length < first && characters < MAX_ANSWER_CHARACTERS && !isCut()) {
+  while (items.length < first && characters < MAX_RESPONSE_CHARACTERS && !isCut()) {
     let least: T | undefined;
     for (const [index, { entries }] of lists.entries()) {
       const entry = entries[places[index] ?? 0];

@@ -24,7 +24,7 @@ export class MirroredKind {
   #seenBefore: Set<string> | null = null;
   #pages = 0;
   /** Highest `count` that the broker reported during the current reading. */
-  #told = 0;
+  #reportedCount = 0;
   /** Number of topics of the current reading for which the tree had no room. */
   #unlisted = 0;
   #counts: KindCounts = { count: 0, leftOut: 0, isTruncated: false };
@@ -42,14 +42,14 @@ export class MirroredKind {
   begin(): void {
     this.#seen = new Set();
     this.#pages = 0;
-    this.#told = 0;
+    this.#reportedCount = 0;
     this.#unlisted = 0;
   }
 
   /** Adds one page. `count` is the broker's value, or `null` if it reports none. */
   *add(topics: readonly ListedTopic[], count: number | null, now: number): SlicedTask<void> {
     this.#pages += 1;
-    this.#told = Math.max(this.#told, count ?? 0);
+    this.#reportedCount = Math.max(this.#reportedCount, count ?? 0);
     for (const [index, { topic, payload }] of topics.entries()) {
       if (index % 100 === 99) yield;
       if (!this.#seen.has(topic) && this.#seen.size >= this.#maxTopics) {
@@ -82,7 +82,7 @@ export class MirroredKind {
     const isFull = limit !== null && limit > 0 && this.tree.size >= limit;
     this.#counts = {
       count: this.tree.size,
-      leftOut: isCut ? Math.max(this.#unlisted, this.#told - this.tree.size) : 0,
+      leftOut: isCut ? Math.max(this.#unlisted, this.#reportedCount - this.tree.size) : 0,
       isTruncated: isTruncated || isCut || isFull,
     };
   }

@@ -5,101 +5,97 @@ import type {
   RecorderState,
   RecorderStatus,
   TopicKind,
-  TopicQuestions,
   TopicRecorder,
+  TopicRequests,
+  TopicResponses,
 } from '../model/topic-recorder.ts';
 import { MAX_PAYLOAD_LIMIT } from '../model/topic-settings.ts';
-import { listedPages } from './listed-pages.ts';
 import { MirroredKind } from './mirrored-kind.ts';
-import { getTopicLimits, type TopicLimits } from './topic-control.ts';
+import { getTopicLimits } from './topic-control.ts';
+import { readTopicPages } from './topic-pages.ts';
 
 interface MirroredTopicsOptions {
   readonly caller: ControlCaller;
-  /** Maximum age of results in milliseconds. Default: 3,000. */
-  readonly freshMs?: number;
-  /**
-   * Results may also be older by this factor of the time that a reading takes, to limit the load of the broker.
-   * Default: 10.
-   */
-  readonly rest?: number;
+  /** Maximum age of responses in milliseconds. Default: 3,000. */
+  readonly maxAgeMs?: number | undefined;
+  /** Responses may also be as old as this multiple of the duration of a reading, to limit the load. Default: 10. */
+  readonly readingFactor?: number;
   /** Maximum number of topics of each kind. Further topics are counted but not listed. Default: 200,000. */
   readonly maxTopics?: number;
-  /** Maximum memory of both trees. Default: 256 MiB. */
-  readonly maxBytes?: number;
 }
 
 /** Maximum duration of one reading. */
 const READING_MS = 30_000;
-
-type Kinds = Readonly<Record<TopicKind, MirroredKind>>;
+/** Maximum memory of one tree. */
+const MAX_BYTES = 128 * 1_048_576;
 
 /**
- * The topics of a broker that supports only the documented commands. Its lists are read while results are requested,
- * and compared with the previous ones.
+ * The topics of a broker that supports only the documented commands. A request reads the lists of the broker again if
+ * they are old, and compares them with the previous ones.
  *
  * Values that the broker does not report are derived: `firstSeen` is the first reading with the topic, `lastSeen` the
  * last reading with a changed payload, and `messages` the number of such readings. `qos` is 0 and `retain` is false.
  * The broker may truncate payloads without reporting it.
  *
- * If a reading fails, the previous topics stay, and the status reports the error and the age. Errors of `ask`: those of
- * the broker if nothing has been read yet, except for `status`. NOT_SUPPORTED_BY_BROKER for a kind that the broker does
- * not report.
+ * If a reading fails, the previous topics stay, and the status reports the error and the age. Errors of `query`: those
+ * of the broker if nothing has been read yet, except for `status`. NOT_SUPPORTED_BY_BROKER for a kind that the broker
+ * does not report.
  */
-export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
+export class MirroredTopics implements Pick<TopicRecorder, 'query'> {
   readonly #caller: ControlCaller;
-  readonly #freshMs: number;
-  readonly #rest: number;
+  readonly #maxAgeMs: number;
+  readonly #readingFactor: number;
   readonly #maxTopics: number;
-  readonly #kinds: Kinds;
+  readonly #kinds: Readonly<Record<TopicKind, MirroredKind>>;
   /** Epoch milliseconds of the first and the last complete reading. `null` if there was none. */
   #since: number | null = null;
   #readAt: number | null = null;
   /** End and duration of the last reading, whether or not it succeeded. */
   #triedAt = 0;
-  #tookMs = 0;
+  #durationMs = 0;
   #problem: ServiceError | null = null;
-  #tells: Readonly<Record<TopicKind, boolean>> = { PUBLISHED: true, SUBSCRIBED: true };
+  /** Whether the broker returns the list of the kind. */
+  #isListed: Readonly<Record<TopicKind, boolean>> = { PUBLISHED: true, SUBSCRIBED: true };
   #reading: Promise<void> | null = null;
 
-  constructor(options: MirroredTopicsOptions) {
-    const { caller, freshMs = 3_000, rest = 10, maxTopics = 200_000, maxBytes = 256 * 1_048_576 } = options;
+  constructor({ caller, maxAgeMs = 3_000, readingFactor = 10, maxTopics = 200_000 }: MirroredTopicsOptions) {
     this.#caller = caller;
-    this.#freshMs = freshMs;
-    this.#rest = rest;
+    this.#maxAgeMs = maxAgeMs;
+    this.#readingFactor = readingFactor;
     this.#maxTopics = maxTopics;
-    const bounds = { maxTopics, maxBytes: maxBytes / 2, payloadLimit: MAX_PAYLOAD_LIMIT };
     this.#kinds = {
-      PUBLISHED: new MirroredKind(bounds),
-      SUBSCRIBED: new MirroredKind({ ...bounds, payloadLimit: 0 }),
+      PUBLISHED: new MirroredKind({ maxTopics, maxBytes: MAX_BYTES, payloadLimit: MAX_PAYLOAD_LIMIT }),
+      SUBSCRIBED: new MirroredKind({ maxTopics, maxBytes: MAX_BYTES, payloadLimit: 0 }),
     };
   }
 
-  async ask<Type extends keyof TopicQuestions>(
+  async query<Type extends keyof TopicRequests>(
     type: Type,
-    question: TopicQuestions[Type]['question'],
-  ): Promise<TopicQuestions[Type]['answer']>;
-  async ask(type: keyof TopicQuestions, question: TopicQuestions[keyof TopicQuestions]['question']): Promise<unknown> {
+    request: TopicRequests[Type],
+  ): Promise<TopicResponses[Type]> {
     await this.#refresh();
-    if (type === 'status') return this.#status();
-    if (this.#since === null && this.#problem !== null) throw this.#problem;
-    const { kind, ...rest } = question as { readonly kind: TopicKind };
-    if (!this.#tells[kind]) {
-      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', UNTOLD[kind], { info: { reason: UNTOLD[kind] } });
-    }
-    return this.#answer(type, this.#kinds[kind], rest);
+    return (await this.#responses[type](request)) as TopicResponses[Type];
   }
 
-  #answer(type: Exclude<keyof TopicQuestions, 'status'>, { tree, counts }: MirroredKind, question: object): unknown {
-    switch (type) {
-      case 'find':
-        return tree.find(question as TopicQuestions['find']['question']);
-      case 'levels':
-        return tree.levels(question as TopicQuestions['levels']['question']);
-      case 'topic':
-        return tree.get((question as TopicQuestions['topic']['question']).topic);
-      case 'changes':
-        return { ...tree.changes(question as TopicQuestions['changes']['question'], Date.now()), counts };
-    }
+  readonly #responses: {
+    readonly [Type in keyof TopicRequests]: (
+      request: TopicRequests[Type],
+    ) => TopicResponses[Type] | Promise<TopicResponses[Type]>;
+  } = {
+    status: () => this.#status(),
+    find: ({ kind, ...request }) => this.#mirrored(kind).tree.find(request),
+    levels: ({ kind, ...request }) => this.#mirrored(kind).tree.levels(request),
+    topic: ({ kind, topic }) => this.#mirrored(kind).tree.get(topic),
+    changes: ({ kind, ...request }) => {
+      const { tree, counts } = this.#mirrored(kind);
+      return { ...tree.changes(request, Date.now()), counts };
+    },
+  };
+
+  #mirrored(kind: TopicKind): MirroredKind {
+    if (this.#since === null && this.#problem !== null) throw this.#problem;
+    if (this.#isListed[kind]) return this.#kinds[kind];
+    throw new ServiceError('NOT_SUPPORTED_BY_BROKER', NOT_LISTED[kind], { info: { reason: NOT_LISTED[kind] } });
   }
 
   #status(): RecorderStatus {
@@ -110,8 +106,8 @@ export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
       since: this.#since,
       deniedFilters: [],
       published: PUBLISHED.counts,
-      subscribed: this.#tells.SUBSCRIBED ? SUBSCRIBED.counts : null,
-      subscribedReason: this.#tells.SUBSCRIBED ? null : UNTOLD.SUBSCRIBED,
+      subscribed: this.#isListed.SUBSCRIBED ? SUBSCRIBED.counts : null,
+      subscribedReason: this.#isListed.SUBSCRIBED ? null : NOT_LISTED.SUBSCRIBED,
       memoryBytes: PUBLISHED.tree.bytes + SUBSCRIBED.tree.bytes,
       messages: PUBLISHED.uses,
       tellsRetain: false,
@@ -128,7 +124,7 @@ export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
     if (problem === null) return null;
     if (this.#readAt === null) return problem.message;
     const seconds = Math.round((Date.now() - this.#readAt) / 1_000);
-    return `${problem.message}; what is told is ${seconds} s old`;
+    return `${problem.message}; the listed topics are ${seconds} s old`;
   }
 
   /**
@@ -136,11 +132,10 @@ export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
    * errors.
    */
   async #refresh(): Promise<void> {
-    const restMs = Math.max(this.#freshMs, this.#tookMs * this.#rest);
     if (this.#reading === null) {
       // If the clock was set back, the age must not stay negative.
       const age = Math.abs(Date.now() - this.#triedAt);
-      if (age < restMs) return;
+      if (age < Math.max(this.#maxAgeMs, this.#durationMs * this.#readingFactor)) return;
       this.#reading = this.#read().finally(() => {
         this.#reading = null;
       });
@@ -160,7 +155,7 @@ export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
       this.#problem = error;
     } finally {
       this.#triedAt = Date.now();
-      this.#tookMs = Math.max(0, this.#triedAt - begun);
+      this.#durationMs = Math.max(0, this.#triedAt - begun);
     }
   }
 
@@ -169,29 +164,29 @@ export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
     const limits = await this.#limits();
     PUBLISHED.begin();
     SUBSCRIBED.begin();
-    const pages = listedPages(this.#caller, { maxTopics: this.#maxTopics, endsAt: begun + READING_MS });
-    const tells = { PUBLISHED: false, SUBSCRIBED: false };
+    const pages = readTopicPages(this.#caller, { maxTopics: this.#maxTopics, endsAt: begun + READING_MS });
+    const isListed = { PUBLISHED: false, SUBSCRIBED: false };
     let isTruncated = false;
     let page = await pages.next();
     for (; page.done !== true; page = await pages.next()) {
       const { published, subscribed } = page.value;
-      tells.PUBLISHED ||= published !== null;
-      tells.SUBSCRIBED ||= subscribed !== null;
+      isListed.PUBLISHED ||= published !== null;
+      isListed.SUBSCRIBED ||= subscribed !== null;
       isTruncated ||= page.value.isTruncated;
       const now = Date.now();
       if (published !== null) await runInSlices(PUBLISHED.add(published.topics, published.count, now));
       if (subscribed !== null) await runInSlices(SUBSCRIBED.add(subscribed.topics, subscribed.count, now));
     }
-    if (!tells.PUBLISHED && !tells.SUBSCRIBED) {
-      throw new ServiceError('BROKER_REJECTED', 'The broker told no list of topics that can be read');
+    if (!isListed.PUBLISHED && !isListed.SUBSCRIBED) {
+      throw new ServiceError('BROKER_REJECTED', 'The broker returned no valid list of topics');
     }
     await PUBLISHED.end(page.value, isTruncated, limits?.publishLimit ?? null);
     await SUBSCRIBED.end(page.value, isTruncated, limits?.subscribeLimit ?? null);
-    this.#tells = tells;
+    this.#isListed = isListed;
   }
 
   /** Limits of the broker. `null` if it does not report them. */
-  async #limits(): Promise<TopicLimits | null> {
+  async #limits() {
     try {
       return await getTopicLimits(this.#caller);
     } catch (error) {
@@ -203,7 +198,7 @@ export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
 
 const AWAY: ReadonlySet<string> = new Set(['BROKER_UNREACHABLE', 'BROKER_TIMEOUT']);
 
-const UNTOLD: Readonly<Record<TopicKind, string>> = {
-  PUBLISHED: 'The broker does not tell which topics messages were published to',
-  SUBSCRIBED: 'The broker does not tell which topics are subscribed to',
+const NOT_LISTED: Readonly<Record<TopicKind, string>> = {
+  PUBLISHED: 'The broker does not list the topics of published messages',
+  SUBSCRIBED: 'The broker does not list the topics of subscriptions',
 };

@@ -1,15 +1,16 @@
 import { invalid, ServiceError } from '../../../platform/errors.ts';
-import type { ControlCaller } from '../../../protocol/control/plugin.ts';
+import type { ControlCall, ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { TopicPayload } from '../model/topic-recorder.ts';
 import { DEFAULT_TOPIC_SETTINGS, MAX_PAYLOAD_LIMIT, type TopicSettings } from '../model/topic-settings.ts';
-import { settingOf, told, topicOf, wholeOf } from './topic-answers.ts';
+import { fieldIn, settingOf, topicOf, wholeOf } from './response-parser.ts';
+import type { TopicSettingsChange } from './topic-setting-issues.ts';
 
 /**
- * The documented commands of the topic control API that read. For the commands that write, see documented-settings.ts.
+ * The documented commands of the topic control API, which every provider supports.
  *
  * Errors in addition to those of the caller: INVALID (with `info.issues` if the text contains them), NOT_FOUND (no such
- * filter), and BROKER_REJECTED with the broker's text. Responses may come from any broker. Unreadable values are
- * dropped or replaced by defaults.
+ * filter), and BROKER_REJECTED with the broker's text. Responses may come from any broker. Invalid values are dropped
+ * or replaced by defaults.
  */
 export const TOPIC_API = 'cedalo/topictree';
 
@@ -18,9 +19,9 @@ const MAX_ENTRIES = 1_000_000;
 /** Maximum number of characters that are read from a payload. */
 const MAX_PAYLOAD_TEXT = 65_536;
 /** Maximum number of filters that are read from a response. */
-const MAX_FILTERS_TOLD = 10_000;
+const MAX_READ_FILTERS = 10_000;
 
-export type TopicLimits = Pick<TopicSettings, 'publishLimit' | 'subscribeLimit' | 'payloadLimit'>;
+type TopicLimits = Pick<TopicSettings, 'publishLimit' | 'subscribeLimit' | 'payloadLimit'>;
 
 export interface ListedTopic {
   readonly topic: string;
@@ -50,67 +51,127 @@ export async function listTopics(
 ): Promise<TopicsPage> {
   const data = await call(caller, 'listTopics', page);
   return {
-    published: listedOf(told(data, 'publishTopics')),
-    subscribed: listedOf(told(data, 'subscribeTopics')),
-    isTruncated: told(data, 'truncated') === true,
+    published: listedOf(fieldIn(data, 'publishTopics')),
+    subscribed: listedOf(fieldIn(data, 'subscribeTopics')),
+    isTruncated: fieldIn(data, 'truncated') === true,
   };
-}
-
-/** Returns the TTL in seconds. */
-export async function getTopicTtl(caller: ControlCaller): Promise<number> {
-  return settingOf(told(await call(caller, 'getTtl'), 'ttl')) ?? DEFAULT_TOPIC_SETTINGS.ttlSeconds;
-}
-
-export async function listTopicFilters(caller: ControlCaller): Promise<readonly string[]> {
-  return filtersOf(told(await call(caller, 'listFilters'), 'filters'));
 }
 
 export async function getTopicLimits(caller: ControlCaller): Promise<TopicLimits> {
   return limitsOf(await call(caller, 'getLimits'));
 }
 
+/**
+ * Returns the settings of a broker that supports only the documented commands. Such a broker has no filters that
+ * exclude topics, and always records. Values that it does not report are the defaults.
+ */
+export async function getDocumentedSettings(caller: ControlCaller): Promise<TopicSettings> {
+  const { ttlSeconds, filters, ...rest } = DEFAULT_TOPIC_SETTINGS;
+  const readTtl = async () => settingOf(fieldIn(await call(caller, 'getTtl'), 'ttl')) ?? ttlSeconds;
+  const [ttl, list, limits] = await Promise.all([
+    orDefault(readTtl(), ttlSeconds),
+    orDefault(listFilters(caller), filters),
+    orDefault<TopicLimits>(getTopicLimits(caller), rest),
+  ]);
+  return { ...rest, ...limits, ttlSeconds: ttl, filters: list, excludedFilters: [], isAlwaysOn: true };
+}
+
+/**
+ * Changes settings of such a broker. The change must already be validated. The commands are sent together, but the
+ * broker executes each separately: if one is refused, others may have been executed. Errors: NOT_SUPPORTED_BY_BROKER if
+ * the broker has no command for the change (nothing is sent), and the first error of the broker.
+ */
+export async function updateDocumentedSettings(caller: ControlCaller, change: TopicSettingsChange): Promise<void> {
+  if ((change.excludedFilters ?? []).length > 0) {
+    throw unsupported('excludedFilters', 'The broker has no filters that exclude topics from the recording');
+  }
+  if (change.isAlwaysOn === false) {
+    throw unsupported('isAlwaysOn', 'The broker always records its topics, whether or not a client requests them');
+  }
+  const commands: readonly ControlCall[] = [
+    ...(change.ttlSeconds === undefined ? [] : [{ command: 'setTtl', fields: { ttl: change.ttlSeconds } }]),
+    ...(change.filters === undefined ? [] : filterCommands(await listFilters(caller), change.filters)),
+    ...(await limitCommands(caller, change)),
+  ];
+  if (commands.length === 0) return;
+  const results = await caller.callAll(TOPIC_API, commands);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+/** Adds new filters before it removes old ones: with an empty list in between, all topics would be recorded. */
+function filterCommands(previous: readonly string[], next: readonly string[]): ControlCall[] {
+  if (next.length === 0) return previous.length === 0 ? [] : [{ command: 'clearFilters' }];
+  const added = next.filter((filter) => !previous.includes(filter));
+  const removed = previous.filter((filter) => !next.includes(filter));
+  return [
+    ...added.map((filter) => ({ command: 'addFilter', fields: { filter } })),
+    ...removed.map((filter) => ({ command: 'removeFilter', fields: { filter } })),
+  ];
+}
+
+/** Sends all three limits, because the documentation does not say what happens to missing ones. */
+async function limitCommands(caller: ControlCaller, change: TopicSettingsChange): Promise<ControlCall[]> {
+  const names = ['publishLimit', 'subscribeLimit', 'payloadLimit'] as const;
+  if (names.every((name) => change[name] === undefined)) return [];
+  const limits = await getTopicLimits(caller);
+  const fields = Object.fromEntries(names.map((name) => [name, change[name] ?? limits[name]]));
+  return [{ command: 'setLimits', fields }];
+}
+
+const unsupported = (setting: keyof TopicSettings, reason: string): ServiceError =>
+  new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { api: TOPIC_API, setting, reason } });
+
+async function orDefault<T>(reading: Promise<T>, fallback: T): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'NOT_SUPPORTED_BY_BROKER') return fallback;
+    throw error;
+  }
+}
+
+const listFilters = async (caller: ControlCaller): Promise<readonly string[]> =>
+  filtersOf(fieldIn(await call(caller, 'listFilters'), 'filters'));
+
 export function limitsOf(data: unknown): TopicLimits {
   const { publishLimit, subscribeLimit, payloadLimit } = DEFAULT_TOPIC_SETTINGS;
   return {
-    publishLimit: settingOf(told(data, 'publishLimit')) ?? publishLimit,
-    subscribeLimit: settingOf(told(data, 'subscribeLimit')) ?? subscribeLimit,
-    payloadLimit: settingOf(told(data, 'payloadLimit')) ?? payloadLimit,
+    publishLimit: settingOf(fieldIn(data, 'publishLimit')) ?? publishLimit,
+    subscribeLimit: settingOf(fieldIn(data, 'subscribeLimit')) ?? subscribeLimit,
+    payloadLimit: settingOf(fieldIn(data, 'payloadLimit')) ?? payloadLimit,
   };
 }
 
 /** Accepts texts, and objects with a field `filter`. */
 export function filtersOf(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return [];
-  const filters = value.slice(0, MAX_FILTERS_TOLD).map((entry: unknown) => topicOf(told(entry, 'filter') ?? entry));
+  const filters = value.slice(0, MAX_READ_FILTERS).map((entry: unknown) => topicOf(fieldIn(entry, 'filter') ?? entry));
   return [...new Set(filters.filter((filter) => filter !== null))];
 }
 
 /** The example of the documentation has the entries in `data`, its schema in `topics`. */
 function listedOf(value: unknown): ListedTopics | null {
-  const entries = Array.isArray(value) ? value : (told(value, 'data') ?? told(value, 'topics'));
+  const entries = Array.isArray(value) ? value : (fieldIn(value, 'data') ?? fieldIn(value, 'topics'));
   if (!Array.isArray(entries)) return null;
   const topics = entries.slice(0, MAX_ENTRIES).flatMap((entry: unknown) => {
-    const topic = topicOf(told(entry, 'topic') ?? entry);
+    const topic = topicOf(fieldIn(entry, 'topic') ?? entry);
     return topic === null ? [] : [{ topic, payload: payloadOf(entry) }];
   });
-  return { count: wholeOf(told(value, 'count')), topics, length: entries.length };
+  return { count: wholeOf(fieldIn(value, 'count')), topics, length: entries.length };
 }
 
-/**
- * Returns a payload as bytes. The documentation does not say how binary payloads are sent. Plugins of this service send
- * base64.
- */
+/** The documentation does not say how binary payloads are sent. Plugins of this service send base64. */
 function payloadOf(entry: unknown): TopicPayload | null {
-  const text = told(entry, 'payload');
-  const base64 = told(entry, 'payloadBase64');
+  const text = fieldIn(entry, 'payload');
+  const base64 = fieldIn(entry, 'payloadBase64');
   const isText = typeof text === 'string';
   if (!isText && typeof base64 !== 'string') return null;
   const bytes = isText
     ? Buffer.from(text.slice(0, MAX_PAYLOAD_TEXT))
     : Buffer.from(String(base64).slice(0, 2 * MAX_PAYLOAD_TEXT), 'base64');
-  const cut = bytes.subarray(0, MAX_PAYLOAD_LIMIT);
-  const whole = isText && text.length > MAX_PAYLOAD_TEXT ? Buffer.byteLength(text) : bytes.length;
-  return { data: cut.toString('base64'), bytes: Math.max(whole, wholeOf(told(entry, 'payloadBytes')) ?? 0) };
+  const preview = bytes.subarray(0, MAX_PAYLOAD_LIMIT);
+  const size = isText && text.length > MAX_PAYLOAD_TEXT ? Buffer.byteLength(text) : bytes.length;
+  return { data: preview.toString('base64'), bytes: Math.max(size, wholeOf(fieldIn(entry, 'payloadBytes')) ?? 0) };
 }
 
 async function call(caller: ControlCaller, command: string, fields: Readonly<Record<string, unknown>> = {}) {

@@ -1,16 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../../platform/errors.ts';
+import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { fieldOf } from '../../../protocol/control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { pageOf, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
-import type { TopicQuestions, TopicRecorder } from '../model/topic-recorder.ts';
+import type { QueryTopics, TopicRecorder, TopicRequests } from '../model/topic-recorder.ts';
 import { MAX_FILTERS, type TopicSettings, type TopicSettingsStore } from '../model/topic-settings.ts';
-import { AnswerRoom, shortened } from './answer-room.ts';
+import { parseRequest, refuse } from './request-parser.ts';
+import { ResponseBudget, shortened } from './response-budget.ts';
 import { TOPIC_API } from './topic-control.ts';
 import { topicListing } from './topic-listing.ts';
-import { readQuestion, refuse } from './topic-questions.ts';
 import {
   recordFilterProblem,
   SETTING_KEYS,
@@ -52,23 +53,23 @@ export class TopicTreePlugin implements ControlPlugin {
   readonly started: Promise<void>;
   readonly #options: TopicTreePluginOptions;
   readonly #stop: Stop;
+  /** Changes are executed one after another. */
+  readonly #changes = new ConcurrencyLimit({ maxRunning: 1 });
   /** Settings that were last applied to the recorder. `null` if that may have failed. */
   #applied: TopicSettings | null = null;
-  /** The last change. Never rejects. */
-  #tail: Promise<unknown> = Promise.resolve();
-  /** Size budget of the current request over MQTT. */
-  #room: AnswerRoom | null = null;
+  /** Size budget of the current request over MQTT. `null` if the response does not share a packet with others. */
+  #budget: ResponseBudget | null = null;
   #closed = false;
 
   constructor(options: TopicTreePluginOptions) {
     this.#options = options;
-    this.#stop = options.settings.onChange(() => this.#follow());
-    this.#follow();
-    this.started = this.#tail.then(() => undefined);
+    this.#stop = options.settings.onChange(() => void this.#follow());
+    this.started = this.#follow();
   }
 
   execute(command: ControlCommand): unknown {
-    if (this.#closed) throw new ControlRefusal('Topics are not served any more', { code: 'BROKER_UNREACHABLE' });
+    if (this.#closed)
+      throw new ControlRefusal('The topic tree of this broker is closed', { code: 'BROKER_UNREACHABLE' });
     return runCommandOf(
       {
         topiccount: () => this.#count(),
@@ -89,11 +90,11 @@ export class TopicTreePlugin implements ControlPlugin {
         setlimits: (c) => this.#set(given(c, ['publishLimit', 'subscribeLimit', 'payloadLimit'])),
         getrecording: () => settingFields(this.#settings),
         setrecording: (c) => this.#set(given(c, SETTING_KEYS)),
-        gettopicstatus: (c) => this.#answer('status', c),
-        findtopics: (c) => this.#answer('find', c),
-        listlevels: (c) => this.#answer('levels', c),
-        gettopic: (c) => this.#answer('topic', c),
-        topicchanges: (c) => this.#answer('changes', c),
+        gettopicstatus: (c) => this.#query('status', c),
+        findtopics: (c) => this.#query('find', c),
+        listlevels: (c) => this.#query('levels', c),
+        gettopic: (c) => this.#query('topic', c),
+        topicchanges: (c) => this.#query('changes', c),
       },
       command,
     );
@@ -101,18 +102,18 @@ export class TopicTreePlugin implements ControlPlugin {
 
   /** Called before a request over MQTT. Such requests are executed one after another. */
   async prepare(commands: readonly ControlCommand[]): Promise<void> {
-    this.#room = new AnswerRoom(commands.length);
+    this.#budget = new ResponseBudget(commands.length);
   }
 
   async settle(): Promise<void> {
-    this.#room = null;
+    this.#budget = null;
   }
 
   /** Waits for running changes. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#stop();
-    await this.#tail;
+    await this.#changes.run(async () => undefined);
   }
 
   get #settings(): TopicSettings {
@@ -120,7 +121,7 @@ export class TopicTreePlugin implements ControlPlugin {
   }
 
   async #count(): Promise<object> {
-    const { published, subscribed, subscribedReason } = await this.#ask('status', {});
+    const { published, subscribed, subscribedReason } = await this.#queryRecorder('status', {});
     const isTruncated = published.isTruncated || subscribed?.isTruncated === true;
     return {
       publishCount: published.count,
@@ -132,39 +133,37 @@ export class TopicTreePlugin implements ControlPlugin {
   }
 
   async #list(command: ControlCommand): Promise<object> {
-    const room = this.#freeRoom();
+    const budget = this.#assertBudget();
     const { offset, count } = pageOf(command);
-    const status = await this.#ask('status', {});
-    const place = { offset, count, maxBytes: room?.bytesEach ?? Number.POSITIVE_INFINITY };
-    const listing = await topicListing(status, (kind, page) => this.#ask('find', { kind, ...page }), place);
-    room?.take(listing);
+    const status = await this.#queryRecorder('status', {});
+    const range = { offset, count, maxBytes: budget?.bytesEach ?? Number.POSITIVE_INFINITY };
+    const listing = await topicListing(status, (request) => this.#queryRecorder('find', request), range);
+    budget?.spend(listing);
     return listing;
   }
 
-  async #answer<Type extends keyof TopicQuestions>(type: Type, command: ControlCommand): Promise<unknown> {
-    const room = this.#freeRoom();
-    const question = readQuestion[type](command);
-    if (room === null) return this.#ask(type, question);
-    const fitting = 'first' in question ? { ...question, first: room.firstOf(question.first) } : question;
-    const answer = await this.#ask(type, fitting);
-    const told = shortened[type](answer, room.bytesEach);
-    room.take(told);
-    return told;
+  async #query<Type extends keyof TopicRequests>(type: Type, command: ControlCommand): Promise<unknown> {
+    const budget = this.#assertBudget();
+    const request = parseRequest[type](command);
+    if (budget === null) return this.#queryRecorder(type, request);
+    const limited = 'first' in request ? { ...request, first: budget.limitPage(request.first) } : request;
+    const response = shortened[type](await this.#queryRecorder(type, limited), budget.bytesEach);
+    budget.spend(response);
+    return response;
   }
 
-  /** Returns `null` if the response does not share a packet with others. */
-  #freeRoom(): AnswerRoom | null {
-    if (this.#room?.isFull !== true) return this.#room;
-    throw new ControlRefusal('The answer would be too large: ask for less in one request', { code: 'TOO_LARGE' });
+  /** Errors: TOO_LARGE if the earlier responses of the request have exhausted its budget. */
+  #assertBudget(): ResponseBudget | null {
+    if (this.#budget?.isExhausted !== true) return this.#budget;
+    throw new ControlRefusal('The response would be too large: send fewer commands in one request', {
+      code: 'TOO_LARGE',
+    });
   }
 
-  async #ask<Type extends keyof TopicQuestions>(
-    type: Type,
-    question: TopicQuestions[Type]['question'],
-  ): Promise<TopicQuestions[Type]['answer']> {
+  readonly #queryRecorder: QueryTopics = async (type, request) => {
     await this.started;
-    return asked(this.#options.recorder.ask(type, question));
-  }
+    return orRefusal(this.#options.recorder.query(type, request));
+  };
 
   #addFilter(command: ControlCommand): Promise<void> {
     const list = listOf(command);
@@ -175,7 +174,7 @@ export class TopicTreePlugin implements ControlPlugin {
       const filters = settings[list];
       if (filters.includes(filter as string)) throw new ControlRefusal('Filter already exists');
       if (filters.length >= MAX_FILTERS) {
-        refuse([{ path: '/filter', reason: `must not be more than the ${MAX_FILTERS} that there are` }]);
+        refuse([{ path: '/filter', reason: `must not be added: the list already has ${MAX_FILTERS} filters` }]);
       }
       return { ...settings, [list]: [...filters, filter] };
     });
@@ -208,17 +207,18 @@ export class TopicTreePlugin implements ControlPlugin {
   }
 
   #change(changed: (settings: TopicSettings) => TopicSettings): Promise<void> {
-    return this.#inOrder(async () => {
+    return this.#changes.run(async () => {
       const { settings } = this.#options;
-      const before = settings.get();
-      const after = changed(before);
-      if (!isDeepStrictEqual(after, before)) await asked(settings.put(after));
+      const previous = settings.get();
+      const next = changed(previous);
+      if (!isDeepStrictEqual(next, previous)) await orRefusal(settings.put(next));
       await this.#apply();
     });
   }
 
-  #follow(): void {
-    this.#inOrder(() => this.#apply()).catch(this.#options.onFault);
+  /** Applies the stored settings. Never rejects. */
+  #follow(): Promise<void> {
+    return this.#changes.run(() => this.#apply()).catch(this.#options.onFault);
   }
 
   async #apply(): Promise<void> {
@@ -232,12 +232,6 @@ export class TopicTreePlugin implements ControlPlugin {
       // The settings are stored, and the recorder uses them when it starts again.
       if (!(error instanceof ServiceError)) throw error;
     }
-  }
-
-  #inOrder<T>(step: () => Promise<T>): Promise<T> {
-    const done = this.#tail.then(step);
-    this.#tail = done.catch(() => undefined);
-    return done;
   }
 }
 
@@ -254,9 +248,9 @@ function listOf(command: ControlCommand): FilterList {
 }
 
 /** Returns errors of the recorder or the database to the caller as refusals. */
-async function asked<T>(question: Promise<T>): Promise<T> {
+async function orRefusal<T>(result: Promise<T>): Promise<T> {
   try {
-    return await question;
+    return await result;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const { code, message, info } = error;

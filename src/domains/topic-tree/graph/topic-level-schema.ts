@@ -5,37 +5,37 @@ import { pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { mayQueryBroker, walk } from '../../../gateway/graphql/walk-limit.ts';
 import type { ListConnection } from '../../../gateway/paging.ts';
 import type { LevelsInput } from '../topic-service.ts';
-import type { LevelView, TopicPlace } from '../topic-view.ts';
-import { asksForPayloads, Topic } from './topic-schema.ts';
+import type { LevelView, TopicTreeRef } from '../topic-view.ts';
+import { selectsPayloads, Topic } from './topic-schema.ts';
 
 /** Order of sibling levels, for descriptions. */
-export const IN_ORDER = 'in order of their names.';
+export const IN_ORDER = 'in the order of their names.';
 
 export const TopicLevel = builder.objectRef<LevelView>('TopicLevel');
 export const TopicLevelConnection = builder.connectionObject(
   {
     name: 'TopicLevelConnection',
-    description: 'Levels beside each other.',
+    description: 'Sibling levels.',
     type: TopicLevel,
     fields: (t) => ({
       totalCount: t.int({
-        description: 'Of all levels beside these, whatever the page.',
+        description: 'Number of all siblings, on all pages.',
         resolve: (connection) => (connection as ListConnection<LevelView>).totalCount,
       }),
     }),
   },
-  { name: 'TopicLevelEdge', description: 'A level in its place.' },
+  { name: 'TopicLevelEdge', description: 'A level and its cursor.' },
 );
 
 /** Returns a page of levels. Payloads are requested only if the operation selects them. */
 export async function levelsOf(
-  place: TopicPlace,
+  ref: TopicTreeRef,
   input: Omit<LevelsInput, 'withPayloads'>,
   context: RequestContext,
   info: GraphQLResolveInfo,
 ): Promise<ListConnection<LevelView>> {
-  const asked = { ...input, withPayloads: asksForPayloads(info) };
-  const found = await context.services.topics.levels(place, context.viewer, asked);
+  const request = { ...input, withPayloads: selectsPayloads(info) };
+  const found = await context.services.topics.levels(ref, context.viewer, request);
   return { ...found, edges: walk(context, found.edges) };
 }
 
@@ -46,24 +46,27 @@ const NO_LEVELS: ListConnection<LevelView> = {
 };
 
 TopicLevel.implement({
-  description: 'One level of a topic tree: a topic, a place where topics are below, or both.',
+  description: 'One level of a topic tree: a listed topic, the parent of listed topics, or both.',
   fields: (t) => ({
-    name: t.string({ description: 'Between two `/`; may be empty.', resolve: ({ level }) => level.name }),
-    topic: t.string({ description: 'The levels down to here.', resolve: ({ level }) => level.topic }),
+    name: t.string({ description: 'The name between two `/`. May be empty.', resolve: ({ level }) => level.name }),
+    topic: t.string({ description: 'All levels from the first one to this one.', resolve: ({ level }) => level.topic }),
     topicCount: t.int({
-      description: 'Topics that are listed, here and below.',
+      description: 'Number of listed topics at and below this level.',
       resolve: ({ level }) => level.topicCount,
     }),
-    childCount: t.int({ description: 'Levels right below.', resolve: ({ level }) => level.childCount }),
+    childCount: t.int({
+      description: 'Number of levels directly below this one.',
+      resolve: ({ level }) => level.childCount,
+    }),
     recorded: t.field({
-      description: 'What is known of the topic itself. Null: only topics below it are listed.',
+      description: 'The topic of this level itself. Null if only topics below it are listed.',
       type: Topic,
       nullable: true,
-      resolve: ({ level: { recorded }, ...place }) => recorded && { ...place, recorded },
+      resolve: ({ level: { recorded }, ...ref }) => recorded && { ...ref, recorded },
     }),
     children: t.connection(
       {
-        description: `The levels right below, ${IN_ORDER}`,
+        description: `The levels directly below this one, ${IN_ORDER}`,
         type: TopicLevel,
         nullable: true,
         complexity: pageCost,

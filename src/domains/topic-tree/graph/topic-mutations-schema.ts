@@ -3,54 +3,58 @@ import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { MAX_FILTERS, MAX_PAYLOAD_LIMIT, MAX_TOPIC_LIMIT, MAX_TTL_SECONDS } from '../model/topic-settings.ts';
 
-const BROKER = 'The broker that it is about.';
-const PROJECT = 'When given, the broker must be in this project.';
-const NODE = 'A node of a cluster whose nodes have topics of their own; left out: all its nodes.';
+const BROKER = 'The broker to change.';
+const PROJECT = 'If given, the broker must be in this project.';
+const NODE = 'A node of a cluster whose nodes have their own topics. Default: all nodes.';
 const LIMIT = `0 to ${MAX_TOPIC_LIMIT}.`;
-const FILTERS = `MQTT topic filters, at most ${MAX_FILTERS}; all of them.`;
+const FILTERS = `The whole list of MQTT topic filters, at most ${MAX_FILTERS}.`;
 
 const SetTopicTtlInput = builder.inputType('SetTopicTtlInput', {
-  description: 'How long topics stay listed.',
+  description: 'The TTL of topics.',
   fields: (t) => ({
     brokerId: t.id({ description: BROKER, required: true }),
     projectId: t.id({ description: PROJECT }),
     nodeId: t.int({ description: NODE }),
-    ttl: t.int({ description: `Seconds after its last use, 1 to ${MAX_TTL_SECONDS}.`, required: true }),
+    ttl: t.int({
+      description: `Number of seconds that a topic stays listed after its last use, 1 to ${MAX_TTL_SECONDS}.`,
+      required: true,
+    }),
   }),
 });
 
 const UpdateTopicTreeInput = builder.inputType('UpdateTopicTreeInput', {
-  description: 'How topics are to be recorded.',
+  description: 'Settings of the recording of topics.',
   fields: (t) => ({
     brokerId: t.id({ description: BROKER, required: true }),
     projectId: t.id({ description: PROJECT }),
     nodeId: t.int({ description: NODE }),
     filters: t.stringList({
-      description: `Only topics that match one are recorded; none: all that do not begin with \`$\`. ${FILTERS}`,
+      description: `Only topics that match one of these are recorded. Empty: all topics that do not begin with \`$\`. ${FILTERS}`,
     }),
-    excludedFilters: t.stringList({ description: `Of those, topics that match one are left out. ${FILTERS}` }),
-    publishLimit: t.int({ description: `Topics of messages that are listed at most, ${LIMIT}` }),
-    subscribeLimit: t.int({ description: `Topics of subscriptions that are listed at most, ${LIMIT}` }),
+    excludedFilters: t.stringList({ description: `Topics that match one of these are not recorded. ${FILTERS}` }),
+    publishLimit: t.int({ description: `Maximum number of listed topics of messages, ${LIMIT}` }),
+    subscribeLimit: t.int({ description: `Maximum number of listed topics of subscriptions, ${LIMIT}` }),
     payloadLimit: t.int({
-      description: `Bytes that are kept of each topic’s last payload, 0 to ${MAX_PAYLOAD_LIMIT}; 0: none.`,
+      description: `Number of bytes that are stored of each topic’s last payload, 0 to ${MAX_PAYLOAD_LIMIT}. 0: none.`,
     }),
-    isAlwaysOn: t.boolean({ description: 'Record also while nobody asks.' }),
+    isAlwaysOn: t.boolean({ description: 'Whether topics are recorded even while no client requests them.' }),
   }),
 });
 
 const TopicTreePayload = builder.objectRef<{ readonly broker: BrokerRecord }>('TopicTreePayload').implement({
-  description: 'The broker whose topics are recorded in another way now.',
+  description: 'The broker with the changed settings.',
   fields: (t) => ({
-    broker: t.field({ description: 'The one that it is about.', type: Broker, resolve: ({ broker }) => broker }),
+    broker: t.field({ description: 'The changed broker.', type: Broker, resolve: ({ broker }) => broker }),
   }),
 });
 
 builder.mutationFields((t) => ({
   setTopicTtl: t.field({
-    description: 'Changes how long topics stay listed after their last use; counts for those that are listed, too.',
+    description:
+      'Changes how long topics stay listed after their last use. Also applies to topics that are already listed.',
     type: TopicTreePayload,
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'Which broker, and how long.', type: SetTopicTtlInput, required: true }) },
+    args: { input: t.arg({ description: 'The broker and the TTL.', type: SetTopicTtlInput, required: true }) },
     resolve: async (_root, { input: { brokerId, nodeId, ttl } }, { services, viewer }) => {
       const broker = services.brokers.visible(brokerId, viewer);
       await services.topics.update(broker, nodeId ?? null, { ttlSeconds: ttl });
@@ -58,10 +62,10 @@ builder.mutationFields((t) => ({
     },
   }),
   updateTopicTree: t.field({
-    description: 'Changes how topics are recorded, all at once. Only what is given changes.',
+    description: 'Changes all given settings of the recording, or none. Missing settings stay unchanged.',
     type: TopicTreePayload,
     ...onBroker('EDITOR'),
-    args: { input: t.arg({ description: 'Which broker, and how.', type: UpdateTopicTreeInput, required: true }) },
+    args: { input: t.arg({ description: 'The broker and its settings.', type: UpdateTopicTreeInput, required: true }) },
     resolve: async (_root, { input }, { services, viewer }) => {
       const { brokerId, projectId: _projectId, nodeId, ...changes } = input;
       const broker = services.brokers.visible(brokerId, viewer, 'EDITOR');

@@ -15,12 +15,16 @@ export const TopicKindType = builder.enumType('TopicKind', {
   } as const satisfies Record<TopicKind, object>,
 });
 
-export const kindArgument = { type: TopicKindType, defaultValue: 'PUBLISHED', description: 'Which topics.' } as const;
+export const kindArgument = {
+  type: TopicKindType,
+  defaultValue: 'PUBLISHED',
+  description: 'The kind of topics.',
+} as const;
 
 const PAYLOAD_FIELDS = ['payload', 'payloadBase64', 'payloadBytes', 'isPayloadTruncated'] as const;
 
 /** Whether the operation selects payloads. */
-export const asksForPayloads = (info: GraphQLResolveInfo): boolean => selects(info, ...PAYLOAD_FIELDS);
+export const selectsPayloads = (info: GraphQLResolveInfo): boolean => selects(info, ...PAYLOAD_FIELDS);
 
 interface Preview {
   readonly bytes: Buffer;
@@ -48,44 +52,44 @@ function textOf({ bytes, length }: Preview): string | null {
 }
 
 const FOR_EDITORS =
-  'Null: the caller is no EDITOR of the project, the project keeps no payloads, or none is kept of this topic.';
+  'Null if the caller is not an EDITOR of the project, the project stores no payloads, or none is stored of this topic.';
 
 export const Topic = builder.objectRef<TopicView>('Topic').implement({
   description: 'A topic that was used within the TTL.',
   fields: (t) => ({
     topic: t.string({
-      description: 'The whole topic, or filter.',
+      description: 'The whole topic or topic filter.',
       resolve: ({ recorded: { topic } }, _args, context) => (mayReturnText(context, topic.length) ? topic : ''),
     }),
     messages: t.float({
-      description: 'Messages since it is listed; of subscribed topics, how often it was subscribed to.',
+      description: 'Number of messages since the topic was listed. SUBSCRIBED: number of subscriptions to it.',
       resolve: ({ recorded }) => recorded.messages,
     }),
     firstSeen: t.field({
-      description: 'Since when it is listed.',
+      description: 'Time since which the topic is listed.',
       type: 'DateTime',
       resolve: ({ recorded }) => new Date(recorded.firstSeen),
     }),
     lastSeen: t.field({
-      description: 'Its last use.',
+      description: 'Time of the last use.',
       type: 'DateTime',
       resolve: ({ recorded }) => new Date(recorded.lastSeen),
     }),
     qos: t.int({
       description:
-        'Of the last message as it was recorded, or of the last subscription. Beside a broker that does not record its topics itself all messages come with 0.',
+        'QoS of the last message as it was recorded, or of the last subscription. The gateway receives all messages with QoS 0.',
       resolve: ({ recorded }) => recorded.qos,
     }),
     retain: t.boolean({
-      description: 'The last message is one that the broker keeps, as far as the broker tells.',
+      description: 'Whether the last message was a retained message, as far as the broker reports it.',
       resolve: ({ recorded }) => recorded.retain,
     }),
     nodeIds: t.intList({
-      description: 'In a cluster whose nodes have topics of their own: where it is listed; else empty.',
+      description: 'In a cluster whose nodes have their own topics: the nodes that list the topic. Otherwise empty.',
       resolve: ({ recorded: { nodes }, nodeId }) => [...(nodes ?? (nodeId === null ? [] : [nodeId]))],
     }),
     payload: t.string({
-      description: `The beginning of the last payload as text, up to the last whole character. Null as well if it is no UTF-8. ${FOR_EDITORS}`,
+      description: `The beginning of the last payload as text, up to the last whole character. Also null if the payload is not UTF-8. ${FOR_EDITORS}`,
       nullable: true,
       resolve: (topic, _args, context) => {
         const preview = previewOf(topic, context);
@@ -93,17 +97,17 @@ export const Topic = builder.objectRef<TopicView>('Topic').implement({
       },
     }),
     payloadBase64: t.string({
-      description: `The beginning of the last payload, exactly as it came. ${FOR_EDITORS}`,
+      description: `The unchanged beginning of the last payload. ${FOR_EDITORS}`,
       nullable: true,
       resolve: (topic, _args, context) => previewOf(topic, context)?.bytes.toString('base64') ?? null,
     }),
     payloadBytes: t.int({
-      description: `Of the whole payload. ${FOR_EDITORS}`,
+      description: `Size of the whole payload. ${FOR_EDITORS}`,
       nullable: true,
       resolve: (topic, _args, context) => previewOf(topic, context)?.length ?? null,
     }),
     isPayloadTruncated: t.boolean({
-      description: `The payload is longer than what is kept of it. ${FOR_EDITORS}`,
+      description: `Whether the payload is longer than its stored part. ${FOR_EDITORS}`,
       nullable: true,
       resolve: (topic, _args, context) => {
         const preview = previewOf(topic, context);

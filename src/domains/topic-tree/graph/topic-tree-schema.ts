@@ -6,61 +6,66 @@ import type { RecorderState } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
 import { countsOf, kindsIn, reasonOf, type TopicTreeView } from '../topic-view.ts';
 import { IN_ORDER, levelsOf, TopicLevel, TopicLevelConnection } from './topic-level-schema.ts';
-import { asksForPayloads, kindArgument, Topic, TopicKindType } from './topic-schema.ts';
+import { kindArgument, selectsPayloads, Topic, TopicKindType } from './topic-schema.ts';
 
 export const TopicTreeState = builder.enumType('TopicTreeState', {
   description: 'Whether topics are recorded.',
   values: {
-    STOPPED: { description: 'Nobody has asked for a while.' },
-    STARTING: { description: 'The broker has not answered yet.' },
-    RECORDING: { description: 'All that is wanted is recorded.' },
-    DENIED: { description: 'The broker refuses filters, see `deniedFilters`; what it allows is recorded.' },
-    UNREACHABLE: { description: 'The broker is away. What was recorded stays, and expires.' },
+    STOPPED: { description: 'No client has requested topics for some time.' },
+    STARTING: { description: 'The broker has not responded yet.' },
+    RECORDING: { description: 'All selected topics are recorded.' },
+    DENIED: {
+      description: 'The broker refuses filters, see `deniedFilters`. Topics of the allowed filters are recorded.',
+    },
+    UNREACHABLE: { description: 'The broker cannot be reached. Recorded topics stay listed until they expire.' },
   } as const satisfies Record<RecorderState, object>,
 });
 
-const oneKind = { type: TopicKindType, description: 'Only these. Left out: of both kinds.' } as const;
+const oneKind = { type: TopicKindType, description: 'Only topics of this kind. Default: both kinds.' } as const;
 const PREFIX =
-  'Only this topic and those below it, by whole levels: `plant/line1` is not the beginning of `plant/line10`.';
-const UNSEEN = 'Null for SUBSCRIBED where subscriptions cannot be seen: `unavailable` says why.';
+  'Only this topic and the topics below it, by whole levels: `plant/line1` does not select `plant/line10`.';
+const UNSEEN = 'Null for SUBSCRIBED if subscriptions cannot be observed: see `unavailable`.';
 
 const Unavailable = builder.objectRef<{ readonly subscribed: string }>('TopicTreeUnavailable').implement({
-  description: 'Why something cannot be recorded, and what would help.',
+  description: 'Why topics cannot be recorded, and what would help.',
   fields: (t) => ({ subscribed: t.exposeString('subscribed', { description: 'Topics of subscriptions.' }) }),
 });
 
 const TopicTreeSettingsType = builder.objectRef<TopicSettings>('TopicTreeSettings').implement({
-  description: 'How the topics of a broker are recorded.',
+  description: 'Settings of the recording of topics.',
   fields: (t) => ({
     ttl: t.int({
-      description: 'Seconds that a topic stays listed after its last use.',
+      description: 'Number of seconds that a topic stays listed after its last use.',
       resolve: ({ ttlSeconds }) => ttlSeconds,
     }),
     filters: t.stringList({
-      description: 'Only topics that match one of these are recorded. Empty: all that do not begin with `$`.',
+      description: 'Only topics that match one of these are recorded. Empty: all topics that do not begin with `$`.',
       resolve: ({ filters }) => [...filters],
     }),
     excludedFilters: t.stringList({
-      description: 'Of those, topics that match one of these are left out.',
+      description: 'Topics that match one of these are not recorded.',
       resolve: ({ excludedFilters }) => [...excludedFilters],
     }),
     publishLimit: t.exposeInt('publishLimit', {
-      description: 'Topics of messages that are listed at most; others are counted until some have expired.',
+      description:
+        'Maximum number of listed topics of messages. Beyond it, new topics are only counted until others have expired.',
     }),
-    subscribeLimit: t.exposeInt('subscribeLimit', { description: 'The same, for topics of subscriptions.' }),
+    subscribeLimit: t.exposeInt('subscribeLimit', { description: 'Maximum number of listed topics of subscriptions.' }),
     payloadLimit: t.exposeInt('payloadLimit', {
-      description: 'Bytes that are kept of each topic’s last payload; 0: none.',
+      description: 'Number of bytes that are stored of each topic’s last payload. 0: none.',
     }),
-    isAlwaysOn: t.exposeBoolean('isAlwaysOn', { description: 'Topics are recorded also while nobody asks.' }),
+    isAlwaysOn: t.exposeBoolean('isAlwaysOn', {
+      description: 'Whether topics are recorded even while no client requests them.',
+    }),
   }),
 });
 
 export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement({
   description:
-    'The topics of a broker that were used within the TTL. They are recorded from the first question on, until nobody has asked for a while. Of a cluster whose nodes have topics of their own, and are no high-performance cluster: those of all nodes, where counts are sums over the nodes (a topic that two of them list counts twice).',
+    'The topics of a broker that were used within the TTL. The recording starts with the first request, and stops some time after the last one. If the nodes of a cluster have their own topics, and it is not a high-performance cluster, the tree combines all nodes. Counts are then sums over the nodes: a topic that two nodes list counts twice.',
   fields: (t) => ({
     nodeId: t.exposeInt('nodeId', {
-      description: 'Of the node of a cluster that it is the tree of; null: of a broker, or of all nodes of a cluster.',
+      description: 'The cluster node whose topics these are. Null for a broker, and for all nodes of a cluster.',
       nullable: true,
     }),
     state: t.field({
@@ -69,47 +74,48 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
       resolve: ({ status }) => status.state,
     }),
     reason: t.string({
-      description: 'What is wrong, or may be missing, and what would help; null: nothing is.',
+      description: 'The problem or the missing topics, and what would help. Null if there is no problem.',
       nullable: true,
       resolve: reasonOf,
     }),
     since: t.field({
-      description: 'Since when topics are recorded; null: not yet.',
+      description: 'Start of the recording. Null if it has not started.',
       type: 'DateTime',
       nullable: true,
       resolve: ({ status: { since } }) => (since === null ? null : new Date(since)),
     }),
     deniedFilters: t.stringList({
-      description: 'What the broker does not let this service subscribe to.',
+      description: 'Filters that the broker does not allow this service to subscribe to.',
       resolve: ({ status }) => [...status.deniedFilters],
     }),
     unavailable: t.field({
-      description: 'What cannot be recorded at this broker; null: nothing.',
+      description: 'What cannot be recorded at this broker. Null if everything can be recorded.',
       type: Unavailable,
       nullable: true,
       resolve: ({ status: { subscribed, subscribedReason } }) =>
         subscribed === null ? { subscribed: subscribedReason ?? 'Not known yet' } : null,
     }),
-    memoryBytes: t.float({ description: 'What the recording takes.', resolve: ({ status }) => status.memoryBytes }),
+    memoryBytes: t.float({ description: 'Memory of the recording.', resolve: ({ status }) => status.memoryBytes }),
     messages: t.float({
-      description: 'Messages that were recorded since it began.',
+      description: 'Number of recorded messages since the recording began.',
       resolve: ({ status }) => status.messages,
     }),
     tellsRetain: t.boolean({
-      description: '`retain` of topics is true for live messages, too; else only for those kept before it began.',
+      description:
+        'Whether `retain` of topics is also true for live messages. If false, it is true only for messages that were retained before the recording began.',
       resolve: ({ status }) => status.tellsRetain,
     }),
     tellsPayloads: t.boolean({
-      description: 'The caller may read payloads, and the project has them kept.',
+      description: 'Whether the caller may read payloads, and the project stores them.',
       resolve: (tree, _args, { services, viewer }) => services.topics.mayReadPayloads(tree, viewer),
     }),
     droppedByBroker: t.exposeFloat('droppedByBroker', {
       description:
-        'Messages that the broker dropped since the recording began, for any of its clients that read too slowly: topics may be missing. Null: it does not tell, or records its topics itself.',
+        'Number of messages that the broker dropped since the recording began, for any client that reads too slowly: topics may be missing. Null if the broker does not report it, or records its topics itself.',
       nullable: true,
     }),
     count: t.int({
-      description: `Topics that are listed. ${UNSEEN}`,
+      description: `Number of listed topics. ${UNSEEN}`,
       nullable: true,
       complexity: BROKER_QUERY_COST,
       args: { kind: t.arg(kindArgument), prefix: t.arg.string({ description: PREFIX }) },
@@ -120,18 +126,18 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
       },
     }),
     leftOut: t.float({
-      description: 'Uses of topics that are not listed because of a limit, since the recording began.',
+      description: 'Number of uses of topics that are not listed because of a limit, since the recording began.',
       args: { kind: t.arg(oneKind) },
       resolve: (tree, { kind }) => kindsIn(tree, kind).reduce((sum, { leftOut }) => sum + leftOut, 0),
     }),
     isTruncated: t.boolean({
-      description: 'A limit keeps topics out now, or did within the last TTL.',
+      description: 'Whether a limit excludes topics now, or did within the last TTL.',
       args: { kind: t.arg(oneKind) },
       resolve: (tree, { kind }) => kindsIn(tree, kind).some(({ isTruncated }) => isTruncated),
     }),
     topics: t.connection(
       {
-        description: `Level by level in order of their names, a topic before those below it. A page may have fewer than \`first\` where topics and payloads are long. ${UNSEEN}`,
+        description: `The topics, level by level in the order of their names. A topic precedes the topics below it. A page may have fewer than \`first\` topics if topics and payloads are long. ${UNSEEN}`,
         type: Topic,
         nullable: true,
         complexity: (args) => ({
@@ -141,14 +147,14 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
         args: {
           kind: t.arg(kindArgument),
           prefix: t.arg.string({ description: PREFIX }),
-          search: t.arg.string({ description: 'Only topics that contain this text, in upper or lower case.' }),
+          search: t.arg.string({ description: 'Only topics that contain this text. Upper and lower case are equal.' }),
           filter: t.arg.string({ description: 'Only topics that match this MQTT topic filter.' }),
-          offset: t.arg.int({ description: 'Entries left out at the start.' }),
+          offset: t.arg.int({ description: 'Number of topics to skip.' }),
         },
         resolve: async (tree, args, context, info) => {
           if (countsOf(tree, args.kind ?? 'PUBLISHED') === null || !(await mayQueryBroker(context, false))) return null;
-          const asked = { withPayloads: asksForPayloads(info), withCount: selects(info, 'totalCount') };
-          const found = await context.services.topics.page(tree, context.viewer, { ...args, ...asked });
+          const details = { withPayloads: selectsPayloads(info), withCount: selects(info, 'totalCount') };
+          const found = await context.services.topics.page(tree, context.viewer, { ...args, ...details });
           return { ...found, edges: walk(context, found.edges) };
         },
       },
@@ -158,11 +164,11 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
         fields: (connection) => ({
           totalCount: connection.int({
             description:
-              'Of all pages; with `search` or `filter` each topic is looked at for it. Of a cluster: of different topics where no node lists more than 10,000, else the sum over its nodes.',
+              'Number of topics on all pages. With `search` or `filter`, every topic is examined. In a cluster: the number of different topics if no node lists more than 10,000, otherwise the sum over the nodes.',
             resolve: ({ totalCount }) => totalCount ?? 0,
           }),
           names: connection.stringList({
-            description: 'The topics of the page as text alone.',
+            description: 'Only the names of the topics of the page.',
             complexity: COUNTED_BY_PAGE,
             resolve: ({ edges }, _args, context) => {
               const names = edges.map(({ node }) => node.recorded.topic);
@@ -172,17 +178,17 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
           }),
         }),
       },
-      { name: 'TopicEdge', description: 'A topic in its place.' },
+      { name: 'TopicEdge', description: 'A topic and its cursor.' },
     ),
     children: t.connection(
       {
-        description: `The levels right below one, or the first levels of all topics, ${IN_ORDER} ${UNSEEN}`,
+        description: `The levels directly below \`of\`, or the first levels of all topics, ${IN_ORDER} ${UNSEEN}`,
         type: TopicLevel,
         nullable: true,
         complexity: pageCost,
         args: {
           of: t.arg.string({
-            description: 'The levels down to there, as `topic` of a level. Left out: the first levels.',
+            description: '`topic` of the parent level. Default: the first levels.',
           }),
           kind: t.arg(kindArgument),
         },
@@ -195,12 +201,12 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
       TopicLevelConnection,
     ),
     topic: t.field({
-      description: 'Null: it is not listed.',
+      description: 'A single topic. Null if it is not listed.',
       type: Topic,
       nullable: true,
       complexity: BROKER_QUERY_COST,
       args: {
-        topic: t.arg.string({ description: 'The whole topic, or filter.', required: true }),
+        topic: t.arg.string({ description: 'The whole topic or topic filter.', required: true }),
         kind: t.arg(kindArgument),
       },
       resolve: async (tree, { topic, kind }, context) => {
@@ -210,7 +216,7 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
       },
     }),
     settings: t.field({
-      description: 'How they are recorded.',
+      description: 'Settings of the recording.',
       type: TopicTreeSettingsType,
       nullable: true,
       complexity: BROKER_QUERY_COST,

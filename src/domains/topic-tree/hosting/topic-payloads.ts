@@ -1,7 +1,7 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerCache } from '../../brokers/broker-cache.ts';
 import type { ProjectCache } from '../../projects/project-cache.ts';
-import type { TopicQuestions, TopicRecorder } from '../model/topic-recorder.ts';
+import type { QueryTopics, TopicRecorder } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
 
 /** Whether the payloads of a broker's topics are stored: a setting of its project. */
@@ -42,12 +42,7 @@ export class PayloadRecorder implements TopicRecorder {
     return this.#recorder.apply(this.#areStored() ? settings : { ...settings, payloadLimit: 0 });
   }
 
-  ask<Type extends keyof TopicQuestions>(
-    type: Type,
-    question: TopicQuestions[Type]['question'],
-  ): Promise<TopicQuestions[Type]['answer']> {
-    return this.#recorder.ask(type, question);
-  }
+  readonly query: QueryTopics = (type, request) => this.#recorder.query(type, request);
 
   /** The result of `areStored` may have changed. */
   async payloadsChanged(): Promise<void> {

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/worker-host.ts';
 import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
-import type { TopicQuestions, TopicRecorder } from '../model/topic-recorder.ts';
+import type { TopicRecorder, TopicRequests, TopicResponses } from '../model/topic-recorder.ts';
 import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../model/topic-settings.ts';
 import type { RemoteTopicRecorderOptions } from '../recorder/remote-topic-recorder.ts';
 
@@ -42,7 +42,7 @@ export class TopicThread extends WorkerHost<RecorderSetup, RecorderCalls, Record
  * it reports that it stopped.
  *
  * An exit of the thread deletes the recording; a new one starts with the next thread, and its `since` is later. Errors
- * of `ask` in addition to those of TopicRecorder: BROKER_UNREACHABLE while the thread is down, with the reason;
+ * of `query` in addition to those of TopicRecorder: BROKER_UNREACHABLE while the thread is down, with the reason;
  * BROKER_TIMEOUT beyond MAX_PENDING requests.
  */
 class ThreadRecorder implements TopicRecorder {
@@ -69,10 +69,10 @@ class ThreadRecorder implements TopicRecorder {
     else if (settings.isAlwaysOn) await this.#instance.start();
   }
 
-  async ask<Type extends keyof TopicQuestions>(
+  async query<Type extends keyof TopicRequests>(
     type: Type,
-    question: TopicQuestions[Type]['question'],
-  ): Promise<TopicQuestions[Type]['answer']> {
+    request: TopicRequests[Type],
+  ): Promise<TopicResponses[Type]> {
     this.#instance.assertOpen();
     this.#instance.start().catch(() => undefined);
     if (this.#pending >= MAX_PENDING) {
@@ -80,7 +80,7 @@ class ThreadRecorder implements TopicRecorder {
     }
     this.#pending += 1;
     try {
-      return await this.#instance.call('ask', type, question);
+      return (await this.#instance.call('query', type, request)) as TopicResponses[Type];
     } finally {
       this.#pending -= 1;
     }
@@ -93,7 +93,7 @@ class ThreadRecorder implements TopicRecorder {
   async #restore(): Promise<void> {
     const applied = this.#instance.call('apply', this.#settings);
     // Any request starts the recording.
-    this.#instance.call('ask', 'status', {}).catch(() => undefined);
+    this.#instance.call('query', 'status', {}).catch(() => undefined);
     await applied;
   }
 }

@@ -7,13 +7,13 @@ import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit
 import { IterationBatch, pauseShortIterations } from '../../../platform/scheduling/iteration-batch.ts';
 import { reasonOf, serveInstances } from '../../../protocol/hosting/serve-instances.ts';
 import { newIntake } from '../../../protocol/mqtt/intake.ts';
-import type { TopicQuestions } from '../model/topic-recorder.ts';
+import type { TopicRequests } from '../model/topic-recorder.ts';
 import { RemoteTopicRecorder } from '../recorder/remote-topic-recorder.ts';
 import type { RecorderCalls, RecorderEvent, RecorderSetup } from './topic-thread.ts';
 
 /** Long lists that one recorder builds at the same time: each may have megabytes, and the thread has one heap. */
 const LISTS_AT_ONCE = 2;
-const LISTS: ReadonlySet<keyof TopicQuestions> = new Set(['find', 'levels', 'changes']);
+const LISTS: ReadonlySet<keyof TopicRequests> = new Set(['find', 'levels', 'changes']);
 
 const iterationBatch = new IterationBatch(pauseShortIterations());
 const intake = newIntake();
@@ -30,8 +30,8 @@ serveInstances<RecorderSetup, RecorderCalls, RecorderEvent>({
     });
     const lists = new ConcurrencyLimit({ maxRunning: LISTS_AT_ONCE });
     /** Errors: those of TopicRecorder; BROKER_TIMEOUT for a list that takes longer than the caller waits. */
-    const ask: RecorderCalls['ask'] = async (type, question) => {
-      if (!LISTS.has(type)) return recorder.ask(type, question);
+    const query: RecorderCalls['query'] = async (type, request) => {
+      if (!LISTS.has(type)) return recorder.query(type, request);
       const deadline = performance.now() + timeoutMs;
       const assertInTime = () => {
         if (performance.now() < deadline) return;
@@ -39,9 +39,9 @@ serveInstances<RecorderSetup, RecorderCalls, RecorderEvent>({
       };
       return lists.run(async () => {
         assertInTime();
-        return recorder.ask(type, question, assertInTime);
+        return recorder.query(type, request, assertInTime);
       });
     };
-    return { api: { apply: (settings) => recorder.apply(settings), ask }, close: () => recorder.close() };
+    return { api: { apply: (settings) => recorder.apply(settings), query }, close: () => recorder.close() };
   },
 });

@@ -34,23 +34,23 @@ export class DroppedMessages {
   }
 
   /** The value at a time. `now`: the current value, which may not be in the history yet. */
-  #at(moment: number, now: number): number {
+  #at(time: number, now: number): number {
     let found: number | null = null;
     let isSilent = false;
     for (const { topics, date } of this.#sys.history()) {
-      if (date > moment && found !== null) break;
+      if (date > time && found !== null) break;
       let value: unknown = topics;
       for (const level of LEVELS)
         value = typeof value === 'object' && value !== null ? Reflect.get(value, level) : null;
-      const told = numberOf(value);
-      if (told === null) isSilent ||= date <= moment;
-      else found = isSilent && date > moment ? beforeIt(told) : told;
+      const count = numberOf(value);
+      if (count === null) isSilent ||= date <= time;
+      else found = isSilent && date > time ? previousOf(count) : count;
     }
-    return found ?? (isSilent ? beforeIt(now) : now);
+    return found ?? (isSilent ? previousOf(now) : now);
   }
 }
 
-const beforeIt = (grown: number) => Math.max(0, grown - 1);
+const previousOf = (grown: number) => Math.max(0, grown - 1);
 
 function numberOf(text: unknown): number | null {
   return typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : null;

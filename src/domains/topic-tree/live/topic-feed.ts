@@ -21,7 +21,7 @@ export type TopicEvent = BroadcastEvent<TopicChange, TopicChange>;
 
 export interface TopicFeedOptions {
   /** Requests the changes since a previous result. Errors: those of a broker that cannot be queried. */
-  readonly ask: (since: string | null) => Promise<TopicChanges>;
+  readonly changes: (since: string | null) => Promise<TopicChanges>;
   /** Requests the state of the recording. Errors: as `ask`. */
   readonly status: () => Promise<Pick<RecorderStatus, 'state' | 'reason'>>;
   readonly isConnected: () => boolean;
@@ -61,7 +61,7 @@ export class TopicFeed {
   #state: TopicChange = { isConnected: false, recording: null, count: 0, leftOut: 0, isTruncated: false, ...NO_LISTS };
   /** Cursor of the last result. `null` if there is none yet. */
   #cursor: string | null = null;
-  #asking: Promise<void> | null = null;
+  #reading: Promise<void> | null = null;
   #idleTicks = 0;
   /** Number of callers that wait for the first result. */
   #arriving = 0;
@@ -109,27 +109,27 @@ export class TopicFeed {
     this.#look().catch((error: unknown) => {
       // If the broker cannot be queried, the last reported state stays.
       if (!(error instanceof ServiceError)) this.#options.onFault(error);
-      else this.#tell({ ...this.#state, ...NO_LISTS });
+      else this.#publish({ ...this.#state, ...NO_LISTS });
     });
   }
 
   /** Runs one request at a time. Concurrent callers share its result. */
   #look(): Promise<void> {
-    this.#asking ??= this.#lookNow().finally(() => {
-      this.#asking = null;
+    this.#reading ??= this.#lookNow().finally(() => {
+      this.#reading = null;
     });
-    return this.#asking;
+    return this.#reading;
   }
 
   async #lookNow(): Promise<void> {
     const begun = performance.now();
     const since = this.#cursor;
     try {
-      const { cursor, isContinued, counts, ...lists } = await this.#options.ask(since);
+      const { cursor, isContinued, counts, ...lists } = await this.#options.changes(since);
       const recording = await this.#recording();
       this.#cursor = cursor;
       const state = { ...this.#state, ...counts, ...lists, recording };
-      if (since !== null && isContinued) this.#tell(state);
+      if (since !== null && isContinued) this.#publish(state);
       else this.#begin(state);
     } finally {
       // The first request waits for the recording to begin, so its duration does not predict that of the next one.
@@ -152,7 +152,7 @@ export class TopicFeed {
     this.#broadcast.reset();
   }
 
-  #tell(change: TopicChange): void {
+  #publish(change: TopicChange): void {
     const isConnected = this.#options.isConnected();
     const before = this.#state;
     const isSame =

@@ -4,11 +4,10 @@ import type { TopicSettings } from './topic-settings.ts';
 export type TopicKind = 'PUBLISHED' | 'SUBSCRIBED';
 
 /**
- * Approximate maximum number of characters of topics and payloads in one result. A list ends with the item that reaches
- * this bound, and `hasMore` is true. So 10,000 topics with 64 KiB of payload each, or with very long names, exhaust the
- * memory of no process.
+ * Approximate maximum number of characters of topics and payloads in one response. A list ends with the item that
+ * reaches this bound, and `hasMore` is true. It bounds the memory of pages with long names and payloads.
  */
-export const MAX_ANSWER_CHARACTERS = 4_000_000;
+export const MAX_RESPONSE_CHARACTERS = 4_000_000;
 
 /** A recorded topic. Times are epoch milliseconds with an error of at most 250 ms. */
 export interface RecordedTopic {
@@ -19,10 +18,7 @@ export interface RecordedTopic {
   readonly lastSeen: number;
   /** Quality of service of the last message as the recorder received it, or of the last subscription. */
   readonly qos: 0 | 1 | 2;
-  /**
-   * Whether the last message was a retained message, as far as the broker reports it (see
-   * `RecorderStatus.tellsRetain`).
-   */
+  /** Whether the last message was a retained message, as far as the broker reports it (see RecorderStatus). */
   readonly retain: boolean;
   /** `null` if no payload is stored. */
   readonly payload: TopicPayload | null;
@@ -67,7 +63,7 @@ export interface FindTopics {
   readonly after?: string | undefined;
   /** Number of topics to skip after `after`. */
   readonly offset?: number | undefined;
-  /** Page size, at most 10,000. MAX_ANSWER_CHARACTERS may shorten the page. */
+  /** Page size, at most 10,000. MAX_RESPONSE_CHARACTERS may shorten the page. */
   readonly first: number;
   /** Whether all matching topics are counted. With `search` or `filter`, this visits every topic. */
   readonly withCount?: boolean | undefined;
@@ -88,9 +84,8 @@ export interface ListLevels {
   readonly of: string | null;
   /** Only levels whose names come after this one. */
   readonly after?: string | undefined;
-  /** Page size, at most 10,000. MAX_ANSWER_CHARACTERS may shorten the page. */
+  /** As in FindTopics. */
   readonly first: number;
-  /** Whether payloads are returned. If false, `payload` is `null`. Default: true. */
   readonly withPayloads?: boolean | undefined;
 }
 
@@ -100,16 +95,15 @@ export interface LevelPage {
   readonly totalCount: number;
 }
 
-/** Requests the changes since a previous result. */
-export interface AskChanges {
+/** Requests the changes since a previous response. */
+export interface ReadChanges {
   readonly kind: TopicKind;
   /** As in FindTopics. */
   readonly prefix?: string | undefined;
-  /** `cursor` of the previous result. `null` to start from now. */
+  /** `cursor` of the previous response. `null` to start from now. */
   readonly since: string | null;
-  /** Maximum length of each list, at most 1,000. MAX_ANSWER_CHARACTERS bounds all lists together. */
+  /** Maximum length of each list, at most 1,000. MAX_RESPONSE_CHARACTERS bounds all lists together. */
   readonly first: number;
-  /** Whether payloads are returned. If false, `payload` is `null`. Default: true. */
   readonly withPayloads?: boolean | undefined;
 }
 
@@ -117,7 +111,7 @@ export interface TopicChanges {
   /** `since` of the next request. */
   readonly cursor: string;
   /**
-   * Whether the changes since the previous result are known. False if the recorder restarted, or if changes were not
+   * Whether the changes since the previous response are known. False if the recorder restarted, or if changes were not
    * requested for a long time. Then all topics may have changed.
    */
   readonly isContinued: boolean;
@@ -175,34 +169,42 @@ export interface RecorderStatus {
   readonly tellsRetain: boolean;
 }
 
-/** Requests to a recorder and their results. All of them can be sent to another thread. */
-export interface TopicQuestions {
-  readonly status: { readonly question: Record<string, never>; readonly answer: RecorderStatus };
-  readonly find: { readonly question: FindTopics; readonly answer: TopicPage };
-  readonly levels: { readonly question: ListLevels; readonly answer: LevelPage };
-  readonly topic: {
-    readonly question: { readonly kind: TopicKind; readonly topic: string };
-    readonly answer: RecordedTopic | null;
-  };
-  readonly changes: { readonly question: AskChanges; readonly answer: TopicChanges };
+/** Requests to a recorder, by type. Requests and responses can be sent to another thread. */
+export interface TopicRequests {
+  readonly status: Record<string, never>;
+  readonly find: FindTopics;
+  readonly levels: ListLevels;
+  readonly topic: { readonly kind: TopicKind; readonly topic: string };
+  readonly changes: ReadChanges;
+}
+
+export interface TopicResponses {
+  readonly status: RecorderStatus;
+  readonly find: TopicPage;
+  readonly levels: LevelPage;
+  readonly topic: RecordedTopic | null;
+  readonly changes: TopicChanges;
 }
 
 /**
- * Records the topics of one broker. The recording starts with the first request, or when the settings have
- * `isAlwaysOn`. It stops after some time without requests, and then the recorded topics are discarded. The first result
- * waits for the broker's SUBACK and for the retained messages.
- *
- * Errors of `ask`:
+ * Errors:
  * - NOT_SUPPORTED_BY_BROKER for SUBSCRIBED if subscriptions cannot be observed (`info.reason`).
  * - BROKER_UNREACHABLE if the recorder is closed, or if nothing is recorded yet and the broker is disconnected.
  * - INVALID, with the path, if `filter` is not a valid topic filter.
  */
+export type QueryTopics = <Type extends keyof TopicRequests>(
+  type: Type,
+  request: TopicRequests[Type],
+) => Promise<TopicResponses[Type]>;
+
+/**
+ * Records the topics of one broker. The recording starts with the first request, or when the settings have
+ * `isAlwaysOn`. It stops after some time without requests, and then the recorded topics are discarded. The first
+ * response waits for the broker's SUBACK and for the retained messages.
+ */
 export interface TopicRecorder {
   /** Takes effect immediately, also for topics that are already recorded. */
   apply(settings: TopicSettings): Promise<void>;
-  ask<Type extends keyof TopicQuestions>(
-    type: Type,
-    question: TopicQuestions[Type]['question'],
-  ): Promise<TopicQuestions[Type]['answer']>;
+  readonly query: QueryTopics;
   close(): Promise<void>;
 }

@@ -3,15 +3,15 @@
  */
 export function missingRights(filters: readonly string[], username: string | null): string {
   const patterns = filters.map((filter) => `"${filter}"`).join(', ');
-  const whom = username === null ? 'who connects without a user name' : `user "${username}"`;
-  const where = username === null ? 'A role of the group of anonymous clients' : `A role of "${username}"`;
+  const account = username === null ? 'clients without a user name' : `user "${username}"`;
+  const role = username === null ? 'A role of the group of anonymous clients' : `A role of "${username}"`;
   return (
-    `The broker does not let ${whom} subscribe to ${patterns}. ${where} needs, for each of these patterns, an ACL of type ` +
-    'subscribePattern that allows it, and one of type publishClientReceive that allows what is published there.'
+    `The broker does not allow ${account} to subscribe to ${patterns}. ${role} needs, for each of these patterns, an ACL of ` +
+    'type subscribePattern that allows the pattern, and one of type publishClientReceive that allows its topics.'
   );
 }
 
 /** Explains why subscriptions cannot be observed if the broker allows the log topics but publishes nothing to them. */
 export const NO_SUBSCRIPTION_LOG =
-  'The broker does not tell who subscribes to what. Mosquitto does with these two lines of mosquitto.conf: ' +
-  '"log_dest topic" and "log_type subscribe" (beside the log_dest and log_type lines that are there).';
+  'The broker does not report subscriptions. Mosquitto reports them with these two lines in mosquitto.conf: ' +
+  '"log_dest topic" and "log_type subscribe" (in addition to the existing log_dest and log_type lines).';

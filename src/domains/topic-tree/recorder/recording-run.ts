@@ -7,13 +7,13 @@ import type { BrokerMessage, LinkStatus } from '../../../protocol/mqtt/broker-se
 import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
 import { MESSAGE_LINK_LIMITS } from '../../../protocol/mqtt/packet-limits.ts';
 import { unreachable } from '../../../protocol/mqtt/when-connected.ts';
-import type { RecorderState, RecorderStatus, TopicQuestions } from '../model/topic-recorder.ts';
+import type { RecorderState, RecorderStatus, TopicRequests, TopicResponses } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
 import { missingRights, NO_SUBSCRIPTION_LOG } from './missing-rights.ts';
 import { isOfControl, recordedFilters } from './recorded-topics.ts';
 import { type Refusal, SubscribedFilters } from './subscribed-filters.ts';
 import { LOG_FILTERS, SUBSCRIPTIONS_FILTER, SubscriptionLog } from './subscription-log.ts';
-import { type RecordingQuestion, TopicRecording } from './topic-recording.ts';
+import { type RecordingRequest, TopicRecording } from './topic-recording.ts';
 
 export interface RecordingRunOptions {
   readonly local: LocalBroker;
@@ -34,20 +34,20 @@ export interface RecordingRunOptions {
 /** Durations in milliseconds, for tests. */
 export interface RunDurations {
   /** Maximum time that the first result waits for retained messages. Default: 2,000. */
-  readonly firstAnswerMs?: number;
+  readonly firstResponseMs?: number;
   /** Interval of attempts to subscribe to refused filters. Default: 30,000. */
   readonly refusedRetryMs?: number;
 }
 
 const DOLLAR = 36;
 /** Maximum time in milliseconds that the first result waits for retained messages. */
-const FIRST_ANSWER_MS = 2_000;
+const FIRST_RESPONSE_MS = 2_000;
 const REFUSED_RETRY_MS = 30_000;
 /**
  * Maximum number of messages with a QoS above the requested one. Only a broker that violates the protocol sends them.
  * Each is acknowledged, and the acknowledgements accumulate in memory if the broker does not read them.
  */
-const MOST_UNASKED_QOS = 1_000_000;
+const MAX_EXCESS_QOS = 1_000_000;
 const NONE = { count: 0, leftOut: 0, isTruncated: false } as const;
 
 /**
@@ -65,12 +65,12 @@ export class RecordingRun {
   #settings: TopicSettings;
   #wasGranted = false;
   /** Whether the broker reports subscriptions. `null` if it is not known yet. */
-  #tellsSubscriptions: boolean | null = null;
-  #tellsRetain = false;
-  #unaskedQos = 0;
-  #isInTurn = false;
-  readonly #begun: Promise<void>;
-  #begin: () => void = () => undefined;
+  #reportsSubscriptions: boolean | null = null;
+  #reportsRetain = false;
+  #excessQos = 0;
+  #isInBatch = false;
+  readonly #ready: Promise<void>;
+  #setReady: () => void = () => undefined;
 
   constructor(options: RecordingRunOptions, settings: TopicSettings) {
     this.#options = options;
@@ -90,17 +90,17 @@ export class RecordingRun {
       onSubscribed: (filter, qos) => this.#recording?.subscribed(filter, qos),
       onReleased: (filter) => this.#recording?.released(filter),
     });
-    this.#link.onStatus((status) => this.#linkIs(status));
+    this.#link.onStatus((status) => this.#linkChanged(status));
     this.#filters = new SubscribedFilters({
       link: this.#link,
-      onMessage: (message, mayBeRepeated) => this.#arrived(message, mayBeRepeated),
-      onChange: () => this.#changed(),
+      onMessage: (message, mayBeRepeated) => this.#messageReceived(message, mayBeRepeated),
+      onChange: () => this.#filtersChanged(),
       refusedRetryMs: options.durations?.refusedRetryMs ?? REFUSED_RETRY_MS,
     });
     this.#want();
-    this.#begun = new Promise((resolve) => {
-      const timer = setTimeout(resolve, options.durations?.firstAnswerMs ?? FIRST_ANSWER_MS);
-      this.#begin = () => {
+    this.#ready = new Promise((resolve) => {
+      const timer = setTimeout(resolve, options.durations?.firstResponseMs ?? FIRST_RESPONSE_MS);
+      this.#setReady = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -114,44 +114,44 @@ export class RecordingRun {
     await this.#recording?.apply(settings);
   }
 
-  async ask<Type extends keyof TopicQuestions>(
+  async query<Type extends keyof TopicRequests>(
     type: Type,
-    question: TopicQuestions[Type]['question'],
+    request: TopicRequests[Type],
     assertWanted?: () => void,
-  ): Promise<TopicQuestions[Type]['answer']> {
-    await this.#begun;
-    if (type === 'status') return this.#status();
-    const { kind } = question as TopicQuestions[RecordingQuestion]['question'];
+  ): Promise<TopicResponses[Type]> {
+    await this.#ready;
+    if (type === 'status') return this.#status() as TopicResponses[Type];
+    const { kind } = request as TopicRequests[RecordingRequest];
     const recording = this.#recording;
     if (recording === null) throw unreachable(this.#link.status);
-    if (kind === 'SUBSCRIBED' && this.#tellsSubscriptions !== true) {
+    if (kind === 'SUBSCRIBED' && this.#reportsSubscriptions !== true) {
       const reason = this.#subscribedReason();
       throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
     }
-    return recording.ask(type as RecordingQuestion, question as never, assertWanted);
+    return (await recording.query(type as RecordingRequest, request as never, assertWanted)) as TopicResponses[Type];
   }
 
   async close(): Promise<void> {
-    this.#begin();
+    this.#setReady();
     this.#filters.close();
     this.#recording?.close();
     this.#recording = null;
     await this.#link.close();
   }
 
-  #linkIs({ state }: LinkStatus): void {
+  #linkChanged({ state }: LinkStatus): void {
     if (state === 'CONNECTED') {
       this.#recording ??= new TopicRecording({
         settings: this.#settings,
         maxBytes: this.#options.maxBytes,
         isHeld: this.#log.isHeld,
       });
-      this.#tellsRetain = this.#link.protocolVersion === 5;
-      this.#unaskedQos = 0;
+      this.#reportsRetain = this.#link.protocolVersion === 5;
+      this.#excessQos = 0;
       return;
     }
     this.#log.lost();
-    this.#begin();
+    this.#setReady();
   }
 
   #want(): void {
@@ -165,43 +165,43 @@ export class RecordingRun {
     this.#filters.want(LOG_FILTERS, wanted);
   }
 
-  #changed(): void {
+  #filtersChanged(): void {
     this.#wasGranted ||= this.#recorded.some((filter) => this.#filters.isGranted(filter));
     if (!this.#filters.isSettled) return;
-    this.#tellsSubscriptions = this.#log.hasOwn;
-    this.#begin();
+    this.#reportsSubscriptions = this.#log.hasOwn;
+    this.#setReady();
   }
 
-  #arrived(message: BrokerMessage, mayBeRepeated: boolean): void {
+  #messageReceived(message: BrokerMessage, mayBeRepeated: boolean): void {
     const { topic, payload, qos, retain } = message;
-    if (!this.#isInTurn) {
-      this.#isInTurn = true;
-      this.#iterationBatch.add(this.#endTurn);
+    if (!this.#isInBatch) {
+      this.#isInBatch = true;
+      this.#iterationBatch.add(this.#endBatch);
     }
     const recording = this.#recording;
     if (recording === null) return;
     if (topic.charCodeAt(0) === DOLLAR) this.#read(topic, payload);
-    if (qos > 0) this.#countUnasked();
+    if (qos > 0) this.#countExcessQos();
     if (mayBeRepeated && recording.has(topic)) return;
     // A retained message with an empty payload deletes the retained message (MQTT 3.1.1, section 3.3.1.3).
     recording.record(topic, payload, qos, retain && payload.length > 0);
   }
 
-  readonly #endTurn = (): void => {
-    this.#isInTurn = false;
+  readonly #endBatch = (): void => {
+    this.#isInBatch = false;
   };
 
   #read(topic: string, payload: Uint8Array): void {
     this.#log.read(topic, payload);
     // Subscriptions may be reported later than expected, for example if logging to topics was enabled meanwhile.
-    if (this.#tellsSubscriptions === false && this.#log.hasOwn) this.#tellsSubscriptions = true;
+    if (this.#reportsSubscriptions === false && this.#log.hasOwn) this.#reportsSubscriptions = true;
   }
 
-  #countUnasked(): void {
-    this.#unaskedQos += 1;
-    if (this.#unaskedQos < MOST_UNASKED_QOS) return;
-    this.#unaskedQos = 0;
-    this.#link.restart('The broker sends messages with a QoS that was not asked for');
+  #countExcessQos(): void {
+    this.#excessQos += 1;
+    if (this.#excessQos < MAX_EXCESS_QOS) return;
+    this.#excessQos = 0;
+    this.#link.restart('The broker sends messages with a higher QoS than requested');
   }
 
   /** The filters of the settings, without those of the log. */
@@ -210,25 +210,25 @@ export class RecordingRun {
   }
 
   #status(): RecorderStatus {
-    const told = this.#recording?.status;
+    const status = this.#recording?.status;
     const refusals = this.#recorded.flatMap((filter): [string, Refusal][] => {
       const refusal = this.#filters.refusals.get(filter);
       return refusal === undefined ? [] : [[filter, refusal]];
     });
     const deniedFilters = refusals.filter(([, { isDenied }]) => isDenied).map(([filter]) => filter);
     const state = this.#stateWith(deniedFilters);
-    const seesSubscriptions = this.#tellsSubscriptions === true;
+    const seesSubscriptions = this.#reportsSubscriptions === true;
     return {
       state,
       reason: this.#reasonOf(state, refusals),
-      since: this.#wasGranted && told ? told.since : null,
+      since: this.#wasGranted && status ? status.since : null,
       deniedFilters,
-      published: told?.published ?? NONE,
-      subscribed: seesSubscriptions ? (told?.subscribed ?? NONE) : null,
+      published: status?.published ?? NONE,
+      subscribed: seesSubscriptions ? (status?.subscribed ?? NONE) : null,
       subscribedReason: seesSubscriptions ? null : this.#subscribedReason(),
-      memoryBytes: told?.memoryBytes ?? 0,
-      messages: told?.messages ?? 0,
-      tellsRetain: this.#tellsRetain,
+      memoryBytes: status?.memoryBytes ?? 0,
+      messages: status?.messages ?? 0,
+      tellsRetain: this.#reportsRetain,
     };
   }
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import type { TopicQuestions, TopicRecorder } from '../model/topic-recorder.ts';
+import type { TopicRecorder, TopicRequests, TopicResponses } from '../model/topic-recorder.ts';
 import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../model/topic-settings.ts';
 import { idleMs } from './idle-time.ts';
 import { RecordingRun, type RecordingRunOptions, type RunDurations } from './recording-run.ts';
@@ -31,7 +31,7 @@ export class RemoteTopicRecorder implements TopicRecorder {
   #settings = DEFAULT_TOPIC_SETTINGS;
   #run: RecordingRun | null = null;
   #idle: NodeJS.Timeout | null = null;
-  #askedAt = 0;
+  #requestedAt = 0;
   #isClosed = false;
   #stopping: Promise<unknown> = Promise.resolve();
 
@@ -49,15 +49,15 @@ export class RemoteTopicRecorder implements TopicRecorder {
   }
 
   /** `assertWanted` is called between the slices of a long search and may throw to cancel it. */
-  async ask<Type extends keyof TopicQuestions>(
+  async query<Type extends keyof TopicRequests>(
     type: Type,
-    question: TopicQuestions[Type]['question'],
+    request: TopicRequests[Type],
     assertWanted?: () => void,
-  ): Promise<TopicQuestions[Type]['answer']> {
+  ): Promise<TopicResponses[Type]> {
     if (this.#isClosed) throw new ServiceError('BROKER_UNREACHABLE', 'The recording of topics has ended');
-    this.#askedAt = performance.now();
+    this.#requestedAt = performance.now();
     const run = this.#start();
-    return run.ask(type, question, assertWanted);
+    return run.query(type, request, assertWanted);
   }
 
   /** May be called repeatedly. */
@@ -69,7 +69,7 @@ export class RemoteTopicRecorder implements TopicRecorder {
 
   #start(): RecordingRun {
     if (this.#run) return this.#run;
-    this.#askedAt = performance.now();
+    this.#requestedAt = performance.now();
     this.#run = new RecordingRun(this.#options, this.#settings);
     this.#awaitIdle();
     return this.#run;
@@ -88,14 +88,14 @@ export class RemoteTopicRecorder implements TopicRecorder {
     if (this.#idle) clearTimeout(this.#idle);
     this.#idle = null;
     if (this.#run === null || this.#settings.isAlwaysOn) return;
-    const left = this.#askedAt + (this.#options.durations?.idleMs ?? idleMs(this.#settings)) - performance.now();
+    const left = this.#requestedAt + (this.#options.durations?.idleMs ?? idleMs(this.#settings)) - performance.now();
     this.#idle = setTimeout(() => this.#mayBeIdle(), Math.max(0, Math.ceil(left)));
     this.#idle.unref();
   }
 
   #mayBeIdle(): void {
     const idle = this.#options.durations?.idleMs ?? idleMs(this.#settings);
-    if (performance.now() - this.#askedAt < idle) {
+    if (performance.now() - this.#requestedAt < idle) {
       this.#awaitIdle();
       return;
     }

@@ -6,7 +6,8 @@ import type {
   RecorderStatus,
   TopicChanges,
   TopicKind,
-  TopicQuestions,
+  TopicRequests,
+  TopicResponses,
 } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
 import { TopicTree } from '../tree/topic-tree.ts';
@@ -26,14 +27,14 @@ export interface TopicRecordingOptions {
 }
 
 /** Requests about recorded topics. `status` also depends on the connection, so the recorder answers it. */
-export type RecordingQuestion = Exclude<keyof TopicQuestions, 'status'>;
+export type RecordingRequest = Exclude<keyof TopicRequests, 'status'>;
 
 type RecordingStatus = Pick<RecorderStatus, 'published' | 'memoryBytes' | 'messages'> & {
   readonly since: number;
   readonly subscribed: KindCounts;
 };
 
-type Answer<Type extends RecordingQuestion> = TopicQuestions[Type]['answer'];
+type RecordingResponse<Type extends RecordingRequest> = TopicResponses[Type];
 
 /**
  * Interval of expiry in milliseconds. It is also the resolution of recorded times, and topics expire this much later
@@ -149,13 +150,13 @@ export class TopicRecording {
   }
 
   /** `assertWanted` is called between the slices of a long search and may throw to cancel it. */
-  async ask<Type extends RecordingQuestion>(
+  async query<Type extends RecordingRequest>(
     type: Type,
-    question: TopicQuestions[Type]['question'],
+    request: TopicRequests[Type],
     assertWanted?: () => void,
-  ): Promise<Answer<Type>> {
+  ): Promise<RecordingResponse<Type>> {
     this.#now = this.#clock.now();
-    return (await this.#answers[type](question as never, assertWanted)) as Answer<Type>;
+    return (await this.#responses[type](request as never, assertWanted)) as RecordingResponse<Type>;
   }
 
   /** Stops recording, cancels searches and frees the memory. May be called repeatedly. */
@@ -168,40 +169,43 @@ export class TopicRecording {
     this.#subscribed.clear();
   }
 
-  readonly #answers: {
-    readonly [Type in RecordingQuestion]: (
-      question: TopicQuestions[Type]['question'],
+  readonly #responses: {
+    readonly [Type in RecordingRequest]: (
+      request: TopicRequests[Type],
       assertWanted?: () => void,
-    ) => Answer<Type> | Promise<Answer<Type>>;
+    ) => RecordingResponse<Type> | Promise<RecordingResponse<Type>>;
   } = {
-    find: async ({ kind, ...question }, assertWanted) => {
-      const page = await this.#tree(kind).find(question, () => {
+    find: async ({ kind, ...request }, assertWanted) => {
+      const page = await this.#tree(kind).find(request, () => {
         if (this.#isClosed) throw new ServiceError('BROKER_UNREACHABLE', 'The recording of topics has ended');
         assertWanted?.();
       });
-      return { ...page, topics: page.topics.map(this.#told) };
+      return { ...page, topics: page.topics.map(this.#onWallClock) };
     },
-    levels: ({ kind, ...question }) => {
-      const page = this.#tree(kind).levels(question);
-      const levels = page.levels.map((level) => ({ ...level, recorded: level.recorded && this.#told(level.recorded) }));
+    levels: ({ kind, ...request }) => {
+      const page = this.#tree(kind).levels(request);
+      const levels = page.levels.map((level) => ({
+        ...level,
+        recorded: level.recorded && this.#onWallClock(level.recorded),
+      }));
       return { ...page, levels };
     },
     topic: ({ kind, topic }) => {
       const recorded = this.#tree(kind).get(topic);
-      return recorded && this.#told(recorded);
+      return recorded && this.#onWallClock(recorded);
     },
-    changes: ({ kind, since, ...question }): TopicChanges => {
+    changes: ({ kind, since, ...request }): TopicChanges => {
       const tree = this.#tree(kind);
       // A cursor of another recording is not accepted.
       const own = `${this.#id}.`;
       const cursor = since?.startsWith(own) ? since.slice(own.length) : null;
-      const changes = tree.changes({ ...question, since: cursor }, this.#now);
+      const changes = tree.changes({ ...request, since: cursor }, this.#now);
       return {
         ...changes,
         cursor: own + changes.cursor,
         isContinued: since === null ? changes.isContinued : cursor !== null && changes.isContinued,
-        added: changes.added.map(this.#told),
-        changed: changes.changed.map(this.#told),
+        added: changes.added.map(this.#onWallClock),
+        changed: changes.changed.map(this.#onWallClock),
         counts: this.#countsOf(tree),
       };
     },
@@ -255,7 +259,7 @@ export class TopicRecording {
     if (hasMore) this.#slice = setImmediate(this.#expire);
   };
 
-  readonly #told = (recorded: RecordedTopic): RecordedTopic => {
+  readonly #onWallClock = (recorded: RecordedTopic): RecordedTopic => {
     const shift = this.#clock.shift();
     if (shift === 0) return recorded;
     return { ...recorded, firstSeen: recorded.firstSeen + shift, lastSeen: recorded.lastSeen + shift };

@@ -19,23 +19,23 @@ export class ExpiredTopics {
     weigh: ({ topic }) => topic.length + ENTRY_BYTES,
   });
   /** Time of the last request in epoch milliseconds. `null` if expired topics are not stored. */
-  #askedAt: number | null = null;
+  #requestedAt: number | null = null;
 
   get bytes(): number {
     return this.#history.weight;
   }
 
   /** Marks a request: expired topics are stored from now on. Returns the number of the last one. */
-  ask(now: number): number {
-    this.#askedAt = now;
+  requested(now: number): number {
+    this.#requestedAt = now;
     return this.#history.last;
   }
 
   /** Whether topics that expire now have to be stored. */
-  isAsked(now: number): boolean {
-    if (this.#askedAt === null) return false;
-    if (now - this.#askedAt < KEEP_MS) return true;
-    this.#askedAt = null;
+  isRequested(now: number): boolean {
+    if (this.#requestedAt === null) return false;
+    if (now - this.#requestedAt < KEEP_MS) return true;
+    this.#requestedAt = null;
     this.#history.clear();
     return false;
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { AskChanges, RecordedTopic, TopicChanges } from '../model/topic-recorder.ts';
-import { AnswerList, AnswerRoom, charactersOf } from './answer-list.ts';
+import type { ReadChanges, RecordedTopic, TopicChanges } from '../model/topic-recorder.ts';
+import { BoundedList, CharacterBudget, charactersOf } from './bounded-list.ts';
 import { ExpiredTopics } from './expired-topics.ts';
 import { NONE } from './rows.ts';
 import { isAtOrBelow, topicOfPrefix } from './topic-order.ts';
@@ -13,7 +13,7 @@ import type { TopicStore } from './topic-store.ts';
  * Up to twenty requests per second in total, each client receives each use once. At higher rates, a topic may be
  * reported as changed twice.
  */
-export class TopicChangeTeller {
+export class ChangeReader {
   readonly #store: TopicStore;
   /** Identifies this tree in cursors. Cursors of other trees are not accepted. */
   readonly #id = randomUUID();
@@ -28,33 +28,33 @@ export class TopicChangeTeller {
   }
 
   /** Must be called before a use is deleted. */
-  goes(use: number): void {
+  willRemove(use: number): void {
     const { ticks, uses } = this.#store;
-    if (!this.#expired.isAsked(ticks.timeOf(ticks.now))) return;
+    if (!this.#expired.isRequested(ticks.timeOf(ticks.now))) return;
     this.#expired.add({ topic: this.#store.topicOf(use), firstTick: uses.firstTickOf(use) });
   }
 
-  answer(question: Omit<AskChanges, 'kind'>, now: number): Omit<TopicChanges, 'counts'> {
+  read(request: Omit<ReadChanges, 'kind'>, now: number): Omit<TopicChanges, 'counts'> {
     const until = this.#store.ticks.end(now);
-    const cursor = `${this.#id}.${until}.${this.#expired.ask(now)}`;
-    const { since } = question;
+    const cursor = `${this.#id}.${until}.${this.#expired.requested(now)}`;
+    const { since } = request;
     if (since === null) return { cursor, isContinued: true, ...NO_CHANGES };
     const [id, tick = '', number = ''] = since.split('.');
     const isKnown = id === this.#id && Number(tick) <= until && this.#expired.reaches(Number(number));
-    const changes = isKnown ? this.#changes(question, Number(tick), until, Number(number)) : null;
+    const changes = isKnown ? this.#changes(request, Number(tick), until, Number(number)) : null;
     return changes ? { cursor, isContinued: true, ...changes } : { cursor, isContinued: false, ...NO_CHANGES };
   }
 
   /** `null` if too many topics were used since then. */
-  #changes(question: Omit<AskChanges, 'kind'>, since: number, until: number, number: number): Changes | null {
-    const { first, withPayloads = true } = question;
-    const prefix = topicOfPrefix(question.prefix);
+  #changes(request: Omit<ReadChanges, 'kind'>, since: number, until: number, number: number): Changes | null {
+    const { first, withPayloads = true } = request;
+    const prefix = topicOfPrefix(request.prefix);
     const store = this.#store;
     const { uses } = store;
-    const room = new AnswerRoom();
-    const added = new AnswerList<RecordedTopic>(first, room);
-    const changed = new AnswerList<RecordedTopic>(first, room);
-    const expired = new AnswerList<string>(first, room);
+    const room = new CharacterBudget();
+    const added = new BoundedList<RecordedTopic>(first, room);
+    const changed = new BoundedList<RecordedTopic>(first, room);
+    const expired = new BoundedList<string>(first, room);
     const base = prefix === null ? null : store.levels.find(prefix);
     let looked = 0;
     for (let use = uses.newest; use !== NONE && uses.lastTickOf(use) > since; use = uses.olderOf(use)) {

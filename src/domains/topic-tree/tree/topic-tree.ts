@@ -1,18 +1,18 @@
 import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type {
-  AskChanges,
   FindTopics,
   LevelPage,
   ListLevels,
+  ReadChanges,
   RecordedTopic,
   TopicChanges,
   TopicLevel,
   TopicPage,
 } from '../model/topic-recorder.ts';
-import { AnswerList, AnswerRoom, charactersOf } from './answer-list.ts';
+import { BoundedList, CharacterBudget, charactersOf } from './bounded-list.ts';
 import { hashOfText } from './hashing.ts';
 import { NONE } from './rows.ts';
-import { TopicChangeTeller } from './topic-changes.ts';
+import { ChangeReader } from './topic-changes.ts';
 import { TopicFinder } from './topic-finder.ts';
 import { ROOT } from './topic-levels.ts';
 import { topicOfPrefix } from './topic-order.ts';
@@ -51,7 +51,7 @@ export class TopicTree {
   admits: ((topic: string) => boolean) | undefined;
   #payloadLimit: number;
   #store = new TopicStore();
-  #changes = new TopicChangeTeller(this.#store);
+  #changes = new ChangeReader(this.#store);
   #leftOut = 0;
   #leftOutAt: number | null = null;
 
@@ -177,12 +177,12 @@ export class TopicTree {
    * topic that is listed the whole time is found exactly once. `assertWanted` is called between slices and may throw to
    * cancel the search. Errors: INVALID if `filter` is not valid.
    */
-  async find(question: Omit<FindTopics, 'kind'>, assertWanted = () => {}): Promise<TopicPage> {
-    const { after, offset = 0, first, withCount = false, withPayloads = true } = question;
+  async find(request: Omit<FindTopics, 'kind'>, assertWanted = () => {}): Promise<TopicPage> {
+    const { after, offset = 0, first, withCount = false, withPayloads = true } = request;
     // If the tree is cleared meanwhile, the search continues in the old store.
     const store = this.#store;
-    const finder = new TopicFinder(store.levels, question, assertWanted);
-    const topics = new AnswerList<RecordedTopic>(first, new AnswerRoom());
+    const finder = new TopicFinder(store.levels, request, assertWanted);
+    const topics = new BoundedList<RecordedTopic>(first, new CharacterBudget());
     const { hasMore, count } = await finder.list(
       after ?? null,
       offset,
@@ -198,7 +198,7 @@ export class TopicTree {
     const { levels } = store;
     const parent = of === null ? ROOT : levels.find(of);
     if (parent === NONE) return { levels: [], hasMore: false, totalCount: 0 };
-    const list = new AnswerList<TopicLevel>(first, new AnswerRoom());
+    const list = new BoundedList<TopicLevel>(first, new CharacterBudget());
     let node = after === undefined ? levels.firstChildOf(parent) : levels.childAfter(parent, after);
     for (; node !== NONE; node = levels.siblingOf(node)) {
       const child = node;
@@ -216,8 +216,8 @@ export class TopicTree {
    * false if the changes are no longer known. This is the case after five minutes without requests, or if more than
    * 16,384 topics expired or 30,000 topics were used since then.
    */
-  changes(question: Omit<AskChanges, 'kind'>, now: number): Omit<TopicChanges, 'counts'> {
-    return this.#changes.answer(question, now);
+  changes(request: Omit<ReadChanges, 'kind'>, now: number): Omit<TopicChanges, 'counts'> {
+    return this.#changes.read(request, now);
   }
 
   /**
@@ -231,7 +231,7 @@ export class TopicTree {
   /** Removes all topics, resets the counters and frees the memory. */
   clear(): void {
     this.#store = new TopicStore();
-    this.#changes = new TopicChangeTeller(this.#store);
+    this.#changes = new ChangeReader(this.#store);
     this.#leftOut = 0;
     this.#leftOutAt = null;
   }
@@ -263,7 +263,7 @@ export class TopicTree {
   }
 
   #remove(use: number): void {
-    this.#changes.goes(use);
+    this.#changes.willRemove(use);
     this.#store.remove(use);
   }
 

@@ -1,7 +1,11 @@
-import type { RecorderStatus, TopicQuestions } from '../../../domains/topic-tree/model/topic-recorder.ts';
+import type {
+  RecorderStatus,
+  TopicRequests,
+  TopicResponses,
+} from '../../../domains/topic-tree/model/topic-recorder.ts';
 import type { TopicSettings } from '../../../domains/topic-tree/model/topic-settings.ts';
 import { RecordedTopics } from '../../../domains/topic-tree/recorder/recorded-topics.ts';
-import { type RecordingQuestion, TopicRecording } from '../../../domains/topic-tree/recorder/topic-recording.ts';
+import { type RecordingRequest, TopicRecording } from '../../../domains/topic-tree/recorder/topic-recording.ts';
 import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { Published, PublishTap } from '../core/publish-tap.ts';
 import type { RetainedStore } from '../store/retained-store.ts';
@@ -63,11 +67,8 @@ export class EmbeddedRecording {
     await this.#runInSlices(this.#recordRetained((topic) => !previous.has(topic)));
   }
 
-  ask<Type extends RecordingQuestion>(
-    type: Type,
-    question: TopicQuestions[Type]['question'],
-  ): Promise<TopicQuestions[Type]['answer']> {
-    return this.#recording.ask(type, question);
+  query<Type extends RecordingRequest>(type: Type, request: TopicRequests[Type]): Promise<TopicResponses[Type]> {
+    return this.#recording.query(type, request);
   }
 
   get status(): RecorderStatus {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TopicQuestions, TopicRecorder } from '../../../domains/topic-tree/model/topic-recorder.ts';
+import type { TopicRecorder, TopicRequests, TopicResponses } from '../../../domains/topic-tree/model/topic-recorder.ts';
 import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../../../domains/topic-tree/model/topic-settings.ts';
 import { idleMs } from '../../../domains/topic-tree/recorder/idle-time.ts';
-import type { RecordingQuestion } from '../../../domains/topic-tree/recorder/topic-recording.ts';
+import type { RecordingRequest } from '../../../domains/topic-tree/recorder/topic-recording.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import { EmbeddedRecording, type EmbeddedRecordingOptions } from './embedded-recording.ts';
 
@@ -13,7 +13,7 @@ interface EmbeddedTopicRecorderOptions extends Omit<EmbeddedRecordingOptions, 'o
 /** Maximum time that the first query waits until the existing topics are recorded. */
 const COMPLETE_MS = 2_000;
 
-/** Records until there were no queries for a while. Errors of `ask`: those of TopicRecording, BROKER_UNREACHABLE. */
+/** Records until there were no queries for a while. Errors of `query`: those of TopicRecording, BROKER_UNREACHABLE. */
 export class EmbeddedTopicRecorder implements TopicRecorder {
   readonly #options: EmbeddedTopicRecorderOptions;
   #settings: TopicSettings = DEFAULT_TOPIC_SETTINGS;
@@ -36,10 +36,10 @@ export class EmbeddedTopicRecorder implements TopicRecorder {
     if (recording === running) await recording.apply(settings);
   }
 
-  async ask<Type extends keyof TopicQuestions>(
+  async query<Type extends keyof TopicRequests>(
     type: Type,
-    question: TopicQuestions[Type]['question'],
-  ): Promise<TopicQuestions[Type]['answer']> {
+    request: TopicRequests[Type],
+  ): Promise<TopicResponses[Type]> {
     this.#assertOpen();
     const recording = this.#start();
     this.#restartIdleTimer();
@@ -47,8 +47,8 @@ export class EmbeddedTopicRecorder implements TopicRecorder {
       await Promise.race([recording.completed, delay(COMPLETE_MS, undefined, { ref: false })]);
     }
     this.#assertOpen();
-    if (type === 'status') return recording.status as TopicQuestions[Type]['answer'];
-    return (await recording.ask(type as RecordingQuestion, question as never)) as TopicQuestions[Type]['answer'];
+    if (type === 'status') return recording.status as TopicResponses[Type];
+    return (await recording.query(type as RecordingRequest, request as never)) as TopicResponses[Type];
   }
 
   async close(): Promise<void> {

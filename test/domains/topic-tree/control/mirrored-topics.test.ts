@@ -8,18 +8,18 @@ interface Entry {
   readonly payload?: unknown;
 }
 
-/** A broker with lists that the test changes, told in pages; what is asked reads them each time. */
+/** A broker with lists that the test changes, returned in pages. Each request reads the lists again. */
 async function startMirrored(
-  options: { told?: (asked: Asked, lists: Lists) => unknown; maxTopics?: number; timeoutMs?: number } = {},
+  options: { pageOf?: (asked: Asked, lists: Lists) => unknown; maxTopics?: number; timeoutMs?: number } = {},
 ) {
-  const { told = inPages, maxTopics, timeoutMs } = options;
+  const { pageOf = inPages, maxTopics, timeoutMs } = options;
   const lists: Lists = { published: [], subscribed: [] };
-  const { dataOf, state } = commercial((asked) => told(asked, lists));
+  const { dataOf, state } = commercial((asked) => pageOf(asked, lists));
   const { broker, controls, asked } = await startScripted(dataOf, timeoutMs === undefined ? {} : { timeoutMs });
   const topics = new MirroredTopics({
     caller: controls,
-    freshMs: 0,
-    rest: 0,
+    maxAgeMs: 0,
+    readingFactor: 0,
     ...(maxTopics === undefined ? {} : { maxTopics }),
   });
   const readings = () => asked.filter(({ command }) => command === 'listTopics');
@@ -41,9 +41,9 @@ const names = (length: number, prefix = 't') =>
 const ALL = { kind: 'PUBLISHED', first: 10_000, withCount: true } as const;
 
 const shown = async (topics: MirroredTopics, kind: 'PUBLISHED' | 'SUBSCRIBED' = 'PUBLISHED') =>
-  (await topics.ask('find', { ...ALL, kind })).topics.map(({ topic }) => topic);
+  (await topics.query('find', { ...ALL, kind })).topics.map(({ topic }) => topic);
 
-test('lists of a broker answer all questions, and what became of them since', async () => {
+test('all requests are served from the lists of a broker, including changes', async () => {
   const { lists, topics } = await startMirrored();
   lists.published = [
     { topic: 'plant/line1', payload: '{"speed":7.5}' },
@@ -52,7 +52,7 @@ test('lists of a broker answer all questions, and what became of them since', as
   ];
   lists.subscribed = [{ topic: 'plant/#' }];
   const begun = Date.now();
-  const status = await topics.ask('status', {});
+  const status = await topics.query('status', {});
   expect(status).toMatchObject({
     state: 'RECORDING',
     reason: null,
@@ -63,7 +63,7 @@ test('lists of a broker answer all questions, and what became of them since', as
     tellsRetain: false,
   });
   expect(status.since).toBeGreaterThanOrEqual(begun);
-  const page = await topics.ask('find', { kind: 'PUBLISHED', first: 2, withCount: true });
+  const page = await topics.query('find', { kind: 'PUBLISHED', first: 2, withCount: true });
   expect(page).toMatchObject({ hasMore: true, totalCount: 3 });
   expect(page.topics[0]).toMatchObject({
     topic: 'plant/line1',
@@ -72,9 +72,9 @@ test('lists of a broker answer all questions, and what became of them since', as
     retain: false,
     payload: { data: Buffer.from('{"speed":7.5}').toString('base64'), bytes: 13 },
   });
-  expect((await topics.ask('find', { ...ALL, search: 'LINE' })).topics).toHaveLength(2);
-  expect((await topics.ask('find', { ...ALL, filter: '+/line2' })).topics).toMatchObject([{ topic: 'plant/line2' }]);
-  expect(await topics.ask('levels', { kind: 'PUBLISHED', of: null, first: 10 })).toMatchObject({
+  expect((await topics.query('find', { ...ALL, search: 'LINE' })).topics).toHaveLength(2);
+  expect((await topics.query('find', { ...ALL, filter: '+/line2' })).topics).toMatchObject([{ topic: 'plant/line2' }]);
+  expect(await topics.query('levels', { kind: 'PUBLISHED', of: null, first: 10 })).toMatchObject({
     levels: [
       { name: 'plant', topicCount: 2, childCount: 2 },
       { name: 'weather', topicCount: 1, recorded: { payload: { bytes: 0 } } },
@@ -82,25 +82,25 @@ test('lists of a broker answer all questions, and what became of them since', as
   });
   expect(await shown(topics, 'SUBSCRIBED')).toEqual(['plant/#']);
 
-  const { cursor } = await topics.ask('changes', { kind: 'PUBLISHED', since: null, first: 10 });
+  const { cursor } = await topics.query('changes', { kind: 'PUBLISHED', since: null, first: 10 });
   lists.published = [
     { topic: 'plant/line1', payload: '{"speed":8}' },
     { topic: 'plant/line2', payload: 'é' },
     { topic: 'new', payload: 'x' },
   ];
-  const changes = await topics.ask('changes', { kind: 'PUBLISHED', since: cursor, first: 10 });
+  const changes = await topics.query('changes', { kind: 'PUBLISHED', since: cursor, first: 10 });
   expect(changes).toMatchObject({ isContinued: true, expired: ['weather'], counts: { count: 3 } });
   expect(changes.added.map(({ topic }) => topic)).toEqual(['new']);
   expect(changes.changed).toMatchObject([{ topic: 'plant/line1', messages: 2 }]);
-  expect(await topics.ask('topic', { kind: 'PUBLISHED', topic: 'plant/line2' })).toMatchObject({ messages: 1 });
-  expect(await topics.ask('topic', { kind: 'PUBLISHED', topic: 'weather' })).toBeNull();
+  expect(await topics.query('topic', { kind: 'PUBLISHED', topic: 'plant/line2' })).toMatchObject({ messages: 1 });
+  expect(await topics.query('topic', { kind: 'PUBLISHED', topic: 'weather' })).toBeNull();
 });
 
-test('the lists are read as often as they may be, once for all who ask', async () => {
+test('concurrent callers share one reading of the lists', async () => {
   const { controls, lists, readings } = await startMirrored();
   lists.published = names(10);
   const topics = new MirroredTopics({ caller: controls });
-  await Promise.all(Array.from({ length: 20 }, () => topics.ask('find', ALL)));
+  await Promise.all(Array.from({ length: 20 }, () => topics.query('find', ALL)));
   lists.published = [];
   expect(await shown(topics)).toHaveLength(10);
   expect(readings()).toHaveLength(1);
@@ -142,65 +142,65 @@ test.each<[string, (asked: Asked, lists: Lists) => unknown]>([
     }),
   ],
 ])('a long list is read whole of a broker that %s', async (_title, told) => {
-  const { lists, topics } = await startMirrored({ told });
+  const { lists, topics } = await startMirrored({ pageOf });
   lists.published = names(1_300);
   expect(await shown(topics)).toEqual(lists.published.map(({ topic }) => topic));
   lists.published = lists.published.slice(0, 1_100);
   // What is missed by a list of several pages may have moved: it goes when it is missed again.
-  await topics.ask('status', {});
-  await topics.ask('status', {});
+  await topics.query('status', {});
+  await topics.query('status', {});
   expect(await shown(topics)).toEqual(lists.published.map(({ topic }) => topic));
 });
 
-test('a kind that the broker does not tell cannot be asked for', async () => {
+test('a kind that the broker does not list is refused', async () => {
   const { lists, topics } = await startMirrored({
-    told: (_asked, { published }) => ({ publishTopics: { data: published } }),
+    pageOf: (_asked, { published }) => ({ publishTopics: { data: published } }),
   });
   lists.published = names(3);
-  expect(await topics.ask('status', {})).toMatchObject({ subscribed: null, subscribedReason: expect.any(String) });
-  await expect(topics.ask('find', { ...ALL, kind: 'SUBSCRIBED' })).rejects.toMatchObject({
+  expect(await topics.query('status', {})).toMatchObject({ subscribed: null, subscribedReason: expect.any(String) });
+  await expect(topics.query('find', { ...ALL, kind: 'SUBSCRIBED' })).rejects.toMatchObject({
     code: 'NOT_SUPPORTED_BY_BROKER',
     info: { reason: expect.any(String) },
   });
   expect(await shown(topics)).toHaveLength(3);
 });
 
-test('topics beyond the bound are counted, and those beyond the limit of the broker told of', async () => {
+test('topics beyond the bound are counted, and topics beyond the limit of the broker are reported', async () => {
   const { lists, state, topics } = await startMirrored({ maxTopics: 1_500 });
   lists.published = names(4_000);
-  expect(await topics.ask('status', {})).toMatchObject({
+  expect(await topics.query('status', {})).toMatchObject({
     published: { count: 1_500, leftOut: 2_500, isTruncated: true },
   });
   lists.published = names(10);
-  expect(await topics.ask('status', {})).toMatchObject({ published: { count: 10, leftOut: 0, isTruncated: false } });
+  expect(await topics.query('status', {})).toMatchObject({ published: { count: 10, leftOut: 0, isTruncated: false } });
   state.limits = { ...state.limits, publishLimit: 10 };
-  expect(await topics.ask('status', {})).toMatchObject({ published: { count: 10, leftOut: 0, isTruncated: true } });
+  expect(await topics.query('status', {})).toMatchObject({ published: { count: 10, leftOut: 0, isTruncated: true } });
 });
 
 test('what was read stays while the broker refuses or is away, and the status says so', async () => {
   let refusal: Error | null = new Error('Access denied');
   const { broker, lists, topics } = await startMirrored({
-    told: (asked, all) => refusal ?? inPages(asked, all),
+    pageOf: (asked, all) => refusal ?? inPages(asked, all),
   });
   lists.published = names(3);
-  expect(await topics.ask('status', {})).toMatchObject({ state: 'DENIED', reason: 'Access denied', since: null });
-  await expect(topics.ask('find', ALL)).rejects.toMatchObject({ code: 'BROKER_REJECTED' });
+  expect(await topics.query('status', {})).toMatchObject({ state: 'DENIED', reason: 'Access denied', since: null });
+  await expect(topics.query('find', ALL)).rejects.toMatchObject({ code: 'BROKER_REJECTED' });
   refusal = null;
   expect(await shown(topics)).toHaveLength(3);
-  expect(await topics.ask('status', {})).toMatchObject({ state: 'RECORDING', reason: null });
+  expect(await topics.query('status', {})).toMatchObject({ state: 'RECORDING', reason: null });
   refusal = new Error('Access denied');
-  const denied = await topics.ask('status', {});
+  const denied = await topics.query('status', {});
   expect(denied).toMatchObject({ state: 'DENIED', published: { count: 3 } });
-  expect(denied.reason).toMatch(/Access denied; what is told is \d+ s old/);
+  expect(denied.reason).toMatch(/Access denied; the listed topics are \d+ s old/);
   await broker.stop();
-  expect(await topics.ask('status', {})).toMatchObject({ state: 'UNREACHABLE', published: { count: 3 } });
+  expect(await topics.query('status', {})).toMatchObject({ state: 'UNREACHABLE', published: { count: 3 } });
   expect(await shown(topics)).toHaveLength(3);
 });
 
 test('a page that is too large for the broker is asked for again in a smaller one', async () => {
   const { lists, topics, readings } = await startMirrored({
     timeoutMs: 200,
-    told: (asked, all) => (asked.count > 150 ? null : inPages(asked, all)),
+    pageOf: (asked, all) => (asked.count > 150 ? null : inPages(asked, all)),
   });
   lists.published = names(120);
   expect(await shown(topics)).toHaveLength(120);
@@ -212,19 +212,19 @@ test('a page that is too large for the broker is asked for again in a smaller on
   ]);
 });
 
-test('a broker that lies, repeats itself or tells nonsense does no harm', async () => {
+test('a broker that repeats pages or returns invalid values does no harm', async () => {
   let answer: (asked: Asked) => unknown = () => undefined;
-  const { topics, readings } = await startMirrored({ maxTopics: 5_000, told: (asked) => answer(asked) });
+  const { topics, readings } = await startMirrored({ maxTopics: 5_000, pageOf: (asked) => answer(asked) });
   const bounded = async () => {
     const before = readings().length;
-    const status = await topics.ask('status', {});
+    const status = await topics.query('status', {});
     expect(readings().length - before).toBeLessThan(40);
     return status;
   };
   answer = () => ({ publishTopics: { count: 1e300, data: names(5) } });
   expect(await bounded()).toMatchObject({ published: { count: 5, leftOut: expect.any(Number), isTruncated: true } });
   answer = ({ offset }) => ({ publishTopics: { count: 1e9, data: [{ topic: `one/${offset % 30}` }] } });
-  await topics.ask('status', {});
+  await topics.query('status', {});
   answer = () => ({ publishTopics: { data: names(7_500) } });
   await bounded();
   expect(await bounded()).toMatchObject({ published: { count: 5_000, leftOut: 2_500, isTruncated: true } });
@@ -266,7 +266,7 @@ test('a broker that lies, repeats itself or tells nonsense does no harm', async 
   for (let n = 0; n < 100; n += 1) {
     const status = await bounded();
     expect(['RECORDING', 'DENIED']).toContain(status.state);
-    const told = await shown(topics).catch((error: unknown) => {
+    const pageOf = await shown(topics).catch((error: unknown) => {
       expect(error).toMatchObject({ code: expect.stringMatching(/^(NOT_SUPPORTED_BY_BROKER|BROKER_REJECTED)$/) });
       return [];
     });

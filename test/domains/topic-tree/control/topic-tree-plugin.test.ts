@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { askRecorder } from '../../../../src/domains/topic-tree/control/recording-control.ts';
+import { queryRecorder } from '../../../../src/domains/topic-tree/control/recorder-client.ts';
 import { TOPIC_API } from '../../../../src/domains/topic-tree/control/topic-control.ts';
 import { topicSettingIssues } from '../../../../src/domains/topic-tree/control/topic-setting-issues.ts';
 import { DEFAULT_TOPIC_SETTINGS, MAX_FILTERS } from '../../../../src/domains/topic-tree/model/topic-settings.ts';
 import { ServiceError } from '../../../../src/platform/errors.ts';
 import type { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { oddFields } from './odd-fields.ts';
-import { makePlugin, startBeside, startServing } from './topic-world.ts';
+import { makePlugin, startGatewayPlugin, startServing } from './topic-world.ts';
 
 const call = (controls: BrokerControls, command: string, fields: object = {}) =>
   controls.call<Record<string, unknown>>(TOPIC_API, command, { ...fields });
@@ -15,7 +15,7 @@ const listed = (answer: Record<string, unknown>, list = 'publishTopics') =>
   (answer[list] as { data: { topic: string }[] }).data.map(({ topic }) => topic);
 
 test('the documented commands answer as they are documented, and only to ask for topics begins the recording', async () => {
-  const { controls, recorder, settings } = await startBeside();
+  const { controls, recorder, settings } = await startGatewayPlugin();
   expect(await call(controls, 'getTtl')).toEqual({ ttl: 60 });
   await call(controls, 'setTtl', { ttl: 3_600 });
   expect(await call(controls, 'getTtl')).toEqual({ ttl: 3_600 });
@@ -63,8 +63,8 @@ test('the documented commands answer as they are documented, and only to ask for
   expect(await call(controls, 'listFilters')).toEqual({ filters: [], excludedFilters: [] });
 });
 
-test('where subscriptions cannot be seen that is said, and where a limit keeps topics out', async () => {
-  const { controls, recorder } = await startBeside();
+test('subscriptions that cannot be observed are reported, and so is a limit that excludes topics', async () => {
+  const { controls, recorder } = await startGatewayPlugin();
   recorder.seesSubscriptions = false;
   await call(controls, 'setLimits', { publishLimit: 1 });
   recorder.publish('a');
@@ -81,8 +81,8 @@ test('where subscriptions cannot be seen that is said, and where a limit keeps t
   });
 });
 
-test('a payload is told as text where it is some, cut between characters, and else as base64', async () => {
-  const { controls, recorder } = await startBeside();
+test('a payload is returned as text if it is UTF-8, truncated between characters, and otherwise as base64', async () => {
+  const { controls, recorder } = await startGatewayPlugin();
   await call(controls, 'setLimits', { payloadLimit: 3 });
   recorder.publish('a', 'aaé');
   recorder.publish('b', Buffer.from([1, 255, 3]));
@@ -100,8 +100,8 @@ test('a payload is told as text where it is some, cut between characters, and el
   ]);
 });
 
-test('what cannot be is refused with its place and reason, beside what can be, and changes nothing', async () => {
-  const { controls, settings } = await startBeside();
+test('invalid settings are refused with their path and reason, together with valid ones, and change nothing', async () => {
+  const { controls, settings } = await startGatewayPlugin();
   const long = 'x'.repeat(1_001);
   const many = Array.from({ length: MAX_FILTERS + 1 }, (_, n) => `f/${n}`);
   const refused: [command: string, fields: object, path: string][] = [
@@ -185,7 +185,7 @@ test('what cannot be is refused with its place and reason, beside what can be, a
 });
 
 test('changes at the same time are made one after the other, and none is lost', async () => {
-  const { controls, recorder, settings } = await startBeside();
+  const { controls, recorder, settings } = await startGatewayPlugin();
   const filters = Array.from({ length: 60 }, (_, n) => `f/${n}`);
   await Promise.all([
     ...filters.map((filter) => call(controls, 'addFilter', { filter })),
@@ -204,7 +204,7 @@ test('changes at the same time are made one after the other, and none is lost', 
 });
 
 test('what cannot be kept is not applied, and what another process keeps is', async () => {
-  const { controls, recorder, settings } = await startBeside();
+  const { controls, recorder, settings } = await startGatewayPlugin();
   settings.failure = new ServiceError('NOT_FOUND', 'The broker was removed');
   await expect(call(controls, 'setTtl', { ttl: 5 })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   expect(recorder.applied).toEqual([DEFAULT_TOPIC_SETTINGS]);
@@ -237,26 +237,26 @@ test('a list that is too long for one packet ends before, says so, and goes on w
     publishTopics: { count: 80, truncated: true },
     subscribeTopics: { count: 60, truncated: true },
   });
-  const told = listed(start).length;
-  expect(listed(start, 'subscribeTopics')).toEqual(topics.slice(0, told));
-  const rest = await call(controls, 'listTopics', { offset: told });
+  const count = listed(start).length;
+  expect(listed(start, 'subscribeTopics')).toEqual(topics.slice(0, count));
+  const rest = await call(controls, 'listTopics', { offset: count });
   expect([...listed(start), ...listed(rest)]).toEqual(topics);
   expect([...listed(start, 'subscribeTopics'), ...listed(rest, 'subscribeTopics')]).toEqual(topics.slice(0, 60));
   expect(rest.publishTopics).not.toHaveProperty('truncated');
-  // Not more was asked for than came.
+  // The list is as long as requested.
   expect((await call(controls, 'listTopics', { count: 20 })).publishTopics).not.toHaveProperty('truncated');
 });
 
-test('answers that travel together share a packet: each is shorter, and what is asked for by pages comes whole all the same', async () => {
+test('responses to one request share a packet: each is shortened, and paged requests still return whole lists', async () => {
   const { controls, recorder, broker, bugs } = await startServing();
   await call(controls, 'setLimits', { payloadLimit: 60_000 });
   const topics = Array.from({ length: 16 }, (_, n) => `t/${String(n).padStart(2, '0')}`);
   for (const topic of topics) recorder.publish(topic, Buffer.alloc(60_000, 1));
-  const before = await askRecorder(controls, 'changes', { kind: 'PUBLISHED', since: null, first: 1_000 });
+  const before = await queryRecorder(controls, 'changes', { kind: 'PUBLISHED', since: null, first: 1_000 });
   const all = { kind: 'PUBLISHED', first: 1_000, withCount: true } as const;
   const four = <T>(ask: () => Promise<T>) => Promise.all(Array.from({ length: 4 }, ask));
-  const pages = await four(() => askRecorder(controls, 'find', all));
-  const levels = await four(() => askRecorder(controls, 'levels', { kind: 'PUBLISHED', of: 't', first: 1_000 }));
+  const pages = await four(() => queryRecorder(controls, 'find', all));
+  const levels = await four(() => queryRecorder(controls, 'levels', { kind: 'PUBLISHED', of: 't', first: 1_000 }));
   for (const page of pages) {
     expect(page.topics.map(({ topic }) => topic)).toEqual(topics);
     expect(page).toMatchObject({ hasMore: false, totalCount: 16 });
@@ -264,7 +264,7 @@ test('answers that travel together share a packet: each is shorter, and what is 
   for (const page of levels) expect(page.levels.map(({ topic }) => topic)).toEqual(topics);
   for (const topic of topics) recorder.publish(topic, Buffer.alloc(60_000, 2));
   const since = before.cursor;
-  const asked = await four(() => askRecorder(controls, 'changes', { kind: 'PUBLISHED', since, first: 1_000 }));
+  const asked = await four(() => queryRecorder(controls, 'changes', { kind: 'PUBLISHED', since, first: 1_000 }));
   for (const { changed, changedLeftOut } of asked) {
     expect(changed.length).toBeLessThan(16);
     expect(changed.length + changedLeftOut).toBe(16);
@@ -273,7 +273,7 @@ test('answers that travel together share a packet: each is shorter, and what is 
   expect(bugs).toEqual([]);
 });
 
-test('whatever is asked is answered or refused, and what is kept stays what can be', async () => {
+test('every command is executed or refused, and stored settings stay valid', async () => {
   const { controls, recorder, settings, bugs, faults } = await startServing();
   for (let n = 0; n < 50; n += 1) recorder.publish(`plant/${n % 7}/${n}`, `${n}`);
   const next = oddFields(11);

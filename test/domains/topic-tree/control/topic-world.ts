@@ -3,8 +3,9 @@ import { TOPIC_API } from '../../../../src/domains/topic-tree/control/topic-cont
 import { TopicTreePlugin } from '../../../../src/domains/topic-tree/control/topic-tree-plugin.ts';
 import type {
   RecorderStatus,
-  TopicQuestions,
   TopicRecorder,
+  TopicRequests,
+  TopicResponses,
 } from '../../../../src/domains/topic-tree/model/topic-recorder.ts';
 import {
   DEFAULT_TOPIC_SETTINGS,
@@ -18,10 +19,10 @@ import { serveControlRequest } from '../../../../src/protocol/control/serve.ts';
 import { startScriptedBroker } from '../../../support/aedes-broker.ts';
 import { connectedLink } from '../../../support/link.ts';
 
-/** A recording that a test feeds itself. */
+/** A recording to which a test adds messages. */
 class FedRecorder implements TopicRecorder {
   readonly recording = new TopicRecording({ settings: DEFAULT_TOPIC_SETTINGS, maxBytes: 100 * 1_048_576 });
-  /** What it was told, oldest first. */
+  /** The applied settings, oldest first. */
   readonly applied: TopicSettings[] = [];
   isAsked = false;
   seesSubscriptions = true;
@@ -31,13 +32,13 @@ class FedRecorder implements TopicRecorder {
     await this.recording.apply(settings);
   }
 
-  async ask<Type extends keyof TopicQuestions>(
+  async query<Type extends keyof TopicRequests>(
     type: Type,
-    question: TopicQuestions[Type]['question'],
-  ): Promise<TopicQuestions[Type]['answer']> {
+    request: TopicRequests[Type],
+  ): Promise<TopicResponses[Type]> {
     this.isAsked = true;
-    if (type === 'status') return this.#status() as TopicQuestions[Type]['answer'];
-    return this.recording.ask(type, question as never) as Promise<TopicQuestions[Type]['answer']>;
+    if (type === 'status') return this.#status() as TopicResponses[Type];
+    return this.recording.query(type, request as never) as Promise<TopicResponses[Type]>;
   }
 
   async close(): Promise<void> {
@@ -57,7 +58,7 @@ class FedRecorder implements TopicRecorder {
   }
 }
 
-/** Settings that are kept in memory, in their own time, as others keep them on a disk. */
+/** Settings that are stored in memory, asynchronously. */
 class MemorySettings implements TopicSettingsStore {
   kept = DEFAULT_TOPIC_SETTINGS;
   /** Thrown by the next `put`. */
@@ -83,7 +84,7 @@ class MemorySettings implements TopicSettingsStore {
     return () => this.#listeners.delete(listener);
   }
 
-  /** As another process does it. */
+  /** Like a change by another process. */
   changeElsewhere(settings: Partial<TopicSettings>): void {
     this.kept = { ...this.kept, ...settings };
     for (const listener of this.#listeners) listener();
@@ -102,15 +103,15 @@ export function makePlugin() {
   return { plugin, recorder, settings, faults };
 }
 
-/** The plugin beside a broker that knows nothing of topics. */
-export async function startBeside() {
+/** The gateway plugin for a broker that does not serve the API. */
+export async function startGatewayPlugin() {
   const parts = makePlugin();
   const broker = await startScriptedBroker(() => [JSON.stringify({ error: 'endpoint not available' })]);
   const factory: PluginFactory = { api: TOPIC_API, create: async () => parts.plugin };
   return { ...parts, controls: await controlsOf(broker.url, [factory]) };
 }
 
-/** The plugin as the broker itself has it: it is asked over MQTT. */
+/** A broker that has the plugin itself and receives its commands over MQTT. */
 export async function startServing() {
   const parts = makePlugin();
   const bugs: unknown[] = [];
@@ -134,7 +135,7 @@ export interface Asked {
   readonly [field: string]: unknown;
 }
 
-/** A broker of another maker: `dataOf` answers its commands; an Error is a refusal, and null is silence. */
+/** A broker of another vendor. `dataOf` returns its responses: an Error is a refusal, `null` is no response. */
 export async function startScripted(dataOf: (asked: Asked) => unknown, options: { timeoutMs?: number } = {}) {
   const asked: Asked[] = [];
   const broker = await startScriptedBroker((topic, payload) => {
@@ -155,7 +156,7 @@ export async function startScripted(dataOf: (asked: Asked) => unknown, options: 
   return { broker, asked, commands, controls: await controlsOf(broker.url, [], options) };
 }
 
-/** What commercial brokers know, over settings of the test; the rest is as `dataOf` says, and else unknown. */
+/** The commands of commercial brokers, over settings of the test. `lists` returns the lists. */
 export function commercial(lists: (asked: Asked) => unknown) {
   const state = {
     ttl: 60,

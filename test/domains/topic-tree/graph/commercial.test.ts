@@ -13,7 +13,7 @@ const TREE = `query ($b: ID!) { broker(id: $b) { topicTtl topicTree {
 const PAYLOADS =
   'mutation ($p: ID!, $keep: Boolean!) { updateProject(input: { projectId: $p, topicPayloads: $keep }) { project { id } } }';
 
-test('topics of a broker with the plugin are its own, asked by the documented commands and told as any others', async () => {
+test('topics of a broker with the plugin are read by the documented commands', async () => {
   const broker = await startCommercialTopics();
   const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
   const world = worldOf(service, await addBroker(service, broker.url), broker.url, {});
@@ -73,7 +73,7 @@ test('topics of a broker with the plugin are its own, asked by the documented co
     info: { reason: expect.any(String) },
   });
 
-  // What the broker tells of payloads goes no further where the project keeps none, and it is not changed for that.
+  // Payloads of the broker are not returned if the project stores none. The settings of the broker stay unchanged.
   const changes = broker.changes.length;
   await world.graph(PAYLOADS, { p: service.projectId, keep: false });
   const without = (await world.graph(TREE)).broker.topicTree;
@@ -82,7 +82,7 @@ test('topics of a broker with the plugin are its own, asked by the documented co
   expect((await world.graph(TREE)).broker.topicTree.topics.nodes[0].payload).toBe('x');
   expect(broker.changes).toHaveLength(changes);
 
-  // What was read stays for a while when the broker goes, and is told as what it is.
+  // Mirrored topics are returned for some time after the broker disconnected, and the state says so.
   const away = world.follow('subscription ($b: ID!) { topics(brokerId: $b) { isConnected } }');
   await away.until(({ topics }) => topics.isConnected);
   await broker.stop();
@@ -95,7 +95,7 @@ test('topics of a broker with the plugin are its own, asked by the documented co
   });
 });
 
-test('a broker where nobody can record topics says so, and the rest of it is told', async () => {
+test('a broker whose topics cannot be recorded has an error for them, and its other fields are returned', async () => {
   const broker = await startCommercialTopics();
   const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
   const id = await addBroker(service, broker.url);

@@ -67,7 +67,7 @@ test('a broker that denies # says which right is missing, what is allowed is rec
   });
 });
 
-test('where the broker does not tell its log, subscriptions are left out, and what would help is told', async () => {
+test('if the broker does not publish its log, subscriptions are missing, and the remedy is returned', async () => {
   const mosquitto = await startMosquitto();
   const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
   const world = worldOf(service, await addBroker(service, mosquitto.url), mosquitto.url, {});

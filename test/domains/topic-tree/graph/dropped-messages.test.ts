@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DroppedMessages } from '../../../../src/domains/topic-tree/live/dropped-messages.ts';
 
-/** What a broker told of itself: dropped messages by the time. */
+/** The history of a broker: dropped messages by time. */
 function sysOf(told: readonly (readonly [date: number, dropped: number])[]) {
   const history = told.map(([date, dropped]) => ({
     date,
@@ -33,7 +33,7 @@ test('what a broker dropped is counted from where a recording began, and again f
   expect(new DroppedMessages(later).since(1)).toBe(8);
 });
 
-test('a number that is told for the first time while it is recorded says that messages were dropped, not how many before', () => {
+test('a number that is first reported during the recording means that at least one message was dropped', () => {
   const silent = { date: 10, topics: { broker: { uptime: '1 seconds' } } };
   const grown = (dropped: number, date: number) => sysOf([[date, dropped]]).history();
   const from = (dropped: number, date: number) =>
@@ -41,11 +41,11 @@ test('a number that is told for the first time while it is recorded says that me
   expect(from(700, 20)).toBe(1);
   expect(from(0, 20)).toBe(0);
   expect(new DroppedMessages({ history: () => [silent], valueOf: () => '700' }).since(15)).toBe(1);
-  // Told before the recording began.
+  // Reported before the recording began.
   expect(from(700, 15)).toBe(0);
 });
 
-test('a broker that does not tell is not said to have dropped nothing', () => {
+test('the number of a broker that does not report it is null', () => {
   const silent = new DroppedMessages({ history: () => [], valueOf: () => null });
   expect(silent.since(10)).toBeNull();
 });

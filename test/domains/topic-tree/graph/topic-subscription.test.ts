@@ -72,12 +72,12 @@ test.each(KINDS)(
   },
 );
 
-/** Of a feed of what a recorder would tell, tick by tick. */
+/** The options of a feed with the responses of a recorder, tick by tick. */
 function scriptOf(answers: (since: string | null) => Partial<TopicChanges>) {
   const lists = { added: [], changed: [], expired: [], addedLeftOut: 0, changedLeftOut: 0, expiredLeftOut: 0 };
   const counts = { count: 0, leftOut: 0, isTruncated: false };
   return {
-    ask: async (since: string | null) => ({ cursor: 'c', isContinued: true, ...lists, counts, ...answers(since) }),
+    changes: async (since: string | null) => ({ cursor: 'c', isContinued: true, ...lists, counts, ...answers(since) }),
     status: async () => ({ state: 'RECORDING' as const, reason: null }),
     isConnected: () => true,
     onFault: (error: unknown) => {
@@ -99,7 +99,7 @@ const topic = (name: string): RecordedTopic => ({
   payload: { data: 'x'.repeat(1_000_000), bytes: 750_000 },
 });
 
-test('a recording that begins anew, and a reader who is too slow, are told by a GAP and a new SNAPSHOT', async () => {
+test('a restarted recording and a slow reader cause a GAP and a new SNAPSHOT', async () => {
   let isContinued = true;
   let asked = 0;
   const feed = scripted((since) => {
@@ -121,14 +121,14 @@ test('a recording that begins anew, and a reader who is too slow, are told by a 
   expect(four).toMatchObject({ kind: 'CHANGE', change: { added: [{ topic: 't4' }] } });
   expect((await slow.next()).value).toMatchObject({ kind: 'GAP' });
   expect((await slow.next()).value).toMatchObject({ kind: 'SNAPSHOT', snapshot: { count: 4 } });
-  // Where it began anew nobody goes on from before; from after it, as long as it is kept.
+  // No subscriber resumes from before the restart. Later events can be resumed as long as they are stored.
   const again = await feed.watch({ after: four?.sequence });
   expect((await again.next()).value).toMatchObject({ kind: 'RESUMED' });
   feed.close();
   expect((await slow.next()).done).toBe(true);
 });
 
-test('a hundred different prefixes of a broker are followed; one more is refused until nobody follows one of them', async () => {
+test('a hundred prefixes of a broker can be subscribed to; one more is refused until one of them has no subscriber', async () => {
   const feeds = new TopicFeeds();
   const watch = async (prefix: string) => feeds.watch('b', prefix, () => scriptOf(() => ({})), {});
   const sources = await Promise.all(Array.from({ length: 100 }, (_, at) => watch(`plant/${at}`)));

@@ -36,7 +36,7 @@ const IN_ORDER = [
 ];
 
 test.each(KINDS)(
-  'topics of %s are listed, found, browsed level by level and told with their last payloads',
+  'topics of %s are listed, searched, browsed by level and returned with their last payloads',
   async (kind) => {
     const world = await worldOf(kind);
     const client = await world.client();
@@ -199,7 +199,7 @@ test.each(KINDS)(
 );
 
 test.each(KINDS)(
-  'the TTL and the other settings of %s are told, changed all at once, and refused with their places',
+  'the TTL and the other settings of %s are returned, changed together, and refused with their paths',
   async (kind) => {
     const world = await worldOf(kind);
     const SETTINGS = 'ttl filters excludedFilters publishLimit subscribeLimit payloadLimit isAlwaysOn';
@@ -312,7 +312,7 @@ test('no broker is asked about levels at the end of their branch, however many a
   expect(nodes[0]).toEqual({ children: { totalCount: 0 } });
 });
 
-test('long payloads are told as often as a document may be long, and not more', async () => {
+test('long payloads are returned until the size limit of a document is reached', async () => {
   const world = await worldOf('the embedded broker');
   await world.change('updateTopicTree', { payloadLimit: 65_536 });
   const client = await world.client();

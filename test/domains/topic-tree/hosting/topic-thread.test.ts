@@ -39,7 +39,7 @@ async function statusOf(recorder: TopicRecorder, state: RecorderState = 'RECORDI
   let status: RecorderStatus | null = null;
   await expect
     .poll(async () => {
-      status = await recorder.ask('status', {}).catch((error: unknown) => {
+      status = await recorder.query('status', {}).catch((error: unknown) => {
         if (isGone(error)) return null;
         throw error;
       });
@@ -49,7 +49,7 @@ async function statusOf(recorder: TopicRecorder, state: RecorderState = 'RECORDI
   return status as unknown as RecorderStatus;
 }
 
-/** Client ids of connections as the broker's log tells them. */
+/** Client ids of connections in the log of the broker. */
 async function connections(broker: Mosquitto) {
   const client = await broker.client();
   const ids: string[] = [];
@@ -72,16 +72,16 @@ test('a recorder starts with the first request or with isAlwaysOn, and not befor
   await always.apply({ ...DEFAULT_TOPIC_SETTINGS, isAlwaysOn: true });
   await expect.poll(() => connected.some((id) => id.startsWith('brokergraph-always-topics-'))).toBe(true);
 
-  const { topics } = await asked.ask('find', { kind: 'PUBLISHED', first: 10 });
+  const { topics } = await asked.query('find', { kind: 'PUBLISHED', first: 10 });
   // The settings from before it began.
   const payload = { data: Buffer.from('ke').toString('base64'), bytes: 4 };
   expect(topics).toMatchObject([{ topic: 'plant/a', messages: 1, retain: true, payload }]);
   await asked.apply({ ...DEFAULT_TOPIC_SETTINGS, payloadLimit: 0 });
-  expect(await asked.ask('topic', { kind: 'PUBLISHED', topic: 'plant/a' })).toMatchObject({ payload: null });
+  expect(await asked.query('topic', { kind: 'PUBLISHED', topic: 'plant/a' })).toMatchObject({ payload: null });
   expect(connected.filter((id) => id.startsWith('brokergraph-idle-'))).toEqual([]);
 
   await asked.close();
-  await expect(asked.ask('status', {})).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+  await expect(asked.query('status', {})).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
   expect((await statusOf(always)).published.count).toBe(1);
 });
 
@@ -95,9 +95,9 @@ test('a thread that exits is restarted, and its recordings start again with a la
   await client.publishAsync('plant/a', '1', { qos: 1 });
   await expect.poll(async () => (await statusOf(asked)).published.count).toBe(1);
 
-  const failing = asked.ask('topic', { kind: 'PUBLISHED', topic: 'fail' });
+  const failing = asked.query('topic', { kind: 'PUBLISHED', topic: 'fail' });
   await expect(failing).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
-  await expect(always.ask('status', {})).rejects.toThrow(/exited and is being restarted: a bug/);
+  await expect(always.query('status', {})).rejects.toThrow(/exited and is being restarted: a bug/);
   const after = await Promise.all([statusOf(asked), statusOf(always)]);
   for (const [index, { since, published }] of after.entries()) {
     expect(since).toBeGreaterThan(before[index]?.since ?? Number.POSITIVE_INFINITY);
@@ -141,7 +141,7 @@ test('5,000 requests wait for a broker that does not respond, one more is refuse
   const broker = await silentBroker();
   const { open } = startThread();
   const recorder = open(broker);
-  const ask = () => recorder.ask('topic', { kind: 'PUBLISHED', topic: 'plant/a' });
+  const ask = () => recorder.query('topic', { kind: 'PUBLISHED', topic: 'plant/a' });
   const waiting = Promise.allSettled(Array.from({ length: 5_000 }, ask));
   await expect(ask()).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
   await recorder.close();

@@ -36,7 +36,7 @@ export const topicsOf = async (service: TestService, id: string): Promise<readon
 export const namesOf = async (service: TestService, id: string) =>
   (await topicsOf(service, id)).map(({ topic }) => topic);
 
-/** Connections that record topics, as the broker's log tells of those that come and go; with its log on topics. */
+/** Connections that record topics, according to the log of the broker, which is published to topics. */
 export async function recordersAt(broker: Mosquitto): Promise<{ readonly open: ReadonlySet<string> }> {
   const client = await broker.client();
   const open = new Set<string>();

@@ -26,7 +26,7 @@ test('the first answer has what the broker keeps, and live messages follow with 
     () => statusOf(recorder),
     ({ messages }) => messages === 504,
   );
-  const topic = (name: string) => recorder.ask('topic', { kind: 'PUBLISHED', topic: name });
+  const topic = (name: string) => recorder.query('topic', { kind: 'PUBLISHED', topic: name });
   expect(await topic('kept/0')).toMatchObject({ messages: 2, retain: true, qos: 0 });
   expect(await topic('kept/1')).toMatchObject({ messages: 2, retain: false });
   expect(await topic('live')).toMatchObject({
@@ -36,7 +36,7 @@ test('the first answer has what the broker keeps, and live messages follow with 
   });
 });
 
-test('nothing is subscribed before somebody asks, unless it is always on', async () => {
+test('nothing is subscribed before the first request, unless the recording is always on', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const observer = await broker.client();
   const lines: string[] = [];
@@ -107,7 +107,7 @@ test('while the broker is away what was recorded stays, expires, and the state s
 test('of a broker that was never there nothing can be asked but the status', async () => {
   const port = await freePort();
   const recorder = await recorderOf({ url: `mqtt://127.0.0.1:${port}` });
-  await expect(recorder.ask('find', { kind: 'PUBLISHED', first: 1 })).rejects.toMatchObject({
+  await expect(recorder.query('find', { kind: 'PUBLISHED', first: 1 })).rejects.toMatchObject({
     code: 'BROKER_UNREACHABLE',
   });
   expect(await statusOf(recorder)).toMatchObject({ state: 'UNREACHABLE', since: null });
@@ -164,7 +164,7 @@ test('filters take effect while it runs: what is no more wanted goes, what is ad
   ).toMatchObject({ 'a/1': 2, 'b/2': 2 });
 });
 
-test('it stops when nobody asks, forgets, says so, and begins anew with the next question', async () => {
+test('without requests the recording stops and is discarded, and the next request starts a new one', async () => {
   const broker = await startMosquitto();
   const client = await broker.client();
   let stops = 0;
@@ -194,7 +194,7 @@ test('it stops when nobody asks, forgets, says so, and begins anew with the next
   await expect.poll(() => stops).toBe(2);
 });
 
-test('subscriptions of others are recorded where the log tells them, and stay while they are held', async () => {
+test('subscriptions in the log are recorded, and stay listed while clients hold them', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const recorder = await recorderOf({ url: broker.url, settings: { ttlSeconds: 1 } });
   expect(await statusOf(recorder)).toMatchObject({ subscribed: { count: 0 }, subscribedReason: null });
@@ -205,14 +205,14 @@ test('subscriptions of others are recorded where the log tells them, and stay wh
   const subscribed = () => recorded(recorder, 'SUBSCRIBED');
   const [first] = (
     await until(
-      () => recorder.ask('find', { kind: 'SUBSCRIBED', first: 10 }),
+      () => recorder.query('find', { kind: 'SUBSCRIBED', first: 10 }),
       ({ topics }) => topics.length > 0,
     )
   ).topics;
   expect(first).toMatchObject({ topic: 'site/+/temp', messages: 1, qos: 1 });
   // Longer than the TTL: as if it were used again.
   await until(
-    () => recorder.ask('topic', { kind: 'SUBSCRIBED', topic: 'site/+/temp' }),
+    () => recorder.query('topic', { kind: 'SUBSCRIBED', topic: 'site/+/temp' }),
     (topic) => (topic?.lastSeen ?? 0) > (first?.lastSeen ?? 0),
   );
   expect(await subscribed()).toEqual({ 'site/+/temp': 1 });
@@ -220,14 +220,14 @@ test('subscriptions of others are recorded where the log tells them, and stay wh
   await until(subscribed, (filters) => Object.keys(filters).length === 0);
 });
 
-test('where the broker does not tell of subscriptions the two lines are named that make it', async () => {
+test('if the broker does not report subscriptions, the status names the two lines of mosquitto.conf', async () => {
   const broker = await startMosquitto();
   const recorder = await recorderOf({ url: broker.url });
   const { subscribed, subscribedReason } = await statusOf(recorder);
   expect(subscribed).toBeNull();
   expect(subscribedReason).toContain('log_dest topic');
   expect(subscribedReason).toContain('log_type subscribe');
-  await expect(recorder.ask('find', { kind: 'SUBSCRIBED', first: 1 })).rejects.toMatchObject({
+  await expect(recorder.query('find', { kind: 'SUBSCRIBED', first: 1 })).rejects.toMatchObject({
     code: 'NOT_SUPPORTED_BY_BROKER',
     info: { reason: subscribedReason },
   });

@@ -75,7 +75,7 @@ test.each([
   expect(await recorded(recorder)).toEqual({ 'a/b': 3 });
 });
 
-test('a filter for which the broker ends the connection is told as denied, and the others are recorded', async () => {
+test('a filter for which the broker closes the connection is reported as denied, and the others are recorded', async () => {
   const broker = await startRawBroker({
     answer: (filter) => (filter === 'bad/#' ? null : 0),
     onSubscribed: ({ send }, filter) => send(publish(filter === 'good/#' ? 'good/1' : 'other/1')),
@@ -146,7 +146,7 @@ test('filters that another one covers are not subscribed to', async () => {
 
 test('the first answer waits only so long for the end of what the broker keeps', async () => {
   const broker = await startRawBroker({ answersPings: false, onSubscribed: ({ send }) => send(publish('kept')) });
-  const recorder = await recorderOf({ url: broker.url, durations: { firstAnswerMs: 100 } });
+  const recorder = await recorderOf({ url: broker.url, durations: { firstResponseMs: 100 } });
   const asked = performance.now();
   await statusOf(recorder);
   expect(performance.now() - asked).toBeGreaterThan(90);
@@ -167,7 +167,7 @@ test('messages of QoS 1 and 2, which were not asked for, are recorded and answer
   });
   const recorder = await recorderOf({ url: broker.url });
   expect(await recorded(recorder)).toEqual({ one: 1, two: 1 });
-  expect(await recorder.ask('topic', { kind: 'PUBLISHED', topic: 'two' })).toMatchObject({ qos: 2 });
+  expect(await recorder.query('topic', { kind: 'PUBLISHED', topic: 'two' })).toMatchObject({ qos: 2 });
   await expect.poll(() => broker.received.map(({ cmd }) => cmd)).toContain('pubrec');
   expect(broker.received.map(({ cmd }) => cmd)).toContain('puback');
 });
@@ -195,7 +195,7 @@ const GARBAGE: readonly (readonly [string, readonly number[]])[] = [
   ['a reserved type', [0xf5, 0]],
 ];
 
-test.each(GARBAGE)('%s ends the connection alone, and it is made anew', async (_, bytes) => {
+test.each(GARBAGE)('%s only closes the connection, and the recorder reconnects', async (_, bytes) => {
   let floods = 0;
   const broker = await startRawBroker({
     onSubscribed: ({ send, socket }: RawClient, filter) => {

@@ -50,7 +50,7 @@ export async function recorded(
   recorder: RemoteTopicRecorder,
   kind: TopicKind = 'PUBLISHED',
 ): Promise<Record<string, number>> {
-  const { topics } = await recorder.ask('find', { kind, first: 10_000 });
+  const { topics } = await recorder.query('find', { kind, first: 10_000 });
   return Object.fromEntries(topics.map(({ topic, messages }) => [topic, messages]));
 }
 
@@ -63,4 +63,4 @@ export async function until<Answer>(ask: () => Promise<Answer>, isSo: (answer: A
   }
 }
 
-export const statusOf = (recorder: RemoteTopicRecorder): Promise<RecorderStatus> => recorder.ask('status', {});
+export const statusOf = (recorder: RemoteTopicRecorder): Promise<RecorderStatus> => recorder.query('status', {});

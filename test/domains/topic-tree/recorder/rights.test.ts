@@ -103,7 +103,7 @@ test('where all filters are denied nothing has begun', async () => {
   expect(await recorded(recorder)).toEqual({});
 });
 
-test('wrong credentials are told as they are', async () => {
+test('wrong credentials are reported', async () => {
   const { broker } = await startWithAlice();
   const recorder = await recorderOf({ url: broker.url, username: 'alice', password: 'wrong' });
   const { state, reason } = await statusOf(recorder);

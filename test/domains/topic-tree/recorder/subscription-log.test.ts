@@ -37,7 +37,7 @@ test('a client that begins a new session holds nothing of the one before', () =>
   expect(log.isHeld('a')).toBe(false);
 });
 
-test('our own subscriptions show that the broker tells of them, and are none of those told', () => {
+test('own subscriptions show that the broker logs subscriptions, and are not reported', () => {
   const { log, tell, subscribed } = startLog();
   tell('M/subscribe', 'brokergraph-b1-streams 2 in/#');
   expect(log.hasOwn).toBe(false);

@@ -36,7 +36,7 @@ function startRecording(settings: Partial<TopicSettings> = {}, options: Partial<
     },
     change: (changed: Partial<TopicSettings>) => recording.apply({ ...recording.settings, ...changed }),
     topics: async (kind: TopicKind = 'PUBLISHED') => {
-      const { topics } = await recording.ask('find', { kind, first: 10_000 });
+      const { topics } = await recording.query('find', { kind, first: 10_000 });
       return topics.map(({ topic }) => topic);
     },
   };
@@ -55,7 +55,7 @@ test('a topic goes a TTL after its last use, and not before', async () => {
   expect(await topics()).toEqual([]);
 });
 
-test('nobody has to ask for topics to go', async () => {
+test('topics expire without requests', async () => {
   const times = { now: 0 };
   const clock = new SteadyClock(
     () => times.now,
@@ -79,13 +79,13 @@ test('another TTL counts for what is listed already', async () => {
 test.each([
   ['forward', 365 * 86_400_000],
   ['back', -365 * 86_400_000],
-])('a wall clock that is set %s neither expires nor keeps topics, and times are told by it', async (_, jump) => {
+])('a wall clock that is set %s does not affect expiry, and reported times follow it', async (_, jump) => {
   const { recording, hear, pass, setWallClock, topics } = startRecording({ ttlSeconds: 60 });
   hear('a');
   await pass(30);
   setWallClock(NEW_YEAR + 30_000 + jump);
   await pass(10);
-  expect(await recording.ask('topic', { kind: 'PUBLISHED', topic: 'a' })).toMatchObject({
+  expect(await recording.query('topic', { kind: 'PUBLISHED', topic: 'a' })).toMatchObject({
     firstSeen: NEW_YEAR + jump,
     lastSeen: NEW_YEAR + jump,
   });
@@ -143,7 +143,7 @@ test('a subscription is recorded with its QoS, once per time that it is made', a
   recording.subscribed('$share/group/a/+', 0);
   recording.subscribed('b', 0);
   expect(await topics('SUBSCRIBED')).toEqual(['$share/group/a/+', 'a/+']);
-  expect(await recording.ask('topic', { kind: 'SUBSCRIBED', topic: 'a/+' })).toMatchObject({ messages: 2, qos: 2 });
+  expect(await recording.query('topic', { kind: 'SUBSCRIBED', topic: 'a/+' })).toMatchObject({ messages: 2, qos: 2 });
   expect(await topics()).toEqual([]);
 });
 
@@ -166,7 +166,7 @@ test('a filter stays while it is held, and goes a TTL after it was released', as
 test('payloads are kept up to the limit, and none from the moment when that is 0', async () => {
   const { recording, change } = startRecording({ payloadLimit: 2 });
   recording.record('a', PAYLOAD, 0, true);
-  const ask = () => recording.ask('topic', { kind: 'PUBLISHED', topic: 'a' });
+  const ask = () => recording.query('topic', { kind: 'PUBLISHED', topic: 'a' });
   expect(await ask()).toMatchObject({
     payload: { data: Buffer.from('21').toString('base64'), bytes: 4 },
     retain: true,
@@ -188,9 +188,9 @@ test('both kinds share the memory', () => {
   expect(memoryBytes).toBeLessThanOrEqual(2_000_000 * 1.05);
 });
 
-test('changes are told since the answer before, and not to who asked another recording', async () => {
+test('changes since the previous response are returned, and a cursor of another recording is not accepted', async () => {
   const { recording, hear } = startRecording();
-  const ask = (since: string | null) => recording.ask('changes', { kind: 'PUBLISHED', since, first: 10 });
+  const ask = (since: string | null) => recording.query('changes', { kind: 'PUBLISHED', since, first: 10 });
   const { cursor } = await ask(null);
   hear('a');
   const changes = await ask(cursor);
@@ -199,30 +199,30 @@ test('changes are told since the answer before, and not to who asked another rec
 
   const other = startRecording();
   other.hear('a');
-  expect(await other.recording.ask('changes', { kind: 'PUBLISHED', since: cursor, first: 10 })).toMatchObject({
+  expect(await other.recording.query('changes', { kind: 'PUBLISHED', since: cursor, first: 10 })).toMatchObject({
     isContinued: false,
   });
 });
 
 test('a filter that is none is INVALID', async () => {
   const { recording } = startRecording();
-  await expect(recording.ask('find', { kind: 'PUBLISHED', filter: 'a/#/b', first: 1 })).rejects.toMatchObject({
+  await expect(recording.query('find', { kind: 'PUBLISHED', filter: 'a/#/b', first: 1 })).rejects.toMatchObject({
     code: 'INVALID',
   });
-  expect(await recording.ask('find', { kind: 'PUBLISHED', filter: 'a/#', first: 1 })).toMatchObject({ topics: [] });
+  expect(await recording.query('find', { kind: 'PUBLISHED', filter: 'a/#', first: 1 })).toMatchObject({ topics: [] });
 });
 
-test('a long look ends with the recording, and when nobody wants its answer any more', async () => {
+test('a long search ends with the recording, and when its response is no longer wanted', async () => {
   const { recording, hear } = startRecording();
   for (let index = 0; index < 20_000; index += 1) hear(`plant/line${index % 100}/value${index}`);
   const search = { kind: 'PUBLISHED', search: 'none', first: 1, withCount: true } as const;
-  expect(await recording.ask('find', search, () => undefined)).toMatchObject({ totalCount: 0 });
+  expect(await recording.query('find', search, () => undefined)).toMatchObject({ totalCount: 0 });
 
-  const unwanted = recording.ask('find', search, () => {
+  const unwanted = recording.query('find', search, () => {
     throw new Error('nobody waits');
   });
   await expect(unwanted).rejects.toThrow('nobody waits');
-  const looking = recording.ask('find', search);
+  const looking = recording.query('find', search);
   recording.close();
   await expect(looking).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
 });

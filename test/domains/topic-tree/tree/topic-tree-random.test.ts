@@ -94,7 +94,7 @@ async function compare(tree: TopicTree, model: TopicModel, random: Random): Prom
     filter: random(2) === 0 ? undefined : pick(random, FILTERS),
     after: random(2) === 0 ? undefined : random(2) === 0 ? pick(random, some) : someTopic(random),
   };
-  // The last slash is ignored, so that an empty last level can be told.
+  // The last slash is ignored, so that an empty last level can be selected.
   const asked = prefix === undefined ? undefined : `${prefix}${pick(random, ['/', '/#'])}`;
   const expected = model.find(condition);
   const offset = random(3) === 0 ? random(20) : 0;

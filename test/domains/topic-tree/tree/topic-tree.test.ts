@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { MAX_ANSWER_CHARACTERS } from '../../../../src/domains/topic-tree/model/topic-recorder.ts';
+import { MAX_RESPONSE_CHARACTERS } from '../../../../src/domains/topic-tree/model/topic-recorder.ts';
 import { TopicFinder } from '../../../../src/domains/topic-tree/tree/topic-finder.ts';
 import { TopicLevels } from '../../../../src/domains/topic-tree/tree/topic-levels.ts';
 import { TopicTree, type TopicTreeOptions } from '../../../../src/domains/topic-tree/tree/topic-tree.ts';
@@ -61,7 +61,7 @@ test('takes topics of any levels that MQTT allows', async () => {
   expect(tree.size).toBe(0);
 });
 
-test('tells seldom where it is among topics of many levels: each time takes as long as they are', async () => {
+test('topics of many levels yield seldom, because reading their position takes time in proportion to their depth', async () => {
   const levels = new TopicLevels();
   for (let index = 0; index < 20; index += 1) levels.add(`${index}${'/'.repeat(2_000)}`, index);
   const told = vi.spyOn(levels, 'topicOf');
@@ -136,7 +136,7 @@ test('finds what was there throughout in one long look, while others come and go
   expect(turns).toBeGreaterThan(1);
 });
 
-test('tells each use once to each who asks for changes', () => {
+test('each client that requests changes receives each use once', () => {
   const random = chance(9);
   const tree = treeOf([]);
   const askers = Array.from({ length: 3 }, (_, index) => ({
@@ -174,7 +174,7 @@ function listedBy(tree: TopicTree): string[] {
   return tree.levels({ of: 't', first: 10_000 }).levels.map(({ topic }) => topic);
 }
 
-test('counts the changes for which there is no room, and tells those of a prefix alone', () => {
+test('changes that do not fit are counted, and a prefix selects changes', () => {
   const tree = treeOf(['a/1', 'a/2', 'b/1', 'c']);
   const { cursor } = tree.changes({ since: null, first: 0 }, T0 + 200);
   tree.touch('b/1', T0 + 10_000);
@@ -304,7 +304,7 @@ test('an answer ends early where it would be too large, and says that there is m
   );
   const { cursor } = tree.changes({ since: null, first: 1 }, T0 + 500);
   const parent = 'x'.repeat(60_000);
-  const expected = Math.ceil(MAX_ANSWER_CHARACTERS / 60_002);
+  const expected = Math.ceil(MAX_RESPONSE_CHARACTERS / 60_002);
 
   const page = await tree.find({ first: 1_000, withCount: true });
   expect(Math.abs(page.topics.length - expected)).toBeLessThan(2);
@@ -321,7 +321,7 @@ test('an answer ends early where it would be too large, and says that there is m
   expect(changes.changed.length + changes.changedLeftOut).toBe(100);
 });
 
-test('previews are dropped at once where none are wanted, and left out where nobody asks for them', async () => {
+test('previews are dropped immediately with a limit of 0, and not returned unless requested', async () => {
   const tree = treeOf([], { payloadLimit: 100_000 });
   const payload = Buffer.alloc(70_001, 'abc');
   tree.record('a', T0, 0, false, payload);

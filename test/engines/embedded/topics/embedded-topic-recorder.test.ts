@@ -19,7 +19,7 @@ function startRecorder(tapped: Tapped) {
   const recorder = new EmbeddedTopicRecorder({ ...partsOf(tapped), maxBytes: 64 * 1_048_576, onProblem });
   onTestFinished(() => recorder.close());
   const names = async () =>
-    (await recorder.ask('find', { kind: 'PUBLISHED', first: 10 })).topics.map(({ topic }) => topic);
+    (await recorder.query('find', { kind: 'PUBLISHED', first: 10 })).topics.map(({ topic }) => topic);
   const isRecording = () => tapped.core.tap.watcher !== null && tapped.store.sessions.subscriptionListener !== null;
   return { recorder, problems, names, isRecording };
 }
@@ -33,7 +33,7 @@ test('recording starts with the first query, and stops when there are no queries
   expect(isRecording()).toBe(false);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const { since, state } = await recorder.ask('status', {});
+  const { since, state } = await recorder.query('status', {});
   expect([state, isRecording()]).toEqual(['RECORDING', true]);
   await core.publisher.publish('asked', '1');
   const idle = idleMs({ ttlSeconds: 400 });
@@ -45,7 +45,7 @@ test('recording starts with the first query, and stops when there are no queries
   expect(isRecording()).toBe(false);
   await core.publisher.publish('unasked', '1');
   expect(await names()).toEqual([]);
-  expect((await recorder.ask('status', {})).since).toBeGreaterThanOrEqual(since ?? 0);
+  expect((await recorder.query('status', {})).since).toBeGreaterThanOrEqual(since ?? 0);
 
   await recorder.apply({ ...DEFAULT_TOPIC_SETTINGS, isAlwaysOn: true });
   vi.advanceTimersByTime(10 * idle);
@@ -54,7 +54,7 @@ test('recording starts with the first query, and stops when there are no queries
   vi.advanceTimersByTime(idleMs(DEFAULT_TOPIC_SETTINGS));
   expect(isRecording()).toBe(false);
   await recorder.close();
-  await expect(recorder.ask('status', {})).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+  await expect(recorder.query('status', {})).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
 });
 
 test('a bug in the recording affects no message: it is reported, and the recording starts again', async () => {

@@ -1,8 +1,4 @@
-import type { LevelPage, TopicChanges, TopicPage, TopicQuestions } from '../model/topic-recorder.ts';
-
-type Answer<Type extends keyof TopicQuestions> = TopicQuestions[Type]['answer'];
-
-type Shortened = { readonly [Type in keyof TopicQuestions]: (answer: Answer<Type>, bytes: number) => Answer<Type> };
+import type { LevelPage, TopicChanges, TopicPage, TopicRequests, TopicResponses } from '../model/topic-recorder.ts';
 
 /**
  * Approximate size in bytes of all responses to one request. While they are written, an embedded broker does nothing
@@ -12,32 +8,32 @@ const REQUEST_BYTES = 1_000_000;
 /** Approximate size of a list entry. */
 const ENTRY_BYTES = 250;
 /** Beyond this size, further commands of the request are refused. */
-const MOST_BYTES = 16_000_000;
+const MAX_BYTES = 16_000_000;
 
 /**
  * The size budget of the responses to one request over MQTT. They are sent in one packet, however many commands the
  * request has. Lists are shortened to fit, and report that with their own fields.
  */
-export class AnswerRoom {
+export class ResponseBudget {
   /** Budget of each response. */
   readonly bytesEach: number;
-  #left = MOST_BYTES;
+  #left = MAX_BYTES;
 
   constructor(commands: number) {
     this.bytesEach = Math.max(1, Math.floor(REQUEST_BYTES / Math.max(1, commands)));
   }
 
   /** Limits a page size to the number of entries that may fit. Finding further entries would be wasted work. */
-  firstOf(wanted: number): number {
-    return Math.min(wanted, Math.max(1, Math.floor(this.bytesEach / ENTRY_BYTES)));
+  limitPage(first: number): number {
+    return Math.min(first, Math.max(1, Math.floor(this.bytesEach / ENTRY_BYTES)));
   }
 
-  get isFull(): boolean {
+  get isExhausted(): boolean {
     return this.#left <= 0;
   }
 
-  take(answer: unknown): void {
-    this.#left -= bytesOf(answer);
+  spend(response: unknown): void {
+    this.#left -= bytesOf(response);
   }
 }
 
@@ -45,10 +41,12 @@ export class AnswerRoom {
 export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value ?? null));
 
 /**
- * Shortens results to a size. A page that is not empty has at least one entry, so that paging reaches the end of the
+ * Shortens a response to a size. A page that is not empty has at least one entry, so that paging reaches the end of the
  * list.
  */
-export const shortened: Shortened = {
+export const shortened: {
+  readonly [Type in keyof TopicRequests]: (response: TopicResponses[Type], bytes: number) => TopicResponses[Type];
+} = {
   status: (status) => status,
   topic: (topic) => topic,
   find: (page: TopicPage, bytes) => {

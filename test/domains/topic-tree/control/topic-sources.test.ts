@@ -1,14 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { TopicAskers, type TopicAskersOptions } from '../../../../src/domains/topic-tree/control/topic-askers.ts';
+import { TopicSources, type TopicSourcesOptions } from '../../../../src/domains/topic-tree/control/topic-sources.ts';
 import { DEFAULT_TOPIC_SETTINGS } from '../../../../src/domains/topic-tree/model/topic-settings.ts';
 import type { ControlCaller } from '../../../../src/protocol/control/plugin.ts';
 import { startScriptedBroker } from '../../../support/aedes-broker.ts';
 import { reached } from '../../../support/link.ts';
 import { startRelay } from '../../../support/relay.ts';
-import { commercial, controlsOf, startBeside, startScripted, startServing } from './topic-world.ts';
+import { commercial, controlsOf, startGatewayPlugin, startScripted, startServing } from './topic-world.ts';
 
-function askerOf(controls: ControlCaller, options: TopicAskersOptions = {}) {
-  const askers = new TopicAskers(options);
+function askerOf(controls: ControlCaller, options: TopicSourcesOptions = {}) {
+  const askers = new TopicSources(options);
   onTestFinished(() => askers.close());
   expect(askers.of(controls)).toBe(askers.of(controls));
   return askers.of(controls);
@@ -17,9 +17,9 @@ function askerOf(controls: ControlCaller, options: TopicAskersOptions = {}) {
 const ALL = { kind: 'PUBLISHED', first: 1_000 } as const;
 
 test.each([
-  ['beside a broker', startBeside],
+  ['beside a broker', startGatewayPlugin],
   ['in the broker itself', startServing],
-])('a plugin of ours %s is asked by its own commands', async (_title, start) => {
+])('a plugin of this service %s receives its own commands', async (_title, start) => {
   const { controls, recorder, settings } = await start();
   const asker = askerOf(controls);
   expect(await asker.settings()).toEqual(DEFAULT_TOPIC_SETTINGS);
@@ -36,29 +36,29 @@ test.each([
   expect(recorder.isAsked).toBe(false);
 
   for (const topic of ['a/c', 'a/b', 'a/d/e', 'x']) recorder.publish(topic, 'é');
-  expect(await asker.ask('status', {})).toMatchObject({
+  expect(await asker.query('status', {})).toMatchObject({
     state: 'RECORDING',
     published: { count: 2 },
     tellsRetain: true,
   });
-  const found = await asker.ask('find', { ...ALL, withCount: true });
+  const found = await asker.query('find', { ...ALL, withCount: true });
   expect(found).toMatchObject({ hasMore: false, totalCount: 2 });
   expect(found.topics.map(({ topic }) => topic)).toEqual(['a/c', 'a/d/e']);
   expect(found.topics[0]).toMatchObject({
     messages: 1,
     payload: { data: Buffer.from('é').toString('base64'), bytes: 2 },
   });
-  expect(await asker.ask('levels', { kind: 'PUBLISHED', of: null, first: 10 })).toMatchObject({
+  expect(await asker.query('levels', { kind: 'PUBLISHED', of: null, first: 10 })).toMatchObject({
     levels: [{ name: 'a', topic: 'a', topicCount: 2, childCount: 2, recorded: null }],
     totalCount: 1,
   });
-  expect(await asker.ask('topic', { kind: 'PUBLISHED', topic: 'a/c' })).toEqual(found.topics[0]);
-  expect(await asker.ask('topic', { kind: 'PUBLISHED', topic: 'a' })).toBeNull();
-  expect(await asker.ask('changes', { kind: 'SUBSCRIBED', since: null, first: 1 })).toMatchObject({
+  expect(await asker.query('topic', { kind: 'PUBLISHED', topic: 'a/c' })).toEqual(found.topics[0]);
+  expect(await asker.query('topic', { kind: 'PUBLISHED', topic: 'a' })).toBeNull();
+  expect(await asker.query('changes', { kind: 'SUBSCRIBED', since: null, first: 1 })).toMatchObject({
     counts: { count: 0 },
   });
 
-  await expect(asker.ask('find', { ...ALL, filter: 'a/#/b' })).rejects.toMatchObject({
+  await expect(asker.query('find', { ...ALL, filter: 'a/#/b' })).rejects.toMatchObject({
     code: 'INVALID',
     info: { issues: [{ path: '/filter' }] },
   });
@@ -101,12 +101,12 @@ test('a commercial broker is asked by the documented commands, whose settings ar
   }
   await expect(asker.updateSettings({ ttlSeconds: 0 })).rejects.toMatchObject({ code: 'INVALID' });
   expect(commands().length).toBe(before);
-  expect((await asker.ask('find', ALL)).topics.map(({ topic }) => topic)).toEqual(['a']);
+  expect((await asker.query('find', ALL)).topics.map(({ topic }) => topic)).toEqual(['a']);
   // Ours were tried once for the connection.
   expect(commands().filter(({ command }) => command === 'getRecording')).toHaveLength(1);
 });
 
-test('what a commercial broker refuses is told, and what it does not know is as by default', async () => {
+test('errors of a commercial broker are returned, and unsupported settings have their defaults', async () => {
   const { dataOf, state } = commercial(() => undefined);
   const { controls } = await startScripted((asked) => {
     if (asked.command === 'getLimits' || asked.command === 'listFilters') return new Error('Unknown command');
@@ -122,20 +122,20 @@ test('what a commercial broker refuses is told, and what it does not know is as 
   });
 });
 
-test('a broker that says nothing to what it does not know is a commercial one', async () => {
+test('a broker that does not respond to unknown commands is a commercial one', async () => {
   const { dataOf } = commercial(() => ({ publishTopics: { topics: ['a'], count: 1 } }));
   const { controls } = await startScripted((asked) => (asked.command === 'getRecording' ? null : dataOf(asked)), {
     timeoutMs: 300,
   });
-  expect((await askerOf(controls).ask('find', ALL)).topics).toMatchObject([{ topic: 'a' }]);
+  expect((await askerOf(controls).query('find', ALL)).topics).toMatchObject([{ topic: 'a' }]);
 });
 
-test('what is held of a commercial broker is given up at the end, and read anew by who asks after it', async () => {
+test('mirrored topics of a commercial broker are discarded by close, and read again by the next request', async () => {
   const { dataOf } = commercial(() => ({ publishTopics: { count: 1, data: ['a'] } }));
   const { controls, commands } = await startScripted(dataOf);
-  const askers = new TopicAskers({ freshMs: 3_600_000 });
+  const askers = new TopicSources({ maxAgeMs: 3_600_000 });
   onTestFinished(() => askers.close());
-  const ask = (since: string | null) => askers.of(controls).ask('changes', { kind: 'PUBLISHED', since, first: 1 });
+  const ask = (since: string | null) => askers.of(controls).query('changes', { kind: 'PUBLISHED', since, first: 1 });
   const { cursor } = await ask(null);
   expect(await ask(cursor)).toMatchObject({ isContinued: true, counts: { count: 1 } });
   const readings = () => commands().filter(({ command }) => command === 'listTopics').length;
@@ -145,14 +145,14 @@ test('what is held of a commercial broker is given up at the end, and read anew 
   expect(readings()).toBe(2);
 });
 
-test('where nobody serves topics each question says so', async () => {
+test('each request fails if no provider serves topics', async () => {
   const broker = await startScriptedBroker(() => [JSON.stringify({ error: 'endpoint not available' })]);
   const asker = askerOf(await controlsOf(broker.url));
-  await expect(asker.ask('status', {})).rejects.toMatchObject({ code: 'NOT_SUPPORTED_BY_BROKER' });
+  await expect(asker.query('status', {})).rejects.toMatchObject({ code: 'NOT_SUPPORTED_BY_BROKER' });
   await expect(asker.settings()).rejects.toMatchObject({ code: 'NOT_SUPPORTED_BY_BROKER' });
 });
 
-test('after a reconnect it is found out anew who is asked', async () => {
+test('after a reconnect the provider is determined again', async () => {
   let isOurs = false;
   const { dataOf } = commercial(() => ({ publishTopics: { count: 1, data: ['mirrored'] } }));
   const recorded = { topic: 'recorded', messages: 1, firstSeen: 1, lastSeen: 2, qos: 1, retain: true, payload: null };
@@ -166,13 +166,13 @@ test('after a reconnect it is found out anew who is asked', async () => {
   const relay = await startRelay(Number(new URL(broker.url).port));
   const controls = await controlsOf(relay.url);
   const asker = askerOf(controls);
-  expect((await asker.ask('find', ALL)).topics).toMatchObject([{ topic: 'mirrored' }]);
+  expect((await asker.query('find', ALL)).topics).toMatchObject([{ topic: 'mirrored' }]);
   isOurs = true;
   const again = reached(controls.link, 'UNREACHABLE').then(() => reached(controls.link, 'CONNECTED'));
   relay.cut();
   await again;
-  expect((await asker.ask('find', ALL)).topics).toEqual([recorded]);
-  expect(await asker.ask('status', {})).toMatchObject({
+  expect((await asker.query('find', ALL)).topics).toEqual([recorded]);
+  expect(await asker.query('status', {})).toMatchObject({
     state: 'STARTING',
     published: { count: 2_147_483_647, leftOut: 0, isTruncated: false },
     since: null,

@@ -9,15 +9,15 @@ import type {
   TopicLevel,
   TopicPage,
   TopicPayload,
-  TopicQuestions,
+  TopicResponses,
 } from '../model/topic-recorder.ts';
 
 /**
  * Parses responses to the commands of this service. They may come from other versions of its plugins or from untrusted
  * brokers. Invalid values are treated as missing, and entries without a topic are dropped.
  */
-export const readAnswer: {
-  readonly [Type in keyof TopicQuestions]: (data: unknown) => TopicQuestions[Type]['answer'];
+export const parseResponse: {
+  readonly [Type in keyof TopicResponses]: (data: unknown) => TopicResponses[Type];
 } = {
   status: (data) => statusOf(fieldsOf(data)),
   find: (data) => pageOf(fieldsOf(data)),
@@ -156,10 +156,10 @@ export function wholeOf(value: unknown): number | null {
 const timeOf = (value: unknown): number | null =>
   typeof value === 'number' && Math.abs(value) <= LAST_TIME ? Math.trunc(value) : null;
 
-const textOf = (value: unknown, most: number): string | null =>
-  typeof value === 'string' ? value.slice(0, most) : null;
+const textOf = (value: unknown, maxLength: number): string | null =>
+  typeof value === 'string' ? value.slice(0, maxLength) : null;
 
 const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 
 /** Returns a field of a documented response, by its case-insensitive name. */
-export const told = (data: unknown, name: string): unknown => (isFields(data) ? fieldOf(data, name) : undefined);
+export const fieldIn = (data: unknown, name: string): unknown => (isFields(data) ? fieldOf(data, name) : undefined);

@@ -1,23 +1,23 @@
-import { MAX_ANSWER_CHARACTERS, type RecordedTopic } from '../model/topic-recorder.ts';
+import { MAX_RESPONSE_CHARACTERS, type RecordedTopic } from '../model/topic-recorder.ts';
 
 /** Remaining characters of one result, shared by all of its lists. */
-export class AnswerRoom {
-  left = MAX_ANSWER_CHARACTERS;
+export class CharacterBudget {
+  left = MAX_RESPONSE_CHARACTERS;
 }
 
 /**
  * A list of a result with two bounds: number of items, and characters. The item that reaches the bound of characters is
  * included.
  */
-export class AnswerList<Item> {
+export class BoundedList<Item> {
   readonly items: Item[] = [];
   readonly #first: number;
-  readonly #room: AnswerRoom;
+  readonly #budget: CharacterBudget;
   #leftOut = 0;
 
-  constructor(first: number, room: AnswerRoom) {
+  constructor(first: number, room: CharacterBudget) {
     this.#first = first;
-    this.#room = room;
+    this.#budget = room;
   }
 
   /** Number of items that did not fit. */
@@ -27,13 +27,13 @@ export class AnswerList<Item> {
 
   /** Appends an item. Returns false, without creating the item, if a bound is reached. */
   take(make: () => Item, charactersOf: (item: Item) => number): boolean {
-    if (this.items.length >= this.#first || this.#room.left <= 0) {
+    if (this.items.length >= this.#first || this.#budget.left <= 0) {
       this.#leftOut += 1;
       return false;
     }
     const item = make();
     this.items.push(item);
-    this.#room.left -= charactersOf(item);
+    this.#budget.left -= charactersOf(item);
     return true;
   }
 }

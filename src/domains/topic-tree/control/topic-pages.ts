@@ -2,7 +2,7 @@ import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import { type ListedTopics, listTopics, type TopicsPage } from './topic-control.ts';
 
-interface ListedPagesOptions {
+interface TopicPagesOptions {
   /** Maximum number of topics of each kind. No page begins beyond it. */
   readonly maxTopics: number;
   /** Epoch milliseconds after which no page is requested. */
@@ -29,16 +29,16 @@ const MAX_REPEATED = 3;
  * Returns true if the lists were read to their end, as far as the broker reports it, and false if a bound was reached.
  * Errors: those of the caller.
  */
-export async function* listedPages(
+export async function* readTopicPages(
   caller: ControlCaller,
-  { maxTopics, endsAt }: ListedPagesOptions,
+  { maxTopics, endsAt }: TopicPagesOptions,
 ): AsyncGenerator<TopicsPage, boolean, void> {
   let offset = 0;
   let size = FIRST_PAGE;
   let repeated = 0;
   /** First topics of the pages read so far. */
-  const beginnings = new Set<string>();
-  for (let asked = 0; asked < MAX_PAGES && offset < maxTopics; asked += 1) {
+  const firstTopics = new Set<string>();
+  for (let requests = 0; requests < MAX_PAGES && offset < maxTopics; requests += 1) {
     if (Date.now() > endsAt) return false;
     let page: TopicsPage;
     try {
@@ -55,9 +55,9 @@ export async function* listedPages(
     if (longest === 0 || longest > size) return true;
     if (lists.every((list) => isLast(list, offset, size))) return true;
     const first = JSON.stringify(lists.map(({ topics }) => topics[0]?.topic));
-    repeated = beginnings.has(first) ? repeated + 1 : 0;
+    repeated = firstTopics.has(first) ? repeated + 1 : 0;
     if (repeated === MAX_REPEATED) return false;
-    beginnings.add(first);
+    firstTopics.add(first);
     offset += longest;
     size = Math.min(LARGEST_PAGE, Math.max(1, Math.floor(PAGE_BYTES / bytesEach(lists, longest))));
   }
@@ -74,10 +74,10 @@ function isLast({ count, length }: ListedTopics, offset: number, size: number): 
 }
 
 /** Average number of bytes per position of the lists. */
-function bytesEach(lists: readonly ListedTopics[], places: number): number {
+function bytesEach(lists: readonly ListedTopics[], positions: number): number {
   let bytes = 1;
   for (const { topics } of lists) {
     for (const { topic, payload } of topics) bytes += 30 + topic.length + (payload?.data.length ?? 0);
   }
-  return bytes / places;
+  return bytes / positions;
 }

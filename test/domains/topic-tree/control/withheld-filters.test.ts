@@ -1,14 +1,17 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { TopicAskers } from '../../../../src/domains/topic-tree/control/topic-askers.ts';
 import { TOPIC_API } from '../../../../src/domains/topic-tree/control/topic-control.ts';
-import { unheardFilters } from '../../../../src/domains/topic-tree/control/unheard-filters.ts';
+import { TopicSources } from '../../../../src/domains/topic-tree/control/topic-sources.ts';
+import { withheldFilters } from '../../../../src/domains/topic-tree/control/withheld-filters.ts';
 import type { PluginFactory } from '../../../../src/protocol/control/plugin.ts';
 import { ADMIN, startMosquitto } from '../../../support/mosquitto.ts';
 import { controlsOf, makePlugin } from './topic-world.ts';
 
 const ALICE = { username: 'alice', password: 'alice in the plant' } as const;
 
-/** A Mosquitto where nothing is received by default, and alice may subscribe to all; access is written and read by the administrator. */
+/**
+ * A Mosquitto that sends no messages by default. Alice may subscribe to all topics. The administrator writes and reads
+ * the access control.
+ */
 async function startWithAlice() {
   const broker = await startMosquitto({ access: 'dynsec' });
   const { plugin, recorder, settings } = makePlugin();
@@ -22,45 +25,45 @@ async function startWithAlice() {
   await command('addRoleACL', { rolename: 'reader', acltype: 'subscribePattern', topic: '#', allow: true });
   await command('createGroup', { groupname: 'plant', roles: [{ rolename: 'shared' }] });
   await command('createClient', { ...ALICE, roles: [{ rolename: 'reader' }], groups: [{ groupname: 'plant' }] });
-  const askers = new TopicAskers();
-  onTestFinished(() => askers.close());
-  return { broker, controls, recorder, settings, asker: askers.of(controls), command, receive };
+  const sources = new TopicSources();
+  onTestFinished(() => sources.close());
+  return { broker, controls, recorder, settings, source: sources.of(controls), command, receive };
 }
 
-test('filters that may be subscribed to, and of which nothing may be received, are told with the missing right', async () => {
-  const { controls, recorder, settings, asker, command, receive } = await startWithAlice();
-  const unheard = (filters: string[]) => unheardFilters(controls, 'alice', filters);
-  expect(await asker.status('alice')).toMatchObject({
+test('filters whose messages may not be received are reported with the missing permission', async () => {
+  const { controls, recorder, settings, source, command, receive } = await startWithAlice();
+  const unheard = (filters: string[]) => withheldFilters(controls, 'alice', filters);
+  expect(await source.status('alice')).toMatchObject({
     state: 'DENIED',
     deniedFilters: ['#'],
     reason: expect.stringMatching(/"alice" needs an ACL of type publishClientReceive/),
   });
   await receive('shared', 'plant/+/speed', true);
-  expect(await asker.status('alice')).toMatchObject({ state: 'RECORDING', deniedFilters: [], reason: null });
+  expect(await source.status('alice')).toMatchObject({ state: 'RECORDING', deniedFilters: [], reason: null });
   expect(await unheard(['plant/#', '+/line1/#', 'plant/+/heat', '$SYS/#', 'other'])).toEqual([
     'plant/+/heat',
     '$SYS/#',
     'other',
   ]);
   settings.changeElsewhere({ filters: ['plant/a/speed', 'other/#'] });
-  expect(await asker.status('alice')).toMatchObject({ state: 'DENIED', deniedFilters: ['other/#'] });
+  expect(await source.status('alice')).toMatchObject({ state: 'DENIED', deniedFilters: ['other/#'] });
 
-  // Her own role is looked at before that of her group.
+  // The role of the account precedes the role of its group.
   await receive('reader', 'plant/#', false);
   expect(await unheard(['plant/#', '#', 'other'])).toEqual(['plant/#', 'other']);
   await command('setDefaultACLAccess', { acls: [{ acltype: 'publishClientReceive', allow: true }] });
   expect(await unheard(['plant/#', '#', 'other'])).toEqual(['plant/#']);
 
   recorder.publish('other/heard');
-  expect(await asker.status('alice')).toMatchObject({ state: 'RECORDING', published: { count: 1 } });
+  expect(await source.status('alice')).toMatchObject({ state: 'RECORDING', published: { count: 1 } });
 });
 
-test('of whom the broker tells nothing, nothing is said', async () => {
+test('no filters are reported for accounts that the broker does not describe', async () => {
   const { broker, controls, command } = await startWithAlice();
-  expect(await unheardFilters(controls, 'nobody', ['#'])).toEqual([]);
-  expect(await unheardFilters(controls, 'admin', ['#'])).toEqual([]);
+  expect(await withheldFilters(controls, 'nobody', ['#'])).toEqual([]);
+  expect(await withheldFilters(controls, 'admin', ['#'])).toEqual([]);
   await command('createGroup', { groupname: 'anybody' });
   await command('setAnonymousGroup', { groupname: 'anybody' });
-  expect(await unheardFilters(controls, null, ['#'])).toEqual(['#']);
-  expect(await unheardFilters(await controlsOf(broker.url, [], { ...ALICE }), 'alice', ['#'])).toEqual([]);
+  expect(await withheldFilters(controls, null, ['#'])).toEqual(['#']);
+  expect(await withheldFilters(await controlsOf(broker.url, [], { ...ALICE }), 'alice', ['#'])).toEqual([]);
 });

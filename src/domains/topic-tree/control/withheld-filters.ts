@@ -1,6 +1,11 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import { DYNSEC_API, getClient, getGroup, getRole } from '../../../protocol/control/dynamic-security.ts';
-import { type Fields, isFields } from '../../../protocol/control/fields.ts';
+import {
+  DYNSEC_API,
+  getClient,
+  getGroup,
+  getRole,
+  parseAnonymousGroup,
+} from '../../../protocol/control/dynamic-security.ts';
 import type { ControlCall, ControlCaller } from '../../../protocol/control/plugin.ts';
 import { filterCovers, filtersOverlap } from '../../../protocol/mqtt/filter-match.ts';
 import type { AccessRole, DefaultAcl, Membership } from '../../access-control/policy/access-model.ts';
@@ -8,7 +13,7 @@ import { rolesInOrder } from '../../access-control/policy/access-order.ts';
 import { patternsOf } from '../../access-control/policy/acl-evaluation.ts';
 import { parseClient, parseDefaultAcl, parseGroup, parseRole } from '../../access-control/reading/dynsec-control.ts';
 
-/** Maximum number of groups, and of roles, of an account. If there are more, nothing is determined. */
+/** Maximum number of groups, and of roles, of an account. Accounts with more are not examined. */
 const MAX_NAMES = 100;
 
 /**
@@ -18,7 +23,7 @@ const MAX_NAMES = 100;
  * Returns no filters if this cannot be determined: the broker has no dynamic security, or this service may not read it.
  * `username` is `null` for clients without a user name.
  */
-export async function unheardFilters(
+export async function withheldFilters(
   caller: ControlCaller,
   username: string | null,
   filters: readonly string[],
@@ -27,7 +32,7 @@ export async function unheardFilters(
     if ((await caller.capability(DYNSEC_API)).provider !== 'BROKER') return [];
     const roles = await rolesOf(caller, username);
     const defaultAcl = parseDefaultAcl(await caller.call(DYNSEC_API, 'getDefaultACLAccess'));
-    return roles === null ? [] : filters.filter((filter) => isUnheard(filter, roles, defaultAcl));
+    return roles === null ? [] : filters.filter((filter) => isWithheld(filter, roles, defaultAcl));
   } catch (error) {
     if (error instanceof ServiceError) return [];
     throw error;
@@ -39,13 +44,13 @@ export function missingReceiveRight(filters: readonly string[], username: string
   const patterns = filters.map((filter) => `"${filter}"`).join(', ');
   const role = username === null ? 'a role of the group of anonymous clients' : `a role of "${username}"`;
   return (
-    `The broker lets this service subscribe to ${patterns}, but gives it none of the messages: ${role} needs an ACL of type ` +
-    'publishClientReceive that allows the topics that are to be recorded.'
+    `The broker lets this service subscribe to ${patterns}, but sends it none of the messages: ${role} needs an ACL of type ` +
+    'publishClientReceive that allows the recorded topics.'
   );
 }
 
 /** The first rule that covers the whole filter decides, unless an earlier rule allows a part of it. */
-function isUnheard(filter: string, roles: readonly AccessRole[], defaultAcl: DefaultAcl): boolean {
+function isWithheld(filter: string, roles: readonly AccessRole[], defaultAcl: DefaultAcl): boolean {
   const levels = filter.split('/');
   for (const role of roles) {
     for (const { topic, allow } of patternsOf(role, 'RECEIVE')) {
@@ -60,37 +65,32 @@ function isUnheard(filter: string, roles: readonly AccessRole[], defaultAcl: Def
 
 /** Returns the roles in the order of evaluation. `null` if there are too many or they cannot be read. */
 async function rolesOf(caller: ControlCaller, username: string | null): Promise<AccessRole[] | null> {
-  const held =
-    username === null ? await anonymousHoldings(caller) : parseClient(await ask(caller, getClient(username)));
-  if (held === null || held.groups.length > MAX_NAMES) return null;
-  const groups = await askAll(
-    caller,
-    held.groups.map(({ name }) => getGroup(name)),
-    parseGroup,
-  );
+  const account = username === null ? await anonymousAccount(caller) : await readClient(caller, username);
+  if (account === null || account.groups.length > MAX_NAMES) return null;
+  const groupCalls = account.groups.map(({ name }) => getGroup(name));
+  const groups = await callAll(caller, groupCalls, parseGroup);
   if (groups === null) return null;
   const rolesOfGroup = (name: string): readonly Membership[] =>
     groups.find(({ groupname }) => groupname === name)?.roles ?? [];
-  const names = [...new Set(rolesInOrder(held.roles, held.groups, rolesOfGroup).map(({ rolename }) => rolename))];
-  return names.length > MAX_NAMES ? null : askAll(caller, names.map(getRole), parseRole);
+  const names = [...new Set(rolesInOrder(account.roles, account.groups, rolesOfGroup).map(({ rolename }) => rolename))];
+  return names.length > MAX_NAMES ? null : callAll(caller, names.map(getRole), parseRole);
 }
 
-async function anonymousHoldings(caller: ControlCaller) {
-  const data = fieldsOf(await caller.call(DYNSEC_API, 'getAnonymousGroup'));
-  const { groupname } = fieldsOf(data.group);
-  const isGroup = typeof groupname === 'string' && groupname !== '';
-  return { roles: [], groups: isGroup ? [{ name: groupname, priority: 0 }] : [] };
+async function readClient(caller: ControlCaller, username: string) {
+  const { command, fields } = getClient(username);
+  return parseClient(await caller.call(DYNSEC_API, command, fields));
 }
 
-const ask = (caller: ControlCaller, { command, fields }: ControlCall) => caller.call(DYNSEC_API, command, fields);
+async function anonymousAccount(caller: ControlCaller) {
+  const groupname = parseAnonymousGroup(await caller.call(DYNSEC_API, 'getAnonymousGroup'));
+  return { roles: [], groups: groupname === null ? [] : [{ name: groupname, priority: 0 }] };
+}
 
-/** Returns `null` if not all responses could be read. */
-async function askAll<T>(caller: ControlCaller, calls: readonly ControlCall[], parse: (data: unknown) => T | null) {
+/** Returns `null` if a response could not be read. */
+async function callAll<T>(caller: ControlCaller, calls: readonly ControlCall[], parse: (data: unknown) => T | null) {
   if (calls.length === 0) return [];
-  const answers = await caller.callAll(DYNSEC_API, calls);
-  const read = answers.map((answer) => (answer.status === 'fulfilled' ? parse(answer.value) : null));
-  const found = read.filter((one) => one !== null);
+  const results = await caller.callAll(DYNSEC_API, calls);
+  const parsed = results.map((result) => (result.status === 'fulfilled' ? parse(result.value) : null));
+  const found = parsed.filter((one) => one !== null);
   return found.length === calls.length ? found : null;
 }
-
-const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});

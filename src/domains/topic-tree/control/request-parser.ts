@@ -4,34 +4,29 @@ import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { fieldOf } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
-import type { TopicKind, TopicQuestions } from '../model/topic-recorder.ts';
+import type { TopicKind, TopicRequests } from '../model/topic-recorder.ts';
 
 /**
  * Commands of this service in addition to the documented ones. The fields of a request are those of the command, and
  * the result is its `data`.
  */
-export const QUESTION_COMMANDS = {
+export const REQUEST_COMMANDS = {
   status: 'getTopicStatus',
   find: 'findTopics',
   levels: 'listLevels',
   topic: 'getTopic',
   changes: 'topicChanges',
-} as const satisfies Record<keyof TopicQuestions, string>;
-
-type QuestionReaders = {
-  readonly [Type in keyof TopicQuestions]: (command: ControlCommand) => TopicQuestions[Type]['question'];
-};
+} as const satisfies Record<keyof TopicRequests, string>;
 
 const DEFAULT_FIRST = 100;
 const MAX_CHANGES = 1_000;
 /** A topic has at most 65,535 bytes. */
 const MAX_TEXT = 65_535;
 
-/**
- * Reads requests from commands. A field that is null counts as missing. Errors: ControlRefusal, INVALID with all
- * issues.
- */
-export const readQuestion: QuestionReaders = {
+/** Parses commands. A field that is null counts as missing. Errors: ControlRefusal, INVALID with all issues. */
+export const parseRequest: {
+  readonly [Type in keyof TopicRequests]: (command: ControlCommand) => TopicRequests[Type];
+} = {
   status: () => ({}),
   find: (command) =>
     checked(command, (fields) => ({
@@ -40,8 +35,8 @@ export const readQuestion: QuestionReaders = {
       search: fields.text('search'),
       filter: fields.filter('filter'),
       after: fields.text('after'),
-      offset: fields.whole('offset', 0, Number.MAX_SAFE_INTEGER),
-      first: fields.whole('first', 0, MAX_PAGE) ?? DEFAULT_FIRST,
+      offset: fields.integer('offset', 0, Number.MAX_SAFE_INTEGER),
+      first: fields.integer('first', 0, MAX_PAGE) ?? DEFAULT_FIRST,
       withCount: fields.flag('withCount'),
       withPayloads: fields.flag('withPayloads'),
     })),
@@ -50,7 +45,7 @@ export const readQuestion: QuestionReaders = {
       kind: fields.kind(),
       of: fields.text('of') ?? null,
       after: fields.text('after'),
-      first: fields.whole('first', 0, MAX_PAGE) ?? DEFAULT_FIRST,
+      first: fields.integer('first', 0, MAX_PAGE) ?? DEFAULT_FIRST,
       withPayloads: fields.flag('withPayloads'),
     })),
   topic: (command) => checked(command, (fields) => ({ kind: fields.kind(), topic: fields.required('topic') })),
@@ -59,16 +54,16 @@ export const readQuestion: QuestionReaders = {
       kind: fields.kind(),
       prefix: fields.text('prefix'),
       since: fields.text('since') ?? null,
-      first: fields.whole('first', 0, MAX_CHANGES) ?? DEFAULT_FIRST,
+      first: fields.integer('first', 0, MAX_CHANGES) ?? DEFAULT_FIRST,
       withPayloads: fields.flag('withPayloads'),
     })),
 };
 
-function checked<Question>(command: ControlCommand, read: (fields: QuestionFields) => Question): Question {
-  const fields = new QuestionFields(command);
-  const question = read(fields);
+function checked<Request>(command: ControlCommand, read: (fields: RequestFields) => Request): Request {
+  const fields = new RequestFields(command);
+  const request = read(fields);
   refuse(fields.issues);
-  return question;
+  return request;
 }
 
 /** Throws a refusal. Its text, which is all that a client receives over MQTT, contains the first issue. */
@@ -78,8 +73,8 @@ export function refuse(issues: readonly InputIssue[]): void {
   throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, { code: 'INVALID', info: issuesInfo(issues) });
 }
 
-/** The fields of one command, and the issues of those that were read. */
-class QuestionFields {
+/** The fields of one command, and the issues of the fields that were read. */
+class RequestFields {
   readonly issues: InputIssue[] = [];
   readonly #command: ControlCommand;
 
@@ -90,7 +85,7 @@ class QuestionFields {
   kind(): TopicKind {
     const value = this.#given('kind') ?? 'PUBLISHED';
     if (value === 'PUBLISHED' || value === 'SUBSCRIBED') return value;
-    this.#wrong('kind', 'must be PUBLISHED or SUBSCRIBED');
+    this.#addIssue('kind', 'must be PUBLISHED or SUBSCRIBED');
     return 'PUBLISHED';
   }
 
@@ -98,38 +93,38 @@ class QuestionFields {
     const value = this.#given(name);
     if (value === undefined) return undefined;
     if (typeof value === 'string' && value.length <= MAX_TEXT) return value;
-    return this.#wrong(name, `must be a text of at most ${MAX_TEXT} characters`);
+    return this.#addIssue(name, `must be a text of at most ${MAX_TEXT} characters`);
   }
 
   required(name: string): string {
-    if (this.#given(name) === undefined) this.#wrong(name, 'must be given');
+    if (this.#given(name) === undefined) this.#addIssue(name, 'must be given');
     return this.text(name) ?? '';
   }
 
   filter(name: string): string | undefined {
     const value = this.text(name);
     const problem = value === undefined ? null : filterProblem(value);
-    return problem === null ? value : this.#wrong(name, problem);
+    return problem === null ? value : this.#addIssue(name, problem);
   }
 
-  whole(name: string, least: number, most: number): number | undefined {
+  integer(name: string, min: number, max: number): number | undefined {
     const value = this.#given(name);
     if (value === undefined) return undefined;
-    if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return value as number;
-    return this.#wrong(name, `must be a whole number from ${least} to ${most}`);
+    if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number;
+    return this.#addIssue(name, `must be a whole number from ${min} to ${max}`);
   }
 
   flag(name: string): boolean | undefined {
     const value = this.#given(name);
     if (value === undefined || typeof value === 'boolean') return value;
-    return this.#wrong(name, 'must be true or false');
+    return this.#addIssue(name, 'must be true or false');
   }
 
   #given(name: string): unknown {
     return fieldOf(this.#command, name) ?? undefined;
   }
 
-  #wrong(name: string, reason: string): undefined {
+  #addIssue(name: string, reason: string): undefined {
     this.issues.push({ path: `/${name}`, reason });
   }
 }
