@@ -107,16 +107,16 @@ test('concurrent callers share one reading of the lists', async () => {
 });
 
 test.each<[string, (asked: Asked, lists: Lists) => unknown]>([
-  ['tells how many there are', inPages],
+  ['returns the length of the list', inPages],
   [
-    'tells how many there are in the page',
+    'returns the length of the page',
     ({ count, offset }, { published }) => {
       const data = published.slice(offset, offset + count);
       return { publishTopics: { count: data.length, data } };
     },
   ],
   [
-    'tells names',
+    'returns names',
     ({ count, offset }, { published }) => ({
       publishTopics: {
         count: published.length,
@@ -125,23 +125,23 @@ test.each<[string, (asked: Asked, lists: Lists) => unknown]>([
     }),
   ],
   [
-    'tells numbers as texts',
+    'returns numbers as texts',
     ({ count, offset }, { published }) => ({
       publishTopics: { count: String(published.length), data: published.slice(offset, offset + count) },
     }),
   ],
   [
-    'tells lists alone',
+    'returns plain lists',
     ({ count, offset }, { published }) => ({ publishTopics: published.slice(offset, offset + count) }),
   ],
-  ['does not know pages', (_asked, { published }) => ({ PublishTopics: { Data: published } })],
+  ['does not support pages', (_asked, { published }) => ({ PublishTopics: { Data: published } })],
   [
-    'tells fewer than are asked for',
+    'returns shorter pages than requested',
     ({ count, offset }, { published }) => ({
       publishTopics: { count: published.length, data: published.slice(offset, offset + Math.min(count, 700)) },
     }),
   ],
-])('a long list is read whole of a broker that %s', async (_title, told) => {
+])('a long list is read completely from a broker that %s', async (_title, pageOf) => {
   const { lists, topics } = await startMirrored({ pageOf });
   lists.published = names(1_300);
   expect(await shown(topics)).toEqual(lists.published.map(({ topic }) => topic));
@@ -266,10 +266,10 @@ test('a broker that repeats pages or returns invalid values does no harm', async
   for (let n = 0; n < 100; n += 1) {
     const status = await bounded();
     expect(['RECORDING', 'DENIED']).toContain(status.state);
-    const pageOf = await shown(topics).catch((error: unknown) => {
+    const found = await shown(topics).catch((error: unknown) => {
       expect(error).toMatchObject({ code: expect.stringMatching(/^(NOT_SUPPORTED_BY_BROKER|BROKER_REJECTED)$/) });
       return [];
     });
-    for (const topic of told) expect(topic).toMatch(/^[^\0]{1,65535}$/);
+    for (const topic of found) expect(topic).toMatch(/^[^\0]{1,65535}$/);
   }
 });

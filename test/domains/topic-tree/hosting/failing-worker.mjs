@@ -3,5 +3,5 @@ import { parentPort } from 'node:worker_threads';
 import '../../../../dist/domains/topic-tree/hosting/topic-worker.js';
 
 parentPort.on('message', ({ method, args }) => {
-  if (method === 'ask' && args[1].topic === 'fail') throw new Error('a bug');
+  if (method === 'query' && args[1].topic === 'fail') throw new Error('a bug');
 });
