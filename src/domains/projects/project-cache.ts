@@ -1,19 +1,13 @@
 import type { Logger } from 'pino';
-import type { Prisma } from '../../generated/sqlite/client.ts';
+import type { Prisma, Project } from '../../generated/sqlite/client.ts';
 import { kindOfId } from '../../platform/ids.ts';
 import { ANYTHING, type Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { Directory } from '../../platform/storage/directory.ts';
 
 /** A cached project. `createdAt` and `updatedAt` are ISO 8601. */
-export interface ProjectRecord {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly strictRoles: boolean;
-  /** Whether topic trees of its brokers store and show payloads. */
-  readonly topicPayloads: boolean;
-  readonly clusterPasswords: boolean;
+export interface ProjectRecord
+  extends Readonly<Omit<Project, 'ownerUserId' | 'ownerOrganisationId' | 'createdAt' | 'updatedAt'>> {
   readonly owner: ProjectOwner;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -47,33 +41,10 @@ export class ProjectCache extends Directory<ProjectRow, ProjectRecord> {
 }
 
 function toRecord(row: ProjectRow): ProjectRecord {
-  const {
-    id,
-    name,
-    description,
-    strictRoles,
-    topicPayloads,
-    clusterPasswords,
-    createdAt,
-    updatedAt,
-    ownerUser,
-    ownerOrganisation,
-  } = row;
-  return {
-    id,
-    name,
-    description,
-    strictRoles,
-    topicPayloads,
-    clusterPasswords,
-    owner: {
-      userId: ownerUser?.id ?? null,
-      organisationId: ownerOrganisation?.id ?? null,
-      name: ownerUser?.name ?? ownerOrganisation?.name ?? '',
-    },
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-  };
+  const { ownerUser, ownerOrganisation, ownerUserId, ownerOrganisationId, createdAt, updatedAt, ...project } = row;
+  const name = ownerUser?.name ?? ownerOrganisation?.name ?? '';
+  const owner = { userId: ownerUserId, organisationId: ownerOrganisationId, name };
+  return { ...project, owner, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
 
 /** Selects the project with this id, or the projects of the owner with this id. The prefix of an id is its kind. */

@@ -7,6 +7,7 @@ import {
   type Viewer,
 } from '../../platform/auth/viewer.ts';
 import { invalid, notFound, OutOfSight, ServiceError } from '../../platform/errors.ts';
+import { givenValues, type Nullish } from '../../platform/given-values.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
@@ -23,13 +24,9 @@ interface NewProject {
   readonly organisationId?: string | null | undefined;
 }
 
-interface ProjectChange {
-  readonly name?: string | null | undefined;
-  readonly description?: string | null | undefined;
-  readonly strictRoles?: boolean | null | undefined;
-  readonly topicPayloads?: boolean | null | undefined;
-  readonly clusterPasswords?: boolean | null | undefined;
-}
+type ProjectChange = Nullish<
+  Pick<ProjectRecord, 'name' | 'description' | 'strictRoles' | 'topicPayloads' | 'clusterPasswords'>
+>;
 
 type MemberWithUser = ProjectMember & { readonly user: User };
 
@@ -68,11 +65,7 @@ export class ProjectService {
   visibleTo(viewer: Viewer | null): readonly ProjectRecord[] {
     const known = requireSignedIn(viewer);
     if (known.isRootAdmin) return this.#options.cache.all();
-    const projects: ProjectRecord[] = [];
-    for (const id of known.projectRoles.keys()) {
-      const project = this.#options.cache.get(id);
-      if (project !== null) projects.push(project);
-    }
+    const projects = [...known.projectRoles.keys()].flatMap((id) => this.#options.cache.get(id) ?? []);
     return projects.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
@@ -93,12 +86,12 @@ export class ProjectService {
 
   /** `create` without checks of a caller, for the first start. */
   async createFor(input: NewProject, userId: string): Promise<ProjectRecord> {
-    const { name, description } = checkTexts(input);
+    const { name = '', description = '' } = checkTexts(input);
     const row = await this.#options.db.project.create({
       data: {
         id: newId('project'),
-        name: name ?? '',
-        description: description ?? '',
+        name,
+        description,
         strictRoles: this.#options.strictRoles,
         ...(input.organisationId == null ? { ownerUserId: userId } : { ownerOrganisationId: input.organisationId }),
       },
@@ -113,14 +106,8 @@ export class ProjectService {
 
   async update(id: string, change: ProjectChange): Promise<ProjectRecord> {
     if (!this.exists(id)) throw notFound('project', id);
-    const { name, description } = checkTexts(change);
-    const data = {
-      ...(name === undefined ? {} : { name }),
-      ...(description === undefined ? {} : { description }),
-      ...(change.strictRoles == null ? {} : { strictRoles: change.strictRoles }),
-      ...(change.topicPayloads == null ? {} : { topicPayloads: change.topicPayloads }),
-      ...(change.clusterPasswords == null ? {} : { clusterPasswords: change.clusterPasswords }),
-    };
+    const { strictRoles, topicPayloads, clusterPasswords } = change;
+    const data = { ...checkTexts(change), ...givenValues({ strictRoles, topicPayloads, clusterPasswords }) };
     const row = await this.#options.db.project
       .update({ where: { id }, data, include: PROJECT_INCLUDE })
       .catch(missingAsNotFound('project', id));
@@ -187,5 +174,5 @@ function checkTexts({ name, description }: ProjectChange): { name?: string; desc
     ...textIssues('input.description', description, { max: MAX_DESCRIPTION }),
   ];
   if (issues.length > 0) throw invalid(issues);
-  return { ...(trimmed === undefined ? {} : { name: trimmed }), ...(description == null ? {} : { description }) };
+  return givenValues({ name: trimmed, description });
 }

@@ -24,34 +24,13 @@ export interface SealedColumn {
   readonly ifLost: 'NULL' | 'DELETED' | 'STAYS' | 'SHORT_LIVED';
 }
 
-const idOf = ({ id = '' }: RowKey): string => id;
+const BY_ID = { primaryKey: ['id'], hasUpdatedAt: true } as const;
 
 /** Every sealed column of the database. A test compares the list with the comments in `prisma/schema.prisma`. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
-  {
-    model: 'broker',
-    column: 'sealedPassword',
-    ifLost: 'NULL',
-    primaryKey: ['id'],
-    hasUpdatedAt: true,
-    contextOf: (key) => `${idOf(key)}/password`,
-  },
-  {
-    model: 'broker',
-    column: 'sealedClientKey',
-    ifLost: 'NULL',
-    primaryKey: ['id'],
-    hasUpdatedAt: true,
-    contextOf: (key) => `${idOf(key)}/clientKey`,
-  },
-  {
-    model: 'certificate',
-    column: 'sealedKey',
-    ifLost: 'NULL',
-    primaryKey: ['id'],
-    hasUpdatedAt: true,
-    contextOf: (key) => keyContext(idOf(key)),
-  },
+  { model: 'broker', column: 'sealedPassword', ifLost: 'NULL', ...BY_ID, contextOf: ({ id }) => `${id}/password` },
+  { model: 'broker', column: 'sealedClientKey', ifLost: 'NULL', ...BY_ID, contextOf: ({ id }) => `${id}/clientKey` },
+  { model: 'certificate', column: 'sealedKey', ifLost: 'NULL', ...BY_ID, contextOf: ({ id = '' }) => keyContext(id) },
   {
     model: 'bridgeConfig',
     column: 'sealedConfig',
@@ -71,9 +50,8 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     model: 'user',
     column: 'totpSecret',
     ifLost: 'STAYS',
-    primaryKey: ['id'],
-    hasUpdatedAt: true,
-    contextOf: (key) => secondFactorContext(idOf(key)),
+    ...BY_ID,
+    contextOf: ({ id = '' }) => secondFactorContext(id),
   },
   {
     model: 'identity',
@@ -90,18 +68,13 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     primaryKey: ['secretHash'],
     contextOf: ({ secretHash = '' }) => attemptContext(secretHash),
   },
-  {
-    model: 'hostedCall',
-    column: 'command',
-    ifLost: 'SHORT_LIVED',
-    primaryKey: ['id'],
-    contextOf: (key) => `${idOf(key)}/command`,
-  },
-  {
-    model: 'hostedCall',
-    column: 'answer',
-    ifLost: 'SHORT_LIVED',
-    primaryKey: ['id'],
-    contextOf: (key) => `${idOf(key)}/answer`,
-  },
+  ...['command', 'answer'].map(
+    (column): SealedColumn => ({
+      model: 'hostedCall',
+      column,
+      ifLost: 'SHORT_LIVED',
+      primaryKey: ['id'],
+      contextOf: ({ id }) => `${id}/${column}`,
+    }),
+  ),
 ];

@@ -5,6 +5,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '../../platform/errors.ts';
+import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import type { RotatableSealer } from '../../platform/storage/sealed.ts';
 import type { AuditService } from '../audit/audit-service.ts';
@@ -37,24 +38,19 @@ interface SecretRotatorOptions {
   readonly audit: Pick<AuditService, 'resign'>;
 }
 
-interface RotationOptions {
-  /** Whether values that no key opens are deleted. Default: false; they are reported. */
-  readonly discardUnreadable?: boolean | null | undefined;
-}
-
 export class SecretRotator {
   readonly #options: SecretRotatorOptions;
-  #last: Promise<unknown> = Promise.resolve();
+  /** Rotations run one after the other. */
+  readonly #limit = new ConcurrencyLimit({ maxRunning: 1 });
 
   constructor(options: SecretRotatorOptions) {
     this.#options = options;
   }
 
   /** Rotations run one after the other. */
-  rotate(options: RotationOptions): Promise<SecretRotation> {
-    const rotation = this.#last.then(() => this.#rotate(options.discardUnreadable ?? false));
-    this.#last = rotation.catch(() => undefined);
-    return rotation;
+  /** By default values that no key opens are reported, not deleted. */
+  rotate({ discardUnreadable }: { readonly discardUnreadable?: boolean | null | undefined }): Promise<SecretRotation> {
+    return this.#limit.run(() => this.#rotate(discardUnreadable ?? false));
   }
 
   async #rotate(discardUnreadable: boolean): Promise<SecretRotation> {
@@ -76,10 +72,12 @@ export class SecretRotator {
   }
 
   async #round(discardUnreadable: boolean) {
+    const { db, sealer } = this.#options;
     const round = { resealed: 0, discarded: 0, unreadable: [] as UnreadableSecret[] };
     for (const column of SEALED_COLUMNS) {
       for (let after: RowKey | null = null; ; ) {
-        const values = await this.#nextValues(column, after);
+        const page = { after, take: BATCH };
+        const values: SealedValue[] = await valuesWithout(db, column, [sealer.keys.currentPrefix], page);
         const last = values.at(-1);
         if (last === undefined) break;
         after = last.key;
@@ -88,11 +86,6 @@ export class SecretRotator {
       }
     }
     return round;
-  }
-
-  #nextValues(column: SealedColumn, after: RowKey | null): Promise<SealedValue[]> {
-    const { db, sealer } = this.#options;
-    return valuesWithout(db, column, [sealer.keys.currentPrefix], { after, take: BATCH });
   }
 
   async #batch(

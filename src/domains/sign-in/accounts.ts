@@ -7,7 +7,7 @@ import type { Database } from '../../platform/storage/database.ts';
 import { isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
-import { MAX_NAME } from '../../platform/text/texts.ts';
+import { isEmailAddress, MAX_NAME } from '../../platform/text/texts.ts';
 import type { AuditService } from '../audit/audit-service.ts';
 import type { SignInProvider } from '../users/sign-in-methods.ts';
 import type { ExternalUser } from './providers.ts';
@@ -32,9 +32,6 @@ interface Admitted {
   readonly claimsBefore: string;
 }
 
-const EMAIL = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u;
-const MAX_EMAIL_LENGTH = 254;
-
 /**
  * The accounts of users of external providers. A user is identified by the subject at the provider, never by the e-mail
  * address alone, which may later belong to another user. At the first sign-in a verified address selects an account
@@ -50,12 +47,8 @@ export class SignInAccounts {
   async admit(external: ExternalUser): Promise<{ readonly userId: string }> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const {
-          user,
-          isFirst,
-          isChanged,
-          claimsBefore: before,
-        } = await serializable(this.#options.db, (db) => this.#admit(db, external));
+        const admitted = await serializable(this.#options.db, (db) => this.#admit(db, external));
+        const { user, isFirst, isChanged, claimsBefore: before } = admitted;
         if (isChanged) await this.#options.changes.announce('user', user.id);
         if (isFirst) this.#recordFirst(user, external);
         const after = JSON.stringify(external.claims);
@@ -79,11 +72,8 @@ export class SignInAccounts {
     const claims = JSON.stringify(external.claims);
     const sealedRefresh = this.sealHandle(provider, subject, external.handle);
     const data = { claims, sealedRefresh, checkedAt: new Date() };
-    await db.identity.upsert({
-      where: key,
-      create: { provider, subject, userId: user.id, ...data },
-      update: data,
-    });
+    const create = { provider, subject, userId: user.id, ...data };
+    await db.identity.upsert({ where: key, create, update: data });
     return {
       user,
       isFirst: identity === null,
@@ -95,12 +85,8 @@ export class SignInAccounts {
   /** Records the assignment of the account to the user, which is no mutation. */
   #recordFirst({ id, email, name, ssoType }: User, { subject }: ExternalUser): void {
     const after = { email, name, ssoType, subject };
-    void this.#options.audit.record({
-      operation: 'signInFirst',
-      target: { kind: 'user', id },
-      after,
-      result: 'DONE',
-    });
+    const target = { kind: 'user', id };
+    void this.#options.audit.record({ operation: 'signInFirst', target, after, result: 'DONE' });
   }
 
   sealHandle(provider: SignInProvider, subject: string, handle: string | null): string | null {
@@ -152,14 +138,11 @@ export const identityContext = (provider: SignInProvider, subject: string): stri
 function verifiedEmail({ email, isEmailVerified }: ExternalUser): string | null {
   const trimmed = email?.trim() ?? '';
   const address = trimmed.toLowerCase();
-  if (!isEmailVerified || !EMAIL.test(address) || address.length > MAX_EMAIL_LENGTH) return null;
+  if (!isEmailVerified || !isEmailAddress(address)) return null;
   return trimmed.normalize('NFKC') === trimmed ? address : null;
 }
 
 function nameOf({ name }: ExternalUser, email: string): string {
-  const cleaned = (name ?? '')
-    .replace(/\p{Cc}/gu, ' ')
-    .trim()
-    .slice(0, MAX_NAME);
-  return cleaned === '' ? (email.split('@')[0] ?? email) : cleaned;
+  const cleaned = (name ?? '').replace(/\p{Cc}/gu, ' ').trim();
+  return cleaned.slice(0, MAX_NAME) || (email.split('@')[0] ?? email);
 }

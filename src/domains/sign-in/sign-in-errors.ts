@@ -11,12 +11,10 @@ const SIGN_IN_REFUSALS = {
 
 export type SignInRefusal = keyof typeof SIGN_IN_REFUSALS;
 
-export const signInRefused = (reason: SignInRefusal, cause?: unknown): ServiceError =>
-  new ServiceError('NOT_ALLOWED', SIGN_IN_REFUSALS[reason], { info: { reason }, cause });
+export const signInRefused = (reason: SignInRefusal): ServiceError =>
+  new ServiceError('NOT_ALLOWED', SIGN_IN_REFUSALS[reason], { info: { reason } });
 
-/** The cause is only logged: callers receive no details. */
-export const signInUnavailable = (cause?: unknown): ServiceError =>
+export const signInUnavailable = (): ServiceError =>
   new ServiceError('SIGN_IN_UNAVAILABLE', 'The sign-in provider is unavailable; try again later', {
     info: { retryAfterSeconds: 5 },
-    cause,
   });

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, NUMBER, STRING } from '../../gateway/rest/schemas.ts';
 import { PROJECT_ROLES_SPELLED } from '../projects/project-bodies.ts';
-import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from './rotation.ts';
+import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from './token-input.ts';
 
 export const TOKEN_TYPES = { RESTRICTED: 'restricted', UNRESTRICTED: 'unrestricted' } as const;
 

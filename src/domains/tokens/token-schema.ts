@@ -3,7 +3,7 @@ import { builder, inProject, requires } from '../../gateway/graphql/builder.ts';
 import { Node } from '../../gateway/graphql/node.ts';
 import { requireNoToken, requireSignedIn } from '../../platform/auth/viewer.ts';
 import { Project, ProjectRole } from '../projects/project-schema.ts';
-import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from './rotation.ts';
+import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from './token-input.ts';
 import type { IssuedToken, TokenWithBrokers } from './token-service.ts';
 
 const TokenType = builder.enumType('TokenType', {

@@ -14,8 +14,7 @@ import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
-import { checkedToken, type NewToken } from './new-token.ts';
-import { checkedRotation, type Rotation } from './rotation.ts';
+import { checkedRotation, checkedToken, type NewToken, type Rotation } from './token-input.ts';
 
 export type TokenWithBrokers = ProjectToken & { readonly brokers: readonly { readonly brokerId: string }[] };
 
@@ -23,11 +22,6 @@ export type TokenWithBrokers = ProjectToken & { readonly brokers: readonly { rea
 export interface IssuedToken {
   readonly token: TokenWithBrokers;
   readonly secret: string;
-}
-
-interface TokenServiceOptions {
-  readonly db: Database;
-  readonly changes: Changes;
 }
 
 /** Maximum number of tokens of a project. Beyond it a program probably creates tokens without revoking them. */
@@ -39,7 +33,7 @@ export class TokenService {
   readonly #db: Database;
   readonly #changes: Changes;
 
-  constructor({ db, changes }: TokenServiceOptions) {
+  constructor({ db, changes }: { readonly db: Database; readonly changes: Changes }) {
     this.#db = db;
     this.#changes = changes;
   }

@@ -1,5 +1,6 @@
 import type { Viewer } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import type { Database } from '../../platform/storage/database.ts';
 
 /**
@@ -9,7 +10,7 @@ import type { Database } from '../../platform/storage/database.ts';
 export class OwnershipLimit {
   readonly #db: Database;
   readonly #limit: number;
-  #creating: Promise<unknown> = Promise.resolve();
+  readonly #creating = new ConcurrencyLimit({ maxRunning: 1 });
 
   constructor({ db, limit }: { readonly db: Database; readonly limit: number }) {
     this.#db = db;
@@ -31,12 +32,10 @@ export class OwnershipLimit {
 
   #within<T>(owner: Viewer, what: string, create: () => Promise<T>, count: () => Promise<number>): Promise<T> {
     if (owner.isRootAdmin) return create();
-    const created = this.#creating.then(async () => {
+    return this.#creating.run(async () => {
       if ((await count()) >= this.#limit) throw tooMany(what, this.#limit);
       return create();
     });
-    this.#creating = created.catch(() => undefined);
-    return created;
   }
 }
 

@@ -1,25 +1,20 @@
 import type { User } from '../../generated/sqlite/client.ts';
 import { generatePassword, hashPassword } from '../../platform/auth/passwords.ts';
-import { type InputIssue, invalid, notFound, ServiceError } from '../../platform/errors.ts';
+import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
+import { givenValues, type Nullish } from '../../platform/given-values.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { isUniqueViolation, missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
-import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
+import { isEmailAddress, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import { RootAdmins } from './root-admins.ts';
 import type { SignInMethods, SignInProvider } from './sign-in-methods.ts';
 import { type RemovedUser, removeUser } from './user-removal.ts';
 
-const EMAIL = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u;
-const MAX_EMAIL_LENGTH = 254;
-
-interface NewUser {
+/** The default of `name` are the first and last name, or the part of the address before the `@`. */
+interface NewUser extends Nullish<Record<'name' | 'firstName' | 'lastName', string>> {
   readonly email: string;
-  /** Default: first and last name; without these the part of the address before the `@`. */
-  readonly name?: string | null | undefined;
-  readonly firstName?: string | null | undefined;
-  readonly lastName?: string | null | undefined;
   /** Without a password the user cannot sign in locally. Checked but not stored if `ssoType` is set. */
   readonly password?: string | null | undefined;
   readonly isRootAdmin?: boolean | null | undefined;
@@ -28,19 +23,11 @@ interface NewUser {
   readonly ssoType?: SignInProvider | null | undefined;
 }
 
-/** Absent and null values do not change, except that null is a value of `ssoType`. */
-interface UserChange {
-  readonly name?: string | null | undefined;
-  readonly verified?: boolean | null | undefined;
-  /** `null` for a local sign-in. A change deletes the password, the sessions and the external identities. */
-  readonly ssoType?: SignInProvider | null | undefined;
-}
-
-interface UserServiceOptions {
-  readonly db: Database;
-  readonly changes: Changes;
-  readonly signInMethods: SignInMethods;
-}
+/**
+ * Absent and null values do not change, except that null is a value of `ssoType`, for a local sign-in. A change of
+ * `ssoType` deletes the password, the sessions and the external identities.
+ */
+type UserChange = Nullish<Pick<User, 'name' | 'verified'> & { ssoType: SignInProvider }>;
 
 /** The user accounts. Announced changes end the open operations of a user. */
 export class UserService {
@@ -49,7 +36,7 @@ export class UserService {
   readonly #rootAdmins: RootAdmins;
   #counting: Promise<number> | null = null;
 
-  constructor({ db, changes, signInMethods }: UserServiceOptions) {
+  constructor({ db, changes, signInMethods }: { db: Database; changes: Changes; signInMethods: SignInMethods }) {
     this.#db = db;
     this.#changes = changes;
     this.#rootAdmins = new RootAdmins(signInMethods);
@@ -101,11 +88,7 @@ export class UserService {
       }
       await tx.user.update({
         where: { id: userId },
-        data: {
-          ...(name == null ? {} : { name: name.trim() }),
-          ...(verified == null ? {} : { verified }),
-          ...moved,
-        },
+        data: { ...givenValues({ name: name?.trim(), verified }), ...moved },
       });
       if (!isMoved) return;
       await tx.session.deleteMany({ where: { userId } });
@@ -208,7 +191,6 @@ const nameOf = ({ name, firstName, lastName }: NewUser): string =>
 
 function normaliseEmail(email: string): string {
   const address = email.trim().toLowerCase();
-  const issue: InputIssue = { path: 'input.email', reason: 'must be an e-mail address' };
-  if (!EMAIL.test(address) || address.length > MAX_EMAIL_LENGTH) throw invalid([issue]);
-  return address;
+  if (isEmailAddress(address)) return address;
+  throw invalid([{ path: 'input.email', reason: 'must be an e-mail address' }]);
 }

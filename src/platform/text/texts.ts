@@ -4,6 +4,10 @@ import type { InputIssue } from '../errors.ts';
 export const MAX_NAME = 200;
 export const MAX_DESCRIPTION = 4_000;
 
+/** Whether a text has the form of an e-mail address. */
+export const isEmailAddress = (text: string): boolean =>
+  text.length <= 254 && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text);
+
 interface TextLimits {
   /** Default: 0. */
   readonly min?: number;

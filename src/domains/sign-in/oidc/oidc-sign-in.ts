@@ -6,7 +6,6 @@ import type { AuditService } from '../../audit/audit-service.ts';
 import type { SignInAccounts } from '../accounts.ts';
 import type { SignInAttempts } from '../sign-in-attempts.ts';
 import type { OidcChecks, OidcProvider } from './oidc-provider.ts';
-import { ReturnAddresses } from './return-addresses.ts';
 
 interface OidcSignInOptions {
   readonly provider: OidcProvider;
@@ -39,12 +38,10 @@ const CHALLENGE = /^[\w-]{43}$/;
 /** The sign-in of a browser: redirect to the provider, callback, and redirect to the return address with a code. */
 export class OidcSignIn {
   readonly #options: OidcSignInOptions;
-  readonly #addresses: ReturnAddresses;
   readonly redirectUri: string;
 
   constructor(options: OidcSignInOptions) {
     this.#options = options;
-    this.#addresses = new ReturnAddresses(options.publicUrl, options.returnTo);
     this.redirectUri = redirectUriOf(options.publicUrl);
   }
 
@@ -53,7 +50,7 @@ export class OidcSignIn {
     wanted: string | null,
     challenge: string | null,
   ): Promise<{ readonly location: string; readonly state: string; readonly browser: string }> {
-    const returnTo = this.#addresses.resolve(wanted);
+    const returnTo = returnAddress(wanted, this.#options);
     if (returnTo === null)
       throw new ServiceError('INVALID', 'returnTo is not an allowed address; add it to SIGN_IN_RETURN_TO');
     if (challenge !== null && !CHALLENGE.test(challenge)) {
@@ -115,5 +112,28 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 
 const isSame = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
+
+/**
+ * The absolute return address, or `null` if it is not allowed: its owner receives the code for the session. An address
+ * may be below an allowed one and have a query, but no fragment, which contains the code. Default: GraphiQL.
+ */
+function returnAddress(
+  wanted: string | null,
+  { publicUrl, returnTo }: Pick<OidcSignInOptions, 'publicUrl' | 'returnTo'>,
+): string | null {
+  const base = new URL(publicUrl.endsWith('/') ? publicUrl : `${publicUrl}/`);
+  if (wanted === null || wanted === '') return new URL('graphql', base).href;
+  if (!URL.canParse(wanted, base)) return null;
+  const address = new URL(wanted, base);
+  const isPlain = address.username === '' && address.password === '' && address.hash === '' && !wanted.includes('#');
+  const allowed = [base, ...returnTo.map((known) => new URL(known))];
+  return isPlain && allowed.some((known) => isBelow(address, known)) ? address.href : null;
+}
+
+function isBelow(address: URL, known: URL): boolean {
+  if (address.origin === 'null' || address.origin !== known.origin) return false;
+  const folder = known.pathname.endsWith('/') ? known.pathname : `${known.pathname}/`;
+  return address.pathname === known.pathname || address.pathname.startsWith(folder);
+}
 
 export const redirectUriOf = (publicUrl: string): string => `${publicUrl.replace(/\/+$/, '')}/auth/oidc/callback`;

@@ -7,6 +7,7 @@ import {
   type Viewer,
 } from '../../../platform/auth/viewer.ts';
 import { type InputIssue, invalid, notFound, ServiceError } from '../../../platform/errors.ts';
+import { givenValues, type Nullish } from '../../../platform/given-values.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Changes } from '../../../platform/storage/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
@@ -19,7 +20,6 @@ const MAX_RULES = 100;
 const MAX_PATH = 200;
 
 interface NewSignInRule {
-  readonly projectId: string;
   readonly provider: SignInProvider;
   /** Default: the groups claim of the provider. */
   readonly claimPath?: string | null | undefined;
@@ -27,9 +27,7 @@ interface NewSignInRule {
   readonly role: ProjectRole;
 }
 
-type SignInRuleChange = {
-  readonly [Key in 'claimPath' | 'pattern' | 'role']?: NewSignInRule[Key] | null | undefined;
-};
+type SignInRuleChange = Nullish<Pick<SignInRule, 'claimPath' | 'pattern' | 'role'>>;
 
 interface SignInRuleServiceOptions {
   readonly db: Database;
@@ -54,7 +52,7 @@ export class SignInRuleService {
   }
 
   /** Creates all rules or none. Errors: INVALID at `input.rules.<n>.…`, IN_USE (too many), NOT_FOUND. */
-  async create(projectId: string, rules: readonly Omit<NewSignInRule, 'projectId'>[]): Promise<SignInRule[]> {
+  async create(projectId: string, rules: readonly NewSignInRule[]): Promise<SignInRule[]> {
     const issues = rules.flatMap((rule, n) => issuesOf(rule, `input.rules.${n}`));
     if (rules.length === 0) issues.push({ path: 'input.rules', reason: 'must have at least one rule' });
     if (issues.length > 0) throw invalid(issues);
@@ -87,14 +85,9 @@ export class SignInRuleService {
    * Requires the ADMIN role in the project of the rule. Tokens are not allowed. Errors: NOT_FOUND, NOT_ALLOWED,
    * INVALID.
    */
-  async update(
-    id: string,
-    change: SignInRuleChange,
-    viewer: Viewer | null,
-    projectId?: string | null,
-  ): Promise<SignInRule> {
+  async update(id: string, change: SignInRuleChange, viewer: Viewer | null, projectId?: string | null) {
     const rule = await this.#changeable(id, viewer, projectId);
-    const { claimPath = rule.claimPath, pattern = rule.pattern, role = rule.role } = withoutNulls(change);
+    const { claimPath = rule.claimPath, pattern = rule.pattern, role = rule.role } = givenValues(change);
     const issues = issuesOf({ claimPath, pattern }, 'input');
     if (issues.length > 0) throw invalid(issues);
     const data = { claimPath, pattern, role };
@@ -139,10 +132,4 @@ function issuesOf({ claimPath, pattern }: Pick<NewSignInRule, 'claimPath' | 'pat
     issues.push({ path: `${path}.pattern`, reason: error.message });
   }
   return issues;
-}
-
-function withoutNulls(change: SignInRuleChange): {
-  [Key in keyof SignInRuleChange]?: NonNullable<SignInRuleChange[Key]>;
-} {
-  return Object.fromEntries(Object.entries(change).filter(([, value]) => value != null));
 }

@@ -1,4 +1,4 @@
-import type { TokenType } from '../../generated/sqlite/client.ts';
+import type { ProjectToken, TokenType } from '../../generated/sqlite/client.ts';
 import type { ProjectRole } from '../../platform/auth/viewer.ts';
 import { type InputIssue, invalid } from '../../platform/errors.ts';
 import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
@@ -42,7 +42,30 @@ function restrictionIssues(brokerIds: readonly string[] | null, type: NewToken['
   return isRestricted && count === 0 ? [{ path, reason: 'must contain at least one broker' }] : [];
 }
 
-export const endIssues = (validUntil: Date | null): InputIssue[] =>
+const endIssues = (validUntil: Date | null): InputIssue[] =>
   validUntil !== null && validUntil.getTime() <= Date.now()
     ? [{ path: 'input.validUntil', reason: 'must be in the future' }]
     : [];
+
+export interface Rotation {
+  /** How long the previous secret remains valid, in seconds. Default: one hour. */
+  readonly overlapSeconds?: number | null | undefined;
+  readonly validUntil?: Date | null | undefined;
+}
+
+export const DEFAULT_OVERLAP_SECONDS = 3_600;
+export const MAX_OVERLAP_SECONDS = 30 * 86_400;
+
+/** The new ends of the token and of its current secret, `null` if that expires immediately. Errors: INVALID. */
+export function checkedRotation(
+  before: Pick<ProjectToken, 'validUntil'>,
+  { overlapSeconds, validUntil = before.validUntil }: Rotation,
+): { readonly validUntil: Date | null; readonly previousValidUntil: Date | null } {
+  const seconds = overlapSeconds ?? DEFAULT_OVERLAP_SECONDS;
+  const issues = endIssues(validUntil);
+  if (!(seconds >= 0 && seconds <= MAX_OVERLAP_SECONDS)) {
+    issues.push({ path: 'input.overlapSeconds', reason: `must be 0 to ${MAX_OVERLAP_SECONDS}` });
+  }
+  if (issues.length > 0) throw invalid(issues);
+  return { validUntil, previousValidUntil: seconds === 0 ? null : new Date(Date.now() + seconds * 1_000) };
+}
