@@ -1,13 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { RequestContext } from '../../gateway/context.ts';
 import type { RequestFacts } from '../../gateway/graphql/endpoint.ts';
 import { publicError } from '../../gateway/graphql/public-error.ts';
 import { requestIdOf } from '../../gateway/rest/exchange.ts';
 import { drained } from '../../gateway/rest/long-lists.ts';
+import type { AuditEntry } from '../../generated/sqlite/client.ts';
 import { requireRootAdmin } from '../../platform/auth/viewer.ts';
 import { ERROR_STATUS, invalid } from '../../platform/errors.ts';
-import { type AuditRange, auditLines } from './audit-lines.ts';
+import type { Database } from '../../platform/storage/database.ts';
+import { PAGE } from './audit-verification.ts';
 
 export const AUDIT_PATH = '/audit.jsonl';
 
@@ -60,13 +63,8 @@ export class AuditDownload {
     }
     const authorize = async (): Promise<RequestContext> => {
       const headers = req.headers as Record<string, string | undefined>;
-      const address = req.socket.remoteAddress ?? '';
-      const context = await this.#options.contextFor({
-        headers,
-        address,
-        url: req.url ?? '',
-        isContinued: res.headersSent,
-      });
+      const facts = { headers, address: req.socket.remoteAddress ?? '', url: req.url ?? '' };
+      const context = await this.#options.contextFor({ ...facts, isContinued: res.headersSent });
       try {
         requireRootAdmin(context.viewer);
       } catch (error) {
@@ -110,3 +108,41 @@ function rangeOf(url: string): AuditRange {
   };
   return { from: timeOf('from'), to: timeOf('to') };
 }
+
+interface AuditRange {
+  /** Inclusive. */
+  readonly from?: Date | null | undefined;
+  /** Exclusive. */
+  readonly to?: Date | null | undefined;
+}
+
+/**
+ * The entries up to the sequence `last` as JSON lines, page by page. An error of `authorize`, called before each page,
+ * ends them.
+ */
+export async function* auditLines(
+  db: Database,
+  { from, to }: AuditRange,
+  last: number,
+  authorize: () => unknown = () => undefined,
+): AsyncGenerator<string, void, void> {
+  let after = 0;
+  for (;;) {
+    await nextTurn();
+    await authorize();
+    const page = await db.auditEntry.findMany({
+      where: {
+        sequence: { gt: after, lte: last },
+        ...((from || to) && { at: { ...(from && { gte: from }), ...(to && { lt: to }) } }),
+      },
+      orderBy: { sequence: 'asc' },
+      take: PAGE,
+    });
+    if (page.length > 0) yield page.map(auditLine).join('');
+    if (page.length < PAGE) return;
+    after = page.at(-1)?.sequence ?? last;
+  }
+}
+
+/** The hashed values: `before` and `after` are strings that contain JSON. */
+const auditLine = (entry: AuditEntry): string => `${JSON.stringify(entry)}\n`;

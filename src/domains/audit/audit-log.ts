@@ -1,3 +1,4 @@
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { AuditEntry } from '../../generated/sqlite/client.ts';
 import type { Database } from '../../platform/storage/database.ts';
@@ -40,10 +41,10 @@ export class AuditLog {
   #written: ChainPosition = GENESIS;
   #last: Promise<void> = Promise.resolve();
   #writing: Promise<void> | null = null;
-  #isClosing = false;
   #isFailing = false;
-  #failedWrites = 0;
-  #endPause: (() => void) | null = null;
+  /** Number of failed transactions. */
+  failedWrites = 0;
+  readonly #closing = new AbortController();
 
   constructor(options: AuditLogOptions) {
     this.#options = options;
@@ -51,10 +52,6 @@ export class AuditLog {
 
   get waiting(): number {
     return this.#waiting.length;
-  }
-
-  get failedWrites(): number {
-    return this.#failedWrites;
   }
 
   get isFull(): boolean {
@@ -78,14 +75,13 @@ export class AuditLog {
 
   /** Writes the waiting entries with at most LAST_ATTEMPTS attempts. */
   async close(): Promise<void> {
-    this.#isClosing = true;
-    this.#endPause?.();
+    this.#closing.abort();
     await this.#writing;
   }
 
   async #run(): Promise<void> {
     // Entries of the same turn of the event loop are batched.
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await nextTurn();
     let lastAttempts = LAST_ATTEMPTS;
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, MAX_BATCH);
@@ -95,11 +91,11 @@ export class AuditLog {
         this.#settle(batch, true);
       } catch (error) {
         this.#failed(error);
-        if (this.#isClosing && --lastAttempts <= 0) {
+        if (this.#closing.signal.aborted && --lastAttempts <= 0) {
           while (this.#waiting.length > 0) this.#settle(this.#waiting.slice(0, MAX_BATCH), false);
           break;
         }
-        await this.#pause();
+        await delay(RETRY_MS, undefined, { signal: this.#closing.signal }).catch(() => undefined);
       }
     }
     this.#writing = null;
@@ -107,17 +103,15 @@ export class AuditLog {
 
   #settle(batch: readonly Waiting[], written: boolean): void {
     this.#waiting = this.#waiting.slice(batch.length);
-    this.#options.onSettled(
-      batch.map(({ entry }) => entry),
-      written,
-    );
+    const entries = batch.map(({ entry }) => entry);
+    this.#options.onSettled(entries, written);
     for (const { settle } of batch) settle();
   }
 
   #failed(error: unknown): void {
     const { log } = this.#options;
     this.#head = null;
-    this.#failedWrites += 1;
+    this.failedWrites += 1;
     if (!this.#isFailing)
       log.error({ err: error }, 'could not write entries of the audit; they stay in the queue and are retried');
     this.#isFailing = true;
@@ -180,11 +174,8 @@ export class AuditLog {
   }
 
   #tampered(sequence: number, problem: string): void {
-    const { log } = this.#options;
-    log.error(
-      { sequence },
-      `the audit was tampered with: ${problem}. Verify it with verifyAudit; the following entries show the gap`,
-    );
+    const advice = 'Verify it with verifyAudit; the following entries show the gap';
+    this.#options.log.error({ sequence }, `the audit was tampered with: ${problem}. ${advice}`);
   }
 
   /** Reads the end of the chain. After tampering the next entry follows the mark or no entry, which remains visible. */
@@ -205,16 +196,5 @@ export class AuditLog {
       return { position: { sequence: last, hash: mark.hash }, problem: 'entries follow its marked end' };
     }
     return { position: { sequence: mark.sequence, hash: mark.hash }, problem: null };
-  }
-
-  #pause(): Promise<void> {
-    if (this.#isClosing) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, RETRY_MS);
-      this.#endPause = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 }

@@ -1,9 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { AuditLog } from './audit-log.ts';
 
-export interface AuditBacklog {
-  readonly waiting: number;
-  readonly failedWrites: number;
-}
+export type AuditBacklog = Pick<AuditLog, 'waiting' | 'failedWrites'>;
 
 export function registerAuditMetrics(source: () => AuditBacklog, registry: Registry): void {
   const registers = [registry];

@@ -95,18 +95,14 @@ export class AuditService {
     const pending = this.#journal.pending();
     if (pending.length === 0) return;
     const { db, log } = this.#options;
-    const written = await db.auditEntry.findMany({
-      where: { id: { in: pending.map(({ id }) => id) } },
-      select: { id: true },
-    });
+    const where = { id: { in: pending.map(({ id }) => id) } };
+    const written = await db.auditEntry.findMany({ where, select: { id: true } });
     const ids = new Set(written.map(({ id }) => id));
     this.#journal.end(ids);
     const missing = pending.filter(({ id }) => !ids.has(id));
     if (missing.length === 0) return;
-    log.warn(
-      { count: missing.length },
-      'the previous process ended during changes; they are recorded in the audit with the result UNKNOWN',
-    );
+    const text = 'the previous process ended during changes; they are recorded in the audit with the result UNKNOWN';
+    log.warn({ count: missing.length }, text);
     await Promise.all(missing.map((entry) => this.#log.append(entry)));
   }
 
@@ -122,8 +118,7 @@ export class AuditService {
   }
 
   get backlog(): AuditBacklog {
-    const { waiting, failedWrites } = this.#log;
-    return { waiting, failedWrites };
+    return this.#log;
   }
 
   startRetention(): void {
@@ -133,14 +128,8 @@ export class AuditService {
   /** Runs a mutation and records it. Errors: errors of the mutation; RATE_LIMITED while entries cannot be written. */
   async mutation<T>({ operation, input, inputType, caller }: AuditedCall, run: () => T | Promise<T>): Promise<T> {
     if (this.#log.isFull) {
-      const info = { retryAfterSeconds: 5 };
-      throw new ServiceError(
-        'RATE_LIMITED',
-        'Changes are refused because the audit cannot be written; try again later',
-        {
-          info,
-        },
-      );
+      const text = 'Changes are refused because the audit cannot be written; try again later';
+      throw new ServiceError('RATE_LIMITED', text, { info: { retryAfterSeconds: 5 } });
     }
     const entry = await this.#begun({ operation, input, inputType, caller });
     this.#journal.begin(entry);

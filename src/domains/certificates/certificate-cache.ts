@@ -17,12 +17,9 @@ export interface DeploymentRecord {
 }
 
 /** A certificate as it is cached, without its key. `createdAt` and `updatedAt` are in ISO 8601. */
-export interface CertificateRecord extends CertificateFacts {
-  readonly id: string;
-  readonly projectId: string;
-  readonly name: string;
-  readonly filename: string;
-  readonly cert: string;
+export interface CertificateRecord
+  extends CertificateFacts,
+    Readonly<Pick<Certificate, 'id' | 'projectId' | 'name' | 'filename' | 'cert'>> {
   /** Whether it is a server certificate. Otherwise it is an authority. */
   readonly hasPrivateKey: boolean;
   readonly chain: readonly CertificateFacts[];
@@ -99,16 +96,12 @@ function whereOf(id: string, known: () => readonly CertificateRecord[]): Prisma.
 }
 
 function toRecord(row: CertificateRow): CertificateRecord {
-  const { id, projectId, name, filename, cert, sealedKey, deployments, createdAt, updatedAt } = row;
-  const material = readMaterial({ cert });
+  const { sealedKey, deployments, createdAt, updatedAt, ...columns } = row;
+  const material = readMaterial(columns);
   const [leaf, ...chain] = [material.leaf, ...material.chain].map(factsOf) as [CertificateFacts, ...CertificateFacts[]];
   return {
     ...leaf,
-    id,
-    projectId,
-    name,
-    filename,
-    cert,
+    ...columns,
     hasPrivateKey: sealedKey !== null,
     chain,
     missingIssuer: missingIssuer(material),

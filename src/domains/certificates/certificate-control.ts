@@ -1,12 +1,36 @@
 import { ServiceError } from '../../platform/errors.ts';
+import type { ControlApi } from '../../protocol/control/envelope.ts';
 import { fieldOf, isFields } from '../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
-import { CERTIFICATE_API, type ListenerEntry } from './certificate-commands.ts';
 
-/*
- * Typed commands of `certificate-management`, and `listListeners` of the API `broker`. Invalid entries in responses are
- * left out. Errors: those of ControlCaller, without PEM in their messages.
+/**
+ * `certificate-management`. Commercial brokers support insertCACertificate and deleteCACertificate. Brokers that this
+ * service runs support all commands. Other brokers respond `Unknown command`.
+ *
+ * insertCACertificate     listener_id, file_name, ca_cert_pem        -> { response: 'SUCCESS' }
+ * deleteCACertificate     listener_id, file_name                     -> { response: 'SUCCESS' }
+ * setServerCertificate    listener_id, file_name, cert_pem, key_pem  -> { response: 'SUCCESS' }
+ * removeServerCertificate listener_id                                -> { response: 'SUCCESS' }
+ * listCertificates        -                                          -> { listeners: [{ listener_id, server, cas }] }
+ *
+ * `cert_pem` has the leaf certificate, followed by its chain. `server` is { file_name, fingerprint256 } or null, and
+ * `cas` is a list of the same. After removeServerCertificate the listener fails each handshake.
+ *
+ * A refusal is a sentence with the reason: `Listener not found`, `TLS is not enabled on this listener`, `File already
+ * exists`, `File not found`, `The key does not belong to the certificate`, `The certificate expired on …`.
  */
+export const CERTIFICATE_API: ControlApi = 'certificate-management';
+
+/** An entry of `listListeners` of the API `broker`. Mosquitto 2.1 reports no `id`. */
+export interface ListenerEntry {
+  readonly id: number | null;
+  readonly port: number;
+  readonly bindAddress: string | null;
+  readonly protocol: 'MQTT' | 'WEBSOCKET' | 'UNIX';
+  readonly tls: boolean;
+  /** `null` if the broker does not report it. */
+  readonly requireCertificate: boolean | null;
+}
 
 /** Certificates of a listener, as brokers that this service runs report them. */
 export interface ListenerCertificates {
@@ -32,37 +56,15 @@ export async function listListeners(caller: ControlCaller): Promise<ListenerEntr
     .filter((entry) => entry !== null && entry.protocol !== 'UNIX') as ListenerEntry[];
 }
 
-export async function insertAuthority(
+type Command = 'insertCACertificate' | 'deleteCACertificate' | 'setServerCertificate' | 'removeServerCertificate';
+
+/** Changes the certificates of a listener. Errors: those of ControlCaller, without PEM in their messages. */
+export const changeListener = (
   caller: ControlCaller,
+  command: Command,
   listenerId: number,
-  fileName: string,
-  pem: string,
-): Promise<void> {
-  await call(caller, 'insertCACertificate', { listener_id: listenerId, file_name: fileName, ca_cert_pem: pem });
-}
-
-export async function deleteAuthority(caller: ControlCaller, listenerId: number, fileName: string): Promise<void> {
-  await call(caller, 'deleteCACertificate', { listener_id: listenerId, file_name: fileName });
-}
-
-interface ServerFiles {
-  readonly fileName: string;
-  readonly cert: string;
-  readonly key: string;
-}
-
-export async function setServerCertificate(
-  caller: ControlCaller,
-  listenerId: number,
-  { fileName, cert, key }: ServerFiles,
-): Promise<void> {
-  const fields = { listener_id: listenerId, file_name: fileName, cert_pem: cert, key_pem: key };
-  await call(caller, 'setServerCertificate', fields);
-}
-
-export async function removeServerCertificate(caller: ControlCaller, listenerId: number): Promise<void> {
-  await call(caller, 'removeServerCertificate', { listener_id: listenerId });
-}
+  fields: Readonly<Record<string, string>> = {},
+): Promise<unknown> => call(caller, command, { listener_id: listenerId, ...fields });
 
 /** Returns `null` if the broker does not support the command, like commercial brokers. */
 export async function listCertificates(caller: ControlCaller): Promise<ListenerCertificates[] | null> {

@@ -1,20 +1,13 @@
 import { type InputIssue, invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
+import type { Nullish } from '../../platform/given-values.ts';
 import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import { type CertificateMaterial, checkedMaterial, type MaterialInput } from './material/certificate-material.ts';
 
-export interface NewCertificate extends MaterialInput {
-  /** Default: the filename. */
-  readonly name?: string | null | undefined;
-  readonly filename: string;
-}
+/** Missing fields stay unchanged. A `privateKey` of `null` deletes the key. */
+export type CertificateChange = Nullish<Record<'name' | 'filename' | 'cert' | 'privateKey', string>>;
 
-export interface CertificateChange {
-  readonly name?: string | null | undefined;
-  readonly filename?: string | null | undefined;
-  readonly cert?: string | null | undefined;
-  /** `null` deletes the key. */
-  readonly privateKey?: string | null | undefined;
-}
+/** The default of `name` is the filename. */
+export type NewCertificate = CertificateChange & MaterialInput & { readonly filename: string };
 
 /** Maximum length in bytes. Brokers create files with these names. */
 const MAX_FILENAME = 255;

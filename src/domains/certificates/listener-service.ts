@@ -1,7 +1,7 @@
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { CertificateRecord } from './certificate-cache.ts';
-import type { ListenerEntry } from './certificate-commands.ts';
+import type { ListenerEntry } from './certificate-control.ts';
 import { listListeners } from './certificate-control.ts';
 import type { CertificateService } from './certificate-service.ts';
 

@@ -1,4 +1,4 @@
-import { CERTIFICATE_API } from '../../domains/certificates/certificate-commands.ts';
+import { CERTIFICATE_API } from '../../domains/certificates/certificate-control.ts';
 import type { ControlCommand } from '../../protocol/control/envelope.ts';
 import { fieldOf } from '../../protocol/control/fields.ts';
 import { ControlRefusal, type PluginFactory } from '../../protocol/control/plugin.ts';

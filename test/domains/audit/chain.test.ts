@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { hashOf, Marks, type UnchainedEntry } from '../../../src/domains/audit/audit-chain.ts';
-import { auditLines } from '../../../src/domains/audit/audit-lines.ts';
+import { auditLines } from '../../../src/domains/audit/audit-download.ts';
 import { AuditLog } from '../../../src/domains/audit/audit-log.ts';
 import { AuditRetention } from '../../../src/domains/audit/audit-retention.ts';
 import { type AuditPage, countEntries, findEntries } from '../../../src/domains/audit/audit-search.ts';

@@ -2,15 +2,13 @@ import { ServiceError } from '../../../platform/errors.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { CertificateRow } from '../certificate-cache.ts';
-import { CERTIFICATE_API, type ListenerEntry } from '../certificate-commands.ts';
 import {
-  deleteAuthority,
-  insertAuthority,
+  CERTIFICATE_API,
+  changeListener,
   isLost,
   isMissingFile,
+  type ListenerEntry,
   listListeners,
-  removeServerCertificate,
-  setServerCertificate,
 } from '../certificate-control.ts';
 import type { CertificateMaterial } from '../material/certificate-material.ts';
 import { type CertificateFile, presenceAfterLoss, presenceOn } from './deployed-files.ts';
@@ -30,9 +28,7 @@ interface BrokerDeploymentOptions {
 }
 
 /** A requested listener, or why it was not found. */
-interface Target {
-  readonly found: FoundListener | ServiceError;
-}
+type Target = FoundListener | ServiceError;
 
 /**
  * Deploys and undeploys certificates on the listeners of one broker, one after the other. Only confirmed changes are
@@ -55,11 +51,9 @@ export class BrokerDeployment {
     if (isServer) this.#requireOwnBroker();
     const { runtime, listeners } = await this.#readListeners();
     const targets = addresses.map((address) => targetAt(listeners, address));
-    const found = targets.flatMap(({ found }) => (found instanceof ServiceError ? [] : [found]));
-    const row = await rows.reserve(
-      certificateId,
-      found.map((listener) => deploymentOf(certificateId, broker, listener)),
-    );
+    const found = targets.flatMap((target) => (target instanceof ServiceError ? [] : [target]));
+    const deployments = found.map((listener) => deploymentOf(certificateId, broker, listener));
+    const row = await rows.reserve(certificateId, deployments);
     const existing = new Set(row.deployments.filter(({ brokerId }) => brokerId === broker.id).map(keyOf));
     const cancel = async (listener: FoundListener) => {
       if (!existing.has(keyOf(listener))) await rows.remove(deploymentOf(certificateId, broker, listener));
@@ -91,7 +85,7 @@ export class BrokerDeployment {
       this.#undeployOn(runtime, found, certificateId, file),
     );
     for (const [index, address] of addresses.entries()) {
-      const found = targets[index]?.found;
+      const found = targets[index];
       if (!(found instanceof ServiceError) || found.code === 'INVALID') continue;
       // A listener that was removed or no longer uses TLS has no certificate.
       const left = recorded.filter((row) => matches(row, address));
@@ -135,7 +129,7 @@ export class BrokerDeployment {
   ): Promise<ListenerOutcome[]> {
     const outcomes: ListenerOutcome[] = [];
     let unreachable: ServiceError | null = null;
-    for (const { found } of targets) {
+    for (const found of targets) {
       if (found instanceof ServiceError) outcomes.push(found);
       else if (unreachable !== null) {
         await cancel(found);
@@ -181,9 +175,14 @@ export class BrokerDeployment {
   ): Promise<void> {
     const { controls } = runtime;
     const { fileName } = file;
-    if (key !== null) return setServerCertificate(controls, listenerId, { fileName, cert, key });
+    if (key !== null) {
+      const files = { file_name: fileName, cert_pem: cert, key_pem: key };
+      await changeListener(controls, 'setServerCertificate', listenerId, files);
+      return;
+    }
+    const authority = { file_name: fileName, ca_cert_pem: cert };
     try {
-      await insertAuthority(controls, listenerId, fileName, cert);
+      await changeListener(controls, 'insertCACertificate', listenerId, authority);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'ALREADY_EXISTS') throw error;
       const presence = await presenceOn(runtime, listenerId, file);
@@ -191,8 +190,9 @@ export class BrokerDeployment {
       if (presence === 'PRESENT' || (presence === 'NOT_REPORTED' && wasDeployed)) return;
       // All files of brokers that this service runs are its own: this one is an older file from a backup.
       if (presence === 'OTHER' && this.#options.broker.type === 'CLOUD') {
-        await deleteAuthority(controls, listenerId, fileName);
-        return insertAuthority(controls, listenerId, fileName, cert);
+        await changeListener(controls, 'deleteCACertificate', listenerId, { file_name: fileName });
+        await changeListener(controls, 'insertCACertificate', listenerId, authority);
+        return;
       }
       throw new ServiceError(
         'ALREADY_EXISTS',
@@ -212,10 +212,11 @@ export class BrokerDeployment {
     const deployment = deploymentOf(certificateId, broker, listener);
     const { controls } = runtime;
     try {
-      if (!file.isServer) await deleteAuthority(controls, listener.id, file.fileName);
-      // Another certificate may have replaced it.
-      else if ((await presenceOn(runtime, listener.id, file)) === 'PRESENT') {
-        await removeServerCertificate(controls, listener.id);
+      if (!file.isServer) {
+        await changeListener(controls, 'deleteCACertificate', listener.id, { file_name: file.fileName });
+        // Another certificate may have replaced a server certificate.
+      } else if ((await presenceOn(runtime, listener.id, file)) === 'PRESENT') {
+        await changeListener(controls, 'removeServerCertificate', listener.id);
       }
     } catch (error) {
       const presence = isLost(error) ? await presenceAfterLoss(runtime, listener.id, file, timeoutMs) : 'PRESENT';
@@ -231,9 +232,9 @@ export class BrokerDeployment {
 
 function targetAt(listeners: readonly ListenerEntry[], address: ListenerAddress): Target {
   try {
-    return { found: findListener(listeners, address) };
+    return findListener(listeners, address);
   } catch (error) {
-    if (error instanceof ServiceError) return { found: error };
+    if (error instanceof ServiceError) return error;
     throw error;
   }
 }
@@ -242,12 +243,7 @@ const deploymentOf = (
   certificateId: string,
   { id }: BrokerRecord,
   { port, bindAddress }: FoundListener,
-): DeploymentKey => ({
-  certificateId,
-  brokerId: id,
-  port,
-  bindAddress,
-});
+): DeploymentKey => ({ certificateId, brokerId: id, port, bindAddress });
 
 const fileOf = ({ filename }: CertificateRow, { leaf, key }: CertificateMaterial): CertificateFile => ({
   fileName: filename,
@@ -278,12 +274,6 @@ function ofBroker({ code, message }: ServiceError): ServiceError | null {
 
 function unknown(cause: unknown, done: string): ServiceError {
   const { code, message } = cause as ServiceError;
-  return new ServiceError(
-    code,
-    `It is unknown whether the certificate was ${done}, because the response was lost: ${message}`,
-    {
-      info: { outcome: 'unknown' },
-      cause,
-    },
-  );
+  const text = `It is unknown whether the certificate was ${done}, because the response was lost: ${message}`;
+  return new ServiceError(code, text, { info: { outcome: 'unknown' }, cause });
 }

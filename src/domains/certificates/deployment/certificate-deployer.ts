@@ -114,23 +114,14 @@ export class CertificateDeployer {
         const addresses = listeners.map(({ port, bindAddress }) => ({ port, bindAddress: bindAddress ?? null }));
         let broker: BrokerRecord | null = null;
         try {
-          const found = brokers.visible(brokerId, viewer, 'VIEWER', projectId);
-          broker = found;
+          broker = brokers.visible(brokerId, viewer, 'VIEWER', projectId);
           const deployment = new BrokerDeployment({ broker, runtimes, rows: this.#rows, timeoutMs, materialOf });
           const work = () => this.#mutex.run(brokerId, () => change(deployment, addresses));
           return resultOf(brokerId, broker, addresses, await limit.run(work));
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;
-          const { message } = error;
-          return {
-            ...resultOf(
-              brokerId,
-              broker,
-              addresses,
-              addresses.map(() => error),
-            ),
-            error: message,
-          };
+          const outcomes = addresses.map(() => error);
+          return { ...resultOf(brokerId, broker, addresses, outcomes), error: error.message };
         }
       }),
     );

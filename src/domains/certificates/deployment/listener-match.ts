@@ -1,5 +1,5 @@
 import { type ErrorCode, ServiceError } from '../../../platform/errors.ts';
-import type { ListenerEntry } from '../certificate-commands.ts';
+import type { ListenerEntry } from '../certificate-control.ts';
 
 export interface ListenerAddress {
   readonly port: number;

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { CertificateRecord } from '../certificate-cache.ts';
-import { DAY_MS } from './expiry-list.ts';
+import { DAY_MS } from './certificate-expiry.ts';
 
 export type CertificateMetricSource = () => readonly CertificateRecord[];
 

@@ -174,6 +174,7 @@ const CertificateDeploymentPayload = builder.objectRef<Deployed>('CertificateDep
   }),
 });
 
+const TARGETS = 'The certificate, brokers and listeners.';
 const SORTS =
   'A certificate with a private key is a server certificate. It replaces the previous server certificate of the listener. A certificate without a key is an authority: the listener then accepts its clients.';
 
@@ -193,11 +194,7 @@ builder.mutationFields((t) => ({
     type: CertificatePayload,
     ...onCertificate('EDITOR', 'ITSELF'),
     args: {
-      input: t.arg({
-        description: 'The certificate and the changes.',
-        type: UpdateCertificateInput,
-        required: true,
-      }),
+      input: t.arg({ description: 'The certificate and the changes.', type: UpdateCertificateInput, required: true }),
     },
     resolve: async (_root, { input: { certificateId, projectId: _, ...change } }, { services }) => ({
       certificate: await services.certificates.update(certificateId, change),
@@ -217,33 +214,24 @@ builder.mutationFields((t) => ({
     description: `Deploys a certificate to listeners. Each listener succeeds or fails separately. ${SORTS} A certificate that is already deployed is sent again.`,
     type: CertificateDeploymentPayload,
     ...onCertificate('EDITOR', 'ON_BROKERS'),
-    args: {
-      input: t.arg({
-        description: 'The certificate, brokers and listeners.',
-        type: DeployCertificateInput,
-        required: true,
-      }),
-    },
-    resolve: async (_root, { input: { certificateId, brokers } }, { services, viewer }) => {
-      const certificate = services.certificates.visible(certificateId, viewer);
-      return { certificateId, results: await services.certificateDeployer.deploy(certificate, brokers, viewer) };
-    },
+    args: { input: t.arg({ description: TARGETS, type: DeployCertificateInput, required: true }) },
+    resolve: (_root, { input }, context) => deployed('deploy', input, context),
   }),
   undeployCertificate: t.field({
     description:
       'Removes a certificate from listeners. Each listener succeeds or fails separately. A listener without a server certificate fails each handshake.',
     type: CertificateDeploymentPayload,
     ...onCertificate('EDITOR', 'ON_BROKERS'),
-    args: {
-      input: t.arg({
-        description: 'The certificate, brokers and listeners.',
-        type: UndeployCertificateInput,
-        required: true,
-      }),
-    },
-    resolve: async (_root, { input: { certificateId, brokers } }, { services, viewer }) => {
-      const certificate = services.certificates.visible(certificateId, viewer);
-      return { certificateId, results: await services.certificateDeployer.undeploy(certificate, brokers, viewer) };
-    },
+    args: { input: t.arg({ description: TARGETS, type: UndeployCertificateInput, required: true }) },
+    resolve: (_root, { input }, context) => deployed('undeploy', input, context),
   }),
 }));
+
+async function deployed(
+  operation: 'deploy' | 'undeploy',
+  { certificateId, brokers }: typeof DeployCertificateInput.$inferInput,
+  { services, viewer }: RequestContext,
+): Promise<Deployed> {
+  const certificate = services.certificates.visible(certificateId, viewer);
+  return { certificateId, results: await services.certificateDeployer[operation](certificate, brokers, viewer) };
+}

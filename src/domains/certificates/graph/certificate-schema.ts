@@ -8,7 +8,7 @@ import { ListenerProtocolEnum } from '../../brokers/cloud-broker-schema.ts';
 import { Project } from '../../projects/project-schema.ts';
 import type { CertificateRecord } from '../certificate-cache.ts';
 import type { CertificateOnListener } from '../certificate-service.ts';
-import { daysLeft } from '../expiry/expiry-list.ts';
+import { daysLeft } from '../expiry/certificate-expiry.ts';
 import type { ListenerView } from '../listener-service.ts';
 import type { CertificateFacts } from '../material/certificate-facts.ts';
 

@@ -1,26 +1,10 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
 
-/** Fields of a certificate. Times are in ISO 8601. */
-export interface CertificateFacts {
-  readonly subject: string;
-  readonly issuer: string;
-  /** Such as `DNS:localhost` and `IP:127.0.0.1`. */
-  readonly subjectAltNames: readonly string[];
-  readonly validFrom: string;
-  readonly validTo: string;
-  /** In hexadecimal. */
-  readonly serialNumber: string;
-  readonly fingerprint256: string;
-  /** Such as `RSA`, `EC` and `ED25519`. */
-  readonly keyType: string;
-  /** `null` if the key type has only one size. */
-  readonly keyBits: number | null;
-  /** Whether the basic constraints contain CA. */
-  readonly isAuthority: boolean;
-}
+/** Fields of a certificate, as the graph describes them. */
+export type CertificateFacts = Readonly<ReturnType<typeof factsOf>>;
 
-/** Reads the fields of a certificate. Errors: those of OpenSSL for a key that it cannot read. */
-export function factsOf(certificate: X509Certificate): CertificateFacts {
+/** Times are in ISO 8601. Errors: those of OpenSSL for a key that it cannot read. */
+export function factsOf(certificate: X509Certificate) {
   const { publicKey } = certificate;
   return {
     subject: distinguishedName(certificate.subject),

@@ -109,12 +109,9 @@ function readCertificates(blocks: readonly PemBlock[], issues: InputIssue[]): X5
   for (const { label, text } of blocks) {
     if (CERTIFICATE.test(label)) {
       const certificate = parsed(text);
+      const position = certificates.length + 1;
       if (certificate !== null) certificates.push(certificate);
-      else
-        issues.push({
-          path: 'cert',
-          reason: `contains an invalid certificate at position ${certificates.length + 1}`,
-        });
+      else issues.push({ path: 'cert', reason: `contains an invalid certificate at position ${position}` });
     } else if (!KEY.test(label) && !PARAMETERS.test(label)) {
       const hint = HINTS[label] === undefined ? '' : `: ${HINTS[label]}`;
       issues.push({ path: 'cert', reason: `contains a ${label}, which is not a certificate${hint}` });
@@ -144,40 +141,28 @@ function readKey(
   inPrivateKey: readonly PemBlock[],
   issues: InputIssue[],
 ): KeyObject | null {
+  const refuse = (problem: string): null => {
+    issues.push({ path: 'privateKey', reason: `the private key ${problem}` });
+    return null;
+  };
   const keys = [...inCert, ...inPrivateKey].filter(({ label }) => KEY.test(label));
   if (inPrivateKey.length > 0 && !inPrivateKey.some(({ label }) => KEY.test(label))) {
-    issues.push({
-      path: 'privateKey',
-      reason: `the private key is a ${inPrivateKey[0]?.label}, which is not a private key`,
-    });
+    refuse(`is a ${inPrivateKey[0]?.label}, which is not a private key`);
   }
-  if (keys.length > 1)
-    issues.push({
-      path: 'privateKey',
-      reason: `the private key is present ${keys.length} times: exactly one is required`,
-    });
+  if (keys.length > 1) refuse(`is present ${keys.length} times: exactly one is required`);
   const [block] = keys;
   if (block === undefined || issues.length > 0) return null;
   if (block.label === 'ENCRYPTED PRIVATE KEY' || /^Proc-Type: *4, *ENCRYPTED/m.test(block.text)) {
-    issues.push({
-      path: 'privateKey',
-      reason: 'the private key is encrypted: `openssl pkey` removes the passphrase',
-    });
-    return null;
+    return refuse('is encrypted: `openssl pkey` removes the passphrase');
   }
   if (block.label === 'OPENSSH PRIVATE KEY') {
-    issues.push({
-      path: 'privateKey',
-      reason: 'the private key is in OpenSSH format: `ssh-keygen -p -m PKCS8` converts it',
-    });
-    return null;
+    return refuse('is in OpenSSH format: `ssh-keygen -p -m PKCS8` converts it');
   }
   try {
     return createPrivateKey(block.text);
   } catch {
     // Messages of OpenSSL may contain parts of the key.
-    issues.push({ path: 'privateKey', reason: 'the private key cannot be read' });
-    return null;
+    return refuse('cannot be read');
   }
 }
 

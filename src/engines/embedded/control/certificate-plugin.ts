@@ -1,4 +1,4 @@
-import { CERTIFICATE_API } from '../../../domains/certificates/certificate-commands.ts';
+import { CERTIFICATE_API } from '../../../domains/certificates/certificate-control.ts';
 import {
   checkedMaterial,
   type MaterialInput,
