@@ -148,7 +148,7 @@ const EXPLAIN = `query ($brokerId: ID!, $username: String, $anonymous: Boolean, 
   }
 }`;
 
-/** Without a user name, an anonymous client is evaluated. Errors: those of the graph; NegativeResult with `exitCode`. */
+/** Evaluates an anonymous client without a user name. Errors: those of the graph; NegativeResult with `exitCode`. */
 async function explainAccess(
   cli: Cli,
   brokerId: string,

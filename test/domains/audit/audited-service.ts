@@ -1,6 +1,6 @@
 import type { GraphqlAnswer, TestService } from '../../support/service.ts';
 
-/** An entry as the graph tells it. */
+/** An entry as the graph returns it. */
 interface AuditEvent {
   readonly id: string;
   readonly sequence: number;

@@ -73,7 +73,7 @@ async function turnsOf<T>(work: () => Promise<T>): Promise<[T, number]> {
 
 const problemsOf = async (db: Database) => (await verify(db)).problems;
 
-/** All hashes and the chain anew from an entry on, as somebody can who knows how it is made, and has no key. */
+/** Computes all hashes from an entry on again, as an attacker can who knows the algorithm but has no key. */
 async function rewrite(db: Database, from: number): Promise<void> {
   let previousHash =
     from === 1 ? '0'.repeat(64) : (await db.auditEntry.findUniqueOrThrow({ where: { sequence: from - 1 } })).hash;

@@ -9,7 +9,7 @@ import { codeOf, eventsOf, leftBy } from './audited-service.ts';
 
 const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token } }';
 
-test('a change tells who, by which road, what it was and what it was to be, without secrets', async () => {
+test('an entry has the actor, the transport, the previous values and the input, without secrets', async () => {
   const service = await startTestService();
   const { projectId, root } = service;
   const admin = await service.person('ADMIN');
@@ -113,11 +113,11 @@ test('a change tells who, by which road, what it was and what it was to be, with
     { ...by, operation: 'revokeToken', result: 'FAILED', targetId: '***' },
   ]);
   expect(JSON.stringify(await service.storage.db.auditEntry.findMany())).not.toMatch(/hidden-|bgp_|argon2/);
-  // Whoever is deleted stays in what was done.
+  // A deleted user remains in the entries.
   expect((await eventsOf(service, { actorId: admin.id })).length).toBe(2);
 });
 
-test('each refusal leaves an entry beside that of what is permitted', async () => {
+test('refused and permitted operations each leave an entry', async () => {
   const service = await startTestService();
   const { projectId } = service;
   const [viewer, stranger] = [await service.person('VIEWER'), await service.person(null)];
@@ -185,7 +185,7 @@ test('each refusal leaves an entry beside that of what is permitted', async () =
   expect(events.every(({ address }) => address !== '')).toBe(true);
 });
 
-test('what nobody known sends takes little room, and a rule that goes is told in its project', async () => {
+test('input of unknown callers is stored in little space, and a removed rule is recorded in its project', async () => {
   const service = await startTestService();
   const { projectId } = service;
   const config = Object.fromEntries(Array.from({ length: 110 }, (_, n) => [`name${n}`, 'x'.repeat(500)]));
@@ -223,7 +223,7 @@ test('each mutation of a request has its entry, in the order in which they ran; 
     await service.graphql('mutation ($name: String!) { createProject(input: { name: $name }) { project { id } } }');
     await service.graphql('mutation { __typename }');
   });
-  // The second is not null, so the whole answer is an error; the third ran nevertheless, or did not, as the executor has it.
+  // The second field is not nullable, so the whole response is an error. The executor may run the third one or not.
   expect(events.slice(0, 2)).toMatchObject([
     { operation: 'createProject', result: 'DONE', after: { name: 'A' } },
     { operation: 'deleteProject', result: 'FAILED', code: 'NOT_FOUND' },
@@ -237,7 +237,7 @@ test('each mutation of a request has its entry, in the order in which they ran; 
   ).toEqual(projects.map(({ id }) => id).sort());
 });
 
-test('unknown tokens and refusals of nobody known are told as bursts', async () => {
+test('unknown tokens and refusals of unknown callers are recorded as bursts', async () => {
   const service = await startTestService();
   const NAMELESS = 'mutation { logout { loggedOut } }';
   const events = await leftBy(service, async () => {
@@ -345,7 +345,7 @@ test('whatever is asked in whatever order, each mutation leaves one entry with i
   expect((await service.services.audit.verify()).isIntact).toBe(true);
 });
 
-test('the command line is told as the operator', async () => {
+test('changes by the command line have the actor OPERATOR', async () => {
   const service = await startTestService();
   const { callOperatorSocket } = await import('../../../src/app/operator/operator-socket.ts');
   const events = await leftBy(service, () =>
@@ -359,7 +359,7 @@ test('the command line is told as the operator', async () => {
   expect(events).toMatchObject([{ operation: 'createProject', actorKind: 'OPERATOR', via: 'OPERATOR' }]);
 });
 
-test('while entries cannot be written changes go on, and are told as soon as they can', async () => {
+test('while entries cannot be written changes continue, and are recorded as soon as writing works', async () => {
   const service = await startTestService();
   const { db } = service.storage;
   await service.services.audit.record({ operation: 'before', result: 'DONE' });

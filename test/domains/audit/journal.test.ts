@@ -31,7 +31,7 @@ const entry = (id: string, text = ''): UnchainedEntry => ({
 /** What a process finds there that comes after one which was killed. */
 const leftIn = (folder: string) => new AuditJournal(folder, silentLog).pending().map(({ id }) => id);
 
-test('what has begun and not ended is left, also behind a file that began anew', () => {
+test('changes that began and did not end remain pending, also after the file was rewritten', () => {
   const folder = temporaryFolder();
   const journal = new AuditJournal(folder, silentLog);
   journal.begin(entry('one'));

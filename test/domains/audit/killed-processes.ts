@@ -53,8 +53,8 @@ async function makeProjects(service: ServiceProcess, prefix: string, enough: () 
 }
 
 /**
- * Processes are killed in the middle of changes and started again: each change has left one entry, also those whose answer nobody got, in
- * an unbroken chain. On PostgreSQL two of them write it at once.
+ * Kills processes during changes and starts them again: each change has one entry in an unbroken chain, also if its
+ * response was lost. On PostgreSQL two processes write the chain at the same time.
  */
 export async function checkKilledProcesses(engine: Engine, postgres: TestPostgres): Promise<void> {
   const databaseUrl = await newDatabaseUrl(engine, postgres);
@@ -85,7 +85,7 @@ export async function checkKilledProcesses(engine: Engine, postgres: TestPostgre
   expect(names.filter((name) => !told.includes(name))).toEqual([]);
   const { projects } = await service.graphql('{ projects(first: 1000) { nodes { name } } }');
   const there: string[] = projects.nodes.map(({ name }: { name: string }) => name);
-  // What is there was told of; what was told as done is there.
+  // Each existing project has an entry, and each project whose entry is DONE exists.
   expect(there.filter((name) => !told.includes(name) && name !== 'Test')).toEqual([]);
   for (const { result, after } of made) {
     expect(['DONE', 'UNKNOWN']).toContain(result);

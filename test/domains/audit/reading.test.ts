@@ -145,7 +145,7 @@ test('a page may be read without its entries: cursors and the total alone', asyn
   expect(data.project.auditEvents.edges).toEqual([{ __typename: 'ProjectAuditEventEdge' }]);
 });
 
-test('the download and the command write the same lines, which anybody can check; a hash that was told is known later', async () => {
+test('the download and the command write the same verifiable lines, and an earlier hash is found later', async () => {
   const service = await startTestService();
   const { projectId, url } = service;
   // More than a page of either.

@@ -15,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('each read that is refused to whoever asks leaves an entry, by whatever road; what is shown, or what nobody has, leaves none', async () => {
+test('each read that is refused to the caller leaves an entry, over each transport; permitted reads and unknown ids leave none', async () => {
   const service = await startTestService();
   const { projectId, url } = service;
   const [viewer, stranger] = [await service.person('VIEWER'), await service.person(null)];
@@ -214,7 +214,7 @@ test('what is refused again and again is counted by its number', async () => {
     for (let i = 0; i < 30; i++) await service.graphql(EVENTS, {}, viewer.token);
     for (let i = 0; i < 30; i++) await service.graphql(`{ user(id: "usr_${i}") { id } }`, {}, viewer.token);
     for (let i = 0; i < 30; i++) await service.graphql(`{ user(id: "usr_${i}") { id } }`, {}, null);
-    // Whoever asks likewise from the same address is somebody else.
+    // The same read from the same address is counted for another caller.
     await service.graphql(EVENTS, {}, other.token);
     // What is read in vain hides no guess.
     await service.graphql('mutation { login(input: { email: "a", password: "b" }) { token } }', {}, null);
@@ -275,7 +275,7 @@ test('many callers who are not known do not fill it, nor is one who is known los
   expect(counted.filter(({ attempt: { actor } }) => actor.kind === 'USER')).toMatchObject([{ count: 1 }]);
 });
 
-test('what goes on for long is counted each hour, and begins anew', () => {
+test('a long series is recorded each hour, and starts again', () => {
   vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
   const counted: CountedAttempts[] = [];
   const refusedAttempts = new RefusedAttempts((entry) => void counted.push(entry));

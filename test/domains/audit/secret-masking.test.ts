@@ -143,7 +143,7 @@ test.each([
   'at 12:30 me@example.com',
 ])('%s has none', (text) => expect(masked({ text })).toEqual({ text }));
 
-test('what is long is cut and told by its size; what is binary is not copied', () => {
+test('long values are truncated with their size, and binary data is not copied', () => {
   const cut = masked({ text: 'x'.repeat(5_000), list: Array(500).fill(1), bytes: Buffer.alloc(9), at: new Date(0) });
   expect(cut).toMatchObject({
     text: expect.stringMatching(/^x{1000}… \(5000 characters\)$/),
@@ -205,7 +205,7 @@ test('a text that was made up for it is looked through as any other: within the 
   }
 });
 
-/** Input fields whose names have to do with secrets, and that hold none. Say so at the field, too: `extensions: { secret: false }`. */
+/** Input fields that contain no secrets, although their names suggest it: `extensions: { secret: false }`. */
 const HARMLESS: readonly string[] = ['CreateStreamInput.key', 'UpdateStreamInput.key'];
 
 test('each input field of the graph that may hold a secret is masked', () => {

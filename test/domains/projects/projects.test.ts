@@ -11,7 +11,7 @@ const ORGANISATION =
   'mutation ($input: CreateOrganisationInput!) { createOrganisation(input: $input) { organisation { id } } }';
 const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }';
 
-test('whoever creates a project owns it, and sees it in the graph and by REST alike', async () => {
+test('the creator of a project owns it, and sees it in the graph and by REST', async () => {
   const { graphql, rest, person } = await startTestService();
   const { token } = await person(null);
   const { project } = (await graphql(CREATE, { input: { name: 'Plant', description: 'Line 1' } }, token)).data

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * In each planted secret, again and again, and in nothing else: so whoever tells a piece of one is found, a parser that quotes what
- * it could not read, too.
+ * Repeated in each planted secret, and in nothing else, so that also an error message with a part of a secret is found.
  */
 const MARK = 'QZPLNTX';
 const REPEATS = 4;
@@ -15,7 +14,7 @@ export interface Leak {
   readonly excerpt: string;
 }
 
-/** Secrets that a test gives to a service, and those that the service made; finds them in what it tells. */
+/** Secrets that a test gives to a service, and those that the service creates. Finds them in its output. */
 export class PlantedSecrets {
   readonly #planted = new Map<string, string>();
   /** Made by the service: value by name. */
@@ -42,7 +41,7 @@ export class PlantedSecrets {
     return [...this.#planted.keys(), ...this.#known.keys()];
   }
 
-  /** `tells`: secrets that it may hold, since it is where they are told once. */
+  /** `tells`: secrets that the text may contain, because it is the only response with them. */
   leaksIn(source: string, text: string, tells: readonly string[] = []): Leak[] {
     const rest = tells.reduce((left, secret) => left.replaceAll(secret, ''), text);
     const leaks: Leak[] = [];

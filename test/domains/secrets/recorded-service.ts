@@ -16,13 +16,13 @@ interface Output {
   readonly tells: readonly string[];
 }
 
-/** What is done with a service whose every word is kept: lines of its log at all levels, what it prints, answers, rows, files. */
+/** A service whose whole output is recorded: lines of its log at all levels, responses, rows and files. */
 export interface RecordedService extends Pick<TestService, 'projectId' | 'services' | 'storage' | 'config' | 'url'> {
   readonly secrets: PlantedSecrets;
   readonly plant: (name: string) => string;
   /** Session of the root administrator. */
   readonly root: string;
-  /** `told`: the secrets that the answer may hold, found in its data. */
+  /** The last argument returns the secrets that the response may contain, from its data. */
   graph(
     document: string,
     variables?: Record<string, unknown>,
@@ -38,14 +38,14 @@ export interface RecordedService extends Pick<TestService, 'projectId' | 'servic
   ): Promise<{ readonly status: number; readonly text: string }>;
   /** Events of a subscription until it ends, or until the first one. */
   webSocket(params: Record<string, unknown>, query: string, variables?: Record<string, unknown>): Promise<void>;
-  /** Runs a command beside the service. `told` as for `graph`, of what it printed. */
+  /** Runs a command while the service runs. */
   cli(
     args: readonly string[],
     options?: CliOptions,
   ): Promise<{ readonly code: number; readonly out: string; readonly err: string }>;
-  /** Keeps what came otherwise; `tells` as for what is told on purpose. */
+  /** Records other output; `tells`: secrets that it may contain. */
   record(source: string, text: string, tells?: readonly string[]): void;
-  /** Everything that was told, rows and files among it. */
+  /** The secrets in the whole output, rows and files included. */
   leaks(): Promise<Leak[]>;
 }
 
@@ -62,7 +62,7 @@ interface CliOptions {
   readonly told?: (out: string) => readonly string[];
 }
 
-/** `settings`: beside those that are secret and that every service has. */
+/** `settings`: in addition to the secret settings of every service. */
 export async function startRecordedService(
   settings: (plant: RecordedService['plant'], secrets: PlantedSecrets) => Record<string, string> = () => ({}),
 ): Promise<RecordedService> {

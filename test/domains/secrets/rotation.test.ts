@@ -160,7 +160,7 @@ describeEngines((engine, postgres) => {
   });
 });
 
-test('a generated key is replaced beside a running service, and the previous one stays until it is removed', async () => {
+test('a generated key is replaced while the service runs, and the previous one stays until it is removed', async () => {
   const dataDir = temporaryFolder();
   const [file, previous] = [join(dataDir, 'secret.key'), join(dataDir, 'secret.key.previous')];
   const service = await startTestService({ dataDir });
@@ -231,7 +231,7 @@ test('a start with a key that opens no stored secret is refused in words, and al
   expect(again.report.url).toMatch(/^http/);
   await again.close();
 
-  // It is lost for good.
+  // The key is lost permanently.
   rmSync(file);
   expect(existsSync(file)).toBe(false);
   expect(await secretsRotate({ DATA_DIR: dataDir, SECRET_KEY: other.trim() }, '--discard-unreadable')).toMatchObject({

@@ -12,9 +12,8 @@ import { WebVisitor } from '../sign-in/web-visitor.ts';
 import { type RecordedService, ROOT } from './recorded-service.ts';
 
 /**
- * What is done with secrets: each step gives some to the service, or has it make some, and says whether that was to succeed. A new
- * feature that takes or makes secrets gets a step here. `covers`: the fields of inputs and payloads, and the settings, that have secrets
- * in this step.
+ * Each step gives secrets to the service, or lets it create some, and asserts success or failure. A new feature with
+ * secrets gets a step here. `covers`: the fields of inputs and payloads, and the settings, that have secrets in this step.
  */
 export interface SecretStep {
   readonly name: string;
@@ -223,7 +222,7 @@ export const SECRET_STEPS: readonly SecretStep[] = [
         await http('POST', '/graphql', { body, headers: { 'content-type': plant('a content type') } });
       }
       const login = (password: string) => `login(input: { email: "x@example.com", password: ${password} }) { token }`;
-      // Names that are unknown are told (fields, arguments, types, keys of JSON), so that their writer finds them: no place for a secret.
+      // Errors contain unknown names of fields, arguments, types and keys of JSON, which are no place for a secret.
       const documents = [
         `mutation { ${login(`"${plant('unclosed')}`)} }`,
         `mutation { ${login(plant('an enum'))} }`,
@@ -390,7 +389,7 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       const file = join(config.dataDir, 'brokers', brokerId, 'password');
       const password = secrets.know('password of the administrator', readFileSync(file, 'utf8').trim());
       const client = await connectAsync(mqttUrl, { username: 'admin', password, reconnectPeriod: 0 });
-      // A webhook is only tried when there is something to tell.
+      // A webhook is only called when there is an event to send.
       await client.publishAsync('a/b', 'x', { qos: 1, retain: true });
       await client.endAsync();
       const topics = [{ pattern: 'a/#', direction: 'out', qos: 1 }];
@@ -529,7 +528,7 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       for (const command of ['serve', 'migrate']) expect((await cli([command], { env: wrong })).code).toBe(2);
       const DATABASE_URL = `postgresql://me:${plant('database password')}@127.0.0.1:1/x`;
       for (const command of [['serve'], ['migrate'], ['user', 'list']]) {
-        // A folder of its own: beside the service it would ask that.
+        // Its own folder: on the folder of the service the command would use that service.
         const { code, err } = await cli(command, { env: { DATABASE_URL, DATA_DIR: temporaryFolder() } });
         expect([code, err]).toEqual([1, expect.stringContaining('ECONNREFUSED')]);
       }

@@ -88,7 +88,7 @@ describe('what is looked for', () => {
     ...new Set(secrets.leaksIn('here', text, tells).map(({ form }) => form)),
   ];
 
-  test('is found in other words, in pieces, and encoded with others beside it', () => {
+  test('is found inside other text, in pieces, and encoded together with other text', () => {
     expect(forms(`{"password":"${planted}"}`)).toEqual(['plain']);
     expect(forms(`Unexpected token, "..."${planted.slice(3, 24)}"... is not valid JSON`)).toEqual(['plain']);
     for (const before of ['', 'u', 'ad', 'adm', 'admin:']) {
@@ -99,7 +99,7 @@ describe('what is looked for', () => {
     expect(forms(`token ${made}.`)).toEqual(['a token']);
   });
 
-  test('is not what is told once on purpose, nor what is no secret', () => {
+  test('is not a secret that is returned once on purpose, nor another text', () => {
     expect(forms(`{"token":"${made}"}`, [made])).toEqual([]);
     expect(forms('a password of 8 characters')).toEqual([]);
   });

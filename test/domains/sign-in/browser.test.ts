@@ -7,8 +7,8 @@ import { startSignInWorld } from './oidc-world.ts';
 import { addRule, checkNow } from './sign-in-steps.ts';
 
 /**
- * A page as somebody would write it who uses the graph: it makes a verifier, sends the browser to sign in, and comes back to itself.
- * What it knows stands in its body.
+ * A page of a user of the graph: it creates a verifier, redirects the browser to the sign-in, and is the return address.
+ * Its body shows its state.
  */
 const page = (service: string, projectId: string) => `<!doctype html><meta charset="utf-8"><title>app</title>
 <button id="sign-in">Sign in</button><p id="who"></p><p id="role"></p><p id="stream"></p>

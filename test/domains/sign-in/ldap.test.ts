@@ -108,9 +108,9 @@ describe.skipIf(!hasSlapd)(hasSlapd ? 'people of a directory' : SLAPD_MISSING, (
     expect((await login(service, 'bob@example.com')).code).toBe('UNAUTHORIZED');
     const { id } = await service.services.users.create({ email: 'ada@example.com', ssoType: 'ldap' });
     expect((await login(service, 'ada')).user.id).toBe(id);
-    // Somebody without an address has no account to get.
+    // No account is created for a user without an address.
     expect((await login(service, 'nomail')).code).toBe('NOT_ALLOWED');
-    // The surname of all of them: nobody is meant.
+    // Several users have this surname, so the search selects none of them.
     expect((await login(service, 'none')).code).toBe('UNAUTHORIZED');
   });
 
@@ -223,7 +223,7 @@ describe.skipIf(!hasSlapd)(hasSlapd ? 'people of a directory' : SLAPD_MISSING, (
 });
 
 describe('a server that is no directory', () => {
-  /** Of one that answers the first thing it is asked with this; what it answers later nobody waits for. */
+  /** Starts a server that answers the first request with `answer`. */
   async function serverOf(answer: (socket: Socket) => void): Promise<string> {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);

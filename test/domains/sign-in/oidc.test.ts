@@ -49,7 +49,7 @@ describe('a person who signs in', () => {
     const { user } = await signIn(service, 'ada');
     oidc.people.set('ada', { email: 'Countess@example.com', email_verified: true });
     expect((await signIn(service, 'ada')).user).toMatchObject({ id: user.id, email: 'countess@example.com' });
-    // The address is somebody else's now.
+    // Another user has the address now.
     oidc.people.set('new', { email: 'ada@example.com', email_verified: true });
     expect((await signIn(service, 'new')).user.id).not.toBe(user.id);
   });
@@ -99,7 +99,7 @@ describe('a person who signs in', () => {
   });
 });
 
-test('a person of another issuer is somebody else, whatever its sub, until an administrator moves the account', async () => {
+test('a user of another issuer is another user with any sub, until an administrator moves the account', async () => {
   const { service, oidc } = await startSignInWorld();
   const { db } = service.storage;
   const { user, token } = await signIn(service, 'ada');
@@ -117,7 +117,7 @@ test('a person of another issuer is somebody else, whatever its sub, until an ad
   }
   expect((await service.graphql('{ viewer { id } }', {}, token)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
   expect((await signIn(service, 'ada')).user.id).toBe(user.id);
-  // Letters that are others in lower case: somebody whose mailbox has the Kelvin sign is not mike.
+  // Characters that differ in lower case: the mailbox with the Kelvin sign is not the one of mike.
   oidc.people.set('other', { email: 'mi\u212ae@example.com', email_verified: true });
   expect(await refusalOf(service, 'other')).toBe('email_not_verified');
 });
@@ -312,7 +312,7 @@ describe('attacks', () => {
     const { service } = await startSignInWorld();
     const visitor = new WebVisitor();
     const callback = await visitor.signInAt(beginAddress(service), 'ada');
-    // The victim of somebody who wants them to be signed in as the attacker.
+    // An attacker makes the victim visit the callback, to sign the victim in as the attacker.
     const victim = await new WebVisitor().visit(callback);
     expect([victim.status, victim.headers.get('location')]).toEqual([400, null]);
     expect(await victim.text()).not.toContain('state');
@@ -323,7 +323,7 @@ describe('attacks', () => {
     const name = `brokergraph_sign_in_${hashSecret(state).slice(0, 12)}`;
     const other = await fetch(callback, { redirect: 'manual', headers: { cookie: `${name}=another browser's` } });
     expect(other.status).toBe(400);
-    // It is still there for whoever began it, once.
+    // The browser that began the sign-in can still complete it, once.
     const answer = await visitor.visit(callback);
     expect(answer.headers.get('location')).toContain('#code=');
     expect(answer.headers.get('referrer-policy')).toBe('no-referrer');
@@ -349,7 +349,7 @@ describe('attacks', () => {
     expect(await service.storage.db.session.count({ where: { provider: 'sso' } })).toBe(0);
   });
 
-  test('an ID token of another key, client, issuer, sign-in or person, or one that is over, signs nobody in', async () => {
+  test('an expired ID token, or one of another key, client, issuer, sign-in or user, is refused', async () => {
     const { service, oidc } = await startSignInWorld();
     const keys = () => generateKeyPairSync('rsa', { modulusLength: 2_048 });
     const [{ privateKey }, other] = [keys(), keys()];
@@ -406,7 +406,7 @@ describe('attacks', () => {
     ]) {
       expect((await complete(service, input)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
     }
-    // Somebody slips the page a code of their own: the sign-in that it is of had no challenge.
+    // An attacker gives the page a code of another sign-in, which had no challenge.
     const slipped = fragmentOf(await visitor.signIn(beginAddress(service), 'ada')).code ?? '';
     expect((await complete(service, { code: slipped, verifier })).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
     expect((await fetch(beginAddress(service, { challenge: 'short' }), { redirect: 'manual' })).status).toBe(400);
@@ -464,7 +464,7 @@ describe('attacks', () => {
     expect(address.href).toMatch(/^https:\/\/app\.example\.com\/fleet\?tab=1#code=[\w-]{43}$/);
   });
 
-  test('whoever begins sign-ins without end is slowed down', async () => {
+  test('a network that begins too many sign-ins is rate limited', async () => {
     const { service } = await startSignInWorld();
     const statuses: number[] = [];
     const asked = new Set<string | null>();

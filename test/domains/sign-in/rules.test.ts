@@ -81,7 +81,7 @@ test.skipIf(process.env.TEST_ENGINE === 'postgresql')(
   },
 );
 
-test('a rule of another project is out of sight, whatever project is named beside it', async () => {
+test('a rule of another project is invisible, with any project id in the input', async () => {
   const service = await startTestService();
   const [rule] = await service.services.signInRules.create(service.projectId, [
     { provider: 'sso', pattern: 'a', role: 'VIEWER' },

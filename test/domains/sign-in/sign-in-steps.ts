@@ -28,7 +28,7 @@ export async function addRule(
   return data.createSignInRules.rules[0].id;
 }
 
-/** The role that a session has in the service's project; null: the project is out of its sight; the code where it has ended. */
+/** The role of a session in the service's project; null if the project is invisible; the error code if it has ended. */
 export async function roleOf(service: TestService, token: string): Promise<string | null> {
   const query = 'query ($id: ID!) { project(id: $id) { viewerRole } }';
   const { data, errors } = await service.graphql(query, { id: service.projectId }, token);

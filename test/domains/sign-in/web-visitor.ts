@@ -1,4 +1,4 @@
-/** Somebody with a browser, as far as signing in goes: cookies, redirects, and the provider's forms. */
+/** A browser during a sign-in: cookies, redirects, and the provider's forms. */
 export class WebVisitor {
   readonly #cookies = new Map<string, string>();
 
@@ -19,7 +19,7 @@ export class WebVisitor {
     return response;
   }
 
-  /** From the entry of the service through the provider's forms to the address of the callback, which is not asked for. */
+  /** Follows the sign-in through the provider's forms to the address of the callback, which is not requested. */
   async signInAt(begin: string, login: string): Promise<string> {
     let address = begin;
     for (let step = 0; step < 20; step += 1) {

@@ -3,7 +3,7 @@ import { createAuthority } from '../../support/certificates.ts';
 import { openedStream } from '../../support/event-stream.ts';
 import { startTestService } from '../../support/service.ts';
 
-/** A project with one broker that the token may see and another, named so that any trace of it is found, in a cluster with it. */
+/** A project with a broker that the token may see, in a cluster with another one whose name is easy to find. */
 async function twoBrokers() {
   const service = await startTestService();
   const { rest, storage, projectId, root, services } = service;
@@ -73,7 +73,7 @@ const EVERYTHING = `query ($p: ID!) {
   }
 }`;
 
-test('no list, count, header or walk tells a restricted token of other brokers', async () => {
+test('no list, count, header or nested field reveals other brokers to a restricted token', async () => {
   const world = await twoBrokers();
   const { graphql, rest, projectId, token, own, certificateId } = world;
   const { data, errors } = await graphql(EVERYTHING, { p: projectId }, token);
@@ -152,7 +152,7 @@ test('refusals about its own broker do not name the cluster that it is a node of
   }
 });
 
-test('subscriptions of the project tell a restricted token of its own brokers alone', async () => {
+test('subscriptions of the project send only events of its own brokers to a restricted token', async () => {
   const world = await twoBrokers();
   const { projectId, token, rest, own, secret } = world;
   const stream = await openedStream('SSE', world, token, {

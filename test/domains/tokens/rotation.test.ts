@@ -107,7 +107,7 @@ test('what a token may be restricted to has to be said without contradiction', a
   expect(await issue({ type: 'UNRESTRICTED', brokerIds: [] })).toBe('ISSUED');
 });
 
-test('secrets are found by the documented expression and told by their sum from what only looks like one', async () => {
+test('the documented expression finds secrets, and their checksum distinguishes them from other texts', async () => {
   const documented = /\bbgp_[0-9A-Za-z]{49}\b/;
   for (let i = 0; i < 200; i++) {
     const secret = newSecret('projectToken');

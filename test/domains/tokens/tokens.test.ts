@@ -60,7 +60,7 @@ test('a token cannot be above its issuer, in the past, for a broker of another p
   expect(await create({}, admin)).toBe('NOT_ALLOWED');
 });
 
-test('a token goes on when its issuer is demoted and gone, and whoever it was is still told', async () => {
+test('a token remains valid when its issuer is demoted and deleted, and still shows the issuer', async () => {
   const { graphql, rest, person, services, projectId, root } = await withBrokers();
   const issuer = await person('ADMIN');
   const input = { projectId, name: 'dashboard', role: 'ADMIN' };

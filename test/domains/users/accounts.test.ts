@@ -19,7 +19,7 @@ const asker =
     return errors ? errors[0]?.extensions : Object.values(data)[0];
   };
 
-test('an account tells where its person signs in; a password that nobody would ask for is not kept', async () => {
+test('an account shows where its user signs in, and an unused password is not stored', async () => {
   const service = await startTestService();
   const ask = asker(service);
   const ada = { email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace', verified: true, ssoType: 'LDAP' };
@@ -40,7 +40,7 @@ test('an account tells where its person signs in; a password that nobody would a
   expect((await service.rest('GET', '/api/projects', token)).status).toBe(401);
 });
 
-test('the last root administrator who can sign in keeps account and role; somebody who cannot sign in does not count', async () => {
+test('the last root administrator who can sign in keeps account and role; others who cannot sign in do not count', async () => {
   const service = await startTestService();
   const ask = asker(service);
   const root = await service.storage.db.user.findFirstOrThrow({ where: { isRoot: true } });
@@ -58,7 +58,7 @@ test('the last root administrator who can sign in keeps account and role; somebo
   const demote = { email: 'root@example.com', isRootAdmin: false };
   expect(await ask(SET_ROOT, demote)).toEqual({ code: 'LAST_ADMINISTRATOR' });
   expect(await ask(DELETE, { userId: root.id })).toEqual({ code: 'LAST_ADMINISTRATOR' });
-  // Nobody signs in at a provider that this service does not know.
+  // No user can sign in at a provider that is not configured.
   expect(await ask(UPDATE, { userId: root.id, ssoType: 'SSO' })).toEqual({ code: 'LAST_ADMINISTRATOR' });
   await ask(CREATE, { email: 'elsewhere@example.com', isRootAdmin: true, ssoType: 'LDAP' });
   expect(await ask(SET_ROOT, demote)).toEqual({ code: 'LAST_ADMINISTRATOR' });
@@ -88,7 +88,7 @@ test('two who take the role from each other at once do not leave the service wit
   expect(await service.storage.db.user.count({ where: { isRoot: true } })).toBe(1);
 });
 
-test('projects and organisations of somebody who goes are handed over, or keep the account', async () => {
+test('projects and organisations of a deleted user are handed over, or prevent the deletion', async () => {
   const service = await startTestService();
   const ask = asker(service);
   const [owner, heir] = [await service.person(null), await service.person(null)];
@@ -153,7 +153,7 @@ test('people are sorted, filtered and counted; what a filter may mean to LIKE me
 });
 
 test.skipIf(process.env.TEST_ENGINE === 'postgresql')(
-  'a page of a hundred people with all that REST tells of them asks the database no more than one of two',
+  'a page of a hundred users with all fields of REST needs as many queries as a page of two',
   async () => {
     const service = await startTestService();
     const { db } = service.storage;
