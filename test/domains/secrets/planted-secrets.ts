@@ -41,7 +41,7 @@ export class PlantedSecrets {
     return [...this.#planted.keys(), ...this.#known.keys()];
   }
 
-  /** `tells`: secrets that the text may contain, because it is the only response with them. */
+  /** The last argument has secrets that the text may contain, because it is the only response with them. */
   leaksIn(source: string, text: string, tells: readonly string[] = []): Leak[] {
     const rest = tells.reduce((left, secret) => left.replaceAll(secret, ''), text);
     const leaks: Leak[] = [];

@@ -43,7 +43,7 @@ export interface RecordedService extends Pick<TestService, 'projectId' | 'servic
     args: readonly string[],
     options?: CliOptions,
   ): Promise<{ readonly code: number; readonly out: string; readonly err: string }>;
-  /** Records other output; `tells`: secrets that it may contain. */
+  /** Records other output; the last argument has secrets that it may contain. */
   record(source: string, text: string, tells?: readonly string[]): void;
   /** The secrets in the whole output, rows and files included. */
   leaks(): Promise<Leak[]>;

@@ -13,7 +13,7 @@ import { type RecordedService, ROOT } from './recorded-service.ts';
 
 /**
  * Each step gives secrets to the service, or lets it create some, and asserts success or failure. A new feature with
- * secrets gets a step here. `covers`: the fields of inputs and payloads, and the settings, that have secrets in this step.
+ * secrets gets a step here. `covers`: the settings, and the fields of inputs and payloads, with secrets in this step.
  */
 export interface SecretStep {
   readonly name: string;

@@ -7,7 +7,7 @@ import { startSignInWorld } from './oidc-world.ts';
 import { addRule, checkNow } from './sign-in-steps.ts';
 
 /**
- * A page of a user of the graph: it creates a verifier, redirects the browser to the sign-in, and is the return address.
+ * A page of a user of the graph: it creates a verifier, redirects the browser to the sign-in, and receives the code.
  * Its body shows its state.
  */
 const page = (service: string, projectId: string) => `<!doctype html><meta charset="utf-8"><title>app</title>
