@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { relative } from 'node:path';
 import { createLog } from '../../platform/log.ts';
+import { withDeadline } from '../../platform/scheduling/deadline.ts';
 import { startService } from '../service.ts';
 import type { StartReport } from '../start-report.ts';
 import { allowHeapGrowth } from './heap.ts';
@@ -15,20 +16,13 @@ export async function serve({ config, out, isTerminal, stop, onBug }: Cli): Prom
   out(startMessage(service.report));
   if (!stop.aborted) await once(stop, 'abort');
   log.info('stopping');
-  await withinStopTime(service.close());
+  const text = `The service did not stop within ${STOP_MS / 1_000} s`;
+  await withDeadline(service.close(), STOP_MS, () => new Error(text));
   log.info('stopped');
 }
 
 /** Maximum time to stop. Supervisors kill after about 30 s, and the log would not show that the process was stuck. */
 const STOP_MS = 20_000;
-
-async function withinStopTime(closing: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`The service did not stop within ${STOP_MS / 1_000} s`)), STOP_MS);
-  });
-  await Promise.race([closing, late]).finally(() => clearTimeout(timer));
-}
 
 export function startMessage(report: StartReport): string {
   const { url, mqtt, mqttPortWanted, unusedPorts, rootPassword, passwordsOnlyFor } = report;

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { AuditMark } from '../../generated/sqlite/client.ts';
+import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { isTransactionConflict, isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
 import { ChainCheck, GENESIS, type Marks } from './audit-chain.ts';
@@ -26,7 +27,7 @@ interface AuditRetentionOptions {
 export class AuditRetention {
   readonly #options: AuditRetentionOptions;
   #timer: NodeJS.Timeout | null = null;
-  #running: Promise<void> = Promise.resolve();
+  readonly #runs = new ConcurrencyLimit({ maxRunning: 1 });
   #isClosed = false;
 
   constructor(options: AuditRetentionOptions) {
@@ -43,7 +44,7 @@ export class AuditRetention {
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer) clearInterval(this.#timer);
-    await this.#running;
+    await this.#runs.run(async () => undefined);
   }
 
   async run(now = Date.now()): Promise<number> {
@@ -65,12 +66,9 @@ export class AuditRetention {
   }
 
   #next(): void {
-    this.#running = this.#running
-      .then(() => this.run())
-      .then(
-        () => undefined,
-        (error: unknown) => this.#options.log.error({ err: error }, 'could not delete old entries of the audit'),
-      );
+    this.#runs
+      .run(() => this.run())
+      .catch((error: unknown) => this.#options.log.error({ err: error }, 'could not delete old entries of the audit'));
   }
 
   /** Returns `null` if no entry can be deleted. */
@@ -87,9 +85,8 @@ export class AuditRetention {
     const old = firstRecent < 0 ? rows : rows.slice(0, firstRecent);
     const check = new ChainCheck(start);
     const isGood = mark === null || marks.check(mark) === 'GOOD';
-    const problem = isGood
-      ? firstOf(old, (entry) => check.next(entry))
-      : { sequence: start.sequence, reason: 'the start mark was changed' };
+    let problem = isGood ? null : { sequence: start.sequence, reason: 'the start mark was changed' };
+    for (const entry of old) problem ??= check.next(entry);
     if (problem !== null) {
       log.error(problem, 'old entries of the audit are not deleted: they were tampered with');
       return null;
@@ -120,12 +117,4 @@ export class AuditRetention {
       throw error;
     }
   }
-}
-
-function firstOf<T, R>(list: readonly T[], look: (item: T) => R | null): R | null {
-  for (const item of list) {
-    const found = look(item);
-    if (found !== null) return found;
-  }
-  return null;
 }

@@ -140,12 +140,7 @@ export class RefusedAttempts {
 
 const newSeries = (): Series => ({ since: performance.now(), singles: 0, recorded: new Set(), counted: new Map() });
 
-function restart(series: Series): void {
-  series.since = performance.now();
-  series.singles = 0;
-  series.recorded.clear();
-  series.counted.clear();
-}
+const restart = (series: Series): Series => Object.assign(series, newSeries());
 
 /** The number of keys is bounded: operations are fields of the graph. */
 function count(series: Series, attempt: RefusedAttempt, number: number): void {

@@ -34,8 +34,7 @@ const BURST_MS = 500;
  * because their age is unknown.
  */
 export class BrokerMetricsFeed {
-  readonly #historySize: number;
-  readonly #silenceMs: number;
+  readonly #options: Required<BrokerMetricsFeedOptions>;
   readonly #broadcast: Broadcast<BrokerMetricsState, BrokerMetricsState>;
   #state: BrokerMetricsState = { isConnected: false, metrics: null };
   #history: BrokerMetrics[] = [];
@@ -47,8 +46,7 @@ export class BrokerMetricsFeed {
   #stops: Stop[] = [];
 
   constructor({ history = 60, silenceMs = 30_000 }: BrokerMetricsFeedOptions = {}) {
-    this.#historySize = history;
-    this.#silenceMs = silenceMs;
+    this.#options = { history, silenceMs };
     this.#broadcast = new Broadcast(() => this.#state, { history: MAX_STORED_CHANGES });
   }
 
@@ -93,7 +91,7 @@ export class BrokerMetricsFeed {
     const metrics = { ...now, rates, isStale: !this.#state.isConnected };
     if (isSample) {
       const sample = { ...metrics, rates: ratesBetween(this.#sampled, now) };
-      this.#history = [...this.#history.slice(-(this.#historySize - 1)), sample];
+      this.#history = [...this.#history.slice(-(this.#options.history - 1)), sample];
       this.#sampled = isLive ? now : null;
     }
     this.#restartSilenceTimer();
@@ -112,7 +110,7 @@ export class BrokerMetricsFeed {
   #restartSilenceTimer(): void {
     clearTimeout(this.#silence);
     const interval = this.#previous === null || this.#last === null ? 0 : this.#last.asOf - this.#previous.asOf;
-    this.#silence = setTimeout(() => this.#markStale(), Math.max(this.#silenceMs, interval * MISSED_INTERVALS));
+    this.#silence = setTimeout(() => this.#markStale(), Math.max(this.#options.silenceMs, interval * MISSED_INTERVALS));
     this.#silence.unref();
   }
 

@@ -45,22 +45,13 @@ const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { bro
 const UPDATE = 'mutation ($input: UpdateBrokerInput!) { updateBroker(input: $input) { broker { id } } }';
 const DELETE = 'mutation ($input: DeleteBrokerInput!) { deleteBroker(input: $input) { deletedBrokerId } }';
 
-function brokerInput({ params, body }: RouteInput): Record<string, unknown> {
-  const { ca_cert, ca_cert_file, client_cert, client_cert_file, client_key, client_key_file, ...others } = body;
-  const { verify_ca_cert, clustermode, ...same } = others;
-  return {
-    ...same,
-    projectId: params.projectId,
-    caCert: ca_cert,
-    caCertFile: ca_cert_file,
-    clientCert: client_cert,
-    clientCertFile: client_cert_file,
-    clientKey: client_key,
-    clientKeyFile: client_key_file,
-    verifyCaCert: verify_ca_cert,
-    clusterMode: enumName(CLUSTER_MODES, clustermode as string | null | undefined),
-  };
+function brokerInput({ params, body: { clustermode, ...body } }: RouteInput): Record<string, unknown> {
+  const settings = Object.entries(body).map(([key, value]) => [inCamelCase(key), value]);
+  const clusterMode = enumName(CLUSTER_MODES, clustermode as string | null | undefined);
+  return { ...Object.fromEntries(settings), projectId: params.projectId, clusterMode };
 }
+
+const inCamelCase = (key: string): string => key.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 const LIST_PATH = '/api/projects/{projectId}/brokers';
 const BROKER_PATH = `${LIST_PATH}/{brokerId}`;

@@ -4,6 +4,7 @@ import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-sour
 import { type ProjectFeed, ProjectFeeds } from '../../gateway/live/project-feeds.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { givenValues } from '../../platform/given-values.ts';
+import { withDeadline } from '../../platform/scheduling/deadline.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
@@ -19,7 +20,6 @@ import { unreachable, whenConnected } from '../../protocol/mqtt/when-connected.t
 import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
 import { type ConnectionRules, readConnectionFile } from './broker-connection.ts';
 import { withoutAddress } from './broker-service.ts';
-import { withDeadline } from './deadline.ts';
 import { getLicenseInformation, type LicenseInformation } from './license-control.ts';
 import { LinkShares } from './link-shares.ts';
 import { SysTopics, type SysTopicsSample } from './sys-topics.ts';
@@ -159,7 +159,7 @@ export class BrokerRuntimes {
       if (this.#runtimes.get(broker.id) !== runtime) throw unreachable(runtime.link.status);
       return request(runtime);
     };
-    return withDeadline(work(), timeoutMs, broker.name);
+    return withDeadline(work(), timeoutMs, () => noResponse(broker.name, timeoutMs));
   }
 
   license(broker: BrokerRecord): Promise<LicenseInformation> {
@@ -428,6 +428,9 @@ export class BrokerRuntimes {
     };
   }
 }
+
+export const noResponse = (what: string, timeoutMs: number) =>
+  new ServiceError('BROKER_TIMEOUT', `${what}: the broker did not respond within ${timeoutMs} ms`);
 
 const NO_LINK =
   'All connections of this service to brokers are in use (MAX_BROKER_LINKS), and the share of this project, too: the service connects to the broker when a connection becomes free';

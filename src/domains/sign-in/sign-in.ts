@@ -57,8 +57,10 @@ export class SignIn {
     this.#options = options;
     this.#attempts = new SignInAttempts({ db, sealer });
     this.#accounts = new SignInAccounts({ db, changes, sealer, audit, createUsers: config.signInCreateUsers, log });
-    this.#oidc = oidcOf(config, log);
-    const directory = directoryOf(config, this.#accounts, log);
+    const oidc = oidcOptions(config);
+    this.#oidc = oidc && new OidcProvider({ ...oidc, log });
+    const ldap = ldapOptions(config);
+    const directory = ldap && new LdapDirectory({ ...ldap, accounts: this.#accounts, log });
     const providers = [this.#oidc, directory].filter((provider) => provider !== null);
     this.checks = closers.keep(
       new SignInChecks({
@@ -112,11 +114,6 @@ export class SignIn {
   }
 }
 
-function oidcOf(config: Config, log: Logger): OidcProvider | null {
-  const options = oidcOptions(config);
-  return options && new OidcProvider({ ...options, log });
-}
-
 /** The settings of the OpenID provider, `null` if none is configured. */
 export function oidcOptions(config: Config): Omit<OidcProviderOptions, 'log'> | null {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret = null } = config;
@@ -129,11 +126,6 @@ export function oidcOptions(config: Config): Omit<OidcProviderOptions, 'log'> | 
     groupsClaim: config.oidcGroupsClaim,
     trustsEmail: config.oidcTrustEmail,
   };
-}
-
-function directoryOf(config: Config, accounts: SignInAccounts, log: Logger): LdapDirectory | null {
-  const options = ldapOptions(config);
-  return options && new LdapDirectory({ ...options, accounts, log });
 }
 
 /** The settings of the LDAP directory, `null` if none is configured. Errors: INVALID for an unreadable CA file. */

@@ -1,9 +1,9 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { withDeadline } from '../../../platform/scheduling/deadline.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
-import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
-import { withDeadline } from '../../brokers/deadline.ts';
+import { type BrokerRuntimes, noResponse } from '../../brokers/broker-runtimes.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterRecord } from '../model/cluster.ts';
 
@@ -72,7 +72,7 @@ export class ClusterNodes {
     const results: NodeResult<T>[] = [];
     const failures: NodeFailure[] = [];
     const patienceMs = this.#options.timeoutMs * NODE_SHARE;
-    const asked = nodes.map((node) => withDeadline(call(node), patienceMs, nameOf(node)));
+    const asked = nodes.map((node) => withDeadline(call(node), patienceMs, () => noResponse(nameOf(node), patienceMs)));
     for (const [index, result] of (await Promise.allSettled(asked)).entries()) {
       const node = nodes[index] as NodeEntry;
       if (result.status === 'fulfilled') results.push({ node, nodeId: node.nodeId, value: result.value });
@@ -101,7 +101,8 @@ export class ClusterNodes {
         if (leftMs <= 0)
           throw new ServiceError('BROKER_TIMEOUT', 'Earlier nodes took too long, so nothing was sent to this one');
         const { nodeId } = node;
-        results.push({ node, nodeId, value: await withDeadline(call(node), leftMs, `node ${nodeId}`) });
+        const late = () => noResponse(`node ${nodeId}`, leftMs);
+        results.push({ node, nodeId, value: await withDeadline(call(node), leftMs, late) });
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         if (results.length + failures.length === 0 && !AWAY.includes(error.code)) throw withNodeName({ node, error });

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { Client } from 'ldapts';
+import { withDeadline } from '../../../platform/scheduling/deadline.ts';
 
 const TIMEOUT_MS = 5_000;
 /** Timeout of all operations on one connection. ldapts 8.2 has no timeout for the StartTLS handshake. */
@@ -71,22 +72,17 @@ class BoundedSockets {
 
   /** Errors: errors of the work, and exceeded limits. */
   async within<T>(longestMs: number, work: () => Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
     const aborted = new Promise<never>((_, reject) => {
       this.#abort = (error) => {
         this.close();
         reject(error);
       };
-      timer = setTimeout(
-        () => this.#abort(new Error(`the operations take longer than ${longestMs / 1_000} s`)),
-        longestMs,
-      );
     });
-    try {
-      return await Promise.race([aborted, work()]);
-    } finally {
-      clearTimeout(timer);
-    }
+    const late = () => {
+      this.close();
+      return new Error(`the operations take longer than ${longestMs / 1_000} s`);
+    };
+    return withDeadline(Promise.race([aborted, work()]), longestMs, late);
   }
 
   close(): void {
