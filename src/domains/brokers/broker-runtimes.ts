@@ -45,13 +45,7 @@ export interface BrokerStatusChange {
 
 export type BrokerStatusEvent = BroadcastEvent<readonly BrokerStatusChange[], BrokerStatusChange>;
 
-export interface BrokerInfoData {
-  readonly broker: BrokerRecord;
-  readonly isConnected: boolean;
-  readonly sysTopics: SysTopicsSample;
-  readonly sysTopicsHistory: readonly SysTopicsSample[];
-  readonly license: LicenseInformation | null;
-}
+export type BrokerInfoData = Awaited<ReturnType<BrokerRuntimes['info']>>;
 
 interface BrokerRuntimesOptions {
   readonly brokers: BrokerCache;
@@ -171,7 +165,7 @@ export class BrokerRuntimes {
   }
 
   /** If the broker is down, returns the last known values. */
-  async info(broker: BrokerRecord): Promise<BrokerInfoData> {
+  async info(broker: BrokerRecord) {
     const license = await this.license(broker).catch((error: unknown) => {
       if (error instanceof ServiceError) return null;
       throw error;
@@ -180,7 +174,7 @@ export class BrokerRuntimes {
     return {
       broker,
       isConnected: this.isConnected(broker.id),
-      sysTopics: sys?.current() ?? { topics: {}, date: Date.parse(broker.updatedAt) },
+      sysTopics: sys?.current() ?? ({ topics: {}, date: Date.parse(broker.updatedAt) } satisfies SysTopicsSample),
       sysTopicsHistory: sys?.history() ?? [],
       license,
     };

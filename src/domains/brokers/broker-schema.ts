@@ -334,12 +334,8 @@ builder.mutationFields((t) => ({
       const by = { isRootAdmin: viewer?.isRootAdmin === true };
       const { projectId, type, issuedTo, productId, periodStart, periodEnd, ...broker } = input;
       if (type === 'CLOUD') {
-        throw invalid([
-          {
-            path: 'input.type',
-            reason: 'must not be CLOUD: use createCloudBroker for a broker that this service runs',
-          },
-        ]);
+        const reason = 'must not be CLOUD: use createCloudBroker for a broker that this service runs';
+        throw invalid([{ path: 'input.type', reason }]);
       }
       if (type !== 'ON_PREMISE_SETUP') return { broker: await services.brokers.addSelfHosted(projectId, broker, by) };
       const start = periodStart instanceof Date ? periodStart : new Date();

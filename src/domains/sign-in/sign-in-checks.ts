@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Identity, Prisma } from '../../generated/sqlite/client.ts';
+import type { Identity } from '../../generated/sqlite/client.ts';
 import { MAX_UNCHECKED_MS } from '../../platform/auth/viewer-loader.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
@@ -142,10 +142,8 @@ export class SignInChecks {
       return count === 0 ? null : (await tx.session.deleteMany({ where: { userId, provider } })).count;
     });
     if (ended === null) return;
-    log.info(
-      { provider, userId, sessions: ended },
-      'ended the sessions of a user who no longer exists at the provider',
-    );
+    const context = { provider, userId, sessions: ended };
+    log.info(context, 'ended the sessions of a user who no longer exists at the provider');
     await changes.announce('user', userId);
     this.#recordEnd(userId, { provider, sessions: ended, reason: 'GONE' });
   }
@@ -161,10 +159,8 @@ export class SignInChecks {
     for (const { provider, userId } of found) {
       const { count } = await db.session.deleteMany({ where: { userId, provider } });
       if (count === 0) continue;
-      log.warn(
-        { provider, userId, sessions: count },
-        'ended the sessions of a user who could not be checked for too long',
-      );
+      const context = { provider, userId, sessions: count };
+      log.warn(context, 'ended the sessions of a user who could not be checked for too long');
       await changes.announce('user', userId);
       this.#recordEnd(userId, { provider, sessions: count, reason: 'UNCHECKED' });
     }
@@ -195,11 +191,7 @@ export class SignInChecks {
 }
 
 /** Selects an identity unless the user has signed in since it was read, which changes the handle. */
-const unchanged = ({ provider, subject, sealedRefresh }: Identity): Prisma.IdentityWhereInput => ({
-  provider,
-  subject,
-  sealedRefresh,
-});
+const unchanged = ({ provider, subject, sealedRefresh }: Identity) => ({ provider, subject, sealedRefresh });
 
 function shuffled<T>(entries: readonly T[]): T[] {
   return entries

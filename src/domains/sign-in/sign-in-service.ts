@@ -23,14 +23,12 @@ export interface SignInOffers {
 export class SignInService {
   readonly #options: SignInServiceOptions;
   readonly checks: SignInChecks;
+  readonly offers: SignInOffers;
 
   constructor(options: SignInServiceOptions) {
     this.#options = options;
     this.checks = options.checks;
-  }
-
-  get offers(): SignInOffers {
-    return this.#options.offers;
+    this.offers = options.offers;
   }
 
   async complete(

@@ -56,9 +56,8 @@ export class TokenService {
     if ((await this.#db.project.count({ where: { id: projectId } })) === 0) throw notFound('project', projectId);
     if (brokerIds !== null) await this.#checkBrokers(projectId, brokerIds);
     if ((await this.#db.projectToken.count({ where: { projectId } })) >= MAX_TOKENS) {
-      throw invalid([
-        { path: 'input.projectId', reason: `has ${MAX_TOKENS} tokens, the maximum; revoke others first` },
-      ]);
+      const reason = `has ${MAX_TOKENS} tokens, the maximum; revoke others first`;
+      throw invalid([{ path: 'input.projectId', reason }]);
     }
     const secret = newSecret('projectToken');
     const data = {

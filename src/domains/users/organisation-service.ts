@@ -1,10 +1,4 @@
-import type {
-  Organisation,
-  OrganisationMember,
-  OrganisationRole,
-  Prisma,
-  User,
-} from '../../generated/sqlite/client.ts';
+import type { Organisation, OrganisationRole, Prisma } from '../../generated/sqlite/client.ts';
 import { requireSignedIn, type Viewer } from '../../platform/auth/viewer.ts';
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
@@ -15,8 +9,6 @@ import { serializable } from '../../platform/storage/serializable.ts';
 import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import type { OwnershipLimit } from './ownership-limit.ts';
 import type { UserService } from './user-service.ts';
-
-type OrganisationMemberWithUser = OrganisationMember & { readonly user: User };
 
 interface OrganisationServiceOptions {
   readonly db: Database;
@@ -60,30 +52,22 @@ export class OrganisationService {
   }
 
   /** Errors: NOT_FOUND, NOT_ALLOWED (not an owner), IN_USE (no owner would remain). */
-  async setMember(
-    organisationId: string,
-    email: string,
-    role: OrganisationRole,
-    viewer: Viewer | null,
-  ): Promise<OrganisationMemberWithUser> {
+  async setMember(organisationId: string, email: string, role: OrganisationRole, viewer: Viewer | null): Promise<void> {
     await this.#requireOwner(organisationId, viewer);
     const user = await this.#options.users.byEmail(email);
-    const key = { organisationId_userId: { organisationId, userId: user.id } };
-    const member = await serializable(this.#options.db, async (db) => {
-      const changed = await db.organisationMember.upsert({
-        where: key,
-        create: { organisationId, userId: user.id, role },
+    const key = { organisationId, userId: user.id };
+    await serializable(this.#options.db, async (db) => {
+      await db.organisationMember.upsert({
+        where: { organisationId_userId: key },
+        create: { ...key, role },
         update: { role },
-        include: { user: true },
       });
       if ((await db.organisationMember.count({ where: { organisationId, role: 'OWNER' } })) === 0) throw lastOwner();
-      return changed;
     });
     await this.#announceMember(organisationId, user.id);
-    return member;
   }
 
-  async removeMember(organisationId: string, email: string, viewer: Viewer | null): Promise<User> {
+  async removeMember(organisationId: string, email: string, viewer: Viewer | null): Promise<void> {
     await this.#requireOwner(organisationId, viewer);
     const user = await this.#options.users.byEmail(email);
     await serializable(this.#options.db, async (db) => {
@@ -92,7 +76,6 @@ export class OrganisationService {
       if ((await db.organisationMember.count({ where: { organisationId, role: 'OWNER' } })) === 0) throw lastOwner();
     });
     await this.#announceMember(organisationId, user.id);
-    return user;
   }
 
   async remove(organisationId: string, viewer: Viewer | null): Promise<void> {

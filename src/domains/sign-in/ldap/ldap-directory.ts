@@ -11,8 +11,8 @@ import type { Logger } from 'pino';
 import type { PasswordDirectory } from '../../../platform/auth/password-directory.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { SignInAccounts } from '../accounts.ts';
-import type { CheckedUser, CheckingProvider } from '../providers.ts';
-import { type Claims, limitedClaims } from '../rules/claim-values.ts';
+import type { CheckedUser, CheckingProvider, ExternalUser } from '../providers.ts';
+import { limitedClaims } from '../rules/claim-values.ts';
 import { signInUnavailable } from '../sign-in-errors.ts';
 import { connectedTo, type LdapAddress } from './ldap-connection.ts';
 
@@ -29,12 +29,7 @@ export interface LdapDirectoryOptions extends LdapAddress {
   readonly log: Logger;
 }
 
-interface LdapUser {
-  readonly subject: string;
-  readonly email: string | null;
-  readonly name: string | null;
-  readonly claims: Claims;
-}
+type LdapUser = Pick<ExternalUser, 'subject' | 'email' | 'name' | 'claims'>;
 
 const SEARCH_S = 5;
 const MAX_GROUPS = 1_000;
@@ -78,17 +73,8 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
       return entry === null || isLocked(entry) ? 'WRONG' : this.#read(client, entry, login);
     });
     if (typeof result === 'string') return result;
-    const { subject, email, name, claims } = result;
     const handle = JSON.stringify({ login });
-    return this.#options.accounts.admit({
-      provider: 'ldap',
-      subject,
-      email,
-      isEmailVerified: true,
-      name,
-      claims,
-      handle,
-    });
+    return this.#options.accounts.admit({ ...result, provider: 'ldap', isEmailVerified: true, handle });
   }
 
   async check({ subject, handle }: { readonly subject: string; readonly handle: string }): Promise<CheckedUser> {
@@ -133,15 +119,9 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
   async #find(client: Client, login: string): Promise<Entry | null> {
     const { userBase, userFilter, log } = this.#options;
     const filter = filled(userFilter, { login });
+    const attributes = { attributes: ATTRIBUTES, explicitBufferAttributes: ['objectGUID'] };
     const searchEntries = await client
-      .search(userBase, {
-        scope: 'sub',
-        filter,
-        attributes: ATTRIBUTES,
-        explicitBufferAttributes: ['objectGUID'],
-        sizeLimit: 2,
-        timeLimit: SEARCH_S,
-      })
+      .search(userBase, { scope: 'sub', filter, ...attributes, sizeLimit: 2, timeLimit: SEARCH_S })
       .then((result) => result.searchEntries)
       .catch(noneOrSeveral);
     if (searchEntries === 'SEVERAL' || searchEntries.length > 1) {

@@ -36,12 +36,8 @@ export async function checkLdapSettings(options: Options, login: string | null):
 
 async function checkBase(client: Client, setting: string, base: string): Promise<SettingCheck> {
   try {
-    await client.search(base, {
-      scope: 'base',
-      filter: '(objectClass=*)',
-      attributes: ['1.1'],
-      timeLimit: TIME_LIMIT_S,
-    });
+    const anything = { filter: '(objectClass=*)', attributes: ['1.1'] };
+    await client.search(base, { scope: 'base', ...anything, timeLimit: TIME_LIMIT_S });
     return { setting, works: true, messages: [`${base} exists`] };
   } catch (error) {
     if (!(error instanceof NoSuchObjectError)) throw error;
@@ -61,11 +57,8 @@ async function checkUser(
     return { setting, works: true, messages: ['the directory can be searched; use --login to look for a user'] };
   const [user] = users;
   if (user === undefined || users.length > 1) {
-    return {
-      setting,
-      works: false,
-      messages: [`${user === undefined ? 'no user matches' : 'several users match'} ${filter}`],
-    };
+    const matches = user === undefined ? 'no user matches' : 'several users match';
+    return { setting, works: false, messages: [`${matches} ${filter}`] };
   }
   const messages = [
     `${login} is ${user.dn}`,
@@ -74,14 +67,8 @@ async function checkUser(
   if (groupBase !== null) {
     const groups = await search(client, groupBase, filled(groupFilter, { dn: user.dn, login }), ['cn']);
     const more = groups.length > MAX_LISTED_GROUPS ? ` and ${groups.length - MAX_LISTED_GROUPS} more` : '';
-    messages.push(
-      `groups: ${
-        groups
-          .slice(0, MAX_LISTED_GROUPS)
-          .map(({ dn }) => dn)
-          .join('; ') || 'none'
-      }${more}`,
-    );
+    const listed = groups.slice(0, MAX_LISTED_GROUPS).map(({ dn }) => dn);
+    messages.push(`groups: ${listed.join('; ') || 'none'}${more}`);
   }
   return { setting, works: true, messages };
 }

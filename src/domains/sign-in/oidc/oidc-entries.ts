@@ -57,13 +57,8 @@ export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): Htt
     const name = cookieOf(new URLSearchParams(query).get('state') ?? '');
     const location = await signIn.end(query, cookieIn(req.headers.cookie, name), addressOf(req));
     res.setHeader('set-cookie', `${name}=; Max-Age=0; ${attributes}`);
-    if (location === null) {
-      page(
-        res,
-        400,
-        'This sign-in is unknown: it was used before, has expired, or began in another browser. Begin again.',
-      );
-    } else redirect(res, location);
+    if (location === null) page(res, 400, UNKNOWN_SIGN_IN);
+    else redirect(res, location);
   };
 
   return {
@@ -96,6 +91,9 @@ function cookieIn(header: string | undefined, name: string): string | null {
   }
   return null;
 }
+
+const UNKNOWN_SIGN_IN =
+  'This sign-in is unknown: it was used before, has expired, or began in another browser. Begin again.';
 
 const SAFE = {
   'cache-control': 'no-store',
