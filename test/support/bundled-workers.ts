@@ -19,7 +19,7 @@ export async function bundleWorkers(): Promise<{ readonly folder: string; remove
   mkdirSync(PARENT, { recursive: true });
   const folder = mkdtempSync(join(PARENT, 'workers-'));
   for (const path of workers) {
-    // Packages with a compiled part look for it beside themselves.
+    // Packages with a compiled part look for it in their own folder.
     const bundle = await rolldown({
       input: join(compiled, path),
       platform: 'node',

@@ -8,7 +8,7 @@ declare module 'vitest' {
   }
 }
 
-/** Of processes that have ended, in seconds; 0 where the system does not tell. Linux counts in hundredths. */
+/** Processor time of ended processes in seconds; 0 if the system does not report it. Linux counts in hundredths. */
 function ofChildren(): number {
   try {
     const [user = 0, system = 0] =

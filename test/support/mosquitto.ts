@@ -15,9 +15,9 @@ export const ADMIN = { username: 'admin', password: 'correct horse' } as const;
 const DYNSEC_PLUGIN = '/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so';
 
 export interface MosquittoOptions {
-  /** `dynsec`: the dynamic security plugin with ADMIN; `anonymous`: everybody may do everything; `passwords`: only ADMIN. */
+  /** `dynsec`: the dynamic security plugin with ADMIN; `anonymous`: no checks; `passwords`: only ADMIN. */
   readonly access?: 'dynsec' | 'anonymous' | 'passwords';
-  /** Lines of the log that are told on `$SYS/broker/log/…`; none: `log_dest topic` is off. Default none. */
+  /** Types of log lines that are published on `$SYS/broker/log/…`. Default: none, `log_dest topic` is off. */
   readonly logTypes?: readonly string[];
   readonly tls?: 'server' | 'mutual';
   /** Name in the server's certificate. Default `localhost`. */
@@ -152,7 +152,7 @@ function accessLines(access: 'dynsec' | 'anonymous' | 'passwords', folder: strin
   return ['allow_anonymous false', `plugin ${DYNSEC_PLUGIN}`, `plugin_opt_config_file ${folder}/dynsec.json`];
 }
 
-/** An authority, a server's certificate for `host` and a client's; keys are elliptic because they are made in no time. */
+/** An authority, a certificate of a server for `host` and one of a client. Elliptic keys are generated fast. */
 function makeCertificates(folder: string, host: string): Certificates {
   const openssl = (...args: string[]) =>
     execFileSync('openssl', args, { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] }).toString();

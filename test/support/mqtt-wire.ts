@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { generate, type Packet, parser } from 'mqtt-packet';
 
-/** One MQTT 3.1.1 connection with as little between it and the socket as possible: for loads that must not be slower than what they load. */
+/** An MQTT 3.1.1 connection directly on a socket, for load that must be faster than the loaded broker. */
 export class MqttWire {
   readonly #socket: Socket;
   #listener: (packet: Packet) => void = () => undefined;
@@ -44,14 +44,14 @@ export class MqttWire {
     this.#socket.uncork();
   }
 
-  /** Nobody hears meanwhile. */
+  /** No listener is called meanwhile. */
   async subscribe(topic: string, qos: 0 | 1): Promise<void> {
     const done = this.#answer('suback');
     this.send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic, qos }] });
     await done;
   }
 
-  /** Nobody hears meanwhile. */
+  /** No listener is called meanwhile. */
   async unsubscribe(topic: string): Promise<void> {
     const done = this.#answer('unsuback');
     this.send({ cmd: 'unsubscribe', messageId: 1, unsubscriptions: [topic] });

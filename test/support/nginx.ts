@@ -54,7 +54,7 @@ export async function startNginx(
   const exit = once(nginx, 'exit').then(() => {
     throw new Error(`nginx did not start:\n${said}`);
   });
-  // Its end after the start is nobody's failure.
+  // The exit of nginx after its start is not a failure.
   exit.catch(() => {});
   await Promise.race([accepts(port), exit]);
   return `http://127.0.0.1:${port}`;

@@ -17,17 +17,17 @@ export interface TestOidc {
   readonly env: Readonly<Record<string, string>>;
   /** By log-in name, which is their `sub`, too; any password does. Who is taken out is gone. */
   readonly people: Map<string, ProviderPerson>;
-  /** Nobody is answered from now on … */
+  /** From now on no request gets a response … */
   stop(): Promise<void>;
   /** … and again, with all it knew. */
   startAgain(): Promise<void>;
-  /** Lets this service send people here; called once its address is known. `idToken` makes another one of each that it gives. */
+  /** Registers a service after its address is known. `idToken` replaces each issued ID token. */
   serve(serviceUrl: string, options?: Configuration, idToken?: (given: string) => Promise<string>): void;
 }
 
 const CLIENT = { id: 'brokergraph', secret: 'the secret of the client at the provider' } as const;
 
-/** A real OpenID provider in this process, on a free port of loopback: with refresh tokens, forms to sign in, and a claim `groups`. */
+/** A real OpenID provider in this process, on a free port of loopback, with refresh tokens, forms and `groups`. */
 export async function startOidc(): Promise<TestOidc> {
   const people = new Map<string, ProviderPerson>();
   let handle: ReturnType<Provider['callback']> | null = null;

@@ -26,7 +26,7 @@ interface Owner {
 interface PostgresCluster {
   /** Of the maintenance database. */
   readonly url: string;
-  /** As by a power cut: the server ends at once, and nobody listens on its port. */
+  /** As by a power cut: the server exits immediately, and no process listens on its port. */
   kill(): Promise<void>;
   /** On the same port, with what it had. */
   startAgain(): Promise<void>;
@@ -64,7 +64,7 @@ export async function startCluster({ durable = false } = {}): Promise<PostgresCl
   const kill = async () => {
     if (server.exitCode !== null) return;
     const exit = once(server, 'exit');
-    // Immediate shutdown: nobody needs what is under way.
+    // Immediate shutdown: running queries are no longer needed.
     server.kill('SIGQUIT');
     await exit;
   };
@@ -103,7 +103,7 @@ async function startServer(program: string, data: string, owner: Owner | null, d
     const server = spawn(program, ['-D', data, ...args], { ...owner, cwd: data, stdio: ['ignore', 'ignore', 'pipe'] });
     const failure = await readiness(server);
     if (failure === null) return { server, port };
-    // Somebody else may have taken the port since it was found free.
+    // Another process may have taken the port since it was found free.
     if (attempt === START_ATTEMPTS) throw new Error(`PostgreSQL did not start:\n${failure}`);
   }
 }
@@ -160,7 +160,7 @@ export function usePostgres(): TestPostgres {
   };
 }
 
-/** A new database on a server: empty, or a copy of another one there, to which nobody is connected then. */
+/** A new database on a server: empty, or a copy of another one there, which must have no connections. */
 export async function createDatabase(serverUrl: string, copyOf?: string): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   const template = copyOf === undefined ? '' : ` TEMPLATE ${new URL(copyOf).pathname.slice(1)}`;

@@ -6,7 +6,7 @@ import { expect, onTestFinished } from 'vitest';
 import { temporaryFolder } from './database.ts';
 import { bearer, ROOT } from './service.ts';
 
-/** The product as its users run it, in a process whose memory can be looked at (Linux), and that can be killed and started again. */
+/** The product in its own process, whose memory can be read (Linux), and that can be killed and started again. */
 export interface ServiceProcess {
   readonly dataDir: string;
   /** Of the process that runs. */

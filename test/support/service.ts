@@ -83,7 +83,7 @@ const SETTINGS = {
   MQTT_TLS_PORT: 'off',
   ROOT_EMAIL: ROOT.email,
   ROOT_PASSWORD: ROOT.password,
-  // Bridges of tests lead to servers of the test, whoever configures them.
+  // Bridges of tests lead to servers of the test, independent of the user who configures them.
   BROKER_ALLOWED_HOSTS: '*,localhost,127.0.0.0/8,::1',
   // What is waited for comes, if late on a busy machine; tests of what does not say how long they wait.
   BROKER_TIMEOUT_MS: '10000',

@@ -14,11 +14,11 @@ export const SLAPD_MISSING = 'slapd is not installed (Debian: apt-get install sl
 
 const SUFFIX = 'dc=example,dc=com';
 const ADMIN = { dn: `cn=admin,${SUFFIX}`, password: 'of the administrator of the directory' } as const;
-/** May search; nobody else may. */
+/** The only account that may search. */
 const READER = { dn: `cn=reader,${SUFFIX}`, password: 'of the account that searches' } as const;
 /** Of each person. */
 export const LDAP_PASSWORD = 'a password of the directory';
-/** As root, the server gives itself up to somebody who may do nothing. */
+/** If started as root, the server changes to a user without rights. */
 const NOBODY = 65_534;
 
 export interface TestDirectory {
@@ -134,7 +134,7 @@ function configuration(folder: string): string {
     `TLSCACertificateFile ${folder}/ca.pem`,
     `TLSCertificateFile ${folder}/cert.pem`,
     `TLSCertificateKeyFile ${folder}/key.pem`,
-    // As many servers do: a name with an empty password is let in, as nobody.
+    // Like many servers: a name with an empty password is an anonymous bind.
     'allow bind_anon_cred bind_anon_dn',
     'database mdb',
     'maxsize 10485760',

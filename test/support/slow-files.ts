@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Parts of the paths of files that take long: whole processes, kills, crowds of clients, real servers, comparisons with Mosquitto. */
+/** Parts of the paths of slow files: processes, kills, many clients, real servers, comparisons with Mosquitto. */
 const SLOW = [
   '/truth/',
   '/app/cli/commands',

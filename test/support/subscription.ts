@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import WebSocket from 'ws';
 import type { TestService } from './service.ts';
 
-/** A subscription over graphql-transport-ws, read event by event; `closed` tells the code of the socket's end. */
+/** A subscription over graphql-transport-ws, read event by event; `closed` is the close code of the socket. */
 export interface TestSubscription {
   /** Reads on until an event fits, at most the test's own time. Errors of the subscription are thrown. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
