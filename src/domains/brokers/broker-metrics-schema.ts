@@ -162,7 +162,7 @@ const MAX_HISTORY = 60;
 builder.interfaceFields(Broker, (t) => ({
   metrics: t.field({
     description:
-      'The last numbers that the broker published, also while it is unreachable. For the entry of a cluster: the numbers of the node in `clusterNode`. Null, with an error, if the broker is unreachable and has published none yet.',
+      'The last metrics that the broker published, also while it is unreachable. If the broker represents a cluster, those of the node in `clusterNode`. Null, with an error, if it is unreachable and has published none yet.',
     type: BrokerMetricsType,
     nullable: true,
     resolve: (broker, _args, { services }) => services.metrics.of(broker),

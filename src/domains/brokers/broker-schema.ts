@@ -149,7 +149,7 @@ Broker.implement({
     username: t.exposeString('username', { nullable: true, description: 'The user name of this service.' }),
     verifyCaCert: t.exposeBoolean('verifyCaCert'),
     metricsEnabled: t.exposeBoolean('metricsEnabled'),
-    ha: t.exposeBoolean('ha', { description: 'Whether the broker is the entry of a cluster.' }),
+    ha: t.exposeBoolean('ha', { description: 'Whether the broker represents a cluster.' }),
     clusterMode: t.expose('clusterMode', { type: ClusterMode, nullable: true }),
     clientTakeover: t.exposeBoolean('clientTakeover', { description: CLIENT_TAKEOVER }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
@@ -167,7 +167,7 @@ Broker.implement({
       resolve: (broker, _args, { services }) => services.runtimes.info(broker),
     }),
     license: t.field({
-      description: 'The licence of the broker. For the entry of a cluster: the licence of the node in `clusterNode`.',
+      description: 'The licence of the broker. If the broker represents a cluster, that of the node in `clusterNode`.',
       type: License,
       nullable: true,
       complexity: BROKER_QUERY_COST,
@@ -284,7 +284,7 @@ const connectionFields = (t: InputFields) => ({
   clientKeyFile: t.string({ description: FILE }),
   verifyCaCert: t.boolean({ description: 'false accepts any certificate of the broker.' }),
   metricsEnabled: t.boolean(),
-  ha: t.boolean({ description: 'Whether the broker is the entry of a cluster.' }),
+  ha: t.boolean({ description: 'Whether the broker represents a cluster.' }),
   clusterMode: t.field({ type: ClusterMode }),
   clientTakeover: t.boolean({ description: CLIENT_TAKEOVER }),
 });

@@ -84,7 +84,7 @@ builder.mutationFields((t) => ({
     },
   }),
   endOtherSessions: t.field({
-    description: 'Ends all own sessions except the session of this request.',
+    description: 'Ends all sessions of the caller except that of this request.',
     type: EndSessionsPayload,
     ...person,
     resolve: async (_root, _args, { services, viewer }) => {

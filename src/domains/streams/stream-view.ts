@@ -23,7 +23,7 @@ export interface StreamView extends StreamDefinition, MaybeReport {
   readonly nodes: readonly StreamOnNodeView[] | null;
 }
 
-/** A stream on one node, with the broker entry of the cluster. */
+/** A stream on one node of a cluster. `broker` represents the whole cluster. */
 export interface StreamOnNodeView extends Pick<StreamOnNode, 'nodeId' | 'differences'>, MaybeReport {
   readonly sync: StreamOnNode['state'];
   readonly broker: BrokerRecord;

@@ -20,7 +20,7 @@ export interface Credentials {
  */
 export type Verdict = 'ACCEPTED' | 'REFUSED' | 'THROTTLED' | 'BUSY';
 
-/** Access decisions. Shared subscriptions and the own topics of the broker core are always forbidden. */
+/** Decides what clients may do. `Admission` refuses shared subscriptions and internal topics without asking it. */
 export interface AccessControl {
   authenticate(credentials: Credentials): Promise<Verdict>;
   mayPublish(identity: Identity, topic: string): boolean;

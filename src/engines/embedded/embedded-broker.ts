@@ -34,7 +34,7 @@ export interface EmbeddedBrokerOptions {
    * STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; `close()` -> STOPPED. `error` is set with FAILED.
    */
   readonly onState?: (state: RunningState, error?: string) => void;
-  /** Called at most once a second after CONNECTs were refused, and for bursts of refused log-ins. */
+  /** Called with counts of refused CONNECTs, at most once a second, and at the start and end of bursts of log-ins. */
   readonly onRefused?: (message: RefusalMessage) => void;
   readonly onFault?: (kind: Fault['kind']) => void;
   /** Heap limit in MiB. Beyond it the broker fails and restarts. Default: 512. */

@@ -43,11 +43,11 @@ export type CompiledRun = (
 export interface CompileOptions {
   readonly serializers?: Serializers;
   /**
-   * Custom scalars whose values have the same JSON text without serialisation. If set, leaves in the result are the
-   * values of resolvers, which saves more than half of the time of a list. Only for results written as JSON.
+   * Custom scalars whose `serialize` does not change the JSON text. If set, `serialize` is called for no leaf, which
+   * saves more than half of the time of a list. Only for results that are written as JSON.
    */
   readonly plainScalars?: readonly string[];
-  /** Limits the fields over all concrete types: larger programs do not pay. Default: 2,000. */
+  /** Maximum number of fields over all concrete types, because larger programs are no faster. Default: 2,000. */
   readonly maxFields?: number;
 }
 

@@ -16,7 +16,7 @@ export interface RequestFacts {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly address: string;
   readonly url: string;
-  /** Whether the request was counted before, for example a further page of the same response. Default: false. */
+  /** Whether the rate limit has counted the request: it reads another page of a REST response. Default: false. */
   readonly isContinued?: boolean;
 }
 

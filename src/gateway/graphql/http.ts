@@ -113,7 +113,7 @@ function textOf({ result, dataText }: GraphqlResponse): string {
   return `{"errors":${JSON.stringify(result.errors)},"data":${dataText}}`;
 }
 
-/** `status` is set if HTTP defines a status without an error code. */
+/** `status` replaces the HTTP status of the error code, for statuses such as 406 and 415. */
 export function writeErrorResponse(
   res: ServerResponse,
   code: ErrorCode,

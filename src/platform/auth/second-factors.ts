@@ -50,7 +50,7 @@ export class SecondFactors {
       where: { id: userId, totpSince: null },
       data: { totpSecret: this.#sealer.seal(secret, secondFactorContext(userId)), totpStep: null },
     });
-    if (count === 0) throw new ServiceError('ALREADY_EXISTS', 'You have a second factor; remove it first');
+    if (count === 0) throw new ServiceError('ALREADY_EXISTS', 'You already have a second factor; remove it first');
     return { secret, url: totpUrl(secret, user.email) };
   }
 
@@ -61,7 +61,7 @@ export class SecondFactors {
   async confirm(userId: string, code: string, exceptSession: string): Promise<readonly string[] | null> {
     const user = await this.#db.user.findUnique({ where: { id: userId } });
     if (user === null || user.totpSecret === null || user.totpSince !== null) {
-      throw new ServiceError('NOT_FOUND', 'There is no second factor to confirm; begin one first');
+      throw new ServiceError('NOT_FOUND', 'There is no second factor to confirm; set one up first');
     }
     const step = stepOfCode(this.#open(user.id, user.totpSecret), code.trim());
     if (step === null) return null;
@@ -72,7 +72,7 @@ export class SecondFactors {
         data: { totpSince: new Date(), totpStep: step },
       });
       if (count === 0)
-        throw new ServiceError('NOT_FOUND', 'The second factor was begun again meanwhile; confirm the new one');
+        throw new ServiceError('NOT_FOUND', 'The second factor was set up again meanwhile; confirm the new one with its code');
       await db.recoveryCode.deleteMany({ where: { userId } });
       await db.recoveryCode.createMany({ data: codes.map((one) => ({ userId, codeHash: hashOf(one) })) });
       await db.session.deleteMany({ where: { userId, id: { not: exceptSession } } });

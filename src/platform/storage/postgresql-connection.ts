@@ -38,7 +38,7 @@ export async function connectPostgresql(databaseUrl: string): Promise<pg.Client>
     await client.connect();
     return client;
   } catch (error) {
-    throw new ServiceError('INTERNAL_ERROR', `No connection to PostgreSQL at ${addressOf(client)}: ${reason(error)}`, {
+    throw new ServiceError('INTERNAL_ERROR', `Cannot connect to PostgreSQL at ${addressOf(client)}: ${reason(error)}`, {
       cause: error,
     });
   }

@@ -1,4 +1,4 @@
-/** Classifies database errors by Prisma's error codes, which are the same on both engines. */
+/** Classifies database errors by Prisma's error codes, which are the same for SQLite and PostgreSQL. */
 import { notFound } from '../errors.ts';
 
 const UNIQUE_VIOLATION = 'P2002';

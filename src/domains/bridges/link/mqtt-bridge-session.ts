@@ -66,7 +66,7 @@ export class MqttBridgeSession {
       receiveMaximum: RECEIVE_MAXIMUM,
       isLasting: true,
       isBoundedByCaller: true,
-      // A filter that replaces another one receives the messages that the broker queued for that.
+      // If a filter is replaced, messages that the broker queued for the old filter belong to the new one.
       isClaimedByTopic: true,
     });
     this.#link.onStatus(({ state, resumed }) => {

@@ -114,8 +114,8 @@ function topicIssues(topics: readonly TopicRule[], path: string, budget: Compari
     if (own.length > 0) continue;
     const passages = waysOf(rule).map((way) => ({
       tree: checked[way],
-      // The same filter may lead to two topics at the target. Brokers may or may not send a message twice for filters
-      // that only overlap.
+      // Two rules with equal filters may have different target topics. Filters that only overlap are refused: some
+      // brokers send a message once for them, others twice.
       levels: sourceFilter(rule, way).split('/'),
       target: targetFilter(rule, way),
     }));

@@ -187,8 +187,8 @@ export class SinkDelivery {
   }
 
   /**
-   * Waits until this number of messages is queued (0: does not wait for messages), the time is over, the connection is
-   * lost, or it is closed.
+   * Waits until `messages` messages are queued (0: does not wait for messages), `ms` milliseconds are over, the
+   * connection is lost, or this delivery is closed.
    */
   #until(messages: number, ms: number | null): Promise<void> {
     if (this.#isClosed || (this.#isOpen && this.#lost)) return Promise.resolve();

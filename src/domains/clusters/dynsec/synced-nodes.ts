@@ -231,7 +231,7 @@ export class SyncedNodes {
   }
 }
 
-/** Throws the error of the first change that failed, or BROKER_REJECTED. */
+/** Errors: that of the first change that failed; BROKER_REJECTED if it has none. */
 function requireApplied({ changes }: WriteReport): void {
   const wrong = changes.find(({ outcome }) => !['APPLIED', 'UNCHANGED', 'PLANNED'].includes(outcome));
   if (wrong === undefined) return;

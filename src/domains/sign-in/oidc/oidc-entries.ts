@@ -43,7 +43,7 @@ export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): Htt
     if (counter.count === 0) begun.set(caller, counter);
     counter.count += 1;
     if (counter.count > MAX_PER_MINUTE) {
-      throw new ServiceError('RATE_LIMITED', 'Your network began too many sign-ins; try again in a minute', {
+      throw new ServiceError('RATE_LIMITED', 'Too many sign-ins were started from your network; try again in a minute', {
         info: { retryAfterSeconds: 60 },
       });
     }

@@ -99,7 +99,7 @@ function readRequest(fields: Fields): ReplayRequest {
   };
 }
 
-/** Reads the states of a cluster's stream on its nodes, from a plugin of this service. `null` if not readable. */
+/** Parses the states of a stream on the nodes of a cluster. Returns `null` if `value` is not an array. */
 export function readStreamNodes(value: unknown): readonly StreamOnNode[] | null {
   if (!Array.isArray(value)) return null;
   return value.slice(0, MAX_NODES).flatMap((one: unknown) => {

@@ -39,7 +39,7 @@ export class StreamEngineCore implements StreamEngine {
   readonly #store: MessageStore;
   readonly #surroundings: StreamSurroundings;
   readonly #streams = new Map<string, RunningStream>();
-  /** By id: the last operation of an id that is being removed. Further operations of the id run after it. */
+  /** By stream id: the last operation of a stream that is being removed. Later operations with this id wait for it. */
   readonly #turns = new Map<string, Promise<void>>();
   /** Ids with stored messages at start whose streams were not put yet. */
   readonly #stored: Set<string>;

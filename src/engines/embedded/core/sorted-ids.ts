@@ -1,4 +1,4 @@
-/** Client ids in the order of their code units. `all` copies the list, with a binary search per changed id. */
+/** Client ids in the order of their UTF-16 code units. After changes, `all` makes a new list by binary search. */
 export class SortedIds {
   readonly #exists: (id: string) => boolean;
   readonly #changed = new Set<string>();

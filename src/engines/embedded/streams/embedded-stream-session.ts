@@ -89,4 +89,4 @@ export class EmbeddedStreamSession implements StreamSession {
 }
 
 const closedError = (cause?: unknown) =>
-  new ServiceError('BROKER_UNREACHABLE', 'The broker is closed', cause === undefined ? {} : { cause });
+  new ServiceError('BROKER_UNREACHABLE', 'The broker is stopped', cause === undefined ? {} : { cause });

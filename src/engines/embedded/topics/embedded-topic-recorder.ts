@@ -79,6 +79,6 @@ export class EmbeddedTopicRecorder implements TopicRecorder {
   }
 
   #assertOpen(): void {
-    if (this.#isClosed) throw new ServiceError('BROKER_UNREACHABLE', 'The broker is closed');
+    if (this.#isClosed) throw new ServiceError('BROKER_UNREACHABLE', 'The broker is stopped');
   }
 }
