@@ -40,7 +40,6 @@ export interface ClientsEvent {
 /** Compared with client id and user name; one of them must match. */
 export interface ClientNameFilter {
   readonly value: string;
-  /** Default: `contains`. */
   readonly mode?: FilterMode | null | undefined;
 }
 
@@ -48,7 +47,6 @@ interface ClientPageArguments extends PageArguments {
   readonly filter?: ClientNameFilter | null | undefined;
   /** `true`: only connected clients. `false`: only offline persistent sessions. */
   readonly connected?: boolean | null | undefined;
-  /** Only clients of this user name. */
   readonly username?: string | null | undefined;
 }
 
@@ -154,7 +152,6 @@ export class ClientService {
     return this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).watch(options));
   }
 
-  /** Converts an event of `watch` for the graph. */
   eventOf(broker: BrokerRecord, event: ClientRegistryEvent): ClientsEvent {
     const state = stateIn(event);
     if (state === null) return { event, views: () => [] };

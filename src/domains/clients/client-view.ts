@@ -9,7 +9,6 @@ import type {
 } from './inspect/inspect-data.ts';
 import type { QueueReader } from './queue-reader.ts';
 
-/** A client in the graph. */
 export interface ClientView {
   readonly broker: BrokerRecord;
   /** The summary; with `isDetailed` all fields that the broker reports. */
@@ -18,20 +17,15 @@ export interface ClientView {
   /** Whether the client is a connection of this service itself. */
   readonly isGateway: boolean;
   readonly source: ClientSource;
-  /** Epoch milliseconds. */
   readonly asOf: number;
   /** Whether the list is too long to read the details of each client. */
   readonly isOneOfMany: boolean;
   /** Reads the details from the broker, once per view. `null` if the client is gone, or `mayAsk` returns false. */
   readDetail(mayAsk: () => Promise<boolean>): Promise<ConnectedClientDetail | null>;
-  /**
-   * The current queues; read from the broker if those in `known` are older than `asOf`. `null`: unknown, or as
-   * `readDetail`.
-   */
+  /** The current queues, read from the broker if the list is older. `null`: unknown, or as `readDetail`. */
   readQueues(mayAsk: () => Promise<boolean>): ClientQueues | null | Promise<ClientQueues | null>;
 }
 
-/** The common data of all clients of one list. */
 export interface ClientList {
   readonly broker: BrokerRecord;
   readonly state: ClientListState;

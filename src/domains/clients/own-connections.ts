@@ -1,7 +1,6 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 
-/** The client ids of this service's own connections to brokers. */
 export class OwnConnections {
   readonly #ids = new Set<string>();
   /** Parts of client ids up to and including the last `-`. */
@@ -21,10 +20,7 @@ export class OwnConnections {
     });
   }
 
-  /**
-   * Includes the short connection that proves that the log is published (`-probe`), and a bridge's remote one
-   * (`-remote`).
-   */
+  /** Includes the connections that verify the log (`-probe`), and those of bridges (`-remote`). */
   has(clientId: string): boolean {
     const id = clientId.replace(/-(probe|remote)$/, '');
     return this.#ids.has(id) || this.#prefixes.has(id.slice(0, id.lastIndexOf('-') + 1));

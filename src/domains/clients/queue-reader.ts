@@ -4,7 +4,6 @@ import { type ClientRef, keyOf } from './inspect/client-key.ts';
 import { getQueues, MAX_QUEUE_IDS } from './inspect/inspect-control.ts';
 import type { ClientQueues } from './inspect/inspect-data.ts';
 
-/** Sends a request to the broker over its current connection. */
 type Ask = <T>(request: (caller: ControlCaller) => Promise<T>) => Promise<T>;
 
 /**

@@ -7,7 +7,6 @@ import { MessageTail, type TailLimits } from './message-tail.ts';
 interface OpenTail {
   readonly filter: string;
   readonly tail: MessageTail;
-  /** Settles with the broker's first response. */
   ready: Promise<void>;
   isReady: boolean;
   isClosed: boolean;
@@ -23,7 +22,6 @@ interface BrokerTailsOptions {
   readonly timeoutMs: number;
   /** Time until a tail without subscribers ends. A subscriber that reconnects meanwhile misses no messages. */
   readonly graceMs: number;
-  /** Called when the last tail has ended. */
   readonly onEmpty: () => void;
 }
 

@@ -3,7 +3,6 @@ import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-sour
 import type { BrokerMessage } from '../../protocol/mqtt/broker-session.ts';
 import { TokenBucket } from './token-bucket.ts';
 
-/** A message in a tail. */
 export interface TopicMessage {
   readonly topic: string;
   /** Truncated to `maxPayloadBytes` of the tail. */
@@ -19,7 +18,6 @@ export interface TopicMessage {
 export interface TailLimits {
   /** Maximum number of messages per second, with bursts of the same size. Further messages are counted in `leftOut`. */
   readonly maxRate: number;
-  /** Maximum number of bytes that are sent of a payload. */
   readonly maxPayloadBytes: number;
 }
 

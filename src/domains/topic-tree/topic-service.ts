@@ -27,10 +27,7 @@ export interface TopicServiceOptions {
 
 /** Optional parts of each topic in a result. */
 interface TopicDetails {
-  /**
-   * Whether payloads are requested. They are returned only to callers who may read them, and only if the project stores
-   * them.
-   */
+  /** Whether payloads are requested. They are returned only to callers who may read them. */
   readonly withPayloads: boolean;
 }
 
@@ -76,10 +73,7 @@ export class TopicService {
     this.#stop = options.directory.onRemove(({ id }) => this.#feeds.removed(id));
   }
 
-  /**
-   * Returns the nodes of a high-performance cluster that have their own topic trees. `null` if the broker has only one
-   * tree.
-   */
+  /** Returns the nodes that have their own topic trees. `null` if the broker has only one tree. */
   nodesOf(broker: BrokerRecord): readonly TopicTreeRef[] | null {
     const nodes = this.#nodesOf(broker);
     return nodes === null || nodes.isMerged ? null : nodes.refs;
@@ -294,10 +288,7 @@ function pageInfo(
 const inputPath = (path: string): string =>
   `input.${path.replace(/^\//, '').replaceAll('/', '.').replace('ttlSeconds', 'ttl')}`;
 
-/**
- * The slash distinguishes the cursor of an empty level name from a missing cursor, because clients treat an empty text
- * as none.
- */
+/** Clients treat an empty text as no cursor. The slash distinguishes the cursor of an empty name. */
 const cursorOf = (name: string): string => `/${name}`;
 
 function levelOf(cursor: string | undefined): string | undefined {

@@ -12,10 +12,7 @@ export interface TopicTreeRef {
 /** The nodes of a cluster that have their own messages. */
 export interface TopicNodes {
   readonly refs: readonly (TopicTreeRef & { readonly nodeId: number })[];
-  /**
-   * Whether the topics of all nodes are combined into one tree unless a node is given. If false, each node has its own
-   * tree.
-   */
+  /** Whether the topics of all nodes are combined into one tree unless a node is given. */
   readonly isMerged: boolean;
 }
 

@@ -74,7 +74,6 @@ const hasCode = (error: unknown, code: string): boolean => error instanceof Serv
 const helpful = (error: unknown): unknown =>
   hasCode(error, 'NOT_SUPPORTED_BY_BROKER') ? withoutDynsec(undefined, error) : error;
 
-/** @param why which feature the broker lacks */
 const withoutDynsec = (
   why = 'The broker has no dynamic security: load it with `plugin …/mosquitto_dynamic_security.so`',
   cause?: unknown,

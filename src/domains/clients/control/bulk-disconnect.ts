@@ -79,7 +79,6 @@ export async function runPlan(
 
 class Run {
   readonly results = new Map<string, DisconnectResult>();
-  /** Client ids in the responses. */
   readonly disconnected = new Set<string>();
   readonly #controls: ControlCaller;
   readonly #isDryRun: boolean;

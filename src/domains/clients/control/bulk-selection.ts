@@ -45,7 +45,6 @@ export function selectionOf({ clientIds }: BulkSelection, matching: ConnectedCli
   return { clientIds: given.filter((id) => fits.has(id)), unmatched: given.filter((id) => !fits.has(id)) };
 }
 
-/** Errors: INVALID. */
 export function refuseTooMany(matchCount: number, { limit }: BulkSelection): void {
   const most = limit ?? DEFAULT_LIMIT;
   if (matchCount <= most) return;

@@ -44,7 +44,6 @@ export function readSubscribe(fields: Fields): Subscribe {
   };
 }
 
-/** Errors: as `readSubscribe`. */
 export function readUnsubscribe(fields: Fields): Unsubscribe {
   return { kind: 'UNSUBSCRIBE', filter: filterOf(fields) };
 }

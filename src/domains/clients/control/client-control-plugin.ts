@@ -111,7 +111,6 @@ class ClientControl implements ControlPlugin {
     await this.updateLimit().catch(() => undefined);
   }
 
-  /** Errors: those of an unreachable broker. */
   async updateLimit(): Promise<void> {
     const { provider, reason } = await this.#controls.capability('dynamic-security');
     this.#limit = provider === 'NONE' ? `${ONLY_TAKEOVER} ${reason ?? ''}`.trimEnd() : null;

@@ -40,24 +40,18 @@ interface SubscribeInput extends UnsubscribeInput {
 interface BulkDisconnectInput extends BulkSelection {
   /** Whether other clients on the accounts of the selected clients may be disconnected, too. */
   readonly force?: boolean | null | undefined;
-  /** Whether only to report what would be done. */
   readonly dryRun?: boolean | null | undefined;
 }
 
-/** The result of a command on a client. */
 export interface ClientReport {
   readonly broker: BrokerRecord;
   readonly clientId: string;
-  /**
-   * Reads the client after the command; `null` if it no longer exists. Errors: those of a broker that cannot list
-   * clients.
-   */
+  /** Reads the client after the command; `null` if it no longer exists. */
   readonly readClient: () => Promise<ClientView | null>;
 }
 
 export interface DisconnectReport extends ClientReport {
   readonly method: DisconnectMethod;
-  /** Client ids of all clients that were disconnected. */
   readonly disconnected: readonly string[];
 }
 
@@ -203,7 +197,6 @@ export class ClientControlService {
   }
 }
 
-/** Only the gateway plugin knows `takeover`. */
 const consentOf = ({ clientTakeover }: BrokerRecord, provider: ControlProvider): { readonly takeover?: boolean } =>
   provider === 'GATEWAY' ? { takeover: clientTakeover } : {};
 

@@ -21,10 +21,7 @@ export interface DisconnectClient {
   readonly clientid: string;
   /** Gateway plugin only: whether other connections of the same account may be disconnected, too. */
   readonly force?: boolean;
-  /**
-   * Gateway plugin only: clients of the same account that may be disconnected, too, if no other client uses the
-   * account.
-   */
+  /** Gateway plugin only: clients of the same account that may be disconnected, too. */
   readonly among?: readonly string[];
   /** Gateway plugin only: whether the session may be taken over; with `force` even a clean session, which ends. */
   readonly takeover?: boolean;
@@ -32,7 +29,6 @@ export interface DisconnectClient {
 
 interface UnsubscribeClient {
   readonly clientid: string;
-  /** Topic filter. */
   readonly topic: string;
   /** Gateway plugin only: whether the client's session may be taken over. */
   readonly takeover?: boolean;
@@ -48,16 +44,12 @@ interface SubscribeClient extends UnsubscribeClient {
   };
 }
 
-/**
- * BROKER: only that connection. ACCOUNT: every connection of its account. TAKEOVER: another connection took over the
- * session.
- */
+/** BROKER: only that connection. ACCOUNT: every connection of its account. TAKEOVER: a session takeover. */
 const DISCONNECT_METHODS = ['BROKER', 'ACCOUNT', 'TAKEOVER'] as const;
 export type DisconnectMethod = (typeof DISCONNECT_METHODS)[number];
 
 export interface Disconnected {
   readonly method: DisconnectMethod;
-  /** Client ids of all clients that are known to be disconnected. */
   readonly clientids: readonly string[];
 }
 
@@ -86,7 +78,6 @@ export async function subscribeClient(caller: ControlCaller, command: SubscribeC
   await caller.call(CLIENT_CONTROL_API, 'subscribeClient', { ...command });
 }
 
-/** Errors: as `subscribeClient`. */
 export async function unsubscribeClient(caller: ControlCaller, command: UnsubscribeClient): Promise<void> {
   await caller.call(CLIENT_CONTROL_API, 'unsubscribeClient', { ...command });
 }

@@ -17,10 +17,7 @@ function clientIdProblem(clientId: string): string | null {
   return null;
 }
 
-/**
- * Why an administrator may not subscribe a client to a topic filter. A shared subscription takes messages from other
- * clients of the group, and `$CONTROL` carries commands of administrators.
- */
+/** Refuses filters that take messages from other clients of a group, or carry commands of administrators. */
 export function topicIssues(path: string, topic: string): InputIssue[] {
   const reason = topicProblem(topic);
   return reason === null ? [] : [{ path, reason }];

@@ -15,7 +15,6 @@ export interface DisconnectPlan {
   readonly refusals: ReadonlyMap<string, ServiceError>;
 }
 
-/** Plans one command per client, for brokers that disconnect single clients. */
 export function planSingly(clientIds: readonly string[], isOwn: (clientId: string) => boolean): DisconnectPlan {
   const refusals = new Map(clientIds.filter(isOwn).map((id) => [id, ownConnection(id)]));
   const kicks = clientIds.filter((id) => !refusals.has(id)).map((clientid) => single({ clientid }));
@@ -27,7 +26,6 @@ interface AccountFacts {
   readonly connected: readonly ConnectedClientSummary[];
   readonly isOwn: (clientId: string) => boolean;
   readonly force: boolean;
-  /** Whether sessions may be taken over. */
   readonly takeover: boolean;
 }
 

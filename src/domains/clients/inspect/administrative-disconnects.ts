@@ -9,15 +9,11 @@ interface Disconnect {
   readonly clientid: string;
 }
 
-/**
- * The connections that an administrator ended, in order: after disconnecting an account, they show which clients were
- * affected.
- */
+/** The connections that an administrator ended, in order. */
 export class AdministrativeDisconnects {
   #disconnects: Disconnect[] = [];
   #count = 0;
 
-  /** The number of the last disconnect. */
   get count(): number {
     return this.#count;
   }

@@ -379,10 +379,7 @@ export class ClientLedger {
   }
 }
 
-/**
- * 2.0.x logs the listener of TCP connections only, and WebSocket addresses as mapped IPv6. 2.1 does not distinguish
- * them.
- */
+/** 2.0.x logs the listener of TCP connections only, and WebSocket addresses as mapped IPv6. */
 function protocolOf20(address: string, listenerPort: number | null): ClientProtocol | null {
   if (listenerPort !== null) return 'MQTT';
   return address.startsWith('::ffff:') ? 'MQTT-WS' : null;

@@ -80,10 +80,7 @@ const MAX_BUFFERED = 10_000;
 /** Maximum number of listings while clients connect and disconnect; then the last one is used. */
 const MAX_LISTINGS = 3;
 const CATCH_UP_MS = 1_000;
-/**
- * Events that a list includes may arrive this much later. Old numbers after that mean that the broker restarted
- * counting.
- */
+/** Events that a list includes may be late by this. Old numbers after that mean a restart of the broker. */
 const LATE_EVENT_MS = 5_000;
 
 /**

@@ -18,10 +18,7 @@ export interface FollowedClient extends AccountUse {
   readonly kickCount: number;
 }
 
-/**
- * Returns one client; `null` if it is not in the list. `timeoutMs` is the longest wait for the first count of
- * connections. Errors: NOT_SUPPORTED_BY_BROKER (the log is not followed), BROKER_UNREACHABLE.
- */
+/** `timeoutMs`: wait for the first count. Errors: NOT_SUPPORTED_BY_BROKER (no followed log), BROKER_UNREACHABLE. */
 export async function followedClient(
   caller: ControlCaller,
   clientid: string,

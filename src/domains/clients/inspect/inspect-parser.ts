@@ -25,7 +25,6 @@ import {
  */
 type Reader<T> = (value: unknown) => T | undefined;
 
-/** The reader of each field. */
 type FieldTable<T> = { readonly [Key in keyof T]-?: Reader<T[Key]> };
 
 const text: Reader<string> = (value) => (typeof value === 'string' ? value : undefined);
@@ -57,7 +56,6 @@ const listOf =
   (value) =>
     Array.isArray(value) ? value.map(read).filter((element) => element !== undefined) : undefined;
 
-/** Reads an object by its table; `undefined` if a required field is missing. */
 function objectOf<T extends object>(table: FieldTable<T>, ...required: readonly (keyof T)[]): Reader<T> {
   const readers = Object.entries<Reader<unknown>>(table);
   return (value) => {

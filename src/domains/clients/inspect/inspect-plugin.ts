@@ -22,7 +22,6 @@ interface InspectPluginOptions {
   readonly lineTimeoutMs?: number;
   /** Interval in which changes are coalesced into one event. Default: 50. */
   readonly coalesceMs?: number;
-  /** As in ClientLedgerOptions. */
   readonly maxClients?: number;
 }
 
@@ -30,7 +29,6 @@ const LOG = '$SYS/broker/log/';
 const CONNECTED_COUNT = '$SYS/broker/clients/connected';
 const UPTIME = '$SYS/broker/uptime';
 const VERSION = '$SYS/broker/version';
-/** The topic filters that this plugin subscribes to. */
 export const LOG_FILTERS: readonly string[] = [`${LOG}#`, VERSION, UPTIME, CONNECTED_COUNT];
 /** Mosquitto drops log messages of a session that was offline for longer. */
 const LINES_STORED_MS = 20_000;
@@ -84,7 +82,6 @@ class LogFollower implements ControlPlugin, BegunPlugin {
   readonly #stops: Stop[] = [];
   readonly #waiters = new DisconnectWaiters((clientid, connection) => this.#ledger.hasEnded(clientid, connection));
   readonly #probeId: string;
-  /** Client ids that changed since the last event. */
   readonly #changed = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   #sequence = 0;
@@ -103,15 +100,12 @@ class LogFollower implements ControlPlugin, BegunPlugin {
   #problem: string | null = null;
   /** The current verification. The result of an earlier one, perhaps on an earlier connection, is ignored. */
   #verifying: Promise<void> | null = null;
-  /** Settles when the broker has granted or refused the subscription to the log. */
   #subscribed: Promise<void> = Promise.resolve();
   /** Whether the broker granted the subscription once: the link renews it after reconnects. */
   #hasLog = false;
-  /** Whether events are sent. */
   #isActive = false;
   #closed = false;
 
-  /** Starts following. */
   constructor(host: PluginHost, { lineTimeoutMs = 2_000, coalesceMs = 50, maxClients }: InspectPluginOptions) {
     this.#host = host;
     this.#lineTimeoutMs = lineTimeoutMs;
@@ -162,10 +156,7 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     this.#subscribed.catch(() => undefined);
   }
 
-  /**
-   * Not before `finish`: other parts subscribe to these topics, and some brokers send a message for one overlapping
-   * filter only.
-   */
+  /** Not before `finish`: some brokers send messages for only one of several overlapping filters. */
   async #subscribeRest(): Promise<void> {
     await this.#subscribe(VERSION, ({ payload }) => {
       this.#ledger.version = textOf(payload);
@@ -280,10 +271,7 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     });
   }
 
-  /**
-   * Returns the problem. The broker must have granted the subscription on this connection: it does not send earlier
-   * lines.
-   */
+  /** Returns the problem. Requires that the broker has granted the subscription on this connection. */
   async #verify(): Promise<string | null> {
     const { session } = this.#host;
     let timer: NodeJS.Timeout | undefined;

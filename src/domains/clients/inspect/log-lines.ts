@@ -63,7 +63,6 @@ export const CLOSED_BY_CLIENT = 'connection closed by client';
 /** Dynamic security ended the connection. The wording of both versions. */
 export const BY_ADMINISTRATOR = 'administrative action';
 
-/** Characters. */
 const MAX_LINE = 2_000;
 /** With the timestamp. */
 const MAX_LINE_BYTES = 999;

@@ -9,7 +9,6 @@ interface ClientFilter {
   readonly mode: FilterMode;
   /** A client whose state is unknown counts as connected. */
   readonly connected?: boolean;
-  /** The whole user name. */
   readonly username?: string;
 }
 
@@ -51,10 +50,7 @@ export class SortedClients {
     return this.#sorted;
   }
 
-  /**
-   * Returns the clients that really changed. A client of which only numbers in `queues` differ is stored but not
-   * returned.
-   */
+  /** Returns the changed clients, without those of which only numbers in `queues` differ. */
   apply({ changed, removed }: ClientDifference): ClientDifference {
     const reported: ConnectedClientSummary[] = [];
     const stored: ConnectedClientSummary[] = [];
@@ -80,7 +76,6 @@ export class SortedClients {
     return difference;
   }
 
-  /** Replaces the whole list and returns the differences. */
   replace(clients: readonly ConnectedClientSummary[]): ClientDifference {
     const present = new Set(clients.map(keyOf));
     const removed = [...this.#byKey.keys()].filter((key) => !present.has(key));

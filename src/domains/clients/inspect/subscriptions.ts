@@ -6,10 +6,7 @@ export interface ClientSubscription extends ClientSubscriptionOptions {
   readonly qos?: number;
 }
 
-/**
- * The subscriptions of a client with QoS and options, which come in lists of the same order; `null` if they are
- * unknown.
- */
+/** The subscriptions of a client with QoS and options; `null` if they are unknown. */
 export function subscriptionsOf(detail: ConnectedClientDetail): ClientSubscription[] | null {
   const { subscriptions, subscriptionQos, subscriptionOptions } = detail;
   if (subscriptions === undefined) return null;

@@ -17,7 +17,6 @@ interface MirroredKindOptions {
  */
 export class MirroredKind {
   readonly tree: TopicTree;
-  /** Number of observed uses. */
   uses = 0;
   #seen = new Set<string>();
   /** Topics of the previous reading, if it was complete. `null` otherwise. */

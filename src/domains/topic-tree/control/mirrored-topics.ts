@@ -24,7 +24,6 @@ interface MirroredTopicsOptions {
   readonly maxTopics?: number;
 }
 
-/** Maximum duration of one reading. */
 const READING_MS = 30_000;
 /** Maximum memory of one tree. */
 const MAX_BYTES = 128 * 1_048_576;
@@ -54,7 +53,6 @@ export class MirroredTopics implements Pick<TopicRecorder, 'query'> {
   #triedAt = 0;
   #durationMs = 0;
   #problem: ServiceError | null = null;
-  /** Whether the broker returns the list of the kind. */
   #isListed: Readonly<Record<TopicKind, boolean>> = { PUBLISHED: true, SUBSCRIBED: true };
   #reading: Promise<void> | null = null;
 
@@ -127,10 +125,7 @@ export class MirroredTopics implements Pick<TopicRecorder, 'query'> {
     return `${problem.message}; the listed topics are ${seconds} s old`;
   }
 
-  /**
-   * Reads the lists again if they are old. Concurrent callers wait for the same reading. Rejects only for unexpected
-   * errors.
-   */
+  /** Reads the lists again if they are old. Concurrent callers share one reading. Rejects for bugs only. */
   async #refresh(): Promise<void> {
     if (this.#reading === null) {
       // If the clock was set back, the age must not stay negative.
@@ -185,7 +180,6 @@ export class MirroredTopics implements Pick<TopicRecorder, 'query'> {
     this.#isListed = isListed;
   }
 
-  /** Limits of the broker. `null` if it does not report them. */
   async #limits() {
     try {
       return await getTopicLimits(this.#caller);

@@ -6,10 +6,7 @@ import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import type { TopicKind, TopicRequests } from '../model/topic-recorder.ts';
 
-/**
- * Commands of this service in addition to the documented ones. The fields of a request are those of the command, and
- * the result is its `data`.
- */
+/** Commands of this service. Their fields are those of the request, and `data` is the response. */
 export const REQUEST_COMMANDS = {
   status: 'getTopicStatus',
   find: 'findTopics',
@@ -73,7 +70,6 @@ export function refuse(issues: readonly InputIssue[]): void {
   throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, { code: 'INVALID', info: issuesInfo(issues) });
 }
 
-/** The fields of one command, and the issues of the fields that were read. */
 class RequestFields {
   readonly issues: InputIssue[] = [];
   readonly #command: ControlCommand;

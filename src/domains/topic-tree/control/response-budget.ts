@@ -1,9 +1,6 @@
 import type { LevelPage, TopicChanges, TopicPage, TopicRequests, TopicResponses } from '../model/topic-recorder.ts';
 
-/**
- * Approximate size in bytes of all responses to one request. While they are written, an embedded broker does nothing
- * else.
- */
+/** Approximate size in bytes of all responses to one request. Writing them blocks an embedded broker. */
 const REQUEST_BYTES = 1_000_000;
 /** Approximate size of a list entry. */
 const ENTRY_BYTES = 250;
@@ -15,7 +12,6 @@ const MAX_BYTES = 16_000_000;
  * request has. Lists are shortened to fit, and report that with their own fields.
  */
 export class ResponseBudget {
-  /** Budget of each response. */
   readonly bytesEach: number;
   #left = MAX_BYTES;
 
@@ -37,13 +33,9 @@ export class ResponseBudget {
   }
 }
 
-/** Size as JSON. */
 export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value ?? null));
 
-/**
- * Shortens a response to a size. A page that is not empty has at least one entry, so that paging reaches the end of the
- * list.
- */
+/** Shortens a response to a size. A page keeps at least one entry, so that paging reaches the end. */
 export const shortened: {
   readonly [Type in keyof TopicRequests]: (response: TopicResponses[Type], bytes: number) => TopicResponses[Type];
 } = {

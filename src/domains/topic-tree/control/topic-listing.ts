@@ -8,7 +8,6 @@ interface TopicListing {
   /** Missing if subscriptions cannot be observed. */
   readonly subscribeTopics?: ListedPage<SubscribedEntry>;
   readonly unavailable?: { readonly subscribeTopics: string };
-  /** Whether a limit excludes topics. */
   readonly truncated?: true;
 }
 

@@ -15,10 +15,7 @@ const LARGEST_PAGE = 10_000;
 const PAGE_BYTES = 500_000;
 /** Maximum number of pages, for brokers that never report the end of a list. */
 const MAX_PAGES = 1_000;
-/**
- * Maximum number of consecutive pages that begin like an earlier one. A single repetition may result from new topics
- * before the offset.
- */
+/** Maximum number of consecutive repeated pages. A single repetition may result from new topics. */
 const MAX_REPEATED = 3;
 
 /**
@@ -64,10 +61,7 @@ export async function* readTopicPages(
   return false;
 }
 
-/**
- * The documentation does not say whether `count` is the length of the list or of the page. It is that of the list if it
- * exceeds the number of received topics.
- */
+/** The documentation does not say whether `count` is the length of the list or of the page. */
 function isLast({ count, length }: ListedTopics, offset: number, size: number): boolean {
   if (length === 0) return true;
   return count !== null && count > length ? offset + length >= count : length < size;

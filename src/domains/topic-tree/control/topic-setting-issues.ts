@@ -26,7 +26,6 @@ export const WIRE_NAMES: Readonly<Record<keyof TopicSettings, string>> = {
 
 export const SETTING_KEYS = Object.keys(WIRE_NAMES) as (keyof TopicSettings)[];
 
-/** Returns the given settings as fields of a command or response. */
 export const settingFields = (settings: TopicSettingsChange): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     SETTING_KEYS.filter((key) => settings[key] !== undefined).map((key) => [WIRE_NAMES[key], settings[key]]),

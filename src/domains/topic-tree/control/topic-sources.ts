@@ -22,10 +22,7 @@ export interface TopicSource extends Pick<TopicRecorder, 'query'> {
    */
   status(username: string | null): Promise<RecorderStatus>;
   settings(): Promise<TopicSettings>;
-  /**
-   * Applies all given settings or none if a plugin of this service records. Commercial brokers execute one command
-   * after another.
-   */
+  /** Applies all given settings or none. Commercial brokers execute one command after another. */
   updateSettings(change: TopicSettingsChange): Promise<void>;
 }
 
@@ -36,11 +33,9 @@ export interface TopicSourcesOptions {
   readonly maxAgeMs?: number;
 }
 
-/** The topic sources of all brokers. */
 export class TopicSources {
   readonly #options: TopicSourcesOptions;
   readonly #sources = new WeakMap<ControlCaller, BrokerTopics>();
-  /** Sources that mirror topics in this process. */
   readonly #mirroring = new Set<BrokerTopics>();
 
   constructor(options: TopicSourcesOptions = {}) {
@@ -62,10 +57,7 @@ export class TopicSources {
   }
 }
 
-/**
- * OWN: a plugin of this service, in the gateway or in the embedded broker. DOCUMENTED: another implementation that
- * supports only the documented commands.
- */
+/** OWN: a plugin of this service. DOCUMENTED: another implementation with only the documented commands. */
 type Provider = 'OWN' | 'DOCUMENTED';
 
 class BrokerTopics implements TopicSource {

@@ -53,7 +53,6 @@ export class TopicTreePlugin implements ControlPlugin {
   readonly started: Promise<void>;
   readonly #options: TopicTreePluginOptions;
   readonly #stop: Stop;
-  /** Changes are executed one after another. */
   readonly #changes = new ConcurrencyLimit({ maxRunning: 1 });
   /** Settings that were last applied to the recorder. `null` if that may have failed. */
   #applied: TopicSettings | null = null;
@@ -109,7 +108,6 @@ export class TopicTreePlugin implements ControlPlugin {
     this.#budget = null;
   }
 
-  /** Waits for running changes. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#stop();
@@ -191,10 +189,7 @@ export class TopicTreePlugin implements ControlPlugin {
     });
   }
 
-  /**
-   * According to the documentation, everything is recorded afterwards. So `excludedFilters` is also cleared unless
-   * `exclude` is given.
-   */
+  /** Also clears `excludedFilters` unless `exclude` is given: everything is recorded afterwards. */
   #clearFilters(command: ControlCommand): Promise<void> {
     const isGiven = (fieldOf(command, 'exclude') ?? null) !== null;
     const cleared = isGiven ? { [listOf(command)]: [] } : { filters: [], excludedFilters: [] };

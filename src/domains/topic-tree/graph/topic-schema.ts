@@ -23,7 +23,6 @@ export const kindArgument = {
 
 const PAYLOAD_FIELDS = ['payload', 'payloadBase64', 'payloadBytes', 'isPayloadTruncated'] as const;
 
-/** Whether the operation selects payloads. */
 export const selectsPayloads = (info: GraphQLResolveInfo): boolean => selects(info, ...PAYLOAD_FIELDS);
 
 interface Preview {

@@ -7,7 +7,6 @@ import { DEFAULT_TOPIC_SETTINGS, type TopicSettings, type TopicSettingsStore } f
 import { readStoredSettings } from './stored-topic-settings.ts';
 
 interface SettingsRow {
-  /** The id of the broker. */
   readonly id: string;
   readonly brokerId: string;
   readonly settings: TopicSettings;

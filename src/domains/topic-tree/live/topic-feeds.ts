@@ -8,10 +8,7 @@ import { type TopicEvent, TopicFeed, type TopicFeedOptions } from './topic-feed.
  */
 const MAX_FEEDS = 100;
 
-/**
- * The live feeds of the topics of all brokers. Subscribers with the same key share a feed until it has been idle for
- * some time.
- */
+/** The live feeds of the topics of all brokers. */
 export class TopicFeeds {
   /** Feeds by broker and key. */
   readonly #feeds = new Map<string, Map<string, TopicFeed>>();

@@ -16,10 +16,7 @@ export const recordedFilters = ({ filters }: Filters): readonly string[] =>
 export const isOfControl = (topic: string): boolean =>
   topic.startsWith(CONTROL) && (topic.length === CONTROL.length || topic.charAt(CONTROL.length) === '/');
 
-/**
- * Decides which topics are recorded, by the filters of the settings. A topic that begins with `$` is recorded only if a
- * filter names its first level [MQTT-4.7.2-1].
- */
+/** Decides which topics are recorded. Topics with `$` require a filter that names the first level [MQTT-4.7.2-1]. */
 export class RecordedTopics {
   readonly #filters: readonly string[];
   readonly #excluded: readonly string[];
@@ -34,10 +31,7 @@ export class RecordedTopics {
     this.#filters.some((filter) => filterMatches(filter, topic)) &&
     !this.#excluded.some((filter) => filterMatches(filter, topic));
 
-  /**
-   * The same for the filter of a subscription. Its levels, including `+` and `#`, are compared like those of a topic.
-   * `$share/<group>/` is ignored.
-   */
+  /** The same for the filter of a subscription, whose levels are compared like those of a topic. */
   readonly hasSubscription = (filter: string): boolean => this.has(filter.replace(SHARED, ''));
 }
 

@@ -5,10 +5,7 @@ import { idleMs } from './idle-time.ts';
 import { RecordingRun, type RecordingRunOptions, type RunDurations } from './recording-run.ts';
 
 export interface RemoteTopicRecorderOptions extends RecordingRunOptions {
-  /**
-   * Called after the recording stopped because nothing was requested for a long time. Recorded topics are discarded.
-   * The next request starts a new recording.
-   */
+  /** Called after the recording stopped for lack of requests. Its topics are discarded. */
   readonly onStopped: () => void;
   readonly durations?: RecorderDurations | undefined;
 }

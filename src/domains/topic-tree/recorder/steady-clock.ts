@@ -1,7 +1,4 @@
-/**
- * A larger difference of wall clock and monotonic clock (ms) is a clock change. For smaller ones, reported times do not
- * change.
- */
+/** Differences of wall clock and monotonic clock up to this (ms) do not shift reported times. */
 const JUMP_MS = 1_000;
 
 /**

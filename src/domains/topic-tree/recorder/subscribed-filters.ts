@@ -39,15 +39,9 @@ interface Asked {
   stop: Stop | null;
 }
 
-/**
- * Number of consecutive connections that the broker closes while only this filter is unanswered. Then the filter is
- * considered the cause.
- */
+/** Number of connections that end while only this filter is unanswered, until the filter counts as the cause. */
 const MOST_STRIKES = 3;
-/**
- * Filters that make the broker close the connection are retried only at every 20th attempt, because each attempt costs
- * messages.
- */
+/** Such filters are retried only at every 20th attempt, because each attempt costs messages. */
 const ENDING_TURNS = 20;
 
 /**
@@ -184,10 +178,7 @@ export class SubscribedFilters {
     return [...new Set([...this.#apart.filter((filter) => !this.#refusals.has(filter)), ...uncovered])];
   }
 
-  /**
-   * Whether a filter is no longer in the settings, or is covered by a granted filter. A filter that may still be
-   * refused does not count.
-   */
+  /** Whether a filter is no longer in the settings, or is covered by a granted filter. */
   #isNeedless({ filter, state }: Asked, targets: readonly string[]): boolean {
     if (targets.includes(filter) || this.#apart.includes(filter)) return false;
     if (!this.#wanted.includes(filter)) return true;

@@ -59,7 +59,6 @@ export class LevelNames {
     return NONE;
   }
 
-  /** Increments the use count of a name. */
   use(name: number): void {
     this.#rows.set(name, USES, this.#rows.get(name, USES) + 1);
   }

@@ -200,7 +200,6 @@ const cellsOf = (length: number): Pick<Block, 'numbers' | 'keys'> => ({
 const numberAt = (block: Block | undefined, at: number): number =>
   block !== undefined && at < block.length ? (block.numbers[at] as number) : NONE;
 
-/** Includes the approximate overhead of the objects. */
 const bytesOf = ({ numbers, keys, start }: Block): number =>
   numbers.byteLength + keys.byteLength + 2 * start.length + 480;
 

@@ -58,5 +58,4 @@ const MAX_LENGTH = 128;
 const MAX_CHARACTERS = 256 * 1024;
 /** Approximate overhead of a string, in characters. */
 const STRING = 12;
-/** Maximum memory of the cache. */
 export const MAX_RECENT_BYTES = PLACES * 12 + (MAX_CHARACTERS + MAX_LENGTH + STRING) * 2;

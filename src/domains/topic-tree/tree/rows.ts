@@ -20,7 +20,6 @@ export class Rows {
     this.#columns = columns;
   }
 
-  /** Number of rows in use. */
   get size(): number {
     return this.#made - this.#freeRows;
   }
@@ -34,7 +33,6 @@ export class Rows {
     return this.#bytesOf(this.#pieces.length);
   }
 
-  /** Bytes of free rows. */
   get spareBytes(): number {
     return this.#freeRows * this.#columns * 4;
   }

@@ -25,7 +25,6 @@ export class Ticks {
     return Math.floor((time - (this.#epoch ?? time)) / TICK_MS);
   }
 
-  /** The time at which a tick began. */
   timeOf(tick: number): number {
     return (this.#epoch ?? 0) + tick * TICK_MS;
   }

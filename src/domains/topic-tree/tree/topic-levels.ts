@@ -36,7 +36,6 @@ export class TopicLevels {
     return this.names.bytes + this.#rows.bytes + this.#byName.bytes + this.#wideBytes;
   }
 
-  /** Bytes of free rows. */
   get spareBytes(): number {
     return this.names.spareBytes + this.#rows.spareBytes;
   }
@@ -71,7 +70,6 @@ export class TopicLevels {
     return this.#rows.get(node, CHILDREN);
   }
 
-  /** Number of listed topics at and below a node. */
   topicCountOf(node: number): number {
     return this.#rows.get(node, TOPICS);
   }

@@ -72,7 +72,6 @@ export class TopicTree {
     if (bytes === 0) this.#store.forgetPreviews();
   }
 
-  /** Number of listed topics. */
   get size(): number {
     return this.#store.levels.topicCountOf(ROOT);
   }

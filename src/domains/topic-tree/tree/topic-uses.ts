@@ -19,7 +19,6 @@ export class TopicUses {
     return this.#rows.bytes + this.#byTopic.bytes;
   }
 
-  /** Bytes of free rows. */
   get spareBytes(): number {
     return this.#rows.spareBytes;
   }
@@ -188,7 +187,6 @@ const NEWER = 5;
 const PREVIEW = 6;
 /** QoS, retain flag, and in the upper bits the number of overflows of MESSAGES. */
 const FLAGS = 7;
-/** Hash of the topic. */
 const HASH = 8;
 const NEXT = 9;
 const COLUMNS = 10;

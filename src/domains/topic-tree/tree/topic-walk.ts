@@ -28,17 +28,14 @@ export class TopicWalk {
     return this.#node;
   }
 
-  /** Number of levels above the node. */
   get depth(): number {
     return this.#depth;
   }
 
-  /** The match bits of the node. */
   get wanted(): number {
     return this.#wanted[this.#depth + 1] as number;
   }
 
-  /** The match bits of the parent. */
   get wantedAbove(): number {
     return this.#wanted[Math.max(0, this.#depth)] as number;
   }
