@@ -7,7 +7,7 @@ import { clientControlPlugin } from './control/client-control-plugin.ts';
 import { ClientReport } from './control/client-report.ts';
 import { ControlServer } from './control/control-server.ts';
 import { InspectPlugin } from './control/inspect-plugin.ts';
-import { SysStatistics } from './control/sys-statistics.ts';
+import { publishStatistics } from './control/sys-statistics.ts';
 import { BrokerCore } from './core/broker-core.ts';
 import { ClientRegistry } from './core/client-registry.ts';
 import type { Fault } from './core/faults.ts';
@@ -21,7 +21,7 @@ import { passwordCopyPlugin } from './dynamic-security/password-copy-plugin.ts';
 import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from './limits.ts';
 import { type Listener, startListener } from './listening/listener.ts';
 import { ListenerCertificates } from './listening/listener-certificates.ts';
-import { RefusalLog } from './listening/refusal-log.ts';
+import { refusalLog } from './listening/refusal-log.ts';
 import { RefusedConnects } from './listening/refused-connects.ts';
 import { BrokerStore } from './store/broker-store.ts';
 import { CertificateStore } from './store/certificate-store.ts';
@@ -128,9 +128,8 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     await core.resume();
 
     const { version, sysIntervalMs: intervalMs } = options;
-    const statistics = new SysStatistics({ version, core, registry, store, intervalMs });
-    closers.push(() => statistics.close());
-    const refusals = new RefusalLog(onProblem);
+    closers.push(publishStatistics({ version, core, registry, store, intervalMs }));
+    const refusals = refusalLog(onProblem);
     closers.push(() => refusals.close());
     closers.push(() => {
       for (const listener of listeners) listener.close();

@@ -2,14 +2,13 @@ import {
   ANONYMOUS,
   type ClientInflight,
   type ClientQueues,
-  type ClientTls,
   type ConnectedClientDetail,
   type ConnectedClientSummary,
 } from '../../../domains/clients/inspect/inspect-data.ts';
 import { aboutOf } from '../core/admission.ts';
 import { subscriptionsOf } from '../core/aedes-internals.ts';
 import { type ClientRegistry, droppedOn } from '../core/client-registry.ts';
-import type { Connection, TlsInfo, WillInfo } from '../core/connection.ts';
+import type { Connection, WillInfo } from '../core/connection.ts';
 import type { BrokerLimits, QueueLimits } from '../limits.ts';
 import type { IncomingStore } from '../store/incoming-store.ts';
 import type { Session } from '../store/session.ts';
@@ -177,11 +176,8 @@ function connectOf(connection: Connection | undefined, session: Session | undefi
     cleanSession: isClean,
     listener: { port: about.listener.port, bind_address: about.listener.host },
     ...(will ? { will: willOf(will) } : {}),
-    ...(tls ? { tls: tlsOf(tls) } : {}),
+    ...(tls ? { tls } : {}),
   };
 }
 
 const willOf = ({ payload, ...will }: WillInfo) => ({ ...will, payload: Buffer.from(payload).toString('base64') });
-
-const tlsOf = ({ clientCertificate, ...tls }: TlsInfo): ClientTls =>
-  clientCertificate === null ? tls : { ...tls, clientCertificate };

@@ -5,16 +5,9 @@ import { MALFORMED_PACKET } from './connection.ts';
 import type { SentWillProperties } from './will-properties.ts';
 
 /**
- * Why a CONNECT was refused.
- *
- * - `credentials`: unknown user name, wrong password, disabled account, or a missing user name that is required.
- * - `throttled`: too many wrong passwords from the network.
- * - `busy`: too many passwords wait to be checked.
- * - `client_id`: no client id for a persistent session (MQTT 3).
- * - `will`: the will cannot be published, or its topic is below `$CONTROL/`.
- * - `connections`, `sessions`: the limit is reached.
- * - `closed`: the connection was closed meanwhile.
- * - `error`: the broker failed; the log has the reason.
+ * Why a CONNECT was refused. `credentials` includes a disabled account and a missing user name, `client_id` is a
+ * missing one for a persistent session (MQTT 3), and `will` one that cannot be published or is below `$CONTROL/`.
+ * `throttled` is for a network, `busy` for all, and `error` is a failure of the broker.
  */
 export const REFUSAL_REASONS = [
   'credentials',

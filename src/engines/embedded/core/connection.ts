@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { AedesPublishPacket, Client } from 'aedes';
+import type { ClientTls } from '../../../domains/clients/inspect/inspect-data.ts';
 import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
 import type { Identity } from '../access.ts';
 import type { Traffic } from '../store/session.ts';
@@ -21,14 +22,6 @@ export interface ListenerInfo {
   readonly protocol: 'MQTT' | 'MQTT-WS';
   readonly tls: boolean;
   readonly requireCertificate: boolean;
-}
-
-export interface TlsInfo {
-  /** For example `TLSv1.3`. */
-  readonly version: string;
-  readonly ciphers: string;
-  /** PEM. `null` if the client sent no certificate. */
-  readonly clientCertificate: string | null;
 }
 
 export interface WillInfo {
@@ -204,14 +197,15 @@ export class Connection {
   }
 
   /** `null` if the connection is not encrypted, or a proxy in front of the listener terminates TLS. */
-  get tls(): TlsInfo | null {
+  get tls(): ClientTls | null {
     const socket = this.#socket;
     if (!(socket instanceof TLSSocket)) return null;
     const { name, standardName } = socket.getCipher();
+    const certificate = socket.getPeerX509Certificate();
     return {
       version: socket.getProtocol() ?? '',
       ciphers: standardName ?? name,
-      clientCertificate: socket.getPeerX509Certificate()?.toString() ?? null,
+      ...(certificate ? { clientCertificate: certificate.toString() } : {}),
     };
   }
 

@@ -105,7 +105,12 @@ export class Delivery {
     if (isLive && packet.qos > 0) {
       // The message is in the queue, unless it is delivered at QoS 0.
       if (connection.isDraining) return null;
-      if (connection.lowestQos === 0 && this.#sendAtHighest(client, packet)) return null;
+      // aedes would use the QoS of the first matching subscription, not the highest.
+      if (connection.lowestQos === 0 && isAcknowledged(client, topic)) {
+        sendMessage(client, packet);
+        return null;
+      }
+      if (connection.lowestQos === 0) store.discard(client.id, packet.brokerCounter);
     }
     // aedes adds the identifier of SUBSCRIBE to its retained messages.
     const isOfSubscribe = retain && !brokerId && messageId === undefined;
@@ -123,7 +128,10 @@ export class Delivery {
         return null;
       }
       if (this.#waits(client, connection, packet, session, queued)) return null;
-      if (!queued) countInFlight(client, connection, packet, session);
+      if (!queued) {
+        packet.messageId ??= nextPacketId(client, session);
+        connection.inFlight.add(packet.messageId, packet.payload.length);
+      }
     }
     connection.delivered += 1;
     connection.deliveredBytes += packet.payload.length;
@@ -248,16 +256,6 @@ export class Delivery {
     };
     this.#options.store.commit().then(sendOnDisk, () => {});
   }
-
-  /** aedes would use the QoS of the first matching subscription, not the highest. `false`: aedes has to send it. */
-  #sendAtHighest(client: Client, packet: AedesPublishPacket): boolean {
-    if (!isAcknowledged(client, packet.topic)) {
-      this.#options.store.discard(client.id, packet.brokerCounter);
-      return false;
-    }
-    sendMessage(client, packet);
-    return true;
-  }
 }
 
 /** The next packet id that no message of the session has. */
@@ -271,16 +269,6 @@ function nextPacketId(client: Client, session: Session | undefined): number {
 
 /** Whether the message is sent at QoS 1 or 2: aedes uses QoS 0 if the filter that equals the topic has QoS 0. */
 const isAcknowledged = (client: Client, topic: string): boolean => subscriptionsOf(client)[topic]?.qos !== 0;
-
-function countInFlight(
-  client: Client,
-  connection: Connection,
-  packet: AedesPublishPacket,
-  session: Session | undefined,
-): void {
-  packet.messageId ??= nextPacketId(client, session);
-  connection.inFlight.add(packet.messageId, packet.payload.length);
-}
 
 function release({ window, inFlight }: Connection, packetId: number): void {
   window?.release(packetId);

@@ -9,15 +9,6 @@ import type {
 import { compareNames } from '../../../domains/access-control/policy/access-order.ts';
 import type { AccessLimits } from './access-limits.ts';
 
-/** Names of the objects that were changed or deleted since the last `takeChanges()`. */
-interface StateChanges {
-  readonly clients: ReadonlySet<string>;
-  readonly groups: ReadonlySet<string>;
-  readonly roles: ReadonlySet<string>;
-  /** Whether the default access, the anonymous group or the change index was changed. */
-  readonly settings: boolean;
-}
-
 export interface Settings {
   readonly defaultAcl: DefaultAcl;
   readonly anonymousGroup: string | null;
@@ -157,7 +148,7 @@ export class AccessState {
     this.#changes.settings = true;
   }
 
-  takeChanges(): StateChanges {
+  takeChanges() {
     const changes = this.#changes;
     this.#changes = noChanges();
     return changes;
@@ -190,6 +181,7 @@ export class AccessState {
   }
 }
 
+/** Names of changed or deleted objects. `settings`: the default access, the anonymous group or the change index. */
 const noChanges = () => ({
   clients: new Set<string>(),
   groups: new Set<string>(),

@@ -59,14 +59,8 @@ function checkText(text: string, field: string): string {
 
 export const isTooLong = (text: string): boolean => text.length > MAX_BYTES / 3 && Buffer.byteLength(text) > MAX_BYTES;
 
-interface Page {
-  readonly verbose: boolean;
-  readonly offset: number;
-  readonly end: number;
-}
-
 /** As in Mosquitto, a `count` of 0 means 1, and a negative one means all. */
-export function pageOf(fields: Fields): Page {
+export function pageOf(fields: Fields) {
   const count = integerOf(fields, 'count', -1);
   const offset = Math.max(0, integerOf(fields, 'offset', 0));
   const end = count < 0 ? Number.POSITIVE_INFINITY : offset + Math.max(1, count);

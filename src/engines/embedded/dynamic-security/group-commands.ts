@@ -1,4 +1,4 @@
-import type { AccessClient, AccessGroup } from '../../../domains/access-control/policy/access-model.ts';
+import type { AccessGroup } from '../../../domains/access-control/policy/access-model.ts';
 import type { Fields } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
@@ -121,10 +121,7 @@ function find({ policy }: AccessState, groupname: string): AccessGroup {
 }
 
 /** Disconnects the client, even if the command is refused. */
-function clientAndGroup(
-  fields: Fields,
-  { state, kick }: CommandContext,
-): { readonly client: AccessClient; readonly name: string } {
+function clientAndGroup(fields: Fields, { state, kick }: CommandContext) {
   const username = requiredUsername(fields);
   const name = requiredGroupname(fields);
   kick(username);
@@ -134,7 +131,7 @@ function clientAndGroup(
   return { client, name };
 }
 
-function groupAndRole(fields: Fields, state: AccessState): { readonly group: AccessGroup; readonly rolename: string } {
+function groupAndRole(fields: Fields, state: AccessState) {
   const groupname = requiredGroupname(fields);
   const rolename = requiredRolename(fields);
   const group = find(state, groupname);

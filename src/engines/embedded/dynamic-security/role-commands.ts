@@ -139,13 +139,7 @@ function aclsOf(fields: Fields, state: AccessState): AclRule[] | undefined {
   return sortAcls([...acls.values()]);
 }
 
-interface RoleAndAcl {
-  readonly role: AccessRole;
-  readonly aclType: AclType;
-  readonly topic: string;
-}
-
-function roleAndAcl(fields: Fields, state: AccessState): RoleAndAcl {
+function roleAndAcl(fields: Fields, state: AccessState) {
   const role = find(state, requiredRolename(fields));
   const aclType = TYPES.get(requiredText(fields, 'acltype').toLowerCase());
   if (!aclType) throw new ControlRefusal('Unknown acltype');

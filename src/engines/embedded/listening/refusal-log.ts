@@ -5,25 +5,15 @@ const MAX_REPORTED = 20;
 const PERIOD_MS = 60_000;
 
 /** Reports why TLS listeners refuse clients: each reason of a listener once a minute, and at most 20 reasons in all. */
-export class RefusalLog {
-  readonly #report: (problem: string, reason: string) => void;
-  readonly #reported = new Set<string>();
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(report: (problem: string, reason: string) => void) {
-    this.#report = report;
-    this.#timer = setInterval(() => this.#reported.clear(), PERIOD_MS).unref();
-  }
-
-  readonly refused = ({ number, port }: ListenerInfo, reason: string): void => {
+export function refusalLog(report: (problem: string, reason: string) => void) {
+  const reported = new Set<string>();
+  const timer = setInterval(() => reported.clear(), PERIOD_MS).unref();
+  const refused = ({ number, port }: ListenerInfo, reason: string): void => {
     const problem = `TLS listener ${number} (port ${port}) refuses clients`;
     const key = `${problem}: ${reason}`;
-    if (this.#reported.has(key) || this.#reported.size >= MAX_REPORTED) return;
-    this.#reported.add(key);
-    this.#report(problem, reason);
+    if (reported.has(key) || reported.size >= MAX_REPORTED) return;
+    reported.add(key);
+    report(problem, reason);
   };
-
-  close(): void {
-    clearInterval(this.#timer);
-  }
+  return { refused, close: () => clearInterval(timer) };
 }

@@ -26,12 +26,12 @@ export class CertificateStore {
   /** `listeners` are the numbers of listeners with TLS. The certificates of other listeners are deleted. */
   constructor(journal: Journal, listeners: readonly number[]) {
     this.#journal = journal;
-    for (const { listener, ...server } of journal.rows<StoredServerCertificate & Row>(
+    for (const { listener, ...server } of journal.rows<StoredServerCertificate & { listener: number }>(
       'SELECT listener, file_name AS fileName, fingerprint256, cert, key FROM server_certificate',
     )) {
       this.#certificates.set(listener, { server, authorities: [] });
     }
-    for (const { listener, ...authority } of journal.rows<StoredAuthority & Row>(
+    for (const { listener, ...authority } of journal.rows<StoredAuthority & { listener: number }>(
       'SELECT listener, file_name AS fileName, fingerprint256, cert FROM client_authority',
     )) {
       const { server, authorities } = this.of(listener);
@@ -79,7 +79,3 @@ export class CertificateStore {
 }
 
 const byFileName = (one: StoredAuthority, other: StoredAuthority) => (one.fileName < other.fileName ? -1 : 1);
-
-interface Row {
-  readonly listener: number;
-}

@@ -92,9 +92,9 @@ export class MessageQueues {
   }
 
   /** Queues a message for each granted session. `null` if no session queues it. */
-  add(granted: ReadonlyMap<Session, Grant>, { topic, payload, properties }: NewMessage): StoredMessage | null {
-    const text = toText(properties);
-    const size = sizeOf(topic, payload, text);
+  add(granted: ReadonlyMap<Session, Grant>, added: NewMessage): StoredMessage | null {
+    const text = toText(added.properties);
+    const size = sizeOf(added.topic, added.payload, text);
     let message: StoredMessage | null = null;
     for (const [session, { qos, retain }] of granted) {
       if (!this.#hasRoom(session, size, message ? ENTRY_BYTES : ENTRY_BYTES + size)) {
@@ -102,7 +102,7 @@ export class MessageQueues {
         this.dropped += 1;
         continue;
       }
-      message ??= this.#store(topic, payload, properties, text, size);
+      message ??= this.#store(added, text, size);
       const position = message.id;
       const entry: QueueEntry = { position, message, qos, retain, packetId: undefined, released: false, dup: false };
       this.#link(session, entry);
@@ -153,13 +153,7 @@ export class MessageQueues {
     this.#journal.add('DELETE FROM queue WHERE client_id = ?', session.id);
   }
 
-  #store(
-    topic: string,
-    payload: Uint8Array | string,
-    properties: MessageProperties | undefined,
-    text: string | null,
-    size: number,
-  ): StoredMessage {
+  #store({ topic, payload, properties }: NewMessage, text: string | null, size: number): StoredMessage {
     const id = this.#nextMessageId;
     this.#nextMessageId += 1;
     const sql = 'INSERT INTO message (id, topic, payload, properties) VALUES (?, ?, ?, ?)';

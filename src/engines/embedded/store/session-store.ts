@@ -150,12 +150,7 @@ export class SessionStore {
 
   /** Queues a message once per session, at its highest granted QoS. `null` if no session queues it. */
   enqueue(
-    subscriptions: readonly {
-      readonly clientId: string;
-      readonly qos?: number;
-      readonly rap?: unknown;
-      readonly nl?: unknown;
-    }[],
+    subscriptions: readonly ({ readonly clientId: string } & Partial<SubscriptionRecord>)[],
     message: QueuedMessage,
   ): StoredMessage | null {
     if (subscriptions.length === 0) return null;

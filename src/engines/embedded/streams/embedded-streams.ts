@@ -1,14 +1,15 @@
 import { join } from 'node:path';
 import { STREAM_API } from '../../../domains/streams/control/stream-control.ts';
 import { StreamPlugin } from '../../../domains/streams/control/stream-plugin.ts';
+import type { KeptDefinition, StreamDefinitions } from '../../../domains/streams/definition/stream-definitions.ts';
 import { StreamEngineCore } from '../../../domains/streams/engine/stream-engine-core.ts';
+import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../domains/streams/model/stream-definition.ts';
 import { compileQuery } from '../../../domains/streams/query/compile-query.ts';
 import { SegmentStore } from '../../../domains/streams/store/segment-store.ts';
 import type { ControlServer } from '../control/control-server.ts';
 import type { BrokerCore } from '../core/broker-core.ts';
 import type { Journal } from '../store/journal.ts';
 import { EmbeddedStreamSession } from './embedded-stream-session.ts';
-import { JournalStreamDefinitions } from './journal-stream-definitions.ts';
 
 interface EmbeddedStreamsOptions {
   /** Folder of the broker. Stored messages are in its subfolder `streams`. */
@@ -31,7 +32,7 @@ export async function startStreams(options: EmbeddedStreamsOptions): Promise<() 
   const session = new EmbeddedStreamSession(core);
   const engine = new StreamEngineCore({ session, store, compile: compileQuery });
   const plugin = new StreamPlugin({
-    definitions: new JournalStreamDefinitions(journal),
+    definitions: definitionsIn(journal),
     engine,
     emit: (event) => control.emit(STREAM_API, event),
     onFault: (error) => onProblem('a stream could not be run', error),
@@ -42,5 +43,33 @@ export async function startStreams(options: EmbeddedStreamsOptions): Promise<() 
     await engine.close();
     session.close();
     await store.close();
+  };
+}
+
+/** The stream definitions in the journal. There are no other writers, so `onChange` never fires. */
+function definitionsIn(journal: Journal): StreamDefinitions {
+  const definitions = new Map<string, KeptDefinition>();
+  type Row = { id: string; about: string };
+  for (const { id, about } of journal.rows<Row>('SELECT id, about FROM stream ORDER BY position')) {
+    // Possibly written by an earlier version without some fields.
+    const definition = { ...DEFAULT_DEFINITION, ...(JSON.parse(about) as StreamDefinition) };
+    definitions.set(id, { id, definition });
+  }
+  return {
+    all: () => [...definitions.values()],
+    byName: (name) => [...definitions.values()].find(({ definition }) => definition.name === name) ?? null,
+    save: async (stored) => {
+      const { id, definition } = stored;
+      definitions.set(id, stored);
+      const sql = 'INSERT INTO stream (id, about) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET about = excluded.about';
+      journal.add(sql, id, JSON.stringify(definition));
+      await journal.commit();
+    },
+    remove: async (id) => {
+      if (!definitions.delete(id)) return;
+      journal.add('DELETE FROM stream WHERE id = ?', id);
+      await journal.commit();
+    },
+    onChange: () => () => {},
   };
 }
