@@ -85,7 +85,7 @@ async function readKept(path: string): Promise<Entry> {
     // Reported below.
   }
   // The file is never replaced by a new one, because that would delete all accounts.
-  throw new Error(`${path} is damaged, and who may connect cannot be told from it: restore it from a backup`);
+  throw new Error(`${path} is damaged, so its accounts cannot be read: restore it from a backup`);
 }
 
 function entries(of: Entry, key: string): Entry[] {

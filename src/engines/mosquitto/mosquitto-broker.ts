@@ -209,7 +209,7 @@ export class MosquittoBroker implements RunningBroker {
       configFile,
       pidFile: join(folder, PID_FILE),
       stop: this.#closing.signal,
-      onProblem: (line) => log.warn({ broker: id, line }, 'a Mosquitto of this service tells a problem'),
+      onProblem: (line) => log.warn({ broker: id, line }, 'a Mosquitto of this service reports a problem'),
     });
   }
 

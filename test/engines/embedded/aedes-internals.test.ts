@@ -46,7 +46,7 @@ import {
 } from '../../../src/engines/embedded/core/mqtt-packet-internals.ts';
 import { rawClient } from './raw-client.ts';
 
-/** Each test fails if an upgrade of aedes or mqtt-packet removes a member that the broker uses, or changes what it does. */
+/** Each test fails if an upgrade of aedes or mqtt-packet removes or changes a member that the broker uses. */
 
 const message = (fields: Partial<IPublishPacket> = {}) =>
   ({ cmd: 'publish', topic: 'a', payload: Buffer.from('x'), qos: 0, retain: false, dup: false, ...fields }) as const;

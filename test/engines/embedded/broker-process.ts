@@ -26,12 +26,12 @@ interface BrokerProcess {
   readonly port: number;
   /** All of them; `port` is the first one's. */
   readonly listeners: readonly ListenerWanted[];
-  /** What was acknowledged before the broker ended; null otherwise (mqtt.js leaves some promises open when a socket ends). */
+  /** What was acknowledged before the broker ended; `null` otherwise: mqtt.js leaves some promises open. */
   whileAlive<T>(work: Promise<T>): Promise<T | null>;
   kill(): Promise<void>;
 }
 
-/** A process with an embedded broker of the build. It sends `BrokerProcessMessage`. `worker` runs the broker's thread. */
+/** A process with an embedded broker of the build. It sends `BrokerProcessMessage`. `worker`: the thread to run. */
 export function forkBroker(
   folder: string,
   listeners: readonly ListenerWanted[],
@@ -54,7 +54,7 @@ export function runningListeners(child: ChildProcess): Promise<readonly Listener
   });
 }
 
-/** An embedded broker of the build in a process of its own, which is killed when the test ends, or before. `onPort` 0: any. */
+/** An embedded broker of the build in its own process, which is killed at the end of the test. `onPort` 0: any port. */
 export async function startBrokerProcess(
   folder: string,
   onPort = 0,

@@ -365,7 +365,7 @@ test('modify commands set an empty text, clear with an empty list, and ignore ot
   });
 });
 
-test("a role that is deleted leaves everybody who held it, and one of the same name is nobody's", async () => {
+test('a deleted role is removed from its clients and groups, and a new role of that name has no members', async () => {
   const client = await startWithEverything();
   await dynsecDone(client, { command: 'deleteRole', rolename: 'role' }, { command: 'createRole', rolename: 'role' });
   const [held, group] = await dynsecDone(

@@ -18,8 +18,8 @@ export async function dynsecDone(client: MqttClient, ...commands: readonly Comma
 const SPARE = 'spare';
 
 /**
- * Leaves the administrator and what a broker begins with; a group without anything is the anonymous one, because that one cannot be
- * deleted.
+ * Leaves the administrator and what a broker begins with; a group without anything is the anonymous one, because that
+ * one cannot be deleted.
  */
 export async function clearAccess(admin: MqttClient): Promise<void> {
   const lists = await dynsecDone(

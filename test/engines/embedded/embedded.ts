@@ -62,7 +62,7 @@ export async function startTestBroker(options: Partial<EmbeddedBrokerOptions> = 
   return broker;
 }
 
-/** One broker for the tests of the file that calls it at its top level, where they leave nothing that another one would see. */
+/** One broker for all tests of the file that calls this at its top level. Tests must not leave data for others. */
 export function useTestBroker(options: Partial<EmbeddedBrokerOptions> = {}): () => TestBroker {
   const folder = newFolder();
   let broker: TestBroker | undefined;

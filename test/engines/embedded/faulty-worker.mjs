@@ -1,4 +1,4 @@
-/** The worker of an embedded broker that ends with an exception which names no packet and no record, whenever a message on `fatal` is delivered. */
+/** The worker of an embedded broker that fails, without naming a packet or record, for each message on `fatal`. */
 import MQEmitter from 'mqemitter';
 
 const { emit } = MQEmitter.prototype;

@@ -213,7 +213,7 @@ test('a tool that does not support events ignores them, and gets its response', 
   const tool = await connect(mqttPort, { clientId: 'tool' });
   const events: unknown[] = [];
   const answers: unknown[] = [];
-  // As tools for the commercial plugins read: whatever is no event has responses, and some of them look for responses first.
+  // Tools for the commercial plugins expect `responses` in each message that is no event.
   const read = new Promise<void>((resolve) => {
     tool.on('message', (_topic, payload) => {
       const message = JSON.parse(payload.toString());

@@ -3,7 +3,7 @@ import { parser as createParser, generate, type IConnectPacket, type Packet } fr
 import { onTestFinished } from 'vitest';
 import { ADMINISTRATOR } from './embedded.ts';
 
-/** A client that acknowledges nothing by itself; MQTT 5 unless `connectFields` say another. Subscribed with QoS 2 if a filter is given. */
+/** A client that acknowledges nothing by itself, by default of MQTT 5. It subscribes to `filter` with QoS 2. */
 export async function rawClient(port: number, connectFields: Partial<IConnectPacket>, filter?: string) {
   const { protocolVersion = 5 } = connectFields;
   const socket = createConnection(port, '127.0.0.1');

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startEmbeddedBroker } from '../../../src/engines/embedded/embedded-broker.ts';
 import { ADMINISTRATOR, collect, connect, listener, startTestBroker, temporaryFolder } from './embedded.ts';
 
-/** A folder whose wills are published at the next start: one that ends the faulty worker, and a sound one before and behind it. */
+/** A folder with three wills: the second one ends the faulty worker, the other two are sound. */
 async function folderWithWills(): Promise<string> {
   const folder = temporaryFolder();
   const broker = await startTestBroker({ folder });

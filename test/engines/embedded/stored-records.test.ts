@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { collect, connect, startTestBroker, temporaryFolder } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
-/** Stores that an earlier version wrote (stores/write.mjs), which ended it when it started, or when their client came back. */
+/** Stores of an earlier version (stores/write.mjs) that ended it at its start, or when the client reconnected. */
 
 const DEEP = `${'a/'.repeat(100)}z`;
 

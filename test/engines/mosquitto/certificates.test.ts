@@ -32,7 +32,7 @@ function commandsOf(service: TestService, id: string) {
   };
 }
 
-/** Connects over TLS, or tells why not. */
+/** Connects over TLS. Returns the reason if that fails. */
 async function connecting(url: string, options: IClientOptions): Promise<MqttClient | string> {
   try {
     const client = await connectAsync(
@@ -87,7 +87,7 @@ test('a Mosquitto of this service gets certificates: the first by a restart, ano
   expect(staying.connected).toBe(true);
   await staying.publishAsync('still', 'here', { qos: 1 });
 
-  // Another kind of key would stand beside the one before, and clients that know only that would go on seeing it.
+  // OpenSSL would serve a certificate with another type of key in addition to the previous one.
   const handshake = (port: number | undefined, ...args: string[]) =>
     spawnSync('openssl', ['s_client', '-connect', `127.0.0.1:${port}`, '-tls1_2', ...args], { encoding: 'utf8' })
       .status;
@@ -125,7 +125,7 @@ test('a Mosquitto of this service gets certificates: the first by a restart, ano
   expect(handshake(ports[WSS])).toBe(0);
   expect(handshake(ports[WSS], '-cipher', 'ECDHE-ECDSA-AES128-SHA')).toBe(1);
 
-  // A listener that asks for certificates lets nobody in before an authority is there, and then those of it.
+  // A listener that requires certificates admits no client before it has an authority.
   const clients = createAuthority({ name: 'Clients' });
   const certificateOf = (authority: TestCertificate) => {
     const { cert, key } = authority.issue({ name: 'meter' });
@@ -169,7 +169,7 @@ test('what Mosquitto does not take is undone: it goes on with what it had', asyn
   const account = administratorOf(service, id);
   const first = root.issue();
   expect(await setServer(MQTTS, first)).toEqual(SUCCESS);
-  // Somebody has taken the port of a listener that was not open yet.
+  // Another process has the port of a listener that is not open yet.
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(ports[MUTUAL], '127.0.0.1', resolve));
   expect(await setServer(MUTUAL, root.issue())).toMatch(/could not be given .*what it had before was put back$/);
@@ -177,7 +177,7 @@ test('what Mosquitto does not take is undone: it goes on with what it had', asyn
   const url = `mqtts://localhost:${ports[MQTTS]}`;
   expect(fingerprintOf(await connected(url, account))).toBe(first.fingerprint256);
   expect(await setServer(MUTUAL, root.issue())).toEqual(SUCCESS);
-  // A file that was damaged beside this service is no reason to end what runs; another certificate mends it.
+  // A damaged file does not end the running process. Another certificate replaces it.
   writeFileSync(join(folderOf(service, id), 'certificates', `${MQTTS}-server.pem`), 'nonsense');
   const second = root.issue();
   expect(await setServer(MQTTS, second)).toEqual(SUCCESS);

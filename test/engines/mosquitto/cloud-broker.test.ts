@@ -21,7 +21,7 @@ const SET_STATE = `mutation ($input: SetTargetStateInput!) {
 const setState = (service: TestService, brokerId: string, targetState: string, token = service.root) =>
   service.graphql(SET_STATE, { input: { brokerId, targetState } }, token);
 
-test('a Mosquitto that is killed comes back by itself, and is stopped, started and removed, each told as its state', async () => {
+test('a killed Mosquitto is restarted; it can be stopped, started and removed, and each state is reported', async () => {
   const service = await startRunning();
   const { id, states } = await createBroker(service, { description: 'of the line', location: 'hel1' });
   expect(states.told).toEqual(['NEW', 'PROVISIONING', 'ACTIVE']);

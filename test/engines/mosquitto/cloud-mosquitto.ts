@@ -4,7 +4,7 @@ import { passwordFile } from '../../../src/engines/cloud-brokers/cloud-brokers.t
 import { startTestService, type TestService } from '../../support/service.ts';
 import { subscribe, type TestSubscription } from '../../support/subscription.ts';
 
-/** A service that runs brokers, with a first one on the embedded engine, and is patient: a start of Mosquitto may be slow on a busy machine. */
+/** A service with a first broker on the embedded engine. It waits long, because a start of Mosquitto may be slow. */
 export const startRunning = (env: Record<string, string> = {}, dataDir?: string): Promise<TestService> =>
   startTestService({
     embeddedBroker: true,
@@ -21,11 +21,11 @@ const CREATE = `mutation ($input: CreateCloudBrokerInput!) {
 }`;
 
 interface FollowedStates {
-  /** Resolves when all that comes is told. */
+  /** Resolves when changes are being followed. */
   begun(): Promise<void>;
-  /** States that were told, each once, in their order. */
+  /** Reported states in order, each once. */
   readonly told: string[];
-  /** Reads on until the broker is in the state; what was told of it then. */
+  /** Waits until the broker is in the state, and returns what was reported then. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
   until(state: string): Promise<any>;
   /** Reads on until this service is connected to it. */
@@ -33,7 +33,7 @@ interface FollowedStates {
   removed(): Promise<void>;
 }
 
-/** What is told of one broker from now on. */
+/** Follows the reported states of one broker from now on. */
 function followStates(service: TestService, brokerId: () => string): FollowedStates {
   const told: string[] = [];
   const events: TestSubscription = subscribe(service, service.root, STATUS, { id: service.projectId });
@@ -92,7 +92,7 @@ export async function portsOf(service: TestService, id: string): Promise<Record<
   return Object.fromEntries(rows.map(({ number, port }) => [number, port]));
 }
 
-/** One command of a control API, by the road that services take. */
+/** Sends one command of a control API over MQTT, as other services do. */
 export function ask<T>(
   service: TestService,
   id: string,

@@ -48,7 +48,7 @@ test('a service that is killed leaves its Mosquittos; when it is back it ends th
   await storage.db.broker.delete({ where: { id: deleted } });
   await storage.close();
   await service.start();
-  // Whoever has adopted them takes note of their end in its own time.
+  // The process that has adopted them may notice their end late.
   for (const pid of left) await expect.poll(() => isThere(pid)).toBe(false);
   expect(left).not.toContain(pidOf(id));
   expect((await broker(id)).url).toBe(url);

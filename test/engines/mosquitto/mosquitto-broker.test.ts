@@ -33,7 +33,7 @@ function temporaryFolder(): string {
   return folder;
 }
 
-/** Its states as they come; `until` resolves once it was told so often. */
+/** The reported states; `until` resolves when a state was reported that often. */
 function stateTrail() {
   const trail: RunningState[] = [];
   const waiting: { readonly state: RunningState; readonly times: number; readonly resolve: () => void }[] = [];
@@ -90,7 +90,7 @@ test('what is kept by a Mosquitto that is killed is there when it has come back 
   expect(trail.at(-1)).toBe('STOPPED');
 });
 
-test('one that hangs is ended and started again, and why is told', async () => {
+test('a process that hangs is restarted, and the reason is reported', async () => {
   const folder = temporaryFolder();
   const reasons: (string | undefined)[] = [];
   const { until, onState } = stateTrail();
@@ -127,14 +127,14 @@ test('accounts stay, and the administrator is there again with the password of n
   expect(JSON.parse(readFileSync(file, 'utf8')).clients).toMatchObject([{ username: 'meter' }, { username: 'admin' }]);
 });
 
-test('a damaged access file is never begun anew', async () => {
+test('a damaged access file is never replaced by a new one', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'dynamic-security.json'), '{"clients": [');
   await expect(start({ folder })).rejects.toThrow('is damaged');
   expect(readFileSync(join(folder, 'dynamic-security.json'), 'utf8')).toBe('{"clients": [');
 });
 
-test('a taken port moves to the next free one, and why it cannot listen later is told', async () => {
+test('a port in use is replaced by the next free one, and a later failure to listen is reported', async () => {
   const taken = createServer();
   const port = await freePort();
   await new Promise<void>((resolve) => taken.listen(port, '127.0.0.1', resolve));
@@ -176,7 +176,7 @@ test('a folder in which nothing can be written is a failure like others: no proc
     },
   });
   const pid = pidIn(folder);
-  // As root, whom no mode keeps from writing: what is in the way can be neither written nor removed.
+  // File modes do not stop root from writing. A folder in place of the file does.
   rmSync(pidFile);
   mkdirSync(pidFile);
   process.kill(pid, 'SIGKILL');

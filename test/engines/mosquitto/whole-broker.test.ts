@@ -68,7 +68,7 @@ test('a broker on Mosquitto is used like any other: who may connect, who is ther
   await meter.publishAsync('line/1', '{"speed":1}', { qos: 1 });
   expect(await copied).toBe('copied');
 
-  // A certificate of the project, as for any broker; what is there beside it goes on.
+  // A certificate of the project, as for any broker. Everything else continues.
   const root = createAuthority();
   const { cert, key, fingerprint256 } = root.issue();
   const stored = await service.graphql(
@@ -106,7 +106,7 @@ test('a broker on Mosquitto is used like any other: who may connect, who is ther
   const again = new Promise<string>((resolve) => secure.on('message', (topic) => resolve(topic)));
   await secure.subscribeAsync('copied');
   const later = await startClient(url, { username: 'meter-1', password: 'p', protocolVersion: 5 });
-  // The stream is back when it has seen its broker again; until then what it is to copy is sent anew.
+  // The stream runs again after it has reconnected. Until then the test repeats the message.
   const sending = setInterval(() => void later.publishAsync('line/1', '{}').catch(() => undefined), 100);
   onTestFinished(() => clearInterval(sending));
   expect(await again).toBe('copied');

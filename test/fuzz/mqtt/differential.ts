@@ -1,13 +1,14 @@
 /**
  * The same sequences to an embedded broker and to Mosquitto 2.0.11.
  *
- * The rule: what a sequence of clients that keep to the specification sees has to be equal, step by step: whether a CONNECT is accepted,
- * with a session or not, or why it is refused; the codes of SUBACK; whether publishes are acknowledged; which connections the broker
- * closed; and which messages a healthy observer receives during the sequence. What may differ, and why, is listed in
- * `known-differences.ts`. Everything else is a difference.
+ * The rule: what a sequence of clients that keep to the specification sees has to be equal, step by step: whether a
+ * CONNECT is accepted, with a session or not, or why it is refused; the codes of SUBACK; whether publishes are
+ * acknowledged; which connections the broker closed; and which messages a healthy observer receives during the
+ * sequence. What may differ, and why, is listed in `known-differences.ts`. Everything else is a difference.
  *
- * A hostile sequence may be answered differently, since Mosquitto is stricter with many malformed packets: there both brokers have to
- * survive, to go on serving the observer, and to deliver no message on a topic that is empty or has wildcards.
+ * A hostile sequence may be answered differently, since Mosquitto is stricter with many malformed packets: there both
+ * brokers have to survive, to go on serving the observer, and to deliver no message on a topic that is empty or has
+ * wildcards.
  */
 import { Random } from '../random.ts';
 import { randomSequence } from './generate.ts';
@@ -34,7 +35,7 @@ interface Difference {
   readonly details: readonly string[];
 }
 
-/** Share of the time for hostile sequences, which come last: they leave different sessions and retained messages on the two brokers. */
+/** Share of the time for hostile sequences, which come last because they leave different data on the brokers. */
 const HOSTILE = 0.3;
 /** A difference that depends on which of two clients a broker served first does not come again each time. */
 const TRIES = 3;

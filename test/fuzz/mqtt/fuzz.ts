@@ -38,7 +38,7 @@ interface FuzzFailure {
   readonly after: number;
 }
 
-/** A failure may need what earlier sequences left in the broker's store: so many of them are played again, in this order. */
+/** A failure may depend on stored data: this many earlier sequences are played again, in order. */
 const EARLIER = [1, 4, 16, 64];
 
 /** Plays random sequences to one embedded broker until the time is over or something happens that must not. */

@@ -22,8 +22,8 @@ const LOOP_WATCH = new URL('./loop-watch.mjs', import.meta.url);
 const FAILURE = 'embedded broker failed';
 
 /**
- * An embedded broker in a process of its own, seen from outside: its state, its log, its memory, and a healthy client. Everything that
- * must not happen is a fault.
+ * An embedded broker in a process of its own, seen from outside: its state, its log, its memory, and a healthy client.
+ * Everything that must not happen is a fault.
  */
 export class FuzzedBroker implements Stage {
   readonly account = ADMINISTRATOR;
@@ -31,7 +31,7 @@ export class FuzzedBroker implements Stage {
   /** Warnings of the broker, with how often each was logged. */
   readonly warnings = new Map<string, number>();
   restarts = 0;
-  /** Number of stalls of more than `MAX_STALL`. A broker that starts has no clients yet, so that its stalls are not counted. */
+  /** Number of stalls above `MAX_STALL`, except while the broker starts, when it has no clients. */
   stalls = 0;
   /** Milliseconds. See `loop-watch.mjs`. */
   longestStall = 0;
@@ -119,7 +119,7 @@ export class FuzzedBroker implements Stage {
       return;
     }
     this.output = fields.stack ?? '';
-    // An exception that ended one connection or moved one record is a defect, too. A failure of the broker is a change of its state.
+    // An exception that ended one connection or moved one record is a defect, too.
     if (text !== FAILURE) this.#fault(`${text}: ${fields.reason}`);
   }
 

@@ -15,7 +15,7 @@ const PACKET_IDS = [1, 1, 1, 2, 2, 3, 5, 0, 65_535];
 const RESTART = 0.002;
 const DAMAGE = 0.06;
 
-/** A sequence of a seeded run: mostly valid packets in an order that reaches deep, with hostile names, properties and bytes among them. */
+/** A sequence of a seeded run: mostly valid packets, with hostile names, properties and bytes among them. */
 export function randomSequence(random: Random): Sequence {
   const writer = new SequenceWriter(random);
   return Array.from({ length: random.int(2, MAX_STEPS) }, () => writer.step());

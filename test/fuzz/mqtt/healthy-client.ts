@@ -15,8 +15,8 @@ interface HealthyClientOptions {
 }
 
 /**
- * A client with a persistent session that publishes to itself at QoS 1, one message after the other: each has to arrive before the next
- * one is sent, restarts of the broker or not.
+ * A client with a persistent session that publishes to itself at QoS 1, one message after the other: each has to arrive
+ * before the next one is sent, restarts of the broker or not.
  */
 export class HealthyClient {
   /** Messages that arrived. */

@@ -1,7 +1,7 @@
 /**
- * Watches the event loop of the worker thread that imports it. Each stall is posted to the channel `stalls`, in milliseconds. A stall
- * is the time by which a timer is late, at most the processor time that the thread used meanwhile: on a busy machine the thread waits
- * for a processor, which is no stall of the broker.
+ * Watches the event loop of the worker thread that imports it. Each stall is posted to the channel `stalls`, in
+ * milliseconds. A stall is the time by which a timer is late, at most the processor time that the thread used
+ * meanwhile: on a busy machine the thread waits for a processor, which is no stall of the broker.
  */
 import { readFileSync } from 'node:fs';
 

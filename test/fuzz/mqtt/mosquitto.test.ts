@@ -1,5 +1,5 @@
 import { seedOr } from './budget.ts';
 import { testComparison } from './comparison.ts';
 
-/** The same sequences in each run: what differs between two brokers is found by the long runs, which have a seed of their own. */
+/** The same sequences in each run. Long runs, which have their own seed, find further differences. */
 testComparison(10, seedOr(33));

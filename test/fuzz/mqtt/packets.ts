@@ -1,6 +1,7 @@
 /**
- * Packets of MQTT 3.1, 3.1.1 and 5 as a fuzzer sends them: fields may have values that no client library encodes, and the encoded bytes
- * may be damaged. Every value survives JSON, so that a failed run can print its packets and a regression test can list them.
+ * Packets of MQTT 3.1, 3.1.1 and 5 as a fuzzer sends them: fields may have values that no client library encodes, and
+ * the encoded bytes may be damaged. Every value survives JSON, so that a failed run can print its packets and a
+ * regression test can list them.
  */
 
 /** A field of text: as it is, repeated, or bytes that are no UTF-8. */

@@ -29,7 +29,7 @@ export class Peer {
   readonly #socket: Socket;
   readonly version: number;
   readonly clientId: Text;
-  /** Whether the CONNECT determines how the broker encodes its packets: a damaged one, or one of an unknown version, does not. */
+  /** Whether CONNECT determines the version of packets: not if it is damaged or has an unknown version. */
   readonly #isVersionCertain: boolean;
   readonly #kept: Buffer[] = [];
   #keptBytes = 0;
@@ -72,7 +72,7 @@ export class Peer {
     });
   }
 
-  /** `segment` bytes at a time; undefined: everything in one write. Resolves when everything was handed to the socket. */
+  /** Bytes per write; `undefined`: one write for everything. Resolves when the socket has everything. */
   async send(packets: readonly FuzzPacket[], segment?: number): Promise<void> {
     const bytes = Buffer.concat(packets.map((packet) => encode(packet, this.version, this.#account)));
     const size = Math.max(segment ?? bytes.length, Math.ceil(bytes.length / MAX_SEGMENTS), 1);

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import type { MqttClient } from 'mqtt';
 
-/** mqtt.js 5 leaves Nagle's algorithm on: a PUBLISH behind a PUBACK waits 40 ms for the broker's TCP acknowledgement. */
+/** mqtt.js 5 uses Nagle's algorithm: a PUBLISH behind a PUBACK waits 40 ms for the TCP acknowledgement. */
 export function sendAtOnce(client: MqttClient): void {
   const setNoDelay = () => {
     if (client.stream instanceof Socket) client.stream.setNoDelay(true);

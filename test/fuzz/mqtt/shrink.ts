@@ -8,7 +8,7 @@ interface ShrinkOptions {
   readonly deadline: number;
 }
 
-/** A shorter sequence that fails, too: without steps, then without packets, then without parts of packets that it does not need. */
+/** A shorter sequence that also fails: without the steps, packets and parts of packets that it does not need. */
 export async function shrink(sequence: Sequence, { fails, deadline }: ShrinkOptions): Promise<Sequence> {
   const stillFails = async (candidate: Sequence) => Date.now() < deadline && (await fails(candidate));
   let shortest = await withoutParts(sequence, stillFails);

@@ -70,7 +70,7 @@ class Clients {
     return packet.type === 'publish' && packet.qos === 2 ? this.#exactlyOnce(on, client, packet) : [send(on, packet)];
   }
 
-  /** The release follows, now and then on the next connection of the session: whether it is delivered before that is up to a broker. */
+  /** PUBREL follows, sometimes on the next connection. Brokers may deliver the message before or after it. */
   #exactlyOnce(on: number, client: Open, publish: PublishPacket): readonly Step[] {
     const { packetId = 1 } = publish;
     const release = send(on, { type: 'pubrel', packetId });

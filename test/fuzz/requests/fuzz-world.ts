@@ -24,7 +24,7 @@ export const startFuzzService = (options: TestServiceOptions = {}): Promise<Test
     env: { BROKER_ALLOWED_HOSTS: '127.0.0.1,localhost', ...options.env },
   });
 
-/** A project with one of everything, and one caller of each kind. Requests of a run destroy some of it, so runs make new ones. */
+/** A project with one object of each kind, and one caller of each kind. Each run creates a new project. */
 export async function furnish(service: TestService): Promise<FuzzWorld> {
   const { services, storage } = service;
   const root = await storage.db.user.findFirstOrThrow({ where: { isRoot: true } });

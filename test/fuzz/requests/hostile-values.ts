@@ -1,6 +1,6 @@
 import type { Random } from '../random.ts';
 
-/** Names that break objects used as maps, parsers, storage, paths and topics. No name resolves, and no address leaves this machine. */
+/** Names that break maps, parsers, storage, paths and topics. No name resolves, and no address is remote. */
 const TEXTS = [
   '',
   ' ',

@@ -29,7 +29,7 @@ interface RequestFuzzReport {
   readonly duringLongestStall: readonly string[];
 }
 
-/** Requests after which everything that they name is made anew, callers too: some requests delete it, or end sessions. */
+/** Number of requests after which all objects and callers are created again: requests delete some of them. */
 const REFURNISH_AFTER = 200;
 /** The rest of the faults is the same again. */
 const MAX_FAULTS = 20;
@@ -185,8 +185,8 @@ const errorLog = (fault: (text: string) => void) =>
 const BEAT_MS = 20;
 
 /**
- * Milliseconds of processor time that the main thread has used (Linux). Stalls are counted in it, because a busy machine takes the
- * processor away from a service that does nothing wrong.
+ * Milliseconds of processor time that the main thread has used (Linux). Stalls are counted in it, because a busy
+ * machine takes the processor away from a service that does nothing wrong.
  */
 const mainThreadMs = (): number =>
   Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;

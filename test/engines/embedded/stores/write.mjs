@@ -1,7 +1,7 @@
 /**
- * Writes the stores beside this file: what an embedded broker of commit db6652e leaves on disk after the packets below. Run it with the
- * compiled code of that commit: `node test/engines/embedded/stores/write.mjs <checkout of db6652e>/dist`. Each store is the file `broker.sqlite`,
- * compacted and compressed with gzip.
+ * Writes the stores in this folder: what an embedded broker of commit db6652e leaves on disk after the packets below.
+ * Run it with the compiled code of that commit: `node test/engines/embedded/stores/write.mjs <checkout of
+ * db6652e>/dist`. Each store is the file `broker.sqlite`, compacted and compressed with gzip.
  */
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -52,7 +52,7 @@ const publish = (topic, fields) => ({
   ...fields,
 });
 
-/** MQTT 5 PUBLISH on `poor`, retained, QoS 1: its Content Type is cut off, and the broker of that time stored it as null. */
+/** MQTT 5 PUBLISH on `poor`, retained, QoS 1, with a truncated Content Type, which was stored as null. */
 const CUT_OFF = Buffer.from('330e0004706f6f720002010377777777', 'hex');
 
 const STORES = {
