@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { connect } from 'node:tls';
 import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
 import {
   type CertificateMaterial,
@@ -11,7 +12,6 @@ import { type InputIssue, ServiceError } from '../../platform/errors.ts';
 import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import { ControlRefusal } from '../../protocol/control/plugin.ts';
 import type { ListenerCertificate, ListenerFiles, ListenerMaterial } from './listener-files.ts';
-import { servedFingerprint } from './served-certificate.ts';
 
 /** The user of the files: a Mosquitto that this service runs. */
 interface CertificateUser {
@@ -157,3 +157,25 @@ function judged(cert: string, privateKey: string | null): CertificateMaterial {
 }
 
 const unusable = (issues: readonly InputIssue[]) => new ControlRefusal(materialRefusal(issues), { code: 'INVALID' });
+
+const HANDSHAKE_MS = 3_000;
+
+/** Returns the SHA-256 fingerprint (`AB:CD:…`) of the certificate that a TLS listener of this machine serves. */
+function servedFingerprint({ host, port }: ListenerWanted): Promise<string> {
+  return new Promise((resolve, reject) => {
+    // The listener may refuse a client without a certificate, but has sent its own by then.
+    const socket = connect({ host: reachedAt(host), port, rejectUnauthorized: false }, () => {
+      const fingerprint = socket.getPeerX509Certificate()?.fingerprint256;
+      socket.destroy();
+      if (fingerprint === undefined) reject(new Error('the listener showed no certificate'));
+      else resolve(fingerprint);
+    });
+    socket.setTimeout(HANDSHAKE_MS, () => socket.destroy(new Error('the listener does not answer')));
+    // `reason` is more readable than OpenSSL's message.
+    socket.on('error', (error: Error & { readonly reason?: string }) =>
+      reject(new Error(error.reason ?? error.message)),
+    );
+  });
+}
+
+const reachedAt = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);

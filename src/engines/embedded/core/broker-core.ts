@@ -15,22 +15,20 @@ import { clientHooks } from './client-hooks.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { RefusalReason } from './connect-refusal.ts';
 import { type Connection, TOPIC_FILTER_INVALID } from './connection.ts';
-import { ControlHandler, type ServeControl } from './control-handler.ts';
+import { controlHandler, type ServeControl } from './control-handler.ts';
 import { Delivery } from './delivery.ts';
 import { DeliveryScheduler } from './delivery-scheduler.ts';
-import { type Fault, Faults } from './faults.ts';
+import { type Fault, Faults, SessionFaults } from './faults.ts';
 import { guardPersistence } from './guarded-persistence.ts';
 import { InternalPublisher } from './internal-publisher.ts';
 import type { IncomingPacket } from './mqtt-packet-internals.ts';
-import { guardPackets } from './packet-guard.ts';
-import { meterPackets } from './packet-meter.ts';
+import { guardPackets, meterPackets } from './packet-guard.ts';
 import { PublishHandler } from './publish-handler.ts';
 import { PublishTap } from './publish-tap.ts';
 import { PubrelHandler } from './pubrel-handler.ts';
 import { RetainedDelivery } from './retained-delivery.ts';
 import { ByteBudget } from './send-window.ts';
 import { SessionExpiry } from './session-expiry.ts';
-import { SessionFaults } from './session-faults.ts';
 import { readInSlices } from './sliced-reading.ts';
 import { SocketBudget } from './socket-budget.ts';
 import { SubscribeOrder } from './subscribe-order.ts';
@@ -111,7 +109,7 @@ export class BrokerCore {
     this.#admission = new Admission({ store, registry, access, limits, onReturn });
     const number = () => delivery.number();
     this.clients = new ClientControl({ number, store, registry, admission: this.#admission });
-    const control = new ControlHandler({ incoming: store.incoming, serve: serveControl, onProblem });
+    const control = controlHandler({ incoming: store.incoming, serve: serveControl, onProblem });
     this.#publishHandler = new PublishHandler({
       store,
       access,

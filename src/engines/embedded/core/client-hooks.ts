@@ -5,10 +5,9 @@ import { hasIdentifier } from './aedes-internals.ts';
 import { type RefusalReason, refuseRate, refuseWith, returnCodeOf, willRefusal } from './connect-refusal.ts';
 import type { Connection } from './connection.ts';
 import type { Delivery } from './delivery.ts';
-import type { Faults } from './faults.ts';
+import type { Faults, SessionFaults } from './faults.ts';
 import type { PublishHandler } from './publish-handler.ts';
 import type { ByteBudget } from './send-window.ts';
-import type { SessionFaults } from './session-faults.ts';
 
 /** The parts that the hooks use. The functions are called for clients, after all parts were created. */
 interface ClientHookParts {

@@ -14,16 +14,12 @@ interface ControlHandlerOptions {
 /** Maximum number of unfinished control requests of one client. Its next packet then waits. */
 const MAX_PENDING = 64;
 
-/** Handles publishes to `$CONTROL/`: each is served once and never delivered. */
-export class ControlHandler {
-  readonly #options: ControlHandlerOptions;
+export type HandleControl = (client: Client, connection: Connection, packet: PublishPacket, done: () => void) => void;
 
-  constructor(options: ControlHandlerOptions) {
-    this.#options = options;
-  }
-
-  take(client: Client, connection: Connection, packet: PublishPacket, done: () => void): void {
-    const { incoming, serve, onProblem } = this.#options;
+/** Returns the handler of publishes to `$CONTROL/`: each is served once and never delivered. */
+export const controlHandler =
+  ({ incoming, serve, onProblem }: ControlHandlerOptions): HandleControl =>
+  (client, connection, packet, done) => {
     const { topic, qos, messageId } = packet;
     // A repeated publish: the command has run, and aedes acknowledges the stored packet id.
     if (qos === 2 && messageId !== undefined && incoming.has(client.id, messageId)) {
@@ -38,10 +34,6 @@ export class ControlHandler {
       .finally(() => {
         connection.pendingControl -= 1;
       });
-    if (connection.pendingControl < MAX_PENDING) {
-      done();
-      return;
-    }
-    void served.then(() => done());
-  }
-}
+    if (connection.pendingControl < MAX_PENDING) done();
+    else void served.then(() => done());
+  };

@@ -154,7 +154,7 @@ export class Delivery {
   /** Called when the client has acknowledged or refused a message, so that its window has room. */
   settled(client: Client, connection: Connection, packetId: number): void {
     const { window } = connection;
-    const wasInWindow = window?.has(packetId);
+    const wasInWindow = window?.inFlight.has(packetId);
     release(connection, packetId);
     if (!window || !wasInWindow) return;
     if (connection.isDraining || window.hasQueued) this.#fill(client, connection);
@@ -202,7 +202,7 @@ export class Delivery {
     }
     if (!window) return false;
     packet.messageId = nextPacketId(client, session);
-    window.take(packet.messageId);
+    window.inFlight.add(packet.messageId);
     // aedes stores the packet id later. If the queue is read meanwhile, the message must not look unsent.
     if (entry && session) this.#options.store.queues.sent(session, entry, packet.messageId);
     return false;
@@ -217,7 +217,7 @@ export class Delivery {
       const packet = window.shift();
       if (!packet) break;
       const messageId = nextPacketId(client, session);
-      window.take(messageId);
+      window.inFlight.add(messageId);
       connection.inFlight.add(messageId, packet.payload.length);
       sendMessage(client, { ...packet, messageId });
     }
@@ -225,7 +225,7 @@ export class Delivery {
     const now = Date.now();
     for (const entry of session.queue.values()) {
       const { packetId, message, released } = entry;
-      if (released || (packetId !== undefined && window.has(packetId))) continue;
+      if (released || (packetId !== undefined && window.inFlight.has(packetId))) continue;
       // A message without a number will be delivered as a live message.
       if (packetId === undefined && message.counter === 0) continue;
       if (!window.isOpen) return;
@@ -241,7 +241,7 @@ export class Delivery {
     const { window } = connection;
     const packetId = entry.packetId ?? nextPacketId(client, session);
     queues.sent(session, entry, packetId);
-    window?.take(packetId);
+    window?.inFlight.add(packetId);
     const sendNow = () => sendMessage(client, queuedPacket(entry));
     // aedes waits for the packet id to be stored unless `retain` is set. Waiting twice would let live messages overtake
     // this one.
@@ -252,7 +252,8 @@ export class Delivery {
     const sendOnDisk = () => {
       sendNow();
       // The message was too large or is no longer allowed. It will not be acknowledged, so the next one is sent now.
-      if (connection.isDraining && window && !window.has(packetId) && !client.closed) this.#fill(client, connection);
+      if (connection.isDraining && window && !window.inFlight.has(packetId) && !client.closed)
+        this.#fill(client, connection);
     };
     this.#options.store.commit().then(sendOnDisk, () => {});
   }
@@ -271,7 +272,7 @@ function nextPacketId(client: Client, session: Session | undefined): number {
 const isAcknowledged = (client: Client, topic: string): boolean => subscriptionsOf(client)[topic]?.qos !== 0;
 
 function release({ window, inFlight }: Connection, packetId: number): void {
-  window?.release(packetId);
+  window?.inFlight.delete(packetId);
   inFlight.settle(packetId);
 }
 

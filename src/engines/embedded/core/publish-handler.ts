@@ -6,7 +6,7 @@ import type { AcknowledgementHold } from '../store/incoming-store.ts';
 import { forwardable } from '../store/message-properties.ts';
 import type { DelayedWill, WillPacket } from '../store/will-store.ts';
 import { type Connection, RECEIVE_MAXIMUM_EXCEEDED } from './connection.ts';
-import type { ControlHandler } from './control-handler.ts';
+import type { HandleControl } from './control-handler.ts';
 import type { Delivery } from './delivery.ts';
 import type { DeliveryScheduler } from './delivery-scheduler.ts';
 import type { InternalPublisher } from './internal-publisher.ts';
@@ -16,7 +16,7 @@ import type { PublishTap } from './publish-tap.ts';
 interface PublishHandlerOptions {
   readonly store: BrokerStore;
   readonly access: AccessControl;
-  readonly control: ControlHandler;
+  readonly control: HandleControl;
   readonly delivery: Delivery;
   readonly scheduler: DeliveryScheduler;
   readonly publisher: InternalPublisher;
@@ -67,7 +67,7 @@ export class PublishHandler {
       return;
     }
     if (topic.startsWith('$CONTROL/')) {
-      control.take(client, connection, packet, done);
+      control(client, connection, packet, done);
       return;
     }
     if (qos > 0) {

@@ -12,10 +12,6 @@ export class ByteBudget {
     this.#max = max;
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   hasRoomFor(bytes: number): boolean {
     return this.#bytes + bytes <= this.#max;
   }
@@ -35,7 +31,8 @@ interface SendWindowLimits {
 export class SendWindow<Packet extends { readonly payload: { readonly length: number } }> {
   readonly size: number;
   readonly #limits: SendWindowLimits;
-  readonly #inFlight = new Set<number>();
+  /** Packet ids of unacknowledged messages. */
+  readonly inFlight = new Set<number>();
   #packets: Packet[] = [];
   /** Index of the oldest packet. */
   #next = 0;
@@ -52,23 +49,11 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
     return this.#packets.length - this.#next;
   }
   get isOpen(): boolean {
-    return this.#inFlight.size < this.size;
+    return this.inFlight.size < this.size;
   }
 
   get hasQueued(): boolean {
     return this.#next < this.#packets.length;
-  }
-
-  has(packetId: number): boolean {
-    return this.#inFlight.has(packetId);
-  }
-
-  take(packetId: number): void {
-    this.#inFlight.add(packetId);
-  }
-
-  release(packetId: number): void {
-    this.#inFlight.delete(packetId);
   }
 
   enqueue(packet: Packet): void {

@@ -1,11 +1,15 @@
+import {
+  DEFAULT_ACL_TYPES,
+  type DefaultAcl,
+  type DefaultAclType,
+} from '../../../domains/access-control/policy/access-model.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
-import { fieldOf } from '../../../protocol/control/fields.ts';
+import { fieldOf, isFields } from '../../../protocol/control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
 import type { AccessStore } from './access-store.ts';
 import { CLIENT_COMMANDS } from './client-commands.ts';
 import { isTooLong } from './command-fields.ts';
-import type { CommandContext, Run } from './command-table.ts';
-import { DEFAULT_COMMANDS } from './default-commands.ts';
+import type { CommandContext, CommandTable, Run } from './command-table.ts';
 import { GROUP_COMMANDS } from './group-commands.ts';
 import { ACCOUNT_COST, hashPassword } from './password-check.ts';
 import { ROLE_COMMANDS } from './role-commands.ts';
@@ -19,6 +23,37 @@ interface DynamicSecurityOptions {
 
 /** Passwords that are hashed in parallel. Each uses a thread of the pool that connecting clients need, too. */
 const PARALLEL_HASHES = 3;
+
+const TYPES: ReadonlyMap<string, DefaultAclType> = new Map(DEFAULT_ACL_TYPES.map((type) => [type.toLowerCase(), type]));
+
+/** Commands for the default access, and for access control as a whole. */
+const DEFAULT_COMMANDS: CommandTable = {
+  /** Entries with an unknown type or without `allow` are skipped. */
+  setDefaultACLAccess(command, { state }) {
+    const entries = fieldOf(command, 'acls');
+    if (!Array.isArray(entries)) throw new ControlRefusal('Missing/invalid actions array');
+    const defaultAcl: { -readonly [type in DefaultAclType]: DefaultAcl[type] } = { ...state.policy.defaultAcl };
+    for (const entry of entries) {
+      if (!isFields(entry)) continue;
+      const type = fieldOf(entry, 'acltype');
+      const allow = fieldOf(entry, 'allow');
+      const aclType = typeof type === 'string' ? TYPES.get(type.toLowerCase()) : undefined;
+      if (aclType && typeof allow === 'boolean') defaultAcl[aclType] = allow;
+    }
+    state.putSettings({ defaultAcl });
+  },
+
+  getDefaultACLAccess(_command, { state }) {
+    const { defaultAcl } = state.policy;
+    return { acls: DEFAULT_ACL_TYPES.map((acltype) => ({ acltype, allow: defaultAcl[acltype] })) };
+  },
+
+  getDetails(_command, { state }) {
+    const { clients, groups, roles } = state.policy;
+    const { changeIndex } = state.settings;
+    return { clientCount: clients.size, groupCount: groups.size, roleCount: roles.size, changeIndex };
+  },
+};
 
 const COMMANDS: ReadonlyMap<string, { readonly name: string; readonly run: Run }> = new Map(
   Object.entries({ ...CLIENT_COMMANDS, ...GROUP_COMMANDS, ...ROLE_COMMANDS, ...DEFAULT_COMMANDS }).map(
