@@ -4,11 +4,7 @@ import type { ListenerWanted } from '../domains/brokers/broker-engine.ts';
 import { portCandidates } from '../domains/brokers/port-candidates.ts';
 
 /** Listens on the first free port for a listener, and returns the port. `all`: the listeners of its broker. */
-export async function listenOnFreePort(
-  server: Server,
-  listener: ListenerWanted,
-  all: readonly ListenerWanted[],
-): Promise<number> {
+export async function listenOnFreePort(server: Server, listener: ListenerWanted, all: readonly ListenerWanted[]) {
   let taken: unknown;
   for (const port of portCandidates(listener, all)) {
     server.listen({ host: listener.host, port });

@@ -106,7 +106,7 @@ export class CloudBrokers {
   create(projectId: string, input: CloudBrokerInput, owner: CloudBrokerOwner): Promise<BrokerRecord> {
     const { engines, maxBrokers, maxPerProject } = this.#options;
     return this.#creations.run(async () => {
-      const issues = cloudBrokerIssues(input, owner);
+      const issues = cloudBrokerIssues(input, owner.isRootAdmin);
       const missing = engines.missing(input.engine);
       if (missing !== null) issues.push({ path: 'input.engine', reason: missing });
       const all = this.#all();
@@ -281,8 +281,7 @@ export class CloudBrokers {
           .map(({ number, port }) => ({ where: { brokerId_number: { brokerId: id, number } }, data: { port } })),
       },
       deployments: {
-        // Uses negative ports as an intermediate step, because a listener may have moved to the previous port of
-        // another one.
+        // Negative ports are an intermediate step: a listener may have the previous port of another one.
         updateMany: [
           ...deployable.map(({ before, port, host }) => ({
             where: { port: before },

@@ -26,10 +26,8 @@ const MAX_PORT = 65_535;
 const FIRST_UNPRIVILEGED_PORT = 1_024;
 
 /** Returns the issues of a broker to be created that do not depend on other brokers. */
-export function cloudBrokerIssues(
-  { name, description, location, listeners }: CloudBrokerInput,
-  { isRootAdmin }: { readonly isRootAdmin: boolean },
-): InputIssue[] {
+export function cloudBrokerIssues(input: CloudBrokerInput, isRootAdmin: boolean): InputIssue[] {
+  const { name, description, location, listeners } = input;
   const issues = [
     ...textIssues('input.name', name.trim(), { min: 1, max: MAX_NAME }),
     ...textIssues('input.description', description, { max: MAX_DESCRIPTION }),

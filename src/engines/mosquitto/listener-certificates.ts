@@ -125,11 +125,7 @@ type Change = (before: ListenerMaterial, listener: ListenerWanted) => ListenerMa
 const REQUESTS_NO_CERTIFICATES =
   'This listener was made without requireCertificate, and Mosquitto then asks no client for a certificate: it would let in those of other authorities, too';
 
-function takenBy(
-  { protocol }: ListenerWanted,
-  from: ListenerMaterial,
-  to: ListenerMaterial,
-): 'NOTHING' | 'RELOAD' | 'RESTART' {
+function takenBy({ protocol }: ListenerWanted, from: ListenerMaterial, to: ListenerMaterial) {
   // The listener was closed before and stays closed.
   if (from.server === null && to.server === null) return 'NOTHING';
   if (from.server === null || to.server === null) return 'RESTART';

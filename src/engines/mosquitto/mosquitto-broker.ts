@@ -45,7 +45,6 @@ const CONFIG_FILE = 'mosquitto.conf';
 const PID_FILE = 'mosquitto.pid';
 /** Writing a large database may take long, and a restart is not urgent. */
 const RESTART_END_MS = 60_000;
-/** A process that hangs does not write its database. */
 const HANGING_END_MS = 2_000;
 /** Mosquitto serves no client while it writes, for example at each save of its database. */
 const PING_MS = 15_000;

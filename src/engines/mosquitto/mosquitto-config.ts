@@ -62,8 +62,7 @@ function listenerLines(listener: ListenerWanted, filesOf: (number: number) => Li
     'tls_version tlsv1.2',
     `ciphers ${CIPHERS_OF_TLS_1_2}`,
   );
-  // Without `require_certificate`, Mosquitto requests no client certificate. With it and without authorities, no client
-  // can connect.
+  // Without it, Mosquitto requests no client certificate. With it and without authorities, no client can connect.
   if (requireCertificate) lines.push('require_certificate true');
   if (requireCertificate && files.authorities !== null) lines.push(`cafile ${files.authorities}`);
   return lines;

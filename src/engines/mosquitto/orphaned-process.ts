@@ -5,10 +5,7 @@ const TERMINATION_MS = 10_000;
 const POLL_MS = 20;
 
 /** Stops the process that a killed service left, if its command line is as expected. Returns whether it existed. */
-export async function stopOrphanedProcess(
-  pidFile: string,
-  isExpected: (argv: readonly string[]) => boolean,
-): Promise<boolean> {
+export async function stopOrphanedProcess(pidFile: string, isExpected: (argv: readonly string[]) => boolean) {
   const pid = readPid(pidFile);
   const isRunning = () => pid !== null && isExpected(argumentsOf(pid));
   if (pid === null || !isRunning()) {

@@ -25,10 +25,7 @@ interface Endpoint {
   tail: Promise<void>;
 }
 
-/**
- * Serves the `$CONTROL` topics with one plugin per API. The requests of one API run one after the other. Responses and
- * events are published to the response topic. A topic without a plugin has a response for the requester only.
- */
+/** Serves `$CONTROL` with one plugin per API, one request after the other. Responses are published. */
 export class ControlServer {
   readonly #options: ControlServerOptions;
   readonly #endpoints = new Map<string, Endpoint>();

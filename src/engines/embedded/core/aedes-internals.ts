@@ -154,11 +154,7 @@ export function setSessionEnd(client: Client, isClean: boolean): void {
 }
 
 /** Subscribes a client as if it had sent SUBSCRIBE, without SUBACK. The types of aedes know no properties here. */
-export function subscribeClient(
-  client: Client,
-  { identifier, ...options }: RequestedSubscription,
-  done: Continue,
-): void {
+export function subscribeClient(client: Client, { identifier, ...options }: RequestedSubscription, done: Continue) {
   const properties = identifier === undefined ? {} : { properties: { subscriptionIdentifier: identifier } };
   client.subscribe({ subscriptions: [options], ...properties } as never, done);
 }

@@ -40,7 +40,6 @@ const RETURN_CODES: Partial<Record<RefusalReason, number>> = {
 /** The return code of MQTT 3.1.1. Default: "server unavailable", after which clients reconnect. */
 export const returnCodeOf = (reason: RefusalReason): number => RETURN_CODES[reason] ?? SERVER_UNAVAILABLE;
 
-/** For an MQTT 5 client of a network that tries too many passwords. */
 export const refuseRate = (client: Client): void => refuseWith(client, 5, CONNECTION_RATE_EXCEEDED);
 
 /** Sends CONNACK with a reason code that aedes 2.0.0-beta.1 cannot send; MQTT 3 clients get "not authorized". */

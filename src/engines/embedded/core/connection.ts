@@ -42,13 +42,7 @@ export const SESSION_TAKEN_OVER = 0x8e;
 export const TOPIC_FILTER_INVALID = 0x8f;
 export const RECEIVE_MAXIMUM_EXCEEDED = 0x93;
 const ADMINISTRATIVE_ACTION = 0x98;
-export type DisconnectReason =
-  | typeof MALFORMED_PACKET
-  | typeof IMPLEMENTATION_ERROR
-  | typeof SESSION_TAKEN_OVER
-  | typeof TOPIC_FILTER_INVALID
-  | typeof RECEIVE_MAXIMUM_EXCEEDED
-  | typeof ADMINISTRATIVE_ACTION;
+export type DisconnectReason = 0x81 | 0x83 | 0x8e | 0x8f | 0x93 | 0x98;
 
 /** One network connection and its counters. The counters are plain fields because every message changes them. */
 export class Connection {

@@ -243,8 +243,7 @@ export class Delivery {
     queues.sent(session, entry, packetId);
     window?.inFlight.add(packetId);
     const sendNow = () => sendMessage(client, queuedPacket(entry));
-    // aedes waits for the packet id to be stored unless `retain` is set. Waiting twice would let live messages overtake
-    // this one.
+    // aedes waits for the packet id unless `retain` is set. Waiting twice would let live messages overtake this one.
     if (entry.qos === 1 || !entry.retain) {
       sendNow();
       return;

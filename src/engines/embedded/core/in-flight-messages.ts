@@ -10,7 +10,6 @@ export class InFlightMessages {
     return this.#sizes.size;
   }
 
-  /** A packet id that is used again identifies the later message. */
   add(packetId: number, bytes: number): void {
     this.settle(packetId);
     if (this.#sizes.size >= MAX_MESSAGES) this.settle(this.#sizes.keys().next().value ?? packetId);

@@ -11,9 +11,9 @@ interface PacketGuardOptions {
 }
 
 /**
- * Guards aedes against the packets of one connection. A packet that is malformed, that `before` refuses, or that causes
- * an exception closes the connection, and nothing more is read of it. Call this function before anything else listens
- * to the client's parser. mqtt-packet returns `null`, -1 or `undefined` for truncated fields, which aedes would use.
+ * Guards aedes against the packets of a connection. A malformed packet, one that `before` refuses, or an exception
+ * closes the connection, and nothing more is read. Call it before anything else listens to the client's parser.
+ * mqtt-packet returns `null`, -1 or `undefined` for truncated fields, which aedes would use.
  */
 export function guardPackets(client: Client, connection: Connection, { faults, before }: PacketGuardOptions): void {
   const parser = parserOf(client);

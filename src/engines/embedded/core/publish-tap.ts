@@ -68,7 +68,6 @@ export class PublishTap {
   }
 }
 
-/** A message that is held until all listeners were notified. */
 class TappedMessage implements StreamMessage {
   readonly topic: string;
   readonly payload: Buffer;

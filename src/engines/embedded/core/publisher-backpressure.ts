@@ -11,7 +11,6 @@ export class PublisherBackpressure {
   #bytes = 0;
   /** Messages of earlier rounds are no longer counted. */
   #round = 0;
-  /** Set while nothing is read of the publisher. */
   #timer: NodeJS.Timeout | null = null;
 
   constructor(publisher: PausableReader) {

@@ -43,7 +43,6 @@ interface RetainedDeliveryOptions {
 export class RetainedDelivery {
   readonly #options: RetainedDeliveryOptions;
   readonly #clients = new Map<Connection, ClientRequests>();
-  /** Clients whose next slice may be sent, first in, first out. */
   #ready: ClientRequests[] = [];
   #isScheduled = false;
   #offline = 0;

@@ -34,7 +34,6 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
   /** Packet ids of unacknowledged messages. */
   readonly inFlight = new Set<number>();
   #packets: Packet[] = [];
-  /** Index of the oldest packet. */
   #next = 0;
   queuedBytes = 0;
   #isClosed = false;

@@ -52,11 +52,7 @@ export class SessionExpiry {
     }
   }
 
-  closed(
-    clientId: string,
-    { isClean, expirySeconds }: Pick<Connection, 'isClean' | 'expirySeconds'>,
-    now: number,
-  ): void {
+  closed(clientId: string, { isClean, expirySeconds }: Connection, now: number): void {
     const { store } = this.#options;
     // The packet ids of QoS 2 publishes belong to the session.
     if (isClean) store.incoming.clear(clientId);
@@ -67,7 +63,7 @@ export class SessionExpiry {
   }
 
   /** Called when the client reconnects. Its delayed will is cancelled, or published if Clean Start ends the session. */
-  returned(clientId: string, { isCleanStart }: Pick<Connection, 'isCleanStart'>): void {
+  returned(clientId: string, { isCleanStart }: Connection): void {
     this.#sessions.delete(clientId);
     if (isCleanStart) this.#publishWill(clientId);
     this.#wills.delete(clientId);

@@ -77,7 +77,6 @@ export class SocketBudget {
     };
   }
 
-  /** Decides whether a live message is sent to a client now. A dropped message is counted. */
   admit(connection: Connection, conn: Duplex, qos: 0 | 1 | 2, length: number): Admittance {
     const unsent = unsentOf(connection, conn);
     const admittance = this.#decide(unsent, qos, length);

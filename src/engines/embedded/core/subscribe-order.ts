@@ -30,7 +30,6 @@ export class SubscribeOrder {
     return !this.#queue.isEmpty;
   }
 
-  /** Calls `run` for a publish of `bytes` bytes after the packets before it. */
   after(bytes: number, run: () => void): void {
     this.#queue.add(bytes, run)();
   }

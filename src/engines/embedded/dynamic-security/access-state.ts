@@ -219,7 +219,7 @@ const ENTRY = 50;
 
 export const membershipSize = (name: string): number => ENTRY + name.length;
 
-interface Sized {
+export interface Sized {
   readonly username?: string;
   readonly clientId?: string | null;
   readonly groupname?: string;

@@ -1,6 +1,6 @@
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
-import { type AccessState, sizeOf } from './access-state.ts';
+import { type AccessState, type Sized, sizeOf } from './access-state.ts';
 
 export interface CommandContext {
   readonly state: AccessState;
@@ -32,12 +32,6 @@ export function kickHolders(rolename: string, context: CommandContext): void {
 export const NO_ROOM = 'Too much access control to keep';
 
 /** Refuses an object that exceeds the total size of access control. `old` is the object that it replaces. */
-export function requireRoom(
-  state: AccessState,
-  object: Parameters<typeof sizeOf>[0],
-  old?: Parameters<typeof sizeOf>[0],
-): void {
-  if (!state.hasRoomFor(sizeOf(object) - (old ? sizeOf(old) : 0))) {
-    throw new ControlRefusal(NO_ROOM);
-  }
+export function requireRoom(state: AccessState, object: Sized, old?: Sized): void {
+  if (!state.hasRoomFor(sizeOf(object) - (old ? sizeOf(old) : 0))) throw new ControlRefusal(NO_ROOM);
 }

@@ -23,12 +23,9 @@ const LONGEST_WAIT_OF_NETWORK_MS = 60_000;
 const MAX_NAME_LENGTH = 254;
 
 /**
- * Throttles attempts to guess passwords of MQTT accounts. A failure is a wrong password that was not tried before. A
- * password that was correct before is always accepted, see `PasswordCheck`.
- *
- * - Account and network: from 20 failures, waits double from 1 s to 5 min. A successful log-in resets them.
- * - Network, for all accounts: from 1,000 failures, up to 60 s. Each successful log-in offsets one failure, so that a
- *   few misconfigured devices do not throttle a site behind one address.
+ * Throttles attempts to guess passwords: wrong ones that were not tried before. From 20 failures of an account in a
+ * network, waits double from 1 s to 5 min. From 1,000 failures of a network, all its accounts wait up to 60 s; each
+ * successful log-in offsets one failure, because a whole site may have one address.
  */
 class LoginThrottle {
   readonly #accounts = new FailureWait({ free: FREE_OF_ACCOUNT, longestWaitMs: LONGEST_WAIT_OF_ACCOUNT_MS });

@@ -17,13 +17,8 @@ export const priorityOf = (fields: Fields): number =>
 export const sortMemberships = (memberships: Iterable<Membership>): readonly Membership[] =>
   membershipsInOrder([...memberships]);
 
-export function addMembership(
-  to: readonly Membership[],
-  membership: Membership,
-  state: AccessState,
-): readonly Membership[] {
-  return checkCount(sortMemberships([...to, membership]), state);
-}
+export const addMembership = (to: readonly Membership[], membership: Membership, state: AccessState) =>
+  checkCount(sortMemberships([...to, membership]), state);
 
 export const withoutMembership = (memberships: readonly Membership[], name: string): readonly Membership[] =>
   memberships.some((membership) => membership.name === name)
@@ -33,12 +28,10 @@ export const withoutMembership = (memberships: readonly Membership[], name: stri
 export const holds = (memberships: readonly Membership[], name: string): boolean =>
   memberships.some((membership) => membership.name === name);
 
+const BAD_ROLES = "'roles' not an array or missing/invalid rolename";
+
 /** `undefined` if the field is absent. The first entry of a repeated role applies. */
-export function rolesOf(
-  fields: Fields,
-  state: AccessState,
-  badList = "'roles' not an array or missing/invalid rolename",
-): readonly Membership[] | undefined {
+export function rolesOf(fields: Fields, state: AccessState, badList = BAD_ROLES): readonly Membership[] | undefined {
   const list = fieldOf(fields, 'roles');
   if (list === undefined) return undefined;
   if (!Array.isArray(list)) throw new ControlRefusal(badList);
@@ -53,11 +46,7 @@ export function rolesOf(
 }
 
 /** The objects of a list with their names (`undefined`: no text). `undefined` if the field is no list. */
-export function namedEntries(
-  fields: Fields,
-  list: string,
-  key: string,
-): { readonly name: string | undefined; readonly priority: number }[] | undefined {
+export function namedEntries(fields: Fields, list: string, key: string) {
   const entries = fieldOf(fields, list);
   if (!Array.isArray(entries)) return undefined;
   return entries.filter(isFields).map((entry) => {

@@ -55,7 +55,7 @@ export class TlsGate {
 
   /** Throws OpenSSL's error if the material cannot be used. */
   prepare(material: TlsMaterial): PreparedTls {
-    const server = createTlsServer(material, this.#options);
+    const server = createTlsServer(material, this.#options.requireCertificate);
     server.on('secureConnection', (socket) => this.#done(socket));
     server.on('tlsClientError', (error, socket) => {
       // The error of a closed connection has no information.

@@ -17,10 +17,7 @@ const CIPHERS = [
 ].join(':');
 
 /** Creates a TLS server for its event `connection`. It resumes only its own sessions. Throws OpenSSL's error. */
-export function createTlsServer(
-  { server, authorities }: TlsMaterial,
-  { requireCertificate }: { readonly requireCertificate: boolean },
-): Server {
+export function createTlsServer({ server, authorities }: TlsMaterial, requireCertificate: boolean): Server {
   const context: SecureContextOptions = {
     minVersion: 'TLSv1.2',
     ciphers: CIPHERS,

@@ -74,9 +74,9 @@ export class BrokerStore {
   }
 
   /**
-   * Stores a publish in one transaction: as retained message, in queues, and its QoS 2 packet id. `publisher` is `null`
-   * for the broker itself; without `clean` the packet id is in memory only. `hold` delays the acknowledgement. The
-   * caller calls `retained.delivered` after the delivery of a retained message.
+   * Stores a publish in one transaction: as retained message, in queues, and its QoS 2 packet id, which is in memory
+   * only without `clean`. `publisher` is `null` for the broker itself. `hold` delays the acknowledgement. The caller
+   * calls `retained.delivered` after the delivery of a retained message.
    */
   accept(publisher: ClientRef | null, publish: Publish, hold: AcknowledgementHold | null = null): Accepted {
     const { topic, payload, qos, retain, messageId, properties } = publish;

@@ -209,14 +209,12 @@ const MIGRATIONS = [
   `
   ALTER TABLE incoming ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
   `,
-  // Streams: `about` is the definition as JSON. `held` is 1 if a stream delayed the acknowledgement of the QoS 2
-  // publish.
+  // Streams: `about` is the definition as JSON. `held` is 1 if a stream delayed the acknowledgement.
   `
   CREATE TABLE stream (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, about TEXT NOT NULL);
   ALTER TABLE incoming ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
   `,
-  // Certificates of listeners by number, in PEM. A server certificate and its key are in one row, so that neither is
-  // stored alone.
+  // Certificates of listeners by number, in PEM. A server certificate and its key are in one row.
   `
   CREATE TABLE server_certificate (
     listener INTEGER PRIMARY KEY, file_name TEXT NOT NULL, fingerprint256 TEXT NOT NULL, cert TEXT NOT NULL, key TEXT NOT NULL

@@ -18,10 +18,7 @@ const MESSAGES: readonly (readonly [RecordKind, string])[] = [
   ['queued message', 'SELECT id AS key, topic, 1 AS qos, properties FROM message'],
 ];
 
-/**
- * Moves stored records that this broker cannot publish or restore into quarantine, before anything is loaded. Earlier
- * versions stored wills and retained messages with topics that end the broker at their delivery.
- */
+/** Moves records that this broker cannot publish or restore into quarantine, before anything is loaded. */
 export function checkRecords(journal: Journal, quarantine: Quarantine): void {
   for (const [kind, sql] of MESSAGES) {
     for (const row of journal.rows<MessageRow>(sql)) {

@@ -17,7 +17,6 @@ interface EmbeddedTopicsOptions {
   readonly registry: ClientRegistry;
   readonly store: BrokerStore;
   readonly control: ControlServer;
-  /** Prefix of the client ids of the service itself, which are ignored. */
   readonly ownClientIds: string;
   readonly maxBytes: number;
   /** Whether payloads are stored. Call `payloadsChanged` after a change. */

@@ -17,11 +17,7 @@ export interface SubscribedFiltersOptions {
   readonly onRelease: (filter: string) => void;
 }
 
-/**
- * The topic filters of all persistent sessions and of clients with a clean session, with their number of subscribers.
- * `scan` counts the existing subscriptions. A change meanwhile counts all filters of the subscriber immediately, so
- * that each subscription counts once.
- */
+/** The topic filters of sessions and clients with their number of subscribers. `scan` counts the existing ones. */
 export class SubscribedFilters {
   readonly #options: SubscribedFiltersOptions;
   /** For each filter the number of subscribers times 4, plus the last requested QoS. */
