@@ -50,7 +50,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   ],
   'Unthrottled reading time of one link in the main thread, per second': ['protocol/mqtt/reading-time.ts', 'perSecond'],
   'Unreadable stored records of a broker in quarantine': ['engines/embedded/store/quarantine.ts', 'MAX_RECORDS'],
-  'Faults of one stored session until it is quarantined': ['engines/embedded/core/session-faults.ts', 'MAX_FAULTS'],
+  'Faults of one stored session until it is quarantined': ['engines/embedded/core/faults.ts', 'MAX_FAULTS'],
   'Known networks of one account': ['platform/auth/known-networks.ts', 'MAX_NETWORKS'],
   'Documents of one caller queued for preparation': ['gateway/graphql/preparation.ts', 'MAX_WAITING_PER_CALLER'],
   'Stored topics below `$SYS` of one broker': ['domains/brokers/sys-topics.ts', 'MAX_TOPICS'],
@@ -67,7 +67,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'engines/embedded/core/delivery-scheduler.ts',
     'MAX_WAITING',
   ],
-  'Bytes before a CONNECT is accepted': ['engines/embedded/core/packet-meter.ts', 'MAX_CONNECT_BYTES'],
+  'Bytes before a CONNECT is accepted': ['engines/embedded/core/packet-guard.ts', 'MAX_CONNECT_BYTES'],
   'Timeout for a CONNECT': ['engines/embedded/limits.ts', 'connectTimeoutMs'],
   'Concurrent TLS handshakes of one listener': ['engines/embedded/limits.ts', 'maxHandshakes'],
   'Levels of an MQTT topic, filter or will': ['engines/embedded/topic-rules.ts', 'MAX_TOPIC_LEVELS'],
@@ -96,7 +96,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'MAX_OFFLINE',
   ],
   'Different wrong MQTT passwords of one account from one network': [
-    'engines/embedded/dynamic-security/login-throttle.ts',
+    'engines/embedded/dynamic-security/dynamic-security-access.ts',
     'FREE_OF_ACCOUNT',
   ],
   'Queued checks of different MQTT passwords of one account from one network': [
@@ -104,7 +104,10 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'MAX_PENDING_OF_ACCOUNT',
   ],
   'Throttled MQTT clients that wait for CONNACK': ['engines/embedded/core/client-hooks.ts', 'MAX_DELAYED'],
-  'Wrong MQTT passwords of one network': ['engines/embedded/dynamic-security/login-throttle.ts', 'FREE_OF_NETWORK'],
+  'Wrong MQTT passwords of one network': [
+    'engines/embedded/dynamic-security/dynamic-security-access.ts',
+    'FREE_OF_NETWORK',
+  ],
   'Messages in processing by streams': ['domains/streams/engine/backlog.ts', 'MAX_MESSAGES'],
   'Started sign-ins with a provider': ['domains/sign-in/sign-in-attempts.ts', 'MAX_ATTEMPTS'],
   'Response from an OpenID Connect provider': ['domains/sign-in/oidc/bounded-fetch.ts', 'MAX_RESPONSE_BYTES'],
