@@ -1,8 +1,11 @@
-import type { JsonSchema } from '../../gateway/rest/route.ts';
+import type { JsonSchema, Spelling } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, INTEGER, NUMBER, STRING } from '../../gateway/rest/schemas.ts';
 import { CLUSTER_MODES } from '../brokers/broker-bodies.ts';
 
 export const CLUSTER_STATES = { ACTIVE: 'active', DEGRADED: 'degraded', INACTIVE: 'inactive' } as const;
+
+const oneOf = (spelling: Spelling): JsonSchema => ({ type: 'string', enum: Object.values(spelling) });
+const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
 
 /** Integers. The documented interface declares them as `number`. */
 const NODE_ID: JsonSchema = {
@@ -36,14 +39,13 @@ const NODE = { broker_id: STRING, url: AS_ENTRY, nodeid: NODE_ID, name: STRING, 
 export const NEW_CLUSTER: JsonSchema = closed(
   {
     clustername: { type: 'string', minLength: 1 },
-    nodes: {
-      type: 'array',
-      items: closed(
+    nodes: listOf(
+      closed(
         { ...NODE, ...CONNECTION, password: AS_ENTRY, client_cert: AS_ENTRY, client_key: AS_ENTRY, ca_cert: AS_ENTRY },
         { required: Object.keys(NODE), title: 'BrokerNode' },
       ),
-    },
-    syncmode: { type: 'string', enum: Object.values(CLUSTER_MODES) },
+    ),
+    syncmode: oneOf(CLUSTER_MODES),
   },
   {
     title: 'NewCluster',
@@ -94,11 +96,10 @@ export const CLUSTER: JsonSchema = closed(
   {
     id: STRING,
     clustername: STRING,
-    syncmode: { type: 'string', enum: Object.values(CLUSTER_MODES) },
-    state: { type: 'string', enum: Object.values(CLUSTER_STATES) },
-    nodes: {
-      type: 'array',
-      items: closed(
+    syncmode: oneOf(CLUSTER_MODES),
+    state: oneOf(CLUSTER_STATES),
+    nodes: listOf(
+      closed(
         {
           broker_id: STRING,
           nodeid: INTEGER,
@@ -112,13 +113,13 @@ export const CLUSTER: JsonSchema = closed(
         },
         { required: ['broker_id', 'nodeid', 'name', 'address', 'port', 'connected', 'leader'] },
       ),
-    },
+    ),
     created_at: STRING,
   },
   { title: 'Cluster' },
 );
 
-export const CLUSTERS: JsonSchema = { type: 'array', items: CLUSTER };
+export const CLUSTERS = listOf(CLUSTER);
 
 const RESULT = {
   id: STRING,
@@ -128,9 +129,8 @@ const RESULT = {
   error: NODE_ERROR,
 };
 
-const OUTCOMES: JsonSchema = {
-  type: 'array',
-  items: closed(
+const OUTCOMES: JsonSchema = listOf(
+  closed(
     {
       broker_id: STRING,
       nodeid: INTEGER,
@@ -142,15 +142,14 @@ const OUTCOMES: JsonSchema = {
     },
     { required: ['broker_id', 'nodeid', 'done'], title: 'ClusterNodeOutcome' },
   ),
-};
+);
 
-export const DELETED_CLUSTERS: JsonSchema = {
-  type: 'array',
-  items: closed(
+export const DELETED_CLUSTERS: JsonSchema = listOf(
+  closed(
     { ...RESULT, nodes: OUTCOMES },
     { required: ['id', 'clustername', 'status', 'success', 'nodes'], title: 'DeletedCluster' },
   ),
-};
+);
 
 /** Spelling of the cluster API of commercial brokers. */
 export const RAFT_STATES = {
@@ -164,8 +163,8 @@ export const SYNC_STATES = { EQUAL: 'equal', BEHIND: 'behind', DRIFTED: 'drifted
 
 const RAFT: JsonSchema = closed(
   {
-    state: { type: 'string', enum: Object.values(RAFT_STATES) },
-    role: { type: 'string', enum: Object.values(RAFT_ROLES) },
+    state: oneOf(RAFT_STATES),
+    role: oneOf(RAFT_ROLES),
     current_term: NUMBER,
     commit_index: NUMBER,
     last_applied: NUMBER,
@@ -176,21 +175,19 @@ const RAFT: JsonSchema = closed(
 
 const SYNC: JsonSchema = closed(
   {
-    state: { type: 'string', enum: Object.values(SYNC_STATES) },
+    state: oneOf(SYNC_STATES),
     differences: { type: 'integer', description: 'Number of differences from the access control of the cluster.' },
     missing_passwords: { type: 'array', items: STRING },
   },
   { title: 'NodeSync', description: 'Only in clusters that this service synchronizes.' },
 );
 
-export const CLUSTER_STATUSES: JsonSchema = {
-  type: 'array',
-  items: closed(
+export const CLUSTER_STATUSES: JsonSchema = listOf(
+  closed(
     {
       ...RESULT,
-      nodes: {
-        type: 'array',
-        items: closed(
+      nodes: listOf(
+        closed(
           {
             broker_id: STRING,
             nodeid: INTEGER,
@@ -203,11 +200,11 @@ export const CLUSTER_STATUSES: JsonSchema = {
           },
           { required: ['broker_id', 'nodeid', 'connected', 'leader'] },
         ),
-      },
+      ),
     },
     { required: ['id', 'clustername', 'status', 'success', 'nodes'], title: 'ClusterStatus' },
   ),
-};
+);
 
 export const DELETED: JsonSchema = closed({ success: BOOLEAN }, { title: 'Success' });
 

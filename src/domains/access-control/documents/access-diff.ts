@@ -56,7 +56,7 @@ export function* diffAccess(
   const want = withoutUnsupported(yield* policyOf(document), have, dialect, notes);
   const { gatewayUsername } = options;
   const held = heldNames(have, gatewayUsername);
-  const guard = new GatewayGuard(have, dialect, gatewayUsername);
+  const refusalOf = gatewayGuard(have, dialect, gatewayUsername);
   const needPassword: string[] = [];
   const changes: AccessChange[] = [];
 
@@ -102,13 +102,13 @@ export function* diffAccess(
 
   const acl: Partial<DefaultAcl> = differences(have.defaultAcl, want.defaultAcl, DEFAULT_ACL_KEYS);
   if (Object.keys(acl).length > 0) {
-    const aclRefusal = guard.refusal({ defaultAcl: want.defaultAcl });
+    const aclRefusal = refusalOf({ defaultAcl: want.defaultAcl });
     if (aclRefusal === null) changes.push({ kind: 'SET_DEFAULT_ACL', acl });
     else notes.add(unchanged(aclRefusal), 'the default ACL');
   }
   const anonymousGroup = have.anonymousGroup;
   if (want.anonymousGroup !== null && want.anonymousGroup !== anonymousGroup) {
-    const groupRefusal = guard.refusal({ anonymousGroup: want.anonymousGroup });
+    const groupRefusal = refusalOf({ anonymousGroup: want.anonymousGroup });
     if (groupRefusal === null) changes.push({ kind: 'SET_ANONYMOUS_GROUP', groupname: want.anonymousGroup });
     else notes.add(unchanged(groupRefusal), 'the anonymous group');
   }
@@ -184,28 +184,24 @@ function modeOf(objects: ReadonlyMap<string, unknown>, name: string, fields: obj
   return Object.keys(fields).length > 0 ? 'UPDATE' : null;
 }
 
-/** Checks whether a part of the document would remove permissions of this service. */
-class GatewayGuard {
-  readonly #account: GatewayAccount;
-  #policy: AccessPolicy;
-
-  constructor(policy: AccessPolicy, dialect: AccessDialect, username: string | null) {
-    this.#account = new GatewayAccount(policy, dialect, username);
-    this.#policy = policy;
-  }
-
-  /** Returns `null` and adds `part` to the policy, or returns why it is refused. */
-  refusal(part: Partial<AccessPolicy>): string | null {
-    const policy = { ...this.#policy, ...part };
+/**
+ * Returns a function that adds a part of the document to the policy, or returns why it is refused: it would remove
+ * permissions of this service.
+ */
+function gatewayGuard(policy: AccessPolicy, dialect: AccessDialect, username: string | null) {
+  const account = new GatewayAccount(policy, dialect, username);
+  let accepted = policy;
+  return (part: Partial<AccessPolicy>): string | null => {
+    const next = { ...accepted, ...part };
     try {
-      this.#account.checkPolicy(policy);
+      account.checkPolicy(next);
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'IN_USE') return error.message;
       throw error;
     }
-    this.#policy = policy;
+    accepted = next;
     return null;
-  }
+  };
 }
 
 const unchanged = (refusal: string): string => `${refusal}, so these stay unchanged`;

@@ -32,7 +32,7 @@ interface ImportedFile {
  */
 export function* parseMosquittoFile(text: string): SlicedTask<ImportedFile> {
   const file = readFile(text);
-  const reader = new FileReader(new AccessNotes());
+  const reader = new FileReader();
   const roles = yield* reader.objects(file, 'roles', 'rolename', (name, from) => reader.role(name, from));
   const clients = yield* reader.objects(file, 'clients', 'username', (name, from) => reader.client(name, from, roles));
   const groups = yield* reader.objects(file, 'groups', 'groupname', (name, from) => reader.group(name, from, roles));
@@ -76,11 +76,7 @@ const KNOWN_KEYS: Readonly<Record<'roles' | 'groups' | 'clients', readonly strin
 };
 
 class FileReader {
-  readonly #notes: AccessNotes;
-
-  constructor(notes: AccessNotes) {
-    this.#notes = notes;
-  }
+  readonly #notes = new AccessNotes();
 
   warnings(): readonly string[] {
     return this.#notes.texts();
@@ -89,10 +85,7 @@ class FileReader {
   *list(from: Entry, key: string): Generator<Entry> {
     const list = from.get(key);
     if (!Array.isArray(list)) return;
-    for (const item of list) {
-      const entry = entryOf(item);
-      if (entry !== null) yield entry;
-    }
+    yield* list.map(entryOf).filter((entry) => entry !== null);
   }
 
   *objects<T>(

@@ -1,19 +1,9 @@
 import type { AclType, DefaultAclType } from '../policy/access-model.ts';
 
-export interface RoleEntry {
-  readonly rolename: string;
-  readonly priority: number;
-}
-
-export interface GroupEntry {
-  readonly groupname: string;
-  readonly priority: number;
-}
-
-export interface MemberEntry {
-  readonly username: string;
-  readonly priority: number;
-}
+type Entry<Key extends string> = Readonly<Record<Key, string>> & { readonly priority: number };
+export type RoleEntry = Entry<'rolename'>;
+export type GroupEntry = Entry<'groupname'>;
+export type MemberEntry = Entry<'username'>;
 
 export interface AclEntry {
   readonly acltype: AclType;

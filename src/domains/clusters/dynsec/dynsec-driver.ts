@@ -186,30 +186,8 @@ export class DynsecDriver implements ClusterDriver {
   #clusterOf(id: string): ManagedCluster {
     const known = this.#clusters.get(id);
     if (known !== undefined) return known;
-    const { cache, brokers, access, store, passwordCopies, mutex, storesPasswords, log } = this.#options;
     const states = new NodeStates(() => this.#notify(id));
-    const cluster = new SyncedCluster({
-      id,
-      recordOf: () => cache.get(id),
-      brokerOf: (brokerId) => brokers.get(brokerId),
-      isConnected: (brokerId) => this.#isConnected(brokerId),
-      access,
-      store,
-      states,
-      passwordCopies,
-      runExclusive: (work) =>
-        mutex.run(id, async () => {
-          // Another process may have changed the cluster while this one waited.
-          await cache.refresh(id);
-          return work();
-        }),
-      refresh: () => cache.refresh(id),
-      storesPasswords: () => {
-        const record = cache.get(id);
-        return record !== null && storesPasswords(record);
-      },
-      onFault: (error) => log.error({ err: error, clusterId: id }, 'could not store a write to a cluster'),
-    });
+    const cluster = new SyncedCluster({ ...this.#options, id, states });
     const managed = { cluster, states };
     this.#clusters.set(id, managed);
     return managed;

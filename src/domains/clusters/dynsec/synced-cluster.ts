@@ -1,4 +1,6 @@
+import type { Logger } from 'pino';
 import { ServiceError } from '../../../platform/errors.ts';
+import type { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessWriteOptions, RequestedChanges } from '../../access-control/access-control-service.ts';
 import { type AccessDocument, documentOf, policyOf } from '../../access-control/documents/access-document.ts';
@@ -13,11 +15,10 @@ import { differencesTo } from './node-plan.ts';
 import { SyncedNodes, type SyncedNodesOptions } from './synced-nodes.ts';
 
 interface SyncedClusterOptions extends SyncedNodesOptions {
-  /** Runs `work` while holding the mutex of the cluster, over all processes. The cached record is current. */
-  readonly runExclusive: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly refresh: () => Promise<unknown>;
-  readonly storesPasswords: () => boolean;
-  readonly onFault: (error: unknown) => void;
+  /** By cluster id, over all processes. */
+  readonly mutex: LeasedMutex;
+  readonly storesPasswords: (cluster: ClusterRecord) => boolean;
+  readonly log: Logger;
 }
 
 /**
@@ -42,8 +43,8 @@ export class SyncedCluster {
 
   /** The first connected and equal node, otherwise the first connected node. `null` if no node is connected. */
   contactNode(): ClusterNodeRecord | null {
-    const { states, isConnected } = this.#options;
-    const reached = this.#record.nodes.filter(({ brokerId }) => isConnected(brokerId));
+    const { states, runtimes } = this.#options;
+    const reached = this.#record.nodes.filter(({ brokerId }) => runtimes.isConnected(brokerId));
     return reached.find(({ nodeId }) => states.of(nodeId).state === 'EQUAL') ?? reached[0] ?? null;
   }
 
@@ -59,7 +60,7 @@ export class SyncedCluster {
   async initialize(): Promise<void> {
     const [first, ...others] = this.#record.nodes.map(({ nodeId }) => nodeId);
     if (first === undefined) return;
-    await this.#options.runExclusive(async () => {
+    await this.#withMutex(async () => {
       await Promise.all(others.map((nodeId) => withNodeNumber(nodeId, this.#policyOf(nodeId))));
       const document = await runInSlices(documentOf(await withNodeNumber(first, this.#policyOf(first))));
       for (const nodeId of others) await withNodeNumber(nodeId, this.#nodes.dryRun(nodeId, document));
@@ -82,29 +83,34 @@ export class SyncedCluster {
    * node is connected), IN_USE (all connected nodes have drifted), and as for a single broker.
    */
   async write(wanted: RequestedChanges, { dryRun, mayControl }: AccessWriteOptions): Promise<WriteReport> {
-    const { access, store, storesPasswords, onFault } = this.#options;
+    const { id, access, store, storesPasswords, log } = this.#options;
     if (dryRun) {
       const { writer } = await access.ofBroker(this.reader());
       return writer.write(await this.#changesOf(wanted), { dryRun, mayControl });
     }
     return this.#runExclusive(async () => {
-      const write = new ClusterWrite({ nodes: this.#nodes, store, storesPasswords: storesPasswords(), onFault });
+      const write = new ClusterWrite({
+        nodes: this.#nodes,
+        store,
+        storesPasswords: storesPasswords(this.#record),
+        onFault: (error) => log.error({ err: error, clusterId: id }, 'could not store a write to a cluster'),
+      });
       return write.run(await this.#changesOf(wanted), mayControl);
     });
   }
 
   /** Compares a node, and synchronizes it if it is behind or `autoRepair` is set. Never rejects because of the node. */
   async check(nodeId: number): Promise<void> {
-    const { recordOf, refresh } = this.#options;
+    const { id, cache } = this.#options;
     try {
       if (await this.#isInSync(nodeId)) return this.#nodes.recordDifferences(nodeId, []);
       // Usually this service is writing now, in this or another process.
       await this.#lastRun;
-      await refresh();
+      await cache.refresh(id);
       if (await this.#isInSync(nodeId)) return this.#nodes.recordDifferences(nodeId, []);
       await this.#runExclusive(() => this.#nodes.sync(nodeId));
     } catch (error) {
-      if (recordOf()?.nodes.some((node) => node.nodeId === nodeId)) this.#nodes.recordFailure(nodeId, error);
+      if (cache.get(id)?.nodes.some((node) => node.nodeId === nodeId)) this.#nodes.recordFailure(nodeId, error);
     }
   }
 
@@ -173,13 +179,22 @@ export class SyncedCluster {
 
   /** A process that failed during a write leaves a node in an unknown state. */
   #runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    const { store, runExclusive } = this.#options;
-    const done = runExclusive(async () => {
+    const { store } = this.#options;
+    const done = this.#withMutex(async () => {
       if (this.#record.writing !== null) await store.markInDoubt(this.#record);
       return work();
     });
     this.#lastRun = done.catch(() => undefined);
     return done;
+  }
+
+  #withMutex<T>(work: () => Promise<T>): Promise<T> {
+    const { id, cache, mutex } = this.#options;
+    return mutex.run(id, async () => {
+      // Another process may have changed the cluster while this one waited.
+      await cache.refresh(id);
+      return work();
+    });
   }
 
   get #record(): ClusterRecord {

@@ -5,7 +5,9 @@ import type { AccessDocument } from '../../access-control/documents/access-docum
 import type { AccessPolicy } from '../../access-control/policy/access-model.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import type { WriteReport } from '../../access-control/writing/access-report.ts';
-import type { BrokerRecord } from '../../brokers/broker-cache.ts';
+import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import { differencesTo, type NodeAccess, type NodePlan, objectsOf, planTowards } from './node-plan.ts';
 import type { NodeStates } from './node-states.ts';
@@ -14,9 +16,9 @@ import type { SyncStore } from './sync-store.ts';
 
 export interface SyncedNodesOptions {
   readonly id: string;
-  readonly recordOf: () => ClusterRecord | null;
-  readonly brokerOf: (brokerId: string) => BrokerRecord | null;
-  readonly isConnected: (brokerId: string) => boolean;
+  readonly cache: ClusterCache;
+  readonly brokers: BrokerCache;
+  readonly runtimes: BrokerRuntimes;
   readonly access: NodeAccess;
   readonly store: SyncStore;
   readonly states: NodeStates;
@@ -53,8 +55,9 @@ export class SyncedNodes {
   }
 
   get record(): ClusterRecord {
-    const record = this.#options.recordOf();
-    if (record === null) throw notFound('cluster', this.#options.id);
+    const { id, cache } = this.#options;
+    const record = cache.get(id);
+    if (record === null) throw notFound('cluster', id);
     return record;
   }
 
@@ -66,7 +69,7 @@ export class SyncedNodes {
 
   broker(nodeId: number): BrokerRecord {
     const { brokerId } = this.node(nodeId);
-    const broker = this.#options.brokerOf(brokerId);
+    const broker = this.#options.brokers.get(brokerId);
     if (broker === null) throw notFound('broker', brokerId);
     return broker;
   }
@@ -204,11 +207,11 @@ export class SyncedNodes {
 
   /** Nodes that have the passwords of the cluster and can copy them to this node. */
   #sourcesFor(nodeId: number): readonly ClusterNodeRecord[] {
-    const { passwordCopies, brokerOf, isConnected } = this.#options;
+    const { passwordCopies, brokers, runtimes } = this.#options;
     const { nodes, revision } = this.record;
     const canCopy = ({ brokerId }: ClusterNodeRecord) => {
-      const broker = brokerOf(brokerId);
-      return broker !== null && passwordCopies.serves(broker) && isConnected(brokerId);
+      const broker = brokers.get(brokerId);
+      return broker !== null && passwordCopies.serves(broker) && runtimes.isConnected(brokerId);
     };
     if (!canCopy(this.node(nodeId))) return [];
     return nodes.filter((node) => node.nodeId !== nodeId && node.revision === revision && canCopy(node));

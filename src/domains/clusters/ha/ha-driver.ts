@@ -4,8 +4,17 @@ import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import type { ClusterDriver, NodeOutcome } from '../model/cluster-driver.ts';
 import type { ClusterStatus } from '../model/cluster-status.ts';
-import { addMember, deleteCluster, getCluster, getNodeStatus, type HaNode, isRefusal, sendNode } from './ha-control.ts';
-import { HaNodes, type HaNodesOptions } from './ha-nodes.ts';
+import {
+  addMember,
+  deleteCluster,
+  getCluster,
+  getNodeStatus,
+  type HaNode,
+  HaNodes,
+  type HaNodesOptions,
+  isRefusal,
+  sendNode,
+} from './ha-control.ts';
 import { HaWatch } from './ha-watch.ts';
 
 interface HaDriverOptions extends HaNodesOptions {

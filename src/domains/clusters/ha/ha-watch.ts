@@ -4,8 +4,7 @@ import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import type { ClusterStatus, NodeStatus } from '../model/cluster-status.ts';
-import { getNodeStatus } from './ha-control.ts';
-import type { HaNodes } from './ha-nodes.ts';
+import { getNodeStatus, type HaNodes } from './ha-control.ts';
 
 interface HaWatchOptions {
   readonly cache: ClusterCache;
