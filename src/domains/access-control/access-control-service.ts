@@ -24,7 +24,6 @@ import type { AccessChange } from './writing/access-change.ts';
 import type { WriteReport } from './writing/access-report.ts';
 import { AccessWriter, type WriteOptions } from './writing/access-writer.ts';
 
-/** Changes, or a function that returns them for the current policy of the broker. */
 export type RequestedChanges = readonly AccessChange[] | ((policy: AccessPolicy) => readonly AccessChange[]);
 
 export interface ImportRequest extends Omit<DiffOptions, 'gatewayUsername'> {
@@ -124,8 +123,8 @@ export class AccessControlService {
   }
 
   /**
-   * Reports the outcome of each change. Errors: see `view`, before the first command; IN_USE for a node of a cluster
-   * whose nodes share their access control.
+   * Errors: see `view`, before the first command; IN_USE for a node of a cluster whose nodes share their access
+   * control.
    */
   async write(broker: BrokerRecord, requested: RequestedChanges, options: AccessWriteOptions): Promise<WriteReport> {
     const shared = this.#sharing.sharedOf(broker);

@@ -85,7 +85,7 @@ export class ClusterCache extends Directory<ClusterRow, ClusterRecord> {
   }
 }
 
-/** Caches parsed documents. A document is large and rarely changes, so the same text returns the same object. */
+/** A document is large and rarely changes, so the same text returns the same object. */
 class KnownDocuments {
   readonly #known = new Map<string, { readonly text: string; readonly document: AccessDocument }>();
 

@@ -87,9 +87,7 @@ function unusableReason({ id, ha, url }: BrokerRecord, clusters: ClusterCache): 
   return url === null ? 'has no address' : null;
 }
 
-/**
- * The service connects to a node as its entry says. Different connection fields would be ignored, so they are refused.
- */
+/** The service connects to a node as its entry says, so different connection fields are refused. */
 function connectionIssues(path: string, node: NodeInput, broker: BrokerRecord, sealer: Sealer): InputIssue[] {
   const issue = (key: string): InputIssue => ({
     path: `${path}.${key}`,

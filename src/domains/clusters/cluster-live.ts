@@ -32,9 +32,7 @@ export class ClusterLive {
   readonly #options: ClusterLiveOptions;
   readonly #feeds = new ProjectFeeds<Feed>((projectId, only) => this.#createFeed(projectId, only));
   readonly #stops: readonly Stop[];
-  /**
-   * Status requests in progress, by cluster. If the cluster changes during a request, the status is requested again.
-   */
+  /** By cluster. If the cluster changes during a request, the status is requested again. */
   readonly #pending = new Map<string, { again: boolean }>();
 
   constructor(options: ClusterLiveOptions) {
@@ -88,9 +86,7 @@ export class ClusterLive {
     return made;
   }
 
-  /**
-   * Reads the status of all clusters. Changes that were published in the meantime are newer and are not overwritten.
-   */
+  /** Changes that were published in the meantime are newer and are not overwritten. */
   async #load(feed: Feed, projectId: string, only: ReadonlySet<string> | null): Promise<void> {
     const { cache } = this.#options;
     const clusters = cache.ofProject(projectId).filter(({ id }) => only?.has(id) ?? true);

@@ -55,9 +55,8 @@ const LEAST_NODES = { BROKER: 3, GATEWAY: 2 } as const;
 
 /**
  * Changes clusters. The rows of a cluster are written before its brokers are changed, so that no broker becomes a node
- * of two clusters. The rows are rolled back if a broker refuses. The nodes of a cluster change one after the other,
- * over all processes. If the database fails after brokers were changed, the error says what remains to do, and
- * repeating the operation completes it.
+ * of two clusters, and are rolled back if a broker refuses. If the database fails after brokers were changed, the error
+ * says what remains to do, and repeating the operation completes it.
  */
 export class ClusterService {
   readonly #options: ClusterServiceOptions;
@@ -127,10 +126,7 @@ export class ClusterService {
     });
   }
 
-  /**
-   * Removes the node that matches all given fields. Errors: INVALID, NOT_FOUND, IN_USE (too few nodes), those of
-   * brokers.
-   */
+  /** Errors: INVALID, NOT_FOUND, IN_USE (too few nodes), those of brokers. */
   leave(id: string, which: LeavingNode): Promise<ClusterRecord> {
     const { drivers, store, brokerCache } = this.#options;
     return this.#runExclusive(id, async (cluster) => {

@@ -11,9 +11,8 @@ interface ContactNodesOptions {
 }
 
 /**
- * Contact node of each cluster: the node to which requests for the whole cluster are sent. The driver of the cluster
- * selects it. In synchronized clusters all nodes are equal, so a connected contact node is not replaced: subscribers of
- * the cluster would have to start again.
+ * The node of each cluster to which requests for the whole cluster are sent; its driver selects it. In synchronized
+ * clusters all nodes are equal, so a connected contact node is not replaced: subscribers would have to start again.
  */
 export class ContactNodes {
   readonly #options: ContactNodesOptions;

@@ -25,10 +25,7 @@ export interface DiffOptions {
 }
 
 export interface AccessDiff {
-  /**
-   * The changes in the order of execution: roles, groups, clients, default ACL, anonymous group, then deletions of
-   * clients, groups and roles. Each object exists before another one references it. Empty if the broker has it all.
-   */
+  /** In the order of execution: each object exists before another one references it. Empty if the broker has it all. */
   readonly changes: readonly AccessChange[];
   readonly notes: readonly string[];
   /** New accounts without a password, sorted. Clients cannot use them until a password is set. */
@@ -36,13 +33,10 @@ export interface AccessDiff {
 }
 
 /**
- * Returns the minimum changes that bring a broker to the state of a document. Objects in the document get exactly the
- * values of the document. Other objects stay or are deleted, see DiffOptions. Values that the broker does not support
- * are omitted and noted.
- *
- * The account of this service and the roles and groups that give it permissions are never changed. Mosquitto names its
- * administrator and role `admin` by default, so the `admin` of one broker would add or remove permissions on another
- * one.
+ * Returns the minimum changes that bring a broker to the state of a document. Values that the broker does not support
+ * are omitted and noted. The account of this service and the roles and groups that give it permissions are never
+ * changed: Mosquitto names its administrator and role `admin` by default, so the `admin` of one broker would add or
+ * remove permissions on another one.
  */
 export function* diffAccess(
   policy: AccessPolicy,

@@ -71,8 +71,7 @@ const CHECKS = {
 
 /**
  * Validates a document and returns it in the normalized form of `documentOf`. Errors: INVALID with at most 50 issues,
- * with JSON pointers as paths: a wrong structure or size, invalid names and topics, duplicate names and rules,
- * references to missing objects.
+ * with JSON pointers as paths.
  */
 export function* parseDocument(value: unknown): SlicedTask<AccessDocument> {
   checkDocument(value);

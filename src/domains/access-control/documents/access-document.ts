@@ -16,9 +16,9 @@ export const DOCUMENT_FORMAT = 'brokergraph/access-control';
 export const DOCUMENT_VERSION = 1;
 
 /**
- * The access control of a broker as one JSON value, to be stored in a repository and applied to brokers. Lists are sorted
- * by name (code points), so two exports differ only in real changes. Default values, empty lists and passwords are
- * omitted.
+ * The access control of a broker as one JSON value, to be stored in a repository and applied to brokers. Lists are
+ * sorted by name (code points), so two exports differ only in real changes. Default values, empty lists and passwords
+ * are omitted.
  */
 export interface AccessDocument {
   readonly format: typeof DOCUMENT_FORMAT;

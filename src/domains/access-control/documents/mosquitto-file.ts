@@ -25,10 +25,9 @@ interface ImportedFile {
 }
 
 /**
- * Converts the file of Mosquitto's dynamic security plugin (`plugin_opt_config_file`, dynamic-security.json; 2.0 or
- * 2.1) to a document. The file is read as the broker reads it: keys are case-insensitive (`mosquitto_ctrl` writes
- * `textName`, the plugin writes `textname`), values of a wrong type count as missing, and references to missing objects
- * are omitted. Errors: INVALID.
+ * Converts the file of the dynamic security plugin (dynamic-security.json of Mosquitto 2.0 or 2.1) to a document. The
+ * file is read as the broker reads it: keys are case-insensitive, values of a wrong type count as missing, and
+ * references to missing objects are omitted. Errors: INVALID.
  */
 export function* parseMosquittoFile(text: string): SlicedTask<ImportedFile> {
   const file = readFile(text);

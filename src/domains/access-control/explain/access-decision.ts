@@ -20,8 +20,8 @@ interface Decisions<T> {
 export const RULES_PER_STEP = 64;
 
 /**
- * Decides on one action and topic under one policy for many accounts. Each role and group is evaluated once
- * per request. The cache is bounded by the number of matching rules, and by groups × levels of the topic.
+ * Decides on one action and topic for many accounts. Each role and group is evaluated once. The cache is bounded by the
+ * number of matching rules, and by groups × levels of the topic.
  */
 export class TopicDecisions {
   readonly #policy: AccessPolicy;

@@ -19,9 +19,8 @@ export interface RuleMatch {
 }
 
 /**
- * Evaluates the rules of roles for one action and topic, for all clients in one pass. `%c` and `%u` can only match the
- * level of the topic at the same position, so the topic determines the client that each rule matches for. `decide` of
- * acl-evaluation.ts evaluates for a single client.
+ * Evaluates the rules of roles for one action and topic, for all clients in one pass: `%c` and `%u` can only match the
+ * level of the topic at the same position, so the topic determines the client that each rule matches for.
  */
 export class RuleMatcher {
   readonly #dialect: AccessDialect;

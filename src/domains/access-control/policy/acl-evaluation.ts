@@ -126,8 +126,7 @@ export function defaultAllows(acl: DefaultAcl, action: AccessAction, topic: stri
 }
 
 /**
- * Whether the broker refuses before it evaluates rules: publishing to `$SYS` topics except the state of a bridge, and
- * messages on `$share` topics.
+ * Publishing to `$SYS` topics except the state of a bridge, and messages on `$share` topics are refused before rules.
  */
 export function brokerRefuses(action: AccessAction, topic: string): boolean {
   if (action === 'SUBSCRIBE' || action === 'UNSUBSCRIBE') return false;

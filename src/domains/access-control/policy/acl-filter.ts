@@ -35,8 +35,8 @@ export function isAllowedAt(level: number, value: string): boolean {
 
 /**
  * Returns the filter that an ACL topic really matches with; `null` if it matches nothing. Brokers accept invalid
- * filters with `createRole`, `modifyRole` and from files. Invalid filters match nothing, with one exception: `a/+/#x`
- * is treated as `a/+` when topics are compared, and in 2.1 also for subscriptions. `lenient` enables the exception.
+ * filters, which match nothing, except that `a/+/#x` is treated as `a/+` when topics are compared, and in 2.1 also for
+ * subscriptions. `lenient` enables this.
  */
 export function effectiveFilter(topic: string, lenient: boolean): string | null {
   if (filterProblem(topic) === null) return topic;

@@ -30,8 +30,8 @@ const CHECKS: readonly ControlCall[] = [
 const DETAILS: ControlCall = { command: 'getDetails' };
 
 /**
- * Checks whether the access control of a broker has changed. The broker executes commands one after the other.
- * Responses to earlier writes of other administrators therefore arrive before the response to the check.
+ * Checks whether the access control of a broker has changed. The broker executes commands in order, so responses to
+ * earlier writes of other administrators arrive before the response to the check.
  */
 export class AccessCheck {
   readonly #controls: ControlCaller;

@@ -55,10 +55,9 @@ const READERS: { readonly [Part in AccessPart]: PartReader<PartObjects[Part]> } 
 };
 
 /**
- * Reads all objects of one list in pages. Mosquitto serves no client while it writes a whole verbose list, and 2.1
- * drops the response if it exceeds the maximum packet size. `isSteady` is `false` if the list changed meanwhile.
- * Errors: those of the ControlCaller; TOO_LARGE above `maxObjects` or MAX_BYTES, BROKER_TIMEOUT after `endsAt`,
- * BROKER_REJECTED for an endless list.
+ * Reads one list in pages: Mosquitto serves no client while it writes a list, and 2.1 drops a response that exceeds the
+ * maximum packet size. `isSteady` is `false` if the list changed meanwhile. Errors: those of the ControlCaller;
+ * TOO_LARGE above `maxObjects` or MAX_BYTES, BROKER_TIMEOUT after `endsAt`, BROKER_REJECTED for an endless list.
  */
 export async function readPart<Part extends AccessPart>(
   controls: ControlCaller,

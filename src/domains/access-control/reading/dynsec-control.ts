@@ -1,9 +1,6 @@
 /**
- * Parses the responses of the reading commands of the `dynamic-security` control API.
- *
- * Brokers differ, so parsing is tolerant: `priority` and `disabled` are optional, memberships are names or objects, and
- * a value of the wrong type counts as missing. An entry without a name is `null`. An ACL without a known type or topic
- * is skipped.
+ * Parses responses of the `dynamic-security` control API. Brokers differ, so a value of the wrong type counts as
+ * missing. An entry without a name is `null`. An ACL without a known type or topic is skipped.
  */
 import { type Fields, isFields } from '../../../protocol/control/fields.ts';
 import {
@@ -119,10 +116,7 @@ export function parseDetails(data: unknown): DynsecDetails {
   return { changeIndex: typeof changeIndex === 'number' && Number.isFinite(changeIndex) ? changeIndex : null };
 }
 
-/**
- * Returns what the broker supports. `details` is `null` if it does not support `getDetails` (new in Mosquitto 2.1).
- * `version` is the value of `$SYS/broker/version`, or `null` if unknown.
- */
+/** `details` is `null` if the broker does not support `getDetails` (new in Mosquitto 2.1). */
 export function dialectOf(details: DynsecDetails | null, version: string | null): AccessDialect {
   const isNew = details !== null || isMosquitto(version, [2, 1, 0]);
   return {

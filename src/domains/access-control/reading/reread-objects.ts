@@ -32,9 +32,8 @@ interface RereadResult {
 }
 
 /**
- * Reads some objects of a broker again and updates a copy of the cached objects. A removed role or group is also
- * removed from its holders, as in the broker. A group lists its members, so members that joined or left are found, too.
- * A role does not list its holders. Errors: those of the ControlCaller.
+ * Reads some objects of a broker again and updates a copy of the cached objects. As in the broker, a removed role or
+ * group is also removed from its holders. Members that joined or left a group are found, too.
  */
 export async function rereadObjects(
   check: AccessCheck,

@@ -20,10 +20,8 @@ export interface PlanOptions {
 }
 
 /**
- * Plans the commands for a list of changes, each on the result of the previous ones.
- *
- * Values that the broker already has need no command, because most commands disconnect clients. An impossible change
- * has an error and no commands, and the following changes are planned without it.
+ * Plans the commands for a list of changes, each on the result of the previous ones. Values that the broker already has
+ * need no command, because most commands disconnect clients. An impossible change has an error and no commands.
  */
 export class AccessPlanner {
   readonly #draft: PolicyDraft;

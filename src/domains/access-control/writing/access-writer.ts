@@ -25,10 +25,8 @@ export interface WriteOptions {
 const MAX_WAITING = 16;
 
 /**
- * Writes the access control of one broker and reports the outcome. A change is APPLIED if the broker responded with
- * success and a later read shows it, or if the response was lost and a read shows it. A command that the broker did not
- * execute is REJECTED with the code of the lost response. Lists of changes are executed one after the other; a list is
- * refused with RATE_LIMITED if MAX_WAITING lists are waiting.
+ * Writes the access control of one broker and reports the outcome. A change is APPLIED if a later read shows it. Lists
+ * of changes are executed one after the other; a list is refused with RATE_LIMITED if MAX_WAITING lists are waiting.
  */
 export class AccessWriter {
   readonly #options: AccessWriterOptions;

@@ -64,13 +64,9 @@ export function heldNames(policy: AccessPolicy, username: string | null): HeldNa
 const nameOf = ({ name }: Membership): string => name;
 
 /**
- * Protects the account that this service connects to the broker with. Without permission to control access control,
- * this service could not undo the change. Without another permission, a feature would seem to be unsupported by the
- * broker.
- *
- * Refused with IN_USE: deleting or disabling the account, another password or client id (both belong to the connection
- * settings of the broker), and every change that removes a permission that one of FEATURES requires. Other changes of
- * the account, its groups and roles are allowed; they disconnect this service for a moment.
+ * Protects the account that this service connects to the broker with. Refused with IN_USE: deleting or disabling the
+ * account, another password or client id (both belong to the connection settings of the broker), and every change that
+ * removes a permission that one of FEATURES requires. Other changes of the account, its groups and roles are allowed.
  */
 export class GatewayAccount {
   readonly #username: string | null;

@@ -9,13 +9,9 @@ import type { PolicyDraft } from './policy-draft.ts';
  * Returns the connections that a broker closes when it executes a command. `draft` is the policy before the command.
  *
  * Behaviour of Mosquitto 2.0.11 (`mosquitto_kick_client_by_username` in clients.c, groups.c and roles.c of the plugin)
- * and 2.1: A command on an account disconnects that account. A command on a group disconnects its members; with the
- * anonymous group also all connections without a user name. A command on a role disconnects its direct holders and the
- * members of the groups that hold it. Commands that create or enable an object disconnect no client. `modifyRole`
- * disconnects no client in 2.0; in 2.1 it does if the command has rules or the wildcard flag.
- *
- * A client that another tool created with `roles` in `createClient` is not registered with its roles until the broker
- * restarts. Commands on the role do not disconnect it until then, although it is listed here.
+ * and 2.1: a command on an account, group or role disconnects the account, the members or the holders; with the
+ * anonymous group also all connections without a user name. `modifyRole` disconnects no client in 2.0. A client that
+ * another tool created with `roles` is not registered with its roles until the broker restarts, but is listed here.
  */
 export function kickOf(
   draft: PolicyDraft,

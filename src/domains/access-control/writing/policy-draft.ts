@@ -12,8 +12,8 @@ import type { DynsecWrite, FieldsOf } from './dynsec-writes.ts';
 import { HolderIndex } from './holder-index.ts';
 
 /**
- * A copy of a policy that commands are executed on, as a broker does with commands that it accepts. It does not check
- * the commands: the objects that a command names must exist. The original policy is not changed.
+ * A copy of a policy that commands are executed on, as by a broker that accepts them. The commands are not checked: the
+ * objects that a command names must exist.
  */
 export class PolicyDraft implements AccessPolicy {
   readonly clients: Map<string, AccessClient>;

@@ -21,8 +21,8 @@ type Session = Pick<BrokerSession, 'status' | 'onStatus'>;
 const RETRY_MS = 100;
 
 /**
- * Reads the objects from the broker and waits for a reconnect if necessary. Returns the error if the read did not
- * succeed within `withinMs`, or if it failed for another reason than the connection.
+ * Reads the objects from the broker and waits for a reconnect if necessary. Returns the error if the read failed within
+ * `withinMs`, or for another reason than the connection.
  */
 export async function readBack(
   source: PolicySource,

@@ -17,12 +17,9 @@ const MAX_BYTES = 450_000;
 const OVERHEAD = 80;
 
 /**
- * Returns the commands of the next payload: of as many changes as possible, in order. Empty only if no commands are
- * left.
- *
- * The commands of one change are in one payload, so that no client sees an intermediate state (for example a role that
- * is removed from its holders but not deleted yet). Commands that disconnect this service are in a separate payload,
- * because Mosquitto 2.0 then sends no response to the whole payload.
+ * Returns the commands of the next payload: of as many changes as possible, in order. The commands of one change are in
+ * one payload, so that no client sees an intermediate state. Commands that disconnect this service are in a separate
+ * payload, because Mosquitto 2.0 then sends no response to the whole payload.
  */
 export function nextBatch(pending: Iterable<Pending>, writesPerPayload: number): BatchEntry[] {
   const batch: BatchEntry[] = [];

@@ -42,12 +42,10 @@ interface Sent extends SentCommand {
 }
 
 /**
- * Executes one list of changes. Each payload is sent after the responses to the previous one.
- *
- * A change stops at its first command that fails; other changes continue. After an unexpected result (a refused
- * command, a lost response, a lost connection), the touched objects are read back, the results of the commands are
- * determined from them, and all changes that are not started are planned again. A command with a lost response is never
- * sent again.
+ * Executes one list of changes. Each payload is sent after the responses to the previous one. A change stops at its
+ * first command that fails; other changes continue. After an unexpected result, the touched objects are read back, the
+ * results of the commands are determined from them, and all changes that are not started are planned again. A command
+ * with a lost response is never sent again.
  */
 export class WriteRun {
   readonly #parts: WriteParts;

@@ -22,9 +22,8 @@ interface FirstNodeWrite {
 }
 
 /**
- * One write to a synchronized cluster. The caller holds the mutex. The write runs on the first node that is equal to
- * the document, and its report is returned. The commands that this node confirms become part of the document, and are
- * repeated on the other nodes. Unconfirmed commands are rolled back.
+ * One write to a synchronized cluster. The caller holds the mutex. The commands that the first equal node confirms
+ * become part of the document, and are repeated on the other nodes. Unconfirmed commands are rolled back.
  */
 export class ClusterWrite {
   readonly #nodes: SyncedNodes;
@@ -138,8 +137,8 @@ export class ClusterWrite {
   }
 
   /**
-   * Repeats the write on another node. `null` if the node must be synchronized instead: it is behind, or the result
-   * differs from the first node. Changes by other clients stay, and are reported.
+   * Repeats the write on another node. `null` if the node must be synchronized instead, because it is behind or the
+   * result differs. Changes by other clients stay, and are reported.
    */
   async #repeatOn(
     nodeId: number,

@@ -94,9 +94,8 @@ export class DynsecDriver implements ClusterDriver {
   }
 
   /**
-   * The first node by number determines the access control of the cluster. Objects that it lacks are deleted on the
-   * others. A node that disconnects during the creation is synchronized later. Errors: those of any node. Nothing was
-   * changed then.
+   * The first node by number determines the access control of the cluster. A node that disconnects meanwhile is
+   * synchronized later. Errors: those of any node. Nothing was changed then.
    */
   async create({ id }: ClusterRecord): Promise<void> {
     await this.#clusterOf(id).cluster.initialize();

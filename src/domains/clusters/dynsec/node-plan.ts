@@ -36,9 +36,8 @@ export async function differencesTo(
 }
 
 /**
- * Plans as few changes as possible, because each change disconnects clients. Only accounts that lack their password
- * receive it. An account that may have a password and must have none is deleted and created again, because brokers
- * cannot remove a password. Pure.
+ * Plans as few changes as possible, because each change disconnects clients. An account that may have a password and
+ * must have none is deleted and created again, because brokers cannot remove a password.
  */
 export function* planTowards({ policy, dialect }: PolicyNow, target: NodeTarget): SlicedTask<NodePlan> {
   const { document, passwords, gatewayUsername } = target;

@@ -17,9 +17,8 @@ interface NodeWatchOptions {
 const ACCESS_API: ControlApi = 'dynamic-security';
 
 /**
- * Decides when to compare the nodes of synchronized clusters: after a connection is established, after another client's
- * write is seen, after another process changed the document, and every `pollMs`. A node is compared by one check at a
- * time. Requests during a check cause one more check.
+ * Compares the nodes of synchronized clusters after a connection is established, after a write of another client or
+ * process, and every `pollMs`. A node is compared by one check at a time. Requests during a check cause one more check.
  */
 export class NodeWatch {
   readonly #options: NodeWatchOptions;

@@ -29,12 +29,10 @@ type NodeChange = Partial<Pick<ClusterNodeRecord, 'revision' | 'missingPasswords
 const IN_DOUBT = -1;
 
 /**
- * Stores the documents and passwords of synchronized clusters. Each write is one transaction. When a method resolves,
- * all processes were notified.
- *
- * A node lists each account whose password it may lack. The account is added when the password changes on another node,
- * and removed once the node has it, so that a failed process loses no password change. Errors of all methods: NOT_FOUND
- * (the cluster was deleted).
+ * Stores the documents and passwords of synchronized clusters, each write in one transaction. Other processes are
+ * notified before a method resolves. A node lists each account whose password it may lack from the change on another
+ * node until it has the password, so that a failed process loses no change. Errors of all methods: NOT_FOUND (the
+ * cluster).
  */
 export class SyncStore {
   readonly #options: SyncStoreOptions;

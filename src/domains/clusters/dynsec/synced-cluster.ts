@@ -22,13 +22,10 @@ interface SyncedClusterOptions extends SyncedNodesOptions {
 }
 
 /**
- * A cluster that this service synchronizes: each node has the dynamic security of the cluster's document.
- *
- * A write runs on one node, becomes part of the document, and is repeated on the other nodes in the order of their
- * numbers. A node that was away or refused the write is behind. It receives the differences as soon as it is connected,
- * as does the node of a write with an unknown result. Changes by other clients of a node are reported, and reverted on
- * request. Passwords cannot be read, so each node lists the accounts whose password it may lack. Password changes by
- * other clients are not detected.
+ * A cluster that this service synchronizes: each node has the dynamic security of the document of the cluster. A node
+ * that was away or refused a write is behind, and receives the differences as soon as it is connected. Changes by other
+ * clients of a node are reported, and reverted on request. Passwords cannot be read, so each node lists the accounts
+ * whose password it may lack, and password changes by other clients are not detected.
  */
 export class SyncedCluster {
   readonly #options: SyncedClusterOptions;
@@ -54,8 +51,7 @@ export class SyncedCluster {
   }
 
   /**
-   * Makes the access control of the first node that of the cluster. All nodes are read and validated before anything is
-   * changed. Errors: those of the nodes, with their numbers.
+   * All nodes are read and validated before anything is changed. Errors: those of the nodes, with their numbers.
    */
   async initialize(): Promise<void> {
     const [first, ...others] = this.#record.nodes.map(({ nodeId }) => nodeId);

@@ -42,9 +42,8 @@ interface Compared {
 }
 
 /**
- * The nodes of one synchronized cluster: compares them with the document and applies the differences. The caller holds
- * the mutex, except for `differences`. Errors of all methods: those of the node, and NOT_FOUND (the node left, or the
- * cluster was deleted).
+ * Compares the nodes of one synchronized cluster with the document and applies the differences. The caller holds the
+ * mutex, except for `differences`. Errors of all methods: those of the node, and NOT_FOUND.
  */
 export class SyncedNodes {
   readonly #options: SyncedNodesOptions;
@@ -116,8 +115,8 @@ export class SyncedNodes {
   }
 
   /**
-   * Applies the document to a node. Returns whether something was changed. Errors: as of a write, including
-   * BROKER_REJECTED. The state of the node is recorded.
+   * Applies the document to a node and records its state. Returns whether something was changed. Errors: as of a write,
+   * including BROKER_REJECTED.
    */
   async apply(nodeId: number, known: Known = {}): Promise<boolean> {
     const { id, store } = this.#options;

@@ -6,8 +6,8 @@ import type { DynsecWrite } from '../../access-control/writing/dynsec-writes.ts'
 import { PolicyDraft } from '../../access-control/writing/policy-draft.ts';
 
 /**
- * Returns the document of a cluster after a write: the document before, with the commands that the first node
- * confirmed. The node itself may have more, if another client wrote at the same time or a response was lost.
+ * Returns the document with the commands that the first node confirmed. The node itself may have more, if another
+ * client wrote at the same time or a response was lost.
  */
 export function* documentAfter(document: AccessDocument, { changes }: WriteReport): SlicedTask<AccessDocument> {
   const draft = new PolicyDraft(yield* policyOf(document));

@@ -18,9 +18,8 @@ export interface NodeRaft {
 }
 
 /**
- * Synchronization state of a node in a cluster that this service synchronizes. EQUAL: the node has the access control
- * of the cluster. BEHIND: the node was unreachable and lacks changes. DRIFTED: another client of the node changed its
- * access control. UNKNOWN: the node is not connected, or was not compared yet.
+ * EQUAL: the node has the access control of the cluster. BEHIND: the node was unreachable and lacks changes. DRIFTED:
+ * another client changed its access control. UNKNOWN: the node is not connected, or was not compared yet.
  */
 export type NodeSyncState = 'EQUAL' | 'BEHIND' | 'DRIFTED' | 'UNKNOWN';
 
@@ -45,9 +44,7 @@ export interface NodeStatus {
   readonly nodeId: number;
   readonly brokerId: string;
   readonly isReachable: boolean;
-  /**
-   * FULL: whether ordinary clients can connect to the node. Synchronized clusters: whether the service reads this node.
-   */
+  /** FULL: ordinary clients can connect to the node. Synchronized clusters: the service reads this node. */
   readonly isLeader: boolean;
   /** `null` if the service synchronizes the cluster, or if the node does not report it. */
   readonly raft: NodeRaft | null;

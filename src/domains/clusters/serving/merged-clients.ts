@@ -25,8 +25,8 @@ interface MergedChanges {
 }
 
 /**
- * Merges the connected clients of all nodes. When a node is disconnected its clients are removed, because their state
- * is unknown. Changes are collected until `takeChanges`, each client once.
+ * Merges the connected clients of all nodes. The clients of a disconnected node are removed, because their state is
+ * unknown. Changes are collected until `takeChanges`, each client once.
  */
 export class MergedClients {
   readonly #options: MergedClientsOptions;

@@ -22,13 +22,10 @@ const IDLE_MS = 60_000;
 const MAX_CHANGED = 1_000;
 
 /**
- * `cedalo/inspect` for a cluster whose nodes have their own clients: one list of the clients of all nodes. A client is
- * identified by its id and its `node`, so the list may contain an id more than once. The sequence numbers of events
- * start at 1 for each connection of the cluster. `complete` is false while a node is disconnected or does not report
- * all of its clients. `since` is that of the newest node subscription.
- *
- * The plugin subscribes to nodes while it has listeners or was recently called. Other users of a node share these
- * subscriptions.
+ * `cedalo/inspect` for a cluster whose nodes have their own clients. A client is identified by its id and its `node`.
+ * The sequence numbers of events start at 1 for each connection of the cluster. `complete` is false while a node is
+ * disconnected or does not report all of its clients. The plugin subscribes to nodes while it has listeners or was
+ * recently called; other users of a node share these subscriptions.
  */
 export const mergedInspectPlugin = (options: MergedInspectOptions): PluginFactory =>
   clusterPlugin(INSPECT_API, (host) => new MergedInspect(host, options));

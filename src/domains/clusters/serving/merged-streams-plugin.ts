@@ -42,14 +42,11 @@ interface MergedStreamsOptions {
  * `stream-processing` for a cluster whose nodes have their own streams and messages. Only callers in this process use
  * it.
  *
- * A stream of the cluster exists on all nodes. Each node runs it and stores its own messages. Writes go to one node
- * after the other, sorted by `nodeId`. If the first node refuses, nothing is changed. If a later node fails, the
- * command fails, and `info.nodes` lists the result of each node. Nothing is repaired automatically: the list reports
- * for each stream the nodes that lack it, that differ, or that are not reachable. The next change of the stream, or
- * creating it again, applies it to all reachable nodes. A stream that was deleted while a node was away stays in the
- * list as long as that node has it.
- *
- * Messages are cleared, counted and replayed on each node that stores some. Errors: those of StreamPlugin and of nodes.
+ * A stream of the cluster exists on all nodes. Writes go to one node after the other, sorted by `nodeId`. If the first
+ * node refuses, nothing is changed. If a later node fails, the command fails, and `info.nodes` lists the result of each
+ * node. Nothing is repaired automatically: the list reports nodes that lack a stream, differ, or are not reachable, and
+ * the next change of the stream, or creating it again, applies it to all reachable nodes. A stream that was deleted
+ * while a node was away stays in the list as long as that node has it. Errors: those of StreamPlugin and of nodes.
  */
 export const mergedStreamsPlugin = (options: MergedStreamsOptions): PluginFactory =>
   clusterPlugin(STREAM_API, () => new MergedStreamsPlugin(options));

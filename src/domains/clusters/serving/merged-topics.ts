@@ -31,12 +31,10 @@ const MAX_COUNTED = 10_000;
 type Request<Type extends keyof TopicRequests> = TopicRequests[Type];
 
 /**
- * Answers the requests of a TopicRecorder for all nodes of a cluster, with at most one page per node in memory. Nodes
- * that fail are left out, and `status` reports them. Subscriptions are returned only if each reachable node can see its
- * own.
- *
- * Counts are sums, as topic-merge.ts describes. `totalCount` of a list counts different topics if each node lists at
- * most MAX_COUNTED. Errors: those of nodes, and TOO_LARGE for an offset beyond MAX_OFFSET.
+ * Serves the requests of a TopicRecorder for all nodes of a cluster, with at most one page per node in memory. Nodes
+ * that fail are omitted, and `status` reports them. Subscriptions require that each reachable node can see its own.
+ * Counts are sums; `totalCount` counts different topics if each node lists at most MAX_COUNTED. Errors: those of nodes,
+ * and TOO_LARGE for an offset beyond MAX_OFFSET.
  */
 export class MergedTopics {
   readonly #options: MergedTopicsOptions;

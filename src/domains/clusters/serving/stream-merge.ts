@@ -11,10 +11,7 @@ import type {
 } from '../../streams/model/stream-report.ts';
 import { joinedText, type NodeValue, sum, textsOf } from './topic-merge.ts';
 
-/**
- * Merges the streams of several nodes into one. The definition is that of the first node. Counters and storage are sums
- * over all nodes. `nodes` has the state on each node.
- */
+/** Merged streams have the definition of the first node, and counters and storage as sums over all nodes. */
 
 /** A node that lacks the stream, or whose state is unknown. */
 export interface NodeWithoutStream {

@@ -11,11 +11,8 @@ import {
 import { compareTopics } from '../../topic-tree/tree/topic-order.ts';
 
 /**
- * Merges the recorded topics of several nodes. Message counts are sums. The last message is that of the node that
- * received it last. `nodes` lists the nodes that have the topic.
- *
- * Counts of topics are sums: a topic is counted once per node. The number of different topics would require reading all
- * topics.
+ * A value of one node. Message counts are sums; the last message is that of the node that received it last. Counts of
+ * topics are sums, too: the number of different topics would require reading all topics.
  */
 export interface NodeValue<T> {
   readonly nodeId: number;
