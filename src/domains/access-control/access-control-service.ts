@@ -9,7 +9,7 @@ import { type AccessDocument, documentOf } from './documents/access-document.ts'
 import { type ImportSource, planImport } from './documents/access-import.ts';
 import { explainAccess, whoCan } from './explain/access-explainer.ts';
 import type { AccessAction, AccessQuery, Explanation, Grantee } from './explain/access-explanation.ts';
-import { AccessView, ANONYMOUS, type WithView } from './graph/access-view.ts';
+import { AccessView, ANONYMOUS, type Viewed, type WithView } from './graph/access-view.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole } from './policy/access-model.ts';
 import { AccessIndex } from './reading/access-index.ts';
 import {
@@ -136,9 +136,9 @@ export class AccessControlService {
   }
 
   /** Errors: see `view`; INVALID. */
-  async explain(broker: BrokerRecord, query: AccessQuery): Promise<WithView<Explanation>> {
+  async explain(broker: BrokerRecord, query: AccessQuery): Promise<Viewed<Explanation>> {
     const view = await this.view(broker);
-    return { view, object: await runInSlices(explainAccess(view.policy, view.snapshot.dialect, query)) };
+    return { ...(await runInSlices(explainAccess(view.policy, view.snapshot.dialect, query))), view };
   }
 
   async whoCan(
@@ -146,11 +146,11 @@ export class AccessControlService {
     action: AccessAction,
     topic: string,
     args: PageArguments,
-  ): Promise<ListConnection<WithView<Grantee>>> {
+  ): Promise<ListConnection<Viewed<Grantee>>> {
     const view = await this.view(broker);
     const grantees = await runInSlices(whoCan(view.policy, view.snapshot.dialect, action, topic));
     const { edges, ...page } = listConnection(grantees.map(listed), args);
-    return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view, object: node.grantee } })) };
+    return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { ...node.grantee, view } })) };
   }
 
   async exportDocument(broker: BrokerRecord): Promise<AccessDocument> {

@@ -6,7 +6,7 @@ import type { Explanation, Grantee, LookedAtRule } from '../explain/access-expla
 import { DEFAULT_MEMBERSHIP_PRIORITY } from '../policy/access-model.ts';
 import { HeldRoleInput } from './access-change-inputs.ts';
 import { AccessClient, AccessGroup, AccessRole, AclRule, DefaultAclType } from './access-objects-schema.ts';
-import type { WithView } from './access-view.ts';
+import type { Viewed } from './access-view.ts';
 
 const AccessAction = builder.enumType('AccessAction', {
   values: {
@@ -40,106 +40,80 @@ const DecisionReason = builder.enumType('AccessDecisionReason', {
   } as const,
 });
 
-const LookedAtType = builder.objectRef<WithView<LookedAtRule>>('LookedAtRule').implement({
+const LookedAtType = builder.objectRef<Viewed<LookedAtRule>>('LookedAtRule').implement({
   description: 'A rule that the broker evaluates.',
   fields: (t) => ({
-    rolename: t.string({ resolve: ({ object }) => object.rolename }),
-    role: t.field({ type: AccessRole, nullable: true, resolve: ({ view, object }) => view.role(object.rolename) }),
-    groupname: t.string({
+    rolename: t.exposeString('rolename'),
+    role: t.field({ type: AccessRole, nullable: true, resolve: ({ view, rolename }) => view.role(rolename) }),
+    groupname: t.exposeString('group', {
       description: 'The group through which the client holds the role. null: the client holds it directly.',
       nullable: true,
-      resolve: ({ object }) => object.group,
     }),
     group: t.field({
       type: AccessGroup,
       nullable: true,
-      resolve: ({ view, object }) => (object.group === null ? null : view.group(object.group)),
+      resolve: ({ view, group }) => (group === null ? null : view.group(group)),
     }),
-    priority: t.int({ description: 'Priority of the role in its holder.', resolve: ({ object }) => object.priority }),
-    rule: t.field({
+    priority: t.exposeInt('priority', { description: 'Priority of the role in its holder.' }),
+    rule: t.expose('rule', {
       description: 'null: the role denies subscriptions with wildcards.',
       type: AclRule,
       nullable: true,
-      resolve: ({ object }) => object.rule,
     }),
-    verdict: t.field({ type: RuleVerdict, resolve: ({ object }) => object.verdict }),
+    verdict: t.expose('verdict', { type: RuleVerdict }),
   }),
 });
 
-const AccessExplanation = builder.objectRef<WithView<Explanation>>('AccessExplanation').implement({
+const decidedByOf = ({ view, decidedBy }: Viewed<Pick<Explanation, 'decidedBy'>>) =>
+  decidedBy && { ...decidedBy, view };
+
+const AccessExplanation = builder.objectRef<Viewed<Explanation>>('AccessExplanation').implement({
   description: 'The decision of the broker, and why.',
   fields: (t) => ({
-    allowed: t.boolean({
+    allowed: t.exposeBoolean('allowed', {
       description:
         'Whether a client that is connected with this account is allowed. Whether it can connect is not checked: brokers do not report which accounts have a password.',
-      resolve: ({ object }) => object.allowed,
     }),
-    reason: t.field({ type: DecisionReason, resolve: ({ object }) => object.reason }),
-    decidedBy: t.field({
-      type: LookedAtType,
-      nullable: true,
-      resolve: ({ view, object }) => object.decidedBy && { view, object: object.decidedBy },
-    }),
-    defaultAclType: t.field({ type: DefaultAclType, resolve: ({ object }) => object.defaultAclType }),
-    defaultAllows: t.boolean({
+    reason: t.expose('reason', { type: DecisionReason }),
+    decidedBy: t.field({ type: LookedAtType, nullable: true, resolve: decidedByOf }),
+    defaultAclType: t.expose('defaultAclType', { type: DefaultAclType }),
+    defaultAllows: t.exposeBoolean('defaultAllows', {
       description: 'Whether the default ACL allows this kind of access.',
-      resolve: ({ object }) => object.defaultAllows,
     }),
-    conditional: t.boolean({
+    conditional: t.exposeBoolean('conditional', {
       description: 'Whether the decision is the opposite for some client ids, which the remarks name.',
-      resolve: ({ object }) => object.conditional,
     }),
     lookedAt: t.field({
       description: 'The evaluated rules in order, up to the deciding one. At most 1,000.',
       type: [LookedAtType],
-      resolve: ({ view, object }, _args, context) =>
-        walk(context, object.lookedAt).map((rule) => ({ view, object: rule })),
+      resolve: ({ view, lookedAt }, _args, context) => walk(context, lookedAt).map((rule) => ({ ...rule, view })),
     }),
-    lookedAtTotal: t.int({
-      description: 'Number of all evaluated rules.',
-      resolve: ({ object }) => object.lookedAtTotal,
-    }),
-    elsewhere: t.string({
+    lookedAtTotal: t.exposeInt('lookedAtTotal', { description: 'Number of all evaluated rules.' }),
+    elsewhere: t.exposeString('elsewhere', {
       description:
         'Why another plugin, a password file or a certificate may decide otherwise. null: dynamic security alone decides.',
       nullable: true,
-      resolve: ({ object }) => object.elsewhere,
     }),
     remarks: t.stringList({
       description: 'Behaviour of the broker that may be unexpected and that affects the decision.',
-      resolve: ({ object }) => [...object.remarks],
+      resolve: ({ remarks }) => [...remarks],
     }),
     asOf: t.field({ type: 'DateTime', resolve: ({ view }) => new Date(view.snapshot.asOf) }),
   }),
 });
 
-const GranteeType = builder.objectRef<WithView<Grantee>>('Grantee').implement({
+const GranteeType = builder.objectRef<Viewed<Grantee>>('Grantee').implement({
   description: 'A client that is allowed.',
   fields: (t) => ({
-    username: t.string({
-      description: 'null: all connections without a user name.',
-      nullable: true,
-      resolve: ({ object }) => object.username,
-    }),
+    username: t.exposeString('username', { description: 'null: all connections without a user name.', nullable: true }),
     client: t.field({
       type: AccessClient,
       nullable: true,
-      resolve: ({ view, object }) => (object.username === null ? null : view.client(object.username)),
+      resolve: ({ view, username }) => (username === null ? null : view.client(username)),
     }),
-    reason: t.field({
-      description: 'RULE or DEFAULT.',
-      type: DecisionReason,
-      resolve: ({ object }) => object.reason,
-    }),
-    decidedBy: t.field({
-      type: LookedAtType,
-      nullable: true,
-      resolve: ({ view, object }) => object.decidedBy && { view, object: object.decidedBy },
-    }),
-    conditional: t.boolean({
-      description: 'Whether some client ids are not allowed.',
-      resolve: ({ object }) => object.conditional,
-    }),
+    reason: t.expose('reason', { description: 'RULE or DEFAULT.', type: DecisionReason }),
+    decidedBy: t.field({ type: LookedAtType, nullable: true, resolve: decidedByOf }),
+    conditional: t.exposeBoolean('conditional', { description: 'Whether some client ids are not allowed.' }),
   }),
 });
 

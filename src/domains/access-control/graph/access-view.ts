@@ -16,6 +16,8 @@ export interface WithView<T> {
   readonly object: T;
 }
 
+export type Viewed<T> = T & { readonly view: AccessView };
+
 /** The access control of one broker at one point in time. Only `connections` sends a request to the broker. */
 export class AccessView {
   readonly broker: BrokerRecord;
