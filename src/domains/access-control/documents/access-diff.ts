@@ -1,17 +1,25 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import type {
-  AccessClient,
-  AccessDialect,
-  AccessGroup,
-  AccessPolicy,
-  AccessRole,
-  AclRule,
-  DefaultAcl,
+import {
+  type AccessClient,
+  type AccessDialect,
+  type AccessGroup,
+  type AccessPolicy,
+  type AccessRole,
+  type AclRule,
+  DEFAULT_ACL_TYPES,
+  type DefaultAcl,
 } from '../policy/access-model.ts';
 import { substitutionOf } from '../policy/acl-filter.ts';
-import type { AccessChange, ClientFields, GroupFields, PutMode, RoleFields } from '../writing/access-change.ts';
+import type {
+  AccessChange,
+  ChangeOf,
+  ClientFields,
+  GroupFields,
+  PutMode,
+  RoleFields,
+} from '../writing/access-change.ts';
 import { GatewayAccount, heldNames } from '../writing/gateway-account.ts';
 import { type AccessDocument, documentOf, policyOf } from './access-document.ts';
 import { AccessNotes } from './access-notes.ts';
@@ -54,27 +62,24 @@ export function* diffAccess(
   const needPassword: string[] = [];
   const changes: AccessChange[] = [];
 
-  for (const role of want.roles.values()) {
+  const put = (change: ChangeOf<'PUT_ROLE' | 'PUT_GROUP'>, isHeld: boolean, name: string) => {
+    if (isHeld) notes.add(NOTE.gatewayUnchanged, name);
+    else changes.push(change);
+  };
+  for (const [rolename, role] of want.roles) {
     yield;
-    const { rolename } = role;
     const fields: RoleFields = differences(have.roles.get(rolename) ?? NEW_ROLE, role, ROLE_KEYS);
     const mode = modeOf(have.roles, rolename, fields);
-    if (mode === null) continue;
-    if (held.roles.has(rolename)) notes.add(NOTE.gatewayUnchanged, `role "${rolename}"`);
-    else changes.push({ kind: 'PUT_ROLE', rolename, mode, fields });
+    if (mode) put({ kind: 'PUT_ROLE', rolename, mode, fields }, held.roles.has(rolename), `role "${rolename}"`);
   }
-  for (const group of want.groups.values()) {
+  for (const [groupname, group] of want.groups) {
     yield;
-    const { groupname } = group;
     const fields: GroupFields = differences(have.groups.get(groupname) ?? NEW_GROUP, group, GROUP_KEYS);
     const mode = modeOf(have.groups, groupname, fields);
-    if (mode === null) continue;
-    if (held.groups.has(groupname)) notes.add(NOTE.gatewayUnchanged, `group "${groupname}"`);
-    else changes.push({ kind: 'PUT_GROUP', groupname, mode, fields });
+    if (mode) put({ kind: 'PUT_GROUP', groupname, mode, fields }, held.groups.has(groupname), `group "${groupname}"`);
   }
-  for (const client of want.clients.values()) {
+  for (const [username, client] of want.clients) {
     yield;
-    const { username } = client;
     const fields: ClientFields = differences(have.clients.get(username) ?? NEW_CLIENT, client, CLIENT_KEYS);
     const mode = modeOf(have.clients, username, fields);
     const given = options.passwords.get(username);
@@ -94,7 +99,7 @@ export function* diffAccess(
     if (!want.clients.has(username)) notes.add(NOTE.passwordUnused, `"${username}"`);
   }
 
-  const acl: Partial<DefaultAcl> = differences(have.defaultAcl, want.defaultAcl, DEFAULT_ACL_KEYS);
+  const acl: Partial<DefaultAcl> = differences(have.defaultAcl, want.defaultAcl, DEFAULT_ACL_TYPES);
   if (Object.keys(acl).length > 0) {
     const aclRefusal = refusalOf({ defaultAcl: want.defaultAcl });
     if (aclRefusal === null) changes.push({ kind: 'SET_DEFAULT_ACL', acl });
@@ -140,7 +145,6 @@ const TEXT_KEYS = ['textName', 'textDescription'] as const;
 const ROLE_KEYS = [...TEXT_KEYS, 'allowWildcardSubs', 'acls'] as const;
 const GROUP_KEYS = [...TEXT_KEYS, 'roles'] as const;
 const CLIENT_KEYS = ['clientId', ...TEXT_KEYS, 'disabled', 'roles', 'groups'] as const;
-const DEFAULT_ACL_KEYS = ['publishClientSend', 'publishClientReceive', 'subscribe', 'unsubscribe'] as const;
 
 const NEW_ROLE: Omit<AccessRole, 'rolename'> = {
   textName: null,

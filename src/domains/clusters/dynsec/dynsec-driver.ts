@@ -28,11 +28,6 @@ interface DynsecDriverOptions {
   readonly log: Logger;
 }
 
-interface StatusContext {
-  readonly reader: string | null;
-  readonly stored: ReadonlySet<string>;
-}
-
 interface ManagedCluster {
   readonly cluster: SyncedCluster;
   readonly states: NodeStates;
@@ -131,7 +126,7 @@ export class DynsecDriver implements ClusterDriver {
     // A stored password is sent to a node that lacks it, so it is not reported as missing.
     const lacking = record.nodes.flatMap(({ missingPasswords }) => missingPasswords);
     const stored = await this.#options.store.withStoredPassword(record.id, lacking);
-    const nodes = record.nodes.map((node) => this.#statusOf(record, node, { reader, stored }));
+    const nodes = record.nodes.map((node) => this.#statusOf(record, node, reader, stored));
     const reached = nodes.filter(({ isReachable }) => isReachable);
     const isWhole = nodes.every(
       ({ error, sync }) => error === null && sync?.state === 'EQUAL' && sync.missingPasswords.length === 0,
@@ -157,7 +152,12 @@ export class DynsecDriver implements ClusterDriver {
     await (adopt ? cluster.adopt(nodeId, mayControl) : cluster.repair(nodeId));
   };
 
-  #statusOf({ revision }: ClusterRecord, node: ClusterNodeRecord, { reader, stored }: StatusContext): NodeStatus {
+  #statusOf(
+    { revision }: ClusterRecord,
+    node: ClusterNodeRecord,
+    reader: string | null,
+    stored: ReadonlySet<string>,
+  ): NodeStatus {
     const { nodeId, brokerId } = node;
     const missingPasswords = node.missingPasswords.filter((username) => !stored.has(username));
     const found = this.#clusterOf(node.clusterId).states.of(nodeId);
