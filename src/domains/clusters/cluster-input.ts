@@ -118,11 +118,7 @@ function normalizedUrl(url: string): string {
 /** Fields of a node that joins. Missing fields are taken from the cluster and from the broker entry. */
 export type JoiningNode = { readonly [Key in keyof NodeInput]?: NodeInput[Key] | null | undefined };
 
-export interface LeavingNode {
-  readonly nodeId?: number | null | undefined;
-  readonly brokerId?: string | null | undefined;
-  readonly url?: string | null | undefined;
-}
+export type LeavingNode = Pick<JoiningNode, 'nodeId' | 'brokerId' | 'url'>;
 
 /** Fills in the missing fields of a node that joins. Errors: INVALID (no broker is named). */
 export function completeNode({ projectId, nodes }: ClusterRecord, node: JoiningNode, brokers: BrokerCache): NodeInput {

@@ -9,7 +9,7 @@ import { notFound, OutOfSight } from '../../platform/errors.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import type { ClusterDrivers } from './cluster-drivers.ts';
-import type { ClusterNodeRecord, ClusterRecord } from './model/cluster.ts';
+import type { ClusterRecord } from './model/cluster.ts';
 import type { ClusterStatus } from './model/cluster-status.ts';
 
 interface ClusterQueriesOptions {
@@ -17,11 +17,6 @@ interface ClusterQueriesOptions {
   readonly drivers: ClusterDrivers;
   /** Broker entry of the contact node. `null` if the cluster has no node. */
   readonly contactNodeOf: (cluster: ClusterRecord) => string | null;
-}
-
-interface NodeWithCluster {
-  readonly cluster: ClusterRecord;
-  readonly node: ClusterNodeRecord;
 }
 
 /** Returns the clusters that a viewer may see, and their status. */
@@ -57,7 +52,7 @@ export class ClusterQueries {
   }
 
   /** The node that an entry is, or the contact node of the cluster that it represents. `null` if there is none. */
-  nodeOf(broker: BrokerRecord, viewer: Viewer | null): NodeWithCluster | null {
+  nodeOf(broker: BrokerRecord, viewer: Viewer | null) {
     const cluster = this.ofBroker(broker, viewer);
     if (cluster === null) return null;
     const brokerId = cluster.id === broker.id ? this.#options.contactNodeOf(cluster) : broker.id;

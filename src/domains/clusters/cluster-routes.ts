@@ -20,21 +20,8 @@ import {
 const ERROR = 'error { code message }';
 
 const ITEM = `
-  id
-  clustername: name
-  syncmode: mode
-  state
-  nodes {
-    broker_id: brokerId
-    nodeid: nodeId
-    name
-    address
-    port
-    url
-    connected: isReachable
-    leader: isLeader
-    ${ERROR}
-  }
+  id clustername: name syncmode: mode state
+  nodes { broker_id: brokerId nodeid: nodeId name address port url connected: isReachable leader: isLeader ${ERROR} }
   created_at: createdAt`;
 
 const LIST = `query ($projectId: ID!, $first: Int, $after: String) {
@@ -50,20 +37,12 @@ const READ = `query ($projectId: ID!, $clusterId: ID!) {
 const STATUS = `query ($projectId: ID!) {
   project(id: $projectId) {
     clusterHealth {
-      id: clusterId
-      clustername: name
-      status
-      success
-      ${ERROR}
+      id: clusterId clustername: name status success ${ERROR}
       nodes {
-        broker_id: brokerId
-        nodeid: nodeId
-        connected: isReachable
-        leader: isLeader
+        broker_id: brokerId nodeid: nodeId connected: isReachable leader: isLeader
         raft { state role current_term: term commit_index: commitIndex last_applied: lastApplied last_stored: lastStored }
         sync { state differences: differenceCount missing_passwords: missingPasswords }
-        lag
-        ${ERROR}
+        lag ${ERROR}
       }
     }
   }
@@ -72,15 +51,8 @@ const STATUS = `query ($projectId: ID!) {
 const CREATE = `mutation ($input: CreateClusterInput!) {
   createCluster(input: $input) {
     connection {
-      id
-      url
-      username
-      ca_cert: caCert
-      ca_cert_file: caCertFile
-      client_cert: clientCert
-      client_cert_file: clientCertFile
-      client_key_file: clientKeyFile
-      verify_ca_cert: verifyCaCert
+      id url username ca_cert: caCert ca_cert_file: caCertFile client_cert: clientCert
+      client_cert_file: clientCertFile client_key_file: clientKeyFile verify_ca_cert: verifyCaCert
     }
   }
 }`;

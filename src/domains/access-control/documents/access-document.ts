@@ -46,18 +46,11 @@ interface DocumentRole extends DocumentTexts {
   readonly acls?: readonly DocumentAcl[];
 }
 
-export interface DocumentAcl {
-  readonly aclType: AclRule['aclType'];
-  readonly topic: string;
-  readonly priority?: number;
-  readonly allow: boolean;
-}
-
-interface DocumentMembership {
-  readonly name: string;
-  /** Default: -1. */
-  readonly priority?: number;
-}
+type WithOptionalPriority<T extends { readonly priority: number }> = Omit<T, 'priority'> & Partial<Pick<T, 'priority'>>;
+/** Default priority: 0. */
+export type DocumentAcl = WithOptionalPriority<AclRule>;
+/** Default priority: -1. */
+type DocumentMembership = WithOptionalPriority<Membership>;
 
 interface DocumentGroup extends DocumentTexts {
   readonly groupname: string;

@@ -2,7 +2,7 @@ import { ServiceError } from '../../../platform/errors.ts';
 import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { BrokerSession, Stop } from '../../../protocol/mqtt/broker-session.ts';
-import { type AccessDialect, type AccessPolicy, DEFAULT_ACL_TYPES, type DefaultAcl } from '../policy/access-model.ts';
+import { type AccessDialect, type AccessPolicy, DEFAULT_ACL_TYPES } from '../policy/access-model.ts';
 import type { TouchedObject } from '../writing/access-plan.ts';
 import { AccessCheck, type CheckResult } from './access-check.ts';
 import { AccessLists } from './access-lists.ts';
@@ -225,18 +225,15 @@ export class AccessIndex {
     staleMarks: number,
   ): AccessSnapshot {
     const { clients, groups, roles } = this.#parts;
+    const objects = { clients: clients.objects, groups: groups.objects, roles: roles.objects };
     const before = this.#snapshot;
     const isSame =
       before !== null &&
-      before.policy.clients === clients.objects &&
-      before.policy.groups === groups.objects &&
-      before.policy.roles === roles.objects &&
+      ACCESS_PARTS.every((part) => before.policy[part] === objects[part]) &&
       before.policy.anonymousGroup === anonymousGroup &&
-      isSameAcl(before.policy.defaultAcl, defaultAcl);
+      DEFAULT_ACL_TYPES.every((type) => before.policy.defaultAcl[type] === defaultAcl[type]);
     // The same policy object while nothing changes: other parts cache what they derive from it.
-    const policy = isSame
-      ? before.policy
-      : { clients: clients.objects, groups: groups.objects, roles: roles.objects, defaultAcl, anonymousGroup };
+    const policy = isSame ? before.policy : { ...objects, defaultAcl, anonymousGroup };
     const brokerVersion = this.#options.brokerVersion?.() ?? null;
     const snapshot: AccessSnapshot = {
       policy,
@@ -272,5 +269,3 @@ function emptyParts(): Parts {
   const read = { objects: new Map<string, never>(), unreadable: 0, readAt: 0 };
   return { clients: read, groups: read, roles: read };
 }
-
-const isSameAcl = (a: DefaultAcl, b: DefaultAcl) => DEFAULT_ACL_TYPES.every((type) => a[type] === b[type]);
