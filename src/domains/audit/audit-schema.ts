@@ -125,7 +125,9 @@ const Filter = builder.inputType('AuditFilter', {
     targetId: t.id({ description: 'Id of the target.' }),
     result: t.field({ type: Result, description: 'Result of the operation.' }),
     requestId: t.string({ description: 'Id of the request, as in `X-Request-Id`.' }),
-    search: t.string({ description: 'Text in the name of the caller, the id of the target, or the values before and after the change.' }),
+    search: t.string({
+      description: 'Text in the name of the caller, the id of the target, or the values before and after the change.',
+    }),
   }),
 });
 

@@ -72,7 +72,10 @@ export class SecondFactors {
         data: { totpSince: new Date(), totpStep: step },
       });
       if (count === 0)
-        throw new ServiceError('NOT_FOUND', 'The second factor was set up again meanwhile; confirm the new one with its code');
+        throw new ServiceError(
+          'NOT_FOUND',
+          'The second factor was set up again meanwhile; confirm the new one with its code',
+        );
       await db.recoveryCode.deleteMany({ where: { userId } });
       await db.recoveryCode.createMany({ data: codes.map((one) => ({ userId, codeHash: hashOf(one) })) });
       await db.session.deleteMany({ where: { userId, id: { not: exceptSession } } });

@@ -102,7 +102,8 @@ export async function listPages<T = unknown>(
     if (list.length === 0) break;
     const bytesEach = sizeOf(list);
     bytes += bytesEach * list.length;
-    if (bytes > maxBytes) throw new ServiceError('TOO_LARGE', `The response to ${command} (${api}) has more than ${maxBytes} bytes`);
+    if (bytes > maxBytes)
+      throw new ServiceError('TOO_LARGE', `The response to ${command} (${api}) has more than ${maxBytes} bytes`);
     if (offset + items.length >= totalCount) break;
     size = Math.min(LARGEST_PAGE, Math.max(1, Math.floor(pageBytes / bytesEach)));
   }

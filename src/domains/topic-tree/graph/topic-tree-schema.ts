@@ -28,7 +28,9 @@ const UNSEEN = 'Null for SUBSCRIBED if subscriptions cannot be observed: see `un
 
 const Unavailable = builder.objectRef<{ readonly subscribed: string }>('TopicTreeUnavailable').implement({
   description: 'Why topics cannot be recorded, and what would help.',
-  fields: (t) => ({ subscribed: t.exposeString('subscribed', { description: 'Why topics of subscriptions cannot be recorded.' }) }),
+  fields: (t) => ({
+    subscribed: t.exposeString('subscribed', { description: 'Why topics of subscriptions cannot be recorded.' }),
+  }),
 });
 
 const TopicTreeSettingsType = builder.objectRef<TopicSettings>('TopicTreeSettings').implement({
