@@ -36,22 +36,18 @@ export interface BridgeServiceOptions {
   readonly kinds: readonly BridgeKind[];
   /** Why a broker cannot have bridges, because its entry stands for several brokers; `null` if it can. */
   readonly refusalOf: (broker: BrokerRecord) => string | null;
-  /** Called for bugs that are not the error of a call. */
   readonly onFault: (error: unknown) => void;
 }
 
 /** Maximum number of configurations that wait to be read, for all requests. */
 const MAX_CONFIG_READS = 10_000;
 
-/** The caller that writes a configuration. */
 interface BridgeWriter {
-  /** Whether the caller may send commands to the broker: the role ADMIN. */
   readonly mayControl: boolean;
   /** Whether the caller is a root administrator, who may enter internal addresses. */
   readonly isRootAdmin: boolean;
 }
 
-/** The result of a write. */
 export interface BridgeWrite {
   readonly broker: BrokerRecord;
   readonly bridgeId: string;
@@ -114,7 +110,6 @@ export class BridgeService {
     });
   }
 
-  /** `null` if there is no bridge with this id. */
   async find(broker: BrokerRecord, id: string): Promise<BridgeView | null> {
     if (remoteClientIdOf(id) !== null) {
       return this.#ask(broker, async () => this.#sysViews(broker).find((bridge) => bridge.id === id) ?? null);
@@ -157,7 +152,6 @@ export class BridgeService {
     });
   }
 
-  /** Any JSON; usually one entry for each connection. */
   status({ id, broker, api }: BridgeView): Promise<unknown> {
     return this.#ask(broker, (runtime) => this.#source(runtime, id, api).read());
   }
@@ -183,7 +177,6 @@ export class BridgeService {
     return { broker, bridgeId: id, readBridge: () => this.find(broker, id) };
   }
 
-  /** The current status of a bridge, then each change. */
   async watch(broker: BrokerRecord, id: string, options: SubscriberOptions): Promise<LiveSource<BridgeEvent>> {
     const { api } = await this.#found(broker, id);
     return this.#ask(broker, (runtime) =>
@@ -191,7 +184,6 @@ export class BridgeService {
     );
   }
 
-  /** Returns the totals of the connections of the gateway's bridges. */
   totals(brokers: readonly BrokerRecord[]): Promise<BridgeTotals> {
     return this.#totals.read(brokers, async (broker) => {
       const connections = await this.#hostedConnections(broker);
@@ -222,7 +214,6 @@ export class BridgeService {
     });
   }
 
-  /** `null` if neither the broker nor the gateway runs it. */
   async #ofKind(broker: BrokerRecord, controls: ControlCaller, kind: BridgeKind): Promise<BridgeView | null> {
     const { id, api, name } = kind;
     const { provider } = await controls.capability(api);
@@ -231,7 +222,6 @@ export class BridgeService {
     return { id, name, broker, provider, isActive, api, sys: null };
   }
 
-  /** The bridges of the broker itself, except kinds of the gateway. */
   async #pluginsOf(broker: BrokerRecord, controls: ControlCaller): Promise<BridgeView[]> {
     const known = new Set(this.#options.kinds.map(({ id }) => id));
     const own = (await findBridgeIds(controls)).filter((id) => !known.has(id));

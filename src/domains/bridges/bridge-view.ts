@@ -5,15 +5,12 @@ import type { SysBridge } from './live/sys-bridges.ts';
 import type { BridgeApi } from './model/bridge-kind.ts';
 import type { BridgeConnectionState, BridgeRejection } from './model/bridge-status.ts';
 
-/** A bridge of a broker, for callers. */
 export interface BridgeView {
   /** The id in the graph and in paths. Bridges of other brokers may have the same id. */
   readonly id: string;
   readonly name: string;
   readonly broker: BrokerRecord;
-  /** Whether the broker or the gateway runs it. */
   readonly provider: ControlProvider;
-  /** Whether it is configured. */
   readonly isActive: boolean;
   /** Its control API; `null` for a bridge of Mosquitto's configuration file, of which only `sys` is known. */
   readonly api: BridgeApi | null;
@@ -34,7 +31,6 @@ export interface BridgeConnectionView {
   readonly name: string;
   readonly isConnected: boolean;
   readonly state: BridgeConnectionState | null;
-  /** Epoch milliseconds. */
   readonly since: number | null;
   readonly error: string | null;
   readonly queuedMessages: number | null;

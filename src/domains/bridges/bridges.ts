@@ -22,7 +22,6 @@ interface BridgesOptions extends HostingParts, Pick<BridgeServiceOptions, 'refus
   readonly workerUrl: URL | undefined;
 }
 
-/** The kinds of bridges that the gateway runs. */
 const kinds: readonly BridgeKind[] = [mqttBridgeKind, postgresqlBridgeKind, webhookBridgeKind];
 
 /** The bridges of all brokers, and their hosting for brokers without bridges of their own. */

@@ -19,7 +19,6 @@ export async function createLoopFree(
   await createStream(controls, definition);
 }
 
-/** Changes the given fields only. */
 export async function modifyLoopFree(
   broker: BrokerRecord,
   controls: ControlCaller,

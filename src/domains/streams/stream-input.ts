@@ -7,7 +7,7 @@ import { DEFAULT_DEFINITION, type StreamDefinition } from './model/stream-defini
 import type { TimeBounds } from './model/stream-engine.ts';
 import type { ReplayRequest } from './model/stream-replay.ts';
 
-/* Checks of input. Issues have paths in `input`, with the field names of the graph. */
+/* Checks of input. Errors: INVALID, with paths in `input` and the field names of the graph. */
 
 type Given<T> = { readonly [Key in keyof T]?: unknown };
 
@@ -29,9 +29,7 @@ export interface ClearInput {
 export interface ReplayInput extends ClearInput {
   readonly topic: string;
   readonly limit?: number | null | undefined;
-  /** Default: 1. */
   readonly speed?: number | null | undefined;
-  /** Whether messages are published without pauses. */
   readonly fastest?: boolean | null | undefined;
   readonly reverse?: boolean | null | undefined;
 }
@@ -47,7 +45,6 @@ const NULLABLE = new Set<string>([
 const withoutEmpty = (input: object): [string, unknown][] =>
   Object.entries(input).map(([key, value]) => [key, value === '' && NULLABLE.has(key) ? null : value]);
 
-/** Checks a new stream. Errors: INVALID. */
 export function checkedStream(input: NewStreamInput): StreamDefinition {
   const given = withoutEmpty(input).filter(([, value]) => value !== null && value !== undefined);
   const candidate = { ...DEFAULT_DEFINITION, ...Object.fromEntries(given) };
@@ -56,14 +53,12 @@ export function checkedStream(input: NewStreamInput): StreamDefinition {
   return candidate as StreamDefinition;
 }
 
-/** Checks changes of a stream. Errors: INVALID. */
 export function checkedChanges(input: StreamChangesInput): Partial<Omit<StreamDefinition, 'name'>> {
   const changes = Object.fromEntries(withoutEmpty(input).filter(([, value]) => value !== undefined));
   refuse(definitionIssues(changes, { partial: true }));
   return changes;
 }
 
-/** Checks time bounds. Errors: INVALID. */
 export function checkedBounds({ from, to }: ClearInput): TimeBounds {
   const bounds = { from: from?.getTime() ?? null, to: to?.getTime() ?? null };
   if (bounds.from !== null && bounds.to !== null && bounds.to < bounds.from) {
@@ -72,7 +67,6 @@ export function checkedBounds({ from, to }: ClearInput): TimeBounds {
   return bounds;
 }
 
-/** Checks a replay request. Errors: INVALID. */
 export function checkedReplay({ topic, limit, speed, fastest, reverse, ...bounds }: ReplayInput): ReplayRequest {
   if (fastest === true && speed != null) refuse([{ path: '/speed', reason: 'means nothing together with `fastest`' }]);
   const candidate = {

@@ -35,7 +35,6 @@ import { type StreamView, streamView } from './stream-view.ts';
 interface StreamServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly directory: Pick<BrokerCache, 'onRemove'>;
-  /** Called with bugs that belong to no caller. */
   readonly onFault: (error: unknown) => void;
 }
 
@@ -44,7 +43,6 @@ interface StreamPage extends ListConnection<StreamView> {
   readonly problem: string | null;
 }
 
-/** Result of a mutation of a stream. */
 export interface StreamWrite {
   readonly broker: BrokerRecord;
   readonly name: string;
@@ -127,7 +125,6 @@ export class StreamService {
     };
   }
 
-  /** Returns `null` if there is no stream of this name. */
   async find(broker: BrokerRecord, name: string): Promise<StreamView | null> {
     try {
       return await this.#ask(broker, async ({ controls }) => {
@@ -162,13 +159,11 @@ export class StreamService {
     return this.#write(broker, definition.name, (controls) => createLoopFree(broker, controls, definition));
   }
 
-  /** Changes the given fields only. Errors: INVALID. */
   async update(broker: BrokerRecord, name: string, input: StreamChangesInput): Promise<StreamWrite> {
     const changes = checkedChanges(input);
     return this.#write(broker, name, (controls) => modifyLoopFree(broker, controls, name, changes));
   }
 
-  /** Deletes the stream with its stored messages and its running replay. */
   async remove(broker: BrokerRecord, name: string): Promise<StreamWrite> {
     const written = await this.#write(broker, name, (controls) => commandStream(controls, 'deleteStream', name));
     this.#feeds.get(broker.id)?.ended(name);
@@ -195,22 +190,18 @@ export class StreamService {
     return this.#write(broker, name, (controls) => replayLoopFree(broker, controls, name, request));
   }
 
-  /** Stops the replay, if one runs. */
   async stopReplay(broker: BrokerRecord, name: string): Promise<StreamWrite> {
     return this.#write(broker, name, (controls) => commandStream(controls, 'stopStreamReplay', name));
   }
 
-  /** Returns the current replay of a stream, then each change, until the stream is deleted. */
   watchReplay(broker: BrokerRecord, name: string, options: SubscriberOptions): Promise<LiveSource<ReplayEvent>> {
     return this.#ask(broker, (runtime) => this.#feedsOf(runtime).watchReplay(name, options));
   }
 
-  /** Returns all streams of a broker, then those that changed, at most once per second. */
   watch(broker: BrokerRecord, options: SubscriberOptions): Promise<LiveSource<StreamListEvent>> {
     return this.#ask(broker, (runtime) => this.#feedsOf(runtime).watchAll(options));
   }
 
-  /** Returns the totals of the streams of brokers. */
   totals(brokers: readonly BrokerRecord[]): Promise<StreamTotals> {
     return this.#totals.read(brokers, async (broker) => {
       const { items } = await this.#ask(broker, ({ controls }) => listStreams(controls));
@@ -238,7 +229,6 @@ export class StreamService {
     return { broker, name, readStream: () => this.find(broker, name) };
   }
 
-  /** Queries a broker's streams. A hosted plugin can be queried while the broker is not connected. */
   async #ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
     if (this.#runtimes.status(broker.id).state !== 'UNREACHABLE') return this.#runtimes.ask(broker, question);
     return question(this.#runtimes.get(broker));

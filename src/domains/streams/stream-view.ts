@@ -11,12 +11,10 @@ type MaybeReport = { readonly [Field in keyof StreamReport]: StreamReport[Field]
 
 const NO_REPORT: MaybeReport = { state: null, problem: null, counters: null, storage: null, replay: null };
 
-/** A stream of a broker as callers see it. */
 export interface StreamView extends StreamDefinition, MaybeReport {
   /** Id in the graph, which depends on the name only. */
   readonly id: string;
   readonly broker: BrokerRecord;
-  /** The server of the broker's streams. */
   readonly provider: ControlProvider;
   readonly replaying: boolean;
   /** `null` unless the nodes of a cluster run their own streams. */

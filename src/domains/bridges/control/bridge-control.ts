@@ -71,7 +71,6 @@ export function onBridgeStatus(caller: ControlCaller, api: BridgeApi, listener: 
   });
 }
 
-/** Limits that apply to all bridges. */
 export function configSizeIssues(config: unknown): readonly InputIssue[] {
   if (isTooDeep(config)) return [{ path: '/', reason: `must not be nested deeper than ${MAX_DEPTH} levels` }];
   if (JSON.stringify(config).length <= MAX_LENGTH) return [];

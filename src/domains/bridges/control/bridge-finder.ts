@@ -4,7 +4,6 @@ import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import { getLicenseInformation, LICENSE_API } from '../../brokers/license-control.ts';
 import { bridgeApi } from './bridge-control.ts';
 
-/** Bridges that commercial brokers are known to have. */
 const KNOWN = [
   'azure-eventhubs',
   'influxdb',
@@ -17,7 +16,6 @@ const KNOWN = [
 ] as const;
 const KNOWN_IDS = KNOWN.map((name) => `${name}-bridge`);
 
-/** More than any broker has. */
 const MAX_FOUND = 100;
 const ENDPOINT = /^\$CONTROL\/cedalo\/([^/]+-bridge)(?:\/v\d+)?$/;
 
@@ -35,7 +33,6 @@ export async function findBridgeIds(caller: ControlCaller): Promise<readonly str
   return KNOWN_IDS.filter((_id, index) => answering[index]);
 }
 
-/** Whether the broker itself serves the bridge. Errors: BROKER_UNREACHABLE. */
 export async function servesBridge(caller: ControlCaller, id: string): Promise<boolean> {
   const api = bridgeApi(id);
   return api !== null && (await caller.capability(api)).provider === 'BROKER';
@@ -52,7 +49,6 @@ async function pluginBridges(caller: ControlCaller): Promise<string[]> {
   });
 }
 
-/** `null` if the broker has no license. */
 async function featureBridges(caller: ControlCaller): Promise<string[] | null> {
   if ((await caller.capability(LICENSE_API)).provider !== 'BROKER') return null;
   const license = await resultOf(() => getLicenseInformation(caller));
@@ -71,7 +67,6 @@ function idOfFeature(feature: string): string | null {
   return plain.endsWith('-bridge') && plain !== 'mqtt-bridge' ? plain : null;
 }
 
-/** `null` if the broker refuses the request. */
 async function resultOf<T>(question: () => Promise<T>): Promise<T | null> {
   try {
     return await question();

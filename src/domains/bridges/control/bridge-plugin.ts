@@ -26,11 +26,9 @@ export const BY_ROOT_ADMIN = 'byRootAdmin';
 interface BridgePluginOptions {
   readonly kind: BridgeKind;
   readonly configs: BridgeConfigs;
-  /** The creator of the plugin closes it. */
   readonly bridge: Bridge;
   readonly rules: BridgeRules;
   readonly emit: (event: ControlEvent) => void;
-  /** Called for bugs that are not the error of a command. */
   readonly onFault: (error: unknown) => void;
 }
 
@@ -78,7 +76,6 @@ export class BridgePlugin implements ControlPlugin {
     );
   }
 
-  /** Waits for commands in progress. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const stop of this.#stops) stop();
@@ -135,7 +132,6 @@ export class BridgePlugin implements ControlPlugin {
     return configs.trusted() ?? new Set(addressesOf(kind, stored));
   }
 
-  /** The issues of a configuration, and the digests of its trusted addresses. */
   #checked(config: unknown, isTrusted: (address: string) => boolean): IssuesInfo & { readonly trusted: string[] } {
     const { kind, rules } = this.#options;
     try {

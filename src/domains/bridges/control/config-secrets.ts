@@ -24,7 +24,6 @@ export function masked(value: unknown, place: SecretPlace): unknown {
   return value === '' ? '' : MASK;
 }
 
-/** All secrets that are values of their own. */
 export function secretsIn(value: unknown, place: SecretPlace): string[] {
   if (Array.isArray(value)) return value.flatMap((entry, index) => secretsIn(entry, place.item(index)));
   if (isFields(value)) return Object.entries(value).flatMap(([key, entry]) => secretsIn(entry, place.key(key)));
@@ -129,7 +128,6 @@ function restore(given: string, { kept, place, path, above, issues, restored }: 
 const keptSecret = (kept: unknown): string | number | null =>
   (typeof kept === 'string' && kept !== '') || typeof kept === 'number' ? kept : null;
 
-/** The stored entry for each given entry of a list. */
 function partnersOf(given: readonly unknown[], kept: unknown): readonly unknown[] {
   if (!Array.isArray(kept)) return [];
   const byName = new Map(kept.flatMap((entry) => (nameOf(entry) === null ? [] : [[nameOf(entry), entry] as const])));

@@ -78,7 +78,6 @@ export function refuseControlTopics(config: unknown): void {
   throw new ServiceError('NOT_ALLOWED', message, { info: { path, requires: 'ADMIN' } });
 }
 
-/** The JSON pointer of the first such text, or `null`. */
 function pathOf(value: unknown, path: string): string | null {
   if (typeof value === 'string') return reachesControl(value) ? path || '/' : null;
   if (Array.isArray(value)) return firstOf(value.entries(), path);

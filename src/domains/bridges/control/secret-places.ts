@@ -98,7 +98,6 @@ export class SecretPlace {
   }
 }
 
-/** The schemas with all schemas that they refer to or consist of. */
 function applying(look: Look, found: readonly unknown[]): JsonSchema[] {
   const all = new Set<JsonSchema>();
   const waiting = found.slice(0, MAX_APPLYING);

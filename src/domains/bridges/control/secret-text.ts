@@ -4,7 +4,6 @@ export const MASK = '***';
 /** Names of secrets: `password`, `clientSecret`, `api_key`, `sas`, `Authorization`. */
 const SECRET_NAME =
   /(passw(or)?d|pwd|passphrase|passcode|secret|token|credential|psk|signature|authorization|cookie|connection_?string|(api|access|account|private)[_-]?key)s?$|^(pass|sig|sas|auth|code)$|key$/i;
-/** Names of keys that are not secret. */
 const OPEN_KEY = /(public|primary|foreign|partition|routing|message|record|sort|row|group)_?-?keys?$/i;
 
 /** A value with this name may be an object that also contains other settings. */
@@ -65,12 +64,10 @@ export function placeOf(text: string): string {
   return `${hosts}${/^https?:/i.test(open) ? webPath(open) : /[?#].*/s.exec(open)?.[0]?.toLowerCase()}`;
 }
 
-/** The path and parameters, unchanged. */
 const webPath = (url: string): string => /^[^:]*:\/\/[^/\\?#]*(.*)$/s.exec(url)?.[1] || '/';
 
 const LONGEST_SCHEME = 50;
 
-/** Each host with its scheme. */
 const hostsIn = (text: string): string[] =>
   Array.from(text.matchAll(/(?<=:)\/\/([^/\\?#\s]*)/g), ({ index, 1: authority = '' }) => {
     const scheme = /[a-z0-9+.:-]*$/i.exec(text.slice(Math.max(0, index - LONGEST_SCHEME), index))?.[0];

@@ -7,7 +7,6 @@ import { type BridgeKind, connectionsOf } from '../model/bridge-kind.ts';
  * address may be a secret. Configurations must fit the schema of their kind.
  */
 
-/** Digests of all addresses of a configuration. */
 export const addressesOf = (kind: BridgeKind, config: unknown): readonly string[] => [
   ...new Set(connectionsOf(config).flatMap((connection) => digestOf(kind, connection) ?? [])),
 ];

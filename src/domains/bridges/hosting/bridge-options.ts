@@ -14,7 +14,6 @@ export interface BridgeOptions {
   readonly folder: string;
   /** Limit for the queues of the broker's bridges on disk. Default: unlimited. */
   readonly storage?: BrokerStorage;
-  /** Called for bugs that are not the error of a call. */
   readonly onFault: (error: unknown) => void;
 }
 

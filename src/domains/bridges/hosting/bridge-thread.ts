@@ -7,10 +7,8 @@ import { connectionsOf } from '../model/bridge-kind.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 
-/** What the worker thread creates a bridge from. */
 export type BridgeSetup = Omit<BridgeOptions, 'onFault' | 'storage'>;
 export type BridgeCalls = Pick<Bridge, 'apply'>;
-/** The status of all its connections changed. */
 export type BridgeEvent = readonly BridgeConnectionStatus[];
 
 interface BridgeThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'> {
@@ -18,7 +16,6 @@ interface BridgeThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUr
   readonly workerUrl?: URL | undefined;
 }
 
-/** The worker thread of all bridges that run in the gateway. */
 export class BridgeThread extends WorkerHost<BridgeSetup, BridgeCalls, BridgeEvent> {
   constructor({ workerUrl, ...options }: BridgeThreadOptions) {
     super({ ...options, name: 'bridges', workerUrl: workerUrl ?? new URL('./bridge-worker.js', import.meta.url) });
@@ -95,7 +92,6 @@ class ThreadBridge implements Bridge {
   }
 }
 
-/** The status of the connections of a bridge that does not run. */
 function failedStatus(
   config: unknown,
   last: readonly BridgeConnectionStatus[],

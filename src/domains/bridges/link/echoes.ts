@@ -17,7 +17,6 @@ interface Expected {
  * missed within EXPECTED_MS.
  */
 export class Echoes {
-  /** In the order of their last publish. */
   readonly #expected = new Map<string, Expected>();
   readonly #now: () => number;
 

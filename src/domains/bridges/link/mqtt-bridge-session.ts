@@ -26,7 +26,6 @@ interface BridgeSubscribeOptions {
   readonly onRefused?: (error: ServiceError) => void;
 }
 
-/** The settings of a bridge's connection to one broker. */
 export interface BridgeSessionOptions
   extends Omit<
     BrokerLinkOptions,

@@ -17,7 +17,6 @@ export interface SourceFilter {
 interface SourceSubscriptionsOptions<Source extends SourceFilter> {
   readonly session: MqttBridgeSession;
   readonly onMessage: (message: ArrivedMessage, source: Source) => void;
-  /** Called when `refusal` or `isComplete` may have changed. */
   readonly onChange: () => void;
 }
 

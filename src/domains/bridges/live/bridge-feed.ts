@@ -7,13 +7,11 @@ import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 interface BridgeState {
   /** Whether the gateway is connected to the broker; while not, `status` is the last known one. */
   readonly isConnected: boolean;
-  /** The result of `getStatus`, any JSON. */
   readonly status: unknown;
 }
 
 export type BridgeEvent = BroadcastEvent<BridgeState, BridgeState>;
 
-/** Provides the status of one bridge. */
 export interface StatusSource {
   /** Errors: those of a broker that is not connected. */
   read(): Promise<unknown>;
@@ -47,11 +45,9 @@ export class BridgeFeed {
   #stopSource: Stop | null = null;
   #state: BridgeState = { isConnected: false, status: null };
   #text = 'null';
-  /** The number of status events. */
   #numEvents = 0;
   #asking: Promise<void> | null = null;
   #idleTicks = 0;
-  /** The time of the next poll by `performance.now()`. */
   #nextAt = 0;
 
   /**
@@ -93,14 +89,12 @@ export class BridgeFeed {
     if (isConnected && this.#broadcast.subscriberCount > 0) this.#pollInBackground();
   }
 
-  /** The current status, then each change. Errors: those of a broker that is not connected. */
   async watch(options: SubscriberOptions): Promise<LiveSource<BridgeEvent>> {
     this.#idleTicks = 0;
     await this.#poll();
     return this.#broadcast.subscribe(options);
   }
 
-  /** Ends all subscriptions. */
   close(): void {
     clearInterval(this.#ticker);
     this.detach();
@@ -120,7 +114,6 @@ export class BridgeFeed {
     });
   }
 
-  /** One poll at a time, shared by all callers. */
   #poll(): Promise<void> {
     this.#asking ??= this.#pollNow().finally(() => {
       this.#asking = null;

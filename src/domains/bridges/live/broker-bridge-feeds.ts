@@ -17,12 +17,10 @@ interface Followed {
  */
 export class BrokerBridgeFeeds {
   readonly #onFault: (error: unknown) => void;
-  /** By bridge id. */
   readonly #followed = new Map<string, Followed>();
   #runtime: BrokerRuntime | null = null;
   #stopStatus: Stop | null = null;
 
-  /** `onFault`: called for bugs that are not the error of a call. */
   constructor(onFault: (error: unknown) => void) {
     this.#onFault = onFault;
   }
@@ -43,7 +41,6 @@ export class BrokerBridgeFeeds {
     for (const { feed } of this.#followed.values()) feed.detach();
   }
 
-  /** The current status, then each change. Errors: those of a broker that is not connected. */
   watch(bridgeId: string, sourceOf: SourceOf, options: SubscriberOptions): Promise<LiveSource<BridgeEvent>> {
     let followed = this.#followed.get(bridgeId);
     if (followed === undefined) {
@@ -55,7 +52,6 @@ export class BrokerBridgeFeeds {
     return followed.feed.watch(options);
   }
 
-  /** Ends all subscriptions. */
   close(): void {
     this.detach();
     for (const bridgeId of [...this.#followed.keys()]) this.#end(bridgeId);

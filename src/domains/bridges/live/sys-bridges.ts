@@ -85,7 +85,6 @@ export class SysBridges {
     );
   }
 
-  /** Notifies of each added, changed or removed bridge. */
   onChange(listener: (remoteClientId: string) => void): Stop {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

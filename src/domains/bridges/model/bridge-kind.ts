@@ -5,14 +5,12 @@ import { AllowedHosts, type InsideRule } from '../../../protocol/network/allowed
 /** A JSON Schema (2020-12). Secrets are marked `writeOnly: true`, and every property has a `description`. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The control API of a bridge. */
 export type BridgeApi = `cedalo/${string}-bridge`;
 
 /** The static description of a kind of bridge that the gateway runs. */
 export interface BridgeKind {
   /** Such as `mqtt-bridge`; the id of the bridge in the graph and in paths. */
   readonly id: string;
-  /** Such as `cedalo/mqtt-bridge`. */
   readonly api: BridgeApi;
   readonly name: string;
   readonly schema: JsonSchema;
@@ -30,7 +28,6 @@ export interface BridgeKind {
   addressOf?(connection: unknown): string;
 }
 
-/** The operator's rules for bridges. */
 export interface BridgeRules {
   /** The allowed targets of connections; see AllowedHosts. */
   readonly allowedHosts: readonly string[];
@@ -50,11 +47,9 @@ export interface TrustedConnection {
   readonly isTrusted?: boolean;
 }
 
-/** The allowed hosts of databases and web servers. */
 export const sinkHosts = ({ allowedHosts, inside }: BridgeRules, { isTrusted }: TrustedConnection): AllowedHosts =>
   new AllowedHosts(allowedHosts, isTrusted ? 'ALL' : inside);
 
-/** The allowed hosts of other brokers. */
 export const brokerHosts = (
   { allowedHosts, insideBrokers = 'ALL' }: BridgeRules,
   { isTrusted }: TrustedConnection,

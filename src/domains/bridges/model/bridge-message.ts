@@ -3,7 +3,6 @@ import type { PublishProperties } from '../../../protocol/mqtt/publish-propertie
 /** The MQTT 5 properties of a message, forwarded if the other side supports them. */
 export type MessageProperties = PublishProperties;
 
-/** A message that a bridge forwards. */
 export interface BridgeMessage {
   readonly topic: string;
   readonly payload: Buffer;

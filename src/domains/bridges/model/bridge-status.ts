@@ -4,9 +4,7 @@
  */
 export type BridgeConnectionState = 'INACTIVE' | 'CONNECTING' | 'CONNECTED' | 'UNAUTHORISED' | 'UNREACHABLE' | 'FAILED';
 
-/** A message that cannot be delivered. */
 export interface BridgeRejection {
-  /** Epoch milliseconds. */
   readonly at: number;
   readonly reason: string;
 }

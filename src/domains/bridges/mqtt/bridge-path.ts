@@ -11,7 +11,6 @@ const SEEN_FROM_HERE = randomBytes(16);
 /** The names of a broker in paths. A broker may have several names; one is enough to recognize it. */
 type BrokerNames = readonly string[];
 
-/** The names of the broker that the bridge belongs to. */
 export const namesOfLocal = (brokerId: string, url: string): BrokerNames => [digest(brokerId), ...namesOfRemote(url)];
 
 /** The names of a broker of which only the address is known. */
@@ -30,7 +29,6 @@ function digest(...parts: readonly (string | Buffer)[]): string {
   return hash.digest('base64url').slice(0, 12);
 }
 
-/** Prevents loops in one direction of a bridge. */
 export class BridgePath {
   readonly #source: string;
   /** The names of both sides. A message with one of them in its path is in a loop. */

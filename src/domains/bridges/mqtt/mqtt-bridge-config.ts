@@ -1,7 +1,6 @@
 import type { SourceFilter } from '../link/source-subscriptions.ts';
 import type { TrustedConnection } from '../model/bridge-kind.ts';
 
-/** The configuration that the schema of `mqtt-bridge` describes. */
 export interface MqttBridgeConfig {
   readonly connections: readonly MqttConnectionConfig[];
 }
@@ -59,12 +58,10 @@ export function targetTopic({ localPrefix = '', remotePrefix = '' }: TopicRule, 
   return to + (topic.startsWith(from) ? topic.slice(from.length) : topic);
 }
 
-/** A filter to subscribe, with its rules. */
 export interface RuleFilter extends SourceFilter {
   readonly rules: readonly TopicRule[];
 }
 
-/** The filters to subscribe for one direction. */
 export function filtersOf(topics: readonly TopicRule[], way: Way): RuleFilter[] {
   const byFilter = new Map<string, TopicRule[]>();
   for (const rule of topics) {

@@ -14,7 +14,6 @@ import {
 import { mqttBridgeSchema } from './mqtt-bridge-schema.ts';
 import { ComparisonBudget, SourceTree, TooManyComparisons } from './source-tree.ts';
 
-/** Bridges to other MQTT brokers, like those of Mosquitto. */
 export const mqttBridgeKind: BridgeKind = {
   id: 'mqtt-bridge',
   api: 'cedalo/mqtt-bridge',
@@ -104,7 +103,6 @@ function isReadable(read: () => unknown): boolean {
   }
 }
 
-/** Throws TooManyComparisons. */
 function topicIssues(topics: readonly TopicRule[], path: string, budget: ComparisonBudget): InputIssue[] {
   const issues: InputIssue[] = [];
   const checked = { in: new SourceTree(budget), out: new SourceTree(budget) };

@@ -19,14 +19,12 @@ interface OneWayOptions {
   readonly target: MqttBridgeSession;
   readonly queue: BridgeQueue;
   readonly path: BridgePath;
-  /** Called when a counter changes. */
   readonly onCount: () => void;
 }
 
 interface WayCounts {
   received: number;
   delivered: number;
-  /** Received messages that expired before their delivery. */
   expired: number;
   rejected: number;
 }
@@ -46,8 +44,8 @@ export class OneWay {
   #isConnected = false;
   /** Acknowledgements of an earlier connection are ignored. */
   #connection = 0;
-  #underWay = 0;
-  #bytesUnderWay = 0;
+  #inFlight = 0;
+  #bytesInFlight = 0;
   #isPumping = false;
   /** Resolves `drain`. */
   #onDrained: (() => void) | null = null;
@@ -63,7 +61,6 @@ export class OneWay {
     return this.#queue;
   }
 
-  /** Handles a message for the filter of these rules. */
   arrived(message: ArrivedMessage, rules: readonly TopicRule[]): void {
     const { way, path } = this.#options;
     const properties = path.extend(message.properties);
@@ -98,17 +95,16 @@ export class OneWay {
     this.#options.onCount();
   }
 
-  /** The target connected or disconnected. */
   targetChanged(): void {
     const isConnected = this.#options.target.status.state === 'CONNECTED';
     if (isConnected === this.#isConnected) return;
     this.#isConnected = isConnected;
     this.#connection += 1;
     clearTimeout(this.#calm);
-    if (!isConnected) this.#blame(this.#suspicion.lost(this.#underWay));
+    if (!isConnected) this.#blame(this.#suspicion.lost(this.#inFlight));
     else if (this.#suspicion.connected()) this.#calm = setTimeout(() => this.#calmed(), CALM_MS);
-    this.#underWay = 0;
-    this.#bytesUnderWay = 0;
+    this.#inFlight = 0;
+    this.#bytesInFlight = 0;
     this.#queue.setDelivering(isConnected);
     if (!isConnected) this.#queue.restore();
     this.#pump();
@@ -126,21 +122,21 @@ export class OneWay {
         clearTimeout(timer);
         resolve();
       };
-      if (this.#underWay === 0) this.#onDrained();
+      if (this.#inFlight === 0) this.#onDrained();
     });
   }
 
   #pump(): void {
     if (this.#onDrained !== null) {
-      if (this.#underWay === 0) this.#onDrained();
+      if (this.#inFlight === 0) this.#onDrained();
       return;
     }
     if (this.#isPumping) return;
     this.#isPumping = true;
-    while (this.#isConnected && this.#bytesUnderWay < MOST_BYTES) {
-      const most = this.#suspicion.most(MAX_IN_FLIGHT) - this.#underWay;
+    while (this.#isConnected && this.#bytesInFlight < MOST_BYTES) {
+      const most = this.#suspicion.most(MAX_IN_FLIGHT) - this.#inFlight;
       if (most <= 0) break;
-      const entries = this.#queue.take(most, MOST_BYTES - this.#bytesUnderWay);
+      const entries = this.#queue.take(most, MOST_BYTES - this.#bytesInFlight);
       if (entries.length === 0) break;
       for (const entry of entries) this.#deliver(entry);
     }
@@ -157,8 +153,8 @@ export class OneWay {
     }
     const connection = this.#connection;
     const bytes = message.payload.length;
-    this.#underWay += 1;
-    this.#bytesUnderWay += bytes;
+    this.#inFlight += 1;
+    this.#bytesInFlight += bytes;
     this.#suspicion.sent(entry);
     this.#options.target.publish(message, (error) => {
       if (connection !== this.#connection) return;
@@ -167,8 +163,8 @@ export class OneWay {
         if (error.cause instanceof ServiceError) this.#suspicion.unanswered();
         return;
       }
-      this.#underWay -= 1;
-      this.#bytesUnderWay -= bytes;
+      this.#inFlight -= 1;
+      this.#bytesInFlight -= bytes;
       this.#done(entry, error);
     });
   }

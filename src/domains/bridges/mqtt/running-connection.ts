@@ -25,7 +25,6 @@ interface RunningConnectionOptions {
   readonly groupCommit: GroupCommit;
   /** All configurations that used its sessions before. */
   readonly earlier: readonly MqttConnectionConfig[];
-  /** Called when its state or error changes. */
   readonly onState: () => void;
   readonly onCount: () => void;
 }
@@ -37,7 +36,6 @@ interface RunningWay {
 }
 
 interface CloseOptions {
-  /** Whether to delete its sessions at both brokers. */
   readonly discardSessions: boolean;
   readonly discardQueues: boolean;
   /** The next configuration with the same name; `null` if there is none. */
@@ -134,7 +132,6 @@ export class RunningConnection {
     };
   }
 
-  /** Applies a configuration that differs only in its queue. */
   setBounds(config: MqttConnectionConfig): void {
     this.#config = config;
     for (const { passing } of this.#ways) passing.queue.setBounds(boundsOf(config));
@@ -267,10 +264,8 @@ function mayGoRound({ brokerId, local }: BridgeOptions, { url, topics }: MqttCon
   return targets.some((target) => sources.some((source) => filtersOverlap(source, target)));
 }
 
-/** The names of all its queues; no other connection uses them. */
 export const queueNames = ({ name }: MqttConnectionConfig): string[] => [queueName(name, 'out'), queueName(name, 'in')];
 
-/** Filters of earlier configurations that this one does not contain. */
 function filtersLeft(earlier: readonly MqttConnectionConfig[], { topics }: MqttConnectionConfig, way: Way): string[] {
   const wanted = new Set(filtersOf(topics, way).map(({ filter }) => filter));
   const before = new Set(earlier.flatMap((config) => filtersOf(config.topics, way).map(({ filter }) => filter)));

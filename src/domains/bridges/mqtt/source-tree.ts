@@ -1,4 +1,3 @@
-/** One level of the filters in the tree. */
 interface Node {
   readonly children: Map<string, Node>;
   /** By target: the rule whose source ends here. */
@@ -18,7 +17,6 @@ export class ComparisonBudget {
     this.#left = comparisons;
   }
 
-  /** Throws TooManyComparisons. */
   spend(): void {
     this.#left -= 1;
     if (this.#left < 0) throw new TooManyComparisons();

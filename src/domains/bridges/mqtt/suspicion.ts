@@ -49,7 +49,6 @@ export class Suspicion {
     this.#sentAt = performance.now();
   }
 
-  /** A message was acknowledged, or refused. */
   taken(): void {
     this.#hasTaken = true;
     this.#isCautious = false;
@@ -61,8 +60,8 @@ export class Suspicion {
   }
 
   /** The connection was lost with these messages in flight; returns the message that caused it, if known. */
-  lost(underWay: number): QueueEntry | null {
-    if (underWay === 0 || this.#hasTaken) return null;
+  lost(inFlight: number): QueueEntry | null {
+    if (inFlight === 0 || this.#hasTaken) return null;
     this.#isCautious = true;
     const suspect = this.#suspect;
     if (suspect === null || performance.now() - this.#sentAt > PROMPT_MS) return null;

@@ -1,9 +1,7 @@
-/** The parsed source of a column's value. */
 export type ColumnSource =
   | { readonly kind: 'topic' | 'payload' | 'qos' | 'retain' | 'receivedAt' }
   /** From 0; negative indexes count from the end, -1 is the last level. */
   | { readonly kind: 'level'; readonly index: number }
-  /** Keys of objects and indexes of lists. */
   | { readonly kind: 'json'; readonly path: readonly (string | number)[] };
 
 const PLAIN = ['topic', 'payload', 'qos', 'retain', 'receivedAt'] as const;
@@ -46,7 +44,6 @@ function parseString(text: string): string | null {
   }
 }
 
-/** `undefined` if there is no value. */
 export function valueAt(root: unknown, path: readonly (string | number)[]): unknown {
   let value = root;
   for (const step of path) {

@@ -1,7 +1,6 @@
 import type { SinkConnectionConfig } from '../sink/sink.ts';
 import type { TlsMaterial } from '../sink/tls-material.ts';
 
-/** The configuration of `postgresql-bridge` that its schema describes. */
 export interface PostgresqlBridgeConfig {
   readonly connections: readonly PostgresqlConnectionConfig[];
 }

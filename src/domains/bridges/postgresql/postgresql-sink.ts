@@ -17,7 +17,6 @@ const KEEP_ALIVE_MS = 10_000;
 /** How much longer than the server's statement timeout the client waits before it closes the connection. */
 const ANSWER_GRACE_MS = 5_000;
 
-/** The rows of one batch for each table, and the messages that cannot become rows. */
 interface BatchRows {
   readonly rows: ReadonlyMap<TableInsert, readonly (readonly SqlValue[])[]>;
   readonly bad: readonly BadRow[];
@@ -30,7 +29,6 @@ interface BadRow {
   readonly reason: string;
 }
 
-/** One connection to one database. */
 export class PostgresqlSink implements Sink {
   readonly #config: PostgresqlConnectionConfig;
   readonly #hosts: AllowedHosts;

@@ -1,7 +1,6 @@
 import type { InputIssue } from '../../../platform/errors.ts';
 import type { ServerConfig } from './postgresql-config.ts';
 
-/** The address of a server, and the credentials for it. */
 interface ServerAddress {
   readonly host: string;
   readonly port: number;

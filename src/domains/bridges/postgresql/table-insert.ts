@@ -6,7 +6,6 @@ import { compileColumn, type MessageParts, type ReadColumn, readMessageId, type 
 import { DEFAULT_SCHEMA, type MappingConfig } from './postgresql-config.ts';
 import { columnNamed, readColumns, type TableColumn } from './table-columns.ts';
 
-/** One mapping, prepared for messages: its table exists and has the columns. */
 export interface TableInsert {
   readonly mapping: MappingConfig;
   matches(topic: string): boolean;

@@ -12,7 +12,6 @@ export interface QueueBounds {
   readonly maxBytes: number;
 }
 
-/** Default of the configuration. */
 export const QUEUE_BOUNDS: QueueBounds = { maxMessages: 100_000, maxBytes: 268_435_456 };
 
 /** A message that was taken from the queue, until it is settled. */
@@ -101,7 +100,6 @@ export class BridgeQueue implements Committer {
   #next = 0;
   #unread = 0;
   #tail: Entry[] = [];
-  /** Messages to write, in any order. */
   #writing: Entry[] = [];
   /** The id of the last message read into the window, and of the last one received. */
   #readTo = 0;
@@ -256,7 +254,6 @@ export class BridgeQueue implements Committer {
     if (!isDelivering) this.#spill();
   }
 
-  /** Notifies when the empty queue gets a message. */
   onReady(listener: () => void): Stop {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -266,7 +263,7 @@ export class BridgeQueue implements Committer {
     this.#bounds = bounds;
   }
 
-  /** Writes and acknowledges all messages in memory, unless the disk failed. `discard`: deletes the messages on disk. */
+  /** Writes and acknowledges all messages in memory, unless the disk failed. `discard`: deletes those on disk. */
   async close({ discard }: { readonly discard: boolean }): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -291,7 +288,6 @@ export class BridgeQueue implements Committer {
     this.#file = null;
   }
 
-  /** One transaction for the group commit. */
   commit(): boolean {
     if (this.#isClosed || !this.#write()) return false;
     return this.#writing.length > 0;
@@ -325,7 +321,6 @@ export class BridgeQueue implements Committer {
     this.#readTo = entry.id;
   }
 
-  /** Starts to write messages that are in memory only. */
   #spill(): void {
     for (let index = this.#first; this.#unwritten > 0 && index < this.#window.length; index += 1) {
       const entry = this.#window[index];
@@ -378,7 +373,6 @@ export class BridgeQueue implements Committer {
     return true;
   }
 
-  /** Drops written messages of the tail from memory. */
   #forgetWritten(): void {
     let written = 0;
     while (this.#tail[written]?.place === 'DISK') written += 1;
@@ -455,7 +449,6 @@ export class BridgeQueue implements Committer {
     }
   }
 
-  /** Settled messages behind others, which are deleted with them. */
   #goneBehindOthers(): void {
     for (let index = this.#first; index < this.#window.length; index += 1) {
       const entry = this.#window[index];

@@ -13,7 +13,6 @@ import {
 import { readPublishProperties, writePublishProperties } from '../../../protocol/mqtt/publish-properties.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 
-/** A message with its id in the queue, and its size in the bounds. */
 export interface QueueRow {
   readonly id: number;
   readonly bytes: number;
@@ -63,7 +62,6 @@ interface Stored {
   readonly payload: Buffer;
 }
 
-/** The messages of one queue. */
 export class QueueFile extends DurableFile<keyof typeof STATEMENTS> {
   private constructor(path: string) {
     super(path, { schema: SCHEMA, cacheKib: 512, statements: STATEMENTS });
@@ -101,7 +99,6 @@ export class QueueFile extends DurableFile<keyof typeof STATEMENTS> {
     }
   }
 
-  /** Adds and deletes in one transaction. */
   change(added: readonly QueueRow[], gone: Gone): void {
     const { insert, deleteBefore, deleteOne, count } = this.statements;
     this.transaction(() => {
@@ -136,7 +133,6 @@ export class QueueFile extends DurableFile<keyof typeof STATEMENTS> {
   }
 }
 
-/** The path of the queue with this name, any text. */
 export const queuePath = (folder: string, name: string): string =>
   join(folder, `${createHash('sha256').update(name).digest('hex').slice(0, 32)}${ENDING}`);
 

@@ -18,7 +18,6 @@ export function messageIdOf({ properties }: BridgeMessage): string {
   return first?.[0] === NAME ? first[1] : randomUUID();
 }
 
-/** The user properties that the publisher set. */
 export function publishedProperties({ properties }: BridgeMessage): readonly (readonly [string, string])[] {
   const all = properties?.userProperties ?? [];
   return all[0]?.[0] === NAME ? all.slice(1) : all;

@@ -7,7 +7,6 @@ import { withMessageId } from './message-id.ts';
 import { type BatchBounds, type Sink, type SinkConnectionConfig, type SinkTopic, subscribedTopics } from './sink.ts';
 import { SinkDelivery } from './sink-delivery.ts';
 
-/** The differences between sinks. */
 export interface SinkKind<Config extends SinkConnectionConfig> {
   readonly batch: BatchBounds;
   topicsOf(config: Config): readonly SinkTopic[];
@@ -20,7 +19,6 @@ interface SinkConnectionOptions<Config extends SinkConnectionConfig> {
   readonly name: string;
   readonly kind: SinkKind<Config>;
   readonly session: BridgeSessionOptions;
-  /** Contains the queues of all connections of the bridge. */
   readonly folder: string;
   readonly storage: BrokerStorage | undefined;
   readonly onChange: (part: 'STATE' | 'COUNTS') => void;

@@ -13,7 +13,6 @@ interface SinkDeliveryOptions {
   readonly sink: Sink;
   readonly queue: BridgeQueue;
   readonly batch: BatchBounds;
-  /** Called for each change, and for each failure. */
   readonly onState: (state: BridgeConnectionState, error: string | null) => void;
   readonly onDelivered: (delivered: number, rejected: number, reason: string | null) => void;
   /** Called for bugs, which are handled like failures of the sink. */
@@ -37,9 +36,7 @@ export class SinkDelivery {
   #attempts = 0;
   #downSince = 0;
   #lost: SinkFailure | null = null;
-  /** Ends the current wait. */
   #wake: () => void = () => undefined;
-  /** The number of messages to wait for. */
   #wanted = 0;
 
   constructor(options: SinkDeliveryOptions) {
@@ -54,7 +51,6 @@ export class SinkDelivery {
     this.#running = this.#run();
   }
 
-  /** A message was added to the queue. */
   arrived(): void {
     if (this.#wanted > 0 && this.#options.queue.length >= this.#wanted) this.#wake();
   }

@@ -4,9 +4,7 @@ import type { TrustedConnection } from '../model/bridge-kind.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import type { BridgeConnectionState } from '../model/bridge-status.ts';
 
-/** The settings that every connection to a sink has. */
 export interface SinkConnectionConfig extends TrustedConnection {
-  /** Unique among the connections of the bridge. */
   readonly name: string;
   /** Default: true. */
   readonly active?: boolean;
@@ -34,11 +32,9 @@ export interface SinkTopic {
   readonly qos: 0 | 1 | 2;
 }
 
-/** The result of a batch that a sink accepted. */
 export interface Delivered {
   /** The number of messages that were not delivered and never will be. */
   readonly rejected: number;
-  /** The reason for the last one of them. */
   readonly reason: string | null;
 }
 

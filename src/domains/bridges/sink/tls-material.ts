@@ -27,7 +27,6 @@ export const tlsProperties: Readonly<Record<keyof TlsMaterial, JsonSchema>> = {
   key: { type: 'string', writeOnly: true, description: 'PEM. Private key of that certificate.' },
 };
 
-/** As options of a socket. */
 export const tlsOptions = ({ verifyCa = true, ca, cert, key }: TlsMaterial) => ({
   rejectUnauthorized: verifyCa,
   ...(ca === undefined ? {} : { ca }),
@@ -35,7 +34,6 @@ export const tlsOptions = ({ verifyCa = true, ca, cert, key }: TlsMaterial) => (
   ...(key === undefined ? {} : { key }),
 });
 
-/** Issues of certificates and keys that TLS cannot use. */
 export function tlsMaterialIssues({ ca, cert, key }: TlsMaterial): InputIssue[] {
   if ((cert === undefined) !== (key === undefined)) {
     return [

@@ -98,7 +98,6 @@ const MAX_ANSWER_BYTES = 65_536;
 
 interface WebhookAnswer {
   readonly status: number;
-  /** The header. */
   readonly retryAfter: string | null;
 }
 
@@ -138,7 +137,6 @@ class WebhookRequests {
     });
   }
 
-  /** Closes the idle connection. */
   close(): void {
     this.#agent.destroy();
   }

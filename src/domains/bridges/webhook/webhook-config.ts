@@ -1,7 +1,6 @@
 import type { SinkConnectionConfig } from '../sink/sink.ts';
 import type { TlsMaterial } from '../sink/tls-material.ts';
 
-/** The configuration of `webhook-bridge` that its schema describes. */
 export interface WebhookBridgeConfig {
   readonly connections: readonly WebhookConnectionConfig[];
 }

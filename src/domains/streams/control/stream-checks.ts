@@ -11,7 +11,6 @@ import type { ReplayRequest } from '../model/stream-replay.ts';
  */
 const NAMES = { names: WIRE_NAMES };
 
-/** Fields whose values are not checked yet. */
 type Unchecked<T> = Readonly<Record<keyof T, unknown>>;
 
 /** Refuses a stream that would receive its own output, directly or through other streams. */

@@ -125,7 +125,6 @@ export function onStreamChanged(
   });
 }
 
-/** The API uses seconds. */
 const boundFields = ({ from, to }: TimeBounds) => ({
   ...(from === null ? {} : { gte: from / 1_000 }),
   ...(to === null ? {} : { lte: to / 1_000 }),

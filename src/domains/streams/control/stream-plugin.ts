@@ -42,7 +42,6 @@ export class StreamPlugin implements ControlPlugin {
   /** Resolves when the engine runs the definitions that existed at creation. */
   readonly started: Promise<void>;
   readonly #options: StreamPluginOptions;
-  /** Definitions given to the engine, by id. */
   readonly #running = new Map<string, StreamDefinition>();
   readonly #stops: readonly Stop[];
   /** The last change. Never rejects. */
@@ -52,7 +51,10 @@ export class StreamPlugin implements ControlPlugin {
   constructor(options: StreamPluginOptions) {
     this.#options = options;
     const { definitions, engine } = options;
-    this.#stops = [definitions.onChange(() => this.#follow()), engine.onChange((id, report) => this.#tell(id, report))];
+    this.#stops = [
+      definitions.onChange(() => this.#follow()),
+      engine.onChange((id, report) => this.#emitChange(id, report)),
+    ];
     this.#follow();
     this.started = this.#tail.then(() => undefined);
   }
@@ -126,7 +128,7 @@ export class StreamPlugin implements ControlPlugin {
   async #get(command: ControlCommand): Promise<object> {
     await this.#tail;
     const kept = this.#find(command);
-    const [stream] = await this.#told([kept]);
+    const [stream] = await this.#reported([kept]);
     return { stream };
   }
 
@@ -135,7 +137,7 @@ export class StreamPlugin implements ControlPlugin {
     const { verbose, count, offset } = pageOf(command);
     const all = this.#options.definitions.all();
     const page = all.slice(offset, offset + count);
-    const streams = verbose ? await this.#told(page) : page.map(({ definition }) => definition.name);
+    const streams = verbose ? await this.#reported(page) : page.map(({ definition }) => definition.name);
     return { totalCount: all.length, streams };
   }
 
@@ -174,7 +176,6 @@ export class StreamPlugin implements ControlPlugin {
     return this.#options.definitions.all().map(({ definition }) => definition);
   }
 
-  /** Returns the number of stored messages. */
   async #stored(id: string, { persist }: StreamDefinition): Promise<number> {
     const reports = await asked(this.#options.engine.report([id]));
     const messages = reports.get(id)?.storage.messages ?? 0;
@@ -183,7 +184,7 @@ export class StreamPlugin implements ControlPlugin {
   }
 
   /** Returns the list without reports if the engine is not available. */
-  async #told(page: readonly KeptDefinition[]): Promise<object[]> {
+  async #reported(page: readonly KeptDefinition[]): Promise<object[]> {
     const ids = page.map(({ id }) => id);
     const reports: ReadonlyMap<string, StreamReport> = await this.#options.engine
       .report(ids)
@@ -197,7 +198,7 @@ export class StreamPlugin implements ControlPlugin {
     });
   }
 
-  #tell(id: string, report: StreamReport): void {
+  #emitChange(id: string, report: StreamReport): void {
     const streamname = this.#running.get(id)?.name;
     if (streamname !== undefined) {
       this.#options.emit({ type: 'event', event: STREAM_CHANGED, streamname, report });
@@ -231,7 +232,7 @@ export class StreamPlugin implements ControlPlugin {
     const { id, done } = await this.#inOrder(change);
     await done;
     const leftMs = until - Date.now();
-    if (leftMs > 0) await engine.settled(id, leftMs).catch(keptAllTheSame);
+    if (leftMs > 0) await engine.settled(id, leftMs).catch(ignoreServiceError);
   }
 
   #inOrder<T>(change: () => Promise<T>): Promise<T> {
@@ -248,7 +249,7 @@ interface BeingPut {
 }
 
 /** Ignores errors of a closed engine: the change is persisted, and the stream's report has the error. */
-function keptAllTheSame(error: unknown): void {
+function ignoreServiceError(error: unknown): void {
   if (!(error instanceof ServiceError)) throw error;
 }
 

@@ -10,7 +10,6 @@ import type { ReplayRequest } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 import { readReport, readStreamNodes } from './report-wire.ts';
 
-/** A stream as returned by the API. */
 export interface StreamEntry {
   readonly definition: StreamDefinition;
   readonly replaying: boolean;
@@ -51,7 +50,6 @@ export function commandFields(given: Partial<Omit<StreamDefinition, 'name'>>): F
   return Object.fromEntries(keys.map((key) => [SPELLINGS[key], given[key] ?? '']));
 }
 
-/** Returns the fields that differ between two definitions, by their names in the model. */
 export const differencesBetween = (one: StreamDefinition, other: StreamDefinition): string[] =>
   KEYS.filter((key) => !isDeepStrictEqual(one[key], other[key]));
 
@@ -166,7 +164,6 @@ function queryOf(value: unknown): StreamQuery {
   try {
     return JSON.stringify(value).length <= MAX_QUERY_TEXT ? value : {};
   } catch {
-    // The query is nested too deeply to be written.
     return {};
   }
 }
@@ -182,7 +179,6 @@ export const STREAM_LICENSE = {
     version: '1',
     validSince: 0,
     validUntil: NO_END,
-    // Unlimited.
     count: -1,
   })),
 } as const;

@@ -13,7 +13,6 @@ type FieldNames = Readonly<Partial<Record<Field, string>>>;
 
 const MODEL_NAMES: FieldNames = {};
 
-/** Field names of the API `stream-processing`. */
 export const WIRE_NAMES = {
   name: 'streamname',
   sourceTopic: 'sourcetopic',
@@ -147,7 +146,6 @@ function sourceProblem(filter: unknown): string | null {
   return filterProblem(filter) ?? anyTopicProblem(filter);
 }
 
-/** Checks a topic on which messages are published. */
 function targetProblem(topic: unknown): string | null {
   if (typeof topic !== 'string') return 'must be a topic';
   if (topic.startsWith('$')) return "must not begin with $: such topics are the broker's own";

@@ -12,10 +12,8 @@ export interface KeptDefinition {
  * are unique.
  */
 export interface StreamDefinitions {
-  /** In order of creation. */
   all(): readonly KeptDefinition[];
   byName(name: string): KeptDefinition | null;
-  /** Inserts a stream, or replaces the one with its id. */
   save(kept: KeptDefinition): Promise<void>;
   remove(id: string): Promise<void>;
   /** Notifies of writes of other processes, without details of what changed. Own writes are not reported. */

@@ -40,7 +40,6 @@ export class Backlog {
     this.#session.resume();
   }
 
-  /** Resolves when all received messages are finished. */
   drained(): Promise<void> {
     if (this.#messages === 0) return Promise.resolve();
     return new Promise((resolve) => {

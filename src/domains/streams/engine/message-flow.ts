@@ -9,9 +9,7 @@ import type { StreamCounts } from './stream-counts.ts';
 
 interface FlowOptions {
   readonly definition: StreamDefinition;
-  /** `null` if payloads pass unchanged. */
   readonly processor: StreamProcessor | null;
-  /** `null` if nothing is stored. */
   readonly log: MessageLog | null;
   readonly session: StreamSession;
   readonly counts: StreamCounts;
@@ -22,7 +20,6 @@ interface FlowOptions {
   onRefusal(): void;
 }
 
-/** The unfinished work for one message. */
 interface Work {
   readonly release: () => void;
   readonly qos: 0 | 1 | 2;

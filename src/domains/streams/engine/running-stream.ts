@@ -17,7 +17,6 @@ import { MessageFlow } from './message-flow.ts';
 import { SourceSubscription } from './source-subscription.ts';
 import { StreamCounts } from './stream-counts.ts';
 
-/** Objects shared by the streams of one broker. */
 export interface StreamSurroundings {
   readonly session: StreamSession;
   readonly store: MessageStore;
@@ -29,9 +28,7 @@ export interface StreamSurroundings {
 
 interface RunningStreamOptions extends StreamSurroundings {
   readonly id: string;
-  /** Whether the store has messages of the stream. */
   readonly hasStored: boolean;
-  /** Called when the state or the replay changed. */
   onChange(): void;
   onProgress(): void;
 }
@@ -56,7 +53,7 @@ export class RunningStream {
   /** Pending calls of `settled`, each with a timeout. */
   readonly #waiting = new Set<() => void>();
   /** State and problem of the last notification. */
-  #told = '';
+  #notified = '';
 
   constructor(definition: StreamDefinition, options: RunningStreamOptions) {
     this.#options = options;
@@ -223,8 +220,8 @@ export class RunningStream {
     if (this.#waiting.size > 0 && this.#isSettled()) this.#letGo();
     const { state, problem } = this.#stateNow();
     const now = `${state} ${problem ?? ''}`;
-    if (now === this.#told) return;
-    this.#told = now;
+    if (now === this.#notified) return;
+    this.#notified = now;
     this.#options.onChange();
   }
 

@@ -86,7 +86,6 @@ export class SourceSubscription {
     await this.#askAgain();
   }
 
-  /** To be called when the connection to the broker was established or lost. */
   linkChanged(): void {
     if (this.#wanted !== null && this.#isConnected) void this.#askAgain();
   }

@@ -36,7 +36,6 @@ export class StreamCounts {
     this.#lastFilteredReason = reason;
   }
 
-  /** Returns a copy that later messages do not change. */
   snapshot(): StreamCounters {
     const { since, received, published, stored, filtered, failed, notStored, replayed, lastReceived } = this;
     const reason = this.#lastFilteredReason;

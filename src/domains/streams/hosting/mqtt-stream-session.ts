@@ -39,7 +39,7 @@ export class MqttStreamSession implements StreamSession {
       ...options,
       clientId: `${clientId}-out`,
       sessionExpirySeconds: 0,
-      // The engine bounds the messages that it has not released. A refused message would be sent again, and refused again.
+      // The engine bounds unreleased messages. A refused message would be sent and refused again.
       isBoundedByCaller: true,
     });
     this.#reading = new BrokerLink({

@@ -32,7 +32,6 @@ export const streamEvents: EventForwarding = {
   },
 };
 
-/** Streams for brokers that do not serve them. */
 export function streamHosting({ thread, folder, ...parts }: StreamHostingOptions): Hosting {
   const { storage, log } = parts;
   const { db, changes } = storage;

@@ -11,25 +11,21 @@ import type { ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
 import { NOTHING_STORED, type StreamReport } from '../model/stream-report.ts';
 import type { StreamSessionOptions } from './mqtt-stream-session.ts';
 
-/** What the worker thread creates the engine of one broker from. */
 export interface EngineSetup {
   readonly brokerId: string;
   readonly session: Omit<StreamSessionOptions, 'onFault' | 'iterationBatch'>;
-  /** For the stored messages of the broker. */
   readonly folder: string;
   readonly maxBytes: number;
 }
 
 export type EngineCalls = Omit<StreamEngine, 'onChange' | 'close'>;
 
-/** The report of one stream changed. */
 export interface EngineEvent {
   readonly id: string;
   readonly report: StreamReport;
 }
 
 export interface StreamThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'> {
-  /** Stored messages, in a folder for each broker. */
   readonly folder: string;
   /** Maximum size of a broker's stored messages on disk, in bytes. */
   readonly maxBytes: number;
@@ -43,7 +39,6 @@ export interface StreamThreadOptions extends Omit<WorkerHostOptions, 'name' | 'w
 export const streamClientIds = (brokerId: string) =>
   [`brokergraph-${brokerId}-streams`, `brokergraph-${brokerId}-streams-out`] as const;
 
-/** The worker thread of all streams that run in the gateway. */
 export class StreamThread extends WorkerHost<EngineSetup, EngineCalls, EngineEvent> {
   readonly #folder: string;
   readonly #maxBytes: number;
@@ -73,7 +68,6 @@ export class StreamThread extends WorkerHost<EngineSetup, EngineCalls, EngineEve
 class ThreadStreamEngine implements StreamEngine {
   readonly #instance: WorkerInstance<EngineSetup, EngineCalls, EngineEvent>;
   readonly #definitions = new Map<string, StreamDefinition>();
-  /** The last report of each stream. */
   readonly #reports = new Map<string, StreamReport>();
   readonly #listeners = new Set<(id: string, report: StreamReport) => void>();
 
@@ -160,7 +154,6 @@ class ThreadStreamEngine implements StreamEngine {
   }
 }
 
-/** The report of a stream that cannot run for a reason outside of the stream. */
 function failedReport(last: StreamReport | undefined, problem: string): StreamReport {
   const known = last ?? unknownReport();
   const { replay } = known;

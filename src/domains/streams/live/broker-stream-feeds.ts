@@ -19,10 +19,8 @@ const IDLE_TICKS = 10;
 /** A slow list is polled again after this multiple of its duration. */
 const REST = 10;
 
-/** A feed and its next poll. */
 interface Followed<Feed> {
   readonly feed: Feed;
-  /** Resolves after the first poll. */
   readonly begun: Promise<void>;
   idleTicks: number;
   /** The running poll. Resolves with `false` if the stream was deleted. */
@@ -48,7 +46,6 @@ export class BrokerStreamFeeds {
   #stopEvents: Stop | null = null;
   #ticker: NodeJS.Timeout | undefined;
 
-  /** `onFault` is called with bugs that belong to no caller. */
   constructor(onFault: (error: unknown) => void) {
     this.#onFault = onFault;
   }
@@ -107,13 +104,11 @@ export class BrokerStreamFeeds {
     return followed.feed.watch(options);
   }
 
-  /** To be called when the stream was deleted. */
   ended(name: string): void {
     this.#replays.get(name)?.feed.close();
     this.#replays.delete(name);
   }
 
-  /** Ends the feeds of all subscribers. */
   close(): void {
     this.detach();
     clearInterval(this.#ticker);
@@ -134,7 +129,7 @@ export class BrokerStreamFeeds {
   #listen(): void {
     if (this.#controls === null || this.#stopEvents !== null) return;
     this.#stopEvents = onStreamChanged(this.#controls, ({ name, report }) => {
-      this.#replays.get(name)?.feed.told(report);
+      this.#replays.get(name)?.feed.reported(report);
     });
   }
 
@@ -182,9 +177,9 @@ export class BrokerStreamFeeds {
   }
 
   async #lookAtReplay(name: string, followed: Followed<ReplayFeed>): Promise<void> {
-    const isThere = await this.#lookAt(followed, (feed) => this.#readReplay(name, feed));
-    if (followed.feed.tellsItself) followed.nextAt = performance.now() + SURE_TICKS * TICK_MS;
-    if (isThere || this.#replays.get(name) !== followed) return;
+    const exists = await this.#lookAt(followed, (feed) => this.#readReplay(name, feed));
+    if (followed.feed.hasEvents) followed.nextAt = performance.now() + SURE_TICKS * TICK_MS;
+    if (exists || this.#replays.get(name) !== followed) return;
     this.ended(name);
   }
 

@@ -22,8 +22,8 @@ export class ReplayFeed {
   readonly #broadcast: Broadcast<ReplayStatus, ReplayStatus>;
   #status: ReplayStatus;
   /** Number of change events so far. */
-  #told = 0;
-  #tells = false;
+  #numEvents = 0;
+  #hasEvents = false;
 
   constructor(isConnected: boolean) {
     this.#status = { isConnected, replaying: false, replay: null };
@@ -31,8 +31,8 @@ export class ReplayFeed {
   }
 
   /** Whether the stream's server sends change events, as far as is known. */
-  get tellsItself(): boolean {
-    return this.#tells;
+  get hasEvents(): boolean {
+    return this.#hasEvents;
   }
 
   get isWatched(): boolean {
@@ -47,24 +47,23 @@ export class ReplayFeed {
     this.#change({ ...this.#status, isConnected });
   }
 
-  told({ replay }: StreamReport): void {
-    this.#told += 1;
-    this.#tells = true;
+  reported({ replay }: StreamReport): void {
+    this.#numEvents += 1;
+    this.#hasEvents = true;
     const replaying = replay !== null && (replay.state === 'RUNNING' || replay.state === 'PAUSED');
     this.#change({ ...this.#status, replaying, replay });
   }
 
   /** Queries the state. Events received meanwhile are newer than the result and have precedence. */
   async read(question: () => Promise<StreamEntry>): Promise<void> {
-    const before = this.#told;
+    const before = this.#numEvents;
     const { replaying, report, nodes } = await question();
     // Reports of several nodes are read by polling each node.
-    this.#tells = report !== null && nodes === undefined;
-    if (this.#told !== before) return;
+    this.#hasEvents = report !== null && nodes === undefined;
+    if (this.#numEvents !== before) return;
     this.#change({ ...this.#status, replaying, replay: report?.replay ?? null });
   }
 
-  /** Ends the feeds of all subscribers. */
   close(): void {
     this.#broadcast.close();
   }

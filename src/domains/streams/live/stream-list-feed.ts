@@ -6,7 +6,6 @@ import type { StreamEntry } from '../control/stream-wire.ts';
 /** All streams of a broker, or the changed streams and the names of the removed ones. */
 interface StreamListChange {
   readonly isConnected: boolean;
-  /** The server of the streams. */
   readonly provider: ControlProvider;
   readonly streams: readonly StreamEntry[];
   readonly removed: readonly string[];
@@ -20,7 +19,7 @@ interface Known {
 }
 
 /** Maximum number of streams per event. Larger snapshots are sent in parts. */
-const MAX_TOLD = 500;
+const MAX_PER_EVENT = 500;
 /** Maximum number of streams in all retained changes: a stream with its report has a few kilobytes. */
 const MAX_KEPT_STREAMS = 5_000;
 /** Changes retained for slow or reconnecting subscribers: a minute with one change per second. */
@@ -76,7 +75,6 @@ export class StreamListFeed {
     for (const part of partsOf(this.#change({ streams, removed }))) this.#broadcast.publish(part);
   }
 
-  /** Ends the feeds of all subscribers. */
   close(): void {
     this.#broadcast.close();
   }
@@ -87,9 +85,9 @@ export class StreamListFeed {
 }
 
 function partsOf({ streams, ...change }: StreamListChange): StreamListChange[] {
-  const parts: StreamListChange[] = [{ ...change, streams: streams.slice(0, MAX_TOLD) }];
-  for (let start = MAX_TOLD; start < streams.length; start += MAX_TOLD) {
-    parts.push({ ...change, removed: [], streams: streams.slice(start, start + MAX_TOLD) });
+  const parts: StreamListChange[] = [{ ...change, streams: streams.slice(0, MAX_PER_EVENT) }];
+  for (let start = MAX_PER_EVENT; start < streams.length; start += MAX_PER_EVENT) {
+    parts.push({ ...change, removed: [], streams: streams.slice(start, start + MAX_PER_EVENT) });
   }
   return parts;
 }

@@ -7,7 +7,6 @@ import type { StreamReport } from './stream-report.ts';
 export const STREAM_NODE_STATES = ['EQUAL', 'DIFFERENT', 'MISSING', 'UNKNOWN'] as const;
 export type StreamNodeState = (typeof STREAM_NODE_STATES)[number];
 
-/** A stream of a cluster on one of its nodes. */
 export interface StreamOnNode {
   readonly nodeId: number;
   readonly state: StreamNodeState;

@@ -4,7 +4,6 @@ import type { StreamQos } from './stream-definition.ts';
 export type ReplaySpeed = number | 'fastest';
 
 export interface ReplayRequest {
-  /** Topic on which the stored messages are published. */
   readonly topic: string;
   /** Epoch milliseconds, inclusive; null: unbounded. */
   readonly from: number | null;
@@ -12,14 +11,12 @@ export interface ReplayRequest {
   /** Maximum number of messages. `null`: all. */
   readonly limit: number | null;
   readonly speed: ReplaySpeed;
-  /** Whether the newest message is published first. */
   readonly reverse: boolean;
 }
 
 /** PAUSED: the broker is not connected; the replay continues at the same position after a reconnect. */
 export type ReplayState = 'RUNNING' | 'PAUSED' | 'DONE' | 'STOPPED' | 'FAILED';
 
-/** The running replay of a stream, or its last one. */
 export interface ReplayProgress {
   /** Unique among the replays of a stream. */
   readonly id: number;

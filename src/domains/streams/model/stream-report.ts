@@ -19,7 +19,6 @@ export interface Reason {
 
 /** Counters since `since`, the time at which the stream was started in this process. */
 export interface StreamCounters {
-  /** Epoch milliseconds. */
   readonly since: number;
   readonly received: number;
   /** Messages published on the target topic and accepted by the broker. */
@@ -61,7 +60,6 @@ export const NOTHING_STORED: StreamStorage = {
   problem: null,
 };
 
-/** Current state of one stream. */
 export interface StreamReport {
   readonly state: StreamState;
   /** What is wrong and how to correct it. `null` if there is no problem. */

@@ -1,7 +1,6 @@
 import type { ServiceError } from '../../../platform/errors.ts';
 import type { LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
 
-/** A message that a stream receives. */
 export interface StreamMessage {
   readonly topic: string;
   readonly payload: Buffer;

@@ -14,7 +14,6 @@ interface Source {
   readonly missing: Processed;
 }
 
-/** An item whose value is written unchanged. */
 interface Copied {
   readonly item: number;
   readonly name: string;

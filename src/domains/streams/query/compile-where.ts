@@ -22,7 +22,6 @@ export function compileWhereOf(condition: Condition): (value: unknown) => Proces
   return (value) => (test(value) ? null : unmet);
 }
 
-/** Tests an existing value. */
 type Test = (value: unknown) => boolean;
 
 /**

@@ -4,7 +4,6 @@ import { quoted } from './json-text.ts';
 /** The path at which an item's value is written. */
 interface Target {
   readonly item: number;
-  /** A path. */
   readonly path: string;
 }
 
@@ -13,7 +12,6 @@ interface Target {
  * text needs no intermediate object, so special keys such as `__proto__` have no effect.
  */
 interface OutputTemplate {
-  /** One more than `items`. */
   readonly texts: readonly string[];
   /** Item indexes in the order of writing. */
   readonly items: readonly number[];

@@ -6,21 +6,16 @@ import { queryIssues } from './query-issues.ts';
 import type { Processed, StreamProcessor } from './stream-processor.ts';
 
 export interface PreviewOptions {
-  /** Arrival of the first sample in epoch milliseconds. */
   readonly start: number;
   /** Interval between samples in seconds: at least 0, fractions allowed. */
   readonly spacingSeconds: number;
 }
 
-/** Result of one sample. */
 export interface PreviewedSample {
   readonly outcome: Processed['outcome'];
-  /** Arrival in epoch milliseconds. */
   readonly at: number;
-  /** Text and parsed value that would be published. `null` unless the sample passes. */
   readonly payload: string | null;
   readonly output: unknown;
-  /** Why the sample does not pass. `null` if it passes. */
   readonly reason: string | null;
 }
 
@@ -57,7 +52,6 @@ export function* previewQuery(
   spend(budget, lengthOf(payloads));
   const issues = [...queryIssues(query), ...sampleIssues(payloads), ...clockIssues(start, spacingSeconds, samples)];
   if (issues.length > 0) throw invalid(issues);
-  // The check above found no issues.
   const processor = compileQuery(query as StreamQuery);
   const previewed: PreviewedSample[] = [];
   for (const [index, payload] of payloads.entries()) {
@@ -78,7 +72,6 @@ function preview(processor: StreamProcessor, payload: string, at: number, budget
   return { outcome: 'PASS', at, payload: text, output: JSON.parse(text), reason: null };
 }
 
-/** Errors: TOO_LARGE. */
 function spend(budget: PreviewBudget, characters: number): void {
   budget.charactersLeft -= characters;
   if (budget.charactersLeft < 0) throw tooLarge(budget);

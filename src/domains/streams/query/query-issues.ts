@@ -58,14 +58,14 @@ class QueryCheck {
   query(query: unknown): void {
     const at = this.#at;
     if (!isFields(query)) {
-      this.#tell(at, 'must be an object with "select", "where", both or neither');
+      this.#report(at, 'must be an object with "select", "where", both or neither');
       return;
     }
     this.#keys(query, ['select', 'where'], at);
     const { select = [], where = [] } = query;
-    if (!Array.isArray(select)) this.#tell(`${at}/select`, 'must be a list of what is selected');
+    if (!Array.isArray(select)) this.#report(`${at}/select`, 'must be a list of what is selected');
     else if (select.length > QUERY_LIMITS.items) {
-      this.#tell(`${at}/select`, `must have at most ${QUERY_LIMITS.items} items`);
+      this.#report(`${at}/select`, `must have at most ${QUERY_LIMITS.items} items`);
     } else {
       this.#hasBucket = select.some((item) => isFields(item) && item.function === 'time_bucket');
       for (const [index, item] of select.entries()) {
@@ -73,18 +73,18 @@ class QueryCheck {
         this.#item(item, `${at}/select/${index}`);
       }
     }
-    if (!Array.isArray(where)) this.#tell(`${at}/where`, 'must be a list with at most one condition');
-    else if (where.length > 1) this.#tell(`${at}/where`, 'must have at most one condition');
+    if (!Array.isArray(where)) this.#report(`${at}/where`, 'must be a list with at most one condition');
+    else if (where.length > 1) this.#report(`${at}/where`, 'must have at most one condition');
     else if (where.length === 1) this.#condition(where[0], `${at}/where/0`);
     // The checks so far bound the size, so that the query can be written as JSON.
     if (this.issues.length === 0 && JSON.stringify(query).length > QUERY_LIMITS.total) {
-      this.#tell(at, `must have at most ${QUERY_LIMITS.total} characters as JSON`);
+      this.#report(at, `must have at most ${QUERY_LIMITS.total} characters as JSON`);
     }
   }
 
   #item(item: unknown, at: string): void {
     if (!isFields(item)) {
-      this.#tell(at, 'must be an object with "source" and "target"');
+      this.#report(at, 'must be an object with "source" and "target"');
       return;
     }
     this.#keys(item, SELECT_KEYS, at);
@@ -98,9 +98,9 @@ class QueryCheck {
   #function(name: unknown, at: string): void {
     if (name === undefined) return;
     if (!isOneOf(SELECT_FUNCTIONS, name)) {
-      this.#tell(at, oneOf(SELECT_FUNCTIONS, name));
+      this.#report(at, oneOf(SELECT_FUNCTIONS, name));
     } else if (name === 'time_bucket') {
-      if (this.#bucket !== null) this.#tell(at, `there can be one time_bucket, and ${this.#bucket} is one`);
+      if (this.#bucket !== null) this.#report(at, `there can be one time_bucket, and ${this.#bucket} is one`);
       else this.#bucket = at.slice(0, -'/function'.length);
     }
   }
@@ -108,13 +108,13 @@ class QueryCheck {
   #source({ source, function: name }: Fields, at: string): void {
     if (name === 'time_bucket') {
       if (!isNothing(source))
-        this.#tell(at, 'must be "" or "*" with time_bucket, or left out: it is made of the clock');
+        this.#report(at, 'must be "" or "*" with time_bucket, or left out: it is made of the clock');
     } else if (name === 'count') {
       if (!isNothing(source)) this.#path(source, at, `${PATH_FORM}, "" or "*"`);
     } else if (isOneOf(SELECT_FUNCTIONS, name)) {
       this.#path(source, at, `${PATH_FORM} with ${name}`);
     } else if (isOneOf(INTERNAL_SOURCES, source)) {
-      if (source !== 'timestamp' && !this.#hasBucket) this.#tell(at, `"${source}" needs an item with time_bucket`);
+      if (source !== 'timestamp' && !this.#hasBucket) this.#report(at, `"${source}" needs an item with time_bucket`);
     } else {
       this.#path(source, at, `${PATH_FORM}, or "timestamp", "windowstart" or "windowend"`, INTERNAL_SOURCES);
     }
@@ -126,26 +126,27 @@ class QueryCheck {
     if (keys === null) return;
     const path = `[${keys.join('][')}]`;
     const same = this.#targets.get(path) ?? this.#branches.get(path);
-    if (same !== undefined) this.#tell(at, `"${path}" is also written by ${same}`);
+    if (same !== undefined) this.#report(at, `"${path}" is also written by ${same}`);
     let branch = '';
     for (const key of keys.slice(0, -1)) {
       branch += `[${key}]`;
       const whole = this.#targets.get(branch);
-      if (whole !== undefined) this.#tell(at, `lies within "${branch}", which ${whole} writes`);
+      if (whole !== undefined) this.#report(at, `lies within "${branch}", which ${whole} writes`);
       if (!this.#branches.has(branch)) this.#branches.set(branch, at);
     }
     if (!this.#targets.has(path)) this.#targets.set(path, at);
   }
 
   #alias(alias: unknown, at: string): void {
-    if (typeof alias !== 'string' || alias === '') this.#tell(at, 'must be a text that is not empty');
+    if (typeof alias !== 'string' || alias === '') this.#report(at, 'must be a text that is not empty');
     else if (alias.length > QUERY_LIMITS.alias) {
-      this.#tell(at, `must have at most ${QUERY_LIMITS.alias} characters`);
-    } else if (alias.startsWith('[') || alias.endsWith(']')) this.#tell(at, 'must not begin with "[" or end with "]"');
+      this.#report(at, `must have at most ${QUERY_LIMITS.alias} characters`);
+    } else if (alias.startsWith('[') || alias.endsWith(']'))
+      this.#report(at, 'must not begin with "[" or end with "]"');
     else {
       const other = this.#aliases.get(alias);
       if (other === undefined) this.#aliases.set(alias, at);
-      else this.#tell(at, `is also the alias at ${other}`);
+      else this.#report(at, `is also the alias at ${other}`);
     }
   }
 
@@ -153,58 +154,58 @@ class QueryCheck {
     if (name !== 'time_bucket') {
       // An unknown function may be a misspelled time_bucket.
       if (name !== undefined && !isOneOf(SELECT_FUNCTIONS, name)) return;
-      if (size !== undefined) this.#tell(`${at}/intervalsize`, 'is for time_bucket only');
-      if (offset !== undefined) this.#tell(`${at}/intervaloffset`, 'is for time_bucket only');
+      if (size !== undefined) this.#report(`${at}/intervalsize`, 'is for time_bucket only');
+      if (offset !== undefined) this.#report(`${at}/intervaloffset`, 'is for time_bucket only');
       return;
     }
     const isSize = typeof size === 'number' && size >= INTERVAL.min && size <= INTERVAL.max;
     if (!isSize)
-      this.#tell(`${at}/intervalsize`, `must be a number of seconds from ${INTERVAL.min} to ${INTERVAL.max}`);
+      this.#report(`${at}/intervalsize`, `must be a number of seconds from ${INTERVAL.min} to ${INTERVAL.max}`);
     if (offset === undefined) return;
     if (typeof offset !== 'number' || !(offset >= 0) || !(offset < (isSize ? size : INTERVAL.max))) {
-      this.#tell(`${at}/intervaloffset`, 'must be a number of seconds, at least 0 and less than intervalsize');
+      this.#report(`${at}/intervaloffset`, 'must be a number of seconds, at least 0 and less than intervalsize');
     }
   }
 
   #condition(condition: unknown, at: string): void {
     if (!isFields(condition)) {
-      this.#tell(at, 'must be an object with "operator", "left" and "right"');
+      this.#report(at, 'must be an object with "operator", "left" and "right"');
       return;
     }
     this.#keys(condition, CONDITION_KEYS, at);
     const { operator, left, right } = condition;
     const isOperator = isOneOf(OPERATORS, operator);
-    if (!isOperator) this.#tell(`${at}/operator`, oneOf(OPERATORS, operator));
+    if (!isOperator) this.#report(`${at}/operator`, oneOf(OPERATORS, operator));
     if (typeof left !== 'string' || !this.#aliases.has(left)) this.#left(left, `${at}/left`);
     if (typeof right === 'string') {
       if (right.length > QUERY_LIMITS.right) {
-        this.#tell(`${at}/right`, `must have at most ${QUERY_LIMITS.right} characters`);
+        this.#report(`${at}/right`, `must have at most ${QUERY_LIMITS.right} characters`);
       }
     } else if (typeof right === 'boolean') {
       if (isOperator && operator !== '==' && operator !== '!=') {
-        this.#tell(`${at}/right`, `must be a number or a text with "${operator}": booleans have no order`);
+        this.#report(`${at}/right`, `must be a number or a text with "${operator}": booleans have no order`);
       }
     } else if (typeof right !== 'number' || !Number.isFinite(right)) {
-      this.#tell(`${at}/right`, 'must be a text, a number, true or false');
+      this.#report(`${at}/right`, 'must be a text, a number, true or false');
     }
   }
 
   #left(left: unknown, at: string): void {
     if (isOneOf(INTERNAL_SOURCES, left)) {
-      this.#tell(at, `"${left}" has to be selected with an alias, which can then stand here`);
+      this.#report(at, `"${left}" has to be selected with an alias, which can then stand here`);
     } else this.#path(left, at, `${PATH_FORM}, or an alias of select`, [...this.#aliases.keys()]);
   }
 
   /** Returns the keys of a valid path. Otherwise reports the issue and returns `null`. */
   #path(path: unknown, at: string, form: string, names: Iterable<string> = []): readonly string[] | null {
-    if (path === undefined) this.#tell(at, `is needed: ${form}`);
-    else if (typeof path !== 'string') this.#tell(at, `must be ${form}`);
+    if (path === undefined) this.#report(at, `is needed: ${form}`);
+    else if (typeof path !== 'string') this.#report(at, `must be ${form}`);
     else if (path.length > QUERY_LIMITS.path) {
-      this.#tell(at, `must have at most ${QUERY_LIMITS.path} characters`);
+      this.#report(at, `must have at most ${QUERY_LIMITS.path} characters`);
     } else {
       const keys = parsePath(path);
-      if (keys === null) this.#tell(at, `must be ${form}${hint(meantBy(path, names))}`);
-      else if (keys.length > QUERY_LIMITS.depth) this.#tell(at, `must have at most ${QUERY_LIMITS.depth} keys`);
+      if (keys === null) this.#report(at, `must be ${form}${hint(meantBy(path, names))}`);
+      else if (keys.length > QUERY_LIMITS.depth) this.#report(at, `must have at most ${QUERY_LIMITS.depth} keys`);
       else return keys;
     }
     return null;
@@ -216,11 +217,11 @@ class QueryCheck {
       if (known.includes(key)) continue;
       const meant = nearestName(key, known);
       const reason = `is not known here; there ${known.length === 1 ? 'is' : 'are'} ${list(known)}`;
-      this.#tell(`${at}/${pointerStep(key)}`, `${reason}${hint(meant)}`);
+      this.#report(`${at}/${pointerStep(key)}`, `${reason}${hint(meant)}`);
     }
   }
 
-  #tell(path: string, reason: string): void {
+  #report(path: string, reason: string): void {
     if (this.issues.length < MAX_ISSUES) this.issues.push({ path, reason });
   }
 }

@@ -5,7 +5,6 @@
 export class TimeBucket {
   readonly #size: number;
   readonly #offset: number;
-  /** Epoch milliseconds. */
   #start = Number.NaN;
 
   /** Sizes are in seconds and may have fractions. */

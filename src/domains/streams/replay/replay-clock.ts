@@ -1,6 +1,5 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 
-/** The clock of replays. */
 export interface ReplayClock {
   /** Monotonic time in milliseconds. */
   now(): number;

@@ -13,7 +13,6 @@ export class ReplayPages {
   readonly #request: ReplayRequest;
   /** Id of the newest message at creation. `null` if there is nothing to replay. */
   readonly #newest: number | null;
-  /** Id of the last message taken. */
   #after: number | null = null;
   #left: number;
   #page: StoredMessage[] = [];
@@ -31,7 +30,6 @@ export class ReplayPages {
     this.total = this.#left;
   }
 
-  /** Number of messages at creation. */
   readonly total: number;
 
   /** Returns the next message without taking it. `null` if there are no more. */
@@ -40,7 +38,6 @@ export class ReplayPages {
     return this.#page[this.#place] ?? null;
   }
 
-  /** Takes the message that `peek` returned. */
   advance(): void {
     const message = this.#page[this.#place];
     if (message === undefined) return;

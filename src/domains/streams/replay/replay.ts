@@ -21,11 +21,9 @@ const RETRY_MS = 1_000;
 interface ReplayOptions {
   readonly id: number;
   readonly request: ReplayRequest;
-  /** `null` if nothing is stored. */
   readonly log: MessageLog | null;
   readonly session: StreamSession;
   readonly clock: ReplayClock;
-  /** Returns the QoS for a message that was stored with the QoS `stored`. */
   qosOf(stored: 0 | 1 | 2): 0 | 1 | 2;
   onPublished(): void;
   onState(): void;
@@ -49,8 +47,8 @@ export class Replay {
   #published = 0;
   #position: number | null = null;
   /** Published and not yet acknowledged, in order of publishing. */
-  #underWay = new Set<StoredMessage>();
-  #underWayBytes = 0;
+  #inFlight = new Set<StoredMessage>();
+  #inFlightBytes = 0;
   /** Messages to publish again, because they were unacknowledged when the connection was lost. */
   #again: StoredMessage[] = [];
   /** Number of the current connection. Results of earlier connections are ignored. */
@@ -90,7 +88,6 @@ export class Replay {
     else this.#resume();
   }
 
-  /** To be called after stored messages were removed. */
   reread(): void {
     this.#pages?.forget();
     this.#pump();
@@ -127,7 +124,7 @@ export class Replay {
   /** Publishes the next message. Returns `false` if none can be published now. */
   #publishNext(): boolean {
     if (this.#state !== 'RUNNING') return false;
-    if (this.#underWay.size >= WINDOW_MESSAGES || this.#underWayBytes >= WINDOW_BYTES) return false;
+    if (this.#inFlight.size >= WINDOW_MESSAGES || this.#inFlightBytes >= WINDOW_BYTES) return false;
     const message = this.#again.shift() ?? this.#nextDue();
     if (message !== null) this.#publish(message);
     return message !== null;
@@ -136,7 +133,7 @@ export class Replay {
   #nextDue(): StoredMessage | null {
     const message = this.#reading(() => this.#pages?.peek() ?? null);
     if (message === null) {
-      if (!this.isOver && this.#underWay.size === 0) this.#end('DONE');
+      if (!this.isOver && this.#inFlight.size === 0) this.#end('DONE');
       return null;
     }
     const wait = this.#pace.wait(message.id, this.#options.clock.now());
@@ -151,18 +148,20 @@ export class Replay {
   #publish(message: StoredMessage): void {
     const { session, request, qosOf } = this.#options;
     const round = this.#round;
-    this.#underWay.add(message);
-    this.#underWayBytes += message.payload.length;
-    session.publish(request.topic, message.payload, qosOf(message.qos), (error) => this.#told(message, round, error));
+    this.#inFlight.add(message);
+    this.#inFlightBytes += message.payload.length;
+    session.publish(request.topic, message.payload, qosOf(message.qos), (error) =>
+      this.#settled(message, round, error),
+    );
   }
 
-  #told(message: StoredMessage, round: number, error: ServiceError | null): void {
+  #settled(message: StoredMessage, round: number, error: ServiceError | null): void {
     if (round !== this.#round) return;
     if (error?.code === 'BROKER_UNREACHABLE') {
       if (!this.isOver) this.#lost(error);
       return;
     }
-    if (this.#underWay.delete(message)) this.#underWayBytes -= message.payload.length;
+    if (this.#inFlight.delete(message)) this.#inFlightBytes -= message.payload.length;
     if (error !== null) {
       if (!this.isOver) this.#end('FAILED', publishRefusal(error, this.#options.request.topic));
       return;
@@ -192,9 +191,9 @@ export class Replay {
     if (this.#state !== 'PAUSED' || this.#options.session.status.state !== 'CONNECTED') return;
     this.#cancelWake?.();
     this.#round += 1;
-    this.#again = [...this.#underWay, ...this.#again];
-    this.#underWay.clear();
-    this.#underWayBytes = 0;
+    this.#again = [...this.#inFlight, ...this.#again];
+    this.#inFlight.clear();
+    this.#inFlightBytes = 0;
     this.#pages?.forget();
     this.#pace.shift(this.#options.clock.now() - this.#pausedAt);
     this.#state = 'RUNNING';
@@ -208,7 +207,7 @@ export class Replay {
     this.#state = state;
     this.#problem = problem;
     this.#endedAt = Date.now();
-    this.#underWay.clear();
+    this.#inFlight.clear();
     this.#again = [];
     this.#pages = null;
     this.#options.onState();

@@ -1,7 +1,6 @@
 import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamStorage } from '../model/stream-report.ts';
 
-/** A message to be stored. */
 export interface NewMessage {
   readonly topic: string;
   readonly payload: Uint8Array | string;
@@ -20,9 +19,7 @@ export interface StoredMessage {
 export interface MessageStore {
   /** Opens or creates the log of a stream. Returns the same object for the same id. */
   log(streamId: string): MessageLog;
-  /** Ids of the streams that have stored messages. */
   ids(): readonly string[];
-  /** Bytes on disk of all streams. */
   readonly bytes: number;
   /** Resolves when all appended messages are on disk. */
   close(): Promise<void>;
@@ -37,10 +34,8 @@ export interface MessageLog {
    * Calls follow the order of `append`.
    */
   append(message: NewMessage, done: (problem: string | null) => void): void;
-  /** Bytes appended and not yet on disk. */
   readonly pendingBytes: number;
   storage(): StreamStorage;
-  /** Returns the number of messages within the bounds. */
   count(bounds: TimeBounds): number;
   /** Deletes messages in slices, so that other work is not blocked for long. Returns their number. */
   clear(bounds: TimeBounds): Promise<number>;

@@ -10,7 +10,6 @@ interface Open {
 /** Open segments of all streams, at most `max`. The least recently used one is closed to open another. */
 export class OpenFiles {
   readonly #max: number;
-  /** By path, in the order of last use. */
   readonly #open = new Map<string, Open>();
 
   constructor(max: number) {
@@ -35,7 +34,6 @@ export class OpenFiles {
     return open.file;
   }
 
-  /** Closes the file if it is open. */
   close(path: string): void {
     const open = this.#open.get(path);
     if (!open) return;

@@ -3,7 +3,6 @@ import type { SegmentFile } from './segment-file.ts';
 import type { SegmentFolder } from './segment-folder.ts';
 
 interface PageOptions {
-  /** Ids, inclusive. */
   readonly from: number;
   readonly to: number;
   readonly reverse: boolean;
@@ -15,7 +14,6 @@ interface PageOptions {
 const FIRST_ROWS = 32;
 const MAX_ROWS = 256;
 
-/** Reads one page across segments. */
 export function readPage(folder: SegmentFolder, options: PageOptions): StoredMessage[] {
   const page = new Page(options);
   const segments = folder.within(options.from, options.to);

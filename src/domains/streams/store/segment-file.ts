@@ -44,7 +44,6 @@ export class SegmentFile extends DurableFile<keyof typeof STATEMENTS> {
     return { first: first ?? 0, last: last ?? 0, messages: first === null ? 0 : messages };
   }
 
-  /** Inserts all messages or none. */
   insert(messages: readonly StoredMessage[]): void {
     this.transaction(() => {
       const whole = messages.length - (messages.length % ROWS);
@@ -58,7 +57,6 @@ export class SegmentFile extends DurableFile<keyof typeof STATEMENTS> {
     });
   }
 
-  /** Returns at most `limit` messages in ascending order of ids, or descending if `reverse` is true. */
   page(from: number, to: number, reverse: boolean, limit: number): StoredMessage[] {
     // The columns of the statement equal the fields of StoredMessage.
     return (reverse ? this.statements.backwards : this.statements.forwards).all(from, to, limit) as StoredMessage[];

@@ -13,14 +13,12 @@ const TTL_FILE = 'ttl';
 
 interface SegmentFolderOptions extends SegmentParts {
   readonly path: string;
-  /** Called when a damaged segment was set aside. */
   readonly onDamage: (reason: string) => void;
 }
 
 interface SetAside {
   readonly path: string;
   readonly bytes: number;
-  /** Epoch milliseconds. */
   readonly changedAt: number;
 }
 
@@ -35,7 +33,6 @@ export class SegmentFolder {
     this.#options = options;
   }
 
-  /** Loads the files of an earlier process. */
   load(): void {
     const { path } = this.#options;
     const bases: number[] = [];
@@ -50,7 +47,6 @@ export class SegmentFolder {
     this.#segments = bases.sort((a, b) => a - b).map((base) => new Segment(path, base, this.#options));
   }
 
-  /** `null` if no ttl was stored. */
   get ttl(): number | null {
     return this.#ttl;
   }

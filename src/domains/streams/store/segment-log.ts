@@ -29,7 +29,6 @@ interface SegmentLogOptions {
   readonly groupCommit: GroupCommit;
   /** Bytes at which a new segment is started. */
   readonly segmentBytes: number;
-  /** Epoch milliseconds. */
   readonly now: () => number;
   readonly onProblem: (reason: string) => void;
   readonly onTtl: (seconds: number) => void;
@@ -47,7 +46,6 @@ export class SegmentLog implements MessageLog, Committer {
   readonly #folder: SegmentFolder;
   #pending: Pending[] = [];
   #pendingBytes = 0;
-  /** `null` if not read yet. */
   #lastId: number | null = null;
   /** Messages with a higher id are not stored in the same segment as those up to this id. */
   #boundary = 0;
@@ -153,7 +151,6 @@ export class SegmentLog implements MessageLog, Committer {
     await runInSlices(this.#folder.removal());
   }
 
-  /** Commits all appended messages. Later `append` calls are refused. */
   *close(): SlicedTask<void> {
     while (this.commit()) yield;
     this.#end('The streams are being closed');
@@ -209,7 +206,6 @@ export class SegmentLog implements MessageLog, Committer {
     return this.#pending.splice(0, batchLength(this.#pending, belongs));
   }
 
-  /** Returns why the batch was not stored, or `null` if it was. */
   #store(batch: readonly StoredMessage[]): string | null {
     const full = this.#options.disk.refusal();
     if (full !== null) return full;
@@ -231,7 +227,6 @@ export class SegmentLog implements MessageLog, Committer {
     this.#folder.roll(first.id).insert(batch);
   }
 
-  /** Returns the segment for this id, or `null` if a new one is needed. */
   #segmentFor(id: number): Segment | null {
     const { newest } = this.#folder;
     if (newest === null || newest.bytes >= this.#options.segmentBytes || id >= newest.base + this.#span()) return null;
@@ -260,7 +255,6 @@ export class SegmentLog implements MessageLog, Committer {
     return { from: Math.max(from, this.#idOfAge(2 * this.#ttl)), to };
   }
 
-  /** Returns the id of a message that arrived `seconds` ago. */
   #idOfAge(seconds: number): number {
     return (this.#options.now() - seconds * 1_000) * 1_000;
   }

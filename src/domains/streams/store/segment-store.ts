@@ -78,7 +78,6 @@ export class SegmentStore implements MessageStore {
     return this.#disk.bytes;
   }
 
-  /** Number of open files. */
   get openFiles(): number {
     return this.#files.size;
   }

@@ -11,7 +11,6 @@ import type { StoredMessage } from './message-store.ts';
 import type { OpenFiles } from './open-files.ts';
 import { createSegmentFile, type SegmentFacts, type SegmentFile } from './segment-file.ts';
 
-/** Objects shared by all segments of a store. */
 export interface SegmentParts {
   readonly files: OpenFiles;
   readonly disk: DiskUse;
@@ -45,7 +44,6 @@ export class Segment {
     this.#measure();
   }
 
-  /** Creates the segment file. The folder must exist. */
   static create(folder: string, base: number, parts: SegmentParts): Segment {
     createSegmentFile(join(folder, `${base}${ENDING}`));
     const segment = new Segment(folder, base, parts);
@@ -53,12 +51,10 @@ export class Segment {
     return segment;
   }
 
-  /** Bytes on disk, including the WAL. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Whether the segment was dropped or set aside. */
   get isGone(): boolean {
     return this.#gone;
   }
@@ -104,7 +100,6 @@ export class Segment {
     this.#parts.files.close(this.path);
   }
 
-  /** Deletes the segment's files. */
   drop(): void {
     const bytes = this.leave();
     removeDurableFile(this.path);
