@@ -3,7 +3,7 @@ import { startTestService } from '../../support/service.ts';
 import { startCommercialStreams } from './commercial-streams.ts';
 import { addBroker, worldOf } from './stream-world.ts';
 
-test('streams of a broker with the plugin are its own: what is told, what it is told, and what is refused before', async () => {
+test('a broker with the plugin runs its own streams: what is returned, what is sent to it, and what is refused before', async () => {
   const broker = await startCommercialStreams();
   const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
   const { graph, rest, change, unchanged, follow } = worldOf(
@@ -49,7 +49,7 @@ test('streams of a broker with the plugin are its own: what is told, what it is 
   expect((await graph(node, { id: created.stream.id.replace('ZmFzdA', 'bm9uZQ') })).node).toBeNull();
   expect((await unchanged('createStream', { name: 'fast', sourceTopic: 'a' })).extensions.code).toBe('ALREADY_EXISTS');
 
-  // Loops are refused here, since nobody knows whether the plugin does.
+  // Loops are refused here, because the plugin may accept them.
   const before = broker.commands.length;
   const loop = await unchanged('createStream', { name: 'back', sourceTopic: 'fast', targetTopic: 'plant/7' });
   expect(loop.extensions).toMatchObject({
@@ -128,7 +128,7 @@ test('streams of a broker with the plugin are its own: what is told, what it is 
     deletedStreamId: expect.stringMatching(/^str_/),
   });
   expect((await all.until(({ streams }) => streams.removed.length > 0)).streams.removed).toEqual(['odd']);
-  // Of a stream that is gone there is nothing more to tell.
+  // A deleted stream has no further events.
   const ended = expect(replays.until(() => false)).rejects.toThrow('ended');
   await change('deleteStream', { name: 'fast' });
   await ended;
@@ -181,7 +181,7 @@ test('a list goes on behind streams that cannot be read, and counts all wherever
   const beyond = await rest('GET', '/streams?offset=40&count=5');
   expect([beyond.body, beyond.headers.get('x-total-count')]).toEqual([[], '4']);
 
-  // Who follows the streams of a broker that is removed is told the end, and no error.
+  // Subscriptions to the streams of a removed broker end without an error.
   const all = follow('subscription ($b: ID!) { streams(brokerId: $b) { kind isConnected streams { name } } }');
   await all.until(() => true);
   const ended = expect(all.until(() => false)).rejects.toThrow('ended');

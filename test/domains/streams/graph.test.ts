@@ -52,7 +52,7 @@ test.each(KINDS)('a stream on %s is made, works, stores, replays and is deleted'
     },
   });
 
-  // What could feed itself is refused with the chain, by whoever runs the streams.
+  // A loop is refused with the chain, wherever the streams run.
   const loop = await unchanged('createStream', { name: 'back', sourceTopic: 'out/#', targetTopic: 'in/b' });
   expect(loop.extensions).toMatchObject({
     code: 'INVALID',

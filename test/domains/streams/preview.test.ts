@@ -8,7 +8,7 @@ const PREVIEW = `query ($query: JSON!, $samples: [JSON!]!, $start: DateTime, $sp
   }
 }`;
 
-test('a query is tried on samples by whoever is signed in, and refused with every issue', async () => {
+test('a query runs on samples for any signed-in user, and is refused with all issues', async () => {
   const service = await startTestService();
   const { token } = await service.person(null);
   const preview = (query: unknown, samples: unknown[], more: Record<string, unknown> = {}, as: string | null = token) =>
@@ -64,7 +64,7 @@ test('a query is tried on samples by whoever is signed in, and refused with ever
   expect(tooMany.errors?.[0]?.extensions).toMatchObject({ code: 'INVALID', info: { issues: [{ path: 'samples' }] } });
   const tooLarge = await preview({}, Array(9).fill('x'.repeat(500_000)));
   expect(tooLarge.errors?.[0]?.extensions.code).toMatch(/INVALID|TOO_LARGE/);
-  // Deep enough, it was a fault of the service for whoever looked at it first.
+  // A deeply nested query must not cause an internal error.
   const nested = (levels: number) => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
   expect((await preview({}, [nested(100)])).errors).toBeUndefined();
   expect((await preview({}, [nested(101)])).errors?.[0]?.extensions.code).toBe('INVALID');

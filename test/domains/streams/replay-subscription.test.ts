@@ -15,7 +15,7 @@ const STREAMS = `subscription ($b: ID!) {
   }
 }`;
 
-test.each(KINDS)('the replay of a stream on %s is told from its beginning to its end', async (kind) => {
+test.each(KINDS)('the replay of a stream on %s is reported from start to end', async (kind) => {
   const { service, brokerId, change, client, follow } = await streamWorld(kind);
   await change('createStream', { name: 's', sourceTopic: 'in', persist: true });
   const device = await client();
@@ -39,7 +39,7 @@ test.each(KINDS)('the replay of a stream on %s is told from its beginning to its
   const later = follow(REPLAY, { after: done.sequence });
   expect((await later.until(() => true)).streamReplay).toMatchObject({ kind: 'RESUMED', sequence: done.sequence });
 
-  // As slowly as they came it would take longer than anybody waits: it is stopped on the way.
+  // At the original speed it would take too long for a test, so it is stopped.
   await change('replayStream', { name: 's', topic: 'out', speed: 0.01 });
   await later.until(({ streamReplay }) => streamReplay.replaying && streamReplay.replay.state === 'RUNNING');
   await change('stopStreamReplay', { name: 's' });
@@ -59,7 +59,7 @@ test.each(KINDS)('the replay of a stream on %s is told from its beginning to its
   await change('createStream', { name: 't', sourceTopic: 'other' });
   await all.until(({ streams }) => streams.streams.some(({ name }: { name: string }) => name === 't'));
 
-  // Whoever may not see the broker any more hears no more of it.
+  // A user who may no longer see the broker gets no further events.
   const { token, email } = await service.person('VIEWER');
   const watched = subscribe(service, token, STREAMS, { b: brokerId });
   await watched.until(() => true);
@@ -79,7 +79,7 @@ test.each(KINDS)('the replay of a stream on %s is told from its beginning to its
   expect(none).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }]);
 });
 
-test('streams beside a Mosquitto are told, and taken, while it is away', async () => {
+test('streams of a Mosquitto are returned and changed while it is not connected', async () => {
   const mosquitto = await startMosquitto({ access: 'passwords' });
   const { change, follow, graph, client } = await mosquittoWorld(mosquitto);
   await change('createStream', { name: 's', sourceTopic: 'in', targetTopic: 'out', persist: true });

@@ -107,7 +107,7 @@ test.each(KINDS)('streams of %s are made, changed, replayed and deleted by REST'
   expect(await ask('GET', '/streams?verbose=false')).toEqual([200, ['two']]);
 });
 
-test('what a request has wrong is told in its own words, and nothing is made of it', async () => {
+test('issues of a request have the names of its own fields, and it has no effect', async () => {
   const { rest, service, brokerId } = await streamWorld('the embedded broker');
   const stream = { streamname: 's', sourceTopic: 'in' };
   const replay = { streamname: 's', replayTopic: 'out' };

@@ -19,7 +19,7 @@ export interface StreamWorld {
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
   graph(document: string, variables?: Variables): Promise<any>;
   refused(document: string, variables?: Variables): Promise<NonNullable<GraphqlAnswer['errors']>[number]>;
-  /** The mutation `name` with its input beside the broker; answers the payload. */
+  /** Runs the mutation `name` with its input in addition to the broker, and returns the payload. */
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   change(name: string, input: Variables, selection?: string): Promise<any>;
   /** How it is refused. */

@@ -119,7 +119,7 @@ describe('a secret that is kept goes to no other host', () => {
   });
 
   test.each([{ verifyCa: false }, { tls: false }, { ca: 'PEM of another authority' }])(
-    'nor with %o to whoever is there',
+    'nor with %o to another receiver',
     (change) => {
       const kept = { host: 'one', password: 'a secret', tls: true, ca: 'PEM' };
       expect(unmasked({ ...kept, password: '***' }, kept, BY_NAME).issues).toEqual([]);
@@ -127,7 +127,7 @@ describe('a secret that is kept goes to no other host', () => {
     },
   );
 
-  test('also where the host stands beside or above', () => {
+  test('also if the host is in the same object or in an outer one', () => {
     const kept = { server: { hostname: 'one' }, credentials: { username: 'u', password: 'a secret' } };
     const given = (hostname: string) => ({ server: { hostname }, credentials: { username: 'u', password: '***' } });
     expect(unmasked(given('one'), kept, BY_NAME).issues).toEqual([]);
@@ -160,7 +160,7 @@ describe('a secret that is kept goes to no other host', () => {
   });
 });
 
-test('names tell secrets where a schema says nothing', () => {
+test('secrets are found by their names if the schema does not mark them', () => {
   const config = {
     auth: { sas: { key: 'k', keyName: 'root' }, clientSecret: 's', api_key: 'a', accessToken: 't', PASSWORD: 'p' },
     credentials: { username: 'u', password: 'p' },

@@ -135,7 +135,7 @@ test('a configuration that breaks the schema or a rule is refused with each plac
   await expect(follow.until(() => true)).rejects.toMatchObject([{ extensions: { code: 'NOT_FOUND' } }]);
 });
 
-test('what the operator has come to forbid is not run any more, is told so, and can be corrected', async () => {
+test('a configuration that the operator forbids later no longer runs, is reported as FAILED, and can be corrected', async () => {
   const dataDir = temporaryFolder();
   const env = { BROKER_TIMEOUT_MS: '10000' };
   const logged: string[] = [];

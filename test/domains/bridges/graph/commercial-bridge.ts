@@ -39,7 +39,7 @@ export interface CommercialBridge extends ScriptedBroker {
 const MONGO = '$CONTROL/cedalo/mongodb-bridge/v1';
 
 /**
- * A broker with a licence and a bridge to MongoDB, which tells everything, its secrets too. `plugins`: it tells of them.
+ * A broker with a license and a bridge to MongoDB, which returns its secrets. `plugins`: it lists its plugins.
  * `answersElsewhere`: on the response topic that the documentation prints in its table.
  */
 export async function startCommercialBridge({

@@ -83,7 +83,7 @@ test('the bridge of a commercial broker is listed, read, written and followed wi
   ]);
   expect(broker.config).toBe(before);
 
-  // A refusal that repeats what was given does not tell it.
+  // A refusal that repeats the given secret is masked.
   broker.refusal = 'Cannot log in with "a new password" as bridge';
   const given = { ...MONGO_CONFIG, connections: [], password: 'a new password' };
   const refused = await world.unchanged('updateBridgeConfig', { bridgeId: 'mongodb-bridge', config: given });
@@ -117,7 +117,7 @@ test('the bridge of a commercial broker is listed, read, written and followed wi
   expect(JSON.stringify([bridge, read, theft, start, next])).not.toMatch(SECRET);
 });
 
-test('odd answers are refused with clear words or left out, and names that the broker does not tell are not asked for', async () => {
+test('invalid responses are refused or left out, and unreported bridges are not queried', async () => {
   const broker = await startCommercialBridge();
   const world = await worldWith(broker);
   const read = async (field: string) =>
@@ -154,7 +154,7 @@ test('odd answers are refused with clear words or left out, and names that the b
   expect(broker.asked.size).toBe(before);
 });
 
-test('a licence tells of bridges where plugins are not told, answers come on either response topic, and what is licensed and does not answer is not active', async () => {
+test('bridges are found by the license without plugins, on both response topics, and one that does not respond is not active', async () => {
   const broker = await startCommercialBridge({
     plugins: false,
     answersElsewhere: true,
@@ -170,7 +170,7 @@ test('a licence tells of bridges where plugins are not told, answers come on eit
   ]);
 });
 
-test('of a licensed broker that tells of no bridge the known ones are asked for', async () => {
+test('a licensed broker that reports no bridge is queried for the known ones', async () => {
   const broker = await startCommercialBridge({ plugins: false, features: [] });
   const { bridges } = (await (await worldWith(broker)).graph(LIST)).broker;
   expect(bridges.slice(OURS.length)).toMatchObject([{ id: 'mongodb-bridge', isActive: true }]);

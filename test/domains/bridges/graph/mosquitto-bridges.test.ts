@@ -81,7 +81,7 @@ test('bridges of a Mosquitto show in the lists of both brokers, and their state 
   }
 });
 
-test('a bridge that connects from another broker is told as that one’s', async () => {
+test('a bridge that connects from another broker has the origin OTHER', async () => {
   const here = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
   const world = worldOf(service, await addBroker(service, here.url), here.url, {});

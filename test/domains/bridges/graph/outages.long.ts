@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { followOutages } from './outages.ts';
 
-test('each loss and each return of the other broker is told to a client of the graph within a second', async () => {
+test('each loss and return of the other broker is sent to a client of the graph within a second', async () => {
   const { untilLost, untilBack } = await followOutages(10);
   const shown = (times: readonly number[]) => times.map((ms) => `${ms.toFixed(0)} ms`).join(', ');
   console.log(`bridgeStatus over WebSocket: lost after ${shown(untilLost)}; back after ${shown(untilBack)}`);

@@ -7,7 +7,7 @@ const FOLLOW = `subscription ($b: ID!) { bridgeStatus(brokerId: $b, bridgeId: "m
   kind sequence isConnected connections { state isConnected since error }
 } }`;
 
-/** Milliseconds between what happened at the broker and its event at a client of the graph. Negative: the event was there first. */
+/** Milliseconds from a change at the broker to its event at a client of the graph. Negative: the event came first. */
 interface Outages {
   /** Since the broker closed the connection of another client. */
   readonly untilLost: readonly number[];
@@ -15,7 +15,7 @@ interface Outages {
   readonly untilBack: readonly number[];
 }
 
-/** Stops and starts the other broker of a bridge `times` times; asserts that each loss and each return is told by `bridgeStatus`. */
+/** Stops and starts the other broker of a bridge `times` times; asserts that `bridgeStatus` reports each change. */
 export async function followOutages(times: number): Promise<Outages> {
   const world = await streamWorld('the embedded broker');
   const remote = await startMosquitto();

@@ -4,7 +4,7 @@ import { SysTopics } from '../../../../src/domains/brokers/sys-topics.ts';
 import { startScriptedBroker } from '../../../support/aedes-broker.ts';
 import { connectedLink, reached } from '../../../support/link.ts';
 
-test('a bridge that is down and that the log does not name is told as left over, but not while the broker itself is away', async () => {
+test('a disconnected bridge that the log does not name counts as removed, but not while the broker is not connected', async () => {
   const broker = await startScriptedBroker(() => []);
   const link = await connectedLink({ url: broker.url });
   const sys = new SysTopics(link);

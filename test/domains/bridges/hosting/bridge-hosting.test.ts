@@ -29,7 +29,7 @@ test('bridges run again after a restart of the service without a request, with t
   await expect.poll(() => copied).toEqual(['1', '2']);
   expect(existsSync(join(dataDir, 'bridges', other))).toBe(false);
 
-  // Other settings of the broker: connected anew by them, in the same session.
+  // New settings of the broker: the bridge connects again with them, in the same session.
   const folder = join(dataDir, 'bridges', id);
   const user = () => readFileSync(join(folder, 'copy-bridge', 'user'), 'utf8');
   expect(user()).toBe('nobody');

@@ -27,7 +27,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(await two.ask(id, 'getConfig')).toEqual(copy({ password: '***' }));
     await expect(two.configure(id, { connections: [{}] })).rejects.toMatchObject({ code: 'INVALID' });
 
-    // What the one tells is told by the other, and what the other is told is done by the one.
+    // Events of one process reach the other, and commands to the other run in the first.
     const told = two.statuses(id);
     await two.configure(id, copy({ active: false, password: '***' }));
     await expect.poll(() => told.at(-1)?.state).toBe('INACTIVE');
@@ -57,7 +57,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const [call] = await storage.db.hostedCall.findMany();
     expect(call).toMatchObject({ brokerId: id, api: copyKind.api, answer: null });
     expect(call?.command).not.toContain(SECRET);
-    // Whoever gets the lease does what was asked of the one that is gone.
+    // The next lease holder runs the configuration of the previous one.
     await silent.close();
     expect(await answer).toEqual({ response: 'SUCCESS' });
     await expect.poll(() => world.status(id)).toMatchObject([{ state: 'CONNECTED' }]);

@@ -73,7 +73,7 @@ interface BridgeWorldOptions {
 const SECRET_KEY = 'the same key for all of the processes';
 
 /**
- * A process as far as bridges beside brokers concern it: all that runs them, and nothing to ask it by but control APIs.
+ * The parts of a process that host bridges. They are queried by control APIs only.
  */
 export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWorldOptions = {}) {
   const dataDir = options.dataDir ?? temporaryFolder();
@@ -132,7 +132,7 @@ export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWor
   };
   const configure = (id: string, configChange: object) => ask(id, 'updateConfig', { configChange });
   const status = async (id: string) => (await ask(id, 'getStatus')) as BridgeConnectionStatus[];
-  /** Status of the only connection, as it is told from now on. */
+  /** Later status events of the only connection. */
   const statuses = (id: string): BridgeConnectionStatus[] => {
     const told: BridgeConnectionStatus[] = [];
     const broker = directory.get(id);

@@ -1,5 +1,5 @@
 /**
- * The worker of the bridges with one kind of its own: each connection copies a topic to another one, in a persistent session,
+ * The worker of the bridges with its own kind: each connection copies a topic to another one, in a persistent session,
  * and writes a file into its folder. The payload `end the thread` throws.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -92,7 +92,7 @@ class CopyBridge {
     const { client } = this.#connections.get(name);
     this.#connections.delete(name);
     if (client === null) return;
-    // One that is not connected yet has nobody to take leave of.
+    // A client that is not connected sends no DISCONNECT.
     await client.endAsync(!client.connected);
     if (!discard) return;
     const { url, username } = this.#options.local;

@@ -34,7 +34,7 @@ test('one that comes again where it was is not passed on, whatever it came by', 
   expect(new BridgePath(['x'], ['y']).extend({ userProperties: [[PATH_PROPERTY, 'z.'.repeat(600)]] })).toBeNull();
 });
 
-test('addresses are not told in public', () => {
+test('paths do not contain addresses', () => {
   const text = JSON.stringify(new BridgePath(A, B).extend(null));
   expect(text).not.toContain('127.0.0.1');
 });

@@ -1,4 +1,4 @@
-// Runs one MQTT bridge, compiled: `node bridge-process.mjs <options and configuration as JSON>`. Each status goes to the parent.
+// Runs one compiled MQTT bridge: `node bridge-process.mjs <options and configuration as JSON>`. Sends each status.
 const { startMqttBridge } = await import(
   new URL('../../../../dist/domains/bridges/mqtt/mqtt-bridge.js', import.meta.url).href
 );

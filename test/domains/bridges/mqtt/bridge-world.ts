@@ -100,7 +100,7 @@ export async function listen(client: MqttClient, filter: string) {
   return { heard, packets, until, text, texts: () => heard.map((message) => message.text) };
 }
 
-/** The broker as one that speaks only MQTT 3.1.1: MQTT 5 is refused with CONNACK 1. It ends a connection by which `unwanted` comes. */
+/** A broker with MQTT 3.1.1 only: it refuses MQTT 5 with CONNACK 1, and disconnects a client that sends `unwanted`. */
 export async function withoutMqtt5(url: string, unwanted?: string): Promise<string> {
   const { port } = new URL(url);
   const server = createServer((incoming) => {

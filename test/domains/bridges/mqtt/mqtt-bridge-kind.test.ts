@@ -52,7 +52,7 @@ test('every property is described, and secrets are marked', () => {
   expect(secrets.sort()).toEqual(['key', 'password']);
 });
 
-test('names and client ids are told apart', () => {
+test('names and client ids must differ', () => {
   expect(issuesOf({ connections: [CONNECTION, { ...CONNECTION, name: 'two' }] })).toEqual([]);
   expect(issuesOf({ connections: [CONNECTION, CONNECTION] })).toEqual([
     '/connections/1/name: is the name of another connection',

@@ -34,7 +34,7 @@ test.each([
     const [heardHere, heardThere] = [await listen(ours, `${root}/#`), await listen(theirs, `${root}/#`)];
     for (let number = 0; number < 30; number += 1) {
       const qos = (number % 3) as 0 | 1 | 2;
-      // Equal ones, too: what comes back is not told by its content.
+      // Equal messages as well: echoes are not recognized by their content.
       await Promise.all([
         ours.publishAsync(`${root}/same`, `same ${number >> 2}`, { qos }),
         theirs.publishAsync(`${root}/same`, `same ${number >> 2}`, { qos }),
@@ -188,7 +188,7 @@ test('what would be published to a topic of the broker itself is rejected', asyn
   expect(bridge.status()[0]?.lastRejection?.reason).toBeTruthy();
 });
 
-test('what the other broker refuses for good is rejected, told, and holds up nothing', async () => {
+test('a message that the other broker permanently refuses is rejected and reported, and delays no other message', async () => {
   const other = await startMosquitto({ access: 'dynsec', lines: ['max_packet_size 20000'] });
   const bridge = await connectedBridge(
     { local: here() },
@@ -206,7 +206,7 @@ test('what the other broker refuses for good is rejected, told, and holds up not
   expect(bridge.status()[0]?.rejected).toBeGreaterThanOrEqual(1);
 });
 
-test('a message for which the other broker ends the connection is found, told, and holds up the others no longer', async () => {
+test('a message for which the other broker disconnects is found, reported, and no longer delays others', async () => {
   const other = await startMosquitto();
   const bridge = await connectedBridge(
     { local: here() },
@@ -224,7 +224,7 @@ test('a message for which the other broker ends the connection is found, told, a
   expect([...new Set(heard.texts())].filter((text) => text !== 'unwanted')).toEqual(['a', 'b']);
 });
 
-test('a queue that cannot be opened is told, and tried again', async () => {
+test('a queue that cannot be opened is reported and retried', async () => {
   const other = await startMosquitto();
   const folder = bridgeFolder();
   const file = createHash('sha256').update('test\nout').digest('hex').slice(0, 32);
@@ -285,7 +285,7 @@ test('three brokers in a ring: each has a message once, and it does not go round
   for (const each of heard) expect(each.texts()).toEqual(['a', 'end', 'behind']);
 });
 
-test('the states of a connection are told as they change, with the reason', async () => {
+test('each change of the state of a connection is reported with the reason', async () => {
   const other = await startMosquitto({ access: 'passwords' });
   const bridge = startTestBridge({ local: here() });
   const topics = [{ pattern: 'states/#', direction: 'out' }] as const;

@@ -26,15 +26,15 @@ export interface Restarts {
   /** Messages that came to the other side more than once: sent again because their acknowledgement was lost. */
   readonly repeatedThere: number;
   readonly repeatedHere: number;
-  /** Milliseconds from a broker's end, and from its start, until the status told it. */
+  /** Milliseconds from a stop and from a start of a broker until the status reports it. */
   readonly untilLost: readonly number[];
   readonly untilBack: readonly number[];
   readonly seconds: number;
 }
 
 /**
- * Publishes `count` messages of QoS 1 on each side at once while the broker there is stopped and started three times, bridged both ways on
- * the same topics. Asserts that none is lost, that none comes back, and that no more come twice than can have been under way.
+ * Publishes `count` messages of QoS 1 on each side while the broker there is restarted three times. The bridge forwards
+ * both ways on the same topics. Asserts that none is lost or comes back, and that at most those in flight come twice.
  */
 export async function passThroughRestarts(
   count: number,
@@ -186,7 +186,7 @@ async function isAcknowledged(publisher: MqttClient, text: string): Promise<bool
   }
 }
 
-/** How many came beside the first of each of the `count` messages, which all came. */
+/** Number of duplicates of the `count` messages, which all arrived. */
 function repeats(tally: Tally, side: string, count: number): number {
   expect(tally.own(side)).toBe(count);
   return tally.all(side) - count;

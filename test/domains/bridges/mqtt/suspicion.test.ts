@@ -24,7 +24,7 @@ test('only what ends several calm connections, alone and at once, is to blame', 
     expect(suspicion.most(10)).toBe(10);
     expect(suspicion.lost(10)).toBeNull();
     expect([attempt(first), attempt(first), attempt(first)]).toEqual([null, null, first]);
-    // Another one begins anew, and so does one that the broker did not answer for, or that it took a while over.
+    // The count starts again for another message, after no response, and after a slow disconnect.
     expect([attempt(other), attempt(first), attempt(first)]).toEqual([null, null, null]);
     expect(attempt(first, () => suspicion.unanswered())).toBeNull();
     expect(attempt(first, () => vi.advanceTimersByTime(60_000))).toBeNull();

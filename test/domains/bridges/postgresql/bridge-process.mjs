@@ -1,4 +1,4 @@
-/** Runs a bridge to PostgreSQL from the compiled sources until it is killed: `<options> <configuration>`, as JSON. A line for each status. */
+/** Runs a compiled bridge to PostgreSQL until it is killed: `<options> <configuration>` as JSON. Prints statuses. */
 import { startPostgresqlBridge } from '../../../../dist/domains/bridges/postgresql/postgresql-bridge.js';
 
 const [options, config] = process.argv.slice(2).map((text) => JSON.parse(text));

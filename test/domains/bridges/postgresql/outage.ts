@@ -5,13 +5,13 @@ import { ALL, connectDatabase, MESSAGES, startBridgeToPostgresql } from './bridg
 import { startLoad } from './load.ts';
 
 interface Outage {
-  /** Tells of the connection while the server is down; resolves when it shall start again. */
+  /** Receives the connection while the server is down; resolves when the server is to start again. */
   during(
     until: (condition: (status: BridgeConnectionStatus) => boolean) => Promise<BridgeConnectionStatus>,
   ): Promise<unknown>;
 }
 
-/** A server that is killed under load and started again: every message is there once, in its order, and none was dropped. */
+/** Kills a server under load and starts it again: every message is stored once, in order, and none is dropped. */
 export async function showOutage({ during }: Outage): Promise<void> {
   const cluster = await startCluster();
   onTestFinished(() => cluster.stop());

@@ -11,7 +11,7 @@ import { ALL, connectDatabase, MESSAGES, startBridgeToPostgresql } from './bridg
 
 const postgres = usePostgres();
 
-/** From now on the server of the database takes TLS, too, with this certificate; clients' ones are verified against the authority. */
+/** Switches on TLS at the server with this certificate; client certificates are verified against the authority. */
 async function serveTls(
   database: string,
   authority: TestCertificate,
@@ -279,7 +279,7 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     ]);
   });
 
-  test('a table that is not there is told, and found once it is', async () => {
+  test('a missing table is reported, and used after it is created', async () => {
     const { until, rows, mosquitto } = await startWith('CREATE TABLE other ()', [ALL]);
     const failed = await until(({ state }) => state === 'FAILED');
     expect(failed).toMatchObject({ isConnected: false, error: 'There is no table "public"."messages"' });
@@ -295,7 +295,7 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     expect(await rows('SELECT * FROM messages')).toEqual([{ topic: 'plant/1', payload: 'meanwhile' }]);
   });
 
-  test('what changes its type while messages come is seen, and what the role may not do is told', async () => {
+  test('a changed column type is noticed between messages, and a missing permission is reported', async () => {
     const { until, rows, mosquitto, config, bridge } = await startWith(MESSAGES, [ALL]);
     await until(({ state }) => state === 'CONNECTED');
     const client = await mosquitto.client();
@@ -349,7 +349,7 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     expect(await rows('SELECT number FROM orders')).toEqual([{ number: '7' }]);
   });
 
-  test('credentials that the server refuses are told as such', async () => {
+  test('refused credentials are reported as UNAUTHORISED', async () => {
     const { until } = await startWith(MESSAGES, [ALL], { username: 'nobody' });
     const refused = await until(({ state }) => state === 'UNAUTHORISED');
     expect(refused).toMatchObject({ isConnected: false, error: 'PostgreSQL: role "nobody" does not exist' });
@@ -406,7 +406,7 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     },
   );
 
-  test('an id column that is not unique is told', async () => {
+  test('an id column that is not unique is reported', async () => {
     const { until } = await startWith(MESSAGES, [{ ...ALL, idColumn: 'topic' }]);
     const failed = await until(({ state }) => state === 'FAILED');
     expect(failed.error).toBe('"public"."messages" has no unique index of "topic" alone');

@@ -18,7 +18,7 @@ const numbered = (count: number) =>
   Array.from({ length: count }, (_, index) => [`plant/${index}`, `${index}`] as const);
 
 describe.skipIf(!postgres.available)(`an outage of PostgreSQL (${postgres.available ? 'real' : UNAVAILABLE})`, () => {
-  test('a server that is killed under load loses nothing, and the queue is told meanwhile', async () => {
+  test('a server that is killed under load loses no message, and the queue is reported meanwhile', async () => {
     await showOutage({
       during: async (until) => {
         const status = await until(({ queuedMessages }) => queuedMessages >= 2_000);
@@ -74,7 +74,7 @@ describe.skipIf(!postgres.available)(`an outage of PostgreSQL (${postgres.availa
     expect(rows.every(({ times }) => times === 5)).toBe(true);
   });
 
-  test('a connection that is lost while nothing comes is told at once', async () => {
+  test('a connection that is lost while idle is reported immediately', async () => {
     const url = await postgres.createDatabase();
     const { until, rows } = await startBridgeToPostgresql(url, MESSAGES, [ALL]);
     await until(({ state }) => state === 'CONNECTED');

@@ -26,7 +26,7 @@ function drain(queue: BridgeQueue): string[] {
   return found;
 }
 
-test('a message that is delivered at once is told as taken then, and never on disk', async () => {
+test('a message that is delivered immediately is acknowledged then, and never written to disk', async () => {
   const folder = queueFolder();
   const { queue } = openQueue({ folder });
   const taken = push(queue, 'a', 'b');
@@ -41,7 +41,7 @@ test('a message that is delivered at once is told as taken then, and never on di
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('while nobody delivers, messages are told as taken when they are on disk', async () => {
+test('while delivery is stopped, messages are acknowledged when they are on disk', async () => {
   const folder = queueFolder();
   const { queue } = openQueue({ folder });
   const before = push(queue, 'a');
@@ -110,7 +110,7 @@ test('what is on disk, with all that belongs to it, is there after a restart; wh
   expect([queue.length, queue.bytes]).toEqual([0, 0]);
 });
 
-test('closing writes what is in memory and tells it as taken; for good it forgets all', async () => {
+test('close writes and acknowledges messages in memory; with `discard` it deletes all', async () => {
   const folder = queueFolder();
   const kept = openQueue({ folder }).queue;
   const taken = push(kept, 'a', 'b');
@@ -134,7 +134,7 @@ test('a lost connection gives out again what was not settled, in its order', () 
   expect(drain(queue)).toEqual(['a', 'c', 'd']);
 });
 
-test('a full queue drops what comes and tells it as taken; room is used again', async () => {
+test('a full queue drops and acknowledges new messages, and accepts messages again when it has room', async () => {
   const { queue } = openQueue({ folder: queueFolder(), bounds: { maxMessages: 3, maxBytes: 10_000 } });
   queue.setDelivering(false);
   const taken = push(queue, 'a', 'b', 'c', 'd', 'e');
@@ -150,7 +150,7 @@ test('a full queue drops what comes and tells it as taken; room is used again', 
   expect(queue.dropped).toBe(4);
 });
 
-test('listeners are told when there is something to take after there was nothing', () => {
+test('listeners are notified when the empty queue gets a message', () => {
   const { queue } = openQueue({ folder: queueFolder() });
   let told = 0;
   const stop = queue.onReady(() => {
@@ -167,7 +167,7 @@ test('listeners are told when there is something to take after there was nothing
   expect(told).toBe(2);
 });
 
-test('a damaged file is set aside and told, and the queue goes on', async () => {
+test('a damaged file is set aside and reported, and the queue continues', async () => {
   const folder = queueFolder();
   const first = openQueue({ folder }).queue;
   first.setDelivering(false);
@@ -206,7 +206,7 @@ test('of a file that is damaged in its middle what is before comes, the rest is 
   expect([drain(next.queue), next.problems]).toEqual([['a', 'b'], []]);
 });
 
-test('a disk that fails is told once, and when it works again; messages wait in memory, not told as taken, and are delivered', async () => {
+test('a disk failure and its end are reported once; messages wait in memory without acknowledgement, and are delivered', async () => {
   const folder = join(queueFolder(), 'no-folder');
   writeFileSync(folder, '');
   const { queue, problems } = openQueue({ folder });
@@ -240,7 +240,7 @@ test('queues of names that are not used any more are removed', async () => {
   expect(existsSync(join(folder, 'never made'))).toBe(false);
 });
 
-/** Steps of a queue beside those of an array; what was told as taken must never be lost. */
+/** Runs the same steps on a queue and an array. An acknowledged message must never be lost. */
 type Step =
   | { readonly kind: 'push'; readonly count: number }
   | { readonly kind: 'take'; readonly count: number }

@@ -30,7 +30,7 @@ export const bridgeOptions = (bridgeId: string, url: string, folder: string): Br
   onFault: (error) => expect.fail(`A fault: ${error}`),
 });
 
-/** A bridge beside the broker, closed when the test ends. */
+/** A bridge of the broker, closed when the test ends. */
 export async function runBridge<Config>(
   start: (options: BridgeOptions) => Bridge<Config>,
   options: BridgeOptions,

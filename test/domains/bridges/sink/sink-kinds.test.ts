@@ -83,7 +83,7 @@ describe('a connection to PostgreSQL', () => {
     expect(problems(postgresqlBridgeKind, database({ url }))).toEqual([problem]);
   });
 
-  test('may be told in parts, but not in both ways', () => {
+  test('may be given in parts or as a URL, but not as both', () => {
     const parts = { url: undefined, host: 'db.example', database: 'plant', username: 'user' };
     const { url: _, ...connection } = { ...database({}).connections[0], ...parts };
     const config = (fields: object) => ({ connections: [{ ...connection, ...fields }] });

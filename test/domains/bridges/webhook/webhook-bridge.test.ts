@@ -33,7 +33,7 @@ const numbered = (count: number) =>
   Array.from({ length: count }, (_, index) => [`plant/${index}`, `${index}`] as const);
 const topicsOf = (messages: readonly { readonly topic: string }[]) => messages.map(({ topic }) => topic);
 
-/** As the specification says it, written here anew. */
+/** A second implementation of the specification. */
 function isSignedBy(key: Buffer, { headers, text }: SentRequest): boolean {
   const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
   const expected = createHmac('sha256', key).update(signed, 'utf8').digest();
@@ -74,7 +74,7 @@ test('messages come in batches, in their order, signed by each secret', async ()
   }
 });
 
-test('a body tells all of its messages, with payloads as they are asked for', async () => {
+test('a body contains all messages, with payloads in the configured format', async () => {
   const endpoint = await startEndpoint();
   const { until, client, config, bridge, mosquitto } = await startWith(endpoint, { payload: 'json' });
   const five = await mosquitto.client({ protocolVersion: 5 });
@@ -123,7 +123,7 @@ test('a body tells all of its messages, with payloads as they are asked for', as
   expect(endpoint.taken.at(-1)?.payloadBase64).toBe(Buffer.from(large).toString('base64'));
 });
 
-test('what is refused for now comes again, the same under the same id and signed anew, when the endpoint says so', async () => {
+test('a batch that is refused temporarily is sent again after Retry-After, with the same id and a new signature', async () => {
   const answers = [503, 429, 408, 425, 500];
   const endpoint = await startEndpoint((_request, response, index) => {
     const status = answers[index];
@@ -176,7 +176,7 @@ test.each([
   [401, 'UNAUTHORISED', 'The endpoint responded with 401'],
   [404, 'FAILED', 'The endpoint responded with 404'],
   [302, 'FAILED', 'The endpoint responded with 302: redirects are not followed'],
-] as const)('an answer %i is told as %s and tried again', async (status, state, error) => {
+] as const)('a response %i is reported as %s, and the request is retried', async (status, state, error) => {
   const other = await startEndpoint();
   let isMended = false;
   const endpoint = await startEndpoint((_request, response) => {
@@ -310,7 +310,7 @@ test('an endpoint that is down while messages come gets all of them, once each, 
   expect(second.requests.every((request) => isSignedBy(KEYS[0] as Buffer, request))).toBe(true);
 });
 
-test('messages keep their ids, and a batch its id, when the bridge is started anew', async () => {
+test('messages and batches keep their ids when the bridge is restarted', async () => {
   const refusing = await startEndpoint(() => 503);
   const { until, client, bridge, config, options } = await startWith(refusing);
   await publishAll(client, numbered(5));
@@ -346,7 +346,7 @@ test('a configuration that changes while a request is under way loses nothing', 
 
 const embedded = useTestBroker();
 
-test('beside an embedded broker', async () => {
+test('with an embedded broker', async () => {
   const endpoint = await startEndpoint();
   const { mqttPort } = embedded();
   const options = bridgeOptions('webhook-bridge', `mqtt://127.0.0.1:${mqttPort}`, newFolder());

@@ -137,7 +137,7 @@ test('commands are spelled as they are documented, with the flags whatever they 
   expect(asked.map(({ command }) => command)).not.toContain('enableStream');
 });
 
-test('a refusal keeps the words of the broker, and tells the place where a plugin of ours wrote it', async () => {
+test('a refusal keeps the text of the broker, and has the path if a plugin of this service sent it', async () => {
   let text = '';
   const { controls } = await startServing(({ command }) => (command === 'modifyStream' ? new Error(text) : {}));
   const refused = async (words: string) => {

@@ -47,7 +47,7 @@ async function heard(client: MqttClient, topic: string): Promise<string[]> {
   return payloads;
 }
 
-test('a stream is made, told, changed, switched off and on, and deleted', async () => {
+test('a stream is created, returned, changed, switched off and on, and deleted', async () => {
   const broker = await startMosquitto();
   const { controls, events, faults } = await startStreams({ url: broker.url });
   const definition = stream({
@@ -247,7 +247,7 @@ async function startPlugin() {
   return { storage, session, plugin };
 }
 
-test('a stream that the broker has not answered for yet holds nobody else up, and is answered when it has', async () => {
+test('a stream whose subscription has no response yet delays no other command, and is confirmed after the response', async () => {
   const { storage, session, plugin } = await startPlugin();
   session.grantsAtOnce = false;
   const create = (streamname: string) =>

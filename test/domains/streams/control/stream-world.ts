@@ -35,7 +35,7 @@ interface StreamWorldOptions {
   readonly timeoutMs?: number;
 }
 
-/** What runs beside a broker: kept streams, and the real engine in this thread. */
+/** The hosting of streams of a broker: stored definitions, and the real engine in this thread. */
 export async function startStreams(options: StreamWorldOptions) {
   const { url, folder = temporaryFolder(), timeoutMs = 5_000 } = options;
   const storage = options.storage ?? (await openTestStorage());

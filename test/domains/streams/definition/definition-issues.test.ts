@@ -53,13 +53,13 @@ const FIELDS: readonly (readonly [field: string, refused: unknown, reason: RegEx
   ['textDescription', false, /text/, null],
 ];
 
-test.each(FIELDS)('of a stream, %s is refused, and told why', (field, refused, reason, taken) => {
+test.each(FIELDS)('a stream with an invalid %s is refused with the reason', (field, refused, reason, taken) => {
   const expected = [{ path: `/${field}`, reason: expect.stringMatching(reason) }];
   expect(definitionIssues({ ...STREAM, [field]: refused })).toEqual(expected);
   expect(definitionIssues({ ...STREAM, [field]: taken })).toEqual([]);
 });
 
-test('all that is wrong with a stream is told at once, with the issues of its query', () => {
+test('all issues of a stream are returned together, with those of its query', () => {
   const wrong = { ...STREAM, name: '', targetTopic: '#', ttl: -1, query: { selct: [], where: [1] } };
   expect(definitionIssues(wrong, { at: '/streams/3' }).map(({ path }) => path)).toEqual([
     '/streams/3/name',
@@ -117,8 +117,8 @@ const REPLAY_FIELDS: readonly (readonly [field: string, refused: unknown, reason
   ['reverse', 'true', /true or false/, true],
 ];
 
-test.each(REPLAY_FIELDS)('of a replay, %s is refused, and told why', (field, refused, reason, taken) => {
-  // Bounds that are the wrong way round are told of the later one.
+test.each(REPLAY_FIELDS)('a replay with an invalid %s is refused with the reason', (field, refused, reason, taken) => {
+  // Reversed bounds are an issue of the upper bound.
   const path = field === 'from' && typeof refused === 'number' && refused > REPLAY.to ? '/to' : `/${field}`;
   expect(replayIssues({ ...REPLAY, [field]: refused })).toEqual([{ path, reason: expect.stringMatching(reason) }]);
   expect(replayIssues({ ...REPLAY, [field]: taken })).toEqual([]);

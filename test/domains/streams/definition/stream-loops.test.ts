@@ -36,19 +36,19 @@ test.each([
     stream('a', 'plant/+', 'line/speed'),
     ['a', 'b', 'c', 'a'],
   ],
-  ['others go round without it', [stream('b', 'y', 'z'), stream('c', 'z', 'y')], stream('a', 'x', 'y'), null],
-  ['what it was leads back, what it becomes does not', [stream('a', 'x', 'x')], stream('a', 'x', 'y'), null],
+  ['other streams form a loop without it', [stream('b', 'y', 'z'), stream('c', 'z', 'y')], stream('a', 'x', 'y'), null],
+  ['the previous definition closes a loop, the new one does not', [stream('a', 'x', 'x')], stream('a', 'x', 'y'), null],
   [
-    'what it becomes leads back',
+    'the new definition closes a loop',
     [stream('a', 'x', 'y'), stream('b', 'z', 'x')],
     stream('a', 'x', 'z'),
     ['a', 'b', 'a'],
   ],
-] as const)('a loop is told where %s', (_where, others, changed, loop) => {
+] as const)('the shortest loop is returned: %s', (_where, others, changed, loop) => {
   expect(streamLoop(others, changed)).toEqual(loop);
 });
 
-test('it is told how messages on a topic come to a stream, if they do', () => {
+test('the streams by which messages on a topic reach a stream are returned', () => {
   const streams = [stream('a', 'x', 'y'), stream('b', '+', 'z/1'), stream('c', 'z/#', null), stream('d', 'w', 'x')];
   expect(reachedFrom(streams, 'z/9', 'c')).toEqual(['c']);
   expect(reachedFrom(streams, 'q', 'c')).toEqual(['b', 'c']);

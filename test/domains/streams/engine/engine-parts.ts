@@ -46,7 +46,7 @@ export async function reportOf(engine: StreamEngineCore, id = 'a'): Promise<Stre
   return report;
 }
 
-/** The first report that is as described: the one of now, or one that is told. */
+/** The first report that matches: the current one, or a later one. */
 export async function reported(
   engine: StreamEngineCore,
   is: (report: StreamReport) => boolean,

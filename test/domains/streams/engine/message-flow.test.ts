@@ -62,7 +62,7 @@ test('what the broker refuses to take is counted with what to grant, and release
   expect((await told).counters).toMatchObject({ failed: 2, published: 1 });
 });
 
-test('a refusal that is told of an earlier target is no problem of the one that took its place', async () => {
+test('a late refusal of an earlier target is no problem of the new target', async () => {
   const session = new ScriptedSession();
   const engine = startEngine(session);
   const first = definition({ sourceTopic: 'in', targetTopic: 'old', process: false });
@@ -75,7 +75,7 @@ test('a refusal that is told of an earlier target is no problem of the one that 
   expect([problem, counters.failed]).toEqual([null, 1]);
 });
 
-test('what is left out, or not JSON, is counted and held by nobody', async () => {
+test('filtered messages, and those that are not JSON, are counted and not held', async () => {
   const session = new ScriptedSession();
   const engine = startEngine(session);
   const query = { where: [{ left: '[n]', operator: '>', right: 1 } as const] };
@@ -92,7 +92,7 @@ test('what is left out, or not JSON, is counted and held by nobody', async () =>
   expect((await reportOf(engine)).counters).toMatchObject({ received: 4, published: 1, filtered: 2, failed: 1 });
 });
 
-test('a full store: messages are told as not stored, published all the same and released, until there is room', async () => {
+test('with a full store messages are counted as not stored, still published and released, until there is room', async () => {
   const session = new ScriptedSession();
   const engine = startEngine(session, { store: openStore({ maxBytes: 500_000 }) });
   await engine.put('a', definition({ sourceTopic: 'in', targetTopic: 'out', process: false, persist: true }));

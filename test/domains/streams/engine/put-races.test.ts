@@ -9,8 +9,8 @@ const FILTERS = ['x/#', 'x/+', 'x/1', 'y/1', 'refused'];
 const TOPICS = ['x/1', 'x/2', 'x/1/2', 'y/1'];
 
 /**
- * Puts, removals, answers of the broker in any order and lost connections, at random; then everything is answered. What is subscribed,
- * told and published is what the last put of each stream says, and at no time is a message taken twice by a stream.
+ * Random puts, removals, responses of the broker and lost connections; then all responses arrive. What is subscribed,
+ * reported and published follows the last put of each stream, and a stream never takes a message twice.
  */
 test.each(Array.from({ length: 25 }, (_, seed) => seed + 1))('whatever comes in which order (%i)', async (seed) => {
   const random = randomOf(seed);

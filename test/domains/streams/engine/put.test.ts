@@ -8,7 +8,7 @@ import { lostConnection, notAllowed, ScriptedSession } from './scripted-session.
 const COUNT: StreamQuery = { select: [{ source: '', target: '[n]', function: 'count' }] };
 const SUM: StreamQuery = { select: [{ source: '[v]', target: '[n]', function: 'sum' }] };
 
-test('aggregates go on when the target or the source changes, and begin anew when the query changes or it was off', async () => {
+test('aggregates continue if the target or the source changes, and start again if the query changes or it was off', async () => {
   const session = new ScriptedSession();
   const engine = startEngine(session);
   const last = () => session.published.at(-1);
@@ -51,7 +51,7 @@ test('a new source is subscribed before the old one is left, and what both match
   expect(session.filters).toEqual(['in/#']);
   session.deliver('in/1', 'x');
   session.asked[1]?.answer();
-  // Granted, and told of before whoever asked for it knows.
+  // The grant is reported before `subscribe` resolves.
   expect(session.deliver('in/2', 'x').listeners).toBe(2);
   await put;
   session.deliver('in/3', 'x');
@@ -60,7 +60,7 @@ test('a new source is subscribed before the old one is left, and what both match
   expect(session.published.map(({ topic }) => topic)).toEqual(['old', 'old', 'new']);
 });
 
-test('a refused source is told with what to grant, is asked for again with each put and connection, and runs when granted', async () => {
+test('a refused source is reported with the missing access, retried with each put and connection, and runs when granted', async () => {
   const session = new ScriptedSession();
   const engine = startEngine(session);
   const first = definition({ sourceTopic: 'in/#', targetTopic: 'out', process: false });
@@ -120,7 +120,7 @@ test.each([
   expect((await reported(engine, ({ state }) => state === 'RUNNING')).problem).toBeNull();
 });
 
-test('a query that cannot be compiled is told, and the stream runs with the next one that can', async () => {
+test('a query that cannot be compiled is reported, and the stream runs with the next valid one', async () => {
   const session = new ScriptedSession();
   const engine = startEngine(session);
   const bad = { select: [{ source: 'no path', target: '[x]' }] };
@@ -133,7 +133,7 @@ test('a query that cannot be compiled is told, and the stream runs with the next
   expect(await reportOf(engine)).toMatchObject({ state: 'RUNNING', problem: null });
 });
 
-test('while the broker is away a stream waits, and every change of that is told once', async () => {
+test('a stream waits while the broker is not connected, and each change is reported once', async () => {
   const session = new ScriptedSession();
   session.lose();
   const engine = startEngine(session);
@@ -198,7 +198,7 @@ test('a stream that is removed while it is being subscribed leaves nothing behin
   await expect(engine.clear('a', { from: null, to: null })).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
-test('removing erases what is stored, also of a stream that does not run here; an id that nobody knows is none to remove', async () => {
+test('remove deletes stored messages, also of a stream that does not run here; an unknown id is ignored', async () => {
   const store = openStore();
   for (const id of ['a', 'b', 'c']) await stored(store.log(id), 'x');
   const engine = startEngine(new ScriptedSession(), { store });
@@ -251,7 +251,7 @@ async function asked(session: ScriptedSession, count: number): Promise<void> {
   while (session.asked.length < count) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('whoever waits for a stream waits for the first connection and for the answer of the broker, and not while it is away', async () => {
+test('`settled` waits for the first connection and the response of the broker, and not after a lost connection', async () => {
   const session = new ScriptedSession();
   session.status = { state: 'CONNECTING', since: 0 };
   session.grantsAtOnce = false;

@@ -21,7 +21,7 @@ interface Published {
   done(error?: ServiceError): void;
 }
 
-/** A broker of which the test decides what it answers, and when: for orders of events that a real one gives only by chance. */
+/** A broker whose responses and their times are set by the test, for orders of events that are rare with a real one. */
 export class ScriptedSession implements StreamSession {
   status: LinkStatus = { state: 'CONNECTED', since: 0 };
   readonly asked: Asked[] = [];

@@ -143,7 +143,7 @@ test('what is stored slower than it comes waits at the broker, not in memory, an
   expect((await reportOf(engine, 's9')).counters).toMatchObject({ received: 150, stored: 150, notStored: 0 });
 });
 
-test('what access control refuses is told by its name, and runs when it is granted', async () => {
+test('a refusal of access control is reported with the missing access, and the stream runs when it is granted', async () => {
   const mosquitto = await startMosquitto({ access: 'dynsec' });
   const admin = await mosquitto.client();
   const dynsec = async (...commands: object[]) => {
@@ -246,7 +246,7 @@ test('a connection that is cut in the middle of QoS 1 traffic loses nothing, nei
   expect(kept.size).toBe(total);
 });
 
-test('a broker that is started anew in the middle of QoS 1 traffic loses nothing', async () => {
+test('a broker that is restarted during QoS 1 traffic loses no message', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-restart-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const mosquitto = await startMosquitto({

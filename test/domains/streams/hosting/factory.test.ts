@@ -61,7 +61,7 @@ test('streams run again after a restart of the service without a request, with t
   await expect.poll(() => streamOf(second, id, 'fast')).toMatchObject({ messageCount: 4, counters: { received: 3 } });
   expect([existsSync(orphan), existsSync(foreign)]).toEqual([false, true]);
 
-  // Other settings: connected anew, and put again.
+  // New settings: connected again, and put again.
   await second.rest('PUT', `/api/projects/${second.projectId}/brokers/${id}`, second.root, { username: 'someone' });
   await client.publishAsync('plant/a', '4', { qos: 1 });
   await expect.poll(() => outputs).toEqual(['0', '1', '2', '3', '4']);

@@ -32,7 +32,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await expect(
       createStream(two.controls, { ...fast, name: 'b', sourceTopic: 'fast', targetTopic: 'plant/b' }),
     ).rejects.toMatchObject({ code: 'INVALID', info: { issues: [{ path: '/targetTopic' }] } });
-    // What the other one's streams tell is told here, too.
+    // Events of the streams of the other process arrive here, too.
     await modifyStream(one.controls, 'fast', { active: false });
     const inactive = expect.objectContaining({ state: 'INACTIVE' });
     await expect

@@ -47,7 +47,7 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two services on one d
     await expect.poll(() => outputs).toEqual(['1', '2']);
     await expect.poll(() => streamsOf(two, id)).toMatchObject([{ messageCount: 2 }]);
 
-    // Commands to the one that does not run them: done, refused, and told of what happens there.
+    // Commands to the process that does not run them are executed or refused, and it receives their events.
     expect((await two.graphql(UPDATE, { input: { brokerId: id, name: 'fast', ttl: 90 } })).data.updateStream).toEqual({
       stream: { ttl: 90 },
     });

@@ -96,7 +96,7 @@ test.each(VERSIONS)(
     await cutAndBack(session, relay);
     await count(8);
     expect(heard.slice(4)).toEqual(['a', 'b', 'c', 'd']);
-    // Of the lost connection: nobody's.
+    // A message of the lost connection is not acknowledged.
     releases[0]?.();
     releases[1]?.();
     releases[4]?.();
@@ -131,7 +131,7 @@ test.each(VERSIONS)(
     const next = open({ url: broker.url, version });
     await reached(next, 'CONNECTED');
     expect(next.status.resumed).toBe(true);
-    // They are with us before anybody asks for them.
+    // They have arrived before the test reads them.
     await acknowledged(next);
     const after = holder();
     await next.subscribe('in/#', after.listener);
@@ -437,7 +437,7 @@ test('a filter of an earlier process is unsubscribed when a message arrives for 
   const unsubscribed = once(aedes, 'unsubscribe');
   const deliver = (topic: string, payload: string) =>
     aedes.publish({ cmd: 'publish', qos: 1, dup: false, retain: false, topic, payload }, () => undefined);
-  // Those that waited for the earlier process's listeners for a while are not told of.
+  // Messages for listeners of the earlier process are not delivered.
   const timer = setInterval(() => deliver('left/b/over', 'for nobody'), 200);
   const filters = (await unsubscribed)[0] as string[];
   clearInterval(timer);
@@ -457,7 +457,7 @@ test.each(['ws', 'mqtts'] as const)(
     await reached(session, 'CONNECTED');
     const { heard, releases, listener, count } = holder();
     await session.subscribe('in/#', listener);
-    // Mosquitto 2.0.11 stalls over WebSocket on larger ones, whoever reads.
+    // Mosquitto 2.0.11 stalls over WebSocket on larger messages, with any reader.
     const sizes = protocol === 'ws' ? [10, 2_000, 1, 700, 3_000, 5] : [10, 200_000, 1, 70_000, 3_000_000, 5];
     const texts = sizes.map((length, index) => String(index).repeat(length));
     const publishAll = () =>

@@ -40,7 +40,7 @@ const define = (more: Partial<StreamDefinition>): StreamDefinition => ({
   ...more,
 });
 
-/** The first report of the stream that is as asked. Asks again and again, because nothing tells of counters. */
+/** The first matching report of the stream. Polls, because counters have no events. */
 async function reported(
   engine: StreamEngine,
   id: string,

@@ -23,7 +23,7 @@ const previewQuery = (
   budget = { limit: LIMIT, charactersLeft: LIMIT },
 ) => runSync(previewSteps(query, samples, clock, budget));
 
-test('samples arrive one after the other, and it is told what becomes of each, and when', () => {
+test('samples arrive one after the other, each with its result and time', () => {
   const samples = [{ v: 1 }, { v: 2 }, {}, { v: 'x' }, '{"v": 4}', 'no JSON', 7];
   const previewed = previewQuery(QUERY, samples, CLOCK);
   expect(previewed.map(({ at }) => at / 1_000)).toEqual([60, 80, 100, 120, 140, 160, 180]);
@@ -39,7 +39,7 @@ test('samples arrive one after the other, and it is told what becomes of each, a
   expect(previewed[0]).toMatchObject({ payload: '{"sum":1,"at":60}', reason: null });
 });
 
-test('without select the payload is told as it came, blanks and all', () => {
+test('without select the payload is returned unchanged, including blanks', () => {
   const [text, value] = previewQuery({}, ['{ "v": 1.0 }', { v: null }], CLOCK);
   expect(text).toMatchObject({ outcome: 'PASS', payload: '{ "v": 1.0 }', output: { v: 1 } });
   expect(value).toMatchObject({ outcome: 'PASS', payload: '{"v":null}', output: { v: null } });

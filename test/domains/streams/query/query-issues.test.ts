@@ -11,7 +11,7 @@ const select = (...items: unknown[]) => ({ select: items });
 const where = (condition: unknown, ...items: unknown[]) => ({ select: items, where: [condition] });
 const is = { operator: '==', left: A, right: 1 };
 
-/** What is refused where and why, beside what is taken. */
+/** Refused values with path and reason, and accepted ones. */
 const RULES: readonly (readonly [refused: unknown, path: string, reason: RegExp, taken: unknown])[] = [
   [null, '', /^must be an object/, {}],
   [[], '', /^must be an object/, { select: [], where: [] }],
@@ -311,7 +311,7 @@ test('every problem is found in one pass, below the path that is asked for', () 
   ]);
 });
 
-test('whatever is sent, no more than 50 issues are told', () => {
+test('at most 50 issues are returned for any query', () => {
   const wrong = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key${i}`, i]));
   expect(queryIssues({ ...wrong, select: Array.from({ length: 200 }, () => wrong) })).toHaveLength(50);
 });

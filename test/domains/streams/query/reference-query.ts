@@ -3,7 +3,7 @@ import type { Condition, SelectItem, StreamQuery } from '../../../../src/domains
 type Outcome = { readonly outcome: 'PASS'; readonly output: unknown } | { readonly outcome: 'FILTERED' | 'FAILED' };
 
 /**
- * What a query means, told as plainly as can be: it keeps every message that was counted in, and computes everything anew for each
+ * A plain reference implementation of a query: it stores all counted messages, and computes everything again for each
  * one. Numbers of messages have to be such that their sums are exact.
  */
 export class ReferenceQuery {

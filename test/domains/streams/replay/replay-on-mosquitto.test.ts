@@ -113,7 +113,7 @@ test('a topic that access control refuses ends the replay with what to grant; on
   expect((await again.until(3)).map(({ payload }) => payload)).toEqual(['0', '1', '2']);
 });
 
-test('a replay that is started while the broker is away begins when it is back; progress is told while it runs', async () => {
+test('a replay that is started while the broker is not connected runs after the reconnect, and reports progress', async () => {
   const mosquitto = await startMosquitto();
   const store = openStore();
   await fill(store.log('a'), 8_000, 1);

@@ -278,7 +278,7 @@ test('what is published and not yet taken is bounded, and the replay ends when t
   expect(await replayOf(engine)).toMatchObject({ state: 'DONE', published: 600 });
 });
 
-test('a change of state is told at once, progress ten times a second at most', async () => {
+test('a change of state is reported immediately, and progress at most ten times per second', async () => {
   const { session, clock, engine } = await recorded(Array.from({ length: 400 }, (_, index) => index));
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => {
@@ -309,7 +309,7 @@ test('a change of state is told at once, progress ten times a second at most', a
   expect(told.length).toBe(4);
 });
 
-test('a topic that nobody can publish to is refused', async () => {
+test('an invalid topic is refused', async () => {
   const { engine } = await recorded([0]);
   await expect(engine.startReplay('a', { ...ALL, topic: 'a/#' })).rejects.toMatchObject({ code: 'INVALID' });
 });

@@ -1,11 +1,11 @@
 /**
- * A process of its own that appends to the logs `a` and `b` of a store for ever, to be killed:
+ * A process that appends to the logs `a` and `b` of a store until it is killed:
  *
- *   node append-process.mjs FOLDER   begins when it reads a number, says how many messages there are, then the number of each one that it
- *                                    was told is stored
+ *   node append-process.mjs FOLDER   starts when it reads a number, prints the number of stored messages, then each
+ *                                    number that is reported as stored
  *
- * Numbers begin at the one that it reads. Segments are small, so that it is killed while one follows the other, too. Lines are written synchronously,
- * so a line that was begun is out before the next thing can happen.
+ * Numbers start at the one that it reads. Segments are small, so that it is also killed between two. Lines are written
+ * synchronously, so each line is complete before the next step.
  */
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';

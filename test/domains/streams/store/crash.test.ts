@@ -13,11 +13,11 @@ const script = fileURLToPath(new URL('append-process.mjs', import.meta.url));
 interface Round {
   /** Stored messages that it found at its start. */
   readonly found: number;
-  /** Numbers of messages that it was told are stored. */
+  /** Numbers of messages that were reported as stored. */
   readonly acknowledged: readonly number[];
 }
 
-/** It waits until it is told to begin, so that it may start while another one still works. */
+/** Waits for the command to append, so that it can start while another process still works. */
 function startProcess(folder: string): ChildProcessByStdio<Writable, Readable, null> {
   const child = spawn(process.execPath, [script, folder], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => {

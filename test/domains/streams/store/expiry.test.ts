@@ -81,7 +81,7 @@ test('nothing younger than the ttl is ever missing, nothing older than twice tha
   );
 });
 
-test('a stream that nobody asks for after a start expires as well', async () => {
+test('a stream that is not opened after a start expires as well', async () => {
   const folder = temporaryFolder();
   let time = 1_700_000_000_000;
   const first = openTestStore(folder, { now: () => time });

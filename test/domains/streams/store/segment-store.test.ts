@@ -113,7 +113,7 @@ test('clear gives the space back and leaves what is appended meanwhile', async (
   expect(texts(readAll(openTestStore(folder).log('a')))).toEqual(['after']);
 });
 
-test('a removed stream leaves nothing, takes no more, and may be begun anew', async () => {
+test('a removed stream leaves no files, accepts no messages, and can be created again', async () => {
   const folder = temporaryFolder();
   const store = openTestStore(folder);
   const log = store.log('a/../b');
@@ -175,7 +175,7 @@ test('a damaged segment costs its own messages only', async () => {
   expect(again.bytes).toBe(bytesIn(folder));
 });
 
-test('a disk that fails is told, and tried again', async () => {
+test('a disk failure is reported and retried', async () => {
   const folder = temporaryFolder();
   let time = 1_700_000_000_000;
   const store = openTestStore(folder, { now: () => time });

@@ -1,5 +1,4 @@
 import { test } from 'vitest';
 import { checkKilledService } from './killed-service.ts';
 
-test('the service killed 20 times has stored each message that its publisher was told is taken', () =>
-  checkKilledService(20));
+test('a service that is killed 20 times has stored each acknowledged message', () => checkKilledService(20));

@@ -1,5 +1,4 @@
 import { test } from 'vitest';
 import { checkKilledService } from './killed-service.ts';
 
-test('the service killed 2 times has stored each message that its publisher was told is taken', () =>
-  checkKilledService(2));
+test('a service that is killed 2 times has stored each acknowledged message', () => checkKilledService(2));

@@ -7,8 +7,8 @@ import { startStreamOfNumbers } from './stream-of-numbers.ts';
 const BETWEEN_KILLS = 2_000;
 
 /**
- * `kill -9` in the middle of messages of QoS 1 that a stream stores, again and again: each one that was acknowledged to its publisher
- * is stored, in the order in which they were published; twice only what was under way at a kill.
+ * Repeated `kill -9` while a stream stores messages of QoS 1: each one that was acknowledged to its publisher
+ * is stored, in the order of publishing; only messages in flight at a kill are stored twice.
  */
 export async function checkKilledService(kills: number): Promise<void> {
   const broker = await startMosquitto({ lines: ['max_queued_messages 0'] });

@@ -13,8 +13,8 @@ interface Repeat {
 }
 
 /**
- * Messages 0, 1, 2, … published at QoS 1, and what comes of them on another topic, looked at one by one: each number is kept that
- * comes again, and the first one that comes too early.
+ * Messages 0, 1, 2, … published at QoS 1, and their results on another topic, checked one by one. Stores each duplicate
+ * number, and the first one that arrives too early.
  */
 export class NumberedTraffic {
   readonly repeats: Repeat[] = [];

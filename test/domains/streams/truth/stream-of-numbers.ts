@@ -4,13 +4,13 @@ import { type ServiceProcess, startServiceProcess } from '../../../support/servi
 interface StreamOfNumbers {
   readonly service: ServiceProcess;
   readonly brokerId: string;
-  /** Of the stream, as the graph tells it. */
+  /** The stream, as the graph returns it. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
   read(fields: string): Promise<any>;
   replay(input: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
-/** The whole product in a process of its own, with a broker and a stream from `in` to `out` that takes numbers out of messages. */
+/** The service in its own process, with a broker and a stream from `in` to `out` that selects numbers from messages. */
 export async function startStreamOfNumbers(
   brokerUrl: string,
   input: Readonly<Record<string, unknown>> = {},
@@ -31,7 +31,7 @@ export async function startStreamOfNumbers(
     const document = `query ($b: ID!) { broker(id: $b) { stream(name: "numbers") { ${fields} } } }`;
     return (await service.graphql(document, { b: brokerId })).broker.stream;
   };
-  // Whoever publishes before that publishes for nobody.
+  // Earlier messages would have no subscriber.
   await expect.poll(async () => (await read('state')).state).toBe('RUNNING');
   return {
     service,

@@ -12,7 +12,7 @@ const LONGEST_PAUSE_MS = 1_000;
 
 interface Sent {
   readonly at: number;
-  /** When its result came out of the stream: it was stored after `at` and before this, as far as its arrival is concerned. */
+  /** When its result left the stream: it was stored between `at` and this time. */
   outAt: number;
 }
 
