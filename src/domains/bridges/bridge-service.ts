@@ -51,9 +51,7 @@ interface BridgeWriter {
 export interface BridgeWrite {
   readonly broker: BrokerRecord;
   readonly bridgeId: string;
-  /**
-   * Reads the bridge after the write; `null` if it no longer exists. Errors: those of a broker that is not connected.
-   */
+  /** Reads the bridge after the write; `null` if it no longer exists. */
   readonly readBridge: () => Promise<BridgeView | null>;
 }
 
@@ -68,9 +66,7 @@ export class BridgeService {
   readonly #feeds = new Map<string, BrokerBridgeFeeds>();
   readonly #sys = new Map<string, SysBridges>();
   readonly #totals = new TotalsOfBrokers(BRIDGE_METRICS);
-  /**
-   * The last write to each bridge of a broker, so that each write reads the result of the previous one. Never rejects.
-   */
+  /** The last write to each bridge, so that each write reads the previous result. Never rejects. */
   readonly #writes = new Map<string, Promise<unknown>>();
   readonly #configReads = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_CONFIG_READS });
   readonly #stop: () => void;

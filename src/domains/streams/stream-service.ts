@@ -79,10 +79,7 @@ export class StreamService {
     });
   }
 
-  /**
-   * Queries the server of a broker's streams. If it is a hosted plugin, the broker need not be connected. Issues have
-   * the field names of the model.
-   */
+  /** Queries the server of a broker's streams. Issues have the field names of the model. */
   askAt<T>(broker: BrokerRecord, question: (controls: ControlCaller) => Promise<T>): Promise<T> {
     return this.#ask(broker, ({ controls }) => question(controls));
   }
@@ -137,10 +134,7 @@ export class StreamService {
     }
   }
 
-  /**
-   * Returns the number of stored messages, or `null` if the stream stores none. It is an estimate if the broker runs
-   * the stream itself and does not count.
-   */
+  /** The number of stored messages, `null` if the stream stores none. Other brokers may estimate it. */
   async messageCount({ broker, storage, name }: StreamView): Promise<number | null> {
     if (storage !== null) return storage.messages;
     try {

@@ -17,10 +17,7 @@ import { masked, unmasked } from './config-secrets.ts';
 import { SecretPlace } from './secret-places.ts';
 import { addressesOf, withTrust } from './trusted-addresses.ts';
 
-/**
- * A field of `updateConfig` inside of this service: whether a root administrator sent the command. Other callers cannot
- * set it.
- */
+/** Internal field of `updateConfig`: whether a root administrator sent the command. */
 export const BY_ROOT_ADMIN = 'byRootAdmin';
 
 interface BridgePluginOptions {
@@ -123,10 +120,7 @@ export class BridgePlugin implements ControlPlugin {
     return { response: 'SUCCESS' };
   }
 
-  /**
-   * Digests. In a configuration stored before there were digests, all addresses are trusted, so that it continues to
-   * run.
-   */
+  /** Digests. A configuration that was stored without digests trusts all addresses. */
   #trusted(stored: unknown): ReadonlySet<string> {
     const { kind, configs } = this.#options;
     return configs.trusted() ?? new Set(addressesOf(kind, stored));

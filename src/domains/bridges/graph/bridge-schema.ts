@@ -154,9 +154,7 @@ export const Bridge = builder.objectRef<BridgeView>('Bridge').implement({
   }),
 });
 
-/**
- * A read takes up to a second for a million characters. Throws TOO_LARGE if a request reads too many configurations.
- */
+/** Throws TOO_LARGE if a request reads too many configurations: a million characters take up to a second. */
 async function readConfig(bridge: BridgeView, context: RequestContext): Promise<unknown> {
   const budget = characterBudget(context);
   const config = await context.services.bridges.config(bridge, () => spendCharacters(budget, 0));

@@ -21,9 +21,7 @@ export class BridgeThread extends WorkerHost<BridgeSetup, BridgeCalls, BridgeEve
     super({ ...options, name: 'bridges', workerUrl: workerUrl ?? new URL('./bridge-worker.js', import.meta.url) });
   }
 
-  /**
-   * Nothing runs until a configuration with connections is applied. A broker has one open bridge of a kind at a time.
-   */
+  /** Nothing runs until a configuration with connections is applied. */
   openBridge(setup: BridgeSetup): Bridge {
     return new ThreadBridge(this, setup);
   }

@@ -145,10 +145,7 @@ export class MqttBridgeSession {
     });
   }
 
-  /**
-   * `discard`: deletes the session, if the broker is connected. Otherwise unacknowledged messages wait there for the
-   * next one.
-   */
+  /** `discard`: deletes the session, if the broker is connected. */
   async close({ discard }: { readonly discard: boolean }): Promise<void> {
     await this.#link.close({ keepSession: !discard });
   }

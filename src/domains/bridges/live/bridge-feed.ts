@@ -50,10 +50,7 @@ export class BridgeFeed {
   #idleTicks = 0;
   #nextAt = 0;
 
-  /**
-   * `onIdle`: there was no subscriber for a while, and the feed may be closed. `onFault`: a bug that is not the error
-   * of a call.
-   */
+  /** `onIdle`: there was no subscriber for a while, and the feed may be closed. */
   constructor({ onIdle, onFault }: { readonly onIdle: () => void; readonly onFault: (error: unknown) => void }) {
     this.#onIdle = onIdle;
     this.#onFault = onFault;

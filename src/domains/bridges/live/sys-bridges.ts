@@ -15,9 +15,7 @@ export interface SysBridge {
   /** Epoch milliseconds of an observed change; `null` if the state was the same when this service connected. */
   readonly since: number | null;
   readonly origin: SysBridgeOrigin;
-  /**
-   * The name in the broker's configuration, and the address it leads to or comes from; `null` if no log line had it.
-   */
+  /** The name in the broker's configuration, and the other address; `null` if no log line had it. */
   readonly name: string | null;
   readonly address: string | null;
 }

@@ -16,15 +16,9 @@ export interface BridgeKind {
   readonly schema: JsonSchema;
   /** The configuration without connections, for a bridge that was never configured. */
   readonly empty: unknown;
-  /**
-   * Checks what the schema cannot express, for a configuration that fits it. Paths are JSON pointers into the
-   * configuration.
-   */
+  /** Checks what the schema cannot express. Paths are JSON pointers into the configuration. */
   check(config: unknown, rules: BridgeRules): readonly InputIssue[];
-  /**
-   * The address of a connection that fits the schema: equal texts lead to the same place. Absent if connections stay
-   * inside the broker.
-   */
+  /** Equal texts lead to the same place. Absent if connections stay inside the broker. */
   addressOf?(connection: unknown): string;
 }
 
@@ -39,9 +33,7 @@ export interface BridgeRules {
   readonly storageMaxBytes?: number;
 }
 
-/**
- * Added to each connection while its configuration is validated or run. It is neither stored nor part of the schema.
- */
+/** Added to a connection while its configuration is validated or run; never stored. */
 export interface TrustedConnection {
   /** Whether a root administrator entered its address, which may then be internal. Default: false. */
   readonly isTrusted?: boolean;

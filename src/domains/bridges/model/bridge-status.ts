@@ -32,9 +32,6 @@ export interface BridgeConnectionStatus {
   readonly dropped: number;
   /** The last one of `rejected`; absent if there was none. */
   readonly lastRejection?: BridgeRejection;
-  /**
-   * Messages that cannot be delivered (the payload does not fit its table, or the endpoint refuses it permanently). The
-   * kind of bridge defines whether they are stored elsewhere or deleted.
-   */
+  /** Messages that cannot be delivered. The kind of bridge defines whether they are stored elsewhere. */
   readonly rejected: number;
 }

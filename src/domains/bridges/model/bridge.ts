@@ -1,14 +1,9 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BridgeConnectionStatus } from './bridge-status.ts';
 
-/**
- * A running bridge of one kind for one broker. `Config` is described by the schema of the kind, and already validated.
- */
+/** A running bridge of one kind for one broker. `Config` is already validated. */
 export interface Bridge<Config = unknown> {
-  /**
-   * Applies a complete configuration; unchanged connections continue undisturbed. Resolves when it is accepted, before
-   * all are connected.
-   */
+  /** Unchanged connections continue undisturbed. Resolves before all are connected. */
   apply(config: Config): Promise<void>;
   /** One entry for each connection, in the order of the configuration. */
   status(): readonly BridgeConnectionStatus[];

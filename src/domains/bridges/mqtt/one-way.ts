@@ -110,10 +110,7 @@ export class OneWay {
     this.#pump();
   }
 
-  /**
-   * Stops publishing; resolves when all messages are acknowledged, or after DRAIN_MS. Unacknowledged messages would be
-   * delivered twice.
-   */
+  /** Stops publishing; resolves when all messages are acknowledged, or after DRAIN_MS. */
   drain(): Promise<void> {
     clearTimeout(this.#calm);
     return new Promise((resolve) => {

@@ -56,9 +56,7 @@ const STATES: readonly (BridgeConnectionState & LinkState)[] = [
 const ROUND =
   'Both sides are the same broker, and with MQTT 3.1.1 its messages would go round for ever: use prefixes that lead to other topics';
 
-/**
- * One connection of the configuration: a session with each of the two brokers, and one or two directions between them.
- */
+/** A session with each of the two brokers, and one or two directions between them. */
 export class RunningConnection {
   readonly #options: RunningConnectionOptions;
   readonly #local: MqttBridgeSession;

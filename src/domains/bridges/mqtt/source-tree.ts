@@ -75,9 +75,7 @@ export class SourceTree {
     return level === '#' && depth > 0 ? (firstOf(node.rules) ?? null) : null;
   }
 
-  /**
-   * Children that can stand for the level. A wildcard at the first level does not match a level that begins with `$`.
-   */
+  /** Children that can stand for the level. A first-level wildcard does not match `$` topics. */
   *#candidates(node: Node, level: string | undefined, depth: number): Generator<readonly [string, Node]> {
     const { children } = node;
     if (level === '+' || level === '#') {

@@ -1,9 +1,6 @@
 import type { QueueEntry } from '../queue/bridge-queue.ts';
 
-/**
- * Milliseconds that a connection must exist before a suspected message is sent, so that other causes of a disconnect do
- * not count.
- */
+/** Milliseconds that a connection must exist before a suspected message is sent. */
 export const CALM_MS = 1_000;
 /** Maximum milliseconds until a broker disconnects because of a message. */
 const PROMPT_MS = 5_000;

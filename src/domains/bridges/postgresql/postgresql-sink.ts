@@ -165,10 +165,7 @@ function deliveredBut(bad: readonly BadRow[]): Delivered {
   };
 }
 
-/**
- * The reason if the row is refused, after a rollback; `null` if it is inserted. Deferred constraints are checked
- * immediately.
- */
+/** Returns the reason if the row is refused, after a rollback; `null` if it is inserted. */
 async function tried(client: pg.Client, work: () => Promise<unknown>): Promise<BadBatch | null> {
   await client.query('SAVEPOINT bridge_row');
   try {

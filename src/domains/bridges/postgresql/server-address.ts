@@ -12,10 +12,7 @@ interface ServerAddress {
 }
 
 const PORT = 5432;
-/**
- * Values of `sslmode`: whether to use TLS, and to verify certificates. Modes that fall back to no TLS are not
- * supported.
- */
+/** Values of `sslmode`. Modes that fall back to no TLS are not supported. */
 const TLS_MODES: Readonly<Record<string, { readonly tls: boolean; readonly verifyCa: boolean }>> = {
   disable: { tls: false, verifyCa: true },
   'no-verify': { tls: true, verifyCa: false },

@@ -70,9 +70,7 @@ const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '"
 
 const DEAD_LETTER_COLUMNS = ['topic', 'payload', 'error', 'received_at'] as const;
 
-/**
- * Creates the table if needed. Errors: SinkFailure if it lacks a column; those of the server if it may not be created.
- */
+/** Creates the table if needed. Errors: SinkFailure if it lacks a column; those of the server. */
 export async function prepareDeadLetters(client: Client, { schema = DEFAULT_SCHEMA, deadLetterTable }: MappingConfig) {
   if (deadLetterTable === undefined) return;
   const columns = await readColumns(client, schema, deadLetterTable);

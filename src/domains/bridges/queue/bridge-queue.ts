@@ -36,10 +36,7 @@ export interface BridgeQueueOptions {
 /** Maximum number of messages in memory only; if there are more, all are written to disk. */
 const MEMORY_MESSAGES = 2_000;
 const MEMORY_BYTES = 16 * 1_048_576;
-/**
- * Milliseconds after which a message is written to disk: the broker may wait for its acknowledgement before it sends
- * more.
- */
+/** Milliseconds after which a message is written to disk: the broker may wait for its acknowledgement. */
 const MEMORY_MS = 500;
 /** Maximum number of messages that are read ahead from disk. */
 const AHEAD_MESSAGES = 1_000;
@@ -159,10 +156,7 @@ export class BridgeQueue implements Committer {
     return this.#dropped;
   }
 
-  /**
-   * `taken` is called once, when the message was delivered, written to disk or dropped. It is then acknowledged to the
-   * broker.
-   */
+  /** `taken` is called once, when the message was delivered, written to disk or dropped. */
   push(message: BridgeMessage, taken: () => void): void {
     if (this.#isClosed) return;
     const bytes = MESSAGE_BYTES + message.topic.length + message.payload.length + propertyBytes(message);

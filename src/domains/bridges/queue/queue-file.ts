@@ -113,10 +113,7 @@ export class QueueFile extends DurableFile<keyof typeof STATEMENTS> {
     });
   }
 
-  /**
-   * In order, at most `limit` and `maxBytes`, but at least one; of a damaged file the messages before the damage, if
-   * any.
-   */
+  /** In order, at most `limit` and `maxBytes`, but at least one; of a damaged file those before the damage. */
   page(afterId: number, limit: number, maxBytes: number): QueueRow[] {
     const rows: QueueRow[] = [];
     let bytes = 0;

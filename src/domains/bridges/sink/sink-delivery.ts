@@ -55,9 +55,7 @@ export class SinkDelivery {
     if (this.#wanted > 0 && this.#options.queue.length >= this.#wanted) this.#wake();
   }
 
-  /**
-   * Waits for a batch in progress, which would otherwise be delivered twice. Unsettled messages remain in the queue.
-   */
+  /** Waits for a batch in progress, which would otherwise be delivered twice. */
   async close(): Promise<void> {
     const { sink } = this.#options;
     this.#isClosed = true;

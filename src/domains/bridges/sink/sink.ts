@@ -48,9 +48,7 @@ export interface Sink {
    * them, and smaller batches follow.
    */
   deliver(batch: readonly BridgeMessage[]): Promise<Delivered>;
-  /**
-   * Stores the only message of a bad batch elsewhere, if there is a place for it, with the reason. Errors: SinkFailure.
-   */
+  /** Stores the only message of a bad batch elsewhere, if possible. Errors: SinkFailure. */
   setAside(message: BridgeMessage, reason: string): Promise<Delivered>;
   /** Notifies of a connection that is lost while no batch is in progress. */
   onLost(listener: (failure: SinkFailure) => void): void;

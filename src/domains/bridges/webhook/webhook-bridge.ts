@@ -90,10 +90,7 @@ class WebhookSink implements Sink {
   }
 }
 
-/**
- * Maximum bytes of a response body that are read, so that its connection can be reused. A longer one closes the
- * connection.
- */
+/** Maximum bytes of a response body that are read. A longer body closes the connection. */
 const MAX_ANSWER_BYTES = 65_536;
 
 interface WebhookAnswer {

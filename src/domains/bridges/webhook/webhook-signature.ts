@@ -15,10 +15,7 @@ export function secretProblem(secret: string): string | null {
   return isOfLength ? null : `must have ${SHORTEST} to ${LONGEST} bytes behind "whsec_"`;
 }
 
-/**
- * Signs the bytes that are sent. `timestamp`: seconds since 1970. One signature for each secret, so that receivers can
- * rotate theirs.
- */
+/** Signs the bytes that are sent, once per secret. `timestamp`: seconds since 1970. */
 export function signaturesOf(secret: string, id: string, timestamp: number, body: Buffer): string {
   return secret
     .split(' ')

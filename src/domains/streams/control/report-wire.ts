@@ -21,9 +21,7 @@ const MAX_TOPIC = 65_535;
 /** Largest value of a Date, in epoch milliseconds. */
 const LAST_TIME = 8_640_000_000_000_000;
 
-/**
- * Reads the report that plugins of this service add to the documented fields. `null` if there is no readable report.
- */
+/** Reads the report of a plugin of this service. `null` if there is no readable report. */
 export function readReport(value: unknown): StreamReport | null {
   if (!isFields(value)) return null;
   const state = STREAM_STATES.find((known) => known === value.state);

@@ -47,10 +47,7 @@ export async function listStreams(caller: ControlCaller, page: StreamPage = {}):
   return { ...rest, items: items.filter((entry) => entry !== null) };
 }
 
-/**
- * Lists streams by position, with `null` for unreadable entries, so that callers can count positions.
- * Errors: TOO_LARGE if the list exceeds the limits of this module.
- */
+/** Lists streams by position, with `null` for unreadable entries. Errors: TOO_LARGE. */
 export async function listStreamPlaces(
   caller: ControlCaller,
   page: StreamPage = {},

@@ -104,9 +104,7 @@ export class StreamPlugin implements ControlPlugin {
     return this.#keep({ id, definition: checkedDefinition({ ...definition, ...changes }, this.#definitions()) });
   }
 
-  /**
-   * Removes the stream from the engine first: a persisted definition can be deleted again, orphaned messages cannot.
-   */
+  /** Removes the engine's stream first: a definition can be deleted again, orphaned messages cannot. */
   async #delete(command: ControlCommand): Promise<void> {
     const { definitions, engine } = this.#options;
     const kept = this.#find(command);

@@ -7,10 +7,7 @@ export interface KeptDefinition {
   readonly definition: StreamDefinition;
 }
 
-/**
- * The persisted streams of one broker, cached in memory. Writes are serialized and resolve when they are on disk. Names
- * are unique.
- */
+/** The persisted streams of one broker, cached in memory. Writes resolve when they are on disk. */
 export interface StreamDefinitions {
   all(): readonly KeptDefinition[];
   byName(name: string): KeptDefinition | null;

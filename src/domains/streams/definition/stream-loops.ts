@@ -16,10 +16,7 @@ export function streamLoop(definitions: readonly StreamEnds[], changed: StreamEn
   return chain === null ? null : [changed.name, ...chain];
 }
 
-/**
- * Returns the names of the streams by which messages on `topic` reach the stream `name`, which is the last.
- * `null` if they do not reach it.
- */
+/** The streams by which messages on `topic` reach the stream `name`, which is the last; else `null`. */
 export function reachedFrom(definitions: readonly StreamEnds[], topic: string, name: string): readonly string[] | null {
   const unseen = new FilterTree<StreamEnds>();
   for (const stream of definitions) unseen.add(stream.sourceTopic, stream);

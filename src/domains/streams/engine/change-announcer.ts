@@ -6,10 +6,7 @@ const PROGRESS_MS = 100;
 
 type Listener = (id: string, report: StreamReport) => void;
 
-/**
- * Notifies listeners of stream changes, immediately or batched after PROGRESS_MS. A batch has at most one entry per
- * stream, with the report at the time of sending.
- */
+/** Notifies listeners of stream changes, immediately or batched after PROGRESS_MS. */
 export class ChangeAnnouncer {
   readonly #reportOf: (id: string) => StreamReport | null;
   readonly #listeners = new Set<Listener>();

@@ -99,10 +99,7 @@ export class MqttStreamSession implements StreamSession {
     this.#reading.resume();
   }
 
-  /**
-   * `discard`: deletes the session, if the broker is connected. Otherwise unacknowledged messages wait there for the
-   * next one.
-   */
+  /** `discard`: deletes the session, if the broker is connected. */
   async close({ discard }: { readonly discard: boolean }): Promise<void> {
     this.#listeners.clear();
     await Promise.all([this.#reading.close({ keepSession: !discard }), this.#publishing.close()]);

@@ -33,9 +33,7 @@ export interface StreamThreadOptions extends Omit<WorkerHostOptions, 'name' | 'w
   readonly workerUrl?: URL | undefined;
 }
 
-/**
- * The client ids of an engine's connections; the second is the one that publishes. They are the same after a restart.
- */
+/** The client ids of an engine's connections; the second one publishes. The same after a restart. */
 export const streamClientIds = (brokerId: string) =>
   [`brokergraph-${brokerId}-streams`, `brokergraph-${brokerId}-streams-out`] as const;
 

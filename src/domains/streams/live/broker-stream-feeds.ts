@@ -10,9 +10,7 @@ type Session = Pick<BrokerSession, 'status' | 'onStatus'>;
 
 /** Polling interval of all feeds, in milliseconds. */
 const TICK_MS = 1_000;
-/**
- * Ticks between polls of a stream that sends change events, because events may be lost and the stream may be deleted.
- */
+/** Ticks between polls of a stream that sends change events, because events may be lost. */
 const SURE_TICKS = 5;
 /** Ticks for which a feed without subscribers continues, for subscribers that reconnect. */
 const IDLE_TICKS = 10;
@@ -67,10 +65,7 @@ export class BrokerStreamFeeds {
     this.#connectionIs(false);
   }
 
-  /**
-   * Returns the current replay of a stream, then each change, until the stream is deleted.
-   * Errors: NOT_FOUND, and those of an unreachable broker.
-   */
+  /** The current replay of a stream, then each change, until the stream is deleted. Errors: NOT_FOUND. */
   async watchReplay(name: string, options: SubscriberOptions): Promise<LiveSource<ReplayEvent>> {
     const known = this.#replays.get(name);
     const followed = known ?? this.#follow(new ReplayFeed(this.#isConnected), (feed) => this.#readReplay(name, feed));
@@ -85,10 +80,7 @@ export class BrokerStreamFeeds {
     return followed.feed.watch(options);
   }
 
-  /**
-   * Returns all streams, then those that changed, at most once per second.
-   * Errors: those of an unreachable broker.
-   */
+  /** All streams, then those that changed, at most once per second. */
   async watchAll(options: SubscriberOptions): Promise<LiveSource<StreamListEvent>> {
     const known = this.#all;
     const followed = known ?? this.#follow(new StreamListFeed(this.#isConnected), (feed) => this.#readAll(feed));

@@ -11,9 +11,7 @@ export interface StreamDefinition {
   /** `null` if the stream publishes nothing. */
   readonly targetTopic: string | null;
   readonly targetQos: StreamQos;
-  /**
-   * Minimum retention of stored messages in seconds; the maximum is twice that. 0: messages are stored until cleared.
-   */
+  /** Minimum retention in seconds; the maximum is twice that. 0: messages are stored until cleared. */
   readonly ttl: number;
   /** Whether the stream runs. `false`: nothing is processed, stored or published. */
   readonly active: boolean;

@@ -9,10 +9,7 @@ export interface StreamQuery {
 }
 
 export interface SelectItem {
-  /**
-   * A path `[key][key]`, or `timestamp`, `windowstart`, `windowend`; `""`, `"*"` or absent for `count` and
-   * `time_bucket`.
-   */
+  /** A path, or `timestamp`, `windowstart`, `windowend`; `""`, `"*"` or absent for `count`. */
   readonly source?: string;
   /** A path; `""`: computed but not written. Optional for `time_bucket` only. */
   readonly target?: string;

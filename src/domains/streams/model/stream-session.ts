@@ -14,16 +14,12 @@ export interface StreamMessage {
 }
 
 export interface ListenOptions {
-  /**
-   * Called at most once when the subscription is granted, before later messages are delivered and `subscribe` resolves.
-   */
+  /** Called at most once when the subscription is granted, before `subscribe` resolves. */
   readonly onGranted?: () => void;
   readonly onRefused?: (error: ServiceError) => void;
 }
 
-/**
- * The engine's access to the broker: an MQTT connection for remote brokers, the broker core for the embedded broker.
- */
+/** The engine's access to the broker: MQTT connections, or the core of the embedded broker. */
 export interface StreamSession {
   readonly status: LinkStatus;
   onStatus(listener: (status: LinkStatus) => void): Stop;
@@ -40,9 +36,7 @@ export interface StreamSession {
    * BROKER_UNREACHABLE if the connection ended before the acknowledgement.
    */
   publish(topic: string, payload: Buffer | string, qos: 0 | 1 | 2, done: (error: ServiceError | null) => void): void;
-  /**
-   * Stops reading from the broker until `resume` is called. Used when messages arrive faster than they are processed.
-   */
+  /** Stops reading from the broker until `resume` is called. */
   pause(): void;
   resume(): void;
 }

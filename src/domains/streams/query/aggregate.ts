@@ -2,9 +2,7 @@ import type { SelectFunction } from '../model/stream-query.ts';
 
 type AggregateFunction = Exclude<SelectFunction, 'time_bucket'>;
 
-/**
- * An aggregate function. All values are checked with `weigh` first, so that a message changes all aggregates or none.
- */
+/** All values are checked with `weigh` first, so that a message changes all aggregates or none. */
 export interface Aggregate {
   /** Checks a value. Returns what is wrong with it, or `null` if `take` can add it. */
   weigh(value: unknown): string | null;

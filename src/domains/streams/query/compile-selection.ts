@@ -91,10 +91,7 @@ function bucketOf(select: readonly SelectItem[]): TimeBucket | null {
   return item === undefined ? null : new TimeBucket(item.intervalsize ?? 1, item.intervaloffset ?? 0);
 }
 
-/**
- * Returns `null` if the item reads no value. Times are Unix seconds: whole seconds for `timestamp`, the precision of
- * the bucket for its start and end.
- */
+/** `null` if the item reads no value. Times are Unix seconds, whole ones for `timestamp`. */
 function readerOf(source: string, bucket: TimeBucket | null): Source['read'] | null {
   switch (source) {
     case '':

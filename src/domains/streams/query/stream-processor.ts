@@ -1,6 +1,4 @@
-/**
- * A compiled query with its state: the aggregates of the current bucket, or since creation. One per run of a stream.
- */
+/** A compiled query with its aggregates. One per run of a stream. */
 export interface StreamProcessor {
   /**
    * Processes one message; messages must be passed in order of arrival. `now` is in epoch milliseconds. A message fails

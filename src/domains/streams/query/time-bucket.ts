@@ -23,9 +23,7 @@ export class TimeBucket {
     return (this.#start + this.#size) / 1_000;
   }
 
-  /**
-   * Moves to the bucket of `now` (epoch milliseconds). Returns whether it changed; the clock may have been set back.
-   */
+  /** Moves to the bucket of `now`. Returns whether it changed; the clock may have been set back. */
   enter(now: number): boolean {
     if (now >= this.#start && now < this.#start + this.#size) return false;
     this.#start = this.#offset + Math.floor((now - this.#offset) / this.#size) * this.#size;

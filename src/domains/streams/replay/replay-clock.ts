@@ -3,10 +3,7 @@ import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 export interface ReplayClock {
   /** Monotonic time in milliseconds. */
   now(): number;
-  /**
-   * Calls `call` once after at least `ms` milliseconds. Delays beyond MAX_TIMER_MS are cut to it. 0: in the next turn
-   * of the event loop.
-   */
+  /** Calls `call` once after `ms` milliseconds, at most MAX_TIMER_MS. 0: in the next event loop turn. */
   after(ms: number, call: () => void): Stop;
 }
 

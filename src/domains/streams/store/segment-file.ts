@@ -91,10 +91,7 @@ export class SegmentFile extends DurableFile<keyof typeof STATEMENTS> {
 const row = (message: StoredMessage | undefined): unknown[] =>
   message === undefined ? [] : [message.id, message.topic, message.qos, message.payload];
 
-/**
- * Creates the file completely or not at all, also after a power cut. SQLite syncs the folder entry with the first
- * commit.
- */
+/** Creates the file completely or not at all, also after a power failure. */
 export function createSegmentFile(path: string): void {
   const unfinished = `${path}${UNFINISHED}`;
   try {

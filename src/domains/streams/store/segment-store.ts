@@ -14,9 +14,7 @@ export interface SegmentStoreOptions {
   readonly folder: string;
   /** Maximum disk use in bytes. It may be exceeded by one commit and the WALs of the open files. */
   readonly maxBytes: number;
-  /**
-   * Called once per disk failure or damaged file that was set aside. `streamId` is `null` if all streams are affected.
-   */
+  /** Called once per disk failure or damaged file. `streamId`: `null` if all streams are affected. */
   readonly onProblem: (streamId: string | null, reason: string) => void;
   /** Epoch milliseconds. Default: the system clock. */
   readonly now?: () => number;
@@ -169,9 +167,7 @@ export class SegmentStore implements MessageStore {
   }
 }
 
-/**
- * Returns the id itself if it is a safe folder name, as ids of this product are. Other ids are encoded in hexadecimal.
- */
+/** The id itself if it is a safe folder name. Other ids are encoded in hexadecimal. */
 function folderName(streamId: string): string {
   return /^[a-z0-9_-]{1,100}$/.test(streamId) ? streamId : `~${Buffer.from(streamId).toString('hex')}`;
 }

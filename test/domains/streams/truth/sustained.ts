@@ -8,7 +8,7 @@ import { startStreamOfNumbers } from './stream-of-numbers.ts';
 const MAX_DRIFT_MB = 48;
 const MIN_SAMPLES = 60;
 
-/** Sends `count` messages of QoS 1 through a stream at full speed: each leaves once, in order, without memory growth. */
+/** Sends `count` messages of QoS 1 through a stream at full speed: each leaves once, in order, with flat memory. */
 export async function checkSustained(count: number): Promise<void> {
   const broker = await startMosquitto({ lines: ['max_queued_messages 0'] });
   const { service, read } = await startStreamOfNumbers(broker.url);
