@@ -1,8 +1,12 @@
 import {
   type DocumentNode,
   type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLObjectType,
   type GraphQLResolveInfo,
+  type GraphQLSchema,
   type InlineFragmentNode,
+  isAbstractType,
   Kind,
   type OperationDefinitionNode,
   type SelectionNode,
@@ -36,6 +40,23 @@ export function conditionVariables(document: DocumentNode): readonly string[] {
   });
   return [...names].sort();
 }
+
+export const fragmentsOf = (document: DocumentNode): ReadonlyMap<string, FragmentDefinitionNode> =>
+  new Map(
+    document.definitions.flatMap((definition) =>
+      definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition] as const] : [],
+    ),
+  );
+
+/** Whether an object of this type has the fields of a fragment. */
+export function applies(schema: GraphQLSchema, fragment: Fragment, type: GraphQLObjectType): boolean {
+  const condition = fragment.typeCondition?.name.value;
+  if (condition === undefined || condition === type.name) return true;
+  const conditional = schema.getType(condition);
+  return isAbstractType(conditional) && schema.isSubType(conditional, type);
+}
+
+type Fragment = InlineFragmentNode | FragmentDefinitionNode;
 
 export function onlyOperation(document: DocumentNode, operation: OperationDefinitionNode): DocumentNode {
   const definitions = document.definitions.filter(

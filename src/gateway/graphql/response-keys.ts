@@ -12,6 +12,7 @@ import {
   type SelectionSetNode,
   TypeNameMetaFieldDef,
 } from 'graphql';
+import { applies, fragmentsOf, operationOf } from './document.ts';
 
 /** Maximum number of fields over all concrete types. A larger writer costs more to generate than it saves. */
 const MAX_FIELDS = 2_000;
@@ -32,24 +33,19 @@ interface Found {
 class Selection {
   readonly #schema: GraphQLSchema;
   readonly #document: DocumentNode;
-  readonly #fragments = new Map<string, FragmentDefinitionNode>();
+  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   #left = MAX_FIELDS;
 
   constructor(schema: GraphQLSchema, document: DocumentNode) {
     this.#schema = schema;
     this.#document = document;
-    for (const definition of document.definitions) {
-      if (definition.kind === Kind.FRAGMENT_DEFINITION) this.#fragments.set(definition.name.value, definition);
-    }
+    this.#fragments = fragmentsOf(document);
   }
 
   keys(): ResponseKeys | null {
-    for (const definition of this.#document.definitions) {
-      if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
-      const root = this.#schema.getRootType(definition.operation);
-      return root ? this.#below([root], [definition.selectionSet]) : null;
-    }
-    return null;
+    const operation = operationOf(this.#document);
+    const root = operation && this.#schema.getRootType(operation.operation);
+    return root ? this.#below([root], [operation.selectionSet]) : null;
   }
 
   #below(types: Iterable<GraphQLObjectType>, sets: Iterable<SelectionSetNode>): ResponseKeys | null {
@@ -98,16 +94,10 @@ class Selection {
       }
       const fragment = selection.kind === Kind.FRAGMENT_SPREAD ? this.#fragments.get(selection.name.value) : selection;
       if (!fragment) return false;
-      if (!this.#applies(fragment.typeCondition?.name.value, type)) continue;
+      if (!applies(this.#schema, fragment, type)) continue;
       if (!this.#collect(type, fragment.selectionSet, add)) return false;
     }
     return true;
-  }
-
-  #applies(condition: string | undefined, type: GraphQLObjectType): boolean {
-    if (condition === undefined || condition === type.name) return true;
-    const conditional = this.#schema.getType(condition);
-    return isAbstractType(conditional) && this.#schema.isSubType(conditional, type);
   }
 
   #concrete(type: GraphQLNamedType): readonly GraphQLObjectType[] {

@@ -13,14 +13,14 @@ import {
   type SelectionSetNode,
   TypeNameMetaFieldDef,
 } from 'graphql';
-import { NotCompilable, operationOf } from './document.ts';
+import { applies, fragmentsOf, NotCompilable, operationOf } from './document.ts';
 
 /** Visits all fields of a response and refuses what graphql-jit 0.8.9 executes wrongly. Errors: NotCompilable. */
 export class ResponseShape {
   readonly abstractTypes = new Set<GraphQLAbstractType>();
   readonly fields = new Set<GraphQLField<unknown, unknown>>();
   readonly #schema: GraphQLSchema;
-  readonly #fragments = new Map<string, FragmentDefinitionNode>();
+  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** Generated code identifies resolvers by type and field, and resolve infos by path, without a separator. */
   readonly #resolvers = new Map<string, string>();
   readonly #paths = new Map<string, string>();
@@ -30,9 +30,7 @@ export class ResponseShape {
   constructor(schema: GraphQLSchema, document: DocumentNode, maxFields: number) {
     this.#schema = schema;
     this.#maxFields = maxFields;
-    for (const definition of document.definitions) {
-      if (definition.kind === Kind.FRAGMENT_DEFINITION) this.#fragments.set(definition.name.value, definition);
-    }
+    this.#fragments = fragmentsOf(document);
     const operation = operationOf(document);
     if (!operation) throw new NotCompilable('no operation');
     const root = schema.getRootType(operation.operation);
@@ -66,16 +64,10 @@ export class ResponseShape {
         visited.add(selection.name.value);
       }
       const fragment = selection.kind === Kind.FRAGMENT_SPREAD ? this.#fragments.get(selection.name.value) : selection;
-      if (fragment && this.#applies(fragment.typeCondition?.name.value, type)) {
+      if (fragment && applies(this.#schema, fragment, type)) {
         this.#collect(type, fragment.selectionSet, nodes, visited);
       }
     }
-  }
-
-  #applies(condition: string | undefined, type: GraphQLObjectType): boolean {
-    if (condition === undefined || condition === type.name) return true;
-    const conditional = this.#schema.getType(condition);
-    return isAbstractType(conditional) && this.#schema.isSubType(conditional, type);
   }
 
   #field(type: GraphQLObjectType, nodes: readonly FieldNode[], path: readonly string[]): void {

@@ -9,11 +9,11 @@ const CHECK_MS = 5_000;
 const MAX_EXAMINED = 50;
 
 interface ConnectionsOptions {
-  readonly max?: number;
-  readonly maxPerNetwork?: number;
-  readonly onRefused?: (reason: RefusalReason) => void;
+  readonly max?: number | undefined;
+  readonly maxPerNetwork?: number | undefined;
+  readonly onRefused?: ((reason: RefusalReason) => void) | undefined;
   /** Time in which a client receives none of the waiting bytes until its connection is closed. Default: 30,000. */
-  readonly stalledMs?: number;
+  readonly stalledMs?: number | undefined;
 }
 
 /** FULL: `max` was reached. NETWORK: `maxPerNetwork` was reached. */

@@ -95,10 +95,10 @@ export async function startHttpServer({
 }: HttpServerOptions): Promise<HttpServer> {
   const responding = new Set<ServerResponse>();
   const connections = new Connections({
-    ...(maxConnections !== undefined && { max: maxConnections }),
-    ...(maxConnectionsPerNetwork !== undefined && !isBehindProxy && { maxPerNetwork: maxConnectionsPerNetwork }),
-    ...(onRefused && { onRefused: atMostEvery(REFUSED_NOTICE_MS, onRefused) }),
-    ...(stalledMs !== undefined && { stalledMs }),
+    max: maxConnections,
+    maxPerNetwork: isBehindProxy ? undefined : maxConnectionsPerNetwork,
+    onRefused: onRefused && atMostEvery(REFUSED_NOTICE_MS, onRefused),
+    stalledMs,
   });
   const pipelined = new PipelinedRequests(traffic);
   const proxied =
@@ -144,11 +144,8 @@ export async function startHttpServer({
     }
   });
   if (maxConnections !== undefined) server.maxConnections = maxConnections + SPARE_CONNECTIONS;
-  if (onRefused !== undefined)
-    server.on(
-      'drop',
-      atMostEvery(REFUSED_NOTICE_MS, () => onRefused('FULL')),
-    );
+  const notifyFull = atMostEvery(REFUSED_NOTICE_MS, () => onRefused?.('FULL'));
+  server.on('drop', notifyFull);
   return {
     port: await listen(server, host, port),
     connections,

@@ -23,23 +23,8 @@ const MAX_PARAM_LENGTH = 256;
 
 export type Paths<C> = ReturnType<typeof buildPaths<C>>;
 
-/** Cache by prepared routes. */
-const cache = new WeakMap<object, { readonly documents: readonly ApiDocument[]; readonly paths: Paths<never> }>();
-
-/** Router of all paths, each stored under GET. Servers in one process with the same routes share it. */
-export function createPaths<C>(
-  routes: readonly Route[],
-  prepared: ReadonlyMap<Route, PreparedRoute<C>>,
-  documents: readonly ApiDocument[],
-): Paths<C> {
-  const cached = cache.get(prepared);
-  if (cached?.documents === documents) return cached.paths;
-  const paths = buildPaths(routes, prepared, documents);
-  cache.set(prepared, { documents, paths });
-  return paths;
-}
-
-function buildPaths<C>(
+/** Router of all paths, each stored under GET. Errors: an Error if a path has the same method twice. */
+export function buildPaths<C>(
   routes: readonly Route[],
   prepared: ReadonlyMap<Route, PreparedRoute<C>>,
   documents: readonly ApiDocument[],

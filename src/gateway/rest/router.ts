@@ -3,6 +3,7 @@ import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import { invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
 import type { StartingCaller } from '../../platform/limits/operation-starts.ts';
 import { publicError } from '../graphql/public-error.ts';
+import type { HttpHandler } from '../http/cross-origin.ts';
 import { UnreadBodyError } from '../http/read-body.ts';
 import { maxBodyBytesOf, Traffic } from '../http/traffic.ts';
 import { readJsonBody } from './body.ts';
@@ -11,7 +12,7 @@ import { Exchange, requestIdOf } from './exchange.ts';
 import { requestPathOf } from './issue-paths.ts';
 import { pageOf } from './long-lists.ts';
 import { type Pages, PageWriter, type PageWriterOptions } from './page-writer.ts';
-import { createPaths, type MethodEntry, type PathEntry, type Paths, refuseMethod, serveDocument } from './paths.ts';
+import { buildPaths, type MethodEntry, type PathEntry, type Paths, refuseMethod, serveDocument } from './paths.ts';
 import { type CompileOperation, type PreparedRoute, prepareRoutes } from './prepared-route.ts';
 import { bodyOf, totalOf, wholeText } from './response-body.ts';
 import { existsIn, revisionOf } from './revisions.ts';
@@ -45,11 +46,6 @@ interface RefusedField {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-interface RestServer {
-  /** Responds to every request. Never throws or rejects. */
-  handle(req: IncomingMessage, res: ServerResponse): void;
-}
-
 type Params = Readonly<Record<string, string>>;
 
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -57,7 +53,7 @@ const ONE_CALLER: StartingCaller = { viewer: null, address: '' };
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 
 /** Checks all operations. Errors: an Error that names the first invalid route. */
-export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
+export function createRestServer<C>(options: RestServerOptions<C>): HttpHandler {
   const router = new RestRouter(options);
   return { handle: (req, res) => router.handle(req, res) };
 }
@@ -79,10 +75,11 @@ class RestRouter<C> {
     const { routes, schema, compileOperation, documents = [], traffic = new Traffic() } = options;
     this.#options = options;
     this.#traffic = traffic;
-    this.#paths = createPaths(routes, prepareRoutes(routes, { schema, compileOperation }), documents);
+    this.#paths = buildPaths(routes, prepareRoutes(routes, { schema, compileOperation }), documents);
     this.#pages = new PageWriter(options);
   }
 
+  /** Never throws or rejects. */
   handle(req: IncomingMessage, res: ServerResponse): void {
     const exchange = new Exchange(req, res, requestIdOf(req), this.#traffic);
     try {

@@ -28,27 +28,23 @@ interface SecondFactorsOptions {
  * stored one. The second factor is active after the user has confirmed it with a code.
  */
 export class SecondFactors {
-  readonly #db: Database;
-  readonly #changes: Changes;
-  readonly #sealer: SecondFactorsOptions['sealer'];
+  readonly #options: SecondFactorsOptions;
 
-  constructor({ db, changes, sealer }: SecondFactorsOptions) {
-    this.#db = db;
-    this.#changes = changes;
-    this.#sealer = sealer;
+  constructor(options: SecondFactorsOptions) {
+    this.#options = options;
   }
 
   /** Creates a secret for the app and replaces an unconfirmed one. Errors: NOT_FOUND, ALREADY_EXISTS, NOT_ALLOWED. */
   async begin(userId: string): Promise<{ readonly secret: string; readonly url: string }> {
-    const user = await this.#db.user.findUnique({ where: { id: userId } });
+    const user = await this.#options.db.user.findUnique({ where: { id: userId } });
     if (user === null) throw notFound('user', userId);
     if (user.ssoType !== null) {
       throw new ServiceError('NOT_ALLOWED', 'You sign in at an external provider; set up a second factor there');
     }
     const secret = newTotpSecret();
-    const { count } = await this.#db.user.updateMany({
+    const { count } = await this.#options.db.user.updateMany({
       where: { id: userId, totpSince: null },
-      data: { totpSecret: this.#sealer.seal(secret, secondFactorContext(userId)), totpStep: null },
+      data: { totpSecret: this.#options.sealer.seal(secret, secondFactorContext(userId)), totpStep: null },
     });
     if (count === 0) throw new ServiceError('ALREADY_EXISTS', 'You already have a second factor; remove it first');
     return { secret, url: totpUrl(secret, user.email) };
@@ -59,14 +55,14 @@ export class SecondFactors {
    * code is wrong. Errors: NOT_FOUND if no second factor waits for confirmation.
    */
   async confirm(userId: string, code: string, exceptSession: string): Promise<readonly string[] | null> {
-    const user = await this.#db.user.findUnique({ where: { id: userId } });
+    const user = await this.#options.db.user.findUnique({ where: { id: userId } });
     if (user === null || user.totpSecret === null || user.totpSince !== null) {
       throw new ServiceError('NOT_FOUND', 'There is no second factor to confirm; set one up first');
     }
     const step = stepOfCode(this.#open(user.id, user.totpSecret), code.trim());
     if (step === null) return null;
     const codes = newRecoveryCodes();
-    await this.#db.$transaction(async (db) => {
+    await this.#options.db.$transaction(async (db) => {
       const { count } = await db.user.updateMany({
         where: { id: userId, totpSecret: user.totpSecret, totpSince: null },
         data: { totpSince: new Date(), totpStep: step },
@@ -80,7 +76,7 @@ export class SecondFactors {
       await db.recoveryCode.createMany({ data: codes.map((one) => ({ userId, codeHash: hashOf(one) })) });
       await db.session.deleteMany({ where: { userId, id: { not: exceptSession } } });
     });
-    await this.#changes.announce('user', userId);
+    await this.#options.changes.announce('user', userId);
     return codes;
   }
 
@@ -89,12 +85,14 @@ export class SecondFactors {
     if (totpSecret === null || totpSince === null) return false;
     const given = code.trim();
     if (!isTotpCode(given)) {
-      const { count } = await this.#db.recoveryCode.deleteMany({ where: { userId: id, codeHash: hashOf(given) } });
+      const { count } = await this.#options.db.recoveryCode.deleteMany({
+        where: { userId: id, codeHash: hashOf(given) },
+      });
       return count === 1;
     }
     const totpStep = stepOfCode(this.#open(id, totpSecret), given);
     if (totpStep === null) return false;
-    const { count } = await this.#db.user.updateMany({
+    const { count } = await this.#options.db.user.updateMany({
       where: { id, totpSecret, totpSince, OR: [{ totpStep: null }, { totpStep: { lt: totpStep } }] },
       data: { totpStep },
     });
@@ -104,21 +102,21 @@ export class SecondFactors {
   /** Removes the second factor. Errors: NOT_FOUND if the user has none. */
   async remove(userId: string): Promise<void> {
     if (!(await this.#clear(userId, false))) throw new ServiceError('NOT_FOUND', 'There is no second factor');
-    await this.#changes.announce('user', userId);
+    await this.#options.changes.announce('user', userId);
   }
 
   /** Removes a lost second factor and ends all sessions of the user, in case the app was stolen. Errors: NOT_FOUND. */
   async reset(userId: string): Promise<void> {
     if (!(await this.#clear(userId, true))) throw notFound('user', userId);
-    await this.#changes.announce('user', userId);
+    await this.#options.changes.announce('user', userId);
   }
 
   async recoveryCodesLeft(userId: string): Promise<number> {
-    return this.#db.recoveryCode.count({ where: { userId } });
+    return this.#options.db.recoveryCode.count({ where: { userId } });
   }
 
   async #clear(userId: string, isReset: boolean): Promise<boolean> {
-    return this.#db.$transaction(async (db) => {
+    return this.#options.db.$transaction(async (db) => {
       const { count } = await db.user.updateMany({
         where: { id: userId, ...(isReset ? {} : { totpSince: { not: null } }) },
         data: { totpSecret: null, totpSince: null, totpStep: null },
@@ -130,7 +128,7 @@ export class SecondFactors {
   }
 
   #open(userId: string, sealed: string): string {
-    return this.#sealer.open(sealed, secondFactorContext(userId));
+    return this.#options.sealer.open(sealed, secondFactorContext(userId));
   }
 }
 

@@ -44,14 +44,10 @@ interface SessionsOptions {
 
 /** Opens, lists and ends sessions. Ended sessions are announced, so that operations of them end in all processes. */
 export class Sessions {
-  readonly #db: Database;
-  readonly #changes: Changes;
-  readonly #onOpened: (provider: string | null) => void;
+  readonly #options: SessionsOptions;
 
-  constructor({ db, changes, onOpened = () => undefined }: SessionsOptions) {
-    this.#db = db;
-    this.#changes = changes;
-    this.#onOpened = onOpened;
+  constructor(options: SessionsOptions) {
+    this.#options = options;
   }
 
   /** Errors: UNAUTHORIZED if the conditions are no longer met. */
@@ -60,7 +56,7 @@ export class Sessions {
     const token = newSecret('session');
     const now = new Date();
     const expiresAt = sessionEnd(now.getTime(), now.getTime());
-    await this.#db.$transaction(async (db) => {
+    await this.#options.db.$transaction(async (db) => {
       if (passwordHash !== undefined) {
         const where = {
           id: userId,
@@ -85,12 +81,12 @@ export class Sessions {
         },
       });
     });
-    this.#onOpened(provider);
+    this.#options.onOpened?.(provider);
     return { token, expiresAt, userId };
   }
 
   async of(userId: string): Promise<Session[]> {
-    return this.#db.session.findMany({
+    return this.#options.db.session.findMany({
       where: { userId, expiresAt: { gt: new Date() } },
       orderBy: [{ lastUsedAt: 'desc' }, { id: 'desc' }],
       take: MAX_LISTED,
@@ -100,27 +96,27 @@ export class Sessions {
   /** Ends one session, if `userId` is given only a session of this user. Returns whether it existed. */
   async end(sessionId: string, userId?: string): Promise<boolean> {
     const where = { id: sessionId, ...(userId === undefined ? {} : { userId }) };
-    const { count } = await this.#db.session.deleteMany({ where });
+    const { count } = await this.#options.db.session.deleteMany({ where });
     // Only existing sessions are announced: callers choose the id, and the id ANYTHING means all sessions.
-    if (count > 0) await this.#changes.announce('session', sessionId);
+    if (count > 0) await this.#options.changes.announce('session', sessionId);
     return count > 0;
   }
 
   /** Ends all sessions of a user except one. Returns the number of ended sessions. */
   async endAll(userId: string, exceptSession?: string): Promise<number> {
-    const { count } = await this.#db.session.deleteMany({
+    const { count } = await this.#options.db.session.deleteMany({
       where: { userId, ...(exceptSession === undefined ? {} : { id: { not: exceptSession } }) },
     });
-    if (count > 0) await this.#changes.announce('user', userId);
+    if (count > 0) await this.#options.changes.announce('user', userId);
     return count;
   }
 
   /** Ends all local sessions except those of the user with this address. Returns the number of ended sessions. */
   async endLocal(exceptEmail: string): Promise<number> {
     const where = { provider: null, user: { email: { not: exceptEmail } } };
-    const found = await this.#db.session.findMany({ where, select: { userId: true }, distinct: ['userId'] });
-    const { count } = await this.#db.session.deleteMany({ where });
-    for (const { userId } of found) await this.#changes.announce('user', userId);
+    const found = await this.#options.db.session.findMany({ where, select: { userId: true }, distinct: ['userId'] });
+    const { count } = await this.#options.db.session.deleteMany({ where });
+    for (const { userId } of found) await this.#options.changes.announce('user', userId);
     return count;
   }
 }

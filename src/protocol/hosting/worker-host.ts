@@ -1,5 +1,5 @@
 import { ServiceError } from '../../platform/errors.ts';
-import { type InstanceEvents, type InstanceHost, type InstanceOptions, WorkerInstance } from './worker-instance.ts';
+import { type InstanceHost, type InstanceOptions, WorkerInstance } from './worker-instance.ts';
 import type { Callable, FromWorker, ToWorker } from './worker-messages.ts';
 import { RestartBackoff, startWorkerThread, type WorkerThread } from './worker-thread.ts';
 
@@ -37,11 +37,11 @@ const EXIT_TIMEOUT_MS = 10_000;
  * NONE -> RUNNING -> NONE `lingerMs` after the last instance. RUNNING -> DOWN if the thread exits (a bug, or the heap
  * limit) -> RUNNING after a pause, see RestartBackoff. Instances are then created again and restored.
  */
-export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements InstanceHost<Setup, Event> {
+export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements InstanceHost<Setup, Api, Event> {
   readonly #options: WorkerHostOptions;
   readonly #instances = new Set<WorkerInstance<Setup, Api, Event>>();
-  readonly #wanted = new Set<InstanceEvents<Event>>();
-  readonly #byNumber = new Map<number, InstanceEvents<Event>>();
+  readonly #wanted = new Set<WorkerInstance<Setup, Api, Event>>();
+  readonly #byNumber = new Map<number, WorkerInstance<Setup, Api, Event>>();
   readonly #pending = new Map<number, Pending>();
   readonly #backoff = new RestartBackoff();
   #thread: WorkerThread<ToWorker<Setup>> | null = null;
@@ -76,7 +76,7 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements Inst
     await this.#exiting;
   }
 
-  want(instance: InstanceEvents<Event>, isWanted: boolean): void {
+  want(instance: WorkerInstance<Setup, Api, Event>, isWanted: boolean): void {
     if (this.#linger) clearTimeout(this.#linger);
     this.#linger = null;
     if (isWanted) this.#wanted.add(instance);
@@ -85,7 +85,7 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements Inst
     this.#linger = setTimeout(() => this.#exit(), this.#options.lingerMs ?? 60_000).unref();
   }
 
-  create(instance: InstanceEvents<Event>, setup: Setup): number {
+  create(instance: WorkerInstance<Setup, Api, Event>, setup: Setup): number {
     this.#thread ??= this.#start();
     this.#lastNumber += 1;
     const number = this.#lastNumber;

@@ -13,23 +13,15 @@ export interface InstanceOptions<Setup, Event> {
   readonly onDown?: (reason: string) => void;
 }
 
-export interface InstanceHost<Setup, Event> {
+export interface InstanceHost<Setup, Api extends Callable<Api>, Event> {
   /** Why there is no thread until the next restart; `null` if there is one, or it can be started. */
   readonly downReason: string | null;
-  want(instance: InstanceEvents<Event>, isWanted: boolean): void;
+  want(instance: WorkerInstance<Setup, Api, Event>, isWanted: boolean): void;
   /** Starts the thread if needed. Returns the number of the instance. */
-  create(instance: InstanceEvents<Event>, setup: Setup): number;
+  create(instance: WorkerInstance<Setup, Api, Event>, setup: Setup): number;
   /** Errors: those of the method; BROKER_UNREACHABLE if the thread exits before the result. */
   call(instance: number, method: string, args: readonly unknown[]): Promise<unknown>;
   remove(instance: number, discard: boolean): Promise<void>;
-}
-
-export interface InstanceEvents<Event> {
-  received(event: Event): void;
-  /** The instance failed, not the thread. It is closed, and created again after RETRY_MS. */
-  failed(reason: string): void;
-  threadExited(reason: string): void;
-  restart(): void;
 }
 
 /** Pause before an instance that failed is created again. */
@@ -39,8 +31,8 @@ const RETRY_MS = 30_000;
  * One instance of a WorkerHost, as its owner sees it. While it is wanted, it is created and restored again after an
  * exit of the thread, and RETRY_MS after a failure of its own. Until then `downReason` has the reason.
  */
-export class WorkerInstance<Setup, Api extends Callable<Api>, Event> implements InstanceEvents<Event> {
-  readonly #host: InstanceHost<Setup, Event>;
+export class WorkerInstance<Setup, Api extends Callable<Api>, Event> {
+  readonly #host: InstanceHost<Setup, Api, Event>;
   readonly #options: InstanceOptions<Setup, Event>;
   readonly #onClosed: () => void;
   #number: number | null = null;
@@ -49,7 +41,7 @@ export class WorkerInstance<Setup, Api extends Callable<Api>, Event> implements 
   #isClosed = false;
   #closing: Promise<unknown> = Promise.resolve();
 
-  constructor(host: InstanceHost<Setup, Event>, options: InstanceOptions<Setup, Event>, onClosed: () => void) {
+  constructor(host: InstanceHost<Setup, Api, Event>, options: InstanceOptions<Setup, Event>, onClosed: () => void) {
     this.#host = host;
     this.#options = options;
     this.#onClosed = onClosed;
@@ -114,6 +106,7 @@ export class WorkerInstance<Setup, Api extends Callable<Api>, Event> implements 
     await this.#closing;
   }
 
+  /** The instance failed, not the thread. It is closed, and created again after RETRY_MS. */
   failed(reason: string): void {
     this.#leave(false);
     const retry = setTimeout(() => {
