@@ -9,7 +9,6 @@ import {
 import { ServiceError } from '../../platform/errors.ts';
 
 export interface GraphqlLimits {
-  /** Lexical tokens of a document. */
   readonly tokens: number;
   /** Levels of fields. For introspection fields graphql-js has its own rule. */
   readonly depth: number;

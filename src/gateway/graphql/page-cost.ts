@@ -1,6 +1,5 @@
 import type { PageArguments } from '../paging.ts';
 
-/** Cost of a query to a broker. */
 export const BROKER_QUERY_COST = 10;
 
 /** Cost of reading the whole access control of a broker: about 50 ms for 20,000 accounts. */

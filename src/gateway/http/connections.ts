@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import { networkOf } from '../../platform/limits/network.ts';
 
-/** Default of `stalledMs`. */
 const STALLED_MS = 30_000;
 /** Maximum interval between checks for stalled connections, in milliseconds. */
 const CHECK_MS = 5_000;
@@ -28,7 +27,6 @@ interface Connection {
 }
 
 interface Watched extends Connection {
-  /** Bytes that waited at the last check. */
   waiting: number;
   /** Time since which the client has received none of them. */
   since: number;

@@ -34,7 +34,6 @@ interface HttpParts {
   readonly log?: RequestLog;
 }
 
-/** Subset of pino's logger. */
 interface RequestLog {
   isLevelEnabled(level: string): boolean;
   debug(fields: object, text: string): void;

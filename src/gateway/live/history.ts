@@ -8,7 +8,6 @@ interface HistoryOptions<Item> {
 /** Ring buffer of the newest items of a numbered sequence. The oldest are dropped beyond `limit` or `maxWeight`. */
 export class History<Item> {
   readonly #options: HistoryOptions<Item>;
-  /** By number, modulo `limit`. */
   readonly #items: (Item | undefined)[];
   #first: number;
   last: number;

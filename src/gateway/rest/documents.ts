@@ -6,7 +6,6 @@ import type { Route } from './route.ts';
 export interface ApiDocument {
   readonly path: string;
   readonly contentType: string;
-  /** Creates the document at the first call. */
   readonly body: () => Buffer;
   /** Alternating names and values. */
   readonly headers: readonly OutgoingHttpHeader[];

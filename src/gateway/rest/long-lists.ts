@@ -54,7 +54,6 @@ interface LongList {
 export type FetchPage = (list: LongList, first: number, after: string | null) => Promise<Fields>;
 
 interface ListOptions extends Pick<RouteLists, 'key' | 'within' | 'pageSize'> {
-  /** Maximum number of entries of each list. */
   readonly wanted: number;
 }
 

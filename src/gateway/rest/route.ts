@@ -40,7 +40,6 @@ export interface Route extends Existence {
   readonly description?: string;
   /** Group on the HTML page. Default: by section. */
   readonly tags?: readonly string[];
-  /** Descriptions of path parameters, by name. */
   readonly params?: Readonly<Record<string, string>>;
   /** Object schema of the query parameters. Undeclared parameters are INVALID, except for `token`. */
   readonly query?: JsonSchema;
@@ -93,7 +92,6 @@ export interface Route extends Existence {
    */
   readonly lists?: RouteLists;
   readonly revisions?: {
-    /** By name of the query parameter. */
     readonly query?: Readonly<Record<string, Existence>>;
     /** By path of the key in the body, like in `omitNull` without `*`. */
     readonly response?: Readonly<Record<string, Existence>>;

@@ -131,7 +131,6 @@ class RestRouter<C> {
     } else this.#enter(exchange, entry, params, search, context);
   }
 
-  /** Authorizes the caller and reads the input. */
   #enter(exchange: Exchange, { route, prepared }: MethodEntry<C>, params: Params, search: string, context: C): void {
     const { authorize, onRefused } = this.#options;
     try {

@@ -46,7 +46,6 @@ interface RightsGuardsOptions {
  */
 export class RightsGuards {
   readonly #options: RightsGuardsOptions;
-  /** By the id of the credential. */
   readonly #watched = new Map<string, WatchedCredential>();
   readonly #counts = new Map<string, number>();
   readonly #changed = new Set<WatchedCredential>();

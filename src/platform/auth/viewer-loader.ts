@@ -10,7 +10,6 @@ export interface LoadedViewer {
   readonly viewer: Viewer;
   /** `null` for a project token. */
   readonly userId: string | null;
-  /** Epoch milliseconds. */
   readonly lastUsedAt: number;
   /** Epoch milliseconds. */
   readonly createdAt: number;

@@ -6,7 +6,6 @@ const FIRST_WAIT_MS = 1_000;
 const MAX_DOUBLINGS = 20;
 
 interface FailureWaitOptions {
-  /** Failures after which a key has to wait. */
   readonly free: number;
   readonly longestWaitMs: number;
   /** About 200 bytes each. Default: 10,000. Beyond it the key unused for longest is evicted. */

@@ -29,7 +29,6 @@ const keyOf = ({ viewer, address }: StartingCaller): string => viewer?.id ?? net
  */
 export class OperationStarts {
   readonly #slices = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_WAITING });
-  /** Waiting operations by caller. */
   readonly #waiting = new Map<string, Operation[]>();
   waitingCount = 0;
   #isBusy = false;

@@ -4,9 +4,8 @@ import { LRUCache } from 'lru-cache';
 const MAX_KEYS = 10_000;
 
 interface RateLimitOptions {
-  /** Units that one key regains each second. */
   readonly perSecond: number;
-  /** Units that one key may take at once. */
+  /** Units that one key may take at once, and regains in `burst / perSecond` seconds. */
   readonly burst: number;
   /** Default: 10,000. Beyond it the least recently used key is evicted. */
   readonly maxKeys?: number;

@@ -39,7 +39,6 @@ export class ConcurrencyLimit {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
   readonly #maxWaitingPerKey: number;
-  /** In the order in which the keys are served. */
   readonly #waiting = new Map<string, Waiting[]>();
   waitingCount = 0;
   #running = 0;
@@ -79,7 +78,6 @@ export class ConcurrencyLimit {
     });
   }
 
-  /** Throws QueueFull. */
   #makeRoom(key: string): void {
     const own = () => this.#waiting.get(key)?.length ?? 0;
     if (own() < this.#maxWaitingPerKey && this.waitingCount < this.#maxWaiting) return;

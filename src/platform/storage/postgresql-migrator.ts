@@ -12,7 +12,6 @@ import type { StorageLog } from './storage-log.ts';
 const ADVISORY_LOCK = 72707369;
 const LOCK_TIMEOUT_MS = 120_000;
 
-/** The table of Prisma Migrate. */
 const MIGRATIONS_TABLE = `
   CREATE TABLE IF NOT EXISTS _prisma_migrations (
     id                      VARCHAR(36) PRIMARY KEY NOT NULL,

@@ -41,7 +41,6 @@ interface Resolution {
 
 interface Resolving {
   readonly result: Promise<Resolution>;
-  /** `null` while it is pending. */
   done: Resolution | null;
 }
 

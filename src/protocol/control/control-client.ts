@@ -49,7 +49,6 @@ export class ControlClient {
   readonly #session: BrokerSession;
   readonly #timeoutMs: number;
   readonly #prefix = randomBytes(9).toString('base64url');
-  /** By correlation data, in sending order. */
   readonly #pending = new Map<string, Pending>();
   readonly #queues = new Map<ControlApi, Pending[]>();
   readonly #responses = new Map<ControlApi, Promise<Stop>>();

@@ -37,7 +37,6 @@ const MAX_KEYS = 100;
 
 export class HostedEvents {
   readonly #options: HostedEventsOptions;
-  /** Keys to announce, by `<brokerId> <api>`. */
   readonly #changed = new Map<string, Set<string>>();
   readonly #followers = new Map<string, Follower>();
   /** Keys to request, while an earlier request is in progress. */

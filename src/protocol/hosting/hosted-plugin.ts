@@ -40,7 +40,6 @@ export class HostedPlugin implements ControlPlugin {
   readonly #stopFollowing: () => void;
   #running: Hosted | null = null;
   #stopServing: () => void = () => undefined;
-  /** Starts and closes. */
   readonly #steps = new ConcurrencyLimit({ maxRunning: 1 });
   #closing: Promise<void> | null = null;
   #resolveClosed: () => void = () => undefined;

@@ -40,7 +40,6 @@ interface LinkedBroker {
   readonly controls: { capability(api: ControlApi): Promise<ControlCapability> };
 }
 
-/** The links of this process. */
 interface LinkedBrokers {
   /** Adds the plugins of each broker whose link opens later. */
   addPlugins(pluginsOf: (link: BrokerLinkOptions) => GatewayPlugins): void;

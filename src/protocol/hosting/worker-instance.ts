@@ -4,7 +4,6 @@ import type { Callable } from './worker-messages.ts';
 export interface InstanceOptions<Setup, Event> {
   /** What errors call it, such as `bridge`. */
   readonly name: string;
-  /** What the thread creates the instance from. */
   readonly setup: Setup;
   /** Calls that bring a new instance to the wanted state. Called after each creation. */
   readonly restore: () => Promise<void>;

@@ -13,7 +13,6 @@ export const newIntake = (time: ReadingTime | null = null): Intake => ({ unfinis
 const MAX_BYTES = 64 * 1_048_576;
 
 export interface PacketHolder {
-  /** Closes the connection. */
   cut(reason: LinkLimitExceeded): void;
 }
 

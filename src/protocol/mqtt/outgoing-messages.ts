@@ -74,7 +74,6 @@ export class OutgoingMessages {
     this.#writer.skipPause();
   }
 
-  /** Handles PUBACK, PUBREC and PUBCOMP. */
   acknowledged(name: AcknowledgementName, id: number, reasonCode: number): void {
     const unacknowledged = this.#unacknowledged.get(id);
     if (!unacknowledged) return;

@@ -11,7 +11,6 @@ export interface PacketLimits {
 
 /** For links that read `$SYS` and control responses. */
 export const CONTROL_LINK_LIMITS: PacketLimits = { packet: MIB + HEADER, control: 8 * MIB + HEADER };
-/** For links that observe messages. */
 export const OBSERVER_LIMITS: PacketLimits = { packet: MIB + HEADER };
 /** For links that carry messages: bridges, streams and topic recorders. */
 export const MESSAGE_LINK_LIMITS: PacketLimits = { packet: 16 * MIB + HEADER };

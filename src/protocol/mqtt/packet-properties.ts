@@ -59,7 +59,6 @@ export class PropertyReader {
     return this.#bytes.readUInt32BE(at);
   }
 
-  /** A view of the packet, not a copy. */
   binary(): Buffer {
     const length = this.byte() * 256 + this.byte();
     const at = this.#at;

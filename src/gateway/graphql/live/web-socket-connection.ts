@@ -26,7 +26,7 @@ import { WebSocketWriter } from './web-socket-writer.ts';
 
 type ConnectionParams = Readonly<Record<string, unknown>>;
 
-/** At the same time. */
+/** Running on one connection at the same time. */
 const MAX_OPERATIONS = 100;
 
 /** Maximum characters of messages before and with `connection_init`, whose payload is stored for each operation. */

@@ -63,7 +63,6 @@ export class WebSocketSubscription implements AsyncIterableIterator<never>, Resu
     this.#settle(OVER);
   }
 
-  /** graphql-ws calls this. */
   next(): Promise<IteratorReturnResult<undefined>> {
     if (!this.#hasStarted && !this.#hasEnded) {
       this.#hasStarted = true;
