@@ -46,8 +46,8 @@ interface TopicPublisherParts {
 }
 
 /**
- * A client that publishes to its own topics and notes each message and the time by which the recorder must have received
- * it. It publishes a mark after the messages. The broker sends it after them, and has acknowledged QoS 1 and 2 by then.
+ * A client that publishes to its own topics. It notes each message, and the time by which the recorder must have
+ * received it: the broker sends the mark, which is published last, after the messages.
  */
 export class TopicPublisher {
   readonly #parts: TopicPublisherParts;
