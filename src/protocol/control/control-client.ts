@@ -27,7 +27,8 @@ interface Pending extends Queued {
   readonly probe: boolean;
   readonly resolve: (data: unknown) => void;
   readonly reject: (error: unknown) => void;
-  readonly timer: NodeJS.Timeout;
+  readonly timeoutMs: number;
+  timer: NodeJS.Timeout;
   sent: boolean;
   /** Error of a request that the broker could not read meanwhile, perhaps one of another client. */
   structuralError: string | null;
@@ -139,7 +140,9 @@ export class ControlClient {
     return new Promise((resolve, reject) => {
       const correlationData = `${this.#prefix}-${(this.#counter++).toString(36)}`;
       const text = JSON.stringify({ ...withoutNulls(api, fields), command, correlationData });
-      const timer = setTimeout(() => this.#timeOut(correlationData, timeoutMs), timeoutMs);
+      // A busy broker acknowledges a probe late, so the time of a probe begins with PUBACK, see `#send`.
+      const waitMs = probe ? Math.max(timeoutMs, this.#timeoutMs) : timeoutMs;
+      const timer = this.#timer(correlationData, waitMs);
       const pending = {
         api,
         command,
@@ -150,6 +153,7 @@ export class ControlClient {
         group,
         resolve,
         reject,
+        timeoutMs,
         timer,
         sent: false,
         structuralError: null,
@@ -203,7 +207,14 @@ export class ControlClient {
     for (const pending of live) pending.sent = true;
     const text = `{"commands":[${live.map((pending) => pending.text).join(',')}]}`;
     const qos = live.some(({ probe }) => probe) && this.#session.protocolVersion === 5 ? 1 : 0;
-    this.#session.publish(requestTopic(api), text, { qos }).catch((error: unknown) => {
+    const acknowledged = () => {
+      for (const pending of live) {
+        if (!pending.probe || !this.#pending.has(pending.correlationData)) continue;
+        clearTimeout(pending.timer);
+        pending.timer = this.#timer(pending.correlationData, pending.timeoutMs);
+      }
+    };
+    this.#session.publish(requestTopic(api), text, { qos }).then(acknowledged, (error: unknown) => {
       // A missing PUBACK proves nothing while responses may still arrive.
       if (error instanceof ServiceError && error.code === 'BROKER_TIMEOUT' && qos === 1) return;
       for (const { correlationData, reject } of live) if (this.#take(correlationData)) reject(error);
@@ -253,10 +264,15 @@ export class ControlClient {
     return pending;
   }
 
-  #timeOut(correlationData: string, timeoutMs: number): void {
+  /** What arrived while the event loop was blocked is read before the time is over. */
+  #timer(correlationData: string, ms: number): NodeJS.Timeout {
+    return setTimeout(() => setImmediate(() => this.#timeOut(correlationData)), ms);
+  }
+
+  #timeOut(correlationData: string): void {
     const pending = this.#take(correlationData);
     if (!pending) return;
-    const { command, structuralError } = pending;
+    const { command, timeoutMs, structuralError } = pending;
     const [addition, info] =
       structuralError === null
         ? ['', {}]

@@ -98,7 +98,8 @@ describe('many previews in one request', () => {
         expect(busyMs() - before).toBeLessThan(3_000);
         expect(health.status).toBe(200);
         expect(data ?? null).toBe(null);
-        expect(errors[0]).toMatchObject({ ...tooLarge, path: ['p0'] });
+        // Previews are computed in slices, so any of them can be the first beyond the budget.
+        expect(errors[0]).toMatchObject({ ...tooLarge, path: [expect.stringMatching(/^p\d+$/)] });
       }
     },
   );

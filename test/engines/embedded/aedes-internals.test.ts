@@ -434,8 +434,10 @@ describe('mqtt-packet', () => {
   });
 
   test('`cacheNumbers` keeps a buffer for each number of two bytes unless it is disabled', () => {
-    const writer = writeToStream as unknown as { readonly cacheNumbers: boolean };
+    const writer = writeToStream as unknown as { cacheNumbers: boolean };
     expect(Object.getOwnPropertyDescriptor(writer, 'cacheNumbers')?.set).toBeTypeOf('function');
+    // An embedded broker that another test started has disabled it.
+    writer.cacheNumbers = true;
     expect(writer.cacheNumbers).toBe(true);
     disableNumberCache();
     expect(writer.cacheNumbers).toBe(false);

@@ -240,6 +240,20 @@ test('a broker that always responds, but late, is probed once, and a later call 
   expect([questions.length, plugin.created]).toEqual([1, 0]);
 });
 
+test('a broker that is too busy to respond within the time of a probe still counts as serving the API', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const link = await connectedLink({ url: broker.url, ...ADMIN });
+  const controls = controlsOf(link, { silenceMs: 100 });
+  // The response topic is subscribed already.
+  await controls.capability('cedalo/ha');
+  broker.suspend();
+  const from = Date.now();
+  const found = controls.capability('dynamic-security');
+  await expect.poll(() => Date.now() - from).toBeGreaterThan(400);
+  broker.resume();
+  expect(await found).toMatchObject({ provider: 'BROKER' });
+});
+
 test('new settings close the gateway plugins and probe the broker again', async () => {
   const first = await startMosquitto();
   const second = await startMosquitto();
