@@ -1,6 +1,6 @@
 /**
- * `npm run advisories`: fails if a production dependency has a known advisory of severity high or critical. A registry that does not answer
- * such questions is a note and no failure: a build without a network must not fail by that.
+ * `npm run advisories`: fails if a production dependency has a known advisory of severity high or critical. If the
+ * registry returns no report, the script prints a note and succeeds, so that a build without a network passes.
  */
 import { spawnSync } from 'node:child_process';
 import { root } from './stamps.mjs';
@@ -13,7 +13,7 @@ const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--json', ...process
 const report = parsed(stdout);
 const counts = report?.metadata?.vulnerabilities;
 if (counts === undefined) {
-  console.log(`Note: advisories were not checked, the registry did not answer: ${report?.message ?? 'no report'}`);
+  console.log(`Note: advisories were not checked. The registry returned: ${report?.message ?? 'no report'}`);
 } else {
   const serious = Object.values(report.vulnerabilities).filter(({ severity }) => /^(high|critical)$/.test(severity));
   for (const { name, severity, range, via } of serious) console.error(`${severity}: ${name} ${range}: ${titles(via)}`);
@@ -29,7 +29,7 @@ function parsed(text) {
   }
 }
 
-/** A dependency's own advisories, or the names of the packages that it has them by. */
+/** The advisories of a dependency, or the names of the vulnerable packages that it depends on. */
 function titles(via) {
   return via.map((each) => (typeof each === 'string' ? `by ${each}` : `${each.title} (${each.url})`)).join('; ');
 }

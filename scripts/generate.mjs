@@ -1,8 +1,8 @@
 /**
- * Generates what the sources import from src/generated: two Prisma clients (SQLite and PostgreSQL) from the one
- * prisma/schema.prisma, and Pothos' types. Prisma fixes the provider when it generates, so each client gets a copy of the
- * schema with its own provider. `PRISMA_SCHEMA_ENGINE_BINARY` is named because `generate` insists on the file although it
- * never runs it, and its download is impossible on closed networks.
+ * Generates src/generated: Prisma clients for SQLite and PostgreSQL from prisma/schema.prisma, and the types of Pothos.
+ * A Prisma client supports one provider, so each client is generated from a copy of the schema with its provider.
+ * `prisma generate` requires the file of PRISMA_SCHEMA_ENGINE_BINARY but does not run it. Setting the variable avoids a
+ * download, which fails on closed networks.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { noteDone, root } from './stamps.mjs';
 const generated = join(root, 'src/generated');
 const schema = readFileSync(join(root, 'prisma/schema.prisma'), 'utf8');
 
-/** The project's schema for one provider, its client written below src/generated. */
+/** The schema for one provider. Its client is written to a folder of src/generated. */
 export function schemaFor(provider) {
   return schema
     .replace(/provider = "sqlite"/, `provider = "${provider}"`)
@@ -31,7 +31,7 @@ function generate(provider, generators = '') {
       cwd: root,
       env: {
         ...process.env,
-        // Generators are commands: found here also when the script is not run by npm.
+        // Prisma runs generators as commands. Only npm adds their folder to PATH.
         PATH: `${join(root, 'node_modules/.bin')}${delimiter}${process.env.PATH ?? ''}`,
         PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
         PRISMA_HIDE_UPDATE_MESSAGE: '1',
@@ -39,7 +39,6 @@ function generate(provider, generators = '') {
       },
       encoding: 'utf8',
     });
-    // Prisma reports each step, on both streams: of interest only when one failed.
     if (status !== 0) throw error ?? new Error(`prisma generate failed for ${provider}:\n${stdout}${stderr}`);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 /**
- * `npm run image -- <tag>`: builds the container image for a release. Refuses base images that are not pinned by a digest, since a tag may
- * name another image tomorrow: NODE_BUILD_IMAGE and NODE_IMAGE, each as `node:22-bookworm-slim@sha256:<64 hex digits>`.
+ * `npm run image -- <tag>`: builds the container image for a release. NODE_BUILD_IMAGE and NODE_IMAGE name the base
+ * images and must contain a digest, because tags change: `node:22-bookworm-slim@sha256:<64 hex digits>`.
  */
 import { spawnSync } from 'node:child_process';
 import { root } from './stamps.mjs';

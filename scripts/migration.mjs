@@ -1,15 +1,15 @@
 #!/usr/bin/env node
 /**
- * Writes the next migration of each engine, or checks that none is missing, from the difference between what the
- * migrations make of an empty database and prisma/schema.prisma.
+ * Writes the next migration of each engine, or checks that no migration is missing. It compares a database after all
+ * migrations with prisma/schema.prisma.
  *
  *   node scripts/migration.mjs <name>     writes prisma/migrations/<engine>/NNNN_<name>/migration.sql
- *   node scripts/migration.mjs --check    exit code 2 and the missing SQL when a migration is missing
+ *   node scripts/migration.mjs --check    exits with 2 and prints the missing SQL if a migration is missing
  *   --engine sqlite|postgresql            only this engine
  *
- * The migrations are replayed in a temporary database: an SQLite file, and for PostgreSQL a database that is created and
- * dropped on the server of SHADOW_DATABASE_URL, whose user must be allowed to do so. The difference comes from Prisma's
- * schema engine in its WebAssembly form, which needs no download.
+ * The migrations run in a temporary database: an SQLite file, or a PostgreSQL database on the server of
+ * SHADOW_DATABASE_URL, whose user must be allowed to create databases. The comparison uses the WebAssembly build of
+ * Prisma's schema engine, which needs no download.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ const ENGINES = ['sqlite', 'postgresql'];
 const DRIFT_EXIT_CODE = 2;
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Its glue serves one instance of the engine, which then serves any number of databases. */
+/** One instance of the schema engine for all databases: its JavaScript bindings support only one. */
 let loading = null;
 
 /** Prisma's schema engine for a database that an adapter connects to. */
@@ -39,13 +39,13 @@ export async function openSchemaEngine(engine, adapter) {
   return glue.SchemaEngine.new({ datamodels }, () => {}, bindMigrationAwareSqlAdapterFactory(adapter));
 }
 
-/** The package's own entry point loads its WebAssembly by an import that Node does not have without a flag. */
+/** Replaces the package's entry point, which imports WebAssembly as a module. Node 20 requires a flag for that. */
 async function loadEngine() {
   const require = createRequire(import.meta.url);
   const glue = await import('@prisma/schema-engine-wasm/schema_engine_bg');
   const file = join(dirname(require.resolve('@prisma/schema-engine-wasm')), 'schema_engine_bg.wasm');
   const module = new WebAssembly.Module(readFileSync(file));
-  // The engine tells why it gave up only to this name.
+  // The engine reports panics only to this global variable.
   globalThis.PRISMA_WASM_PANIC_REGISTRY = { set_message: (message) => console.error(message) };
   const imports = {};
   for (const wanted of WebAssembly.Module.imports(module)) {
@@ -73,7 +73,7 @@ function migrationNames(engine) {
     .sort();
 }
 
-/** The SQL that is missing after the last migration; null when nothing is. */
+/** The SQL that is missing after the last migration; `null` if the migrations are complete. */
 async function missingSql(engine) {
   const scripts = migrationNames(engine).map((name) =>
     readFileSync(join(migrationsFolder(engine), name, 'migration.sql'), 'utf8'),
@@ -120,7 +120,7 @@ async function createPostgresqlShadow(scripts) {
   await query(serverUrl, `CREATE DATABASE ${database}`);
   const remove = () => query(serverUrl, `DROP DATABASE ${database} WITH (FORCE)`);
   try {
-    // Not by the adapter, which would cut the scripts at every semicolon.
+    // The adapter splits scripts at every semicolon, so they are run without it.
     for (const sql of scripts) await query(url.href, sql);
   } catch (error) {
     await remove();
@@ -130,7 +130,7 @@ async function createPostgresqlShadow(scripts) {
   return { adapter: new PrismaPg(pool, { schema: 'public' }), remove: () => pool.end().then(remove) };
 }
 
-/** The type "char" of PostgreSQL's catalog, which the schema engine reads and the adapter does not know; and text. */
+/** Types of PostgreSQL. The adapter does not support "char", which the schema engine reads from the catalog. */
 const CHAR_OID = 18;
 const TEXT_OID = 25;
 
@@ -171,8 +171,8 @@ async function main() {
   if (!values.check && !/^[a-z0-9_]+$/.test(name ?? '')) {
     throw new Error('Usage: node scripts/migration.mjs <name_in_lower_case> | --check  [--engine sqlite|postgresql]');
   }
-  if (values.engine && !ENGINES.includes(values.engine)) throw new Error(`There is no engine "${values.engine}"`);
-  // All differences before the first file, so that a failure leaves no engine ahead of the other.
+  if (values.engine && !ENGINES.includes(values.engine)) throw new Error(`Unknown engine "${values.engine}"`);
+  // Compares all engines before it writes a file, so that a failure leaves the engines equal.
   const missing = [];
   for (const engine of values.engine ? [values.engine] : ENGINES) missing.push([engine, await missingSql(engine)]);
   for (const [engine, sql] of missing) {

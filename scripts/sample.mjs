@@ -1,6 +1,6 @@
 /**
- * Prints a random sample of texts for a reader who does not know the code: `node scripts/sample.mjs [seed]`. 60 comments of the
- * sources, 40 descriptions of the graph and 20 error messages. A seed always draws the same sample from the same sources.
+ * `node scripts/sample.mjs [seed]`: prints a random sample of 60 comments, 40 schema descriptions and 20 error messages
+ * for a reader who does not know the code. The same seed and sources give the same sample.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * `npm run --silent sbom`: prints the bill of materials of the package, CycloneDX as JSON: production dependencies with versions, licences
- * and hashes, from the lock file. Of `npm sbom` with everything, since npm 11.19.1 with `--omit dev` leaves out production dependencies
- * that development ones need, too.
+ * `npm run --silent sbom`: prints the bill of materials of the package as CycloneDX JSON: production dependencies with
+ * versions, licences and hashes, from the lock file. The script filters the complete output of `npm sbom`, because
+ * `--omit dev` of npm 11.19.1 also omits production dependencies that development dependencies require.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ if (status !== 0) {
 const { components, dependencies, metadata, ...rest } = JSON.parse(stdout);
 const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
 
-/** `name@version` of what is installed without development dependencies. */
+/** `name@version` of the production dependencies, including transitive ones. */
 const production = new Set(
   Object.entries(packages).flatMap(([path, { version, name, dev, devOptional }]) =>
     path === '' || dev || devOptional ? [] : [`${name ?? path.replace(/^.*node_modules\//, '')}@${version}`],
@@ -31,7 +31,7 @@ console.log(
   JSON.stringify(
     {
       ...rest,
-      // npm takes the name of the folder.
+      // npm uses the name of the folder.
       metadata: { ...metadata, component: { ...metadata.component, name } },
       components: components.filter((component) => isListed(component['bom-ref'])),
       dependencies: dependencies

@@ -1,6 +1,6 @@
 /**
- * Brings a checkout to the point where it runs: packages, generated code, compiled code. Does only what is out of date, and
- * says what it does; when nothing is, it only reads the sources.
+ * Prepares a checkout: installs packages, generates code and compiles. Steps that are up to date are skipped, and each
+ * other step is printed.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { isDone, noteDone, root } from './stamps.mjs';
 
-/** Runs a command and tells what it does; ends this process, with `advice`, when the command fails. */
+/** Prints `what` and runs a command. If the command fails, prints `advice` and exits the process. */
 function run(what, advice, command, ...args) {
   process.stderr.write(`${what} …\n`);
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2] });
@@ -20,8 +20,8 @@ function run(what, advice, command, ...args) {
 const readJson = (file) => JSON.parse(readFileSync(join(root, file), 'utf8'));
 
 /**
- * Whether somebody has installed the packages already: npm's own record of node_modules holds what the lock file names
- * (packages of other platforms may be missing), and the compiled one was compiled for this Node.
+ * Whether the packages are installed: node_modules/.package-lock.json lists all packages of the lock file (packages for
+ * other platforms may be missing), and better-sqlite3 was compiled for this version of Node.
  */
 function packagesAreThere() {
   const record = 'node_modules/.package-lock.json';
@@ -49,8 +49,8 @@ export function installPackages() {
   if (isDone('packages')) return;
   if (!packagesAreThere()) {
     run(
-      'Installing packages (better-sqlite3 is compiled where no binary fits: about a minute)',
-      'Where better-sqlite3 is compiled, python3, make and g++ are needed (Debian: apt-get install python3 make g++).',
+      'Installing packages (better-sqlite3 is compiled if it has no binary for this platform, in about a minute)',
+      'Compiling better-sqlite3 requires python3, make and g++ (Debian: apt-get install python3 make g++).',
       'npm',
       'ci',
       '--no-audit',

@@ -1,4 +1,4 @@
-/** What was made of which state of the sources, so that nobody makes it again: noted by whatever makes it, under any command. */
+/** Records a hash of the inputs of each setup step, so that steps with unchanged inputs are skipped. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, 'node_modules/.brokergraph');
 
-/** What is made of the inputs, files and folders, and a file that is there then. */
+/** `inputs`: files and folders. `made`: a file that exists after the step. */
 const STEPS = {
   packages: { inputs: ['package-lock.json', 'package.json'], made: 'node_modules/typescript' },
   generated: {
@@ -20,7 +20,7 @@ const STEPS = {
   },
 };
 
-/** Whether the step was done for this very state of its inputs, and what it makes is still there. */
+/** Whether the step was done with the current inputs and its output exists. */
 export function isDone(step) {
   const stamp = join(folder, step);
   return existsSync(join(root, STEPS[step].made)) && existsSync(stamp) && readFileSync(stamp, 'utf8') === stateOf(step);
@@ -31,7 +31,7 @@ export function noteDone(step) {
   writeFileSync(join(folder, step), stateOf(step));
 }
 
-/** By contents: a checkout that went to another commit and back is the same. */
+/** A hash of the contents, not of times, so that a checkout of another commit and back gives the same hash. */
 function stateOf(step) {
   const hash = createHash('sha256').update(process.version);
   const add = (path, isFolder) => {

@@ -1,4 +1,4 @@
-/** `npm start`: sets up what is missing, then is the service (one process, so signals reach it). */
+/** `npm start`: does the missing setup steps, then runs the service in the same process, which receives all signals. */
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

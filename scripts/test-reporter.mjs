@@ -1,6 +1,7 @@
 /**
- * A vitest reporter for scripts/test.mjs: writes to the file named in TEST_REPORT what became of each test file, as JSON:
- * `{ [file]: { passed, skipped, cpu, failures: [{ name, error }] } }`, `cpu` in seconds. The file of an error outside of tests may be unknown: ''.
+ * A vitest reporter for scripts/test.mjs. Writes the results of each test file to the file TEST_REPORT, as JSON:
+ * `{ [file]: { passed, skipped, cpu, failures: [{ name, error }] } }`. `cpu` is in seconds. `file` is '' for an error
+ * outside of tests whose file is unknown.
  */
 import { writeFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
@@ -36,7 +37,7 @@ export default class TestReporter {
   }
 }
 
-/** Of the message and of what differs, and where in the tests it was. */
+/** The first lines of the message and of the difference, and the location in the tests. */
 function firstLines(error) {
   const message = `${error?.name ?? 'Error'}: ${error?.message ?? String(error)}`.split('\n');
   const differing = stripVTControlCharacters(error?.diff ?? '')

@@ -1,10 +1,10 @@
 /**
- * Runs the tests. Sets up what is missing first: packages, generated and compiled code, and Debian's brokers and database as root.
- * Without an argument it runs the short suite (`npm test`), with `--all` also the rest, and with `--long` the tests that take minutes
- * each. test/support/suite.ts defines the suites. Other arguments go to vitest, which then runs the named files whole.
+ * Runs the tests. First it does the missing setup steps: Debian packages (as root), npm packages, generated and compiled
+ * code. Without an argument it runs the short suite (`npm test`). `--all` also runs the rest, `--long` only the tests
+ * that take minutes each. test/support/suite.ts defines the suites. Other arguments are passed to vitest.
  *
- * The last line is `N passed, N failed`, where checks that failed before (FAILED_CHECKS) count as failed tests. The lines above it list
- * each failure with its reason. No test runs a second time: one that fails sometimes has a defect, or the product has.
+ * The last line is `N passed, N failed`. It counts checks that failed before (FAILED_CHECKS) as failed tests. The lines
+ * above it list each failure with its reason. Failed tests are not retried, because a retry hides defects.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { root } from './stamps.mjs';
 const MAX_SHOWN = 20;
 const MAX_COSTLY = 10;
 
-/** Without the files that use PostgreSQL anyway, and those that use no database. */
+/** Excludes files that always use PostgreSQL, and files that use no database. */
 const ON_POSTGRESQL = {
   auth: ['guessing', 'local-login', 'many-subscriptions', 'own-sessions', 'rights.test'].concat([
     'second-factor',

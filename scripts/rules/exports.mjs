@@ -1,7 +1,7 @@
-/** Declarations are exported for other files: of src, test or bench. */
+/** Declarations are exported only if another file of src, test or bench imports them. */
 import { lineOf, sources } from './sources.mjs';
 
-/** Files that tools import by a name of their own. */
+/** Files that tools import. */
 const ENTRIES = ['src/main.ts', 'test/support/global-setup.ts'];
 
 export function exportFaults() {

@@ -1,4 +1,4 @@
-/** Imports point one way between wings and between domains. Biome reports circles of files (noImportCycles). */
+/** Imports have one direction between wings and between domains. Biome reports import cycles (noImportCycles). */
 import { sources } from './sources.mjs';
 
 /** The wings that each wing may import, itself included. `generated` holds the Prisma clients. */
