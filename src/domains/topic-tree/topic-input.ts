@@ -2,7 +2,6 @@ import { type InputIssue, invalid } from '../../platform/errors.ts';
 import { filterProblem } from '../../protocol/mqtt/topics.ts';
 import type { TopicKind } from './model/topic-recorder.ts';
 
-/** Selects topics of one kind. */
 interface TopicSelection {
   readonly kind: TopicKind;
   readonly prefix?: string | undefined;
@@ -10,7 +9,6 @@ interface TopicSelection {
   readonly filter?: string | undefined;
 }
 
-/** The selection as callers give it. */
 export interface SelectionInput {
   readonly kind?: TopicKind | null | undefined;
   readonly prefix?: string | null | undefined;

@@ -25,7 +25,6 @@ export interface TopicServiceOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-/** Optional parts of each topic in a result. */
 interface TopicDetails {
   /** Whether payloads are requested. They are returned only to callers who may read them. */
   readonly withPayloads: boolean;
@@ -37,7 +36,6 @@ interface FindTopicsInput extends SelectionInput, PageArguments, TopicDetails {
 
 export interface LevelsInput extends Omit<PageArguments, 'offset'>, TopicDetails {
   readonly kind: TopicKind;
-  /** The parent level. `null` for the first level. */
   readonly of: string | null;
 }
 
@@ -50,12 +48,9 @@ type TopicSettingsInput = { readonly [Name in keyof TopicSettings]?: TopicSettin
 const MAX_LISTED = 200;
 
 /**
- * The topics of brokers, whichever component records them. A recording starts with the first request, and stops some
- * time after the last one.
- *
- * Errors of all methods that query a broker: NOT_SUPPORTED_BY_BROKER if topics cannot be recorded or subscriptions
- * cannot be observed, and those of a broker that cannot be queried. Topics that this service has recorded are also
- * returned while the broker is disconnected.
+ * The topics of brokers, whichever component records them. Errors of methods that query a broker:
+ * NOT_SUPPORTED_BY_BROKER if topics cannot be recorded or subscriptions cannot be observed, and those of a broker that
+ * cannot be queried. Recorded topics are also returned while the broker is disconnected.
  */
 export class TopicService {
   readonly #options: TopicServiceOptions;
@@ -79,11 +74,6 @@ export class TopicService {
     return nodes === null || nodes.isMerged ? null : nodes.refs;
   }
 
-  /**
-   * Returns the place of one tree: at the given node, at a broker without nodes, or at a cluster whose trees are
-   * combined. Returns `null` if there are several trees and no node is given. Errors: INVALID if the broker has no such
-   * node.
-   */
   refOf(broker: BrokerRecord, nodeId: number | null): TopicTreeRef | null {
     const nodes = this.#nodesOf(broker);
     if (nodeId === null) return nodes === null || nodes.isMerged ? { broker, nodeId: null } : null;
@@ -155,7 +145,6 @@ export class TopicService {
     return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
   }
 
-  /** Returns a topic. `null` if it is not listed. Errors: INVALID. */
   async find(place: TopicTreeRef, kind: TopicKind, topic: string): Promise<TopicView | null> {
     checkedLengths({ topic });
     const recorded = await this.#query(place, 'topic', { kind, topic });
@@ -172,10 +161,7 @@ export class TopicService {
     return this.callAt(broker, (topics) => topics.settings());
   }
 
-  /**
-   * Changes the settings at the given node, or at all nodes. Takes effect immediately, also for listed topics. Errors:
-   * INVALID with paths in the input of a mutation.
-   */
+  /** Changes the settings at the given node, or at all nodes. Errors: INVALID with paths in the input of a mutation. */
   async update(broker: BrokerRecord, nodeId: number | null, changes: TopicSettingsInput): Promise<void> {
     const wanted = Object.fromEntries(Object.entries(changes).filter(([, value]) => value != null));
     try {
@@ -187,9 +173,7 @@ export class TopicService {
     }
   }
 
-  /**
-   * Returns the current counts, followed by the changed topics at most twice per second. Errors: INVALID, RATE_LIMITED.
-   */
+  /** Returns the current counts, followed by the changed topics. Errors: INVALID, RATE_LIMITED. */
   async watch(
     place: TopicTreeRef,
     input: WatchTopicsInput,

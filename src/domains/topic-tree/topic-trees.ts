@@ -11,7 +11,6 @@ interface TopicTreesOptions extends HostingParts, Pick<TopicServiceOptions, 'nod
   readonly brokers: BrokerCache;
   readonly projects: ProjectCache;
   readonly runtimes: BrokerRuntimes;
-  /** Whether payloads of a broker are stored. */
   readonly payloadsOf: (brokerId: string) => TopicPayloads;
   /** Maximum memory of the trees and payloads of one broker. */
   readonly maxBytes: number;

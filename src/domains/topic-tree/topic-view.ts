@@ -33,7 +33,6 @@ export interface LevelView extends TopicTreeRef {
 }
 
 export interface TopicConnection extends Omit<ListConnection<TopicView>, 'totalCount'> {
-  /** `null` if it was not requested. */
   readonly totalCount: number | null;
 }
 
@@ -45,7 +44,6 @@ export const countsOf = ({ status }: TopicTreeView, kind: TopicKind): KindCounts
 export const kindsIn = (tree: TopicTreeView, kind: TopicKind | null | undefined): KindCounts[] =>
   (kind == null ? (['PUBLISHED', 'SUBSCRIBED'] as const) : [kind]).flatMap((one) => countsOf(tree, one) ?? []);
 
-/** Returns a text for users: the cause of a problem, and what would help. `null` if there is no problem. */
 export function reasonOf({ status: { reason }, droppedByBroker }: TopicTreeView): string | null {
   if (!droppedByBroker) return reason;
   const dropped = `The broker dropped at least ${droppedByBroker} messages, for clients that read too slowly, since the recording began: if this service was one of them, topics are missing`;

@@ -4,16 +4,14 @@ import { TopicTree } from '../tree/topic-tree.ts';
 import type { ListedTopic } from './topic-control.ts';
 
 interface MirroredKindOptions {
-  /** Maximum number of topics. Further topics are counted but not listed. */
   readonly maxTopics: number;
   readonly maxBytes: number;
-  /** Number of bytes that are stored of each payload. */
   readonly payloadLimit: number;
 }
 
 /**
- * The topics of one kind, read repeatedly from a broker's lists. A topic counts as used when it first appears, or when
- * its payload changed. It is removed when a completely read list does not contain it.
+ * The topics of one kind, read repeatedly from a broker's lists. A topic counts as used when it appears, or when its
+ * payload changed. It is removed when a completely read list does not contain it.
  */
 export class MirroredKind {
   readonly tree: TopicTree;
@@ -22,7 +20,6 @@ export class MirroredKind {
   /** Topics of the previous reading, if it was complete. `null` otherwise. */
   #seenBefore: Set<string> | null = null;
   #pages = 0;
-  /** Highest `count` that the broker reported during the current reading. */
   #reportedCount = 0;
   /** Number of topics of the current reading for which the tree had no room. */
   #unlisted = 0;
@@ -65,8 +62,8 @@ export class MirroredKind {
   }
 
   /**
-   * Completes a reading. `isWhole`: the lists were read to their end. A list of several pages may have shifted during
-   * the reading. Then a missing topic is removed only if the previous reading did not contain it either.
+   * Completes a reading. A list of several pages may have shifted during the reading. Then a missing topic is removed
+   * only if the previous reading did not contain it either.
    */
   async end(isWhole: boolean, isTruncated: boolean, limit: number | null): Promise<void> {
     const seen = this.#seen;
@@ -87,7 +84,6 @@ export class MirroredKind {
   }
 }
 
-/** Compares only the stored bytes, because the broker and the tree may truncate payloads. */
 function isSame(known: string | undefined, data: Buffer | null, payloadLimit: number): boolean {
   if (data === null || known === undefined) return data === null && known === undefined;
   return known === data.subarray(0, payloadLimit).toString('base64');

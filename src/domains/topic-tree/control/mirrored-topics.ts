@@ -25,20 +25,12 @@ interface MirroredTopicsOptions {
 }
 
 const READING_MS = 30_000;
-/** Maximum memory of one tree. */
 const MAX_BYTES = 128 * 1_048_576;
 
 /**
- * The topics of a broker that supports only the documented commands. A request reads the lists of the broker again if
- * they are old, and compares them with the previous ones.
- *
- * Values that the broker does not report are derived: `firstSeen` is the first reading with the topic, `lastSeen` the
- * last reading with a changed payload, and `messages` the number of such readings. `qos` is 0 and `retain` is false.
- * The broker may truncate payloads without reporting it.
- *
- * If a reading fails, the previous topics stay, and the status reports the error and the age. Errors of `query`: those
- * of the broker if nothing has been read yet, except for `status`. NOT_SUPPORTED_BY_BROKER for a kind that the broker
- * does not report.
+ * The topics of a broker that supports only the documented commands. A request reads the lists again if they are old,
+ * and compares them with the previous ones. `firstSeen` is the first reading with the topic, `lastSeen` the last
+ * reading with a changed payload. If a reading fails, the previous topics stay, and the status reports the error.
  */
 export class MirroredTopics implements Pick<TopicRecorder, 'query'> {
   readonly #caller: ControlCaller;
@@ -49,7 +41,6 @@ export class MirroredTopics implements Pick<TopicRecorder, 'query'> {
   /** Epoch milliseconds of the first and the last complete reading. `null` if there was none. */
   #since: number | null = null;
   #readAt: number | null = null;
-  /** End and duration of the last reading, whether or not it succeeded. */
   #triedAt = 0;
   #durationMs = 0;
   #problem: ServiceError | null = null;

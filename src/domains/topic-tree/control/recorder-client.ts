@@ -15,10 +15,8 @@ import { filtersOf, limitsOf, TOPIC_API, withIssue } from './topic-control.ts';
 import { SETTING_KEYS, settingFields, type TopicSettingsChange, WIRE_NAMES } from './topic-setting-issues.ts';
 
 /**
- * Commands of `cedalo/topictree` that only the plugins of this service support: the gateway plugin for remote brokers,
- * and the embedded broker.
- *
- * Errors: those of the documented commands and of the recorder. Paths of issues are those of TopicSettings.
+ * Commands of `cedalo/topictree` that only the plugins of this service support. Paths of issues are those of
+ * TopicSettings.
  */
 
 export async function getRecording(caller: ControlCaller): Promise<TopicSettings> {
@@ -27,7 +25,6 @@ export async function getRecording(caller: ControlCaller): Promise<TopicSettings
   throw new ServiceError('BROKER_REJECTED', 'The broker returned no valid settings of its topic tree');
 }
 
-/** Changes all given settings, or none. */
 export async function setRecording(caller: ControlCaller, change: TopicSettingsChange): Promise<void> {
   await call(caller, 'setRecording', settingFields(change));
 }
@@ -89,7 +86,6 @@ interface PartialList<Item> {
   readonly hasMore: boolean;
 }
 
-/** Reads the rest of a shortened list, up to `first` items and MAX_RESPONSE_CHARACTERS. */
 async function completed<Item>(
   start: PartialList<Item>,
   first: number,

@@ -2,14 +2,12 @@ import type { LevelPage, TopicChanges, TopicPage, TopicRequests, TopicResponses 
 
 /** Approximate size in bytes of all responses to one request. Writing them blocks an embedded broker. */
 const REQUEST_BYTES = 1_000_000;
-/** Approximate size of a list entry. */
 const ENTRY_BYTES = 250;
 /** Beyond this size, further commands of the request are refused. */
 const MAX_BYTES = 16_000_000;
 
 /**
- * The size budget of the responses to one request over MQTT. They are sent in one packet, however many commands the
- * request has. Lists are shortened to fit, and report that with their own fields.
+ * The size budget of the responses to one request over MQTT, which are sent in one packet. Lists are shortened to fit.
  */
 export class ResponseBudget {
   readonly bytesEach: number;

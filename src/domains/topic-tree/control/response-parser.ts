@@ -12,10 +12,7 @@ import type {
   TopicResponses,
 } from '../model/topic-recorder.ts';
 
-/**
- * Parses responses to the commands of this service. They may come from other versions of its plugins or from untrusted
- * brokers. Invalid values are treated as missing, and entries without a topic are dropped.
- */
+/** Parses responses, which may come from other versions or untrusted brokers. Invalid values are treated as missing. */
 export const parseResponse: {
   readonly [Type in keyof TopicResponses]: (data: unknown) => TopicResponses[Type];
 } = {
@@ -36,7 +33,6 @@ const MAX_REASON = 1_000;
 const MAX_INT = 2_147_483_647;
 /** Maximum number of base64 characters, more than any stored preview has. */
 const MAX_PAYLOAD = 100_000;
-/** The latest time of a Date in JavaScript. */
 const LAST_TIME = 8_640_000_000_000_000;
 
 function statusOf(fields: Fields): RecorderStatus {
@@ -137,10 +133,8 @@ export const topicOf = (value: unknown): string | null =>
 /** Returns a non-negative integer, also from a numeric text. 0 for other values. */
 const countOf = (value: unknown): number => wholeOf(value) ?? 0;
 
-/** As `countOf`, but at most MAX_INT. */
 const intOf = (value: unknown): number => Math.min(countOf(value), MAX_INT);
 
-/** As `wholeOf`, but at most MAX_INT. */
 export function settingOf(value: unknown): number | null {
   const whole = wholeOf(value);
   return whole === null ? null : Math.min(whole, MAX_INT);

@@ -6,19 +6,13 @@ import { fieldIn, settingOf, topicOf, wholeOf } from './response-parser.ts';
 import type { TopicSettingsChange } from './topic-setting-issues.ts';
 
 /**
- * The documented commands of the topic control API, which every provider supports.
- *
- * Errors in addition to those of the caller: INVALID (with `info.issues` if the text contains them), NOT_FOUND (no such
- * filter), and BROKER_REJECTED with the broker's text. Responses may come from any broker. Invalid values are dropped
- * or replaced by defaults.
+ * The documented commands, which every provider supports. Invalid values in responses are dropped or become defaults.
+ * Errors in addition to those of the caller: INVALID, NOT_FOUND (no such filter), BROKER_REJECTED.
  */
 export const TOPIC_API = 'cedalo/topictree';
 
-/** Maximum number of entries that are read from one response. */
 const MAX_ENTRIES = 1_000_000;
-/** Maximum number of characters that are read from a payload. */
 const MAX_PAYLOAD_TEXT = 65_536;
-/** Maximum number of filters that are read from a response. */
 const MAX_READ_FILTERS = 10_000;
 
 type TopicLimits = Pick<TopicSettings, 'publishLimit' | 'subscribeLimit' | 'payloadLimit'>;
@@ -36,7 +30,6 @@ export interface ListedTopics {
   readonly length: number;
 }
 
-/** One page of both lists. A list is `null` if the broker does not return it. */
 export interface TopicsPage {
   readonly published: ListedTopics | null;
   readonly subscribed: ListedTopics | null;
@@ -61,10 +54,7 @@ export async function getTopicLimits(caller: ControlCaller): Promise<TopicLimits
   return limitsOf(await call(caller, 'getLimits'));
 }
 
-/**
- * Returns the settings of a broker that supports only the documented commands. Such a broker has no filters that
- * exclude topics, and always records. Values that it does not report are the defaults.
- */
+/** Returns the settings of a broker that supports only the documented commands. Missing values are the defaults. */
 export async function getDocumentedSettings(caller: ControlCaller): Promise<TopicSettings> {
   const { ttlSeconds, filters, ...rest } = DEFAULT_TOPIC_SETTINGS;
   const readTtl = async () => settingOf(fieldIn(await call(caller, 'getTtl'), 'ttl')) ?? ttlSeconds;
@@ -77,9 +67,8 @@ export async function getDocumentedSettings(caller: ControlCaller): Promise<Topi
 }
 
 /**
- * Changes settings of such a broker. The change must already be validated. The commands are sent together, but the
- * broker executes each separately: if one is refused, others may have been executed. Errors: NOT_SUPPORTED_BY_BROKER if
- * the broker has no command for the change (nothing is sent), and the first error of the broker.
+ * Changes settings of such a broker. The commands are sent together, but the broker executes each separately. Errors:
+ * NOT_SUPPORTED_BY_BROKER if the broker has no command for the change, and its first error.
  */
 export async function updateDocumentedSettings(caller: ControlCaller, change: TopicSettingsChange): Promise<void> {
   if ((change.excludedFilters ?? []).length > 0) {

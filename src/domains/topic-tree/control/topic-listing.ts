@@ -5,7 +5,6 @@ import { bytesOf } from './response-budget.ts';
 /** `data` of `listTopics`: the form of the documented examples, and additional fields of this service. */
 interface TopicListing {
   readonly publishTopics: ListedPage<PublishedEntry>;
-  /** Missing if subscriptions cannot be observed. */
   readonly subscribeTopics?: ListedPage<SubscribedEntry>;
   readonly unavailable?: { readonly subscribeTopics: string };
   readonly truncated?: true;
@@ -34,7 +33,6 @@ interface PayloadFields {
 
 interface ListingRange {
   readonly offset: number;
-  /** Number of requested topics. Infinity for all. */
   readonly count: number;
   readonly maxBytes: number;
 }
@@ -82,7 +80,6 @@ export async function topicListing(
   };
 }
 
-/** Reads the topics of one kind page by page, and yields to other tasks between the pages of long lists. */
 async function* entriesOf<Entry>(
   find: Find,
   kind: FindTopics['kind'],

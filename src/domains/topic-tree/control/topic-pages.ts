@@ -3,7 +3,6 @@ import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import { type ListedTopics, listTopics, type TopicsPage } from './topic-control.ts';
 
 interface TopicPagesOptions {
-  /** Maximum number of topics of each kind. No page begins beyond it. */
   readonly maxTopics: number;
   /** Epoch milliseconds after which no page is requested. */
   readonly endsAt: number;
@@ -19,12 +18,9 @@ const MAX_PAGES = 1_000;
 const MAX_REPEATED = 3;
 
 /**
- * Reads both lists of `listTopics` page by page. The page size follows the size of the topics seen so far. If a page
- * times out, it is requested again with a tenth of the size. Brokers without paging return everything in the first
- * page, or the same page again.
- *
- * Returns true if the lists were read to their end, as far as the broker reports it, and false if a bound was reached.
- * Errors: those of the caller.
+ * Reads both lists of `listTopics` page by page. If a page times out, it is requested again with a tenth of the size.
+ * Brokers without paging return everything in the first page, or the same page again. Returns whether the lists were
+ * read to their end.
  */
 export async function* readTopicPages(
   caller: ControlCaller,
@@ -67,7 +63,6 @@ function isLast({ count, length }: ListedTopics, offset: number, size: number): 
   return count !== null && count > length ? offset + length >= count : length < size;
 }
 
-/** Average number of bytes per position of the lists. */
 function bytesEach(lists: readonly ListedTopics[], positions: number): number {
   let bytes = 1;
   for (const { topics } of lists) {

@@ -34,9 +34,7 @@ export const settingFields = (settings: TopicSettingsChange): Readonly<Record<st
 /** Maximum number of characters of a filter. All filters of a broker are stored and sent together. */
 const MAX_FILTER_LENGTH = 1_000;
 
-/**
- * Returns all issues of a change. Paths are JSON pointers with `names`, or with the names of TopicSettings by default.
- */
+/** Returns all issues of a change. Paths are JSON pointers with `names`, by default those of TopicSettings. */
 export function topicSettingIssues(
   change: UncheckedChange,
   names: Readonly<Partial<Record<keyof TopicSettings, string>>> = {},

@@ -10,16 +10,11 @@ import { type TopicSettingsChange, topicSettingIssues } from './topic-setting-is
 import { missingReceiveRight, withheldFilters } from './withheld-filters.ts';
 
 /**
- * The topics and recording settings of one broker, independent of the plugin that records them.
- *
- * Errors: those of the caller and of the recorder, and INVALID with all issues. Paths are `/filter` for requests, and
- * those of TopicSettings for changes.
+ * The topics and recording settings of one broker, whichever plugin records them. Errors: those of the caller and of
+ * the recorder, and INVALID with all issues.
  */
 export interface TopicSource extends Pick<TopicRecorder, 'query'> {
-  /**
-   * As `query('status')`. Also reports DENIED, with the cause, if the broker's access control withholds all messages
-   * from `username`.
-   */
+  /** Also reports DENIED, with the cause, if access control withholds all messages from `username`. */
   status(username: string | null): Promise<RecorderStatus>;
   settings(): Promise<TopicSettings>;
   /** Applies all given settings or none. Commercial brokers execute one command after another. */
@@ -42,7 +37,6 @@ export class TopicSources {
     this.#options = options;
   }
 
-  /** Returns the same source for the same caller. */
   of(controls: ControlCaller): TopicSource {
     let source = this.#sources.get(controls);
     if (source === undefined) {

@@ -23,29 +23,18 @@ import {
 
 interface TopicTreePluginOptions {
   readonly settings: TopicSettingsStore;
-  /** Closed by its creator. */
   readonly recorder: TopicRecorder;
-  /** Reports an unexpected error of the recorder that belongs to no caller. */
   readonly onFault: (error: unknown) => void;
 }
 
 type FilterList = 'filters' | 'excludedFilters';
 
 /**
- * The commands of `cedalo/topictree`, over stored settings and a recorder. It serves remote brokers as a gateway
- * plugin, and the embedded broker. Field names are case-insensitive.
- *
- * In addition to the documented commands there are those of this service:
- * - requests to the recorder,
- * - `exclude` in the commands for filters,
- * - `getRecording` and `setRecording` for all settings, so that several change together or not at all.
- *
- * Changes are executed one after another: each is validated, stored and applied to the recorder. A change to equal
- * values does nothing. Changes by other processes are applied when they are noticed. Requests for topics start the
- * recording. Reading and changing settings does not.
- *
- * Refusals: `Filter not found`, `Filter already exists`, `Invalid <path>: <reason>` as INVALID with all issues, and the
- * errors of the recorder.
+ * The commands of `cedalo/topictree`, over stored settings and a recorder: as a gateway plugin, and for the embedded
+ * broker. In addition to the documented commands there are requests to the recorder, `exclude` in the commands for
+ * filters, and `getRecording` and `setRecording`, which change several settings together or not at all. Requests for
+ * topics start the recording. Reading and changing settings does not. Refusals: `Filter not found`, `Filter already
+ * exists`, `Invalid <path>: <reason>` as INVALID with all issues, and the errors of the recorder.
  */
 export class TopicTreePlugin implements ControlPlugin {
   readonly api = TOPIC_API;
@@ -211,7 +200,6 @@ export class TopicTreePlugin implements ControlPlugin {
     });
   }
 
-  /** Applies the stored settings. Never rejects. */
   #follow(): Promise<void> {
     return this.#changes.run(() => this.#apply()).catch(this.#options.onFault);
   }

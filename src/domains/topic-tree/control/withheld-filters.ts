@@ -17,11 +17,9 @@ import { parseClient, parseDefaultAcl, parseGroup, parseRole } from '../../acces
 const MAX_NAMES = 100;
 
 /**
- * Returns the filters of which the broker's access control withholds all messages, although the account may subscribe
- * to them. Mosquitto reports no error in this case, and no messages arrive.
- *
- * Returns no filters if this cannot be determined: the broker has no dynamic security, or this service may not read it.
- * `username` is `null` for clients without a user name.
+ * Returns the filters that the account may subscribe to, but of which the broker's access control withholds all
+ * messages. Mosquitto reports no error in this case. Returns none if this cannot be determined. `username` is `null`
+ * for clients without a user name.
  */
 export async function withheldFilters(
   caller: ControlCaller,
@@ -39,7 +37,6 @@ export async function withheldFilters(
   }
 }
 
-/** Describes the missing permission in terms of Mosquitto's dynamic security. */
 export function missingReceiveRight(filters: readonly string[], username: string | null): string {
   const patterns = filters.map((filter) => `"${filter}"`).join(', ');
   const role = username === null ? 'a role of the group of anonymous clients' : `a role of "${username}"`;
@@ -86,7 +83,6 @@ async function anonymousAccount(caller: ControlCaller) {
   return { roles: [], groups: groupname === null ? [] : [{ name: groupname, priority: 0 }] };
 }
 
-/** Returns `null` if a response could not be read. */
 async function callAll<T>(caller: ControlCaller, calls: readonly ControlCall[], parse: (data: unknown) => T | null) {
   if (calls.length === 0) return [];
   const results = await caller.callAll(DYNSEC_API, calls);

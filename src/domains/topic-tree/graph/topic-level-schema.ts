@@ -8,7 +8,6 @@ import type { LevelsInput } from '../topic-service.ts';
 import type { LevelView, TopicTreeRef } from '../topic-view.ts';
 import { selectsPayloads, Topic } from './topic-schema.ts';
 
-/** Order of sibling levels, for descriptions. */
 export const IN_ORDER = 'in the order of their names.';
 
 export const TopicLevel = builder.objectRef<LevelView>('TopicLevel');
@@ -27,7 +26,6 @@ export const TopicLevelConnection = builder.connectionObject(
   { name: 'TopicLevelEdge', description: 'A level and its cursor.' },
 );
 
-/** Returns a page of levels. Payloads are requested only if the operation selects them. */
 export async function levelsOf(
   ref: TopicTreeRef,
   input: Omit<LevelsInput, 'withPayloads'>,

@@ -15,7 +15,6 @@ interface TopicsEventView {
 
 /** Assumed number of topics per event, for the cost of a subscription. */
 const USUAL_EVENT = 50;
-/** The kinds of events that contain a value, for descriptions. */
 const STATES = 'SNAPSHOT, CHANGE';
 
 const listOf = ({ event, broker }: TopicsEventView, read: (change: TopicChange) => readonly RecordedTopic[]) => {

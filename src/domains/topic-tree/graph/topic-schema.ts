@@ -27,7 +27,6 @@ export const selectsPayloads = (info: GraphQLResolveInfo): boolean => selects(in
 
 interface Preview {
   readonly bytes: Buffer;
-  /** Size of the whole payload. */
   readonly length: number;
 }
 

@@ -2,10 +2,7 @@ import { isFields } from '../../../protocol/control/fields.ts';
 import { SETTING_KEYS, topicSettingIssues } from '../control/topic-setting-issues.ts';
 import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../model/topic-settings.ts';
 
-/**
- * Reads settings that any version stored. Missing and invalid values become defaults, so that a damaged row stops
- * neither the service nor the recording. `isWhole`: whether no value was invalid.
- */
+/** Reads settings that any version stored. Missing and invalid values become defaults. `isWhole`: none was invalid. */
 export function readStoredSettings(text: string): { readonly settings: TopicSettings; readonly isWhole: boolean } {
   const stored = parseObject(text);
   const given = SETTING_KEYS.filter((key) => stored?.[key] !== undefined);

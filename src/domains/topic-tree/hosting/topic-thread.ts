@@ -5,14 +5,11 @@ import type { TopicRecorder, TopicRequests, TopicResponses } from '../model/topi
 import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../model/topic-settings.ts';
 import type { RemoteTopicRecorderOptions } from '../recorder/remote-topic-recorder.ts';
 
-/** What the worker thread creates a recorder from. */
 export type RecorderSetup = Omit<RemoteTopicRecorderOptions, 'iterationBatch' | 'onStopped' | 'onFault'>;
 export type RecorderCalls = Omit<TopicRecorder, 'close'>;
-/** The recorder had no requests for a while, and its recording was deleted. */
 export type RecorderEvent = 'STOPPED';
 
 export interface TopicThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'> {
-  /** The compiled worker. Default: the one in the folder of this module. */
   readonly workerUrl?: URL | undefined;
 }
 
@@ -22,8 +19,7 @@ const LINGER_MS = 5_000;
 const MAX_PENDING = 5_000;
 
 /**
- * The worker thread of all topic recorders that run in the gateway. Its heap limit does not count topic trees;
- * `maxBytes` does.
+ * The worker thread of all topic recorders of the gateway. Its heap limit does not count topic trees; `maxBytes` does.
  */
 export class TopicThread extends WorkerHost<RecorderSetup, RecorderCalls, RecorderEvent> {
   constructor({ workerUrl, lingerMs = LINGER_MS, ...options }: TopicThreadOptions) {
@@ -31,19 +27,15 @@ export class TopicThread extends WorkerHost<RecorderSetup, RecorderCalls, Record
     super({ ...options, lingerMs, name: 'topics', workerUrl: workerUrl ?? defaultUrl });
   }
 
-  /** Nothing runs until the first request, or until settings with `isAlwaysOn` are applied. */
   openRecorder(setup: RecorderSetup): TopicRecorder {
     return new ThreadRecorder(this, setup);
   }
 }
 
 /**
- * The recorder of one broker. It runs in the thread from the first request, or from settings with `isAlwaysOn`, until
- * it reports that it stopped.
- *
- * An exit of the thread deletes the recording; a new one starts with the next thread, and its `since` is later. Errors
- * of `query` in addition to those of TopicRecorder: BROKER_UNREACHABLE while the thread is down, with the reason;
- * BROKER_TIMEOUT beyond MAX_PENDING requests.
+ * The recorder of one broker. It runs from the first request, or from settings with `isAlwaysOn`, until it reports that
+ * it stopped. An exit of the thread deletes the recording. Additional errors of `query`: BROKER_UNREACHABLE while the
+ * thread is down; BROKER_TIMEOUT beyond MAX_PENDING requests.
  */
 class ThreadRecorder implements TopicRecorder {
   readonly #instance: WorkerInstance<RecorderSetup, RecorderCalls, RecorderEvent>;

@@ -9,7 +9,6 @@ import type { TopicThread } from './topic-thread.ts';
 interface TopicTreeHostingOptions extends HostingParts {
   readonly payloadsOf: (brokerId: string) => TopicPayloads;
   readonly thread: Pick<TopicThread, 'openRecorder'>;
-  /** Maximum memory for the trees and payloads of one broker, in bytes. */
   readonly maxBytes: number;
 }
 
@@ -24,7 +23,6 @@ export function topicTreeHosting({ payloadsOf, thread, maxBytes, ...parts }: Top
     apis: [
       {
         api: TOPIC_API,
-        // Its API has no events.
         forwarding: null,
         isWanted: (brokerId) => settings.of(brokerId).get().isAlwaysOn,
         start: (link) => {
@@ -50,5 +48,4 @@ export function topicTreeHosting({ payloadsOf, thread, maxBytes, ...parts }: Top
   });
 }
 
-/** The prefix of the client ids of a recorder. */
 const clientIdOf = (brokerId: string) => `brokergraph-${brokerId}-topics`;

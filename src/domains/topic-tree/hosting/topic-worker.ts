@@ -1,7 +1,4 @@
-/**
- * The worker thread of all topic recorders that run in the gateway, so that a busy broker does not delay other
- * requests.
- */
+/** The worker thread of all topic recorders of the gateway, so that a busy broker does not delay other requests. */
 import { ServiceError } from '../../../platform/errors.ts';
 import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import { IterationBatch, pauseShortIterations } from '../../../platform/scheduling/iteration-batch.ts';

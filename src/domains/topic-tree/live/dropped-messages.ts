@@ -4,12 +4,9 @@ const LEVELS = ['broker', 'publish', 'messages', 'dropped'] as const;
 const TOPIC = `$SYS/${LEVELS.join('/')}`;
 
 /**
- * Number of messages that a broker dropped since a recording began. The broker counts them for all of its clients
- * together. If the recording began before the `$SYS` history of this service, the count starts at the earliest known
- * value.
- *
- * Mosquitto 2.0 publishes the value only when it grows, and its history is one minute long. If other values were known
- * when the recording began but this one was not, the first value includes at least one newly dropped message.
+ * Number of messages that a broker dropped for all of its clients since a recording began, at the earliest since the
+ * `$SYS` history begins. Mosquitto 2.0 publishes the value only when it grows. If other values were known when the
+ * recording began but this one was not, the first value includes at least one newly dropped message.
  */
 export class DroppedMessages {
   readonly #sys: Pick<SysTopics, 'valueOf' | 'history'>;
@@ -33,7 +30,6 @@ export class DroppedMessages {
     return now - this.#first;
   }
 
-  /** The value at a time. `now`: the current value, which may not be in the history yet. */
   #at(time: number, now: number): number {
     let found: number | null = null;
     let isSilent = false;

@@ -3,11 +3,9 @@ import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-s
 import { ServiceError } from '../../../platform/errors.ts';
 import type { KindCounts, RecordedTopic, RecorderStatus, TopicChanges } from '../model/topic-recorder.ts';
 
-/** Counts of the listed topics, and the topics that changed. */
 export interface TopicChange extends KindCounts {
   /** Whether this service is connected to the broker. While it is not, the last reported state stays. */
   readonly isConnected: boolean;
-  /** State of the recording. `null` if it is not known yet. */
   readonly recording: Pick<RecorderStatus, 'state' | 'reason'> | null;
   readonly added: readonly RecordedTopic[];
   readonly changed: readonly RecordedTopic[];
@@ -20,14 +18,11 @@ export interface TopicChange extends KindCounts {
 export type TopicEvent = BroadcastEvent<TopicChange, TopicChange>;
 
 export interface TopicFeedOptions {
-  /** Requests the changes since a previous result. Errors: those of a broker that cannot be queried. */
   readonly changes: (since: string | null) => Promise<TopicChanges>;
-  /** Requests the state of the recording. Errors: as `ask`. */
   readonly status: () => Promise<Pick<RecorderStatus, 'state' | 'reason'>>;
   readonly isConnected: () => boolean;
   /** Called when the feed has had no subscribers for some time. It may then be closed. */
   readonly onIdle: () => void;
-  /** Reports an unexpected error that belongs to no caller. */
   readonly onFault: (error: unknown) => void;
 }
 
@@ -40,10 +35,7 @@ const LONGEST_REST_MS = 5_000;
 const STATUS_MS = 5_000;
 /** A feed without subscribers stays open for this time, for clients that reconnect. */
 const IDLE_TICKS = 20;
-/**
- * Bounds of the history for slow and reconnecting subscribers: number of changes, and characters of their topics and
- * payloads.
- */
+/** Bounds of the history for slow and reconnecting subscribers: changes, and characters of topics and payloads. */
 const MAX_KEPT = 240;
 const MAX_KEPT_CHARACTERS = 4_000_000;
 
@@ -51,21 +43,17 @@ const NO_LISTS = { added: [], changed: [], expired: [], addedLeftOut: 0, changed
 
 /**
  * The changes of topics of one kind below one prefix, shared by all subscribers. The feed polls only while it has
- * subscribers. Each request goes to the recorder that is current at that time, because connections and settings may
- * change.
+ * subscribers, each time at the recorder that is current.
  */
 export class TopicFeed {
   readonly #options: TopicFeedOptions;
   readonly #broadcast: Broadcast<TopicChange, TopicChange>;
   readonly #ticker: NodeJS.Timeout;
   #state: TopicChange = { isConnected: false, recording: null, count: 0, leftOut: 0, isTruncated: false, ...NO_LISTS };
-  /** Cursor of the last result. `null` if there is none yet. */
   #cursor: string | null = null;
   #reading: Promise<void> | null = null;
   #idleTicks = 0;
-  /** Number of callers that wait for the first result. */
   #arriving = 0;
-  /** Times of the next requests, by `performance.now()`. */
   #nextAt = 0;
   #nextStatusAt = 0;
 
@@ -96,7 +84,6 @@ export class TopicFeed {
     return this.#broadcast.subscriberCount + this.#arriving === 0;
   }
 
-  /** Ends the streams of all subscribers. */
   close(error?: unknown): void {
     clearInterval(this.#ticker);
     this.#broadcast.close(error);
@@ -113,7 +100,6 @@ export class TopicFeed {
     });
   }
 
-  /** Runs one request at a time. Concurrent callers share its result. */
   #look(): Promise<void> {
     this.#reading ??= this.#lookNow().finally(() => {
       this.#reading = null;

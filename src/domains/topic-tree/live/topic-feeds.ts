@@ -2,20 +2,16 @@ import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-s
 import { notFound, ServiceError } from '../../../platform/errors.ts';
 import { type TopicEvent, TopicFeed, type TopicFeedOptions } from './topic-feed.ts';
 
-/**
- * Maximum number of feeds per broker. Subscribers with the same key share a feed. Beyond the maximum, a feed without
- * subscribers is closed.
- */
+/** Maximum number of feeds per broker. Beyond it, a feed without subscribers is closed. */
 const MAX_FEEDS = 100;
 
-/** The live feeds of the topics of all brokers. */
 export class TopicFeeds {
   /** Feeds by broker and key. */
   readonly #feeds = new Map<string, Map<string, TopicFeed>>();
 
   /**
-   * `key` identifies the kind and the prefix. `open` returns the options of a new feed. Errors: RATE_LIMITED if the
-   * broker has too many feeds, and those of a broker that cannot be queried.
+   * `key` identifies the kind and the prefix. Errors: RATE_LIMITED if the broker has too many feeds, and those of
+   * `watch`.
    */
   watch(
     brokerId: string,
@@ -42,13 +38,11 @@ export class TopicFeeds {
     return feed.watch(options);
   }
 
-  /** The broker was deleted. */
   removed(brokerId: string): void {
     for (const feed of this.#feeds.get(brokerId)?.values() ?? []) feed.close(notFound('broker', brokerId));
     this.#feeds.delete(brokerId);
   }
 
-  /** Ends the streams of all subscribers. */
   close(): void {
     for (const feeds of this.#feeds.values()) for (const feed of feeds.values()) feed.close();
     this.#feeds.clear();

@@ -3,10 +3,7 @@ import type { TopicSettings } from './topic-settings.ts';
 /** PUBLISHED: topics of messages. SUBSCRIBED: topic filters of subscriptions. */
 export type TopicKind = 'PUBLISHED' | 'SUBSCRIBED';
 
-/**
- * Approximate maximum number of characters of topics and payloads in one response. A list ends with the item that
- * reaches this bound, and `hasMore` is true. It bounds the memory of pages with long names and payloads.
- */
+/** Approximate maximum number of characters of one response. The item of a list that reaches it is the last one. */
 export const MAX_RESPONSE_CHARACTERS = 4_000_000;
 
 /** A recorded topic. Times are epoch milliseconds with an error of at most 250 ms. */
@@ -20,7 +17,6 @@ export interface RecordedTopic {
   readonly qos: 0 | 1 | 2;
   /** Whether the last message was a retained message, as far as the broker reports it (see RecorderStatus). */
   readonly retain: boolean;
-  /** `null` if no payload is stored. */
   readonly payload: TopicPayload | null;
   /** Numbers of the nodes that list the topic, in order. Absent unless several recordings are combined. */
   readonly nodes?: readonly number[];
@@ -29,11 +25,9 @@ export interface RecordedTopic {
 export interface TopicPayload {
   /** The first `payloadLimit` bytes, in base64. */
   readonly data: string;
-  /** Size of the whole payload. */
   readonly bytes: number;
 }
 
-/** A child of one level of the tree. */
 export interface TopicLevel {
   /** Name of the level. May be empty. */
   readonly name: string;
@@ -47,21 +41,17 @@ export interface TopicLevel {
 }
 
 /**
- * Parameters of a topic search. All lists are in the order of the levels, and each level is ordered by its UTF-16 code
- * units. A topic precedes the topics below it. If the list changes between two pages, topics that are listed the whole
- * time are neither skipped nor repeated.
+ * Lists are in the order of the levels, each ordered by UTF-16 code units. If the list changes between two pages,
+ * topics that are listed the whole time are neither skipped nor repeated.
  */
 export interface FindTopics {
   readonly kind: TopicKind;
-  /** Only this topic and the topics below it, by whole levels. A trailing `/` or `/#` is ignored. */
   readonly prefix?: string | undefined;
   /** Only topics that contain this text. Upper and lower case are equal. */
   readonly search?: string | undefined;
-  /** Only topics that match this topic filter. */
   readonly filter?: string | undefined;
   /** Only topics after this one, which does not need to exist. */
   readonly after?: string | undefined;
-  /** Number of topics to skip after `after`. */
   readonly offset?: number | undefined;
   /** Page size, at most 10,000. MAX_RESPONSE_CHARACTERS may shorten the page. */
   readonly first: number;
@@ -74,7 +64,6 @@ export interface FindTopics {
 export interface TopicPage {
   readonly topics: readonly RecordedTopic[];
   readonly hasMore: boolean;
-  /** Number of topics of all pages. `null` if it was not requested. */
   readonly totalCount: number | null;
 }
 
@@ -84,7 +73,6 @@ export interface ListLevels {
   readonly of: string | null;
   /** Only levels whose names come after this one. */
   readonly after?: string | undefined;
-  /** As in FindTopics. */
   readonly first: number;
   readonly withPayloads?: boolean | undefined;
 }
@@ -98,7 +86,6 @@ export interface LevelPage {
 /** Requests the changes since a previous response. */
 export interface ReadChanges {
   readonly kind: TopicKind;
-  /** As in FindTopics. */
   readonly prefix?: string | undefined;
   /** `cursor` of the previous response. `null` to start from now. */
   readonly since: string | null;
@@ -108,12 +95,8 @@ export interface ReadChanges {
 }
 
 export interface TopicChanges {
-  /** `since` of the next request. */
   readonly cursor: string;
-  /**
-   * Whether the changes since the previous response are known. False if the recorder restarted, or if changes were not
-   * requested for a long time. Then all topics may have changed.
-   */
+  /** False if the recorder restarted, or if changes were not requested for a long time: all topics may have changed. */
   readonly isContinued: boolean;
   /** Topics that were listed for the first time, or again after they had expired. */
   readonly added: readonly RecordedTopic[];
@@ -129,7 +112,6 @@ export interface TopicChanges {
 }
 
 export interface KindCounts {
-  /** Number of listed topics. */
   readonly count: number;
   /** Uses of topics that are not listed because of a limit, since the recording began. */
   readonly leftOut: number;
@@ -152,20 +134,15 @@ export interface RecorderStatus {
   readonly reason: string | null;
   /** Start of the recording in epoch milliseconds. `null` if it has not started. */
   readonly since: number | null;
-  /** Filters that the broker refuses. */
   readonly deniedFilters: readonly string[];
   readonly published: KindCounts;
   /** `null` if subscriptions cannot be observed at this broker. `subscribedReason` says what would help. */
   readonly subscribed: KindCounts | null;
   readonly subscribedReason: string | null;
-  /** Memory of both trees and of the payloads. */
   readonly memoryBytes: number;
   /** Number of recorded messages since the recording began. PUBLISHED only. */
   readonly messages: number;
-  /**
-   * Whether live messages carry the RETAIN flag (Retain As Published, MQTT 5). If false, only messages that were
-   * retained before the recording began are reported as retained.
-   */
+  /** Whether live messages carry the RETAIN flag (Retain As Published, MQTT 5). */
   readonly tellsRetain: boolean;
 }
 
@@ -198,9 +175,8 @@ export type QueryTopics = <Type extends keyof TopicRequests>(
 ) => Promise<TopicResponses[Type]>;
 
 /**
- * Records the topics of one broker. The recording starts with the first request, or when the settings have
- * `isAlwaysOn`. It stops after some time without requests, and then the recorded topics are discarded. The first
- * response waits for the broker's SUBACK and for the retained messages.
+ * Records the topics of one broker from the first request, or while the settings have `isAlwaysOn`. Without requests,
+ * it stops and discards the topics. The first response waits for the SUBACK and the retained messages.
  */
 export interface TopicRecorder {
   /** Takes effect immediately, also for topics that are already recorded. */

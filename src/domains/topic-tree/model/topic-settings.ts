@@ -1,20 +1,12 @@
-/**
- * How the topics of one broker are recorded. The names in parentheses are commands and fields of `cedalo/topictree`.
- */
+/** Settings of the recording. The names in parentheses are commands and fields of `cedalo/topictree`. */
 export interface TopicSettings {
   /** Number of seconds that a topic stays listed after its last use (`ttl`). */
   readonly ttlSeconds: number;
-  /**
-   * Only topics that match one of these filters are recorded (`addFilter`). Empty: all topics that do not begin with
-   * `$`.
-   */
+  /** Only matching topics are recorded (`addFilter`). Empty: all topics that do not begin with `$`. */
   readonly filters: readonly string[];
   /** Topics that match one of these filters are not recorded. Commercial brokers do not support this. */
   readonly excludedFilters: readonly string[];
-  /**
-   * Maximum number of published and of subscribed topics. Beyond it, new topics are counted but not listed until others
-   * have expired.
-   */
+  /** Maximum numbers of topics. Beyond them, new topics are counted but not listed until others have expired. */
   readonly publishLimit: number;
   readonly subscribeLimit: number;
   /** Number of bytes that are stored of a topic's last payload. 0: none. */
@@ -40,15 +32,10 @@ export const MAX_PAYLOAD_LIMIT = 65_536;
 /** Maximum number of `filters`, and of `excludedFilters`. */
 export const MAX_FILTERS = 100;
 
-/**
- * Stores the settings of one broker's recording: in the database of this service, or in the journal of an embedded
- * broker.
- */
+/** The settings of one broker: in the database of this service, or in the journal of an embedded broker. */
 export interface TopicSettingsStore {
   get(): TopicSettings;
   put(settings: TopicSettings): Promise<void>;
-  /**
-   * Adds a listener that is called after another process changed the settings. Returns the function that removes it.
-   */
+  /** Adds a listener for changes by other processes. Returns the function that removes it. */
   onChange(listener: () => void): () => void;
 }

@@ -1,6 +1,4 @@
-/**
- * Describes the permissions that an account lacks to subscribe to filters, in terms of Mosquitto's dynamic security.
- */
+/** Describes the missing permissions in terms of Mosquitto's dynamic security. */
 export function missingRights(filters: readonly string[], username: string | null): string {
   const patterns = filters.map((filter) => `"${filter}"`).join(', ');
   const account = username === null ? 'clients without a user name' : `user "${username}"`;
@@ -11,7 +9,7 @@ export function missingRights(filters: readonly string[], username: string | nul
   );
 }
 
-/** Explains why subscriptions cannot be observed if the broker allows the log topics but publishes nothing to them. */
+/** The broker allows the log topics but publishes nothing to them. */
 export const NO_SUBSCRIPTION_LOG =
   'The broker does not report subscriptions. Mosquitto reports them with these two lines in mosquitto.conf: ' +
   '"log_dest topic" and "log_type subscribe" (in addition to the existing log_dest and log_type lines).';

@@ -8,7 +8,6 @@ const CONTROL = '$CONTROL';
 /** `$share/<group>/<filter>` (MQTT 5, section 4.8.2). */
 const SHARED = /^\$share\/[^/]*\//;
 
-/** The filters to subscribe to. If the settings have none: all topics that do not begin with `$`. */
 export const recordedFilters = ({ filters }: Filters): readonly string[] =>
   filters.length === 0 ? EVERYTHING : filters;
 
@@ -35,7 +34,6 @@ export class RecordedTopics {
   readonly hasSubscription = (filter: string): boolean => this.has(filter.replace(SHARED, ''));
 }
 
-/** Whether both settings select the same topics, so that no recorded topic has to be removed. */
 export const areSameFilters = (a: Filters, b: Filters): boolean =>
   isSameList(a.filters, b.filters) && isSameList(a.excludedFilters, b.excludedFilters);
 

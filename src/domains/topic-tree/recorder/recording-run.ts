@@ -18,13 +18,11 @@ import { type RecordingRequest, TopicRecording } from './topic-recording.ts';
 export interface RecordingRunOptions {
   readonly local: LocalBroker;
   /**
-   * Prefix of the client ids: `brokergraph-<brokerId>-topics`, to which a dash and eight hexadecimal digits are
-   * appended. Everything up to its last dash begins all client ids of this service.
+   * Prefix of the client ids: `brokergraph-<brokerId>-topics`. Everything up to its last dash begins all client ids of
+   * this service.
    */
   readonly clientId: string;
-  /** Maximum memory of both trees and of the payloads, in bytes. */
   readonly maxBytes: number;
-  /** Reports an unexpected error that belongs to no caller. */
   readonly onFault: (error: unknown) => void;
   /** Shared by the connections of a thread, which then count their messages together. Default: a new one. */
   readonly iterationBatch?: IterationBatch | undefined;
@@ -33,9 +31,7 @@ export interface RecordingRunOptions {
 
 /** Durations in milliseconds, for tests. */
 export interface RunDurations {
-  /** Maximum time that the first result waits for retained messages. Default: 2,000. */
   readonly firstResponseMs?: number;
-  /** Interval of attempts to subscribe to refused filters. Default: 30,000. */
   readonly refusedRetryMs?: number;
 }
 
@@ -44,16 +40,13 @@ const DOLLAR = 36;
 const FIRST_RESPONSE_MS = 2_000;
 const REFUSED_RETRY_MS = 30_000;
 /**
- * Maximum number of messages with a QoS above the requested one. Only a broker that violates the protocol sends them.
- * Each is acknowledged, and the acknowledgements accumulate in memory if the broker does not read them.
+ * Maximum number of messages with a QoS above the requested one, which violate the protocol. Their acknowledgements
+ * accumulate in memory if the broker does not read them.
  */
 const MAX_EXCESS_QOS = 1_000_000;
 const NONE = { count: 0, leftOut: 0, isTruncated: false } as const;
 
-/**
- * One recording of a broker's topics, from start to stop, over a connection of its own. The connection reconnects
- * without limit. Meanwhile recorded topics stay listed until they expire.
- */
+/** One recording, from start to stop, over a connection of its own, which reconnects without limit. */
 export class RecordingRun {
   readonly #options: RecordingRunOptions;
   readonly #link: BrokerLink;

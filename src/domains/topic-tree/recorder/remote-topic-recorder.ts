@@ -17,11 +17,8 @@ interface RecorderDurations extends RunDurations {
 }
 
 /**
- * Records the topics of a broker over MQTT, with a connection of its own that is open while results are requested. It
- * subscribes with QoS 0. With a higher QoS, the broker would queue messages for a slow reader and then drop messages of
- * other clients. Retained messages are received once per start.
- *
- * Bounds: limits and memory of the recording, and the number of known subscribers (see SubscriptionLog).
+ * Records the topics of a broker over MQTT, over a connection that is open while results are requested. It subscribes
+ * with QoS 0: with a higher QoS, the broker would queue messages for a slow reader and drop those of other clients.
  */
 export class RemoteTopicRecorder implements TopicRecorder {
   readonly #options: RemoteTopicRecorderOptions;
@@ -57,7 +54,6 @@ export class RemoteTopicRecorder implements TopicRecorder {
     return run.query(type, request, assertWanted);
   }
 
-  /** May be called repeatedly. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stop();

@@ -2,8 +2,7 @@
 const JUMP_MS = 1_000;
 
 /**
- * Epoch milliseconds that never jump: the wall clock's time at creation, advanced by the monotonic clock. If the wall
- * clock is set, reported times are shifted by the difference.
+ * Epoch milliseconds that never jump, advanced by the monotonic clock. If the wall clock is set, reported times shift.
  */
 export class SteadyClock {
   readonly #monotonic: () => number;
@@ -21,7 +20,7 @@ export class SteadyClock {
     return Math.round(this.#offset + this.#monotonic());
   }
 
-  /** The number of milliseconds to add to a time of this clock to get the corresponding time of the wall clock. */
+  /** The difference of the wall clock to this clock in milliseconds. */
   shift(): number {
     const shift = this.#wall() - this.now();
     if (Math.abs(shift - this.#shift) > JUMP_MS) this.#shift = shift;

@@ -7,8 +7,7 @@ import { Copies } from './copies.ts';
 interface SubscribedFiltersOptions {
   readonly link: BrokerLink;
   /**
-   * Called once for each message, even if several filters match. `mayBeRepeated`: the message may be a retained message
-   * that was already passed on for another filter.
+   * Called once for each message. `mayBeRepeated`: it may be a retained message that another filter already received.
    */
   readonly onMessage: (message: BrokerMessage, mayBeRepeated: boolean) => void;
   /** Called when a filter was granted or refused, or when retained messages have been received. */
@@ -22,7 +21,6 @@ export interface Refusal {
   readonly isDenied: boolean;
   /** Whether the broker reports that the account has no permission to subscribe. */
   readonly isRightMissing: boolean;
-  /** A text for users. */
   readonly text: string;
   /** Whether the broker closes the connection because of this filter. */
   readonly endsConnection: boolean;
@@ -45,12 +43,10 @@ const MOST_STRIKES = 3;
 const ENDING_TURNS = 20;
 
 /**
- * Keeps filters subscribed over one link, as far as the broker allows, with QoS 0 and again after each reconnect.
- * Retained messages are received once per filter, and not again after a reconnect. A filter that a granted filter
- * covers is not subscribed. A refused filter is retried at intervals and with each connection.
- *
- * If filters overlap, a message is counted once, for the earliest subscribed filter that matches its topic. With MQTT
- * 5, the link knows the filter of each copy from the subscription identifier. Without it, see Copies.
+ * Keeps filters subscribed over one link with QoS 0, also after a reconnect. Retained messages are received once per
+ * filter. A filter that a granted filter covers is not subscribed. If filters overlap, a message is counted once, for
+ * the earliest subscribed filter that matches its topic: with MQTT 5 by the subscription identifier, otherwise see
+ * Copies.
  */
 export class SubscribedFilters {
   readonly #options: SubscribedFiltersOptions;
@@ -59,7 +55,6 @@ export class SubscribedFilters {
   /** Filters of the log, which are subscribed first. */
   #apart: readonly string[] = [];
   #wanted: readonly string[] = [];
-  /** By filter, in the order of subscription. */
   readonly #asked = new Map<string, Asked>();
   readonly #refusals = new Map<string, Refusal>();
   readonly #strikes = new Map<string, number>();
@@ -68,9 +63,7 @@ export class SubscribedFilters {
   #copies = new Copies();
   #hasOverlaps = false;
   #turn = 0;
-  /**
-   * Whether filters are subscribed one at a time, because the broker closed a connection while several were unanswered.
-   */
+  /** Whether filters are subscribed one at a time, because a connection ended while several were unanswered. */
   #isCareful = false;
   #isSettled = false;
   #isPinging = false;
@@ -90,9 +83,7 @@ export class SubscribedFilters {
     return this.#refusals;
   }
 
-  /**
-   * Whether all filters that can be subscribed on this connection are subscribed, and their retained messages received.
-   */
+  /** Whether all possible filters are subscribed on this connection, and their retained messages received. */
   get isSettled(): boolean {
     return this.#isSettled;
   }
@@ -101,7 +92,6 @@ export class SubscribedFilters {
     return this.#asked.get(filter)?.state === 'GRANTED';
   }
 
-  /** Sets the filters. Those in `apart` are subscribed first, and also if other filters cover them. */
   want(apart: readonly string[], wanted: readonly string[]): void {
     this.#apart = apart;
     this.#wanted = wanted;
@@ -142,8 +132,7 @@ export class SubscribedFilters {
     this.#strikes.set(filter, strikes);
     if (strikes < MOST_STRIKES) return;
     const text = `The broker ends the connection when "${filter}" is subscribed to.`;
-    // The filters in `apart` are of one kind. If the broker refuses one in this way, it refuses all, and each attempt
-    // costs a connection.
+    // If the broker refuses one log filter in this way, it refuses all, and each attempt costs a connection.
     for (const refused of this.#apart.includes(filter) ? this.#apart : [filter]) {
       this.#refusals.set(refused, { isDenied: true, isRightMissing: false, text, endsConnection: true });
     }
@@ -169,7 +158,6 @@ export class SubscribedFilters {
     this.#settle();
   }
 
-  /** The filters to subscribe, without refused ones and without those that another one covers. */
   #targets(): string[] {
     const candidates = this.#wanted.filter((filter) => !this.#refusals.has(filter));
     const uncovered = candidates.filter(
@@ -215,10 +203,7 @@ export class SubscribedFilters {
     );
   }
 
-  /**
-   * Without subscription identifiers, retained messages arrive for each filter. With Retain As Published, they cannot
-   * be distinguished from live messages.
-   */
+  /** Without subscription identifiers, retained messages arrive for each filter. */
   #mayBeRepeated({ filter, isRepeating }: Asked): boolean {
     return this.#options.link.protocolVersion === 4 || (isRepeating && !this.#flooded.has(filter));
   }
@@ -255,10 +240,7 @@ export class SubscribedFilters {
     }
   }
 
-  /**
-   * A broker sends packets in order. When it responds to a PINGREQ that follows all SUBSCRIBE packets, their retained
-   * messages have arrived.
-   */
+  /** A broker sends packets in order. Its PINGRESP after all SUBSCRIBE packets follows their retained messages. */
   #settle(): void {
     if (this.#isSettled || this.#isPinging || this.#asked.size === 0 || !this.#hasAnswers) {
       if (this.#asked.size === 0 && this.#refusals.size > 0) this.#isSettled = true;
@@ -284,7 +266,6 @@ export class SubscribedFilters {
     return ![...this.#asked.values()].some(({ state }) => state === 'ASKED');
   }
 
-  /** Whether the message is passed on for this filter: no earlier filter matches it, and it is not a copy. */
   #isFirst({ earlier, filter }: Asked, message: BrokerMessage): boolean {
     if (
       earlier.length > 0 &&

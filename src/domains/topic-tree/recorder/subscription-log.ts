@@ -2,11 +2,8 @@ import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { parseLogLine } from '../../clients/inspect/log-lines.ts';
 
 interface SubscriptionLogOptions {
-  /**
-   * Client id of the connection that reads the log. Its own subscriptions show whether the broker logs subscriptions.
-   */
+  /** Client id of the connection that reads the log. Its own subscriptions show whether the broker logs them. */
   readonly clientId: string;
-  /** Prefix of the client ids of this service, whose subscriptions are not reported. */
   readonly ownPrefix: string;
   readonly onSubscribed: (filter: string, qos: 0 | 1 | 2) => void;
   /** Called when no known client holds the filter any longer. */
@@ -19,20 +16,16 @@ export const LOG_FILTERS = [`${LOG}M/subscribe`, `${LOG}M/unsubscribe`, `${LOG}N
 export const SUBSCRIPTIONS_FILTER = LOG_FILTERS[0];
 /** Mosquitto's log lines have at most 1,000 bytes. */
 const LONGEST_BYTES = 2_000;
-/**
- * Bounds of the known subscriptions: number, and characters of client ids and filters. Further subscriptions are
- * reported, but expire while clients hold them.
- */
+/** Bounds of the known subscriptions. Further subscriptions are reported, but expire while clients use them. */
 const MOST_HELD = 100_000;
 const MOST_CHARACTERS = 4_000_000;
 
 /**
- * Subscriptions as reported by Mosquitto's log (`log_type subscribe`, `log_dest topic`). A client holds a filter from
- * its subscription until it unsubscribes or disconnects, or until this connection misses log lines.
+ * Subscriptions as reported by Mosquitto's log (`log_type subscribe`, `log_dest topic`), until this connection misses
+ * log lines.
  */
 export class SubscriptionLog {
   readonly #options: SubscriptionLogOptions;
-  /** Filters by client id. */
   readonly #held = new Map<string, Set<string>>();
   /** Number of clients that hold a filter. */
   readonly #holders = new Map<string, number>();
@@ -44,7 +37,6 @@ export class SubscriptionLog {
     this.#options = options;
   }
 
-  /** Whether the broker has logged a subscription of this connection. */
   get hasOwn(): boolean {
     return this.#hasOwn;
   }

@@ -16,12 +16,8 @@ import { SteadyClock } from './steady-clock.ts';
 
 export interface TopicRecordingOptions {
   readonly settings: TopicSettings;
-  /** Maximum memory of the recording, in bytes. Beyond it, new topics are not listed. */
   readonly maxBytes: number;
-  /**
-   * Called when a filter would expire. If a client is known to hold it, the filter stays, as if it were subscribed now.
-   * Default: no filter is held.
-   */
+  /** Called when a filter would expire. If a client is known to be subscribed, the filter stays. */
   readonly isHeld?: ((filter: string) => boolean) | undefined;
   readonly clock?: SteadyClock;
 }
@@ -36,25 +32,16 @@ type RecordingStatus = Pick<RecorderStatus, 'published' | 'memoryBytes' | 'messa
 
 type RecordingResponse<Type extends RecordingRequest> = TopicResponses[Type];
 
-/**
- * Interval of expiry in milliseconds. It is also the resolution of recorded times, and topics expire this much later
- * than their TTL.
- */
+/** Interval of expiry in milliseconds, and resolution of recorded times. */
 const TICK_MS = 125;
-/**
- * Expired topics are removed in pieces of this many topics, for at most this time (ms) between two turns of the event
- * loop. Messages wait meanwhile.
- */
+/** Expired topics are removed in pieces of this many, for at most SLICE_MS per iteration. Messages wait meanwhile. */
 const PIECE = 100;
 const SLICE_MS = 2;
 
 /**
- * The recorded topics of one broker, from creation to close. The recorder passes messages and subscriptions. Filters,
- * limits and TTL are those of the current settings. One memory limit applies to everything. A topic expires a TTL after
- * its last use, by a clock that does not jump, whatever the state of the connection.
- *
- * Errors of `ask`: INVALID if `filter` is not valid, BROKER_UNREACHABLE if the recording is closed before the result is
- * complete.
+ * The recorded topics of one broker, from creation to close. One memory limit applies to everything. A topic expires a
+ * TTL after its last use, whatever the state of the connection. Errors of `query`: INVALID if `filter` is not valid,
+ * BROKER_UNREACHABLE if the recording is closed meanwhile.
  */
 export class TopicRecording {
   readonly #clock: SteadyClock;
@@ -90,15 +77,11 @@ export class TopicRecording {
     this.#ticks.unref();
   }
 
-  /** Records a message. The payload is copied. */
   record(topic: string, payload: Uint8Array, qos: 0 | 1 | 2, retain: boolean): void {
     if (this.#published.record(topic, this.#now, qos, retain, payload)) this.#messages += 1;
   }
 
-  /**
-   * Records a filter that a client subscribes to now, or held when the recording began. Returns false if it is not
-   * listed.
-   */
+  /** Records a filter that a client subscribes to. Returns false if it is not listed. */
   subscribed(filter: string, qos: 0 | 1 | 2): boolean {
     this.#subscribed.maxBytes = this.#maxBytes - this.#published.bytes;
     const isListed = this.#subscribed.record(filter, this.#now, qos, false, null);
@@ -111,7 +94,6 @@ export class TopicRecording {
     this.#subscribed.touch(filter, this.#now);
   }
 
-  /** Whether a topic of messages is listed. */
   has(topic: string): boolean {
     return this.#published.has(topic);
   }
@@ -159,7 +141,6 @@ export class TopicRecording {
     return (await this.#responses[type](request as never, assertWanted)) as RecordingResponse<Type>;
   }
 
-  /** Stops recording, cancels searches and frees the memory. May be called repeatedly. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#ticks);
@@ -211,10 +192,7 @@ export class TopicRecording {
     },
   };
 
-  /**
-   * Calls during a running removal share the next one, which uses the filters of its start. However often the filters
-   * change, at most two removals are pending.
-   */
+  /** Calls during a running removal share the next one. At most two removals are pending. */
   #removeUnwanted(): Promise<void> {
     this.#nextRemoving ??= this.#removing.then(async () => {
       this.#nextRemoving = null;
@@ -235,7 +213,6 @@ export class TopicRecording {
     return { count: size, leftOut, isTruncated };
   }
 
-  /** Topics last used at this time or before have expired. */
   #expiredAt(): number {
     return this.#now - this.#settings.ttlSeconds * 1_000;
   }

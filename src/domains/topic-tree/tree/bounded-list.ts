@@ -5,10 +5,7 @@ export class CharacterBudget {
   left = MAX_RESPONSE_CHARACTERS;
 }
 
-/**
- * A list of a result with two bounds: number of items, and characters. The item that reaches the bound of characters is
- * included.
- */
+/** A list of a result. The item that reaches the bound of characters is included. */
 export class BoundedList<Item> {
   readonly items: Item[] = [];
   readonly #first: number;
@@ -20,7 +17,6 @@ export class BoundedList<Item> {
     this.#budget = room;
   }
 
-  /** Number of items that did not fit. */
   get leftOut(): number {
     return this.#leftOut;
   }
@@ -38,5 +34,4 @@ export class BoundedList<Item> {
   }
 }
 
-/** Characters of the texts of a recorded topic. */
 export const charactersOf = ({ topic, payload }: RecordedTopic): number => topic.length + (payload?.data.length ?? 0);

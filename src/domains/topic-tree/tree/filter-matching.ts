@@ -9,7 +9,6 @@ export class FilterMatching implements Matching {
   /** For each level of the filter: the number of its name, ANY for `+`, or NONE if no listed topic has the name. */
   #names: readonly number[] = [];
 
-  /** Requires a valid `filter`. */
   constructor(levels: TopicLevels, filter: string) {
     this.#levels = levels;
     this.#filter = filter.split('/');

@@ -1,13 +1,11 @@
 import { NONE, type Rows } from './rows.ts';
 
 /**
- * A hash index of rows. The rows of one bucket are a linked list through one of their columns. There are as many
- * buckets as rows. Each added row splits one bucket and each removed row may merge two (linear hashing), so the index
- * is never rebuilt as a whole.
+ * A hash index of rows with as many buckets as rows. Each added row splits one bucket and each removed row may merge
+ * two (linear hashing), so the index is never rebuilt as a whole.
  */
 export class HashChains {
   readonly #rows: Rows;
-  /** Column that holds the next row of the bucket. */
   readonly #nextColumn: number;
   readonly #hashOf: (row: number) => number;
   /** The first row of each bucket plus one. 0: the bucket is empty. */
@@ -53,10 +51,7 @@ export class HashChains {
     if (this.#size * 2 < this.#buckets && this.#buckets > MIN_BUCKETS) this.#merge();
   }
 
-  /**
-   * Updates the index after rows were renumbered. Their hashes must be unchanged. `visit` is called with each new
-   * number.
-   */
+  /** Updates the index after rows were renumbered. `visit` is called with each new number. */
   renumber(numberOf: (row: number) => number, visit: (row: number) => void): void {
     for (let bucket = 0; bucket < this.#buckets; bucket += 1) {
       let row = this.#take(bucket);
@@ -74,7 +69,6 @@ export class HashChains {
     }
   }
 
-  /** Removes all rows. */
   clear(): void {
     this.#heads.resize(0);
     this.#heads.resize(MIN_BUCKETS);
@@ -115,7 +109,6 @@ export class HashChains {
     this.#replace(row);
   }
 
-  /** Moves the rows of a list to their current buckets. */
   #replace(chain: number): void {
     for (let row = chain; row !== NONE; ) {
       const next = this.next(row);
@@ -127,9 +120,7 @@ export class HashChains {
 
 const MIN_BUCKETS = 256;
 
-/**
- * A list of 32-bit numbers in fixed-size pieces. It grows and shrinks without copying, and wastes at most one piece.
- */
+/** A list of 32-bit numbers in fixed-size pieces, which grows and shrinks without copying. */
 class Numbers {
   readonly #pieces: Int32Array[] = [];
 
@@ -141,7 +132,6 @@ class Numbers {
     (this.#pieces[index >>> PIECE_BITS] as Int32Array)[index & PIECE_MASK] = value;
   }
 
-  /** Sets the length. New pieces are filled with 0. */
   resize(length: number): void {
     const pieces = (length + PIECE_MASK) >>> PIECE_BITS;
     if (pieces === this.#pieces.length) return;

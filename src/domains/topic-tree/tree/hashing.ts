@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * Hashes are seeded with random numbers of this process, so that clients cannot choose topics that collide. The hashes
- * are not cryptographic.
+ * Random numbers of this process, so that clients cannot choose topics that collide. The hashes are not cryptographic.
  */
 const SECRETS = new Int32Array(new Uint8Array(randomBytes(20)).buffer);
 const SEED = SECRETS[0] as number;

@@ -3,31 +3,23 @@ import { hashOfText } from './hashing.ts';
 import { NONE, Rows } from './rows.ts';
 
 /**
- * The names of levels. Each name is stored once, with a number and a count of its uses.
- *
- * A name occupies one row, or several rows if it has more than 16 bytes. Its UTF-16 units are packed into 32-bit
- * numbers, the first unit in the highest bits, so that numbers compare like names. A number holds four units if all
- * units of the name are below 256, and two units otherwise.
+ * The names of levels. Each is stored once. Its UTF-16 units are packed into 32-bit numbers that compare like names:
+ * four units if all units of the name are below 256, and two otherwise.
  */
 export class LevelNames {
   readonly #rows = new Rows();
   readonly #byText = new HashChains(this.#rows, NEXT, (row) => this.#rows.get(row, HASH));
   #size = 0;
   #reuses = 0;
-  /**
-   * Cached texts of names with at least 16 uses. A text has at most 64 bytes, and the cache is cleared when it has
-   * 1,024 texts.
-   */
+  /** Texts of at most 64 bytes of names with at least 16 uses. Cleared when it has 1,024 texts. */
   readonly #texts = new Map<number, string>();
   /** Buffer of `unpack`, up to twice as large as the longest name that was requested. */
   #scratch = Buffer.allocUnsafeSlow(64);
 
-  /** Number of names in use. */
   get size(): number {
     return this.#size;
   }
 
-  /** Upper bound (exclusive) of the numbers of names. */
   get end(): number {
     return this.#rows.end;
   }
@@ -41,17 +33,14 @@ export class LevelNames {
     return this.#rows.bytes + this.#byText.bytes + this.#texts.size * TEXT_BYTES;
   }
 
-  /** Bytes of free rows. */
   get spareBytes(): number {
     return this.#rows.spareBytes;
   }
 
-  /** Maximum number of bytes that the levels of a new topic add. */
   growth(topic: string): number {
     return this.#rows.growth(topic.length + 1);
   }
 
-  /** The number of the name in a range of a text. NONE if the name is not in use. */
   find(text: string, from: number, to: number, hash = hashOfText(text, from, to)): number {
     for (let name = this.#byText.first(hash); name !== NONE; name = this.#byText.next(name)) {
       if (this.#rows.get(name, HASH) === hash && this.is(name, text, from, to)) return name;
@@ -63,7 +52,6 @@ export class LevelNames {
     this.#rows.set(name, USES, this.#rows.get(name, USES) + 1);
   }
 
-  /** Creates a name that `find` did not find, with a use count of 1. */
   add(text: string, from: number, to: number, hash: number): number {
     const name = this.#rows.add();
     this.#rows.set(name, HASH, hash);
@@ -74,7 +62,6 @@ export class LevelNames {
     return name;
   }
 
-  /** Decrements the use count of a name, and deletes the name at 0. */
   release(name: number): void {
     const uses = this.#rows.get(name, USES) - 1;
     this.#rows.set(name, USES, uses);
@@ -105,7 +92,6 @@ export class LevelNames {
     return text;
   }
 
-  /** Whether the name has units above 255. */
   isWide(name: number): boolean {
     return (this.#rows.get(name, SIZE) & WIDE) === WIDE;
   }
@@ -116,8 +102,7 @@ export class LevelNames {
   }
 
   /**
-   * Writes the units of a name to `unpacked`: one byte each, or two (little-endian) for a wide name. Returns the number
-   * of bytes.
+   * Writes the units of a name to `unpacked`: one byte each, or two (little-endian) for a wide name. Returns the size.
    */
   unpack(name: number): number {
     const size = this.#rows.get(name, SIZE);
@@ -158,7 +143,6 @@ export class LevelNames {
     return bytesOfA - bytesOfB;
   }
 
-  /** Frees unused memory. Returns a function that maps old numbers of names to new ones. */
   compact(): (name: number) => number {
     this.#reuses += 1;
     this.#texts.clear();
@@ -174,12 +158,10 @@ export class LevelNames {
     return numberOf;
   }
 
-  /** Number of UTF-16 units. */
   lengthOf(name: number): number {
     return this.#rows.get(name, SIZE) >>> 1;
   }
 
-  /** Whether a name equals a range of a text. */
   is(name: number, text: string, from: number, to: number): boolean {
     const size = this.#rows.get(name, SIZE);
     if (size >>> 1 !== to - from) return false;
@@ -233,11 +215,9 @@ const SHORT_BYTES = 16;
 const FIRST_BYTES = 12;
 const MORE_BYTES = 24;
 
-/** Minimum use count of a name whose text is cached. */
 const OFTEN = 16;
 const MAX_TEXTS = 1_024;
 const MAX_TEXT = 64;
-/** Approximate bytes of a cached text and its map entry. */
 const TEXT_BYTES = 150;
 
 /** Columns of a name's first row. Further rows use only MORE, and the columns before it hold text. */

@@ -4,7 +4,6 @@ export const ITSELF = 1;
 export const BELOW = 2;
 export const ALL = 4 | BELOW | ITSELF;
 
-/** In place of a name: any name matches. */
 export const ANY = -2;
 
 /** A condition on topics that is evaluated level by level, so that the levels above many topics are evaluated once. */
@@ -12,8 +11,7 @@ export interface Matching {
   /** Called after names may have been renumbered. */
   renew(): void;
   /**
-   * Returns the match bits of a node, given its name. `depth` is 0 on the first level. Its ancestors must have been
-   * entered before.
+   * Returns the match bits of a node, whose ancestors must have been entered before. `depth` is 0 on the first level.
    */
   enter(node: number, name: number, depth: number): number;
   /** The only name that can match at a depth. ANY if several can match, NONE if none can. */

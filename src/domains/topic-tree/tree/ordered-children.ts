@@ -4,13 +4,10 @@ import { NONE } from './rows.ts';
 export type Place = (other: number) => number;
 
 /**
- * Numbers in the order of their names, in sorted blocks. An insertion examines and moves few numbers even if there are
- * many.
- *
- * The `start` of a block is at most its first name, and greater than all names of the previous block. Therefore the
- * common prefix of the starts of two adjacent blocks is also a prefix of all names in the first of them. For each
- * number, the four units after that prefix are stored as a key. Most positions are found by the keys alone, without
- * reading names.
+ * Numbers in the order of their names, in sorted blocks. The `start` of a block is at most its first name, and greater
+ * than all names of the previous block. So the common prefix of the starts of two adjacent blocks is a prefix of all
+ * names in the first one. For each number, the four units after that prefix are stored as a key, which is mostly enough
+ * to find a position.
  */
 export class OrderedChildren {
   readonly #nameOf: (value: number) => string;
@@ -25,7 +22,6 @@ export class OrderedChildren {
     return this.#bytes;
   }
 
-  /** Inserts a number. `place` compares names. Returns the preceding number, or NONE. */
   add(value: number, name: string, place: Place): number {
     let index = this.#blockOf(name);
     let block = this.#blocks[index] ?? this.#insert(0, { start: '', skip: 0, ...cellsOf(MIN_BLOCK), length: 0 });
@@ -46,7 +42,6 @@ export class OrderedChildren {
     return this.#before(index, at);
   }
 
-  /** Removes a number. Returns the preceding number, or NONE. */
   remove(name: string, place: Place): number {
     const index = this.#blockOf(name);
     const block = this.#blocks[index] as Block;
@@ -59,7 +54,6 @@ export class OrderedChildren {
     return before;
   }
 
-  /** The first number whose name comes after a name, or NONE. */
   firstAfter(name: string, place: Place): number {
     const index = this.#blockOf(name);
     const block = this.#blocks[index];
@@ -77,7 +71,6 @@ export class OrderedChildren {
     }
   }
 
-  /** The last block whose `start` is not after a name. */
   #blockOf(name: string): number {
     let low = 0;
     let high = this.#blocks.length - 1;
@@ -101,7 +94,6 @@ export class OrderedChildren {
     return block;
   }
 
-  /** Moves the second half of a full block to a new block. Returns the new block. */
   #split(index: number): Block {
     const block = this.#blocks[index] as Block;
     const half = MAX_BLOCK / 2;
@@ -181,7 +173,6 @@ export class OrderedChildren {
 
 interface Block {
   start: string;
-  /** Length of the common prefix of all names in this block. */
   skip: number;
   /** Only the first `length` numbers and keys are used. */
   numbers: Int32Array;

@@ -1,10 +1,7 @@
 import type { TopicPayload } from '../model/topic-recorder.ts';
 import { NONE, Rows } from './rows.ts';
 
-/**
- * The first bytes of payloads. A preview is a linked list of rows, so that memory does not fragment. A small preview
- * occupies 32 bytes.
- */
+/** The first bytes of payloads, as linked lists of rows, so that memory does not fragment. */
 export class Previews {
   readonly #rows = new Rows();
   /** Buffer for copying payloads four bytes at a time. As large as the largest preview so far. */
@@ -19,12 +16,10 @@ export class Previews {
     return this.#rows.spareBytes;
   }
 
-  /** Maximum number of bytes of memory that this many payload bytes add. */
   growth(bytes: number): number {
     return this.#rows.growth(rowsOf(bytes));
   }
 
-  /** Stores the first `limit` bytes. Returns the number of the preview. */
   add(payload: Uint8Array, limit: number): number {
     const kept = Math.min(payload.length, limit);
     if (kept > this.#scratch.length - MORE_BYTES) this.#widen(kept);
@@ -48,7 +43,6 @@ export class Previews {
     return first;
   }
 
-  /** Does nothing for NONE. */
   remove(preview: number): void {
     for (let row = preview; row !== NONE; ) {
       const next = this.#rows.get(row, NEXT);
@@ -74,7 +68,6 @@ export class Previews {
     this.#scratch = Buffer.from(this.#cells.buffer);
   }
 
-  /** Frees unused memory. Returns a function that maps old numbers to new ones. */
   compact(): (preview: number) => number {
     const numberOf = this.#rows.compact();
     for (let row = 0; row < this.#rows.end; row += 1) {

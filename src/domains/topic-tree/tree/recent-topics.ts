@@ -1,11 +1,8 @@
 import { NONE } from './rows.ts';
 
 /**
- * A direct-mapped cache of recently used topics, by the hash of the topic. Most messages belong to a topic that was
- * used a moment ago. The cache finds its use without comparing the levels.
- *
- * Drop policy: a topic replaces the previous one in its slot. Topics with more than 128 characters are not cached. The
- * cache is cleared when it holds more than 256 Ki characters.
+ * A direct-mapped cache of recently used topics. It finds a use without comparing the levels. A topic replaces the
+ * previous one in its slot. The cache is cleared beyond 256 Ki characters.
  */
 export class RecentTopics {
   readonly #topics: (string | null)[] = new Array(PLACES).fill(null);
@@ -16,7 +13,6 @@ export class RecentTopics {
     return PLACES * 12 + this.#characters * 2;
   }
 
-  /** The use of a topic. NONE if the topic is not cached. */
   find(topic: string, hash: number): number {
     const place = hash & MASK;
     return this.#topics[place] === topic ? (this.#uses[place] as number) : NONE;

@@ -1,12 +1,9 @@
-/** In place of a row number: no row. */
 export const NONE = -1;
 
 /**
- * Rows of 32-bit numbers, the storage of all parts of a tree. Eight columns fit half a cache line, and the garbage
- * collector does not visit single rows. Rows are allocated in fixed-size pieces, so the storage grows and shrinks
- * without copying. Freed rows are used again before new ones are allocated.
- *
- * Column 0 must never hold FREE while a row is in use. A row number or NONE is allowed.
+ * Rows of 32-bit numbers. The garbage collector does not visit single rows. Rows are allocated in fixed-size pieces, so
+ * the storage grows and shrinks without copying. Freed rows are reused first. Column 0 must never hold FREE while a row
+ * is in use.
  */
 export class Rows {
   readonly #columns: number;
@@ -24,7 +21,6 @@ export class Rows {
     return this.#made - this.#freeRows;
   }
 
-  /** Upper bound (exclusive) of the numbers of rows in use. */
   get end(): number {
     return this.#made;
   }
@@ -37,7 +33,6 @@ export class Rows {
     return this.#freeRows * this.#columns * 4;
   }
 
-  /** Bytes of memory that this many more rows add. */
   growth(rows: number): number {
     const more = rows - this.#freeRows;
     return more <= 0 ? 0 : this.#bytesOf(piecesOf(this.#made + more) - this.#pieces.length);
@@ -51,7 +46,6 @@ export class Rows {
     (this.#pieces[row >>> PIECE_BITS] as Int32Array)[(row & PIECE_MASK) * this.#columns + column] = value;
   }
 
-  /** Allocates a row. Its contents are undefined. */
   add(): number {
     const row = this.#free;
     if (row === NONE) {
@@ -75,10 +69,7 @@ export class Rows {
     return this.get(row, 0) === FREE;
   }
 
-  /**
-   * Moves the last rows into free ones and frees the remaining memory. Returns a function that maps old row numbers to
-   * new ones. The caller must apply it to all stored row numbers.
-   */
+  /** Moves the last rows into free ones and frees the rest. Returns the map from old row numbers to new ones. */
   compact(): (row: number) => number {
     const { size } = this;
     const moved = new Int32Array(this.#made - size);

@@ -3,7 +3,7 @@ import type { TopicLevels } from './topic-levels.ts';
 
 /**
  * Topics that contain a text, ignoring case. The text may span levels: `b/c` matches the end of one level and the
- * beginning of the next. The result for each name is stored by its number, so each name is compared once.
+ * beginning of the next.
  */
 export class SearchMatching implements Matching {
   readonly #levels: TopicLevels;
@@ -15,10 +15,7 @@ export class SearchMatching implements Matching {
   #fits = new Uint8Array(0);
   /** The value of `names.reuses` for which `#fits` is valid. */
   #reuses = -1;
-  /**
-   * For each depth, a bit mask. Bit n: the parts 0 to n match the levels that end at this depth. Last bit: all parts
-   * matched at this depth or above.
-   */
+  /** For each depth: bit n is set if the parts 0 to n match the levels that end there. Last bit: all parts matched. */
   readonly #found: number[] = [];
 
   constructor(levels: TopicLevels, text: string) {
@@ -48,7 +45,6 @@ export class SearchMatching implements Matching {
     }
     const above = depth === 0 ? 0 : (this.#found[depth - 1] as number);
     const whole = 1 << (this.#parts.length - 1);
-    // A match above also holds for all topics below.
     const found = (((above << 1) | 1) & fits) | (above & whole);
     this.#found[depth] = found;
     return found & whole ? ALL : BELOW;
@@ -84,7 +80,6 @@ export class SearchMatching implements Matching {
 const MAX_PARTS = 7;
 const LOOKED_AT = 1 << 7;
 
-/** Case-insensitive search for a lower-case text in Latin-1 texts (one byte per unit). */
 class FoldedText {
   readonly #units: readonly number[];
 

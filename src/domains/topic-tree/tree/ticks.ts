@@ -12,7 +12,6 @@ export class Ticks {
     return this.#now;
   }
 
-  /** Advances to a time in epoch milliseconds, and returns the current tick. */
   advance(time: number): number {
     this.#epoch ??= time;
     const tick = this.at(time);
@@ -20,7 +19,6 @@ export class Ticks {
     return this.#now;
   }
 
-  /** The tick of a time. Negative for times before the first one. */
   at(time: number): number {
     return Math.floor((time - (this.#epoch ?? time)) / TICK_MS);
   }
@@ -29,10 +27,7 @@ export class Ticks {
     return (this.#epoch ?? 0) + tick * TICK_MS;
   }
 
-  /**
-   * Ends the current tick and returns it. Ticks run at most MAX_EARLY ahead of the clock. At that limit, the current
-   * tick continues, and the previously ended one is returned.
-   */
+  /** Ends the current tick and returns it. At MAX_EARLY ticks ahead of the clock, the previous one is returned. */
   end(time: number): number {
     this.advance(time);
     if (this.#now < this.at(time) + MAX_EARLY) this.#now += 1;
@@ -41,6 +36,5 @@ export class Ticks {
 }
 
 const TICK_MS = 50;
-/** Maximum number of ticks ahead of the clock. It bounds the error of reported times to 250 ms. */
 const MAX_EARLY = 4;
 const MAX_TICK = 2 ** 32 - 8;

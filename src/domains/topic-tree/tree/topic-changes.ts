@@ -7,11 +7,8 @@ import { isAtOrBelow, topicOfPrefix } from './topic-order.ts';
 import type { TopicStore } from './topic-store.ts';
 
 /**
- * Returns the changes since a previous result. A cursor holds the tick that ended with that result, and the number of
- * the last expired topic. Topics that were used since then are at the newer end of the list by last use.
- *
- * Up to twenty requests per second in total, each client receives each use once. At higher rates, a topic may be
- * reported as changed twice.
+ * Returns the changes since a previous result. A cursor holds the last tick and the number of the last expired topic.
+ * Above twenty requests per second in total, a topic may be reported as changed twice.
  */
 export class ChangeReader {
   readonly #store: TopicStore;
@@ -45,7 +42,6 @@ export class ChangeReader {
     return changes ? { cursor, isContinued: true, ...changes } : { cursor, isContinued: false, ...NO_CHANGES };
   }
 
-  /** `null` if too many topics were used since then. */
   #changes(request: Omit<ReadChanges, 'kind'>, since: number, until: number, number: number): Changes | null {
     const { first, withPayloads = true } = request;
     const prefix = topicOfPrefix(request.prefix);
@@ -107,10 +103,8 @@ interface ExpiredTopic {
 }
 
 /**
- * The recently expired topics, numbered, for clients that request changes.
- *
- * Drop policy: the newest 16,384 topics within 2 MiB are stored. If no changes are requested for five minutes, all are
- * deleted. A client that missed topics is notified by `isContinued: false`.
+ * The recently expired topics, numbered. The newest 16,384 within 2 MiB are stored. If no changes are requested for
+ * five minutes, all are deleted.
  */
 class ExpiredTopics {
   readonly #history = new History<ExpiredTopic>(0, {
@@ -118,20 +112,17 @@ class ExpiredTopics {
     maxWeight: 2 * 1024 * 1024,
     weigh: ({ topic }) => topic.length + ENTRY_BYTES,
   });
-  /** Time of the last request in epoch milliseconds. `null` if expired topics are not stored. */
   #requestedAt: number | null = null;
 
   get bytes(): number {
     return this.#history.weight;
   }
 
-  /** Marks a request: expired topics are stored from now on. Returns the number of the last one. */
   requested(now: number): number {
     this.#requestedAt = now;
     return this.#history.last;
   }
 
-  /** Whether topics that expire now have to be stored. */
   isRequested(now: number): boolean {
     if (this.#requestedAt === null) return false;
     if (now - this.#requestedAt < KEEP_MS) return true;
@@ -144,7 +135,6 @@ class ExpiredTopics {
     this.#history.add(expired);
   }
 
-  /** Returns the topics after a number. Requires that `reaches(number)` is true. */
   *after(number: number): Iterable<ExpiredTopic> {
     for (let next = number + 1; next <= this.#history.last; next += 1) {
       const expired = this.#history.at(next);
@@ -152,12 +142,10 @@ class ExpiredTopics {
     }
   }
 
-  /** Whether all topics after a number are still stored. */
   reaches(number: number): boolean {
     return this.#history.reaches(number);
   }
 }
 
-/** Approximate bytes of an entry in addition to its characters. */
 const ENTRY_BYTES = 80;
 const KEEP_MS = 5 * 60_000;

@@ -13,8 +13,8 @@ import { TopicWalk } from './topic-walk.ts';
 type TopicCondition = Pick<FindTopics, 'prefix' | 'search' | 'filter'>;
 
 /**
- * Searches topics in time slices, between which the tree may change. At the end of a slice, it stores the next topic.
- * If nodes have changed, it continues at that topic. So it finds each topic that is listed the whole time exactly once.
+ * Searches topics in time slices, between which the tree may change. If nodes have changed, the search continues at the
+ * topic stored at the end of the slice. So each topic that is listed the whole time is found exactly once.
  */
 export class TopicFinder {
   readonly #levels: TopicLevels;
@@ -22,10 +22,6 @@ export class TopicFinder {
   readonly #prefix: string | null;
   readonly #assertWanted: () => void;
 
-  /**
-   * `assertWanted` is called between slices and may throw to cancel the search. Errors: INVALID if `filter` is not
-   * valid.
-   */
   constructor(levels: TopicLevels, { prefix, search, filter }: TopicCondition, assertWanted: () => void) {
     const problem = filter === undefined ? null : filterProblem(filter);
     if (problem) throw invalid([{ path: 'filter', reason: problem }]);
@@ -51,10 +47,7 @@ export class TopicFinder {
     return count;
   }
 
-  /**
-   * Passes the matching nodes after a topic to `take`, without the first `offset` ones, until `take` returns false.
-   * `isCounted`: also counts all matching topics, which visits the whole tree.
-   */
+  /** Passes the matching nodes after a topic to `take`, without the first `offset` ones, until `take` returns false. */
   async list(
     after: string | null,
     offset: number,
@@ -97,10 +90,7 @@ export class TopicFinder {
     return { hasMore, count: goesOn || !isCounted ? count : await this.#count() };
   }
 
-  /**
-   * Calls `visit` with each node that may match, its match bits and those of its parent. `visit` returns where to
-   * continue.
-   */
+  /** Calls `visit` with each node that may match, its match bits and those of its parent. */
   *#steps(after: string | null, visit: (node: number, wanted: number, above: number) => Way): SlicedTask<void> {
     const levels = this.#levels;
     const walk = new TopicWalk(levels, this.#matchings, this.#prefix);
@@ -112,7 +102,6 @@ export class TopicFinder {
       walk.next(way === ON);
       left -= 1;
       if (left > 0 || walk.node === NONE) continue;
-      // `topicOf` takes time in proportion to the depth.
       left = Math.max(STEPS, walk.depth);
       const next = levels.topicOf(walk.node);
       const { version } = levels;
@@ -125,7 +114,6 @@ export class TopicFinder {
 
 interface Found {
   readonly hasMore: boolean;
-  /** Number of all matching topics. Undefined if they are not counted. */
   readonly count: number;
 }
 
@@ -135,7 +123,6 @@ const ON = 0;
 const PAST = 1;
 const END = 2;
 
-/** Maximum duration of a slice. The event loop may also serve a broker. */
 const SLICE_MS = 4;
 /** Nodes between two checks of the time. They take well below 1 ms, even if each is part of the result. */
 const STEPS = 100;

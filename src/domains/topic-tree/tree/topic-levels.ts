@@ -4,14 +4,11 @@ import { LevelNames } from './level-names.ts';
 import { OrderedChildren, type Place } from './ordered-children.ts';
 import { NONE, Rows } from './rows.ts';
 
-/** The parent of the first level. */
 export const ROOT = 0;
 
 /**
- * The tree of topic levels. A node exists while its topic or a topic below it is listed. It is a row that is found by
- * its parent and name. Siblings are a linked list in the order of their names' UTF-16 units.
- *
- * No function is recursive, because a topic may have 65,536 levels.
+ * The tree of topic levels. A node exists while its topic or a topic below it is listed. Siblings are a linked list in
+ * the order of their names' UTF-16 units. No function is recursive, because a topic may have 65,536 levels.
  */
 export class TopicLevels {
   readonly names = new LevelNames();
@@ -27,7 +24,7 @@ export class TopicLevels {
     this.#fill(ROOT, NONE, NONE);
   }
 
-  /** A version that changes whenever nodes are added or removed, or nodes or names are renumbered. */
+  /** Changes whenever nodes are added, removed or renumbered. */
   get version(): number {
     return this.#version;
   }
@@ -40,7 +37,6 @@ export class TopicLevels {
     return this.names.spareBytes + this.#rows.spareBytes;
   }
 
-  /** Maximum number of bytes that a new topic adds. */
   growth(topic: string): number {
     return this.#rows.growth(topic.length + 1) + this.names.growth(topic);
   }
@@ -61,7 +57,6 @@ export class TopicLevels {
     return this.#rows.get(node, CHILD);
   }
 
-  /** The next child of the same parent. */
   siblingOf(node: number): number {
     return this.#rows.get(node, SIBLING);
   }
@@ -74,7 +69,6 @@ export class TopicLevels {
     return this.#rows.get(node, TOPICS);
   }
 
-  /** The use of the node's own topic. NONE if it is not listed. */
   useOf(node: number): number {
     return this.#rows.get(node, USE);
   }
@@ -85,7 +79,6 @@ export class TopicLevels {
     return topic;
   }
 
-  /** The node of a topic, or NONE. */
   find(topic: string): number {
     let node = ROOT;
     for (let from = 0; node !== NONE && from <= topic.length; ) {
@@ -134,7 +127,6 @@ export class TopicLevels {
     return up !== NONE;
   }
 
-  /** Lists a topic with its use. Returns its node. */
   add(topic: string, use: number): number {
     const { names } = this;
     let node = ROOT;
@@ -249,7 +241,6 @@ export class TopicLevels {
     return (other) => this.names.compare(this.nameOf(other), name);
   }
 
-  /** The last child before a position, for nodes without sorted blocks. */
   #childBefore(parent: number, place: Place): number {
     let before = NONE;
     for (let child = this.firstChildOf(parent); child !== NONE && place(child) < 0; child = this.siblingOf(child)) {
@@ -297,7 +288,6 @@ const SLASH = 47;
 
 /** Number of children from which on they are also stored in blocks, until only half as many are left. */
 const WIDE = 24;
-/** Approximate bytes of a map entry and its objects. */
 const WIDE_BYTES = 200;
 
 const renumbered = (number: number, numberOf: (number: number) => number): number =>

@@ -1,7 +1,4 @@
-/**
- * Compares topics by level, each level by its UTF-16 units. Negative if `a` precedes `b`. A topic precedes those below
- * it.
- */
+/** Compares topics level by level, by UTF-16 units. A topic precedes those below it. */
 export function compareTopics(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   let at = 0;
@@ -9,23 +6,18 @@ export function compareTopics(a: string, b: string): number {
   return levelUnit(a, at) - levelUnit(b, at);
 }
 
-/** The end of the topic precedes the end of a level, which precedes all units. */
 function levelUnit(topic: string, at: number): number {
   if (at === topic.length) return -2;
   const unit = topic.charCodeAt(at);
   return unit === SLASH ? -1 : unit;
 }
 
-/**
- * The topic whose subtree a prefix selects. `null` for all topics (`''`, `#`). A trailing `/` or `/#` is ignored, so
- * `/` selects the empty first level.
- */
+/** The topic whose subtree a prefix selects. `null` for all topics. A trailing `/` or `/#` is ignored. */
 export function topicOfPrefix(prefix: string | undefined): string | null {
   if (prefix === undefined || prefix === '' || prefix === '#') return null;
   return prefix.replace(/\/#?$/, '');
 }
 
-/** Whether a topic equals `above` or is below it. True for all topics if `above` is `null`. */
 export function isAtOrBelow(topic: string, above: string | null): boolean {
   return (
     above === null ||

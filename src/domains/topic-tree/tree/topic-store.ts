@@ -37,13 +37,11 @@ export class TopicStore {
     return this.#rowBytes + (this.#recent ? MAX_RECENT_BYTES : 0);
   }
 
-  /** Whether one more topic fits within `maxBytes`. */
   hasRoomFor(topic: string, maxBytes: number): boolean {
     const growth = this.levels.growth(topic) + this.uses.growth;
     return growth === 0 ? this.#claimedBytes <= maxBytes : this.#claimedBytes + growth + RESERVE <= maxBytes;
   }
 
-  /** The use of a topic. NONE if the topic is not listed. */
   find(topic: string, hash = hashOfText(topic, 0, topic.length)): number {
     const { uses, levels } = this;
     const recent = this.#recent?.find(topic, hash) ?? NONE;
@@ -56,16 +54,12 @@ export class TopicStore {
     return NONE;
   }
 
-  /**
-   * Called when listed topics are used again. Creates the cache of recent topics if its maximum size fits within
-   * `maxBytes`.
-   */
+  /** Creates the cache of recent topics if its maximum size fits within `maxBytes`. */
   expectMore(maxBytes: number): void {
     if (this.#recent === null && this.#rowBytes + MAX_RECENT_BYTES + RESERVE <= maxBytes)
       this.#recent = new RecentTopics();
   }
 
-  /** Lists a topic that is not listed yet. */
   add(topic: string, hash: number, tick: number): number {
     const use = this.uses.add(hash, tick);
     this.uses.setNode(use, this.levels.add(topic, use));
@@ -84,8 +78,8 @@ export class TopicStore {
   }
 
   /**
-   * Replaces the preview of a topic by the first bytes of a payload. Only deletes the old preview if all previews would
-   * exceed half of `maxBytes`, or the tree `maxBytes`.
+   * Stores the first bytes of a payload in place of the old preview. Stores nothing if all previews would exceed half
+   * of `maxBytes`, or the tree `maxBytes`.
    */
   preview(use: number, payload: Uint8Array, limit: number, maxBytes: number): void {
     this.forgetPreview(use);
@@ -125,8 +119,7 @@ export class TopicStore {
   }
 
   /**
-   * Frees memory if three quarters of it are unused, and all memory if no topic is listed. Moving topics takes some
-   * milliseconds, so nothing is freed if more than MAX_MOVED topics are left. Later topics then reuse the free rows.
+   * Frees memory if three quarters of it are unused. Beyond MAX_MOVED topics nothing is moved; free rows are reused.
    */
   shrink(): void {
     const { levels, uses, bytes } = this;
@@ -148,10 +141,7 @@ export class TopicStore {
 
 /** Reserve for hash buckets and sorted blocks, which grow in addition to rows: one piece of each, and a margin. */
 const RESERVE = 512 * 1024;
-/**
- * Maximum number of topics to move. All free rows are also visited, which takes about 100 ms after a million topics.
- */
+/** Maximum number of topics to move. Visiting all free rows takes about 100 ms after a million topics. */
 const MAX_MOVED = 8_192;
 const MIN_SHRINK_BYTES = 4 * 1024 * 1024;
-/** About twice the memory of an empty tree. */
 const MIN_EMPTY_BYTES = 1024 * 1024;

@@ -19,31 +19,19 @@ import { topicOfPrefix } from './topic-order.ts';
 import { TopicStore } from './topic-store.ts';
 import { TopicWalk } from './topic-walk.ts';
 
-/** Can be changed at any time. Lower values do not remove listed topics. */
+/** Lower values do not remove listed topics. */
 export interface TopicTreeOptions {
-  /** Maximum number of topics. Beyond it, new topics are not listed until others are removed. */
   readonly limit: number;
-  /**
-   * Maximum memory of the tree in bytes. The tree grows by small pieces and is never copied, so it never exceeds this
-   * bound. Beyond it, new topics are not listed. Previews take at most half of it. Beyond that half, the preview of a
-   * new payload is dropped together with the topic's previous one.
-   */
+  /** Maximum memory in bytes. Beyond it, new topics are not listed. Previews take at most half of it. */
   readonly maxBytes: number;
-  /** Number of bytes that are stored of each topic's last payload. 0: none. */
   readonly payloadLimit: number;
-  /**
-   * Called for topics that are not listed, before the limits are checked. A topic that is not admitted is neither
-   * listed nor counted. Default: all topics are admitted.
-   */
+  /** Called for topics that are not listed. A topic that is not admitted is neither listed nor counted. */
   readonly admits?: ((topic: string) => boolean) | undefined;
 }
 
 /**
- * The topics of one kind and what is recorded of them. A topic takes about 90 bytes if other topics share its levels,
- * and 210 bytes if three of its levels are its own.
- *
- * The tree has no filters, TTL or clock. The recorder passes the time in epoch milliseconds, and states which topics
- * expire. Times have an error of at most 250 ms. A time before that of the last use is replaced by it.
+ * The topics of one kind and what is recorded of them. A topic takes 90 to 210 bytes. The tree has no filters, TTL or
+ * clock: the recorder passes the time in epoch milliseconds. Times have an error of at most 250 ms.
  */
 export class TopicTree {
   limit: number;
@@ -66,7 +54,6 @@ export class TopicTree {
     return this.#payloadLimit;
   }
 
-  /** Sets `payloadLimit`. 0 drops all previews immediately. Other values apply to later payloads. */
   set payloadLimit(bytes: number) {
     this.#payloadLimit = bytes;
     if (bytes === 0) this.#store.forgetPreviews();
@@ -80,23 +67,17 @@ export class TopicTree {
     return this.#store.bytes + this.#changes.bytes;
   }
 
-  /**
-   * Number of uses of topics that were not listed because of `limit` or `maxBytes`, since the tree was created or
-   * cleared.
-   */
+  /** Number of uses of topics that were not listed because of `limit` or `maxBytes`. */
   get leftOut(): number {
     return this.#leftOut;
   }
 
-  /** Time of the last such use. `null` if there was none. */
   get leftOutAt(): number | null {
     return this.#leftOutAt;
   }
 
   /**
-   * Records a use of a topic. `payload` is the whole payload, of which the first bytes are copied. `null` deletes the
-   * stored preview. Returns false if the topic is not listed: it is not admitted, or the tree is full, which is counted
-   * in `leftOut`.
+   * Records a use of a topic. `payload`: `null` deletes the stored preview. Returns false if the topic is not listed.
    */
   record(topic: string, now: number, qos: 0 | 1 | 2, retain: boolean, payload: Uint8Array | null): boolean {
     const store = this.#store;
@@ -121,9 +102,6 @@ export class TopicTree {
     return true;
   }
 
-  /**
-   * Sets the last use of a listed topic to now, without counting a message. Does nothing if the topic is not listed.
-   */
   touch(topic: string, now: number): void {
     const { uses, ticks } = this.#store;
     const use = this.#store.find(topic);
@@ -131,9 +109,8 @@ export class TopicTree {
   }
 
   /**
-   * Removes the topics last used at `lastUse` or before, the oldest first, at most `atMost` of them. A hundred take
-   * well below 1 ms. Topics for which `isHeld` returns true stay, and their last use is set to now. Returns whether
-   * there may be more.
+   * Removes at most `atMost` topics last used at `lastUse` or before, the oldest first. Topics for which `isSubscribed`
+   * returns true stay, and their last use is set to now. Returns whether there may be more.
    */
   expire(lastUse: number, now: number, atMost: number, isHeld?: (topic: string) => boolean): boolean {
     const store = this.#store;
@@ -151,10 +128,6 @@ export class TopicTree {
     return false;
   }
 
-  /**
-   * Number of listed topics at and below a prefix of whole levels. A trailing `/` or `/#` is ignored. All topics if
-   * `prefix` is missing, `''` or `#`.
-   */
   count(prefix?: string): number {
     const topic = topicOfPrefix(prefix);
     const { levels } = this.#store;
@@ -172,9 +145,8 @@ export class TopicTree {
   }
 
   /**
-   * Finds topics. Long searches run in slices of a few milliseconds, between which topics are recorded and expire. A
-   * topic that is listed the whole time is found exactly once. `assertWanted` is called between slices and may throw to
-   * cancel the search. Errors: INVALID if `filter` is not valid.
+   * Finds topics in slices of a few milliseconds. `assertWanted` is called between slices and may throw to cancel the
+   * search. Errors: INVALID if `filter` is not valid.
    */
   async find(request: Omit<FindTopics, 'kind'>, assertWanted = () => {}): Promise<TopicPage> {
     const { after, offset = 0, first, withCount = false, withPayloads = true } = request;
@@ -191,7 +163,6 @@ export class TopicTree {
     return { topics: topics.items, hasMore, totalCount: withCount ? count : null };
   }
 
-  /** Returns the children of a level. The list is empty if the level does not exist. */
   levels({ of, after, first, withPayloads = true }: Omit<ListLevels, 'kind'>): LevelPage {
     const store = this.#store;
     const { levels } = store;
@@ -211,23 +182,18 @@ export class TopicTree {
   }
 
   /**
-   * Returns the changes since the result that returned `since`. Each use of a topic is reported once. `isContinued` is
-   * false if the changes are no longer known. This is the case after five minutes without requests, or if more than
-   * 16,384 topics expired or 30,000 topics were used since then.
+   * Each use of a topic is reported once. `isContinued` is false after five minutes without requests, or if more than
+   * 16,384 topics expired or 30,000 topics were used.
    */
   changes(request: Omit<ReadChanges, 'kind'>, now: number): Omit<TopicChanges, 'counts'> {
     return this.#changes.read(request, now);
   }
 
-  /**
-   * Removes all topics for which `matches` returns true, in slices of a few milliseconds. Topics that are added
-   * meanwhile may stay. Returns the number of removed topics.
-   */
+  /** Removes all matching topics in slices. Topics that are added meanwhile may stay. */
   async remove(matches: (topic: string) => boolean): Promise<number> {
     return runInSlices(this.#removing(this.#store, matches), SLICE_MS);
   }
 
-  /** Removes all topics, resets the counters and frees the memory. */
   clear(): void {
     this.#store = new TopicStore();
     this.#changes = new ChangeReader(this.#store);
@@ -242,7 +208,6 @@ export class TopicTree {
     for (let next: string | null = ''; next !== null && store === this.#store; ) {
       const gone: number[] = [];
       walk.start(next);
-      // `topicOf` takes time in proportion to the depth.
       for (let left = Math.max(STEPS, walk.depth); left > 0 && walk.node !== NONE; left -= 1) {
         const use = levels.useOf(walk.node);
         if (use !== NONE) {
@@ -280,7 +245,6 @@ export class TopicTree {
   }
 }
 
-/** Maximum duration of a slice. The event loop may also serve a broker. */
 const SLICE_MS = 4;
 /** Topics to examine, and possibly remove, between two checks of the time. They take well below 1 ms. */
 const STEPS = 200;

@@ -2,8 +2,7 @@ import { HashChains } from './hash-chains.ts';
 import { NONE, Rows } from './rows.ts';
 
 /**
- * The uses of listed topics: what is recorded of each. They are indexed by the hash of the topic, and are also a linked
- * list by last use. Ticks never go back, so the list is in the order of the last ticks.
+ * What is recorded of each listed topic, indexed by the hash of the topic, and linked in the order of the last ticks.
  */
 export class TopicUses {
   readonly #rows = new Rows(COLUMNS);
@@ -23,12 +22,10 @@ export class TopicUses {
     return this.#rows.spareBytes;
   }
 
-  /** Bytes that one more use adds. */
   get growth(): number {
     return this.#rows.growth(1);
   }
 
-  /** The use with the oldest last tick. NONE if there are no uses. */
   get oldest(): number {
     return this.#oldest;
   }
@@ -50,7 +47,6 @@ export class TopicUses {
     return this.#rows.get(use, HASH);
   }
 
-  /** The next older use by last use. */
   olderOf(use: number): number {
     return this.#rows.get(use, OLDER);
   }
@@ -79,7 +75,6 @@ export class TopicUses {
     return (this.#rows.get(use, FLAGS) & RETAIN) !== 0;
   }
 
-  /** The number of the stored preview, or NONE. */
   previewOf(use: number): number {
     return this.#rows.get(use, PREVIEW);
   }
@@ -92,7 +87,6 @@ export class TopicUses {
     this.#rows.set(use, NODE, node);
   }
 
-  /** Adds a use with no messages. */
   add(hash: number, tick: number): number {
     const use = this.#rows.add();
     this.#rows.set(use, NODE, NONE);
@@ -132,9 +126,7 @@ export class TopicUses {
     for (let use = 0; use < this.#rows.end; use += 1) this.#rows.set(use, PREVIEW, NONE);
   }
 
-  /**
-   * Frees unused memory. Returns a function that maps old numbers to new ones. The caller must then call `renumber`.
-   */
+  /** Frees unused memory. Returns the map from old numbers to new ones. The caller must then call `renumber`. */
   compact(): (use: number) => number {
     const numberOf = this.#rows.compact();
     this.#byTopic.renumber(numberOf, () => {});
@@ -147,7 +139,6 @@ export class TopicUses {
     return numberOf;
   }
 
-  /** Updates the references after nodes and previews were renumbered. */
   renumber(nodeOf: (node: number) => number, previewOf: (preview: number) => number): void {
     for (let use = 0; use < this.#rows.end; use += 1) {
       this.#renumber(use, NODE, nodeOf);

@@ -16,14 +16,12 @@ export class TopicWalk {
   /** For each depth plus one: whether no sibling of the node can match. */
   readonly #isOnly: boolean[] = [];
 
-  /** `prefix`: `null` for all topics. */
   constructor(levels: TopicLevels, matchings: readonly Matching[], prefix: string | null) {
     this.#levels = levels;
     this.#matchings = matchings;
     this.#prefix = prefix;
   }
 
-  /** The current node. NONE at the end. */
   get node(): number {
     return this.#node;
   }
@@ -40,10 +38,7 @@ export class TopicWalk {
     return this.#wanted[Math.max(0, this.#depth)] as number;
   }
 
-  /**
-   * Moves to the first node, or to the first node that is not before a topic. Must be called again after nodes have
-   * changed.
-   */
+  /** Moves to the first node at or after a topic. Must be called again after nodes have changed. */
   start(from: string | null): void {
     for (const matching of this.#matchings) matching.renew();
     this.#base = ROOT;
@@ -56,7 +51,6 @@ export class TopicWalk {
     else if (this.#prefix !== null && compareTopics(from, this.#prefix) > 0) this.#node = NONE;
   }
 
-  /** Moves to the next node. `isBelow` false skips the nodes below the current one. */
   next(isBelow: boolean): void {
     const levels = this.#levels;
     let node = this.#node;
@@ -79,7 +73,6 @@ export class TopicWalk {
     this.#node = NONE;
   }
 
-  /** Makes the node of the prefix the root of the walk. Returns false if nothing there can match. */
   #reach(prefix: string): boolean {
     const base = this.#levels.find(prefix);
     if (base !== NONE) this.#seek(prefix, 0);
@@ -88,10 +81,7 @@ export class TopicWalk {
     return this.#node !== NONE;
   }
 
-  /**
-   * Descends to a topic, of which the levels from `start` on remain. If the topic does not exist, moves to the node
-   * after its position.
-   */
+  /** Descends to a topic, of which the levels from `start` on remain, or to the node after its position. */
   #seek(topic: string, start: number): void {
     const levels = topic.slice(start).split('/');
     for (const level of levels) {
@@ -105,7 +95,6 @@ export class TopicWalk {
     }
   }
 
-  /** The first child that may match and whose name is not before a name. */
   #childFrom(name: string): number {
     const levels = this.#levels;
     const only = this.#only();
@@ -118,7 +107,6 @@ export class TopicWalk {
     return child === NONE ? levels.childAfter(this.#node, name) : child;
   }
 
-  /** The first child that may match. */
   #firstChild(): number {
     const only = this.#only();
     if (only === ANY) return this.#levels.firstChildOf(this.#node);
@@ -135,14 +123,12 @@ export class TopicWalk {
     return ANY;
   }
 
-  /** Moves to a child of the current node. */
   #enter(child: number): void {
     this.#isOnly[this.#depth + 2] = this.#only() !== ANY;
     this.#depth += 1;
     this.#come(child);
   }
 
-  /** Moves to a node at the current depth. */
   #come(node: number): void {
     const depth = this.#depth;
     const matchings = this.#matchings;
