@@ -7,8 +7,9 @@ import type { ClientService, ConnectedClients } from '../clients/client-service.
 import type { AccessDiff, DiffOptions } from './documents/access-diff.ts';
 import { type AccessDocument, documentOf } from './documents/access-document.ts';
 import { type ImportSource, planImport } from './documents/access-import.ts';
-import { explainAccess, whoCan } from './explain/access-explainer.ts';
+import { explainAccess } from './explain/access-explainer.ts';
 import type { AccessAction, AccessQuery, Explanation, Grantee } from './explain/access-explanation.ts';
+import { whoCan } from './explain/who-can.ts';
 import { AccessView, ANONYMOUS, type Viewed, type WithView } from './graph/access-view.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole } from './policy/access-model.ts';
 import { AccessIndex } from './reading/access-index.ts';

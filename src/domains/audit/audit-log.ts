@@ -42,7 +42,6 @@ export class AuditLog {
   #last: Promise<void> = Promise.resolve();
   #writing: Promise<void> | null = null;
   #isFailing = false;
-  /** Number of failed transactions. */
   failedWrites = 0;
   readonly #closing = new AbortController();
 

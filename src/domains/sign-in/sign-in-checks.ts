@@ -134,7 +134,7 @@ export class SignInChecks {
   }
 
   async #endSessions(identity: Identity): Promise<void> {
-    const { db, changes, log } = this.#options;
+    const { db, log } = this.#options;
     const { provider, userId } = identity;
     const ended = await db.$transaction(async (tx) => {
       // A user who signed in again meanwhile still exists. The row lock of the update delays a concurrent sign-in.
@@ -142,15 +142,16 @@ export class SignInChecks {
       return count === 0 ? null : (await tx.session.deleteMany({ where: { userId, provider } })).count;
     });
     if (ended === null) return;
-    const context = { provider, userId, sessions: ended };
-    log.info(context, 'ended the sessions of a user who no longer exists at the provider');
-    await changes.announce('user', userId);
-    this.#recordEnd(userId, { provider, sessions: ended, reason: 'GONE' });
+    log.info(
+      { provider, userId, sessions: ended },
+      'ended the sessions of a user who no longer exists at the provider',
+    );
+    await this.#ended(userId, { provider, sessions: ended, reason: 'GONE' });
   }
 
   /** Deletes the sessions of users whose last successful check is older than MAX_UNCHECKED_MS. */
   async #endUnchecked(): Promise<void> {
-    const { db, changes, log } = this.#options;
+    const { db, log } = this.#options;
     const late = { checkedAt: { lte: new Date(Date.now() - MAX_UNCHECKED_MS) } };
     const found = await db.identity.findMany({
       where: { ...late, user: { sessions: { some: { provider: { not: null } } } } },
@@ -159,15 +160,14 @@ export class SignInChecks {
     for (const { provider, userId } of found) {
       const { count } = await db.session.deleteMany({ where: { userId, provider } });
       if (count === 0) continue;
-      const context = { provider, userId, sessions: count };
-      log.warn(context, 'ended the sessions of a user who could not be checked for too long');
-      await changes.announce('user', userId);
-      this.#recordEnd(userId, { provider, sessions: count, reason: 'UNCHECKED' });
+      log.warn({ provider, userId, sessions: count }, 'ended the sessions of a user who could not be checked for long');
+      await this.#ended(userId, { provider, sessions: count, reason: 'UNCHECKED' });
     }
   }
 
-  #recordEnd(userId: string, after: Readonly<Record<string, unknown>>): void {
+  async #ended(userId: string, after: Readonly<Record<string, unknown>>): Promise<void> {
     const target = { kind: 'user', id: userId };
+    await this.#options.changes.announce('user', userId);
     void this.#options.audit.record({ operation: 'endSignIns', target, after, result: 'DONE' });
   }
 

@@ -1,12 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
 import { inOrderOfPorts } from '../../domains/brokers/port-candidates.ts';
-import { brokerPlugin, licensePlugin } from './control/broker-plugin.ts';
-import { certificatePlugin } from './control/certificate-plugin.ts';
-import { clientControlPlugin } from './control/client-control-plugin.ts';
-import { ClientReport } from './control/client-report.ts';
 import { ControlServer } from './control/control-server.ts';
-import { InspectPlugin } from './control/inspect-plugin.ts';
 import { publishStatistics } from './control/sys-statistics.ts';
 import { BrokerCore } from './core/broker-core.ts';
 import { ClientRegistry } from './core/client-registry.ts';
@@ -15,14 +10,13 @@ import { DEFAULT_ACCESS_LIMITS } from './dynamic-security/access-limits.ts';
 import { AccessStore } from './dynamic-security/access-store.ts';
 import { ensureAdministrator } from './dynamic-security/administrator.ts';
 import { DynamicSecurityAccess } from './dynamic-security/dynamic-security-access.ts';
-import { DynamicSecurityPlugin } from './dynamic-security/dynamic-security-plugin.ts';
 import { PasswordCheck } from './dynamic-security/password-check.ts';
-import { passwordCopyPlugin } from './dynamic-security/password-copy-plugin.ts';
-import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from './limits.ts';
+import { BROKER_LIMITS, DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from './limits.ts';
 import { type Listener, startListener } from './listening/listener.ts';
 import { ListenerCertificates } from './listening/listener-certificates.ts';
 import { refusalLog } from './listening/refusal-log.ts';
 import { RefusedConnects } from './listening/refused-connects.ts';
+import { registerPlugins } from './plugins.ts';
 import { BrokerStore } from './store/broker-store.ts';
 import { CertificateStore } from './store/certificate-store.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
@@ -89,7 +83,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       store,
       registry,
       access,
-      limits: LIMITS,
+      limits: BROKER_LIMITS,
       serveControl: (client, topic, payload) =>
         control.serve(topic, payload, {
           maySend: (request) => core.maySend(client, request),
@@ -155,8 +149,6 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
   }
 }
 
-const LIMITS = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS };
-
 const refusedConnects = ({ state }: AccessStore, send: (message: RefusalMessage) => void) =>
   new RefusedConnects({
     isAccount: (username) => state.policy.clients.has(username),
@@ -164,44 +156,3 @@ const refusedConnects = ({ state }: AccessStore, send: (message: RefusalMessage)
     onBurst: (burst, count) => send({ type: 'refusedBurst', burst, count, seconds: null }),
     onBurstEnd: (burst, count, seconds) => send({ type: 'refusedBurst', burst, count, seconds }),
   });
-
-interface PluginParts {
-  readonly options: WorkerOptions;
-  readonly store: BrokerStore;
-  readonly accessStore: AccessStore;
-  readonly registry: ClientRegistry;
-  readonly core: BrokerCore;
-  readonly control: ControlServer;
-  readonly certificates: ListenerCertificates;
-  readonly listeners: readonly Listener[];
-}
-
-/** Registers the control APIs except those of topics and streams. */
-function registerPlugins(parts: PluginParts): void {
-  const { options, store, accessStore, registry, core, control, certificates, listeners } = parts;
-  const since = Date.now();
-  const apis = () => control.plugins.map(({ api }) => api);
-  control.register(
-    new InspectPlugin({
-      registry,
-      report: new ClientReport({ registry, incoming: store.incoming, limits: LIMITS }),
-      since,
-      emit: (event) => control.emit('cedalo/inspect', event),
-    }),
-  );
-  control.register(clientControlPlugin(core.clients));
-  control.register(licensePlugin(since, apis));
-  control.register(
-    new DynamicSecurityPlugin({
-      store: accessStore,
-      kick: core.kick,
-      addresses: (username) =>
-        Array.from(registry.claimedBy(username))
-          .filter(({ identity }) => identity !== null)
-          .map(({ address }) => address),
-    }),
-  );
-  control.register(brokerPlugin(options.version, apis, () => listeners.map(({ info }) => info)));
-  control.register(passwordCopyPlugin(accessStore, options.administrator.password, core.kick));
-  control.register(certificatePlugin(certificates));
-}

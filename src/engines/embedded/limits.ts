@@ -70,3 +70,5 @@ export const DEFAULT_STORE_LIMITS: StoreLimits = {
   retainedMessages: 100_000,
   retainedBytes: 128 * 1_048_576,
 };
+
+export const BROKER_LIMITS = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS };

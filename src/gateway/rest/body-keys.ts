@@ -1,8 +1,26 @@
-import { type GraphQLOutputType, getNamedType, isEnumType } from 'graphql';
+import { type GraphQLOutputType, type GraphQLSchema, getNamedType, isEnumType } from 'graphql';
 import type { ResponseKeys } from '../graphql/response-keys.ts';
+import type { Route } from './route.ts';
 
 /** REST spelling of the values of each enum, by GraphQL type. */
 export type Spellings = ReadonlyMap<string, ReadonlyMap<unknown, string>>;
+
+/** Documented spelling of each enum value, by the resolvers' value and by the GraphQL name. */
+export function spellingsOf({ spell = {} }: Route, schema: GraphQLSchema): Spellings {
+  const spellings = new Map<string, ReadonlyMap<unknown, string>>();
+  for (const [typeName, spelling] of Object.entries(spell)) {
+    const type = schema.getType(typeName);
+    if (!isEnumType(type)) throw new Error(`spell: "${typeName}" is not an enum of the graph`);
+    const spelled = new Map<unknown, string>();
+    for (const { name, value } of type.getValues()) {
+      const text = spelling[name];
+      if (text === undefined) throw new Error(`spell: ${typeName}.${name} has no spelling`);
+      spelled.set(value, text).set(name, text);
+    }
+    spellings.set(typeName, spelled);
+  }
+  return spellings;
+}
 
 /** REST spelling by resolvers' value, for an enum whose values are written differently; otherwise `null`. */
 export function writtenFor(type: GraphQLOutputType, spellings: Spellings): ReadonlyMap<unknown, string> | null {

@@ -4,7 +4,6 @@ import {
   type ExecutionResult,
   type GraphQLOutputType,
   type GraphQLSchema,
-  isEnumType,
   Kind,
   OperationTypeNode,
   parse,
@@ -15,7 +14,7 @@ import { operationOf } from '../graphql/document.ts';
 import { createJsonWriter, type WriteJson } from '../graphql/json-writer.ts';
 import { type ResponseKeys, responseKeys } from '../graphql/response-keys.ts';
 import { boundedJson } from '../graphql/response-limit.ts';
-import { compileTrim, type Spellings, selected, type Trim, writtenFor } from './body-keys.ts';
+import { compileTrim, type Spellings, selected, spellingsOf, type Trim, writtenFor } from './body-keys.ts';
 import { compileQuery, type ParseQuery } from './input.ts';
 import { type Existence, existsIn, REVISIONS, type Revision } from './revisions.ts';
 import type { JsonSchema, Route } from './route.ts';
@@ -174,23 +173,6 @@ function prepareVersion(
 
 function missingIn(revision: Revision, existences: Readonly<Record<string, Existence>>): string[] {
   return Object.keys(existences).filter((name) => !existsIn(revision, existences[name] ?? {}));
-}
-
-/** Documented spelling of each enum value, by the resolvers' value and by the GraphQL name. */
-function spellingsOf({ spell = {} }: Route, schema: GraphQLSchema): Spellings {
-  const spellings = new Map<string, ReadonlyMap<unknown, string>>();
-  for (const [typeName, spelling] of Object.entries(spell)) {
-    const type = schema.getType(typeName);
-    if (!isEnumType(type)) throw new Error(`spell: "${typeName}" is not an enum of the graph`);
-    const spelled = new Map<unknown, string>();
-    for (const { name, value } of type.getValues()) {
-      const text = spelling[name];
-      if (text === undefined) throw new Error(`spell: ${typeName}.${name} has no spelling`);
-      spelled.set(value, text).set(name, text);
-    }
-    spellings.set(typeName, spelled);
-  }
-  return spellings;
 }
 
 export function queryIn(revision: Revision, { query, revisions }: Route): JsonSchema | undefined {

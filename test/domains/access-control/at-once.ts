@@ -6,10 +6,8 @@ import {
 import { parseDocument as parseInSteps } from '../../../src/domains/access-control/documents/access-document-parser.ts';
 import { planImport as importInSteps } from '../../../src/domains/access-control/documents/access-import.ts';
 import { parseMosquittoFile as parseFileInSteps } from '../../../src/domains/access-control/documents/mosquitto-file.ts';
-import {
-  explainAccess as explainInSteps,
-  whoCan as whoCanInSteps,
-} from '../../../src/domains/access-control/explain/access-explainer.ts';
+import { explainAccess as explainInSteps } from '../../../src/domains/access-control/explain/access-explainer.ts';
+import { whoCan as whoCanInSteps } from '../../../src/domains/access-control/explain/who-can.ts';
 import type { AccessDialect, AccessPolicy } from '../../../src/domains/access-control/policy/access-model.ts';
 import type { AccessChange } from '../../../src/domains/access-control/writing/access-change.ts';
 import type { PlannedChange } from '../../../src/domains/access-control/writing/access-plan.ts';

@@ -4,14 +4,13 @@ import { filterProblem, topicProblem } from '../../../protocol/mqtt/topics.ts';
 import type { AccessClient, AccessDialect, AccessPolicy, Membership } from '../policy/access-model.ts';
 import { anonymousHoldings, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
 import { brokerRefuses, DEFAULT_ACL_OF, defaultAllows } from '../policy/acl-evaluation.ts';
-import { RULES_PER_STEP, TopicDecisions } from './access-decision.ts';
+import { RULES_PER_STEP } from './access-decision.ts';
 import {
   type AccessAction,
   type AccessIdentity,
   type AccessQuery,
   type DecisionReason,
   type Explanation,
-  type Grantee,
   type LookedAtRule,
   MAX_LOOKED_AT,
   type RoleSource,
@@ -116,45 +115,7 @@ function verdictOn({ rule, condition }: RuleMatch, { username, clientId }: Acces
   return clientId === null ? 'UNDECIDABLE' : 'NOT_MATCHED';
 }
 
-/**
- * Returns all clients that are allowed, except disabled accounts. Connections without a user name come first, then
- * accounts by user name (UTF-16 code units). Errors: INVALID (the topic or filter).
- */
-export function* whoCan(
-  policy: AccessPolicy,
-  dialect: AccessDialect,
-  action: AccessAction,
-  topic: string,
-): SlicedTask<Grantee[]> {
-  checkTopic(action, topic);
-  if (brokerRefuses(action, topic)) return [];
-  const decisions = new TopicDecisions(policy, dialect, action, topic);
-  const byDefault = defaultAllows(policy.defaultAcl, action, topic);
-  const found: Grantee[] = [];
-  const consider = function* (username: string | null, account: Pick<AccessClient, 'clientId' | 'roles' | 'groups'>) {
-    const { usual, byClientId } = yield* decisions.decide(username, account);
-    const all = [usual, ...byClientId.values()];
-    const allowing = all.find((decision) => decision?.match.allow ?? byDefault);
-    if (allowing === undefined) return;
-    found.push({
-      username,
-      reason: allowing ? 'RULE' : 'DEFAULT',
-      decidedBy: allowing && { ...allowing.source, rule: allowing.match.rule, verdict: 'MATCHED' as const },
-      conditional: all.some((decision) => !(decision?.match.allow ?? byDefault)),
-    });
-  };
-  if (canBeAnonymous(policy, dialect)) yield* consider(null, { clientId: null, ...anonymousHoldings(policy) });
-  for (const account of policy.clients.values()) {
-    if (!account.disabled) yield* consider(account.username, account);
-    yield;
-  }
-  return found.sort(({ username: one }, { username: other }) => {
-    if (one === null || other === null) return one === null ? -1 : 1;
-    return one < other ? -1 : 1;
-  });
-}
-
-function checkTopic(action: AccessAction, topic: string): void {
+export function checkTopic(action: AccessAction, topic: string): void {
   const reason = action === 'PUBLISH' || action === 'RECEIVE' ? topicProblem(topic) : filterProblem(topic);
   if (reason !== null) throw invalid([{ path: 'topic', reason }]);
 }
@@ -187,7 +148,7 @@ function sourcesOf(
 }
 
 /** Mosquitto's listener settings decide on connections without a user name; this service cannot read them. */
-const canBeAnonymous = ({ anonymousGroup }: AccessPolicy, { isSoleAuthority }: AccessDialect): boolean =>
+export const canBeAnonymous = ({ anonymousGroup }: AccessPolicy, { isSoleAuthority }: AccessDialect): boolean =>
   !isSoleAuthority || anonymousGroup !== null;
 
 function reasonOf(

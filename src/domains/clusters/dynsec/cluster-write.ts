@@ -26,17 +26,12 @@ interface FirstNodeWrite {
  * become part of the document, and are repeated on the other nodes. Unconfirmed commands are rolled back.
  */
 export class ClusterWrite {
+  readonly #options: ClusterWriteOptions;
   readonly #nodes: SyncedNodes;
-  readonly #store: SyncStore;
-  readonly #storesPasswords: boolean;
 
-  readonly #onFault: (error: unknown) => void;
-
-  constructor({ nodes, store, storesPasswords, onFault }: ClusterWriteOptions) {
-    this.#onFault = onFault;
-    this.#nodes = nodes;
-    this.#store = store;
-    this.#storesPasswords = storesPasswords;
+  constructor(options: ClusterWriteOptions) {
+    this.#options = options;
+    this.#nodes = options.nodes;
   }
 
   /** Errors: BROKER_UNREACHABLE (no node is connected), IN_USE (all nodes have drifted), and as for a single broker. */
@@ -63,12 +58,12 @@ export class ClusterWrite {
     if (!(await nodes.sync(nodeId))) return null;
     const { writer } = await nodes.access(nodeId);
     const { id } = nodes.record;
-    await this.#store.beginWrite(id, { nodeId, usernames: accountsChangedBy(changes) });
+    await this.#options.store.beginWrite(id, { nodeId, usernames: accountsChangedBy(changes) });
     try {
       return await writer.write(changes, { dryRun: false, mayControl, readBackMs: FIRST_MS });
     } catch (error) {
       // Otherwise commands may have been sent. The next holder of the mutex synchronizes the node.
-      if (error instanceof ServiceError) await this.#store.cancelWrite(id);
+      if (error instanceof ServiceError) await this.#options.store.cancelWrite(id);
       throw error;
     }
   }
@@ -78,18 +73,18 @@ export class ClusterWrite {
     const commands = report.changes.flatMap((change) => change.commands);
     const isInDoubt = commands.some(({ state }) => state === 'UNKNOWN');
     if (!commands.some(({ state }) => state === 'APPLIED') || record.document === null) {
-      await (isInDoubt ? this.#store.markInDoubt(record) : this.#store.cancelWrite(record.id));
+      await (isInDoubt ? this.#options.store.markInDoubt(record) : this.#options.store.cancelWrite(record.id));
       return this.#nothingApplied(first, report, isInDoubt);
     }
     const passwords = passwordsAfter(changes, report);
     const document = await runInSlices(documentAfter(record.document, report));
     try {
-      await this.#store.putDocument(record, {
+      await this.#options.store.putDocument(record, {
         document,
         nodeId: first,
         passwords,
         isInDoubt,
-        storesPasswords: this.#storesPasswords,
+        storesPasswords: this.#options.storesPasswords,
       });
     } catch (error) {
       throw this.#storageError(first, error);
@@ -118,7 +113,7 @@ export class ClusterWrite {
     } catch (error) {
       if (error instanceof ServiceError)
         return this.#reportOf(nodeId, 'REJECTED', this.#nodes.recordFailure(nodeId, error));
-      this.#onFault(error);
+      this.#options.onFault(error);
       const message = 'The result on this node could not be stored: the node is compared again soon';
       return this.#reportOf(
         nodeId,
@@ -131,7 +126,7 @@ export class ClusterWrite {
   /** The first node has changes that are not stored. The next holder of the mutex rolls them back. */
   #storageError(nodeId: number, error: unknown): unknown {
     if (error instanceof ServiceError) return error;
-    this.#onFault(error);
+    this.#options.onFault(error);
     const message = `The change of node ${nodeId} could not be stored: the change is rolled back as soon as possible`;
     return this.#nodes.recordFailure(nodeId, new ServiceError('INTERNAL_ERROR', message));
   }
@@ -155,10 +150,12 @@ export class ClusterWrite {
     );
     const { missingPasswords } = nodes.node(nodeId);
     if (own.changes.some(({ outcome }) => !PLAIN.has(outcome)) || others.length > 0) {
-      await this.#store.updateNode(id, nodeId, { missingPasswords: [...missingPasswords, ...others, ...unconfirmed] });
+      await this.#options.store.updateNode(id, nodeId, {
+        missingPasswords: [...missingPasswords, ...others, ...unconfirmed],
+      });
       return null;
     }
-    await this.#store.updateNode(id, nodeId, {
+    await this.#options.store.updateNode(id, nodeId, {
       revision: nodes.record.revision,
       missingPasswords: missingPasswords.filter((username) => !set.has(username)),
     });

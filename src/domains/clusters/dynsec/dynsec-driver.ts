@@ -7,7 +7,7 @@ import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
-import type { ClusterDriver, NodeOutcome, RepairOptions } from '../model/cluster-driver.ts';
+import type { ClusterDriver, NodeOutcome } from '../model/cluster-driver.ts';
 import type { ClusterStatus, NodeStatus } from '../model/cluster-status.ts';
 import type { NodeAccess } from './node-plan.ts';
 import { NodeStates } from './node-states.ts';
@@ -143,11 +143,7 @@ export class DynsecDriver implements ClusterDriver {
     return () => this.#listeners.delete(listener);
   }
 
-  readonly repair = async (
-    { id }: ClusterRecord,
-    nodeId: number,
-    { adopt, mayControl }: RepairOptions,
-  ): Promise<void> => {
+  readonly repair: NonNullable<ClusterDriver['repair']> = async ({ id }, nodeId, { adopt, mayControl }) => {
     const { cluster } = this.#clusterOf(id);
     await (adopt ? cluster.adopt(nodeId, mayControl) : cluster.repair(nodeId));
   };

@@ -179,12 +179,7 @@ export class PublishHandler {
 }
 
 /** Returns a function that calls `run` when no stream holds the message, after earlier delayed publishes. */
-function delayAck(
-  connection: Connection,
-  hold: AcknowledgementHold | null,
-  bytes: number,
-  run: () => void,
-): () => void {
+function delayAck(connection: Connection, hold: AcknowledgementHold | null, bytes: number, run: () => void) {
   const earlier = connection.delayedAcks;
   if (!hold && (earlier === null || earlier.isEmpty)) return run;
   connection.delayedAcks ??= new PacketQueue(connection);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { explainAccess, whoCan } from '../../../../src/domains/access-control/explain/access-explainer.ts';
+import { explainAccess } from '../../../../src/domains/access-control/explain/access-explainer.ts';
+import { whoCan } from '../../../../src/domains/access-control/explain/who-can.ts';
 import type { AccessRole } from '../../../../src/domains/access-control/policy/access-model.ts';
 import type { SlicedTask } from '../../../../src/platform/scheduling/sliced-task.ts';
 import { accessWorld } from '../access-service.ts';

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { documentOf } from '../../../../src/domains/access-control/documents/access-document.ts';
 import { planImport } from '../../../../src/domains/access-control/documents/access-import.ts';
-import { whoCan } from '../../../../src/domains/access-control/explain/access-explainer.ts';
+import { whoCan } from '../../../../src/domains/access-control/explain/who-can.ts';
 import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
 import type { AccessChange } from '../../../../src/domains/access-control/writing/access-change.ts';
 import { AccessWriter } from '../../../../src/domains/access-control/writing/access-writer.ts';
