@@ -23,8 +23,9 @@ const PROGRAMS = {
 };
 
 /**
- * Does not start the services of the packages, because they would use ports 1883 and 5432. Tests start their own brokers
- * and servers on free ports. Debian runs policy-rc.d before it starts a service. An existing policy-rc.d is not changed.
+ * Does not start the services of the packages, because they would use ports 1883 and 5432. Tests start their own
+ * brokers and servers on free ports. Debian runs policy-rc.d before it starts a service. An existing policy-rc.d is not
+ * changed.
  */
 const INSTALL = `
 policy=/usr/sbin/policy-rc.d

@@ -1,6 +1,6 @@
 /**
  * Checks the rules of the sources that Biome and the compiler do not check, and prints the size of the sources. Faults
- * of imports, exports and documents fail the check. `--all` also lists faults of language and size, which do not fail it.
+ * of imports, exports and documents fail the check. `--all` also lists faults of language and size, which do not.
  */
 import { documentFaults } from './rules/documents.mjs';
 import { exportFaults } from './rules/exports.mjs';

@@ -1,7 +1,7 @@
 /**
- * Runs the tests. First it does the missing setup steps: Debian packages (as root), npm packages, generated and compiled
- * code. Without an argument it runs the short suite (`npm test`). `--all` also runs the rest, `--long` only the tests
- * that take minutes each. test/support/suite.ts defines the suites. Other arguments are passed to vitest.
+ * Runs the tests. First it does the missing setup steps: Debian packages (as root), npm packages, generated and
+ * compiled code. Without an argument it runs the short suite (`npm test`). `--all` also runs the rest, `--long` only
+ * the tests that take minutes each. test/support/suite.ts defines the suites. Other arguments are passed to vitest.
  *
  * The last line is `N passed, N failed`. It counts checks that failed before (FAILED_CHECKS) as failed tests. The lines
  * above it list each failure with its reason. Failed tests are not retried, because a retry hides defects.

@@ -34,16 +34,16 @@ function shellBlocks(heading: string): string[] {
 /** The functions that all examples use. */
 const [functions = ''] = shellBlocks('The examples');
 
-/** For this service and its first broker, in place of those of somebody who has just started. */
+/** Replaces the default addresses and paths of an example with those of this service and its first broker. */
 const here = (script: string, { url, config }: TestService, brokerUrl?: string | null) =>
   script
     .replaceAll('http://127.0.0.1:4000', url)
     .replaceAll('-p 1883', `-p ${brokerUrl ? new URL(brokerUrl).port : 1883}`)
     .replaceAll('data/brokers', `${config.dataDir}/brokers`);
 
-/** What a command prints until it is enough, or its end. */
+/** Runs a script until it exits or `isEnough` returns true for its output, and returns the output. */
 async function outputOf(script: string, env: NodeJS.ProcessEnv, isEnough: (output: string) => boolean) {
-  // A process group of its own: what a function has started is left behind when the shell is killed.
+  // A separate process group, because child processes survive when only the shell is killed.
   const shell = spawn('bash', ['-ec', script], { env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   for await (const chunk of shell.stdout) {
@@ -62,9 +62,9 @@ test('the steps to a first success work as printed', async () => {
   const script = here(blocks.join('\n'), service, url)
     .replaceAll('admin@localhost', ROOT.email)
     .replace("ROOT_PASSWORD='…'", `ROOT_PASSWORD='${ROOT.password}'`)
-    // The client is in the background and needs a moment, which a person has and a script has not.
+    // Waits until the client in the background is connected.
     .replace("-t 'demo/#' &", "-t 'demo/#' &\nread -r");
-  // A process group of its own: npx leaves its child behind when it is killed.
+  // A separate process group, because npx does not stop its child process when it is killed.
   const shell = spawn('bash', ['-c', script], { cwd: root, detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => {
     if (shell.pid !== undefined) process.kill(-shell.pid);
@@ -180,7 +180,7 @@ test('a Mosquitto gets an account for the service, and another password, as prin
   await expect.poll(async () => (await state()).connection).toEqual({ state: 'CONNECTED' });
 });
 
-test('a broker on Mosquitto is made, stopped, started and removed as printed', async () => {
+test('a broker on Mosquitto is created, stopped, started and deleted as printed', async () => {
   const service = await startTestService({ embeddedBroker: true });
   const script = here([functions, ...shellBlocks('Brokers that this service runs')].join('\n'), service)
     .replace('1893', '0')
@@ -199,7 +199,7 @@ test('a broker on Mosquitto is made, stopped, started and removed as printed', a
   expect(await service.storage.db.broker.count()).toBe(1);
 });
 
-test('clients are looked at, subscribed, unsubscribed and disconnected as printed', async () => {
+test('clients are listed, subscribed, unsubscribed and disconnected as printed', async () => {
   const service = await startTestService({ embeddedBroker: true });
   const { id, url } = await service.storage.db.broker.findFirstOrThrow();
   const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim();
@@ -231,7 +231,7 @@ test('clients are looked at, subscribed, unsubscribed and disconnected as printe
   expect(JSON.parse(takeover).data.updateBroker.broker).toEqual({ clientTakeover: true });
 });
 
-test('the numbers of a broker are read and followed as printed', async () => {
+test('the metrics of a broker are read and watched as printed', async () => {
   const service = await startTestService({ embeddedBroker: true });
   const { id } = await service.storage.db.broker.findFirstOrThrow();
   const [read = '', follow = ''] = shellBlocks("Watch a broker's numbers").map((block) =>
@@ -248,7 +248,7 @@ test('the numbers of a broker are read and followed as printed', async () => {
   expect(data.broker.metricsHistory.length).toBeGreaterThan(0);
 });
 
-test('messages are followed as printed', async () => {
+test('messages are watched as printed', async () => {
   const service = await startTestService({ embeddedBroker: true });
   const { id, url } = await service.storage.db.broker.findFirstOrThrow();
   const [follow = ''] = shellBlocks('Follow messages').map((block) => here(functions + block, service));
@@ -264,7 +264,7 @@ test('messages are followed as printed', async () => {
   );
 });
 
-test('a stream is tried, made, fed, replayed, followed and deleted as printed', async () => {
+test('a stream is previewed, created, fed, replayed, watched and deleted as printed', async () => {
   const service = await startTestService({ embeddedBroker: true });
   const { id, url } = await service.storage.db.broker.findFirstOrThrow();
   const blocks = shellBlocks('Streams').map((block) => here(functions + block, service, url));
@@ -351,7 +351,7 @@ test('the steps of watching topics work as printed', async () => {
 describe('bridges', () => {
   const postgres = usePostgres();
 
-  test('are configured, followed, fed and ended as printed', async () => {
+  test('are configured, watched, fed and disabled as printed', async () => {
     const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '10000' } });
     const { id, url } = await service.storage.db.broker.findFirstOrThrow();
     const remote = await startMosquitto();
@@ -424,7 +424,7 @@ describe('bridges', () => {
   });
 });
 
-test('a cluster is made, looked at and followed as printed', async () => {
+test('a cluster is created, listed and watched as printed', async () => {
   const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '10000' } });
   const { id } = await service.storage.db.broker.findFirstOrThrow();
   const script = here([functions, ...shellBlocks('Clusters')].join('\n'), service);
@@ -439,7 +439,7 @@ test('a cluster is made, looked at and followed as printed', async () => {
   expect(output).toContain('"clusterStatus":{"kind":"SNAPSHOT","clusters":[{"state":"ACTIVE","nodes":[');
 });
 
-test('certificates are made, stored, deployed and connected with as printed', async () => {
+test('certificates are created, stored, deployed and used for connections as printed', async () => {
   const service = await startTestService({ embeddedBroker: true, env: { MQTT_TLS_PORT: '0' } });
   const broker = await service.storage.db.broker.findFirstOrThrow({ include: { listeners: true } });
   const listeners = `/api/projects/${service.projectId}/brokers/${broker.id}/listeners`;
@@ -488,7 +488,7 @@ test('every error code is in the table of errors, with its status', () => {
   }
 });
 
-test('every link within the README and the documents leads somewhere', () => {
+test('every link within the README and the documents has an existing target', () => {
   const anchorsOf = (name: string) =>
     [...(texts.get(name) ?? '').matchAll(/^#+ (.*)$/gm)].map(
       ([, heading = '']) =>

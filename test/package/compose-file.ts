@@ -7,8 +7,9 @@ interface Line {
 }
 
 /**
- * Reads what `compose.yaml` uses of YAML: mappings and lists by indentation, lists in brackets, quoted and plain texts. It knows no
- * anchors, tags or texts of several lines; scalars stay texts. A key without a value is ''.
+ * Parses the subset of YAML that `compose.yaml` uses: mappings and lists by indentation, lists in brackets, quoted and
+ * plain strings. Anchors, tags and strings of several lines are not supported. All scalars are strings. A key without a
+ * value is ''.
  */
 export function readCompose(yaml: string): Yaml {
   const lines = yaml
@@ -26,7 +27,7 @@ export function readCompose(yaml: string): Yaml {
     for (let line = lines[next]; line?.indent === indent && line.text.startsWith('- '); line = lines[next]) {
       const text = line.text.slice(2);
       if (/^[\w-]+:( |$)/.test(text)) {
-        // The item is a mapping whose first key stands behind the dash.
+        // The item is a mapping whose first key follows the dash.
         lines[next] = { indent: indent + 2, text };
         items.push(mapping(indent + 2));
       } else {
@@ -41,7 +42,7 @@ export function readCompose(yaml: string): Yaml {
     const entries: [string, Yaml][] = [];
     for (let line = lines[next]; line?.indent === indent; line = lines[next]) {
       const [, key = '', rest = ''] = /^([\w-]+):\s*(.*)$/.exec(line.text) ?? [];
-      if (key === '') throw new Error(`This is no line of a mapping: ${line.text}`);
+      if (key === '') throw new Error(`Not a line of a mapping: ${line.text}`);
       next += 1;
       const below = lines[next];
       if (rest !== '') entries.push([key, scalar(rest)]);
@@ -51,7 +52,7 @@ export function readCompose(yaml: string): Yaml {
   }
 
   const read = block(0);
-  if (next < lines.length) throw new Error(`This line is indented in a way that is not read: ${lines[next]?.text}`);
+  if (next < lines.length) throw new Error(`Unsupported indentation: ${lines[next]?.text}`);
   return read;
 }
 

@@ -22,7 +22,7 @@ interface ComposeService {
   readonly environment: Readonly<Record<string, string>>;
   readonly user?: string;
 }
-// The file is ours, and each property that a test needs is compared there.
+// The cast is safe, because the tests compare each property that they use.
 const { services } = readCompose(text('compose.yaml')) as unknown as {
   readonly services: Readonly<Record<string, ComposeService>>;
 };
@@ -81,7 +81,7 @@ test('an image for a release is refused while a base image is not pinned by its 
     code: 1,
     err: expect.stringContaining('NODE_IMAGE must be an image with its digest'),
   });
-  // Both are pinned, so what is missing next is Docker itself.
+  // With pinned images the script continues, and fails because Docker is not on PATH.
   const pinned = { NODE_IMAGE: `node@${digest}`, NODE_BUILD_IMAGE: `node@${digest}`, PATH: '' };
   const node = process.execPath.replace(/\/[^/]+$/, '');
   const { err } = await runScript(['image'], { ...pinned, PATH: `${node}:/bin` });
@@ -119,7 +119,7 @@ test('the bill of materials lists every production dependency with its version',
   expect(Object.entries(direct).filter(([name, version]) => !listed.has(`${name}@${version}`))).toEqual([]);
 });
 
-/** A registry as far as `npm audit` asks it: one advisory, or what `status` says. */
+/** Starts a registry with the endpoints that `npm audit` uses. It returns one advisory, or an error `status`. */
 async function startRegistry(severity: string | null, status = 200): Promise<string> {
   const server = createServer((req, res) => {
     req.resume();
@@ -144,10 +144,10 @@ test.each([
   ['a high advisory fails', 'high', 200, 1, 'high: ws'],
   ['a low advisory is counted only', 'low', 200, 0, '"low":'],
   ['no advisory passes', null, 200, 0, '"total":0'],
-  ['a registry that does not answer is a note', null, 405, 0, 'not checked'],
-])('of advisories, %s', async (_name, severity, status, code, said) => {
+  ['a registry without a report is a note', null, 405, 0, 'not checked'],
+])('npm run advisories: %s', async (_name, severity, status, code, printed) => {
   const env = { npm_config_registry: await startRegistry(severity, status), npm_config_fetch_retries: '0' };
   const result = await runScript(['advisories'], env);
-  expect(result.out + result.err).toContain(said);
+  expect(result.out + result.err).toContain(printed);
   expect(result.code).toBe(code);
 });

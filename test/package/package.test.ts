@@ -12,10 +12,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MANIFEST = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
 /**
- * Packages that nothing imports. Yoga would else get later GraphQL tools, whose declared Node is later than ours, and
- * another version of its HTTP adapter than the one tested here: overrides do not count where the package is installed.
+ * Dependencies that no file imports. Without them, Yoga would install newer GraphQL tools, which require a newer Node,
+ * and another version of its HTTP adapter than the tested one. npm ignores the overrides of an installed package.
  */
-const HELD_FOR_YOGA = [
+const PINNED_FOR_YOGA = [
   '@graphql-tools/executor',
   '@graphql-tools/merge',
   '@graphql-tools/schema',
@@ -23,7 +23,7 @@ const HELD_FOR_YOGA = [
   '@whatwg-node/server',
 ];
 
-/** The environment without what an outer npm tells its scripts about this checkout. */
+/** The environment without the variables that an outer npm sets for scripts of this checkout. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const ofOuterNpm =
     /^(npm_(package|lifecycle|command|execpath|config_(local_prefix|noproxy|node_gyp))|INIT_CWD|VITEST|NODE_ENV)/;
@@ -31,8 +31,8 @@ function plainEnvironment(): NodeJS.ProcessEnv {
 }
 
 /**
- * better-sqlite3 as it was compiled for this checkout, in the form of a published binary: its install script takes it from
- * there, as it would from the network, and need not compile for a minute.
+ * Packs the compiled better-sqlite3 of this checkout like a published binary. Its install script uses this archive
+ * instead of a download or a compilation of a minute. Returns the environment variables for that.
  */
 function prebuiltSqlite(folder: string): NodeJS.ProcessEnv {
   const compiled = join(ROOT, 'node_modules/better-sqlite3');
@@ -48,13 +48,13 @@ let packed: { readonly tarball: string; readonly files: readonly string[] };
 
 beforeAll(() => {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-packed-'));
-  const told = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
+  const output = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
     cwd: ROOT,
     env: plainEnvironment(),
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  const [{ filename, files }] = JSON.parse(told);
+  const [{ filename, files }] = JSON.parse(output);
   packed = { tarball: join(folder, filename), files: files.map(({ path }: { path: string }) => path) };
   return () => rmSync(folder, { recursive: true, force: true });
 });
@@ -78,11 +78,11 @@ function installPackage(): { folder: string; env: NodeJS.ProcessEnv } {
   return { folder, env };
 }
 
-// npm's work on a busy machine, in milliseconds.
-const PATIENCE = 240_000;
+/** Milliseconds. npm is slow on a busy machine. */
+const TIMEOUT = 240_000;
 
 test(
-  'the package installs in an empty folder on this Node, and its command serves from there',
+  'the package can be installed in an empty folder, and its command starts the service there',
   async () => {
     const { folder, env } = installPackage();
     expect(existsSync(join(folder, 'node_modules/typescript'))).toBe(false);
@@ -120,19 +120,19 @@ test(
     });
     const url = await Promise.race([
       ready,
-      ended.then(() => Promise.reject(new Error(`The service ended: ${errors}`))),
+      ended.then(() => Promise.reject(new Error(`The service exited: ${errors}`))),
     ]);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
-    // The embedded broker is a worker with a file of its own; the command asks the service that runs on ./data.
+    // The embedded broker is a worker thread with its own file. The command queries the service that runs on ./data.
     expect(said).toContain('mqtt://127.0.0.1:');
     expect(JSON.parse(command('user', 'list', '--json'))).toMatchObject([{ isRootAdmin: true }]);
     service.kill('SIGTERM');
     expect(await ended).toEqual([0, null]);
   },
-  PATIENCE,
+  TIMEOUT,
 );
 
-test('the package holds what runs, and nothing else', () => {
+test('the package contains only compiled code, migrations and documents', () => {
   const { files } = packed;
   expect(files.filter((path) => !path.startsWith('dist/') && !path.startsWith('prisma/migrations/')).sort()).toEqual([
     'CHANGELOG.md',
@@ -153,7 +153,7 @@ test('the package holds what runs, and nothing else', () => {
   expect(files.some((path) => /^prisma\/migrations\/postgresql\/.*\/migration\.sql$/.test(path))).toBe(true);
 });
 
-test('what the compiled code imports is what the package depends on', () => {
+test('the dependencies of the package are the packages that the compiled code imports', () => {
   const imported = new Set<string>();
   for (const file of readdirSync(join(ROOT, 'dist'), { recursive: true, encoding: 'utf8' })) {
     if (!file.endsWith('.js')) continue;
@@ -171,9 +171,9 @@ test('what the compiled code imports is what the package depends on', () => {
         .join('/'),
     );
   const needed = [...new Set(packages)].sort();
-  const depended = Object.keys(MANIFEST.dependencies).filter((name) => !HELD_FOR_YOGA.includes(name));
+  const depended = Object.keys(MANIFEST.dependencies).filter((name) => !PINNED_FOR_YOGA.includes(name));
   expect(needed).toEqual(depended.sort());
-  // Each is exactly pinned, so that what is installed elsewhere is what is tested here.
+  // Exact versions, so that users install the tested versions.
   for (const [name, version] of Object.entries(MANIFEST.dependencies)) {
     const installed = createRequire(import.meta.url)(join(ROOT, 'node_modules', name, 'package.json')).version;
     expect(version, name).toBe(installed);

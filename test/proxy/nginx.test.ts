@@ -9,18 +9,18 @@ import { END_OF_RIGHTS, openedStream, openStream, TRANSPORTS, type Transport } f
 import { hasNginx, NGINX_MISSING, startNginx } from '../support/nginx.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
-// nginx keeps answers back until it has some kilobytes of them, talks HTTP/1.0 to what is behind it, and gives up on what is
-// silent for a minute. Streams of events must come through all of that without a setting.
+// By default nginx buffers responses, uses HTTP/1.0 for the upstream and closes connections after a minute without
+// data. Event streams must work with these defaults.
 
 type Site = (listen: string, upstream: string) => string;
 
-/** Nothing but the address; good for all but WebSockets. */
+/** Minimal settings, which work for all requests except WebSockets. */
 const site =
   (more = ''): Site =>
   (listen, upstream) =>
     `server { listen ${listen}; location / { proxy_pass ${upstream}; ${more} } }`;
 
-/** What the protocol's change of HTTP needs. */
+/** Settings for the upgrade of HTTP to WebSocket. */
 const UPGRADE =
   'proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";';
 
@@ -34,7 +34,7 @@ const documented: Site = (listen, upstream) => {
 };
 
 const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind brokers { broker { name } } } }';
-/** A proxy that holds answers back does so until a buffer is full, or for its time-outs; a busy machine takes a second for anything. */
+/** Milliseconds. A proxy that buffers responses exceeds it; a busy machine does not. */
 const PROMPT_MS = 5_000;
 
 const addBroker = (service: TestService, name: string) =>
@@ -58,7 +58,7 @@ describe.skipIf(!hasNginx)(hasNginx ? 'behind nginx' : NGINX_MISSING, () => {
     test.each<[string, Site]>([
       ['its own settings', site(DEFAULT_LINES[transport])],
       ['the settings of the README', documented],
-    ])('with %s brings what is there, each change at once, and why it ended', async (_settings, lines) => {
+    ])('with %s the snapshot, each change and the error at the end arrive immediately', async (_settings, lines) => {
       const service = await startTestService();
       const { token, email } = await service.person('VIEWER');
       const url = await startNginx(service.url, lines);
@@ -79,7 +79,7 @@ describe.skipIf(!hasNginx)(hasNginx ? 'behind nginx' : NGINX_MISSING, () => {
       expect(at - removed).toBeLessThan(PROMPT_MS);
     });
 
-    test('outlives the time that nginx waits for a silent service', async () => {
+    test('heartbeats keep the stream open beyond proxy_read_timeout', async () => {
       const { upstream, tick } = await startTicks(250);
       const url = await startNginx(upstream, site(`${DEFAULT_LINES[transport]} proxy_read_timeout 2s;`));
       const stream = openStream(transport, `${url}/graphql`, null, TICKS);
@@ -89,7 +89,7 @@ describe.skipIf(!hasNginx)(hasNginx ? 'behind nginx' : NGINX_MISSING, () => {
       await stream.until(({ ticks }) => ticks.n === 1);
     });
 
-    test('without heartbeats would not', async () => {
+    test('without heartbeats nginx closes the stream after proxy_read_timeout', async () => {
       const { upstream } = await startTicks(60_000);
       const url = await startNginx(upstream, site(`${DEFAULT_LINES[transport]} proxy_read_timeout 2s;`));
       const stream = openStream(transport, `${url}/graphql`, null, TICKS);
@@ -98,7 +98,7 @@ describe.skipIf(!hasNginx)(hasNginx ? 'behind nginx' : NGINX_MISSING, () => {
     });
   });
 
-  test('graphql-sse’s own client follows what happens with its own settings', async () => {
+  test('the client of graphql-sse receives each event with the default settings of nginx', async () => {
     const { upstream, tick } = await startTicks(12_000);
     const client = createClient({ url: `${await startNginx(upstream, site())}/graphql`, retryAttempts: 0 });
     onTestFinished(() => client.dispose());
@@ -111,7 +111,7 @@ describe.skipIf(!hasNginx)(hasNginx ? 'behind nginx' : NGINX_MISSING, () => {
     expect(seen).toEqual([0, 1, 2]);
   });
 
-  test('pages from behind it may open WebSockets with the settings of the README', async () => {
+  test('with the settings of the README, only pages of the same origin may open WebSockets', async () => {
     const service = await startTestService();
     const url = await startNginx(service.url, documented);
     const open = (origin: string) =>

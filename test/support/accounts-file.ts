@@ -1,8 +1,8 @@
 import { pbkdf2Sync } from 'node:crypto';
 
-/** What a `dynamic-security.json` of Mosquitto 2.0 with very many accounts is made of. */
+/** A `dynamic-security.json` of Mosquitto 2.0 with many accounts, and its parts. */
 interface AccountsFile {
-  /** The file. */
+  /** The content of the file. */
   readonly text: string;
   readonly clients: readonly FileClient[];
   readonly groups: readonly { readonly groupname: string; readonly members: readonly string[] }[];
@@ -19,8 +19,8 @@ interface FileClient {
 const SALT = Buffer.alloc(12, 7);
 
 /**
- * An administrator of everything, `count` accounts with a role and a group each, `groups` groups that share them out, and a role
- * with three rules for every ten groups. Names are in the order of the file.
+ * Creates an administrator with all permissions, `count` accounts with one role each in one of `groups` groups, and a
+ * role with three rules for every ten groups. The accounts are sorted by name.
  */
 export function accountsFile(
   admin: { readonly username: string; readonly password: string },

@@ -3,14 +3,14 @@ import { createServer } from 'node:net';
 import { Aedes } from 'aedes';
 import { onTestFinished } from 'vitest';
 
-/** A broker that the test can make answer anything: what is published to `$CONTROL/…` goes to `answer`. */
+/** A broker whose responses to `$CONTROL/…` are defined by the test: each published command is passed to `answer`. */
 export interface ScriptedBroker {
   readonly url: string;
   /** Payloads that were published to `$CONTROL/…`, oldest first. */
   readonly requests: string[];
-  /** Topic filters that were subscribed to, oldest first, each as often as it was. */
+  /** The topic filter of each subscription, oldest first. A filter may occur several times. */
   readonly filters: string[];
-  /** Those that subscriptions were ended of, oldest first. */
+  /** The topic filter of each UNSUBSCRIBE, oldest first. */
   readonly unsubscribed: string[];
   publish(topic: string, payload: string | Buffer): Promise<void>;
   stop(): Promise<void>;

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 
 /**
- * Before each file: fails where one before it left timers or clocks in their process that are not real, since whatever comes after it would
- * wait for ever. At its start, because vitest puts back what was mocked after the last hook of a file.
+ * Runs before each test file. Fails if a previous file in the same process left mocked timers, because later files
+ * would wait forever. Vitest restores mocks after the last hook of a file, so this check cannot run at its end.
  */
-const told = () => [
+const timers = () => [
   setTimeout,
   clearTimeout,
   setInterval,
@@ -14,6 +14,6 @@ const told = () => [
   Date.now,
   performance.now,
 ];
-const kept = process as typeof process & { timersAsTheyWere?: ReturnType<typeof told> };
-kept.timersAsTheyWere ??= told();
-expect(told(), 'a file before this one left timers that are not real').toEqual(kept.timersAsTheyWere);
+const shared = process as typeof process & { realTimers?: ReturnType<typeof timers> };
+shared.realTimers ??= timers();
+expect(timers(), 'a previous test file left mocked timers').toEqual(shared.realTimers);

@@ -4,12 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Compiled code and what npm installs have folders that others read or delete; packages must be found from here. */
+/** Inside node_modules, so that imports of packages resolve. Builds delete `dist`. */
 const PARENT = join(ROOT, 'node_modules/.brokergraph');
 
 /**
- * Each worker thread of the product as one file, below a folder with the same paths as `dist`. A thread loads some 200 files, which is twice
- * the work of all else it does at its start, and tests start hundreds. How the product has them is tried by tests of its processes.
+ * Bundles each worker thread of the product into one file, with the same path as in `dist`. Tests start hundreds of
+ * threads, and loading the 200 files of a thread takes two thirds of its start. Tests that run the product as a process
+ * cover the files in `dist`.
  */
 export async function bundleWorkers(): Promise<{ readonly folder: string; remove(): void }> {
   const compiled = join(ROOT, 'dist');
@@ -19,7 +20,7 @@ export async function bundleWorkers(): Promise<{ readonly folder: string; remove
   mkdirSync(PARENT, { recursive: true });
   const folder = mkdtempSync(join(PARENT, 'workers-'));
   for (const path of workers) {
-    // Packages with a compiled part look for it in their own folder.
+    // Packages with native code load it from their own folder.
     const bundle = await rolldown({
       input: join(compiled, path),
       platform: 'node',

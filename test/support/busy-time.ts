@@ -1,7 +1,4 @@
-/**
- * Milliseconds of processor time of this process so far: what work takes however often the machine lets it wait, so that a bound on
- * it tells of the work alone.
- */
+/** Processor time of this process in milliseconds, which is independent of the load of the machine. */
 export function busyMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

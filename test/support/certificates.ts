@@ -5,45 +5,45 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 interface CertificateWanted {
-  /** Common name; `broker`. */
+  /** Common name. Default: `broker`. */
   readonly name?: string;
-  /** As openssl writes them; `DNS:localhost` and `IP:127.0.0.1`, of an authority none. */
+  /** In the notation of openssl. Default: `DNS:localhost` and `IP:127.0.0.1`; none for an authority. */
   readonly altNames?: readonly string[];
-  /** `ec` (P-256). */
+  /** Default: `ec` (P-256). */
   readonly key?: 'ec' | 'rsa-2048' | 'rsa-1024' | 'ed25519';
-  /** `sha256`. */
+  /** Default: `sha256`. */
   readonly digest?: 'sha256' | 'sha1';
-  /** Validity; from an hour ago for a year. */
+  /** Validity. Default: from an hour ago, for a year. */
   readonly from?: Date;
   readonly to?: Date;
-  /** Basic constraints say CA. */
+  /** Whether the basic constraints contain `CA:TRUE`. Default: false. */
   readonly isAuthority?: boolean;
 }
 
 /** PEM texts. */
 export interface TestCertificate {
-  /** The certificate alone. */
+  /** The certificate without its chain. */
   readonly leaf: string;
-  /** Leaf first, then the authorities between it and its root. */
+  /** The certificate, then the intermediate authorities. */
   readonly cert: string;
   /** PKCS #8, not encrypted. */
   readonly key: string;
-  /** As node:crypto writes it: `AB:CD:…`. */
+  /** In the notation of node:crypto: `AB:CD:…`. */
   readonly fingerprint256: string;
-  /** Another certificate, signed with this one's key. */
+  /** Creates a certificate that is signed with the key of this one. */
   issue(wanted?: CertificateWanted): TestCertificate;
 }
 
-/** A root authority of its own. */
+/** Creates a root authority. */
 export const createAuthority = (wanted: CertificateWanted = {}): TestCertificate =>
   create({ name: 'Test authority', altNames: [], isAuthority: true, ...wanted }, null);
 
-/** Signed with its own key, and no authority. */
+/** Creates a self-signed certificate that is not an authority. */
 export const createSelfSigned = (wanted: CertificateWanted = {}): TestCertificate => create(wanted, null);
 
 const HOUR_MS = 3_600_000;
 
-/** `by` null: itself. Some 30 ms: openssl runs twice. */
+/** `by`: the issuer; `null` for a self-signed certificate. Takes about 30 ms, because openssl runs twice. */
 function create(wanted: CertificateWanted, by: TestCertificate | null): TestCertificate {
   const { name = 'broker', altNames = ['DNS:localhost', 'IP:127.0.0.1'], isAuthority = false } = wanted;
   const { from = new Date(Date.now() - HOUR_MS), to = new Date(Date.now() + 365 * 24 * HOUR_MS) } = wanted;
@@ -78,7 +78,7 @@ function create(wanted: CertificateWanted, by: TestCertificate | null): TestCert
       ...['-keyfile', file('ca-key.pem'), '-startdate', moment(from), '-enddate', moment(to), ...signing],
     );
     const leaf = readFileSync(file('cert.pem'), 'utf8');
-    // Who checks it has the root already.
+    // A chain does not contain the root, because clients have it.
     const chain = by === null || isRoot(by) ? '' : by.cert;
     const made: TestCertificate = {
       leaf,

@@ -11,7 +11,7 @@ const PROGRAM = (process.env.PATH ?? '')
 export const hasChromium = PROGRAM !== undefined;
 export const CHROMIUM_MISSING = 'chromium is not installed (Debian: apt-get install chromium)';
 
-/** Nothing that a browser does by itself and a test does not need. */
+/** Disable the window and background activity. */
 const FLAGS = [
   '--headless',
   '--no-sandbox',
@@ -23,7 +23,7 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** A real browser without a window, ended with the test. */
+/** Starts a real browser without a window. It is closed after the test. */
 export async function startChromium(): Promise<Browser> {
   if (PROGRAM === undefined) throw new Error(CHROMIUM_MISSING);
   const browser = await chromium.launch({ executablePath: PROGRAM, args: FLAGS });

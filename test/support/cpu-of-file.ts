@@ -3,12 +3,12 @@ import { afterAll } from 'vitest';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Seconds of the processor that a file took: threads and processes that it started and saw the end of included. */
+    /** Processor time of a test file in seconds, including its threads and the child processes that have exited. */
     cpu?: number;
   }
 }
 
-/** Processor time of ended processes in seconds; 0 if the system does not report it. Linux counts in hundredths. */
+/** Processor time of exited child processes in seconds; 0 if the system does not report it. Linux counts hundredths. */
 function ofChildren(): number {
   try {
     const [user = 0, system = 0] =
@@ -25,7 +25,7 @@ const now = () => {
 };
 
 const begun = now();
-// biome-ignore lint/correctness/noEmptyPattern: vitest insists on it.
+// biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern as the first parameter.
 afterAll(({}, suite) => {
   suite.meta.cpu = now() - begun;
 });

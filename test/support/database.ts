@@ -9,7 +9,7 @@ import { createDatabase, type TestPostgres } from './postgres.ts';
 
 export const silentLog = pino({ level: 'silent' });
 
-/** A new folder, removed after the test. */
+/** Creates a folder, which is deleted after the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -17,15 +17,15 @@ export function temporaryFolder(): string {
 }
 
 interface TestStorageOptions {
-  /** A new one by default. */
+  /** Default: a new folder. */
   readonly dataDir?: string;
-  /** A new database by default. */
+  /** Default: a new database. */
   readonly databaseUrl?: string | undefined;
 }
 
 /**
- * The real storage, closed after the test: SQLite in a new folder, or a new database on TEST_POSTGRES_URL when TEST_ENGINE
- * is "postgresql", so that any suite can be run on both engines.
+ * Opens the real storage, which is closed after the test: SQLite in a new folder, or a new database on
+ * TEST_POSTGRES_URL if TEST_ENGINE is "postgresql". Every suite can therefore run on both engines.
  */
 export async function openTestStorage(options: TestStorageOptions = {}): Promise<Storage> {
   const dataDir = options.dataDir ?? temporaryFolder();
@@ -35,7 +35,7 @@ export async function openTestStorage(options: TestStorageOptions = {}): Promise
   return storage;
 }
 
-/** A new database of the run's server, undefined on SQLite. `copyOf`: as createDatabase. */
+/** Creates a database on the PostgreSQL server of the run; `undefined` on SQLite. `copyOf`: see createDatabase. */
 export async function databaseOfRun(copyOf?: string): Promise<string | undefined> {
   const { TEST_ENGINE, TEST_POSTGRES_URL } = process.env;
   if (TEST_ENGINE !== 'postgresql') return undefined;
@@ -43,7 +43,7 @@ export async function databaseOfRun(copyOf?: string): Promise<string | undefined
   return createDatabase(TEST_POSTGRES_URL, copyOf);
 }
 
-/** What openStorage needs for a new database of an engine. */
+/** The `databaseUrl` of openStorage for a new database of an engine. */
 export async function newDatabaseUrl(engine: Engine, postgres: TestPostgres): Promise<string | undefined> {
   return engine === 'sqlite' ? undefined : postgres.createDatabase();
 }

@@ -3,7 +3,7 @@ import type { Engine } from '../../src/platform/storage/database.ts';
 import { type TestPostgres, UNAVAILABLE, usePostgres } from './postgres.ts';
 import { suite } from './suite.ts';
 
-/** Runs the same tests on each database, a short run on SQLite only. Without PostgreSQL its tests are skipped. */
+/** Runs the same tests on each database. A short run uses only SQLite. Without PostgreSQL its tests are skipped. */
 export function describeEngines(tests: (engine: Engine, postgres: TestPostgres) => void): void {
   const postgres = usePostgres();
   describe('on SQLite', () => tests('sqlite', postgres));

@@ -7,21 +7,21 @@ export type Transport = (typeof TRANSPORTS)[number];
 
 /** How a stream of events ended. */
 interface StreamEnd {
-  /** Codes of the errors in the last event; none if it had data. */
+  /** Codes of the errors in the last event; empty if the event has data. */
   readonly errors: readonly string[];
-  /** WebSocket: the code that the socket was closed with. SSE: whether `complete` came before the connection's end. */
+  /** WebSocket: the close code. SSE: `complete` if that event arrived before the connection closed, otherwise `cut`. */
   readonly close: number | 'complete' | 'cut';
-  /** `performance.now()` of the end. */
+  /** Time of the end by `performance.now()`. */
   readonly at: number;
 }
 
-/** A subscription over either transport, read event by event. */
+/** A subscription over one of the transports. A test reads its events one by one. */
 export interface EventStream {
-  /** Reads on until an event's data fits. Rejects when the stream ends before. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+  /** Reads events until `fits` returns true for the data of an event. Rejects if the stream ends before. */
+  // biome-ignore lint/suspicious/noExplicitAny: the type depends on the operation.
   until(fits: (data: any) => boolean): Promise<any>;
   readonly ended: Promise<StreamEnd>;
-  /** Resolves when so many heartbeats have come since it was opened: pings, or comments. */
+  /** Resolves when the stream has received `count` heartbeats: pings of WebSocket, comments of SSE. */
   heartbeats(count: number): Promise<void>;
 }
 
@@ -35,10 +35,10 @@ interface Result {
   readonly errors?: readonly { readonly extensions?: { readonly code?: string } }[];
 }
 
-/** How a stream ends that lost its rights, after an event that says why. */
+/** How a stream ends when its caller loses the permission, after an event with the error. */
 export const END_OF_RIGHTS: Record<Transport, StreamEnd['close']> = { WebSocket: 4403, SSE: 'complete' };
 
-/** Ended with the test. `url` is that of the graph, with http. */
+/** Opens a subscription, which is closed after the test. `url`: the HTTP URL of the GraphQL endpoint. */
 export function openStream(
   transport: Transport,
   url: string,
@@ -57,7 +57,7 @@ export function openStream(
   return { ended, until: (fits) => results.until(fits), heartbeats: (count) => heartbeats.reach(count) };
 }
 
-/** The same, past its snapshot. */
+/** Opens a subscription and reads its snapshot. */
 export async function openedStream(
   transport: Transport,
   { url }: { readonly url: string },
@@ -179,7 +179,7 @@ const overSse: Open = async (url, headers, subscription, results, heartbeats) =>
       }
     }
   } catch {
-    // The connection was cut, by the other side or by the end of the test.
+    // The server or the end of the test closed the connection.
   }
   return isComplete ? 'complete' : 'cut';
 };

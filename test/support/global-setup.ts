@@ -6,9 +6,10 @@ import { folderInMemory } from './folder-in-memory.ts';
 import { findPostgresPrograms, startCluster } from './postgres.ts';
 
 /**
- * Once per run: compiled code, because worker threads and child processes run that, and its workers as single files; a folder in memory for
- * temporary files; where most files run (TEST_POSTGRES=shared), or with TEST_ENGINE=postgresql, a PostgreSQL server, in which every test has
- * databases of its own: without it, each file that needs one starts one, which takes longer than its tests.
+ * Runs once before all tests. It compiles the product, because worker threads and child processes run compiled code,
+ * and bundles the workers. It creates a folder in memory for temporary files. If TEST_POSTGRES is `shared` or
+ * TEST_ENGINE is `postgresql`, it also starts one PostgreSQL server, in which each test creates its own databases.
+ * Otherwise each file that needs PostgreSQL starts a server, which takes longer than its tests.
  */
 export async function setup(): Promise<() => Promise<void>> {
   if (process.env.SKIP_BUILD !== 'on') {
@@ -17,7 +18,7 @@ export async function setup(): Promise<() => Promise<void>> {
     process.env.SKIP_BUILD = 'on';
   }
   const ends: (() => void | Promise<void>)[] = [];
-  // Each project of vitest.config.ts calls this, one after the other.
+  // Vitest calls `setup` for each project of vitest.config.ts, one after the other.
   if (process.env.TEST_WORKERS === undefined) {
     const workers = await bundleWorkers();
     process.env.TEST_WORKERS = workers.folder;

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import { BrokerLink, type BrokerLinkOptions } from '../../src/protocol/mqtt/broker-link.ts';
 import type { BrokerSession, LinkState, LinkStatus } from '../../src/protocol/mqtt/broker-session.ts';
 
-/** An opened link, closed when the test ends. */
+/** Opens a link, which is closed after the test. */
 export function openLink(options: Partial<BrokerLinkOptions> & { readonly url: string }): BrokerLink {
   const link = new BrokerLink({
     id: 'test',
@@ -25,7 +25,7 @@ export async function connectedLink(
   return link;
 }
 
-/** The status, once it is `state`. */
+/** Resolves with the status when the session reaches `state`. */
 export function reached(session: BrokerSession, state: LinkState): Promise<LinkStatus> {
   if (session.status.state === state) return Promise.resolve(session.status);
   return new Promise((resolve) => {

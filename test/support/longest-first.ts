@@ -2,8 +2,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { isSlow } from './slow-files.ts';
 
 /**
- * Begins with slow files, so that no slow file is the last one, next to a core that has nothing more to do. Files with a process of their
- * own stay before all others.
+ * Runs slow files first. A slow file at the end of the run would leave the other processor idle. Files that run in
+ * their own process stay before all others.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -8,8 +8,8 @@ import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
 import { onTestFinished } from 'vitest';
 
 /**
- * Real Mosquitto processes on loopback. Each has a folder of its own, is stopped when the test ends, and can be stopped, killed
- * and started again on the same port meanwhile.
+ * Real Mosquitto processes on loopback. Each process has its own folder and is stopped after the test. A test can stop
+ * or kill it and start it again on the same port.
  */
 export const ADMIN = { username: 'admin', password: 'correct horse' } as const;
 const DYNSEC_PLUGIN = '/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so';
@@ -43,19 +43,19 @@ export interface Mosquitto {
   /** `mqtt://127.0.0.1:<port>`, or `mqtts://localhost:<port>` with TLS. */
   readonly url: string;
   readonly webSocketUrl: string;
-  /** With TLS: the authority, and a certificate of a client. */
+  /** The authority and a client certificate; `null` without TLS. */
   readonly certificates: Certificates | null;
-  /** What dynamic security keeps, as it is on disk. */
+  /** Returns the file of the dynamic security plugin. */
   readAccessFile(): string;
-  /** As from a backup; while it is stopped. */
+  /** Replaces the file, as if restored from a backup. The process must be stopped. */
   writeAccessFile(text: string): void;
   start(): Promise<void>;
   stop(): Promise<void>;
   kill(): Promise<void>;
-  /** Stops the process with SIGSTOP, so that it processes afterwards, in one batch, what arrived meanwhile. */
+  /** Suspends the process with SIGSTOP. After `resume` it processes all data that arrived meanwhile in one batch. */
   suspend(): void;
   resume(): void;
-  /** A plain mqtt.js client, ended when the test ends. */
+  /** Connects an mqtt.js client, which is closed after the test. */
   client(options?: IClientOptions): Promise<MqttClient>;
 }
 
@@ -66,7 +66,7 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
   const webSocketPort = webSocket ? await freePort() : 0;
   const certificates = tls ? makeCertificates(folder, tlsHost) : null;
   const config = [
-    // As root it would change to a user that cannot read the folder.
+    // Without this line, Mosquitto started as root changes to a user that cannot read the folder.
     'user root',
     `listener ${port} 127.0.0.1`,
     'set_tcp_nodelay true',
@@ -127,10 +127,10 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
   };
 }
 
-/** A plain mqtt.js client, ended when the test ends. */
+/** Connects an mqtt.js client, which is closed after the test. */
 export async function startClient(url: string, options: IClientOptions = {}): Promise<MqttClient> {
   const client = await connectAsync(url, { reconnectPeriod: 0, ...options });
-  // A kicked client emits errors that are of no interest here.
+  // A client that the broker disconnects emits errors, which tests do not check.
   client.on('error', () => undefined);
   onTestFinished(async () => {
     await client.endAsync(true);
@@ -152,7 +152,7 @@ function accessLines(access: 'dynsec' | 'anonymous' | 'passwords', folder: strin
   return ['allow_anonymous false', `plugin ${DYNSEC_PLUGIN}`, `plugin_opt_config_file ${folder}/dynsec.json`];
 }
 
-/** An authority, a certificate of a server for `host` and one of a client. Elliptic keys are generated fast. */
+/** Creates an authority, a server certificate for `host` and a client certificate. EC keys are fast to generate. */
 function makeCertificates(folder: string, host: string): Certificates {
   const openssl = (...args: string[]) =>
     execFileSync('openssl', args, { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] }).toString();
@@ -207,7 +207,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Resolves once the port accepts connections. Polls, because the process gives no other sign. */
+/** Polls until the port accepts connections. Mosquitto sends no other notification. */
 export async function accepts(port: number): Promise<void> {
   for (;;) {
     const open = await new Promise<boolean>((resolve) => {

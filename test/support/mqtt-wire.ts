@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { generate, type Packet, parser } from 'mqtt-packet';
 
-/** An MQTT 3.1.1 connection directly on a socket, for load that must be faster than the loaded broker. */
+/** An MQTT 3.1.1 connection without a client library, for load tests: the client must be faster than the broker. */
 export class MqttWire {
   readonly #socket: Socket;
   #listener: (packet: Packet) => void = () => undefined;
@@ -15,7 +15,7 @@ export class MqttWire {
     socket.on('data', (data: Buffer) => packets.parse(data));
     socket.on('error', () => undefined);
     socket.on('close', () => {
-      if (!this.#isClosing) throw new Error('The broker ended a connection of the load');
+      if (!this.#isClosing) throw new Error('The broker closed a connection of the load');
     });
   }
 
@@ -28,7 +28,7 @@ export class MqttWire {
     return wire;
   }
 
-  /** One listener, in place of the one before. */
+  /** Sets the listener for packets. It replaces the previous listener. */
   hear(listener: (packet: Packet) => void): void {
     this.#listener = listener;
   }
@@ -37,21 +37,21 @@ export class MqttWire {
     this.#socket.write(generate(packet));
   }
 
-  /** What `fill` sends leaves in one write. */
+  /** Sends the packets that `fill` sends in one write. */
   together(fill: () => void): void {
     this.#socket.cork();
     fill();
     this.#socket.uncork();
   }
 
-  /** No listener is called meanwhile. */
+  /** Until the response, the listener receives no packets. */
   async subscribe(topic: string, qos: 0 | 1): Promise<void> {
     const done = this.#answer('suback');
     this.send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic, qos }] });
     await done;
   }
 
-  /** No listener is called meanwhile. */
+  /** Until the response, the listener receives no packets. */
   async unsubscribe(topic: string): Promise<void> {
     const done = this.#answer('unsuback');
     this.send({ cmd: 'unsubscribe', messageId: 1, unsubscriptions: [topic] });

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { temporaryFolder } from './database.ts';
 import { accepts, freePort } from './mosquitto.ts';
 
-/** Debian's place is not on everybody's PATH. */
+/** Debian installs nginx in /usr/sbin, which PATH of a normal user may not contain. */
 const PROGRAM = ['/usr/sbin', ...(process.env.PATH ?? '').split(':')]
   .map((folder) => join(folder, 'nginx'))
   .find((path) => existsSync(path));
@@ -15,10 +15,9 @@ export const NGINX_MISSING = 'nginx is not installed (Debian: apt-get install ng
 export const hasNginx = PROGRAM !== undefined;
 
 /**
- * A real nginx in front of `upstream` (`http://127.0.0.1:<port>`), on a free port of loopback, with what Debian's nginx.conf sets
- * and a site of one's own: a file as in sites-enabled, made for the two addresses. Ended with the test.
- *
- * Answers its URL.
+ * Starts a real nginx as a proxy of `upstream` (`http://127.0.0.1:<port>`) on a free port of loopback, and returns its
+ * URL. The configuration contains the settings of Debian's nginx.conf and the result of `site`, like a file of
+ * sites-enabled. The process is stopped after the test.
  */
 export async function startNginx(
   upstream: string,
@@ -29,7 +28,7 @@ export async function startNginx(
   const port = await freePort();
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   const lines = [
-    // As root it would hand its folders to an account that cannot reach into ours.
+    // Without this line, nginx started as root uses an account that cannot read the temporary folder.
     ...(process.getuid?.() === 0 ? ['user root;'] : []),
     'daemon off;',
     'worker_processes 1;',
@@ -54,7 +53,7 @@ export async function startNginx(
   const exit = once(nginx, 'exit').then(() => {
     throw new Error(`nginx did not start:\n${said}`);
   });
-  // The exit of nginx after its start is not a failure.
+  // After the start, the exit of nginx is not a failure.
   exit.catch(() => {});
   await Promise.race([accepts(port), exit]);
   return `http://127.0.0.1:${port}`;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import Provider, { type Configuration } from 'oidc-provider';
 import { onTestFinished } from 'vitest';
 
-/** A person as the provider knows them; tests change it. */
+/** The claims of a user at the provider. Tests change them. */
 interface ProviderPerson {
   email: string;
   email_verified?: boolean;
@@ -13,21 +13,21 @@ interface ProviderPerson {
 
 export interface TestOidc {
   readonly issuer: string;
-  /** What a service needs to let people sign in here. */
+  /** Environment variables of a service that uses this provider. */
   readonly env: Readonly<Record<string, string>>;
-  /** By log-in name, which is their `sub`, too; any password does. Who is taken out is gone. */
+  /** Users by log-in name, which is also their `sub`. The provider accepts any password. A test may delete entries. */
   readonly people: Map<string, ProviderPerson>;
-  /** From now on no request gets a response … */
+  /** Closes the server, so that requests receive no response. */
   stop(): Promise<void>;
-  /** … and again, with all it knew. */
+  /** Listens on the same port again, with the previous state. */
   startAgain(): Promise<void>;
-  /** Registers a service after its address is known. `idToken` replaces each issued ID token. */
+  /** Registers a service. Its address is known only after its start. `idToken` replaces each issued ID token. */
   serve(serviceUrl: string, options?: Configuration, idToken?: (given: string) => Promise<string>): void;
 }
 
 const CLIENT = { id: 'brokergraph', secret: 'the secret of the client at the provider' } as const;
 
-/** A real OpenID provider in this process, on a free port of loopback, with refresh tokens, forms and `groups`. */
+/** Starts an OpenID provider in this process, on a free port of loopback, with refresh tokens, forms and `groups`. */
 export async function startOidc(): Promise<TestOidc> {
   const people = new Map<string, ProviderPerson>();
   let handle: ReturnType<Provider['callback']> | null = null;
@@ -63,7 +63,7 @@ export async function startOidc(): Promise<TestOidc> {
 }
 
 function providerOf(issuer: string, redirectUri: string, people: TestOidc['people'], options: Configuration): Provider {
-  // It says on the console that its forms and keys are not for production.
+  // The provider prints warnings that its forms and keys are not for production.
   const { info, warn } = console;
   Object.assign(console, { info: () => undefined, warn: () => undefined });
   try {

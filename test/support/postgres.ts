@@ -1,8 +1,8 @@
 /**
- * A private PostgreSQL server for tests: its own cluster in a temporary folder, on a free port of 127.0.0.1, ended with the
- * test file. It gives up fsync unless asked, since nothing it keeps is meant to survive the machine.
+ * A PostgreSQL server for tests, with its data in a temporary folder, on a free port of 127.0.0.1. It is stopped after
+ * the test file. fsync is off by default, because the data need not survive a power failure.
  *
- * TEST_POSTGRES_URL names a server to use instead; its user must be allowed to create databases.
+ * TEST_POSTGRES_URL names another server. Its user must be allowed to create databases.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -24,16 +24,16 @@ interface Owner {
 }
 
 interface PostgresCluster {
-  /** Of the maintenance database. */
+  /** URL of the maintenance database. */
   readonly url: string;
-  /** As by a power cut: the server exits immediately, and no process listens on its port. */
+  /** Kills the server, as a power failure does. Afterwards no process listens on its port. */
   kill(): Promise<void>;
-  /** On the same port, with what it had. */
+  /** Starts the server on the same port with the same data. */
   startAgain(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The newest installed server programs, or null. Debian keeps them outside PATH. */
+/** The folder of the newest installed server programs; `null` if there is none. Debian installs them outside PATH. */
 export function findPostgresPrograms(): string | null {
   const versions = '/usr/lib/postgresql';
   const folders = existsSync(versions) ? readdirSync(versions).sort((a, b) => Number(b) - Number(a)) : [];
@@ -82,7 +82,7 @@ export async function startCluster({ durable = false } = {}): Promise<PostgresCl
   };
 }
 
-/** The server refuses to run as root, so root runs it as the user that Debian's package made. */
+/** The user of Debian's package if this process runs as root, because the server refuses to run as root. */
 function clusterOwner(): Owner | null {
   if (process.getuid?.() !== 0) return null;
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
@@ -108,7 +108,7 @@ async function startServer(program: string, data: string, owner: Owner | null, d
   }
 }
 
-/** Null when the server takes connections, what it said when it ended instead. */
+/** `null` when the server accepts connections; its log if it exited before. */
 async function readiness(server: ChildProcess): Promise<string | null> {
   if (!server.stderr) throw new Error('The server was started without its log');
   const said: string[] = [];
@@ -133,15 +133,15 @@ async function freePort(): Promise<number> {
 }
 
 export interface TestPostgres {
-  /** False when PostgreSQL is not installed and none was named: skip with UNAVAILABLE as the reason. */
+  /** Whether tests can use a server. If not, they are skipped with UNAVAILABLE as the reason. */
   readonly available: boolean;
-  /** The URL of a new, empty database. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
 }
 
 export const UNAVAILABLE = 'PostgreSQL is not installed (Debian: apt-get install postgresql)';
 
-/** One server for the test file that calls it at its top level. */
+/** Starts one server for a test file, which calls this function at its top level. */
 export function usePostgres(): TestPostgres {
   const named = process.env.TEST_POSTGRES_URL;
   const available = named !== undefined || findPostgresPrograms() !== null;
@@ -160,7 +160,7 @@ export function usePostgres(): TestPostgres {
   };
 }
 
-/** A new database on a server: empty, or a copy of another one there, which must have no connections. */
+/** Creates a database on a server: empty, or a copy of another database there, which must have no connections. */
 export async function createDatabase(serverUrl: string, copyOf?: string): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   const template = copyOf === undefined ? '' : ` TEMPLATE ${new URL(copyOf).pathname.slice(1)}`;

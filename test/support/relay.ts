@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A way to a port of this machine that can be cut without the server's doing. */
+/** A TCP proxy of a port of this machine, which can close connections independently of the server. */
 interface Relay {
   readonly url: string;
-  /** Ends all connections; new ones are taken. */
+  /** Closes all connections. New connections are accepted. */
   cut(): void;
-  /** Ends all connections, and takes no new ones. */
+  /** Closes all connections and the port. */
   stop(): void;
 }
 

@@ -6,31 +6,31 @@ import { expect, onTestFinished } from 'vitest';
 import { temporaryFolder } from './database.ts';
 import { bearer, ROOT } from './service.ts';
 
-/** The product in its own process, whose memory can be read (Linux), and that can be killed and started again. */
+/** The product in its own process. A test can kill and restart it, and read its memory use (Linux). */
 export interface ServiceProcess {
   readonly dataDir: string;
-  /** Of the process that runs. */
+  /** URL of the current process. */
   readonly url: string;
   /** Session token of the root administrator. */
   readonly root: string;
   /** Id of a project for brokers. */
   readonly projectId: string;
-  /** Adds a broker and waits until it is connected; its id. */
+  /** Adds a broker, waits until it is connected, and returns its id. */
   addBroker(url: string): Promise<string>;
-  /** As the root administrator; the data. Throws what was refused. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+  /** Runs an operation as the root administrator and returns its data. Throws the errors of the response. */
+  // biome-ignore lint/suspicious/noExplicitAny: the type depends on the query.
   graphql(query: string, variables?: object): Promise<any>;
-  /** Resident memory, MB. */
+  /** Resident memory in MB. */
   rss(): number;
-  /** As by `kill -9`. */
+  /** Sends SIGKILL and waits for the exit. */
   kill(): Promise<void>;
-  /** With the data that the one before left. */
+  /** Starts a process with the same data. */
   start(): Promise<void>;
 }
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-/** `more`: environment variables; without them it runs no brokers. */
+/** `more`: environment variables. By default the service runs no brokers. */
 export async function startServiceProcess(more: Record<string, string> = {}): Promise<ServiceProcess> {
   const dataDir = temporaryFolder();
   let child: ChildProcess | null = null;
@@ -55,7 +55,7 @@ export async function startServiceProcess(more: Record<string, string> = {}): Pr
       headers: { 'content-type': 'application/json', ...bearer(root) },
       body: JSON.stringify({ query, variables }),
     });
-    // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+    // biome-ignore lint/suspicious/noExplicitAny: the type depends on the query.
     const { data, errors } = (await response.json()) as any;
     if (errors) throw new Error(JSON.stringify(errors));
     return data;
@@ -84,7 +84,6 @@ export async function startServiceProcess(more: Record<string, string> = {}): Pr
       const { id } = (await response.json()) as { readonly id: string };
       const isConnected = async () =>
         (await graphql('query ($id: ID!) { broker(id: $id) { isConnected } }', { id })).broker.isConnected;
-      // Another process: it is asked until it says so, and not so often that it is kept from getting there.
       await expect.poll(isConnected).toBe(true);
       return id;
     },

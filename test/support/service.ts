@@ -12,13 +12,12 @@ import { workerUrl } from './workers.ts';
 
 export const ROOT = { email: 'root@example.com', password: 'correct horse battery' } as const;
 
-/** Of each person that a test adds; hashed once, since that is more work than all else that a person costs. */
+/** Password of each user that a test adds. Hashing is slow, so it is hashed once. */
 export const PASSWORD = 'a good password';
 let passwordHash: Promise<string> | null = null;
 
 export interface GraphqlAnswer {
-  // Tests read what they asked for; the schema's types are checked elsewhere.
-  // biome-ignore lint/suspicious/noExplicitAny: see above.
+  // biome-ignore lint/suspicious/noExplicitAny: the type depends on the operation.
   readonly data: any;
   readonly errors?: readonly {
     readonly message: string;
@@ -30,17 +29,17 @@ export interface GraphqlAnswer {
 export interface RestAnswer {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  // biome-ignore lint/suspicious/noExplicitAny: the type depends on the route.
   readonly body: any;
 }
 
-/** A whole service on free ports with a client for each of its doors. */
+/** A complete service on free ports, with clients for GraphQL and REST. */
 export interface TestService extends RunningService {
   readonly url: string;
   readonly config: Config;
   /** Session token of the root administrator. */
   readonly root: string;
-  /** Id of the project that the first start made. */
+  /** Id of the project that the first start creates. */
   readonly projectId: string;
   graphql(document: string, variables?: Record<string, unknown>, token?: string | null): Promise<GraphqlAnswer>;
   rest(
@@ -50,7 +49,7 @@ export interface TestService extends RunningService {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<RestAnswer>;
-  /** A new person with a role in a project, whose password is PASSWORD; answers the session token. */
+  /** Adds a user with a role in a project and the password PASSWORD, and signs in. */
   person(
     role: ProjectRole | null,
     projectId?: string,
@@ -61,9 +60,9 @@ export interface TestService extends RunningService {
 export interface TestServiceOptions {
   readonly env?: Record<string, string>;
   readonly dataDir?: string;
-  /** Start the embedded broker. Default false: most tests need none. */
+  /** Whether the embedded broker starts. Default: false. */
   readonly embeddedBroker?: boolean;
-  /** Default: nothing is logged. */
+  /** Default: a log of the level TEST_LOG, or no log. */
   readonly log?: Logger;
 }
 
@@ -83,9 +82,9 @@ const SETTINGS = {
   MQTT_TLS_PORT: 'off',
   ROOT_EMAIL: ROOT.email,
   ROOT_PASSWORD: ROOT.password,
-  // Bridges of tests lead to servers of the test, independent of the user who configures them.
+  // Bridges of tests connect to servers on this machine, which is refused by default.
   BROKER_ALLOWED_HOSTS: '*,localhost,127.0.0.0/8,::1',
-  // What is waited for comes, if late on a busy machine; tests of what does not say how long they wait.
+  // Generous, because a busy machine is slow. Tests of missing responses set their own timeout.
   BROKER_TIMEOUT_MS: '10000',
 };
 
@@ -112,15 +111,15 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
 const DATABASE = 'brokergraph.db';
 let begun: Promise<FirstDatabase> | null = null;
 
-/** One of the two. */
+/** `file` on SQLite, `url` on PostgreSQL. */
 interface FirstDatabase {
   readonly file?: string;
   readonly url?: string;
 }
 
 /**
- * What a first start leaves, with all tables and the root administrator. Making those takes a third of a start, and most of it on
- * PostgreSQL, so a process of tests does it once.
+ * The database after a first start, with all tables and the root administrator. Its creation takes a third of a start
+ * on SQLite and most of it on PostgreSQL, so each test process creates it once and copies it.
  */
 async function firstDatabase(): Promise<FirstDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-first-'));

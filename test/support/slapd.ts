@@ -16,7 +16,7 @@ const SUFFIX = 'dc=example,dc=com';
 const ADMIN = { dn: `cn=admin,${SUFFIX}`, password: 'of the administrator of the directory' } as const;
 /** The only account that may search. */
 const READER = { dn: `cn=reader,${SUFFIX}`, password: 'of the account that searches' } as const;
-/** Of each person. */
+/** Password of each user. */
 export const LDAP_PASSWORD = 'a password of the directory';
 /** If started as root, the server changes to a user without rights. */
 const NOBODY = 65_534;
@@ -24,12 +24,12 @@ const NOBODY = 65_534;
 export interface TestDirectory {
   readonly url: string;
   readonly tlsUrl: string;
-  /** PEM file of the authority that its certificate is from. */
+  /** PEM file of the authority that issued the certificate of the server. */
   readonly caFile: string;
-  /** What a service needs to let people sign in here, without TLS. */
+  /** Environment variables of a service that uses this server without TLS. */
   readonly env: Readonly<Record<string, string>>;
   dnOf(uid: string): string;
-  /** Runs as its administrator. */
+  /** Runs `work` with a client that is signed in as the administrator. */
   change(work: (client: Client) => Promise<unknown>): Promise<void>;
   stop(): Promise<void>;
   startAgain(): Promise<void>;
@@ -42,8 +42,9 @@ interface DirectoryPerson {
 }
 
 /**
- * A real slapd in a temporary folder, on free ports of loopback, ended with the test: `people` below ou=people, who have LDAP_PASSWORD,
- * and `groups` (names with the uids of their members) below ou=groups.
+ * Starts a real slapd with its data in a temporary folder, on free ports of loopback, and stops it after the test.
+ * `people` are below ou=people and have LDAP_PASSWORD. `groups` (names with the uids of their members) are below
+ * ou=groups.
  */
 export async function startSlapd(
   people: readonly DirectoryPerson[],
@@ -134,7 +135,7 @@ function configuration(folder: string): string {
     `TLSCACertificateFile ${folder}/ca.pem`,
     `TLSCertificateFile ${folder}/cert.pem`,
     `TLSCertificateKeyFile ${folder}/key.pem`,
-    // Like many servers: a name with an empty password is an anonymous bind.
+    // Like many servers, accept a name with an empty password as an anonymous bind.
     'allow bind_anon_cred bind_anon_dn',
     'database mdb',
     'maxsize 10485760',

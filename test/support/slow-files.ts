@@ -63,14 +63,14 @@ const SLOW = [
   '/topic-tree/graph/commercial',
 ];
 
-/** Slow files that a short run has, too: ten seconds of the MQTT fuzzer. */
+/** Slow files that a short run also runs: ten seconds of the MQTT fuzzer. */
 const ALWAYS = ['/fuzz/mqtt/mqtt.test'];
 
 export const isSlow = (path: string): boolean => SLOW.some((part) => path.includes(part));
 
 const isInShort = (path: string): boolean => !isSlow(path) || ALWAYS.some((part) => path.includes(part));
 
-/** Files that a short run has in part: with one broker kind, one database, or few runs of each property. */
+/** Files that a short run runs in part: with one broker kind, one database, or few runs of each property. */
 const isInPart = (path: string): boolean =>
   /brokerKinds|KINDS|describeEngines|from 'fast-check'|FUZZ_SECONDS|testSurvival/.test(readFileSync(path, 'utf8'));
 

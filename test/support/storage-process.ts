@@ -10,13 +10,13 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 interface StorageProcess {
   readonly pid: number;
   readonly migrated: readonly string[];
-  /** What it says after the first line. */
+  /** The output after the first line. */
   readonly lines: AsyncIterableIterator<string>;
-  /** As by `kill -9`; resolves when the process is gone. */
+  /** Sends SIGKILL and waits for the exit. */
   kill(): Promise<void>;
 }
 
-/** Opens the storage in a process of its own, from the compiled sources; killed after the test. */
+/** Opens the storage of the compiled product in another process, which is killed after the test. */
 export async function startStorageProcess(
   mode: 'hold' | 'write',
   dataDir: string,

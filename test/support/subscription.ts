@@ -3,10 +3,10 @@ import { onTestFinished } from 'vitest';
 import WebSocket from 'ws';
 import type { TestService } from './service.ts';
 
-/** A subscription over graphql-transport-ws, read event by event; `closed` is the close code of the socket. */
+/** A subscription over graphql-transport-ws. A test reads its events one by one. `closed`: the close code. */
 export interface TestSubscription {
-  /** Reads on until an event fits, at most the test's own time. Errors of the subscription are thrown. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+  /** Reads events until `fits` returns true, without a timeout. Throws errors of the subscription. */
+  // biome-ignore lint/suspicious/noExplicitAny: the type depends on the operation.
   until(fits: (data: any) => boolean): Promise<any>;
   readonly closed: Promise<number>;
   end(): void;

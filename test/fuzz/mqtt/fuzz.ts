@@ -6,10 +6,10 @@ import { joined, packetsOf, type Sequence } from './sequence.ts';
 import { shrink } from './shrink.ts';
 
 interface FuzzOptions {
-  /** The sequences of a run depend on it alone. */
+  /** Determines the sequences of a run. */
   readonly seed: number;
   readonly seconds: number;
-  /** Longest time that a failing sequence is shortened for. Default: 120. */
+  /** Maximum time for shortening a failing sequence, in seconds. Default: 120. */
   readonly shrinkSeconds?: number;
 }
 
@@ -18,30 +18,30 @@ interface FuzzReport {
   readonly packets: number;
   readonly restarts: number;
   readonly roundTrips: number;
-  /** Of the broker's event loop, in milliseconds. */
+  /** Longest stall of the broker's event loop in milliseconds. */
   readonly longestStall: number;
   /** Number of stalls of more than 200 ms. */
   readonly stalls: number;
   /** Bytes. */
   readonly largestRss: number;
   readonly warnings: ReadonlyMap<string, number>;
-  /** `null`: nothing that must not happen did. */
+  /** `null` if the run found no fault. */
   readonly failure: FuzzFailure | null;
 }
 
 interface FuzzFailure {
   readonly faults: readonly string[];
   readonly output: string;
-  /** The shortest sequence that was found to fail on a new broker; `null`: the failure did not happen again. */
+  /** The shortest sequence that fails on a new broker; `null` if the failure could not be reproduced. */
   readonly shortest: Sequence | null;
   /** Seconds from the start of the run. */
   readonly after: number;
 }
 
-/** A failure may depend on stored data: this many earlier sequences are played again, in order. */
+/** Numbers of earlier sequences that are also replayed, because a failure may depend on stored data. */
 const EARLIER = [1, 4, 16, 64];
 
-/** Plays random sequences to one embedded broker until the time is over or something happens that must not. */
+/** Plays random sequences to one embedded broker until the time is over or a fault occurs. */
 export async function fuzz({ seed, seconds, shrinkSeconds = 120 }: FuzzOptions): Promise<FuzzReport> {
   const random = new Random(seed);
   const recent: Sequence[] = [];
@@ -103,7 +103,7 @@ async function shortestOf(recent: readonly Sequence[], faults: readonly string[]
 
 const kindOf = (fault: string): string => fault.slice(fault.lastIndexOf(': ') + 1);
 
-/** For a log, and to be listed in `sequences.ts`. */
+/** Formats a report for a log. A failing sequence can be copied to `crashes.test.ts`. */
 export function describe(report: FuzzReport, seed: number): string {
   const { sequences, packets, restarts, roundTrips, longestStall, stalls, largestRss, warnings, failure } = report;
   const lines = [

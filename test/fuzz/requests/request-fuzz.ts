@@ -13,30 +13,30 @@ import { type RestRequest, restRequest } from './rest-requests.ts';
 interface RequestFuzzOptions {
   readonly seed: number;
   readonly count: number;
-  /** Requests under way at the same time. */
+  /** Number of concurrent requests. Default: 8. */
   readonly atOnce?: number;
 }
 
 interface RequestFuzzReport {
   readonly requests: number;
-  /** Responses by HTTP status; of WebSocket operations under `ws`. */
+  /** Number of responses by HTTP status. WebSocket operations are counted as `ws`. */
   readonly statuses: ReadonlyMap<string, number>;
-  /** What must not happen, with the request that made it happen. */
+  /** Faults with the request that caused them, at most 20. */
   readonly faults: readonly string[];
-  /** Longest time in which the event loop did not turn, in milliseconds. The service and this test are one process. */
+  /** Longest stall of the event loop in milliseconds. The service and this test run in one process. */
   readonly longestStallMs: number;
-  /** The requests that were under way during the longest stall. */
+  /** The requests in progress during the longest stall. */
   readonly duringLongestStall: readonly string[];
 }
 
 /** Number of requests after which all objects and callers are created again: requests delete some of them. */
 const REFURNISH_AFTER = 200;
-/** The rest of the faults is the same again. */
+/** Further faults are not listed, because they are usually repetitions. */
 const MAX_FAULTS = 20;
-/** A response that takes longer is a fault. Brokers that are away cost BROKER_TIMEOUT_MS. */
+/** A response that takes longer is a fault. A request to an unreachable broker takes BROKER_TIMEOUT_MS. */
 const MAX_RESPONSE_MS = 60_000;
 
-/** Sends requests made from the schema and the route table, as callers of all kinds, and looks at every response. */
+/** Sends requests generated from the schema and the route table, as callers of all kinds, and checks each response. */
 export async function fuzzRequests({ seed, count, atOnce = 8 }: RequestFuzzOptions): Promise<RequestFuzzReport> {
   const faults: string[] = [];
   const fault = (text: string) => {
@@ -69,7 +69,7 @@ interface Sending {
   readonly fault: (text: string) => void;
 }
 
-/** The request depends on the seed and its number alone. Returns its status. */
+/** Sends the request that `seed` and `number` determine, and returns its status. */
 async function sendOne(service: TestService, world: FuzzWorld, sending: Sending): Promise<string> {
   const { seed, number, underWay, fault } = sending;
   const random = new Random(seed * 1_000_003 + number);
@@ -129,14 +129,14 @@ function postGraphql(
 const problemOf = (status: number, text: string): string | null =>
   status === 500 || text.includes('INTERNAL_ERROR') ? `status ${status} ${text.slice(0, 500)}` : null;
 
-/** Every error of the graph has one of the documented codes. */
+/** Reports an error without a documented code. */
 function untypedError(text: string): string | null {
   const { errors = [] } = JSON.parse(text) as { errors?: readonly { extensions?: { code?: string } }[] };
   const untyped = errors.find(({ extensions }) => !Object.hasOwn(ERROR_STATUS, extensions?.code ?? ''));
   return untyped ? `error without a documented code: ${JSON.stringify(untyped)}` : null;
 }
 
-/** Subscribes, reads the first events and leaves, sometimes before any came. */
+/** Subscribes, reads the first events and closes the connection, sometimes before the first event. */
 async function overWebSocket(
   { url }: TestService,
   token: string | null,
@@ -170,7 +170,7 @@ async function overWebSocket(
   return problem;
 }
 
-/** Whatever the service logs as an error is a fault: refusals are not. */
+/** A log that reports each error as a fault. */
 const errorLog = (fault: (text: string) => void) =>
   pino(
     { level: 'error' },
