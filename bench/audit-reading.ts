@@ -1,8 +1,8 @@
 /**
- * Reading an audit of a million entries (BENCH_ENTRIES: another number), on SQLite and on PostgreSQL: a page of `auditEvents` and its
- * `totalCount` by each filter, where the entries that fit are rare and old, and where most fit; `verifyAudit` and `/audit.jsonl`. Told
- * with each: milliseconds, the longest that the process stood still meanwhile, and MB of memory in the end. `npm run build` first;
- * `node bench/run.mjs audit-reading`.
+ * Reads an audit log of a million entries (or BENCH_ENTRIES) on SQLite and on PostgreSQL: a page of `auditEvents` and
+ * its `totalCount` for each filter, `verifyAudit` and `/audit.jsonl`. Some filters match few old entries, others match
+ * most entries. Prints for each operation its duration, the longest stall of the event loop and the memory at the end.
+ * Requires `npm run build`. `node bench/run.mjs audit-reading`.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -22,13 +22,12 @@ import { startPostgres } from './support/postgres.ts';
 
 const ENTRIES = Number(process.env.BENCH_ENTRIES ?? 1_000_000);
 const AT_ONCE = 5_000;
-/** Nothing in reading an audit may keep others waiting for longer. */
-const MOST_STILL_MS = 250;
-const KEPT = [...COLUMNS, 'hash'];
+const MAX_STALL_MS = 250;
+const STORED_COLUMNS = [...COLUMNS, 'hash'];
 const SECRET_KEY = randomBytes(32).toString('base64');
 
 const worker = (file: string) => pathToFileURL(join(process.cwd(), 'dist', file));
-// As they were built: they read files beside themselves.
+// The compiled modules, because they read other files of their folder.
 const { startService }: typeof import('../src/app/service.ts') = await import(worker('app/service.js').href);
 const { openStorage }: typeof import('../src/platform/storage/storage.ts') = await import(
   worker('platform/storage/storage.js').href
@@ -107,14 +106,14 @@ async function measured(dataDir: string, databaseUrl: string | undefined): Promi
       'search, nothing': { search: 'nothing at all' },
     };
     for (const [name, f] of Object.entries(filters)) {
-      await told(`page   ${name}`, () => ask(page, { f }));
-      await told(`count  ${name}`, () => ask(count, { f }));
+      await run(`page   ${name}`, () => ask(page, { f }));
+      await run(`count  ${name}`, () => ask(count, { f }));
     }
-    await told('verify', async () => {
+    await run('verify', async () => {
       const { verifyAudit } = await ask('{ verifyAudit { isIntact checked } }');
-      if (verifyAudit?.isIntact !== true) throw new Error('It is broken');
+      if (verifyAudit?.isIntact !== true) throw new Error('verifyAudit reports a broken audit log');
     });
-    await told('export', async () => {
+    await run('export', async () => {
       const response = await fetch(`${url}/audit.jsonl`, { headers });
       let bytes = 0;
       for await (const chunk of response.body ?? []) bytes += (chunk as Uint8Array).byteLength;
@@ -125,24 +124,25 @@ async function measured(dataDir: string, databaseUrl: string | undefined): Promi
   }
 }
 
-async function told(name: string, work: () => Promise<unknown>): Promise<void> {
+/** Runs `work` and prints its figures, and its result if it is a string. */
+async function run(name: string, work: () => Promise<unknown>): Promise<void> {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();
   const startedAt = performance.now();
-  const said = await work();
+  const result = await work();
   const ms = performance.now() - startedAt;
   await new Promise((resolve) => setImmediate(resolve));
   delay.disable();
-  const still = delay.max / 1e6;
-  const isGood = still <= MOST_STILL_MS;
+  const stall = delay.max / 1e6;
+  const isGood = stall <= MAX_STALL_MS;
   good &&= isGood;
   const rss = memoryOf(process.pid).rss;
   console.log(
-    `  ${name.padEnd(38)} ${ms.toFixed(0).padStart(6)} ms, stood still ${still.toFixed(0).padStart(5)} ms${isGood ? '' : ' (TOO LONG)'}, ${rss.toFixed(0)} MB${typeof said === 'string' ? `, ${said}` : ''}`,
+    `  ${name.padEnd(38)} ${ms.toFixed(0).padStart(6)} ms, stall ${stall.toFixed(0).padStart(5)} ms${isGood ? '' : ' (TOO LONG)'}, ${rss.toFixed(0)} MB${typeof result === 'string' ? `, ${result}` : ''}`,
   );
 }
 
-/** A database with entries, one a second, whose chain is right. Answers the first, which has what no other has. */
+/** Fills a database with a valid chain of entries, one per second. Returns the first entry, whose values are unique. */
 async function filled(dataDir: string, databaseUrl: string | undefined): Promise<UnchainedEntry> {
   const storage = await openStorage({ dataDir, databaseUrl, log });
   const marks = new Marks(openSealer({ dataDir, secretKey: SECRET_KEY }));
@@ -155,7 +155,7 @@ async function filled(dataDir: string, databaseUrl: string | undefined): Promise
     const entries = Array.from({ length: AT_ONCE }, (_, i) => entryOf(sequence + i, beganAt));
     first ??= entries[0] ?? null;
     const rows = chained(entries, place);
-    await storage.db.$executeRawUnsafe(insertOf(storage.engine), JSON.stringify(rows.map(asKept)));
+    await storage.db.$executeRawUnsafe(insertOf(storage.engine), JSON.stringify(rows.map(asStored)));
     place = rows.at(-1) ?? place;
   }
   const { name, ...mark } = marks.of('head', place);
@@ -168,18 +168,18 @@ async function filled(dataDir: string, databaseUrl: string | undefined): Promise
   return first;
 }
 
-/** The client of Prisma takes hours for so many. */
+/** An SQL statement, because Prisma takes hours for a million rows. */
 function insertOf(engine: Engine): string {
-  const columns = KEPT.map((name) => `"${name}"`).join();
+  const columns = STORED_COLUMNS.map((name) => `"${name}"`).join();
   const from =
     engine === 'sqlite'
-      ? `${KEPT.map((name) => `value ->> '${name}'`).join()} FROM json_each(?)`
+      ? `${STORED_COLUMNS.map((name) => `value ->> '${name}'`).join()} FROM json_each(?)`
       : `${columns} FROM json_populate_recordset(NULL::"AuditEntry", $1::json)`;
   return `INSERT INTO "AuditEntry" (${columns}) SELECT ${from}`;
 }
 
-/** Moments as Prisma writes them. */
-function asKept(entry: AuditEntry): object {
+/** An entry with its time in the format of Prisma. */
+function asStored(entry: AuditEntry): object {
   return { ...entry, at: entry.at.toISOString().replace('Z', '+00:00') };
 }
 

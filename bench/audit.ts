@@ -1,7 +1,7 @@
 /**
- * What the audit costs: mutations a second of one project, with each entry written before its answer, and by the same service with nothing
- * recorded, in rounds that take turns in one process. Sixteen callers at once, and one alone. `npm run build` first;
- * DATABASE_URL: on PostgreSQL instead of SQLite.
+ * The cost of the audit log: mutations per second of one project with the audit log, which writes each entry before the
+ * response, and without it. Rounds of both alternate in one process, with 16 concurrent callers and with one caller.
+ * Requires `npm run build`. DATABASE_URL selects PostgreSQL instead of SQLite.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,12 +13,12 @@ import { readConfig } from '../src/platform/config/config.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 15);
 const ROUND_MS = 400;
-/** Of a mutation that is little work besides: one row is written. */
+/** By number of callers. The mutation itself is cheap: it writes one row. */
 const LEAST_RATIO = { 16: 0.5, 1: 0.35 } as const;
 
 const folder = mkdtempSync(join(tmpdir(), 'brokergraph-audit-'));
 const worker = (file: string) => pathToFileURL(join(process.cwd(), 'dist', file));
-// As it was built: it reads files beside itself.
+// The compiled module, because it reads other files of its folder.
 const { startService }: typeof import('../src/app/service.ts') = await import(worker('app/service.js').href);
 const { DATABASE_URL } = process.env;
 const config = readConfig({

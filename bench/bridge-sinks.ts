@@ -1,9 +1,9 @@
 /**
- * Bridges to PostgreSQL and to webhooks. First the bridge's way into a table beside a plain client of `pg` that does multi-row inserts
- * of the same batches, which reads the same values out of the same JSON: rows a second, in rounds that take turns; the ratio is the
- * median of the ratios of each round. Then whole bridges beside Mosquitto, QoS 1: rows and webhook messages a second, from the broker
- * to the answer, with Mosquitto as it comes (20 messages on their way at once) and with more. `node bench/run.mjs bridge-sinks`;
- * needs `mosquitto` and PostgreSQL.
+ * Bridges to PostgreSQL and to webhooks. The first part compares the inserts of the bridge with a `pg` client that
+ * parses the same JSON and inserts the same batches, in rows per second. Rounds alternate; the ratio is the median of
+ * the ratios of the rounds. The second part measures complete bridges from Mosquitto at QoS 1, in rows and webhook
+ * messages per second, with the default settings of Mosquitto (20 messages in flight) and with more messages in
+ * flight. `node bench/run.mjs bridge-sinks`. Requires `mosquitto` and PostgreSQL.
  */
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -70,7 +70,7 @@ async function inserts(): Promise<void> {
       own: await rate(batches, (batch) => sink.deliver(batch)),
       plain: await rate(batches, insertPlainly),
     };
-    // The first one warms up.
+    // The first round is a warm-up.
     if (round < 0) continue;
     own.push(rates.own);
     plain.push(rates.plain);
@@ -144,7 +144,7 @@ async function bridges(setting: string, lines: readonly string[]): Promise<void>
   }
 }
 
-/** From the first message that is published to the last one that is delivered. */
+/** Messages per second, from the first publish to the last delivery. */
 async function bridgedRate(bridge: Bridge, url: string): Promise<number> {
   await until(bridge, (status) => status?.state === 'CONNECTED');
   const client = await connectAsync(url);

@@ -1,12 +1,12 @@
 /**
- * A bridge between two Mosquittos, QoS 1, against what mqtt.js does with two clients: one direction, then both at once. The bridge is
- * the engine of `mqtt-bridge`, alone in a process, as mqtt.js is. Of mqtt.js there are two: one that acknowledges a message when the
- * other broker has, as the bridge does, and so has one message at a time on its way; and one that acknowledges as it reads, and loses
- * what is on its way when it ends. Needs `mosquitto`; Linux only.
+ * Compares the engine of `mqtt-bridge` with mqtt.js between two Mosquittos at QoS 1, in one direction and in both. Each
+ * contender runs in its own process. One variant of mqtt.js acknowledges a message after the other broker has done so,
+ * like the bridge, and forwards one message at a time. The other variant acknowledges immediately and loses messages in
+ * flight when it exits. Requires `mosquitto`. Linux only.
  *
- * The contenders run all the time and are given work in turns, by processes that keep a window of messages on their way. They have a
- * processor for themselves; brokers and load share the other one, and may be what sets the pace. So what counts is messages per CPU
- * second. A ratio is the median of the ratios of each round.
+ * The contenders receive load in turns, with a fixed number of messages in flight. They run on one processor, the
+ * brokers and the load on the other one. Brokers and load may limit the rate, so the result is messages per second of
+ * processor time. A ratio is the median of the ratios of the rounds.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import { startMosquitto } from './support/mosquitto.ts';
 import { pin } from './support/pin.ts';
 import { type StreamLoad, startStreamLoad } from './support/stream-load.ts';
 
-/** Processors. */
+/** Numbers of processors. */
 const WORKING = 0;
 const LOADING = 1;
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
@@ -58,7 +58,7 @@ try {
       [back, 'in'],
     ] as const)
       await load.probe({ source: `${root}/${way}`, target: `${root}/${way}` });
-    // Only now: by then it has started all its threads.
+    // After the probe, because all threads of the contender run then.
     pin(pid, WORKING);
   }
   await measure('one direction', [[out, 'out']]);

@@ -1,7 +1,7 @@
 /**
- * Writing access control in batches: commands of dynamic security a second on the embedded broker and on the installed Mosquitto,
- * in turns. One client sends one payload after the other and waits for each answer; when it comes, the embedded broker has the
- * change on disk, Mosquitto has written its file. `npm run build` first; needs `mosquitto` with its dynamic security plugin.
+ * Commands of dynamic security per second on the embedded broker and on the installed Mosquitto, in turns. One client
+ * sends payloads and waits for each response. Before the response, the embedded broker syncs the change to disk and
+ * Mosquitto writes its file. Requires `npm run build`, and `mosquitto` with its dynamic security plugin.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ const PLUGIN = '/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so';
 
 type Command = Readonly<Record<string, unknown>>;
 
-/** Each makes the nth command; they follow each other, so later ones find what earlier ones made. */
+/** Creates the nth command of each kind. The order matters: later kinds change the objects of earlier kinds. */
 const KINDS: Readonly<Record<string, (n: number) => Command>> = {
   createRole: (n) => ({ command: 'createRole', rolename: `role ${n}` }),
   addRoleACL: (n) => ({
@@ -65,7 +65,7 @@ try {
     const ratio = median(speeds.map((each) => each.ours / each.theirs));
     const figures = `${own.toFixed(0).padStart(7)}  Mosquitto ${peer.toFixed(0).padStart(7)}  ${ratio.toFixed(1)} times as many`;
     console.log(`  ${kind.padEnd(34)} ${figures}`);
-    // What hashes passwords is bound by what a hash costs.
+    // Commands with passwords have no limit, because hashing is slow.
     if (!kind.endsWith('with a password') && own < MIN_PER_SECOND) {
       console.log(`  FAIL below ${MIN_PER_SECOND} commands a second`);
       good = false;
@@ -102,7 +102,7 @@ async function connect(port: number): Promise<MqttClient> {
   return client;
 }
 
-/** Benchmarks are run from the root of the project, see run.mjs. */
+/** run.mjs runs benchmarks in the root of the project. */
 function startEmbedded(): Promise<RunningBroker> {
   return startEmbeddedBroker({
     id: 'bench',

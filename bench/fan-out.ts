@@ -1,12 +1,12 @@
 /**
- * What it costs to tell many subscribers what happens to a broker: the product as it is run, with real WebSockets and changes made
- * by its own mutations, against a `ws` server that sends the same text to as many sockets. Linux only.
+ * The cost of sending events to many subscribers. Compares the product, with WebSockets and changes by mutations, with
+ * a `ws` server that sends the same text to the same number of sockets. Linux only.
  *
- * Both are driven by one of their subscribers, which lets the next change happen when it has seen an earlier one, so that both always
- * have something to send and neither falls behind. Rounds take turns; what counts is messages per second of processor time of the
- * thread that sends them, as in measure.ts. The time of delivery is from sending the mutation to the arrival at a subscriber. The
- * status of brokers is followed, since it is told change by change: who is connected to a broker is collected for 50 ms, which
- * would set the pace.
+ * One subscriber of each server triggers the next change when it receives an earlier one. Both servers therefore always
+ * have messages to send, and no queue grows. Rounds alternate. The result is messages per second of processor time of
+ * the sending thread, see measure.ts. The delivery time is the time from the mutation to the arrival at a subscriber.
+ * The subscription is `brokerStatus`, because other subscriptions collect changes for 50 ms, which would limit the
+ * rate.
  */
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -24,22 +24,22 @@ import { startRawBroadcast } from './support/raw-broadcast.ts';
 const FEW = 1_000;
 const MANY = 5_000;
 const READER_PROCESSES = 2;
-/** Processors. */
+/** Numbers of processors. */
 const SENDING = 0;
 const READING = 1;
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
 const ROUND_MS = 1_500;
-/** Changes under way at once. */
+/** Number of concurrent changes. */
 const WINDOW = 4;
 const MIN_RATIO = 0.8;
 const EVENTS = 30;
-/** All have the same length. */
+/** Description of the first change. All descriptions have the same length. */
 const FIRST = 'change 1000000';
 const MAX_P99_MS = 100;
 const MAX_WAIT_MS = 10_000;
-/** Nearly all messages of a change come in this time. */
+/** Nearly all messages of a change arrive in this time. */
 const ROUND_TIME_MS = 350;
-/** Of /proc/<pid>/task/<pid>/stat, the same on every Linux. */
+/** Unit of times in /proc/<pid>/task/<pid>/stat. It is the same on every Linux. */
 const TICKS_PER_SECOND = 100;
 
 const WATCH = `subscription ($id: ID!) { brokerStatus(projectId: $id) {
@@ -51,20 +51,20 @@ interface Contender {
   readonly pid: number;
   readonly port: number;
   readonly readers: readonly Readers[];
-  readonly road: Road;
+  readonly traffic: Traffic;
 }
 
-interface Road {
+interface Traffic {
   readonly driver: Subscription;
   readonly cause: Change;
 }
 
-/** Makes something happen that is told with this text in it. */
+/** Causes a change whose message contains the text. */
 type Change = (text: string) => Promise<void>;
 
 let texts = Number(FIRST.slice(7));
 const dataDir = mkdtempSync(join(tmpdir(), 'brokergraph-fan-out-'));
-// All readers are of one network.
+// All readers connect from one network.
 process.env.MAX_CONNECTIONS_PER_NETWORK = String(2 * MANY);
 const product = await startProduct(dataDir);
 const raw = await startRawBroadcast();
@@ -90,13 +90,13 @@ try {
     JSON.stringify({ id: '1', type: 'subscribe', payload: { query: WATCH, variables: { id: projectId } } }),
   ];
   const driver = await subscribe(`${product.url.replace('http', 'ws')}/graphql`, opening);
-  const told = driver.next(FIRST);
+  const received = driver.next(FIRST);
   await change(FIRST);
-  const sample = await told;
-  const road = { driver, cause: change };
+  const sample = await received;
+  const traffic = { driver, cause: change };
   const [pid, port] = [product.process.pid ?? 0, Number(new URL(product.url).port)];
-  await events(pid, port, road, eventsRequest(token, projectId));
-  const ours = await contender(pid, port, opening, road);
+  await events(pid, port, traffic, eventsRequest(token, projectId));
+  const ours = await contender(pid, port, opening, traffic);
   const rawDriver = await subscribe(`ws://127.0.0.1:${raw.port}`, []);
   const theirs = await contender(raw.pid, raw.port, [], {
     driver: rawDriver,
@@ -115,17 +115,17 @@ try {
   rmSync(dataDir, { recursive: true, force: true });
 }
 
-async function contender(pid: number, port: number, messages: readonly string[], road: Road): Promise<Contender> {
+async function contender(pid: number, port: number, messages: readonly string[], traffic: Traffic): Promise<Contender> {
   const readers = Array.from({ length: READER_PROCESSES }, startReaders);
   for (const each of readers) pin(each.pid, READING);
   closers.push(() => {
     for (const each of readers) each.close();
   });
   await Promise.all(readers.map((each) => each.open({ port, messages, count: FEW / READER_PROCESSES })));
-  return { pid, port, readers, road };
+  return { pid, port, readers, traffic };
 }
 
-/** The same subscription by POST (graphql-sse's distinct connections mode), as it goes over the wire. */
+/** The same subscription as the text of an HTTP request (distinct connections mode of graphql-sse). */
 function eventsRequest(token: string, projectId: string): string {
   const body = JSON.stringify({ query: WATCH, variables: { id: projectId } });
   const head = [
@@ -139,12 +139,12 @@ function eventsRequest(token: string, projectId: string): string {
   return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Server-sent events, for themselves: raw ws is no measure for them. */
-async function events(pid: number, port: number, road: Road, request: string): Promise<void> {
+/** Measures server-sent events. They have no peer, because raw ws is not comparable. */
+async function events(pid: number, port: number, traffic: Traffic, request: string): Promise<void> {
   const readers = startReaders();
   pin(readers.pid, READING);
   await readers.open({ port, messages: [], count: FEW, request });
-  const contender = { pid, port, readers: [readers], road };
+  const contender = { pid, port, readers: [readers], traffic };
   const rounds: Figures[] = [];
   for (let round = -1; round < Math.ceil(ROUNDS / 3); round++) {
     const each = await figures(contender);
@@ -183,16 +183,16 @@ interface Figures {
   readonly perSecond: number;
 }
 
-async function figures({ pid, readers, road }: Contender): Promise<Figures> {
+async function figures({ pid, readers, traffic }: Contender): Promise<Figures> {
   await settled(readers);
   const [startedAt, cpu] = [now(), cpuSeconds(pid)];
-  await drive(road, startedAt + ROUND_MS);
+  await drive(traffic, startedAt + ROUND_MS);
   const arrived = await settled(readers);
   const used = cpuSeconds(pid) - cpu;
   return { perCpuSecond: arrived.count / used, perSecond: arrived.count / ((arrived.last - startedAt) / 1_000) };
 }
 
-/** What came since the last call, once nothing comes any more. */
+/** Waits until no more messages arrive, and returns their number since the last call and the time of the last one. */
 async function settled(readers: readonly Readers[]): Promise<{ readonly count: number; readonly last: number }> {
   let count = 0;
   let last = now();
@@ -207,15 +207,15 @@ async function settled(readers: readonly Readers[]): Promise<{ readonly count: n
   return { count, last };
 }
 
-/** When that many messages came; nothing else may come meanwhile. */
-async function told(readers: readonly Readers[], count: number): Promise<number[]> {
+/** Waits for `count` messages and returns the arrival time of each. Throws if more or fewer messages arrive. */
+async function arrivalTimes(readers: readonly Readers[], count: number): Promise<number[]> {
   const times: number[] = [];
-  // Asking takes the readers' time: not while they read.
+  // Requests would interrupt the readers while messages arrive.
   await delay(ROUND_TIME_MS);
   for (const until = now() + MAX_WAIT_MS; times.length < count && now() < until; await delay(50)) {
     for (const { times: some } of await Promise.all(readers.map((each) => each.arrivals()))) times.push(...some);
   }
-  if (times.length !== count) throw new Error(`${times.length} messages came instead of ${count}`);
+  if (times.length !== count) throw new Error(`${times.length} messages arrived instead of ${count}`);
   return times;
 }
 
@@ -241,13 +241,13 @@ async function many(ours: Contender, messages: readonly string[], theirs: Conten
   const cpu = { ours: 0, theirs: 0 };
   for (let event = 0; event < EVENTS; event++) {
     const begun = now();
-    for (const [side, { pid, road, readers }, all] of [
+    for (const [side, { pid, traffic, readers }, all] of [
       ['ours', ours, delays],
       ['theirs', theirs, rawDelays],
     ] as const) {
       const [sentAt, before] = [now(), cpuSeconds(pid)];
-      await road.cause(nextText());
-      for (const time of await told(readers, MANY)) all.push(time - sentAt);
+      await traffic.cause(nextText());
+      for (const time of await arrivalTimes(readers, MANY)) all.push(time - sentAt);
       cpu[side] += cpuSeconds(pid) - before;
     }
     await delay(Math.max(0, 1_000 - (now() - begun)));
@@ -265,18 +265,18 @@ async function many(ours: Contender, messages: readonly string[], theirs: Conten
   }
   const p99 = at(delays, 0.99);
   check(`p99 ${p99.toFixed(0)} ms (below ${MAX_P99_MS})`, p99 < MAX_P99_MS);
-  // Only now: answering pings costs as much as the deliveries do.
+  // Pings start after the deliveries are measured, because they cost as much processor time.
   const pings = await startPings(`${product.url}/api/nothing`);
   closers.push(() => pings.close());
   await pings.longestMs();
-  await drive(ours.road, now() + 5_000);
+  await drive(ours.traffic, now() + 5_000);
   console.log(
-    `  under as many changes as go a request waited for ${(await pings.longestMs()).toFixed(0)} ms; ${load()}`,
+    `  with the maximum rate of changes a request waited for ${(await pings.longestMs()).toFixed(0)} ms; ${load()}`,
   );
 }
 
 interface Subscription {
-  /** Resolves with the next message that holds the text. */
+  /** Resolves with the next message that contains the text. */
   next(text: string): Promise<string>;
   send(text: string): void;
 }
@@ -305,8 +305,8 @@ async function subscribe(url: string, messages: readonly string[]): Promise<Subs
   };
 }
 
-/** Lets things happen until then, without ever falling behind. */
-async function drive({ driver, cause }: Road, until: number): Promise<void> {
+/** Causes changes until `until`. Each change waits until an earlier one has arrived. */
+async function drive({ driver, cause }: Traffic, until: number): Promise<void> {
   await Promise.all(
     Array.from({ length: WINDOW }, async () => {
       while (now() < until) {
@@ -324,9 +324,9 @@ function nextText(): string {
   return `change ${texts}`;
 }
 
-/** Of the main thread alone: the embedded broker, and what checks passwords for it, run in threads of their own. */
+/** Processor time of the main thread. The embedded broker and its password checks run in other threads. */
 function cpuSeconds(pid: number): number {
-  // The command, in brackets, may hold spaces; user and system time are the 14th and 15th field.
+  // The command, in parentheses, may contain spaces. User and system time are fields 14 and 15.
   const fields = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }

@@ -1,6 +1,6 @@
 /**
- * What the idle service takes: memory resident of all its processes together, and the time from the command to the start message.
- * By `node dist/main.js serve` and by `npm start`, whose own processes count. Linux only.
+ * Resources of the idle service: resident memory of all its processes, and the time from the command to the start
+ * message. Measures `node dist/main.js serve`, and `npm start` including the processes of npm. Linux only.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,10 +33,10 @@ for (const [name, command] of [
 if (!good) process.exitCode = 1;
 
 async function footprint(name: string, dataDir: string, command: string[]): Promise<boolean> {
-  console.log(`\n${name}: resident memory of all processes (their proportional share of what they share), MB`);
+  console.log(`\n${name}: resident memory of all processes (proportional set size), MB`);
   const first = await startProduct(dataDir, command);
   await delay(SETTLED_MS);
-  tell('first start', first);
+  printMemory('first start', first);
   await first.close();
 
   const times: number[] = [];
@@ -49,13 +49,13 @@ async function footprint(name: string, dataDir: string, command: string[]): Prom
   times.push(product.readyMs);
   try {
     await delay(SETTLED_MS);
-    tell('existing data folder', product);
+    printMemory('existing data folder', product);
     await delay(IDLE_MS);
-    const idle = tell(`after ${IDLE_MS / 1_000} s idle`, product);
+    const idle = printMemory(`after ${IDLE_MS / 1_000} s idle`, product);
     await ask(product);
-    tell(`after ${REQUESTS} requests`, product);
+    printMemory(`after ${REQUESTS} requests`, product);
     await delay(IDLE_MS);
-    const later = tell(`${IDLE_MS / 1_000} s later`, product);
+    const later = printMemory(`${IDLE_MS / 1_000} s later`, product);
     for (const { rss, command: each } of memoryOfTree(product.process.pid ?? 0)) {
       console.log(`    ${rss.toFixed(0).padStart(4)}  ${each.slice(0, 80)}`);
     }
@@ -69,7 +69,7 @@ async function footprint(name: string, dataDir: string, command: string[]): Prom
   }
 }
 
-function tell(when: string, { process: { pid = 0 }, readyMs }: Product): number {
+function printMemory(when: string, { process: { pid = 0 }, readyMs }: Product): number {
   const tree = memoryOfTree(pid);
   const rss = tree.reduce((sum, each) => sum + each.rss, 0);
   const pss = tree.reduce((sum, each) => sum + each.pss, 0);
@@ -78,7 +78,7 @@ function tell(when: string, { process: { pid = 0 }, readyMs }: Product): number 
   return rss;
 }
 
-/** A dashboard's question, over GraphQL and REST in turns. */
+/** Sends the requests of a dashboard, alternately over GraphQL and REST. */
 async function ask(product: Product): Promise<void> {
   const headers = { authorization: `Bearer ${await product.login()}`, 'content-type': 'application/json' };
   for (let asked = 0; asked < REQUESTS; asked++) {

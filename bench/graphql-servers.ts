@@ -1,6 +1,7 @@
 /**
- * The servers of the GraphQL benchmark, one per process: the product's HTTP server, Apollo Server and Mercurius with JIT, over
- * the product's own schema and the same records and context function. All in memory, so that only the layers are compared.
+ * The servers of the GraphQL benchmark, one per process: the product's HTTP server, Apollo Server and Mercurius with
+ * JIT. All use the product's schema, the same records in memory and the same context function, so that only the
+ * servers differ.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -11,7 +12,7 @@ import { startHttpServer } from '../src/gateway/http/http-server.ts';
 import { contextFor, surroundings, unused } from './plant.ts';
 import { serveBench } from './support/serve.ts';
 
-// Apollo Server's types ask for a package that nothing else needs; what is used of the peers is this little.
+// Loads the peers without types, because the types of Apollo Server require a further package.
 const require = createRequire(import.meta.url);
 
 const contextOf = (req: IncomingMessage) =>
@@ -22,7 +23,7 @@ const contextOf = (req: IncomingMessage) =>
 
 const SERVERS: Readonly<Record<string, () => Promise<number>>> = {
   async brokergraph() {
-    // Loaded here only: it mends graphql-jit, which Mercurius shall run as it comes.
+    // Imported only here, because the module patches graphql-jit, which Mercurius must use without patches.
     const { createGraphqlServer } = await import('../src/gateway/graphql/server.ts');
     const graphql = createGraphqlServer({ schema, contextFor, log: console });
     const { port, serve } = await startHttpServer({ host: '127.0.0.1', port: 0 });

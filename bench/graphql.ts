@@ -1,4 +1,4 @@
-/** GraphQL over HTTP, a list of 50 brokers and a nested query: the product against Apollo Server and Mercurius with JIT. */
+/** GraphQL over HTTP, a list of 50 brokers and a nested query: the product, Apollo Server and Mercurius with JIT. */
 import { measure, report } from './support/measure.ts';
 
 const REQUESTS = {

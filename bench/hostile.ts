@@ -1,11 +1,11 @@
 /**
- * What hostile inputs cost a healthy client: each input alone, then repeated, against the product as it is run, while a healthy client
- * reads and publishes. Linux only.
+ * Effects of hostile inputs on a healthy client. Each input runs once and then repeatedly against the product, while a
+ * healthy client reads and publishes. Linux only.
  *
- * `node bench/run.mjs hostile [input…] [--runs 100] [--list]`. The bars hold for each input by itself: 99 % of the healthy requests
- * within MAX_P99_MS and none failed, no stall of the event loop above MAX_STALL_MS, resident memory below MAX_RSS_MB, no process and no
- * broker restarted. An input that leaves something behind (memory, a broken service) does not count for the next one, which starts
- * with a new product then.
+ * `node bench/run.mjs hostile [input…] [--runs 100] [--list]`. Limits for each input: 99 % of the healthy requests take
+ * less than MAX_P99_MS, no healthy request fails, no stall of the event loop is above MAX_STALL_MS, resident memory is
+ * below MAX_RSS_MB, and no process or broker restarts. After an input that exceeds a limit or leaves memory allocated,
+ * a new product is started.
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -16,12 +16,12 @@ import { type Observed, startWorld, type World } from './support/hostile/world.t
 const MAX_P99_MS = 250;
 const MAX_STALL_MS = 200;
 const MAX_RSS_MB = 700;
-/** Of repeated runs. Those that have not ended then are cut off. */
+/** Deadline of repeated runs. Runs that have not ended then are aborted. */
 const DEADLINE_MS = 8_000;
 const ALONE_DEADLINE_MS = 60_000;
-/** Healthy requests are observed for at least so long. */
+/** Minimum time for which healthy requests are observed. */
 const MIN_MS = 1_000;
-/** Above what a new product takes; more of it starts another one. */
+/** Maximum memory above that of a new product. Beyond it a new product is started. */
 const MAX_LEFT_MB = 120;
 const AT_ONCE = 4;
 
@@ -88,7 +88,7 @@ async function attacked(world: World, attacker: Attacker, input: Input, runs: nu
   const atOnce = runs === 1 ? 1 : (input.atOnce ?? AT_ONCE);
   const order = { target: world.target, runs, atOnce, first: runs === 1 ? 0 : 1 };
   const results = await attacker.attack(order, runs === 1 ? ALONE_DEADLINE_MS : DEADLINE_MS);
-  // What it has not ended goes with its process.
+  // Closing the attacker aborts its unfinished runs.
   if (runs > 1) attacker.close();
   await atLeast;
   return printed(input.name, runs, await world.observed(), results);
@@ -114,8 +114,8 @@ function printed(name: string, runs: number, observed: Observed, results: Result
 
 function missedBars({ health, ownStallMs, peakMb, hasEnded }: Observed): string[] {
   return [
-    ...(hasEnded ? ['the process ended'] : []),
-    ...(health.disconnects > 0 ? [`the broker ended a healthy connection ${health.disconnects} times`] : []),
+    ...(hasEnded ? ['the process exited'] : []),
+    ...(health.disconnects > 0 ? [`the broker closed a healthy connection ${health.disconnects} times`] : []),
     ...(health.failures.length > 0
       ? [`${health.failures.length} healthy requests failed (${health.failures[0]?.slice(0, 100)})`]
       : []),
@@ -125,7 +125,7 @@ function missedBars({ health, ownStallMs, peakMb, hasEnded }: Observed): string[
   ];
 }
 
-/** Prints the worst of each; returns whether every bar is met. */
+/** Prints the worst row of each figure. Returns whether all rows are within the limits. */
 function summary(rows: readonly Row[]): boolean {
   const worst = (unit: string, figure: (row: Row) => number, bar: number) => {
     const row = rows.reduce((one, other) => (figure(other) > figure(one) ? other : one));

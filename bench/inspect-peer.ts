@@ -1,4 +1,4 @@
-/** The peer of inspect.ts: a bare handler that filters a list in memory and writes the page. The parent sends the list. */
+/** The peer of inspect.ts: a minimal handler that filters a list in memory. The parent process sends the list. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -9,7 +9,6 @@ interface Client {
 
 process.on('disconnect', () => process.exit(0));
 process.once('message', (clients) => {
-  // What the parent read from the product.
   const list = clients as readonly Client[];
   const server = createServer((req, res) => {
     const query = new URL(req.url ?? '/', 'http://localhost').searchParams;

@@ -1,4 +1,4 @@
-/** What the benchmarks ask for: five projects with ten brokers each and one with fifty, in memory, behind the product's own graph. */
+/** Data of the GraphQL and REST benchmarks, in memory: five projects with ten brokers each, and one with 50 brokers. */
 
 import { Metrics } from '../src/app/metrics.ts';
 import type { BrokerRecord } from '../src/domains/brokers/broker-cache.ts';
@@ -76,7 +76,7 @@ const brokersOf = (projectId: string, count: number) => Array.from({ length: cou
 const projects = [PROJECT, ...Array.from({ length: SMALL_PROJECTS }, (_, i) => `${PROJECT}_${i}`)].map(project);
 const brokersByProject = new Map(projects.map(({ id }) => [id, brokersOf(id, id === PROJECT ? COUNT : SMALL_COUNT)]));
 
-/** The records behind the REST list. */
+/** The brokers of the REST list. */
 export const brokers: readonly BrokerRecord[] = brokersByProject.get(PROJECT) ?? [];
 
 const byId = new Map(projects.map((project) => [project.id, project]));
@@ -93,7 +93,7 @@ const viewer: Viewer = {
   brokers: null,
 };
 
-/** Only what the benchmarks reach, without a database: they are about the layers above the services. */
+/** The parts of the services that the benchmarks use, without a database. */
 const services = {
   projects: {
     visible(id: string) {
@@ -111,11 +111,11 @@ const services = {
   },
 };
 
-/** A context of its own for each request, for every contender. */
+/** Creates the context of a request. All contenders use this function. */
 export const contextFor = ({ headers, address }: Pick<RequestFacts, 'headers' | 'address'>): RequestContext =>
   ({ viewer, requestId: headers['x-request-id'] ?? '', address, services }) as unknown as RequestContext;
 
-/** What the product's HTTP server needs beside the road that is measured. */
+/** Further options of the product's HTTP server. */
 export const surroundings = () => ({
   metrics: new Metrics({
     brokers: () => [],
@@ -134,7 +134,7 @@ export const surroundings = () => ({
   ready: () => Promise.resolve(),
 });
 
-/** For the road that is not measured. */
+/** Replaces the interface that is not measured. */
 export const unused = {
   handle(): void {
     throw new Error('not part of this benchmark');

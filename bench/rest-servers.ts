@@ -1,7 +1,7 @@
 /**
- * The servers of the REST benchmark: `graph` is the product's route over the product's graph, `plain` a handler
- * written by hand that sends the same bytes, `sofa` sofa-api over a graph of the same brokers. All answer from the same records
- * in memory, so that only the layers are compared.
+ * The servers of the REST benchmark. `graph` is the route of the product, `plain` a minimal handler that sends the same
+ * bytes, `sofa` sofa-api with a schema of the same brokers. All use the same records in memory, so that only the
+ * servers differ.
  */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -18,7 +18,7 @@ import { createRestServer } from '../src/gateway/rest/router.ts';
 import { brokers, contextFor, PROJECT, surroundings, unused } from './plant.ts';
 import { serveBench } from './support/serve.ts';
 
-/** As the route answers them. */
+/** The response of the route. */
 const answer = () =>
   brokers.map((broker) => ({
     type: 'self-hosted',
@@ -34,7 +34,7 @@ const answer = () =>
     isConnected: true,
   }));
 
-/** The product's own HTTP server. */
+/** The HTTP server of the product. */
 async function graph(): Promise<number> {
   const { handle } = createRestServer<RequestContext>({
     routes: brokerRoutes,
@@ -65,7 +65,7 @@ function plain(): RequestListener {
   };
 }
 
-/** The kinds of brokers as the product's graph has them, with the documented keys and spelling: sofa-api knows no aliases. */
+/** The broker types of the product with the field names of the REST interface, because sofa-api supports no aliases. */
 const COMMON = `type: String! id: ID! name: String! project_id: ID! ha: Boolean! created_at: String! updated_at: String!
   url: String verify_ca_cert: Boolean! description: String isConnected: Boolean!`;
 const PRODUCT = `issued_to: String! product_id: String! period_start: String! period_end: String canceled_at: String

@@ -1,4 +1,4 @@
-/** REST list of 50 brokers: through the graph, by a handler written by hand, and by sofa-api. */
+/** REST list of 50 brokers: the route of the product, a minimal handler, and sofa-api. */
 import { type Contender, measure, report } from './support/measure.ts';
 
 const PROJECT = '/api/projects/prj_bench/brokers';

@@ -1,6 +1,6 @@
 /**
- * `node bench/run.mjs graphql`: installs the peers the first time, compiles the product and the benchmark, runs it. A benchmark with a
- * `tsconfig.<name>.json` of its own needs no peers.
+ * `node bench/run.mjs graphql`: installs the peers if they are missing, compiles the product and the benchmark, and
+ * runs it. A benchmark with its own `tsconfig.<name>.json` needs no peers.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

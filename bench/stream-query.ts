@@ -1,16 +1,16 @@
 /**
- * What a compiled query costs for each message, in nanoseconds of one core, beside two peers that do the least one can do by hand:
- * JSON.parse and JSON.stringify of the whole message, and the same selection written as JavaScript.
+ * Processor time of a compiled query for each message, in nanoseconds. There are two peers: JSON.parse and
+ * JSON.stringify of the whole message, and the same selection in JavaScript.
  */
 import type { StreamQuery } from '../src/domains/streams/model/stream-query.ts';
 import { compileQuery } from '../src/domains/streams/query/compile-query.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 31);
 const MESSAGES = 100_000;
-/** Times of JSON.parse and JSON.stringify of the whole message. */
+/** Maximum ratio to JSON.parse and JSON.stringify of the whole message. */
 const MAX_TIMES = 1.25;
 
-/** Different numbers in each, because writing a number anew is what costs. */
+/** Each payload has different numbers, because formatting a new number is expensive. */
 const payloads = Array.from({ length: 1_000 }, (_, index) =>
   Buffer.from(
     JSON.stringify({
@@ -103,7 +103,7 @@ for (const [name, { query, byHand }] of Object.entries(TASKS)) {
 }
 if (!reached) process.exitCode = 1;
 
-/** By contender, the nanoseconds for each message of each round; they take turns, so that what else the machine does hits all alike. */
+/** Returns nanoseconds per message for each round, by contender. Rounds alternate, so that other load affects all. */
 function measure(contenders: Readonly<Record<string, Contender>>): Record<string, number[]> {
   const times: Record<string, number[]> = Object.fromEntries(Object.keys(contenders).map((name) => [name, []]));
   for (let round = -3; round < ROUNDS; round++) {

@@ -1,7 +1,7 @@
 /**
- * Storing and reading the messages of streams: the store beside a plain loop on one SQLite table with the same commits and the same
- * durability (WAL, synchronous FULL), in rounds that take turns. Messages a second, medians; the stall is how late a timer of 1 ms
- * comes meanwhile, of the 99th percentile. `node bench/run.mjs stream-store`
+ * Stores and reads the messages of streams. The peer is a loop on one SQLite table with the same commits and the same
+ * durability (WAL, synchronous FULL). Rounds alternate. Prints medians of messages per second, and the 99th percentile
+ * of the delay of a 1 ms timer. `node bench/run.mjs stream-store`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,9 +16,9 @@ const BATCH = 1_000;
 const BATCH_BYTES = 512 * 1024;
 const PAGE = 500;
 const TOPIC = 'plant/line/1/state';
-/** Of the plain loop. */
+/** Minimum ratio to the plain loop. */
 const MIN_RATIO = 0.7;
-/** An fsync for each stream, where the plain loop has one for all of them. */
+/** Minimum ratio with many streams. The store runs fsync for each stream, the plain loop once for all streams. */
 const MIN_RATIO_OF_MANY = 0.3;
 const ALWAYS = { from: null, to: null };
 
@@ -40,7 +40,7 @@ interface Figures {
   readonly append: number;
   readonly forwards: number;
   readonly backwards: number;
-  /** Milliseconds. */
+  /** Delay of a 1 ms timer in milliseconds, 99th percentile. */
   readonly stall: number;
 }
 
@@ -72,7 +72,7 @@ async function ownRound(folder: string, { bytes, logs, messages }: Load): Promis
   try {
     const all = Array.from({ length: logs }, (_, index) => store.log(`stream-${index}`));
     const payload = Buffer.alloc(bytes, 1);
-    // Their folders and files are made once.
+    // Creates the folders and files before the measurement.
     await appendAll(all, logs, payload);
     const delay = monitorEventLoopDelay({ resolution: 1 });
     delay.enable();
@@ -87,7 +87,7 @@ async function ownRound(folder: string, { bytes, logs, messages }: Load): Promis
   }
 }
 
-/** As an engine would: pieces that come with a turn of the loop, and no more waiting for the disk than some megabytes. */
+/** Appends a batch in each iteration of the event loop, like an engine, with at most some megabytes in memory. */
 function appendAll(logs: readonly MessageLog[], messages: number, payload: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     let appended = 0;
@@ -122,7 +122,7 @@ function readAll(logs: readonly MessageLog[], reverse: boolean, messages: number
   if (seen !== messages) throw new Error(`${seen} messages were read of ${messages}`);
 }
 
-/** All streams in one table, which knows of nothing but ids. */
+/** The plain loop: all streams in one table, whose only key is the id. */
 async function plainRound(folder: string, { bytes, messages }: Load): Promise<Figures> {
   const db = new Database(join(folder, 'plain.sqlite'));
   try {

@@ -1,16 +1,16 @@
 /**
- * One processing stream (three values picked, one condition) beside Mosquitto, in the product as it is run, against what does the same
- * there: mqtt.js that passes messages on, mqtt.js that also parses, picks and writes JSON, and Node-RED; QoS 1 in and out. Then how
- * fast a stream stores, and how fast it replays with speed `fastest` what it has stored in the product's own database: files of
- * SQLite, one for each span of time. Needs `mosquitto`; Linux only.
+ * The first part compares one processing stream of the product (three values, one condition) with mqtt.js that forwards
+ * messages, mqtt.js that also parses, selects and formats JSON, and Node-RED. All use the same Mosquitto at QoS 1. The
+ * second part measures the rate at which a stream stores messages, and replays them at the speed `fastest`. Requires
+ * `mosquitto`. Linux only.
  *
- * The contenders run all the time and are given work in turns, by one process that keeps a window of messages on their way. They
- * have a processor for themselves; broker and load share the other one, and may be what sets the pace of quick contenders. So what
- * counts is messages per CPU second, as in measure.ts: the product's are those of the whole service. A ratio is the median of the
- * ratios of each round. All of it once with Mosquitto as it comes, which takes 20 messages of QoS 1 at once from each connection
- * (mqtt.js does not keep to that), and once with the more that the README advises.
+ * The contenders receive load in turns, with a fixed number of messages in flight. They run on one processor, the
+ * broker and the load on the other one. Broker and load may limit the rate of fast contenders, so the result is
+ * messages per second of processor time, see measure.ts; for the product, of the whole service. A ratio is the median
+ * of the ratios of the rounds. The first part runs with the default settings of Mosquitto, which allow 20 QoS 1
+ * messages in flight for each connection (mqtt.js ignores that), and with the higher limit that the README recommends.
  *
- * `streams [processing|storing]`: only that part.
+ * `streams [processing|storing]` runs only one part.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ import { type ProductStreams, startProductStreams } from './support/product-stre
 import { startRepublish } from './support/republish-peer.ts';
 import { type StreamLoad, startStreamLoad } from './support/stream-load.ts';
 
-/** Processors. */
+/** Numbers of processors. */
 const WORKING = 0;
 const LOADING = 1;
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
@@ -33,7 +33,7 @@ const ROUND_MS = 2_000;
 const WARM_UP_ROUNDS = 2;
 const STORED = 200_000;
 const REPLAYS = 5;
-/** Lines of Mosquitto's configuration. */
+/** Lines of mosquitto.conf. */
 const SETTINGS = { 'as it comes': [], 'max_inflight_messages 1000': ['max_inflight_messages 1000'] };
 const MIN_REPLAY_PER_SECOND = 20_000;
 
@@ -73,15 +73,15 @@ if (only !== 'processing') await withBroker('as it comes', SETTINGS['as it comes
 if (!good) process.exitCode = 1;
 
 interface Parts {
-  /** Of Mosquitto. */
+  /** The settings of Mosquitto, for the output. */
   readonly setting: string;
   readonly port: number;
-  /** For files. */
+  /** A folder for files. */
   readonly folder: string;
   readonly load: StreamLoad;
   readonly productPid: number;
   readonly streams: ProductStreams;
-  /** Is closed with the others. */
+  /** Registers a part that is closed with the others. */
   started<T extends { close(): unknown }>(part: T): T;
 }
 
@@ -132,8 +132,8 @@ async function processing({ setting, port, folder, load, productPid, streams, st
   const contenders = Object.entries(peers);
   for (const [name, { pid, output, ...topics }] of contenders) {
     const { last } = await load.probe(topics);
-    if (!output.test(last)) throw new Error(`${name} publishes something else: ${last}`);
-    // Only now: by then it has started all its threads.
+    if (!output.test(last)) throw new Error(`${name} publishes an unexpected payload: ${last}`);
+    // After the probe, because all threads of the contender run then.
     pin(pid, WORKING);
   }
   const figures = new Map<string, Round[]>(contenders.map(([name]) => [name, []]));

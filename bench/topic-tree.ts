@@ -1,17 +1,18 @@
 /**
- * The recorder of topics beside a Mosquitto as it comes: a million distinct topics as fast as the broker passes them on, in two shapes
- * (a level with a million children, and six levels with shared parents), against mqtt.js on `#` with a handler that only counts. Needs
- * `mosquitto`; Linux only.
+ * Compares the topic recorder with mqtt.js, which subscribes to `#` and only counts messages. Both receive a million
+ * distinct topics at the full rate of Mosquitto, in two shapes: one level with a million children, and six levels with
+ * shared parents. Requires `mosquitto`. Linux only.
  *
- * Each contender reads from a Mosquitto of its own, and they are given the same messages in turns: first each topic once, which the
- * recorder has to list; then again and again in another order. They have a processor for themselves; the brokers and those who publish
- * share the other one. A broker drops messages of QoS 0 without a word for a reader that is too slow: so what counts is what came, per
- * second and per CPU second, and the share of what was published is told. A ratio is the median of the ratios of the rounds.
+ * Each contender has its own Mosquitto with default settings. The contenders receive the same messages in turns: first
+ * each topic once, which the recorder must add, then known topics in another order. They run on one processor, the
+ * brokers and the load on the other one. A broker drops QoS 0 messages for a slow reader. The result is therefore the
+ * received messages per second and per second of processor time, and their share of the published messages. A ratio is
+ * the median of the ratios of the rounds.
  *
- * Then, of the million topics: memory with and without the first bytes of payloads, as the recorder counts it and as the system
- * does, and how long pages, searches and levels take.
+ * Then it measures the memory of the million topics with and without previews of payloads, as the recorder and as the
+ * system counts it, and the duration of pages, searches and levels.
  *
- * `topic-tree [topics]`, 1,000,000 by default: another whole million, or less for a look.
+ * `topic-tree [topics]`, 1,000,000 by default.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -26,7 +27,7 @@ import { pin } from './support/pin.ts';
 import { numberAt, startTopicLoad, type TopicLoad, type TopicShape, topicOf } from './support/topic-load.ts';
 import { startHandler, startRecorder, type TopicQuestion, type TopicReader } from './support/topic-readers.ts';
 
-/** Processors. */
+/** Numbers of processors. */
 const READING = 0;
 const LOADING = 1;
 const TOPICS = Number(process.argv[2] ?? 1_000_000);
@@ -40,14 +41,14 @@ const ASKED = 25;
 const MIN_RATIO = 0.8;
 const MAX_BYTES_PER_TOPIC = 350;
 
-/** Mosquitto's own limit of what waits for a reader of QoS 0: 1,000 messages. */
+/** The default limit of Mosquitto for messages that wait for a QoS 0 reader. */
 const AS_IT_COMES = ['max_queued_messages 1000'];
 
 interface Contender {
   readonly name: string;
   readonly port: number;
   readonly reader: TopicReader;
-  /** Done when everything before it has come; answers how many messages of its own that took. */
+  /** Resolves when all previous messages have arrived, with the number of messages that `mark` itself sent. */
   mark(): Promise<number>;
 }
 
@@ -91,7 +92,7 @@ async function withParts(measure: (parts: Parts) => Promise<void>): Promise<void
           const topic = `mark/${marks++}`;
           let sent = 0;
           for (let turn = 0; !(await reader.hasSeen(topic)); turn += 1) {
-            // It is dropped like any other message where too many wait.
+            // Repeated, because the broker may drop it like any other message.
             if (turn % 20 === 0) {
               await marker.publishAsync(topic, '');
               sent += 1;
@@ -113,7 +114,7 @@ async function compare(shape: TopicShape, { load, contender }: Parts): Promise<v
   const recorder = await contender('the recorder', (port) => startRecorder(port, 0));
   const handler = await contender('mqtt.js', startHandler);
   const both = [recorder, handler];
-  // Unmeasured: compilation by V8.
+  // A round without measurement, in which V8 compiles the code.
   for (const each of both) await round(load, each, 'WARM_UP', 0, 50_000, 50_000);
   await recorder.reader.tidy();
   const before = { count: (await statusOf(recorder)).published.count, rss: rssOf(recorder.reader.pid) };
@@ -132,7 +133,7 @@ async function compare(shape: TopicShape, { load, contender }: Parts): Promise<v
   await questions(recorder, shape);
 }
 
-/** With the first bytes of payloads. */
+/** Measures memory with previews of payloads. */
 async function previews(shape: TopicShape, { load, contender }: Parts): Promise<void> {
   const recorder = await contender('the recorder', (port) => startRecorder(port, PREVIEW_BYTES));
   await round(load, recorder, 'WARM_UP', 0, 50_000, 50_000);
@@ -148,7 +149,7 @@ async function previews(shape: TopicShape, { load, contender }: Parts): Promise<
   perTopic('as resident memory grew', ((rssOf(recorder.reader.pid) - before.rss) * 2 ** 20) / added, null);
 }
 
-/** What the broker dropped is published again. */
+/** Publishes all topics again until the recorder has the topics that the broker dropped. */
 async function complete(load: TopicLoad, contender: Contender, shape: TopicShape, payloadBytes: number): Promise<void> {
   const { port, reader, mark } = contender;
   const prefix = topicOf(shape, 0).split('/')[0];
@@ -157,18 +158,18 @@ async function complete(load: TopicLoad, contender: Contender, shape: TopicShape
     const { totalCount } = (await reader.ask(count, 1)).answer as TopicPage;
     const missing = TOPICS - (totalCount ?? 0);
     if (missing === 0) return;
-    console.log(`  ${missing} topics did not come: all are published again at a slower pace`);
+    console.log(`  ${missing} topics were lost: all are published again at a lower rate`);
     await load.publish({ port, shape, topics: TOPICS, from: 0, messages: TOPICS, payloadBytes, perSecond: 20_000 });
     await mark();
   }
-  throw new Error('Topics are lost even at a slow pace');
+  throw new Error('Topics are lost even at a low rate');
 }
 
 async function statusOf({ reader }: Contender): Promise<RecorderStatus> {
   return (await reader.ask({ type: 'status', request: {} }, 1)).answer as RecorderStatus;
 }
 
-/** By contender. */
+/** Returns the rounds of each contender. */
 async function inTurns(
   load: TopicLoad,
   contenders: readonly Contender[],
@@ -204,7 +205,7 @@ async function round(
   return { perSecond: came / seconds, perCpuSecond: came / (cpuSeconds(reader.pid) - cpu), share: came / messages };
 }
 
-/** `least`: ratio to mqtt.js; null: it is only told, since a new topic is work that a handler of one message does not have. */
+/** `least`: minimum ratio to mqtt.js; `null` for new topics, which the recorder adds and mqtt.js only counts. */
 function report(
   title: string,
   contenders: readonly Contender[],
@@ -217,7 +218,7 @@ function report(
     const shares = (figures[index] ?? []).map(({ share }) => share);
     const lowest = Math.min(...shares);
     console.log(
-      `    ${name.padEnd(14)} ${of('perSecond').toFixed(0).padStart(7)} messages/s, ${of('perCpuSecond').toFixed(0).padStart(7)} per CPU second (${(1e6 / of('perCpuSecond')).toFixed(1)} µs each); came: ${percent(of('share'))}, at least ${percent(lowest)}`,
+      `    ${name.padEnd(14)} ${of('perSecond').toFixed(0).padStart(7)} messages/s, ${of('perCpuSecond').toFixed(0).padStart(7)} per CPU second (${(1e6 / of('perCpuSecond')).toFixed(1)} µs each); received: ${percent(of('share'))}, at least ${percent(lowest)}`,
     );
   }
   const [own = [], others = []] = figures;
@@ -242,7 +243,7 @@ function perTopic(text: string, bytes: number, most: number | null): void {
 async function questions({ reader }: Contender, shape: TopicShape): Promise<void> {
   const kind = 'PUBLISHED';
   const of = (number: number) => topicOf(shape, number);
-  // A whole level that some hundreds or thousands of topics are below.
+  // A level with hundreds or thousands of topics.
   const parent = of(0).split('/').slice(0, -2).join('/');
   const wide = shape === 'WIDE' ? 'fleet' : (of(0).split('/')[0] as string);
   const asked: readonly (readonly [string, TopicQuestion])[] = [

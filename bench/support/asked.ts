@@ -1,9 +1,9 @@
-/** One request at a time on one connection each for as many roads as are compared: the times are what one user waits. */
+/** Sends one request at a time, so that the measured time is the time that one user waits. */
 import { Agent, request } from 'node:http';
 
 export interface Asked {
   readonly url: string;
-  /** POST with this; without: GET. */
+  /** Body of a POST request. Default: a GET request. */
   readonly body?: string;
 }
 
@@ -19,21 +19,21 @@ export function startAsking(headers: Record<string, string>): { readonly ask: As
   return { ask: (asked) => answerOf(asked, headers, agent), close: () => agent.destroy() };
 }
 
-/** Every road once per turn, so that what else the machine does hits all alike. Answers the sorted times of each. */
+/** Sends one request of each variant per turn, so that other load affects all. Returns the sorted times by variant. */
 export async function inTurns(
   ask: Ask,
-  roads: Readonly<Record<string, (value: string) => Asked>>,
+  variants: Readonly<Record<string, (value: string) => Asked>>,
   filterAt: (turn: number) => string,
   requests: number,
 ): Promise<Map<string, number[]>> {
-  const times = new Map<string, number[]>(Object.keys(roads).map((road) => [road, []]));
+  const times = new Map<string, number[]>(Object.keys(variants).map((name) => [name, []]));
   for (let turn = -50; turn < requests; turn++) {
     let shift = 0;
-    for (const [road, asked] of Object.entries(roads)) {
-      // Roads of the product share its memory of filters: none may find there what another has just asked for.
+    for (const [name, asked] of Object.entries(variants)) {
+      // Each variant has a different filter, because the product caches the filters of all variants.
       const { milliseconds } = await ask(asked(filterAt(turn + 256 + shift)));
       shift += 64;
-      if (turn >= 0) times.get(road)?.push(milliseconds);
+      if (turn >= 0) times.get(name)?.push(milliseconds);
     }
   }
   for (const each of times.values()) each.sort((a, b) => a - b);

@@ -1,6 +1,6 @@
 /**
- * Processes that pass messages on between two brokers, `<root>/out` from the first to the second and `<root>/in` back, QoS 1:
- * `node bridge-peers.js <port> <port> <root> bridge <folder>|safe|quick`.
+ * Processes that forward messages between two brokers at QoS 1: `<root>/out` from the first to the second, `<root>/in`
+ * back. `node bridge-peers.js <port> <port> <root> bridge <folder>|safe|quick`.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ interface Peer {
 export const startBridgeProcess = (here: number, there: number, root: string, folder: string): Promise<Peer> =>
   start([String(here), String(there), root, 'bridge', folder]);
 
-/** Two clients of mqtt.js for each direction. `safe`: a message is acknowledged when the other broker has taken it. */
+/** Two mqtt.js clients for each direction. `safe`: acknowledges a message after the other broker has done so. */
 export const startBridgePeer = (here: number, there: number, root: string, safe: boolean): Promise<Peer> =>
   start([String(here), String(there), root, safe ? 'safe' : 'quick']);
 

@@ -1,4 +1,4 @@
-/** A subscriber to `connectedClients` that looks at events no closer than it has to: reading them whole would hold its own clock. */
+/** A subscriber to `connectedClients` that does not parse events, because parsing would delay its own measurements. */
 import { WebSocket } from 'ws';
 
 const WATCH = `subscription ($id: ID!) { connectedClients(brokerId: $id) {
@@ -10,7 +10,7 @@ interface ClientWatch {
   readonly snapshotMs: number;
   readonly parts: number;
   readonly bytes: number;
-  /** Resolves with the text of the next event that holds `text`. */
+  /** Resolves with the text of the next event that contains `text`. */
   next(text: string): Promise<string>;
   close(): void;
 }

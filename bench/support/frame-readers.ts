@@ -1,7 +1,7 @@
 /**
- * Many WebSockets, or streams of server-sent events, in one process that read as little as they can: frames are counted by their
- * headers, events by how they begin, nothing is parsed. Run as `node frame-readers.js` with an IPC channel; see Readers for what it is
- * asked.
+ * A process with many WebSockets or streams of server-sent events, which counts messages with little processor time: it
+ * counts frames by their headers and events by their first bytes, and parses nothing. Runs as `node frame-readers.js`
+ * with an IPC channel. See Readers for its requests.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,28 +11,28 @@ import { fileURLToPath } from 'node:url';
 interface Opening {
   readonly port: number;
   readonly count: number;
-  /** Sent one after the other, each when the answer to the one before has come. */
+  /** Messages to send. Each is sent after the response to the previous one. */
   readonly messages: readonly string[];
-  /** A request for a stream of events, as it goes over the wire, in the place of WebSocket and messages. */
+  /** The text of an HTTP request for server-sent events. It replaces the WebSocket and `messages`. */
   readonly request?: string;
 }
 
 interface Arrivals {
-  /** Messages since the question before. */
+  /** Number of messages since the previous call. */
   readonly count: number;
-  /** When they came, see `now`; only the first MAX_TIMES. */
+  /** Arrival times of the first MAX_TIMES messages, see `now`. */
   readonly times: readonly number[];
 }
 
 export interface Readers {
   readonly pid: number;
-  /** Done when each has had an answer to each message. */
+  /** Resolves when each reader has received the responses to all messages. */
   open(opening: Opening): Promise<void>;
   arrivals(): Promise<Arrivals>;
   close(): void;
 }
 
-/** Milliseconds, by a clock that all processes of the machine share. */
+/** Milliseconds of a clock that all processes of the machine share. */
 export const now = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 export function startReaders(): Readers {
@@ -53,7 +53,7 @@ async function asked(child: ChildProcess, question: Opening | 'arrivals'): Promi
   return answer;
 }
 
-/** Handshakes under way at once. */
+/** Number of concurrent handshakes. */
 const CONCURRENCY = 50;
 const MAX_TIMES = 100_000;
 const EVENT = 'event: next';
@@ -97,7 +97,7 @@ async function openAll({ port, count, messages, request }: Opening, arrived: () 
   );
 }
 
-/** One reader; done when it has had its answers. A message in fragments is one. */
+/** Opens a WebSocket. Resolves after the responses to all messages. A fragmented message counts once. */
 function open(port: number, messages: readonly string[], arrived: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(`${HANDSHAKE}\r\n\r\n`));
@@ -129,7 +129,7 @@ function open(port: number, messages: readonly string[], arrived: () => void): P
   });
 }
 
-/** One reader of events; done with the first. */
+/** Opens a stream of server-sent events. Resolves after the first event. */
 function openEvents(port: number, request: string, arrived: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(request));
@@ -145,13 +145,13 @@ function openEvents(port: number, request: string, arrived: () => void): Promise
         else resolve();
         isOpen = true;
       }
-      // An event may begin in this chunk and go on in the next.
+      // The start of an event may be split between two chunks.
       rest = data.subarray(Math.max(counted, data.length - EVENT.length + 1));
     });
   });
 }
 
-/** What is left of the last frame. */
+/** Counts the complete frames, and returns the rest of the last frame. */
 function readFrames(data: Buffer, socket: Socket, onMessage: () => void): Buffer {
   let at = 0;
   while (data.length - at >= 2) {
@@ -169,7 +169,7 @@ function readFrames(data: Buffer, socket: Socket, onMessage: () => void): Buffer
   return data.subarray(at);
 }
 
-/** From a client, so with a mask: of zeros, which changes nothing. */
+/** Encodes a frame of a client. Its mask consists of zeros, so the payload does not change. */
 function frame(opcode: number, payload: Buffer): Buffer {
   const head = Buffer.from([0x80 | opcode, 0x80 | 126, payload.length >> 8, payload.length & 255, 0, 0, 0, 0]);
   return payload.length < 126

@@ -9,14 +9,14 @@ export interface Account {
   readonly password: string;
 }
 
-/** What came in one piece: how many messages, and how many packets of another kind. */
+/** Receives the numbers of PUBLISH packets and of other packets in a chunk of data. */
 type FrameListener = (published: number, answers: number) => void;
 
-/** One MQTT 3.1.1 connection that takes packets for frames: it counts them and looks at the payload of the last one if asked. */
+/** An MQTT 3.1.1 connection that counts packets without parsing them. Only the payload of the last one can be read. */
 export class FrameWire {
   readonly #socket: Socket;
   #listener: FrameListener = () => undefined;
-  /** Of a frame that has not come whole. */
+  /** The received part of an incomplete packet. */
   #rest: Buffer | null = null;
   #last: Buffer = Buffer.alloc(0);
   #id = 0;
@@ -25,7 +25,7 @@ export class FrameWire {
     this.#socket = socket;
     socket.on('data', (data: Buffer) => this.#count(data));
     socket.on('close', () => {
-      throw new Error('The broker ended a connection of the load');
+      throw new Error('The broker closed a connection of the load');
     });
   }
 
@@ -36,26 +36,26 @@ export class FrameWire {
     return wire;
   }
 
-  /** One listener, in place of the one before. */
+  /** Sets the listener. It replaces the previous listener. */
   hear(listener: FrameListener): void {
     this.#listener = listener;
   }
 
-  /** At QoS 0. Nobody hears meanwhile. */
+  /** Subscribes at QoS 0. Until the response, the listener is not called. */
   subscribe(topic: string): Promise<void> {
     return this.#ask({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic, qos: 0 }] });
   }
 
-  /** Nobody hears meanwhile. */
+  /** Until the response, the listener is not called. */
   unsubscribe(topic: string): Promise<void> {
     return this.#ask({ cmd: 'unsubscribe', messageId: 1, unsubscriptions: [topic] });
   }
 
-  /** Gives what publishes so many messages at QoS 1 in one write; the payloads take turns. */
+  /** Returns a function that publishes `count` messages at QoS 1 in one write, with the payloads in turns. */
   publisher(topic: string, payloads: readonly string[]): (count: number) => void {
     const packets = payloads.map((payload) => {
       const bytes = generate({ cmd: 'publish', topic, payload, qos: 1, messageId: 1, dup: false, retain: false });
-      // The packet id is right before the payload.
+      // The packet id precedes the payload.
       return { bytes, idAt: bytes.length - Buffer.byteLength(payload) - 2 };
     });
     const longest = Math.max(...packets.map(({ bytes }) => bytes.length));
@@ -75,7 +75,7 @@ export class FrameWire {
     };
   }
 
-  /** Of the last message, which was one of QoS 0. */
+  /** Payload of the last message, which must have QoS 0. */
   lastPayload(): string {
     const frame = this.#last;
     let body = 1;
@@ -109,7 +109,7 @@ export class FrameWire {
   }
 }
 
-/** Infinity: its length has not come whole. */
+/** The end of the packet that starts at `at`; Infinity if its length is incomplete. */
 function frameEnd(bytes: Buffer, at: number): number {
   let length = 0;
   for (let index = 1, factor = 1; at + index < bytes.length; index += 1, factor *= 128) {

@@ -1,4 +1,4 @@
-/** A load generator on bare sockets: one request in flight per connection, answers found by their Content-Length. */
+/** A load generator on plain sockets: one request in flight per connection. Responses must have a Content-Length. */
 import { connect } from 'node:net';
 
 export interface Load {

@@ -1,10 +1,10 @@
 /**
- * Measures servers against each other: each in a process of its own on one core, load from here on the others, in short
- * rounds that take turns, so that what else the machine does hits all alike. What counts is requests per second of the
- * server's processor time: it is steadier than requests per second on a shared machine. A ratio is the median of the ratios of
- * each round, whose two sides were measured within a second.
+ * Compares servers. Each server runs in its own process on one processor; this process generates the load on the
+ * others. Short rounds alternate, so that other load of the machine affects all servers. The result is requests per
+ * second of processor time of the server, which varies less than requests per second on a shared machine. A ratio is
+ * the median of the ratios of the rounds.
  *
- * Before anything is measured all have to give the same answer.
+ * Before the measurement all servers must return the same response.
  */
 import { deepStrictEqual } from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -14,7 +14,7 @@ import { drive, type Load } from './load.ts';
 
 export interface Contender {
   readonly name: string;
-  /** Compiled module beside the benchmark, run with the contender's name; see `serveBench`. */
+  /** Compiled module of the server, run with the contender's name as its argument. See `serveBench`. */
   readonly module: URL;
   readonly load: Load;
 }
@@ -31,11 +31,11 @@ interface Round {
   readonly perSecond: number;
 }
 
-/** By contender; the rounds of all are in the same order. */
+/** Rounds by contender. Rounds with the same index were measured one after the other. */
 type Figures = ReadonlyMap<string, readonly Round[]>;
 
 const DEFAULTS: MeasureOptions = { rounds: Number(process.env.BENCH_ROUNDS ?? 21), roundMs: 300, connections: 8 };
-/** Unmeasured: compilation by V8 and by the servers themselves. */
+/** Rounds without measurement, in which V8 and the servers compile code. */
 const WARM_UP_ROUNDS = 4;
 
 export async function measure(contenders: readonly Contender[], options = DEFAULTS): Promise<Figures> {
@@ -71,7 +71,7 @@ async function answerOf(port: number, { method, path, headers = {}, body }: Load
   return response.json();
 }
 
-/** Prints each ratio and whether it is reached. True when all are. */
+/** Prints each ratio and whether it reaches its target. Returns whether all do. */
 export function report(
   title: string,
   figures: Figures,

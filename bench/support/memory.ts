@@ -1,6 +1,6 @@
 /**
- * Memory of processes as Linux tells it, in MB. A worker thread is part of its process. `rss` counts a page that processes share
- * once for each of them, `pss` divides it among them: for one process they are nearly the same.
+ * Memory of processes in MB, as Linux reports it. A worker thread is part of its process. `rss` counts a page that
+ * several processes share for each of them, `pss` divides it among them. For one process both are nearly equal.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -14,7 +14,7 @@ interface ProcessMemory extends Memory {
   readonly command: string;
 }
 
-/** A process and everything it started. */
+/** A process and all its descendants. */
 export function memoryOfTree(root: number): ProcessMemory[] {
   const children = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {
@@ -33,14 +33,14 @@ export function memoryOf(pid: number): Memory {
   return { rss: kilobytes('Rss') / 1_024, pss: kilobytes('Pss') / 1_024 };
 }
 
-/** Cheaper than `memoryOf`: for watching a process while it works. */
+/** Resident memory of a process. Cheaper than `memoryOf`. */
 export function rssOf(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) / 1_024;
 }
 
 const commandOf = (pid: number) => read(`/proc/${pid}/cmdline`).split('\0').join(' ').trim();
 
-/** Empty for a process that is gone. */
+/** The content of a file; empty if the process has exited. */
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -1,4 +1,4 @@
-/** An installed Mosquitto in a folder of its own, open to everybody, with queues that no benchmark fills. */
+/** Starts the installed Mosquitto with anonymous access, in a new folder, with queues that no benchmark fills. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect as dial } from 'node:net';

@@ -1,7 +1,8 @@
 /**
- * Many MQTT 3.1.1 clients in one process: a CONNECT each, no keep-alive, nothing else. Run as
- * `node mqtt-clients.js <port> <first> <count> [offline]` with the password in MQTT_PASSWORD and an IPC channel; tells the parent
- * `connected` when every one has its CONNACK, and ends them with the channel. With `offline` each leaves a persistent session.
+ * A process with many MQTT 3.1.1 clients, which send only CONNECT and have no keep-alive. Runs as
+ * `node mqtt-clients.js <port> <first> <count> [offline]` with the password in MQTT_PASSWORD and an IPC channel. Sends
+ * `connected` when all clients have received CONNACK. Exits when the channel closes. With `offline`, each client
+ * leaves a persistent session and disconnects.
  */
 import { connect, type Socket } from 'node:net';
 import { generate } from 'mqtt-packet';
@@ -11,7 +12,7 @@ const [port, first, count] = process.argv.slice(2).map(Number) as [number, numbe
 const isOffline = process.argv[5] === 'offline';
 const password = Buffer.from(process.env.MQTT_PASSWORD ?? '');
 const DISCONNECT = generate({ cmd: 'disconnect' });
-/** CONNECTs under way at once. */
+/** Number of concurrent CONNECTs. */
 const CONCURRENCY = 100;
 /** Connections from one address: well below the number of ephemeral ports. */
 const PER_ADDRESS = 4_000;
@@ -39,7 +40,7 @@ async function left(number: number): Promise<void> {
 }
 
 function client(number: number): Promise<Socket> {
-  // All of 127/8 is loopback on Linux only.
+  // Only Linux uses all of 127.0.0.0/8 as loopback.
   const address =
     process.platform === 'linux' ? { localAddress: `127.0.0.${2 + Math.floor(number / PER_ADDRESS)}` } : {};
   return new Promise((resolve, reject) => {

@@ -1,14 +1,14 @@
-/** Node-RED without its editor and without a log, with one flow: mqtt in, json, change, mqtt out, QoS 1 on both ends. */
+/** Node-RED without editor and log, with one flow: mqtt in, json, change, mqtt out, at QoS 1. */
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Peer } from './republish-peer.ts';
 import { watch } from './watchdog.ts';
 
-/** Benchmarks are run from the root of the project, see run.mjs. */
+/** run.mjs runs benchmarks in the root of the project. */
 const RED = resolve('bench/node_modules/node-red/red.js');
 
-/** That it is there is seen from what it publishes. */
+/** Does not wait for the start. The probe of the benchmark waits for its first message. */
 export function startNodeRed(parent: string, port: number, source: string, target: string): Peer {
   const userDir = join(parent, 'node-red');
   mkdirSync(userDir);
@@ -40,7 +40,7 @@ export function startNodeRed(parent: string, port: number, source: string, targe
 }
 
 function flows(port: number, source: string, target: string): object[] {
-  // What has no place on the sheet is taken for configuration.
+  // Node-RED treats a node without a position as a configuration node.
   const node = { z: 'tab', x: 100, y: 100 };
   const set = (p: string, to: string) => ({ t: 'set', p, pt: 'msg', to, tot: 'msg' });
   return [

@@ -1,6 +1,7 @@
 /**
- * How long a server is deaf: a process of its own that asks it something small every few milliseconds. Run as `node pings.js <url>`
- * with an IPC channel; answers any message with the longest wait since the one before, in milliseconds.
+ * Measures how long a server is unresponsive: a process that sends a small request every few milliseconds. Runs as
+ * `node pings.js <url>` with an IPC channel. Responds to each message with the longest wait since the previous message,
+ * in milliseconds.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 const PAUSE_MS = 2;
 
 interface Pings {
-  /** The longest wait since the last call. */
+  /** The longest wait since the previous call, in milliseconds. */
   longestMs(): Promise<number>;
   close(): void;
 }
@@ -46,7 +47,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       process.send?.('ready');
     } else {
       longest = Math.max(longest, performance.now() - startedAt);
-      // Only now: one that waits counts with all that it waits.
+      // The response is sent only now, so that it includes the request in progress.
       if (isWanted) {
         process.send?.(longest);
         longest = 0;

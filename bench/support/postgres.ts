@@ -1,4 +1,4 @@
-/** An installed PostgreSQL (Debian's folders) with a cluster of its own, on a free port of loopback, as durable as it comes. */
+/** Starts the installed PostgreSQL (Debian) with a new cluster and default settings, on a free port of loopback. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';

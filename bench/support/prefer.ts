@@ -4,14 +4,15 @@ import { setPriority } from 'node:os';
 const HIGHEST = -20;
 
 /**
- * Gives a process precedence over what else runs on the machine, so that it is measured and not the machine. The process leads a
- * session of its own (`detached`): Linux compares sessions first, by their autogroup. Only root may; otherwise nothing changes.
+ * Gives a process a higher priority than other processes of the machine. The process must lead its own session
+ * (`detached`), because the scheduler of Linux compares the autogroups of sessions first. Has no effect unless it runs
+ * as root.
  */
 export function prefer(pid: number): void {
   try {
     setPriority(pid, HIGHEST);
     writeFileSync(`/proc/${pid}/autogroup`, String(HIGHEST));
   } catch {
-    // It is measured as it is.
+    // The process keeps its normal priority.
   }
 }

@@ -1,4 +1,4 @@
-/** Streams of the product beside a broker, by its graph. */
+/** Creates and replays streams of the product for a broker, over GraphQL. */
 import type { Product } from './product.ts';
 
 const STORED =
@@ -6,7 +6,7 @@ const STORED =
 
 export interface ProductStreams {
   create(input: Readonly<Record<string, unknown>>): Promise<void>;
-  /** Since it runs. */
+  /** Number of messages that the stream has stored since its start. */
   stored(name: string): Promise<number>;
   count(name: string): Promise<number>;
   replay(input: Readonly<Record<string, unknown>>): Promise<void>;
@@ -14,7 +14,7 @@ export interface ProductStreams {
 
 export async function startProductStreams(product: Product, brokerUrl: string): Promise<ProductStreams> {
   const headers = { authorization: `Bearer ${await product.login()}`, 'content-type': 'application/json' };
-  // biome-ignore lint/suspicious/noExplicitAny: each caller reads what it asked for.
+  // biome-ignore lint/suspicious/noExplicitAny: the type depends on the request.
   const post = async (path: string, body: object): Promise<any> => {
     const response = await fetch(`${product.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
     const text = await response.text();

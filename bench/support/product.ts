@@ -1,11 +1,11 @@
-/** The product as its users run it: a process of its own, on free ports and a data folder of its own. */
+/** Starts the product in its own process, on free ports. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { watch } from './watchdog.ts';
 
-/** Benchmarks are run from the root of the project, see run.mjs. */
+/** run.mjs runs benchmarks in the root of the project. */
 const ROOT = process.cwd();
 const ROOT_PASSWORD = 'correct horse battery';
 
@@ -13,16 +13,16 @@ export interface Product {
   readonly process: ChildProcess;
   readonly url: string;
   readonly mqttPort: number;
-  /** Of the embedded broker's administrator. */
+  /** Password of the embedded broker's administrator. */
   readonly mqttPassword: string;
-  /** From the start of the command to the start message. */
+  /** Time from the command to the start message. */
   readonly readyMs: number;
   /** Session token of the root administrator. */
   login(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** `node dist/main.js serve`, or another command that does the same; with `npm start` npm stays beside it. */
+/** The default command. */
 export const SERVE = [process.execPath, join(ROOT, 'dist/main.js'), 'serve'];
 
 export async function startProduct(dataDir: string, [program = '', ...args] = SERVE): Promise<Product> {
@@ -39,14 +39,14 @@ export async function startProduct(dataDir: string, [program = '', ...args] = SE
       LOG_LEVEL: 'error',
       ROOT_PASSWORD,
     },
-    // The fourth is for what a module that is preloaded with `--import` reports.
+    // The fourth channel is for reports of a module that is preloaded with `--import`.
     stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
-    // A group of its own, so that `npm start` ends with everything below it.
+    // A separate process group, so that all child processes of `npm start` can be stopped.
     detached: true,
   });
   const exit = once(child, 'exit');
   const callOff = child.pid === undefined ? () => undefined : watch(child.pid);
-  // Also when it ends by itself: its process id may belong to another process later.
+  // Also if the process exits by itself, because its process id may be reused.
   child.once('exit', callOff);
   const message = await startMessage(child);
   const readyMs = performance.now() - startedAt;

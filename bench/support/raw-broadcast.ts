@@ -1,6 +1,6 @@
 /**
- * The least that a fan-out can be: a `ws` server that sends a text to everybody who is there, whenever somebody sends one. Run as
- * `node raw-broadcast.js` with an IPC channel; the parent is told the port.
+ * The minimum of a fan-out: a `ws` server that sends each received text to all its clients. Runs as
+ * `node raw-broadcast.js` with an IPC channel, and sends its port to the parent process.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

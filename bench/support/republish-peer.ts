@@ -1,6 +1,6 @@
 /**
- * mqtt.js alone, doing what a stream does, QoS 1 in and out: `node republish-peer.js <port> <source> <target> [json]`. Without `json`
- * payloads pass as they are; with it three values are picked of each.
+ * An mqtt.js client that does the work of a stream at QoS 1: `node republish-peer.js <port> <source> <target> [json]`.
+ * With `json` it selects three values of each payload. Without `json` it forwards payloads unchanged.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

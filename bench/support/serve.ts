@@ -1,4 +1,4 @@
-/** The other end of `measure`: tells the parent the port, and the processor time used so far when it asks. */
+/** The server side of `measure`: sends the port to the parent process, and the used processor time on request. */
 export function serveBench(port: number): void {
   process.on('message', () => {
     const { user, system } = process.cpuUsage();

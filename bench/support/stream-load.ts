@@ -1,8 +1,9 @@
 /**
- * A process that publishes at QoS 1 and counts what comes back, with as little work of its own as possible: packets that were made
- * before, and frames that are only counted. At most WINDOW messages are on their way through the contender, so that it always has work and no queue grows.
+ * A process that publishes at QoS 1 and counts the messages that it receives. It uses little processor time: packets
+ * are encoded in advance, and received packets are only counted. At most WINDOW messages are in flight, so that the
+ * contender always has work and no queue grows.
  *
- * Two doors to it: `startStreamLoad(port)` in the benchmark's process, and the module itself, which is run with the port and an IPC
+ * The benchmark calls `startStreamLoad(port)`. The module itself runs in the load process, with the port and an IPC
  * channel.
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -13,11 +14,11 @@ import { type Account, FrameWire } from './frame-wire.ts';
 interface RoundTrip {
   readonly source: string;
   readonly target: string;
-  /** How long it publishes; then what is under way is waited for. */
+  /** Duration of publishing. Then the load waits for the messages in flight. */
   readonly milliseconds: number;
 }
 
-/** Messages are sent until one comes back: whoever passes them on is there. */
+/** Sends messages until one comes back, which shows that the contender forwards messages. */
 interface Probe {
   readonly source: string;
   readonly target: string;
@@ -25,21 +26,21 @@ interface Probe {
 
 interface Flood {
   readonly source: string;
-  /** As fast as the broker takes them. */
+  /** Number of messages, sent as fast as the broker reads them. */
   readonly messages: number;
 }
 
 interface Count {
-  /** What comes on it is counted, until `messages` have come. */
+  /** Topic on which messages are counted, until `messages` have arrived. */
   readonly target: string;
   readonly messages: number;
 }
 
 interface LoadResult {
   readonly messages: number;
-  /** Round trip: of publishing. Flood: until the last one was acknowledged. Count: from the first to the last one. */
+  /** Round trip: duration of publishing. Flood: until the last PUBACK. Count: from the first to the last message. */
   readonly seconds: number;
-  /** Of the last message that came. */
+  /** Payload of the last message. */
   readonly last: string;
 }
 
@@ -48,7 +49,7 @@ export interface StreamLoad {
   probe(task: Probe): Promise<LoadResult>;
   roundTrip(task: RoundTrip): Promise<LoadResult>;
   flood(task: Flood): Promise<LoadResult>;
-  /** `ready` is called when it is subscribed. */
+  /** Calls `ready` when it has subscribed. */
   count(task: Count, ready: () => void): Promise<LoadResult>;
   close(): void;
 }
@@ -61,7 +62,7 @@ type Task =
 
 const WINDOW = 1_000;
 
-/** What a device tells: about 150 bytes. */
+/** The payload of a device, about 150 bytes. */
 const payloadOf = (n: number): string =>
   JSON.stringify({
     device: `pump-${n % 100}`,
@@ -70,10 +71,10 @@ const payloadOf = (n: number): string =>
     state: 'running',
     sequence: n,
   });
-/** They come again and again, see FrameWire.publisher. */
+/** Payloads that are sent in turns, see FrameWire.publisher. */
 const PAYLOADS = Array.from({ length: 1_000 }, (_, n) => payloadOf(n));
 
-/** `targetPort`: of the broker where it counts, if that is another one. `account`: of those who publish and count. */
+/** `targetPort`: port of the broker with the target topics. `account`: credentials of the load's clients. */
 export async function startStreamLoad(port: number, targetPort = port, account?: Account): Promise<StreamLoad> {
   const child: ChildProcess = fork(fileURLToPath(import.meta.url), [String(port), String(targetPort)], {
     env: { ...process.env, BENCH_ACCOUNT: JSON.stringify(account ?? {}) },
@@ -119,7 +120,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
         resolve(receiver.lastPayload());
       });
     });
-    // Until those that were sent meanwhile have come, too.
+    // Waits for further messages that are in flight.
     await new Promise((resolve) => setTimeout(resolve, 500));
     await receiver.unsubscribe(target);
     return { messages: 1, seconds: secondsSince(from), last };

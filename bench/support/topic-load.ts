@@ -1,8 +1,9 @@
 /**
- * Processes that publish to many distinct topics at QoS 0, as fast as a broker takes them or at a given pace: packets are written into
- * large buffers, so that it takes them a fraction of what it takes the broker. `topicOf` is the topic of each number.
+ * Processes that publish to many distinct topics at QoS 0, at the maximum rate of the broker or at a given rate. They
+ * write packets into large buffers, which takes much less processor time than the broker uses. `topicOf` returns the
+ * topic of a number.
  *
- * Two doors to it: `startTopicLoad(processes)` in the benchmark's process, and the module itself, which is run with an IPC channel.
+ * The benchmark calls `startTopicLoad(processes)`. The module itself runs in the load processes, with an IPC channel.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,34 +12,34 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { generate } from 'mqtt-packet';
 
-/** WIDE: each device has a level of its own, side by side with all others. DEEP: six levels, parents are shared. WARM_UP: none of these. */
+/** WIDE: one level with all devices. DEEP: six levels with shared parents. WARM_UP: topics of neither shape. */
 export type TopicShape = 'WIDE' | 'DEEP' | 'WARM_UP';
 
 interface TopicLoadTask {
   readonly port: number;
   readonly shape: TopicShape;
-  /** Topics that there are: the order in which they are published jumps about among all of them. */
+  /** Number of all topics. They are published in a scattered order. */
   readonly topics: number;
-  /** Place in that order. */
+  /** First position in that order. */
   readonly from: number;
   readonly messages: number;
   readonly payloadBytes: number;
-  /** Default: no limit. */
+  /** Maximum rate. Default: no limit. */
   readonly perSecond?: number;
 }
 
 export interface TopicLoad {
   readonly pids: readonly number[];
-  /** Done when the broker has read all of it. */
+  /** Resolves when the broker has read all messages. */
   publish(task: TopicLoadTask): Promise<void>;
   close(): void;
 }
 
-/** Prime to all numbers of topics in use, so that the order reaches each of them. */
+/** Coprime to all numbers of topics in use, so that the order contains each topic. */
 const STRIDE = 618_033_989;
 const METRICS = ['temperature', 'pressure', 'rpm', 'state', 'energy'];
 const CHUNK_BYTES = 128 * 1024;
-/** At a given pace. */
+/** Number of writes per second if the rate is limited. */
 const TURNS_PER_SECOND = 50;
 
 const padded = (value: number, digits: number) => String(value).padStart(digits, '0');
@@ -53,7 +54,7 @@ export function topicOf(shape: TopicShape, number: number): string {
   return `acme/site-${padded(site, 2)}/area-${padded(area % 20, 2)}/line-${padded(line % 25, 2)}/cell-${padded(cell % 40, 3)}/${METRICS[number % METRICS.length]}`;
 }
 
-/** The number of the topic at a place of the order; products stay exact below 2^53. */
+/** The number of the topic at a position of the order. The products are exact, because they are below 2^53. */
 export const numberAt = (place: number, topics: number): number => ((place % topics) * (STRIDE % topics)) % topics;
 
 export function startTopicLoad(processes: number): TopicLoad {
@@ -81,7 +82,7 @@ export function startTopicLoad(processes: number): TopicLoad {
   };
 }
 
-/** Writes the PUBLISH at a place of the buffer and gives its end; all of it is ASCII. */
+/** Writes a PUBLISH into the buffer and returns its end. Topic and payload must be ASCII. */
 function writePublish(buffer: Buffer, at: number, topic: string, payload: string): number {
   let rest = 2 + topic.length + payload.length;
   let end = at;
@@ -128,11 +129,11 @@ class Publisher {
       }
       if (perSecond !== undefined) await delay(Math.max(0, started + (sent / perSecond) * 1_000 - performance.now()));
     }
-    // It is answered when what was written before it has been read.
+    // The broker responds after it has read the previous packets.
     await this.#ask(generate({ cmd: 'pingreq' }));
   }
 
-  /** Nothing but answers comes to it. */
+  /** The connection receives only responses. */
   async #ask(packet: Buffer): Promise<void> {
     const answered = once(this.#socket, 'data');
     this.#socket.write(packet);

@@ -1,6 +1,7 @@
 /**
- * What reads all topics of a broker, each in a process of its own: the recorder of the product, or mqtt.js on `#` with a handler that
- * only counts. `node topic-readers.js <port> recorder <payload limit>` or `node topic-readers.js <port> mqtt.js`, with an IPC channel.
+ * Processes that read all topics of a broker: the topic recorder of the product, or mqtt.js on `#` with a handler that
+ * only counts. Run as `node topic-readers.js <port> recorder <payload limit>` or `node topic-readers.js <port>
+ * mqtt.js`, with an IPC channel.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,19 +19,19 @@ export type TopicQuestion = {
 
 interface TimedAnswers {
   readonly milliseconds: readonly number[];
-  /** The last one. */
+  /** The last result. */
   readonly answer: unknown;
 }
 
 export interface TopicReader {
   readonly pid: number;
-  /** Messages that have come. */
+  /** Number of received messages. */
   count(): Promise<number>;
-  /** Whether the last message, or for the recorder a message, came on this topic. */
+  /** Whether a message arrived on this topic (recorder), or the last message did (mqtt.js). */
   hasSeen(topic: string): Promise<boolean>;
-  /** Frees what can be freed. */
+  /** Runs garbage collection. */
   tidy(): Promise<void>;
-  /** The recorder alone: one question after the other. */
+  /** Runs a query `times` times, one after the other. Only for the recorder. */
   ask(question: TopicQuestion, times: number): Promise<TimedAnswers>;
   close(): void;
 }
@@ -40,7 +41,7 @@ type Task =
   | { readonly kind: 'SEEN'; readonly topic: string }
   | { readonly kind: 'ASK'; readonly question: TopicQuestion; readonly times: number };
 
-/** `payloadLimit`: bytes kept of each payload. */
+/** `payloadLimit`: maximum stored bytes of each payload. */
 export const startRecorder = (port: number, payloadLimit: number): Promise<TopicReader> =>
   start([String(port), 'recorder', String(payloadLimit)]);
 
@@ -92,7 +93,7 @@ async function readByRecorder(port: number, payloadLimit: number): Promise<Readi
     local: { id: 'bench', url: `mqtt://127.0.0.1:${port}`, timeoutMs: 10_000 },
     clientId: 'bench-recorder',
     maxBytes: 2 ** 31,
-    // As the thread has it in which the product records.
+    // The same option as in the recording thread of the product.
     iterationBatch: new IterationBatch(pauseShortIterations()),
     onStopped: () => undefined,
     onFault: (error) => {
@@ -125,7 +126,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       case 'SEEN':
         return reading.hasSeen(task.topic);
       case 'TIDY':
-        // What was grown into is given back by a second collection.
+        // A second collection returns unused heap pages to the system.
         for (let turn = 0; turn < 2; turn += 1) {
           globalThis.gc?.();
           await delay(200);

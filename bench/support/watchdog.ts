@@ -1,16 +1,16 @@
 /**
- * Ends what a benchmark started when the benchmark itself is ended, however that happens. Run as `node watchdog.js <pid>` with an IPC
- * channel, which closes with its parent; the process has to lead a group of its own, all of which ends.
+ * Stops a process group that a benchmark started when the benchmark exits for any reason. Runs as
+ * `node watchdog.js <pid>` with an IPC channel, which closes when the parent exits. The process must lead the group.
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** How long the group may take to end by itself. */
+/** Time between SIGTERM and SIGKILL. */
 const GRACE_MS = 10_000;
 
-/** Gives what calls the watchdog off. */
+/** Starts the watchdog. Returns a function that stops it. */
 export function watch(pid: number): () => void {
-  // Detached: what a terminal tells the benchmark would end it, too.
+  // Detached, because a signal from the terminal to the benchmark would also stop the watchdog.
   const child = fork(fileURLToPath(import.meta.url), [String(pid)], { detached: true });
   child.unref();
   child.channel?.unref();
@@ -19,12 +19,12 @@ export function watch(pid: number): () => void {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const pid = Number(process.argv[2]);
-  /** 0 only looks whether there is anything left. */
+  /** Signal 0 only checks whether the group exists. */
   const end = (signal: NodeJS.Signals | 0) => {
     try {
       process.kill(-pid, signal);
     } catch {
-      // It has ended.
+      // The group does not exist any more.
       process.exit();
     }
   };

@@ -1,6 +1,7 @@
 /**
- * The attacker of one input, in a process of its own, so that its work is not taken for the service's. Run as
- * `node attacker.js <input>` with an IPC channel; takes `{ target, runs, atOnce, first }` and returns what came of the runs.
+ * The attacker of one input, in its own process, so that its processor time is not counted for the service. Runs as
+ * `node attacker.js <input>` with an IPC channel. Receives `{ target, runs, atOnce, first }` and returns the results of
+ * the runs.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,11 +23,11 @@ interface Order {
   readonly first: number;
 }
 
-/** How often each result came. */
+/** Number of occurrences of each result. */
 export type Results = ReadonlyMap<string, number>;
 
 export interface Attacker {
-  /** Ends when all runs have ended, or after so many milliseconds with those that have. */
+  /** Resolves when all runs have ended, or after the deadline with the results of the runs that have ended. */
   attack(order: Order, deadlineMs: number): Promise<Results>;
   close(): void;
 }

@@ -1,7 +1,7 @@
 /**
- * A healthy client in a process of its own: PER_SECOND times a second one GraphQL read, one REST read and one QoS 1 publish, whether or
- * not earlier ones have their responses. Run as `node healthy.js` with an IPC channel; the first message is what to read. Returns
- * latencies in milliseconds since the previous call.
+ * A healthy client in its own process. PER_SECOND times per second it sends a GraphQL query, a REST request and a QoS 1
+ * message, also while earlier ones have no response. Runs as `node healthy.js` with an IPC channel. The first message
+ * states what to read. Returns latencies in milliseconds since the previous call.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -34,12 +34,12 @@ export interface Health {
   readonly worst: string;
   /** Requests that were refused or had no response. */
   readonly failures: readonly string[];
-  /** MQTT connections that the broker ended. */
+  /** Number of MQTT connections that the broker closed. */
   readonly disconnects: number;
 }
 
 interface Healthy {
-  /** Since the previous call; requests without a response yet count with the time that they have waited. */
+  /** Results since the previous call. A pending request counts with the time that it has waited. */
   health(): Promise<Health>;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** HTTP and WebSocket as attackers speak them. */
+/** HTTP and WebSocket clients for attackers. */
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
@@ -6,7 +6,7 @@ import type { Target } from './input.ts';
 import { openSocket } from './mqtt-tools.ts';
 
 const TIMEOUT_MS = 60_000;
-/** Of a response; the rest is read and dropped. */
+/** Maximum characters of a response that are stored. The rest is read and dropped. */
 const SHOWN_CHARACTERS = 4_000;
 
 interface Sent {
@@ -17,7 +17,7 @@ interface Sent {
   readonly body?: string;
 }
 
-/** The status and the error code of the response; `closed` when there is none. A connection of its own for each. */
+/** Sends a request on a new connection. Returns the status and error code; `closed` if there is no response. */
 export function send(target: Target, { path = '/graphql', method, token, body }: Sent): Promise<string> {
   return new Promise((resolve) => {
     const sent = request(
@@ -64,7 +64,7 @@ export const graphql = (target: Target, query: string, variables?: unknown, toke
 /** A raw connection to the HTTP port. */
 export const httpSocket = ({ host, httpPort, from }: Target): Socket => openSocket(host, httpPort, from);
 
-/** The text of a request, for sockets on which it is not read to its end. */
+/** The text of a request, for raw sockets. */
 export function requestText(path: string, { token, body = '', length = Buffer.byteLength(body) }: RawRequest): string {
   const lines = [
     `${body === '' && length === 0 ? 'GET' : 'POST'} ${path} HTTP/1.1`,
@@ -79,11 +79,11 @@ export function requestText(path: string, { token, body = '', length = Buffer.by
 interface RawRequest {
   readonly token?: string;
   readonly body?: string;
-  /** What the request says. Default: the length of the body. */
+  /** The Content-Length. Default: the length of the body. */
   readonly length?: number;
 }
 
-/** A WebSocket on which `connection_init` was sent; null when it was refused. */
+/** Opens a WebSocket and sends `connection_init`. `null` if the connection was refused. */
 export function openWebSocket({ host, httpPort, from }: Target, token?: string): Promise<WebSocket | null> {
   const socket = new WebSocket(`ws://${host}:${httpPort}/graphql`, 'graphql-transport-ws', { localAddress: from });
   socket.on('error', () => undefined);
@@ -100,7 +100,7 @@ export function openWebSocket({ host, httpPort, from }: Target, token?: string):
 export const subscribeText = (id: string, query: string, variables: unknown = {}): string =>
   JSON.stringify({ id, type: 'subscribe', payload: { query, variables } });
 
-/** Resolves when the other side closed the socket, or after so many milliseconds, and ends it. */
+/** Resolves when the server has closed the socket, or after `milliseconds`. Then terminates the socket. */
 export function webSocketClosedWithin(socket: WebSocket, milliseconds: number): Promise<string> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {

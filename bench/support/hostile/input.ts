@@ -1,4 +1,4 @@
-/** What a hostile input is, and what it may use. Everything here crosses a process boundary as JSON. */
+/** Types of hostile inputs. `Target` is sent to other processes as JSON. */
 
 export interface Target {
   readonly host: string;
@@ -23,11 +23,11 @@ interface Account {
   readonly password: string;
 }
 
-/** One run of a hostile input. The result says in a few words how the service reacted; equal texts are counted together. */
+/** One run of a hostile input. Returns a short text about the reaction of the service. Equal texts are counted. */
 type Attack = (target: Target, run: number) => Promise<string>;
 
 export interface Input {
-  /** Unique, without spaces: it chooses the input at the command line. */
+  /** Unique name without spaces, which selects the input on the command line. */
   readonly name: string;
   readonly what: string;
   /** Maximum number of runs at the same time when the input is repeated. Default: 4. */

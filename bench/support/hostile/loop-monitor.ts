@@ -1,8 +1,8 @@
 /**
- * Reports stalls of the main thread's event loop from inside the process: `node --import loop-monitor.js program.js`. Writes a line
- * `<stall> <waited>` in milliseconds to file descriptor 3 for each timer that is at least MIN_STALL_MS late. `waited` is the part in
- * which the thread was ready to run but had no processor (Linux, /proc/self/task/<tid>/schedstat): on a busy machine that part is not
- * the program's.
+ * Reports stalls of the main thread's event loop: `node --import loop-monitor.js program.js`. For each timer that is at
+ * least MIN_STALL_MS late it writes a line `<stall> <waited>` in milliseconds to file descriptor 3. `waited` is the
+ * time in which the thread waited for a processor (Linux, /proc/self/task/<tid>/schedstat), which the load of the
+ * machine causes, not the program.
  */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 
@@ -23,11 +23,11 @@ function report(line: string): void {
   try {
     writeSync(REPORTS, line);
   } catch {
-    // The bench has ended.
+    // The benchmark has exited.
   }
 }
 
-/** The main thread's id is the process id. 0 where the system does not say. */
+/** Returns a function for the waiting time of the main thread, whose id is the process id; 0 if it is unknown. */
 function openWaited(): () => number {
   const buffer = Buffer.alloc(100);
   try {

@@ -1,29 +1,29 @@
-/** MQTT as attackers speak it: packets and bytes on a socket, without a library's good manners. */
+/** MQTT for attackers: packets and bytes on a socket, without the checks of a client library. */
 import { connect, type Socket } from 'node:net';
 import { generate, type IConnectPacket, type Packet, parser } from 'mqtt-packet';
 
 interface MqttAddress {
   readonly host: string;
   readonly mqttPort: number;
-  /** Local address. Default: as the system chooses. */
+  /** Local address. Default: selected by the system. */
   readonly from?: string;
 }
 
 export type ConnectFields = Partial<Omit<IConnectPacket, 'password'>> & { readonly password?: string };
 
-/** What a broker said to a CONNECT: the code of its CONNACK, or that it closed the connection. */
+/** How a broker refused a CONNECT: the code of its CONNACK, or a closed connection. */
 export class Refused extends Error {}
 
 const CONNACK_TIMEOUT_MS = 10_000;
 
-/** A socket that never throws: hostile connections are closed at any moment. */
+/** Opens a socket whose errors are ignored, because the service may close hostile connections at any time. */
 export function openSocket(host: string, port: number, from?: string): Socket {
   const socket = connect({ host, port, ...(from !== undefined && { localAddress: from }) });
   socket.on('error', () => undefined);
   return socket;
 }
 
-/** Resolves when the socket has been closed by the other side, or after so many milliseconds, and destroys it. */
+/** Resolves when the broker has closed the socket, or after `milliseconds`. Then destroys the socket. */
 export function closedWithin(socket: Socket, milliseconds: number): Promise<'closed' | 'still open'> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {

@@ -1,4 +1,4 @@
-/** A product with a healthy client, and what attackers are given: tokens, an MQTT account, an address. */
+/** A product with a healthy client, and the credentials and address of attackers. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,21 +17,21 @@ const ALL = ['PUBLISH_CLIENT_SEND', 'PUBLISH_CLIENT_RECEIVE', 'SUBSCRIBE_PATTERN
 
 export interface Observed {
   readonly health: Health;
-  /** The longest stall of the main thread's event loop, in milliseconds. */
+  /** Longest stall of the main thread's event loop in milliseconds. */
   readonly stallMs: number;
-  /** Likewise, without the time in which other processes had the processor. */
+  /** Longest stall without the time in which the thread waited for a processor. */
   readonly ownStallMs: number;
   readonly peakMb: number;
-  /** Whether the process ended. */
+  /** Whether the process exited. */
   readonly hasEnded: boolean;
 }
 
 export interface World {
   readonly target: Target;
   rssMb(): number;
-  /** Forgets what was seen so far. */
+  /** Resets all figures. */
   reset(): Promise<void>;
-  /** Waits until the service responds again, at most SETTLE_MS, and returns all since `reset`. */
+  /** Waits at most SETTLE_MS until the service responds, and returns the figures since `reset`. */
   observed(): Promise<Observed>;
   close(): Promise<void>;
 }
@@ -72,7 +72,7 @@ export async function startWorld(): Promise<World> {
     observed: async () => {
       const isSettled = await responds(product.url);
       if (!isSettled && !hasEnded) stallMs = Math.max(stallMs, SETTLE_MS);
-      // What the loop did last is reported by its next timer.
+      // The next timer of the event loop reports the last stall.
       await new Promise((resolve) => setTimeout(resolve, 100));
       return { health: await healthy.health(), stallMs, ownStallMs, peakMb, hasEnded };
     },
@@ -93,7 +93,10 @@ async function responds(url: string): Promise<boolean> {
   }
 }
 
-/** The healthy client has a token of its own: hostile brokers are added by the administrator, whose operations wait for each other. */
+/**
+ * The healthy client has its own token, because operations of the administrator are serial, for example adding
+ * brokers.
+ */
 async function prepare(
   url: string,
   mqttPort: number,

@@ -115,7 +115,7 @@ export const anonymous: Group = {
     {
       name: 'merging-fields',
       what: 'a document of 4 KB with 480 objects under one response key',
-      // One more blank makes it another document: none is found in a cache.
+      // The number of spaces makes each document different, so that no cache contains it.
       attack: (target, run) => graphql(target, `{${' '.repeat(run)}viewer{${'user{id}'.repeat(480)}}}`),
     },
     {

@@ -1,4 +1,4 @@
-/** Brokers that answer well until the service has subscribed, and then do not. */
+/** Brokers that behave correctly until the service has subscribed. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { generate, type Packet, parser } from 'mqtt-packet';
@@ -7,14 +7,14 @@ import type { Group, Target } from '../input.ts';
 import { times } from './texts.ts';
 
 const HOLD_MS = 5_000;
-/** From the first SUBSCRIBE of a connection on. */
+/** Behaviour after the first SUBSCRIBE of a connection. */
 type Behaviour = (socket: Socket, version: Version) => void;
-/** Of MQTT, as the service connects. */
+/** The MQTT protocol version of the service. */
 type Version = 4 | 5;
 
 const ADD = 'mutation ($i: AddBrokerInput!) { addBroker(input: $i) { broker { id } } }';
 
-/** Starts a broker, adds it to the project, and removes both after HOLD_MS. The result says how often the service connected. */
+/** Starts a broker and adds it to the project. Removes both after HOLD_MS. The result is the number of connections. */
 async function hostileBroker(target: Target, run: number, behave: Behaviour, connack = 0): Promise<string> {
   let connections = 0;
   const sockets = new Set<Socket>();
@@ -60,7 +60,7 @@ function serve(socket: Socket, behave: Behaviour, connack: number): void {
 
 const repeat = (socket: Socket, bytes: Buffer): void => flood(socket, () => bytes);
 
-/** Writes what `next` makes as long as the other side takes it. */
+/** Writes the results of `next` as long as the service reads them. */
 function flood(socket: Socket, next: () => Buffer): void {
   const fill = () => {
     while (!socket.destroyed && socket.write(next()));
@@ -73,7 +73,7 @@ const publish = (topic: string, payload: string | Buffer, protocolVersion: Versi
   generate({ cmd: 'publish', topic, payload, qos: 0, dup: false, retain: false }, { protocolVersion });
 
 const endlessPublish: Behaviour = (socket) => {
-  // Remaining length 62 MB; one byte less than that is sent.
+  // The Remaining Length is 62 MB. One byte of that is never sent.
   const [topic, length] = [Buffer.from('\0\x1f$SYS/broker/clients/connected/x'), 62_000_000];
   const bytes = [(length & 127) | 128, ((length >> 7) & 127) | 128, ((length >> 14) & 127) | 128, (length >> 21) & 127];
   socket.write(Buffer.from([0x30, ...bytes]));

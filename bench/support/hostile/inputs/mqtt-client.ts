@@ -10,7 +10,7 @@ const HOLD_MS = 5_000;
 
 const open = (target: Target, fields: ConnectFields = {}) => openMqtt(target, { ...target.device, ...fields });
 
-/** Runs it, and returns how a connection was refused instead of throwing. */
+/** Runs an attack. If a connection is refused, returns the reason instead of throwing. */
 const tried =
   (attack: (target: Target, run: number) => Promise<string>) =>
   async (target: Target, run: number): Promise<string> => {
@@ -29,7 +29,7 @@ async function deepWill(target: Target, run: number): Promise<string> {
   return 'accepted';
 }
 
-/** The same PUBREL twice, all in one segment. */
+/** Sends the same PUBREL twice in one segment. */
 async function repeatedRelease(target: Target, run: number): Promise<string> {
   const socket = openSocket(target.host, target.mqttPort, target.from);
   socket.resume();
@@ -53,7 +53,7 @@ async function protoFilter(target: Target, run: number): Promise<string> {
   return 'accepted';
 }
 
-/** An MQTT 5 PUBLISH whose Response Topic ends before its length says so. */
+/** Sends an MQTT 5 PUBLISH whose Response Topic is shorter than its length field. */
 async function cutProperty(target: Target, run: number): Promise<string> {
   const { socket } = await open(target, { clientId: `cut-${run}`, protocolVersion: 5 });
   socket.write(Buffer.from('32120005746F706963123401087061796C6F6164', 'hex'));
@@ -105,7 +105,7 @@ async function deepTopics(target: Target, run: number): Promise<string> {
   return closedWithin(socket, 1_000);
 }
 
-/** As many filters of so many levels as a client may ask for, half of the levels wildcards, and messages that match all of them. */
+/** Subscribes the maximum number of filters, whose levels are half wildcards, and publishes messages that match all. */
 const wildcards =
   (levels: number) =>
   async (target: Target, run: number): Promise<string> => {
@@ -138,7 +138,7 @@ async function unreleased(target: Target, run: number): Promise<string> {
   return closedWithin(socket, 2_000);
 }
 
-/** Queues for a persistent session that is away. */
+/** Sends messages to an offline persistent session. */
 async function queuedMessages(target: Target, run: number): Promise<string> {
   const away = await open(target, { clientId: `away-${run}`, clean: false });
   const packet: Packet = { cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: `queue/${run}`, qos: 1 }] };
@@ -185,7 +185,7 @@ async function manyRetained(target: Target, run: number): Promise<string> {
   return 'accepted';
 }
 
-/** Filters that are compared with all retained messages, of which none matches. */
+/** Subscribes filters that are compared with all retained messages and match none. */
 async function retainedFilters(target: Target, run: number): Promise<string> {
   await manyRetained(target, run);
   const connection = await open(target, { clientId: `compare-${run}` });
@@ -206,7 +206,7 @@ export const mqttClient: Group = {
     { name: 'wildcards', what: '10,000 filters of 90 levels with wildcards', attack: tried(wildcards(90)) },
     { name: 'many-wildcards', what: '10,000 filters of 16 levels with wildcards', attack: tried(wildcards(16)) },
     { name: 'unreleased', what: '2,000 QoS 2 messages that are not released', attack: tried(unreleased) },
-    { name: 'queued-messages', what: '5 MB for a session that is away', attack: tried(queuedMessages) },
+    { name: 'queued-messages', what: '5 MB for an offline session', attack: tried(queuedMessages) },
     { name: 'odd-names', what: 'client ids, filters and properties like __proto__', attack: tried(oddConnections) },
     { name: 'retained', what: '2,000 retained messages', attack: tried(manyRetained) },
     {

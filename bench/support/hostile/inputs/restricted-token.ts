@@ -5,7 +5,7 @@ import { copies, previews, times } from './texts.ts';
 
 const HOLD_MS = 5_000;
 
-/** Server-sent events by POST, of which nothing is read. */
+/** Requests server-sent events by POST and does not read them. */
 async function unreadEvents(target: Target): Promise<string> {
   const query = 'subscription ($id: ID!) { topics(brokerId: $id) { kind sequence } }';
   const body = JSON.stringify({ query, variables: { id: target.brokerId } });
@@ -59,7 +59,7 @@ export const restrictedToken: Group = {
           target.restricted,
         ),
     },
-    { name: 'unread-events', what: '10 event streams that nobody reads, for 5 s', atOnce: 100, attack: unreadEvents },
+    { name: 'unread-events', what: '10 event streams that are not read, for 5 s', atOnce: 100, attack: unreadEvents },
     {
       name: 'import-plan',
       what: 'a plan for an import of 10,000 accounts and roles',

@@ -1,7 +1,7 @@
 export const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
-/** An object with so many keys that no input type knows; about 8 bytes of JSON each. */
+/** An object with `count` keys that no input type has, each about 8 bytes of JSON. */
 export const keys = (count: number): Record<string, number> =>
   Object.fromEntries(times(count, (i) => [i.toString(36), 1]));
 

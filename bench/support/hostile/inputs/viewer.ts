@@ -15,7 +15,7 @@ const HOLD_MS = 5_000;
 const INTROSPECTION =
   '{ __schema { types { name description fields { name description args { name description } type { name } } } } }';
 
-/** Answers of 9 MB each that nobody reads. */
+/** Requests responses of 9 MB and does not read them. */
 function unreadAnswers(target: Target): Promise<string> {
   const body = JSON.stringify({ query: previews(1), variables: copies('x'.repeat(65_000)) });
   const socket = httpSocket(target).pause();
