@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
 import type { MessageLog } from '../src/domains/streams/store/message-store.ts';
-import { openSegmentStore } from '../src/domains/streams/store/segment-store.ts';
+import { SegmentStore } from '../src/domains/streams/store/segment-store.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
 const BATCH = 1_000;
@@ -68,7 +68,7 @@ for (const load of LOADS) {
 if (!good) process.exitCode = 1;
 
 async function ownRound(folder: string, { bytes, logs, messages }: Load): Promise<Figures> {
-  const store = openSegmentStore({ folder, maxBytes: 2 ** 40, onProblem: (_id, reason) => console.error(reason) });
+  const store = new SegmentStore({ folder, maxBytes: 2 ** 40, onProblem: (_id, reason) => console.error(reason) });
   try {
     const all = Array.from({ length: logs }, (_, index) => store.log(`stream-${index}`));
     const payload = Buffer.alloc(bytes, 1);
