@@ -1,10 +1,11 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
-import { invalid, ServiceError } from '../../platform/errors.ts';
+import { ServiceError } from '../../platform/errors.ts';
 import { explanationText, importText, type ShownExplanation, type ShownImport } from './access-text.ts';
 import { cannotWrite } from './audit.ts';
+import { parseJson, readPasswords, readText, STANDARD_INPUT } from './files.ts';
 import { runOnGraph } from './graph.ts';
-import { type Cli, type JsonOption, NegativeResult, print, type Terminal, type ToAction } from './terminal.ts';
+import { type Cli, type JsonOption, NegativeResult, print, type ToAction } from './terminal.ts';
 
 const ACTIONS = ['publish', 'receive', 'subscribe', 'unsubscribe'];
 
@@ -119,7 +120,7 @@ async function importAccess(
   const text = await readText(cli, file);
   const input = {
     brokerId,
-    ...(mosquittoFile ? { mosquittoFile: text } : { document: parse(file, text) }),
+    ...(mosquittoFile ? { mosquittoFile: text } : { document: parseJson(file, text) }),
     deleteOthers,
     setPasswords,
     passwords: passwords === undefined ? [] : await readPasswords(cli, passwords),
@@ -168,36 +169,4 @@ async function explainAccess(
   });
   print(cli, options, explanation, explanationText(explanation));
   if (exitCode && !explanation.allowed) throw new NegativeResult();
-}
-
-/** File name that stands for standard input. */
-const STANDARD_INPUT = '-';
-
-/** Reads passwords by user name. They are no arguments, because all users of a machine can read arguments. */
-async function readPasswords(terminal: Terminal, file: string): Promise<{ username: string; password: string }[]> {
-  const value = parse(file, await readText(terminal, file));
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid([{ path: file, reason: 'must be a JSON object with passwords by user name' }]);
-  }
-  return Object.entries(value).map(([username, password]) => {
-    if (typeof password === 'string') return { username, password };
-    throw invalid([{ path: `${file}: ${username}`, reason: 'must be a string' }]);
-  });
-}
-
-const readText = ({ readInput }: Terminal, file: string): Promise<string> =>
-  file === STANDARD_INPUT ? readInput() : readTextFile(file);
-
-export const readTextFile = (file: string): Promise<string> =>
-  readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new ServiceError('INVALID', `The file ${file} cannot be read`, { cause });
-  });
-
-function parse(file: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const what = file === STANDARD_INPUT ? 'Standard input' : `The file ${file}`;
-    throw new ServiceError('INVALID', `${what} is not valid JSON`, { cause });
-  }
 }

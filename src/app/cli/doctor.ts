@@ -9,7 +9,7 @@ import type { ControlApi } from '../../protocol/control/envelope.ts';
 import { type ControlCapability, ControlRefusal, type PluginFactory } from '../../protocol/control/plugin.ts';
 import { BrokerLink } from '../../protocol/mqtt/broker-link.ts';
 import { whenConnected } from '../../protocol/mqtt/when-connected.ts';
-import { readTextFile } from './access.ts';
+import { readTextFile } from './files.ts';
 import { type Cli, type JsonOption, print, shown, table } from './terminal.ts';
 
 interface DoctorOptions extends JsonOption {

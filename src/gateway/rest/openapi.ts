@@ -1,5 +1,6 @@
 import type { RequiredRole } from '../../platform/auth/viewer.ts';
 import { ERROR_STATUS } from '../../platform/errors.ts';
+import { Components } from './openapi-components.ts';
 import { queryIn } from './prepared-route.ts';
 import { contentTypeOf, DEFAULT_REVISION, existsIn, REVISIONS } from './revisions.ts';
 import type { JsonSchema, Route } from './route.ts';
@@ -181,30 +182,4 @@ const responsesOf = (statuses: readonly number[]): Json =>
 function operationId({ method, path }: Route): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '' && word !== 'api');
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
-}
-
-/** Schemas with a title become components; the others stay inline. */
-class Components {
-  readonly schemas: Json = {};
-  readonly #named = new Map<string, JsonSchema>();
-
-  use(schema: JsonSchema): JsonSchema {
-    const { title } = schema;
-    if (typeof title !== 'string') return this.#inside(schema);
-    const known = this.#named.get(title);
-    if (known === undefined) {
-      this.#named.set(title, schema);
-      this.schemas[title] = this.#inside(schema);
-    } else if (known !== schema) throw new Error(`Two schemas have the title "${title}"`);
-    return { $ref: `#/components/schemas/${title}` };
-  }
-
-  #inside(schema: JsonSchema): JsonSchema {
-    return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, this.#value(value)]));
-  }
-
-  #value(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map((entry) => this.#value(entry));
-    return typeof value === 'object' && value !== null ? this.use(value as JsonSchema) : value;
-  }
 }

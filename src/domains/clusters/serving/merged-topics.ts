@@ -14,7 +14,16 @@ import type {
   TopicResponses,
 } from '../../topic-tree/model/topic-recorder.ts';
 import { type ClusterNodes, failureText, type NodeEntry, withNodeName } from './cluster-nodes.ts';
-import { mergedCounts, mergedLevels, mergedStatus, mergedTopic, mergedTopics, type NodeValue } from './topic-merge.ts';
+import {
+  mergedCounts,
+  mergedLevels,
+  mergedStatus,
+  mergedTopic,
+  mergedTopics,
+  type NodeValue,
+  readCursor,
+  writeCursor,
+} from './topic-merge.ts';
 
 export interface MergedTopicsOptions {
   readonly nodes: ClusterNodes;
@@ -188,15 +197,3 @@ function joined(topics: readonly NodeValue<RecordedTopic | null>[]): RecordedTop
   const listed = topics.flatMap(({ nodeId, value }) => (value === null ? [] : [{ nodeId, value }]));
   return listed.length === 0 ? null : mergedTopic(listed);
 }
-
-/** Cursors by node. A cursor in another format counts as none. */
-function readCursor(cursor: string | null): ReadonlyMap<number, string> {
-  try {
-    const entries: unknown = cursor === null ? [] : JSON.parse(cursor);
-    return new Map(Array.isArray(entries) ? (entries as [number, string][]) : []);
-  } catch {
-    return new Map();
-  }
-}
-
-const writeCursor = (cursors: ReadonlyMap<number, string>): string => JSON.stringify([...cursors]);

@@ -159,3 +159,15 @@ export const textsOf = <T>(list: readonly NodeValue<T>[], of: (value: T) => stri
 
 export const joinedText = (texts: readonly string[]): string | null =>
   texts.length === 0 ? null : texts.join('; ').slice(0, MAX_TEXT);
+
+/** Cursors by node. A cursor in another format counts as none. */
+export function readCursor(cursor: string | null): ReadonlyMap<number, string> {
+  try {
+    const entries: unknown = cursor === null ? [] : JSON.parse(cursor);
+    return new Map(Array.isArray(entries) ? (entries as [number, string][]) : []);
+  } catch {
+    return new Map();
+  }
+}
+
+export const writeCursor = (cursors: ReadonlyMap<number, string>): string => JSON.stringify([...cursors]);

@@ -15,6 +15,7 @@ import type { CheckedUser, CheckingProvider, ExternalUser } from '../providers.t
 import { limitedClaims } from '../rules/claim-values.ts';
 import { signInUnavailable } from '../sign-in-errors.ts';
 import { connectedTo, type LdapAddress } from './ldap-connection.ts';
+import { ATTRIBUTES, first, isLocked, subjectOf } from './ldap-entry.ts';
 
 export interface LdapDirectoryOptions extends LdapAddress {
   /** Account for searches. `null` for anonymous searches. */
@@ -35,19 +36,6 @@ const SEARCH_S = 5;
 const MAX_GROUPS = 1_000;
 const MAX_LOGIN = 254;
 const MAX_PASSWORD = 1_024;
-/** Bit of `userAccountControl` for a disabled account: [MS-ADTS] 2.2.16. */
-const ACCOUNT_DISABLED = 2;
-const ATTRIBUTES = [
-  'mail',
-  'displayName',
-  'cn',
-  'entryUUID',
-  'objectGUID',
-  'userAccountControl',
-  'pwdAccountLockedTime',
-  'nsAccountLock',
-];
-
 /**
  * Sign-in with passwords of an LDAP directory (RFC 4511): a search for the user, then a bind with the password. A user
  * is identified by `entryUUID` (RFC 4530) or `objectGUID`, otherwise by the distinguished name. Claims for rules:
@@ -169,9 +157,6 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
   }
 }
 
-const subjectOf = ({ dn, entryUUID, objectGUID }: Entry): string =>
-  first(entryUUID) ?? hex(objectGUID) ?? dn.toLowerCase();
-
 function noneOrSeveral(error: unknown): Entry[] | 'SEVERAL' {
   if (error instanceof SizeLimitExceededError) return 'SEVERAL';
   if (error instanceof NoSuchObjectError) return [];
@@ -193,20 +178,4 @@ export function filled(filter: string, values: Readonly<Record<string, string>>)
 function isPlain(login: string): boolean {
   if (login.length === 0 || login.length > MAX_LOGIN || /[\p{Cc}\p{Cf}]|\s\s/u.test(login)) return false;
   return login.normalize('NFKC') === login;
-}
-
-function first(value: Entry[string] | undefined): string | null {
-  const one = Array.isArray(value) ? value[0] : value;
-  return one === undefined || one.length === 0 ? null : String(one);
-}
-
-function hex(value: Entry[string] | undefined): string | null {
-  const one = Array.isArray(value) ? value[0] : value;
-  return Buffer.isBuffer(one) && one.length > 0 ? one.toString('hex') : null;
-}
-
-/** Whether the account is locked in Active Directory, the password policy of OpenLDAP or 389 Directory Server. */
-function isLocked({ userAccountControl, pwdAccountLockedTime, nsAccountLock }: Entry): boolean {
-  if ((Number(first(userAccountControl) ?? 0) & ACCOUNT_DISABLED) !== 0) return true;
-  return first(pwdAccountLockedTime) !== null || first(nsAccountLock)?.toLowerCase() === 'true';
 }

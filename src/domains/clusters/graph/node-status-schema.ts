@@ -1,0 +1,99 @@
+import { builder } from '../../../gateway/graphql/builder.ts';
+import type { NodeDifference, NodeRaft, NodeSync } from '../model/cluster-status.ts';
+
+const RaftState = builder.enumType('RaftState', {
+  description: 'Raft state of a node.',
+  values: {
+    UNAVAILABLE: { description: 'The node does not take part in the cluster.' },
+    FOLLOWER: { description: 'The node follows a leader.' },
+    CANDIDATE: { description: 'The node is a candidate in an election.' },
+    LEADER: { description: 'The node is the leader.' },
+  } as const,
+});
+
+const RaftRole = builder.enumType('RaftRole', {
+  description: 'Raft role of a node.',
+  values: {
+    STANDBY: { description: 'The node has the data and no vote.' },
+    VOTER: { description: 'The node has the data and a vote.' },
+    SPARE: { description: 'The node has neither data nor a vote.' },
+  } as const,
+});
+
+const NodeSyncState = builder.enumType('NodeSyncState', {
+  description: "Synchronization state of a node's access control.",
+  values: {
+    EQUAL: { description: 'The node has the access control of the cluster.' },
+    BEHIND: {
+      description:
+        'The node lacks changes, because it was away or refused them. It is synchronized as soon as it is reachable.',
+    },
+    DRIFTED: { description: 'Another client changed the access control of the node.' },
+    UNKNOWN: { description: 'The node is not reachable, or was not compared yet.' },
+  } as const,
+});
+
+const DifferenceKind = builder.enumType('AccessObjectKind', {
+  description: 'Kind of an access control object.',
+  values: {
+    ROLE: { description: 'A role with its ACLs.' },
+    GROUP: { description: 'A group with its roles and clients.' },
+    CLIENT: { description: 'An account. Its password cannot be compared.' },
+    DEFAULT_ACL: { description: 'The default ACL access.' },
+    ANONYMOUS_GROUP: { description: 'The group of clients without a user name.' },
+  } as const satisfies Record<NodeDifference['kind'], object>,
+});
+
+const NodeDifferenceType = builder.objectRef<NodeDifference>('NodeDifference').implement({
+  description: 'A difference between the access control of a node and that of its cluster.',
+  fields: (t) => ({
+    kind: t.expose('kind', { description: 'Kind of the object.', type: DifferenceKind }),
+    name: t.exposeString('name', { description: 'Name of the object. Empty for objects that exist once.' }),
+  }),
+});
+
+export const NodeSyncType = builder.objectRef<NodeSync>('NodeSync').implement({
+  description: "Synchronization of a node's access control.",
+  fields: (t) => ({
+    state: t.expose('state', { description: 'Result of the last comparison.', type: NodeSyncState }),
+    since: t.field({
+      description: 'When the node entered this state.',
+      type: 'DateTime',
+      resolve: ({ since }) => new Date(since),
+    }),
+    differences: t.field({
+      description: 'The first 100 differences from the access control of the cluster.',
+      type: [NodeDifferenceType],
+      resolve: ({ differences }) => [...differences],
+    }),
+    differenceCount: t.exposeInt('differenceCount', { description: 'Number of all differences.' }),
+    missingPasswords: t.stringList({
+      description:
+        'Accounts that may have no or another password on this node. The password was set while the node was away, and is not stored. Set it again.',
+      resolve: ({ missingPasswords }) => [...missingPasswords],
+    }),
+  }),
+});
+
+const COUNTER = { nullable: true } as const;
+export const NodeRaftType = builder.objectRef<NodeRaft>('NodeRaft').implement({
+  description: 'Raft status that a node reports.',
+  fields: (t) => ({
+    state: t.expose('state', { description: 'Current Raft state.', type: RaftState }),
+    role: t.expose('role', {
+      description: 'Raft role. Null if the node does not report it.',
+      type: RaftRole,
+      nullable: true,
+    }),
+    term: t.exposeFloat('term', { ...COUNTER, description: 'Current Raft term.' }),
+    commitIndex: t.exposeFloat('commitIndex', { ...COUNTER, description: 'Index of the last committed entry.' }),
+    lastApplied: t.exposeFloat('lastApplied', {
+      ...COUNTER,
+      description: 'Index of the last entry that the node applied.',
+    }),
+    lastStored: t.exposeFloat('lastStored', {
+      ...COUNTER,
+      description: 'Index of the last entry that the node stored.',
+    }),
+  }),
+});
