@@ -47,7 +47,7 @@ const resubscribed = (version: 4 | 5, filter: Text): Sequence => [
 
 const cutProperty: Sequence = [send([connect(5), { type: 'raw', hex: '32120005746f706963123401087061796c6f6164' }])];
 
-/** Sequences that ended earlier versions of the broker, immediately or at the next start. */
+/** Sequences that crashed earlier versions of the broker, immediately or at the next start. */
 const CRASHES: readonly (readonly [string, Sequence])[] = [
   ['a will with 101 levels (MQTT 3.1.1)', deepWill(4)],
   ['a will with 101 levels (MQTT 5)', deepWill(5)],

@@ -1,13 +1,12 @@
 /**
- * The same sequences to an embedded broker and to Mosquitto 2.0.11.
+ * Plays the same sequences to an embedded broker and to Mosquitto 2.0.11.
  *
- * The rule: what a sequence of clients that keep to the specification sees has to be equal, step by step: whether a
- * CONNECT is accepted, with a session or not, or why it is refused; the codes of SUBACK; whether publishes are
- * acknowledged; which connections the broker closed; and which messages a healthy observer receives during the
- * sequence. What may differ, and why, is listed in `known-differences.ts`. Everything else is a difference.
+ * If all clients follow the specification, both brokers must return equal results for each step: the code and the
+ * session flag of CONNACK, the codes of SUBACK, acknowledgements, closed connections, and the messages that a healthy
+ * observer receives. `known-differences.ts` lists the permitted differences.
  *
- * A hostile sequence may be answered differently, since Mosquitto is stricter with many malformed packets: there both
- * brokers have to survive, to go on serving the observer, and to deliver no message on a topic that is empty or has
+ * Responses to a hostile sequence may differ, because Mosquitto is stricter with many malformed packets. Both brokers
+ * must continue to run and to serve the observer, and must not deliver messages on topics that are empty or contain
  * wildcards.
  */
 import { Random } from '../random.ts';
@@ -26,7 +25,7 @@ interface DifferentialReport {
   readonly packets: number;
   /** Sequences that were not played, because they may show a known difference. */
   readonly skipped: number;
-  /** `null`: both brokers did the same. */
+  /** `null` if both brokers behave equally. */
   readonly difference: Difference | null;
 }
 
@@ -37,7 +36,7 @@ interface Difference {
 
 /** Share of the time for hostile sequences, which come last because they leave different data on the brokers. */
 const HOSTILE = 0.3;
-/** A difference that depends on which of two clients a broker served first does not come again each time. */
+/** Number of repetitions of a difference. A difference that depends on timing does not occur each time. */
 const TRIES = 3;
 const SHRINK_SECONDS = 120;
 
@@ -48,7 +47,7 @@ interface DifferentialOptions {
 
 type Parties = readonly [embedded: Party, mosquitto: Party];
 
-/** Until the time is over, or the brokers differ. */
+/** Compares the brokers until the time is over or they differ. */
 export async function compareBrokers({ seed, seconds }: DifferentialOptions): Promise<DifferentialReport> {
   const random = new Random(seed);
   const counts = { wellFormed: 0, hostile: 0, packets: 0, skipped: 0 };
@@ -88,7 +87,7 @@ async function shortestDifference(longest: Difference, parties: Parties): Promis
   return details.length > 0 ? { sequence: shortest, details } : longest;
 }
 
-/** What differs each time. */
+/** The differences that occur in each repetition. */
 async function differences(sequence: Sequence, parties: Parties): Promise<readonly string[]> {
   if (knownDifferences(sequence).length > 0) return [];
   let details: readonly string[] = [];
@@ -140,7 +139,7 @@ async function hostileFaults(sequence: Sequence, parties: Parties): Promise<read
   return faults.flat();
 }
 
-/** For a log. */
+/** Formats a report for a log. */
 export function describe(
   { wellFormed, hostile, skipped, packets, difference }: DifferentialReport,
   seed: number,

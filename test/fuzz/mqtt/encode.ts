@@ -1,6 +1,6 @@
 import { bytesOf, type ConnectPacket, type Damage, type FuzzPacket, type Property, type Text } from './packets.ts';
 
-/** The user of a CONNECT that names none. */
+/** The credentials of a CONNECT without its own. */
 export interface Account {
   readonly username: string;
   readonly password: string;
@@ -25,7 +25,7 @@ const TWO_BYTES = new Set([19, 33, 34, 35]);
 const FOUR_BYTES = new Set([2, 17, 24, 39]);
 const SUBSCRIPTION_IDENTIFIER = 11;
 
-/** The bytes of a packet on a connection of this protocol version, damaged as the packet says. */
+/** Encodes a packet for a protocol version, with the damage that the packet describes. */
 export function encode(packet: FuzzPacket, version: number, account: Account): Buffer {
   if (packet.type === 'raw') return Buffer.from(packet.hex, 'hex');
   return framed((TYPES[packet.type] << 4) | flagsOf(packet), bodyOf(packet, version, account), packet.damage);
@@ -62,7 +62,7 @@ function bodyOf(packet: Exclude<FuzzPacket, { type: 'raw' }>, version: number, a
   }
 }
 
-/** MQTT 5 leaves out properties that are none, and a reason of 0 without properties. */
+/** MQTT 5 allows a packet to omit empty properties, and a reason of 0 if there are no properties. */
 function reasonBytes(reason: number | undefined, properties: readonly Property[] | undefined, version: number): Buffer {
   if (version !== 5 || (reason === undefined && properties === undefined)) return Buffer.alloc(0);
   return Buffer.concat([
@@ -147,7 +147,7 @@ function variableInteger(value: number): Buffer {
   return Buffer.from(bytes);
 }
 
-/** A length of two bytes counts at most 65,535. */
+/** A string with its length of two bytes, truncated to 65,535 bytes. */
 function text(value: Text): Buffer {
   const bytes = bytesOf(value).subarray(0, 65_535);
   return Buffer.concat([uint16(bytes.length), bytes]);

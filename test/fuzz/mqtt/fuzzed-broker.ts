@@ -15,27 +15,27 @@ import { HealthyClient } from './healthy-client.ts';
 import type { Stage } from './play.ts';
 
 const RSS_INTERVAL = 100;
-/** Milliseconds that the event loop of the broker may stand still. */
+/** Maximum stall of the broker's event loop in milliseconds. */
 const MAX_STALL = 200;
 const LOOP_WATCH = new URL('./loop-watch.mjs', import.meta.url);
-/** What the service logs when the broker ends, killed by a sequence or not. */
+/** The log message of the service when the broker exits for any reason. */
 const FAILURE = 'embedded broker failed';
 
 /**
- * An embedded broker in a process of its own, seen from outside: its state, its log, its memory, and a healthy client.
- * Everything that must not happen is a fault.
+ * An embedded broker in its own process. The test watches its state, its log, its memory and a healthy client, and
+ * records faults.
  */
 export class FuzzedBroker implements Stage {
   readonly account = ADMINISTRATOR;
   readonly faults: string[] = [];
-  /** Warnings of the broker, with how often each was logged. */
+  /** Number of occurrences of each warning. */
   readonly warnings = new Map<string, number>();
   restarts = 0;
   /** Number of stalls above `MAX_STALL`, except while the broker starts, when it has no clients. */
   stalls = 0;
-  /** Milliseconds. See `loop-watch.mjs`. */
+  /** Longest stall in milliseconds. See `loop-watch.mjs`. */
   longestStall = 0;
-  /** Bytes. */
+  /** Largest resident memory in bytes. */
   largestRss = 0;
   /** The stack of the fault. */
   output = '';
@@ -79,7 +79,7 @@ export class FuzzedBroker implements Stage {
     await this.#client?.settle();
   }
 
-  /** On the same folder and port. */
+  /** Restarts the broker with the same folder and port. */
   async restart(how: 'close' | 'kill'): Promise<void> {
     this.restarts += 1;
     await this.#end(how);
@@ -119,7 +119,7 @@ export class FuzzedBroker implements Stage {
       return;
     }
     this.output = fields.stack ?? '';
-    // An exception that ended one connection or moved one record is a defect, too.
+    // An exception is a defect even if it affects only one connection or one record.
     if (text !== FAILURE) this.#fault(`${text}: ${fields.reason}`);
   }
 
@@ -144,7 +144,7 @@ export class FuzzedBroker implements Stage {
   #fault(text: string): void {
     if (this.#isClosed) return;
     this.faults.push(text);
-    // Ends every wait for the broker.
+    // Closing the client ends all waits for the broker.
     void this.#client?.close();
   }
 
@@ -153,7 +153,7 @@ export class FuzzedBroker implements Stage {
       const rss = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.#process?.pid}/status`, 'latin1'))?.[1];
       this.largestRss = Math.max(this.largestRss, Number(rss ?? 0) * 1_024);
     } catch {
-      // The process has ended, and the next one is not known yet.
+      // The process has exited, and the next one has not started yet.
     }
   }
 }

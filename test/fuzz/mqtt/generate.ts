@@ -8,7 +8,7 @@ const MAX_CONNECTIONS = 4;
 const MAX_STEPS = 14;
 const MAX_PACKETS = 6;
 
-/** Small packet ids meet each other, and those that the broker chooses. */
+/** Mostly small packet ids, so that they collide with each other and with the ids that the broker selects. */
 const PACKET_IDS = [1, 1, 1, 2, 2, 3, 5, 0, 65_535];
 
 /** Probability of a step that restarts the broker: a restart costs as much as a few dozen sequences. */
@@ -23,7 +23,7 @@ export function randomSequence(random: Random): Sequence {
 
 class SequenceWriter {
   readonly #random: Random;
-  /** CONNECT of each connection that is open, if the broker lets it in. */
+  /** CONNECT of each open connection. The broker may have refused it. */
   readonly #open = new Map<number, ConnectPacket>();
 
   constructor(random: Random) {
@@ -43,7 +43,7 @@ class SequenceWriter {
       return { do: 'drop', on, how: random.pick(['end', 'end', 'reset']), ...this.#waits() };
     }
     const packets: FuzzPacket[] = [];
-    // A second CONNECT, or none, is an error of the protocol.
+    // A second CONNECT or a missing CONNECT is a protocol error.
     if (connect ? random.chance(0.02) : random.chance(0.97)) packets.push(this.#connect(on));
     const version = this.#open.get(on)?.version ?? 4;
     const count = random.int(packets.length === 0 ? 1 : 0, MAX_PACKETS);
@@ -64,7 +64,7 @@ class SequenceWriter {
     const packet: ConnectPacket = {
       type: 'connect',
       version,
-      // Often the id of a connection that is open: the new one takes over its session.
+      // Often the client id of an open connection, so that its session is taken over.
       id: random.chance(0.3) ? random.pick([...this.#open.values(), { id: 'c1' }]).id : clientId(random),
       clean: random.chance(0.4),
       ...(random.chance(0.2) && { keepAlive: random.pick([1, 60, 65_535]) }),

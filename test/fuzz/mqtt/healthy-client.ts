@@ -2,7 +2,7 @@ import { connectAsync, type MqttClient } from 'mqtt';
 import type { Account } from './encode.ts';
 import { sendAtOnce } from './send-at-once.ts';
 
-/** Longest that the client waits for its own message. Milliseconds; generous, because tests share their machine. */
+/** Maximum time for the client's own message in milliseconds. Generous, because tests share their machine. */
 const MAX_ROUND_TRIP = 30_000;
 const TOPIC = 'healthy';
 /** Pause between two messages, in milliseconds. */
@@ -15,11 +15,11 @@ interface HealthyClientOptions {
 }
 
 /**
- * A client with a persistent session that publishes to itself at QoS 1, one message after the other: each has to arrive
- * before the next one is sent, restarts of the broker or not.
+ * A client with a persistent session that publishes to itself at QoS 1. Each message must arrive before the next one is
+ * sent, also if the broker restarts.
  */
 export class HealthyClient {
-  /** Messages that arrived. */
+  /** Number of messages that arrived. */
   roundTrips = 0;
   readonly #client: MqttClient;
   readonly #onLost: (message: string) => void;
@@ -64,7 +64,7 @@ export class HealthyClient {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    // mqtt.js 5 never calls back where the connection is just lost.
+    // Without a callback, because mqtt.js 5 never calls it if the connection is being lost.
     this.#client.end(true);
     this.#giveUp();
     await this.#beating;
@@ -93,13 +93,13 @@ export class HealthyClient {
         if (other === text) end();
       };
     });
-    // Rejected where the client is closed.
+    // Rejects if the client is closed.
     this.#client.publishAsync(TOPIC, text, { qos: 1 }).catch(() => {});
     if (!(await arrived)) this.#onLost(`the message of a healthy client did not arrive in ${MAX_ROUND_TRIP} ms`);
     this.roundTrips += 1;
   }
 
-  /** Between two messages, unless `settle` waits for the next one. */
+  /** Waits between two messages, unless `settle` waits for the next one. */
   #pause(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, PAUSE);

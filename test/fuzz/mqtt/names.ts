@@ -1,10 +1,10 @@
 import type { Random } from '../random.ts';
 import type { Text } from './packets.ts';
 
-/** Names that every object inherits, or that a client library or a regular client never sends. */
+/** Names of properties that every JavaScript object inherits. */
 const INHERITED = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__'];
 
-/** What is valid nowhere, or only just: bytes that are no UTF-8, lone surrogates, NUL, limits of length and levels. */
+/** Invalid names and names at a limit: invalid UTF-8, lone surrogates, NUL, limits of length and levels. */
 const EXTREME: readonly Text[] = [
   '',
   ' ',

@@ -3,10 +3,10 @@ import type { Account } from './encode.ts';
 import { sendAtOnce } from './send-at-once.ts';
 
 export const MARKER = 'observer/marker';
-/** Longest time for a message of its own. Milliseconds; generous, because tests share their machine. */
+/** Maximum time for the observer's own message in milliseconds. Generous, because tests share their machine. */
 const MAX_ROUND_TRIP = 30_000;
 
-/** A healthy client with a persistent session that receives every message, and its own ones in between. */
+/** A healthy client with a persistent session that receives all messages, including its own markers. */
 export class Observer {
   readonly #client: MqttClient;
   readonly #ignored: (topic: string) => boolean;
@@ -25,7 +25,7 @@ export class Observer {
     });
   }
 
-  /** Messages on topics that are `ignored` are not of the sequences. */
+  /** `ignored`: whether messages on a topic do not belong to a sequence. */
   static async start(port: number, account: Account, ignored: (topic: string) => boolean): Promise<Observer> {
     const client = await connectAsync(`mqtt://127.0.0.1:${port}`, {
       ...account,
@@ -41,7 +41,7 @@ export class Observer {
     return observer;
   }
 
-  /** Resolves when a message that is published now has arrived: whatever was published before it has arrived, too. */
+  /** Publishes a marker and resolves when it has arrived. All messages before it have arrived, too. */
   async settle(): Promise<void> {
     this.#markers += 1;
     const text = String(this.#markers);
@@ -56,7 +56,7 @@ export class Observer {
     await arrived.finally(() => clearTimeout(timer));
   }
 
-  /** What it received since it was last called. */
+  /** Returns the messages since the previous call. */
   take(): readonly IPublishPacket[] {
     const messages = this.#messages;
     this.#messages = [];
@@ -69,7 +69,7 @@ export class Observer {
   }
 
   close(): void {
-    // mqtt.js 5 never calls back where the connection is just lost.
+    // Without a callback, because mqtt.js 5 never calls it if the connection is being lost.
     this.#client.end(true);
   }
 }

@@ -11,12 +11,12 @@ export interface Party {
   readonly name: string;
   readonly stage: Stage;
   readonly observer: Observer;
-  /** What must not happen, and did. */
+  /** Faults of the broker. */
   readonly faults: readonly string[];
   close(): Promise<void>;
 }
 
-/** Messages that no client of a sequence publishes. */
+/** Whether a message on this topic comes from the broker or the test, not from a client of a sequence. */
 export const isOfBroker = (topic: string): boolean => topic.startsWith('$') || topic === 'healthy' || topic === MARKER;
 
 export async function embeddedParty(): Promise<Party> {
@@ -44,7 +44,7 @@ export async function mosquittoParty(): Promise<Party> {
     hasFailed: false,
     settle: () => observer.settle(),
     restart: async () => {
-      // A kill would lose what Mosquitto did not save yet, which this broker does not.
+      // Not killed, because Mosquitto would lose unsaved data, unlike the embedded broker.
       await mosquitto.stop();
       await mosquitto.start();
       await observer.settle();

@@ -4,12 +4,12 @@ import { type Packet, parser } from 'mqtt-packet';
 import { type Account, encode } from './encode.ts';
 import type { FuzzPacket, Text } from './packets.ts';
 
-/** What a server may send (MQTT 5, 2.1.2). */
+/** Packet types that a server may send (MQTT 5, 2.1.2). */
 const FROM_SERVER = new Set(
   'connack publish puback pubrec pubrel pubcomp suback unsuback pingresp disconnect auth'.split(' '),
 );
 const CONNACK_FIRST_BYTE = 0x20;
-/** Beyond this what a broker sends to one connection is read as it comes, and not once more at the end. */
+/** Maximum stored bytes of a connection. A connection with more received data is not parsed again at the end. */
 const MAX_KEPT = 1_048_576;
 
 interface PeerOptions {
@@ -29,12 +29,12 @@ export class Peer {
   readonly #socket: Socket;
   readonly version: number;
   readonly clientId: Text;
-  /** Whether CONNECT determines the version of packets: not if it is damaged or has an unknown version. */
+  /** Whether CONNECT determines the protocol version. False if it is damaged or has an unknown version. */
   readonly #isVersionCertain: boolean;
   readonly #kept: Buffer[] = [];
   #keptBytes = 0;
   #fault: string | null = null;
-  /** The fuzzer closes its side. */
+  /** Whether the fuzzer has closed its side. */
   hasEnded = false;
   #changed: () => void = () => {};
 
@@ -67,12 +67,12 @@ export class Peer {
         resolve();
       };
       this.#socket.once('close', close);
-      // A reset by the broker is one of the ends that MQTT allows. Node 20 emits no `close` where its own reset fails.
+      // MQTT allows a reset by the broker. Node 20 emits no `close` if its own reset fails.
       this.#socket.on('error', close);
     });
   }
 
-  /** Bytes per write; `undefined`: one write for everything. Resolves when the socket has everything. */
+  /** `segment`: bytes per write. Default: one write for all. Resolves when all bytes are written to the socket. */
   async send(packets: readonly FuzzPacket[], segment?: number): Promise<void> {
     const bytes = Buffer.concat(packets.map((packet) => encode(packet, this.version, this.#account)));
     const size = Math.max(segment ?? bytes.length, Math.ceil(bytes.length / MAX_SEGMENTS), 1);
@@ -89,12 +89,12 @@ export class Peer {
 
   reset(): void {
     this.hasEnded = true;
-    // Node resets a socket only when everything was sent, which a broker that reads no more never lets happen.
+    // Node resets a socket only after all data was sent, which never happens if the broker has stopped reading.
     if (this.#socket.connecting || this.#socket.writableLength > 0) this.#socket.destroy();
     else this.#socket.resetAndDestroy();
   }
 
-  /** Resolves when `condition` holds, which is asked again after each packet, or when the connection is closed. */
+  /** Resolves when `condition` is true or the connection is closed. Checks the condition after each packet. */
   async until(condition: () => boolean): Promise<void> {
     while (!this.isClosed && !condition()) {
       await new Promise<void>((resolve) => {
@@ -103,10 +103,10 @@ export class Peer {
     }
   }
 
-  /** What the broker sent that MQTT does not allow; `null`: nothing. */
+  /** A violation of MQTT by the broker; `null` if there is none. */
   fault(): string | null {
     if (this.#fault === null || this.#isVersionCertain) return this.#fault;
-    // The broker may have read another version than the one that was meant.
+    // The broker may have read another protocol version from the damaged CONNECT.
     if (this.#keptBytes > MAX_KEPT) return null;
     const bytes = Buffer.concat(this.#kept);
     return isReadable(bytes, 4) || isReadable(bytes, 5) ? null : this.#fault;
@@ -128,10 +128,10 @@ export class Peer {
   }
 }
 
-/** Brokers make addresses wait from which wrong passwords come, and some CONNECTs are damaged. */
+/** A random address, because brokers delay addresses after wrong passwords, which damaged CONNECTs contain. */
 const anyLoopback = (): string => ['127', randomInt(256), randomInt(256), randomInt(1, 255)].join('.');
 
-/** A long stream byte by byte would take minutes. */
+/** Maximum number of writes, because sending a long stream byte by byte would take minutes. */
 const MAX_SEGMENTS = 200;
 
 function isReadable(bytes: Buffer, protocolVersion: 4 | 5): boolean {

@@ -17,8 +17,8 @@ export interface Stage {
 const MAX_STEP = 60_000;
 
 /**
- * Plays a sequence and closes its connections. Returns what the broker sent that MQTT does not allow, and where it
- * hung.
+ * Plays a sequence and closes its connections. Returns violations of MQTT in the output of the broker, and steps that
+ * timed out.
  */
 export async function play(sequence: Sequence, stage: Stage): Promise<readonly string[]> {
   const player = new Player(stage);
@@ -68,7 +68,7 @@ class Player {
     }
   }
 
-  /** Closes what a failure left open. */
+  /** Resets the connections that are open after a failure. */
   reset(): void {
     for (const peer of this.#peers.values()) peer.reset();
   }
@@ -85,7 +85,7 @@ class Player {
       this.#note(peer);
     }
     this.#peers.clear();
-    // The end of a connection is work for the broker, too.
+    // The broker must also process the closed connections.
     await this.#stage.settle();
   }
 

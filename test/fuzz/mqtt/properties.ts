@@ -69,7 +69,7 @@ export type PropertiesOf = keyof typeof KINDS;
 
 const ALL = [...new Set([...Object.values(KINDS).flat(), 0, 18, 19, 26, 36, 37, 40, 41, 42, 127, 255])];
 
-/** Properties of one packet: mostly those that it may have, sometimes twice, of other packets, unknown, or cut off. */
+/** Properties of one packet: mostly allowed ones, sometimes duplicate, of other packets, unknown, or truncated. */
 export function properties(random: Random, kind: PropertiesOf): readonly Property[] {
   const count = random.pick([0, 0, 0, 1, 1, 2, 3, 5]);
   return Array.from({ length: count }, () => property(random, random.pick(random.chance(0.93) ? KINDS[kind] : ALL)));

@@ -4,14 +4,15 @@ import { isOfBroker, type Party } from './party.ts';
 import { Peer } from './peer.ts';
 import type { Sequence, Step } from './sequence.ts';
 
-/** What the clients of a sequence saw, in words that are equal where brokers do the same. */
+/** The results of a sequence as text. Two brokers with the same behaviour give equal texts. */
 export interface Outcome {
-  /** Of each step: the responses to it, and the connections that were closed then. */
+  /** The responses and the closed connections of each step. */
   readonly steps: readonly string[];
-  /** What the observer received during the sequence, sorted: brokers may interleave the publishes of two clients. */
+  /** Messages that the observer received, sorted, because brokers may interleave the messages of two clients. */
   readonly messages: readonly string[];
   /**
-   * What each connection received, each message once: brokers may deliver it for each of two subscriptions that match.
+   * Messages that each connection received, each once, because brokers may deliver a message for each matching
+   * subscription.
    */
   readonly received: readonly string[];
 }
@@ -60,7 +61,7 @@ export async function record(sequence: Sequence, party: Party): Promise<Outcome>
   return { steps, messages: messages.sort(), received: [...received].sort() };
 }
 
-/** Everything that the broker sent before it answers has arrived. */
+/** Sends PINGREQ. When PINGRESP has arrived, all earlier packets of the broker have arrived, too. */
 async function pinged(peer: Peer): Promise<void> {
   const count = () => peer.packets.filter(({ cmd }) => cmd === 'pingresp').length;
   const before = count();
@@ -73,7 +74,7 @@ async function pinged(peer: Peer): Promise<void> {
 
 function textOf({ topic, payload, retain, properties = {} }: IPublishPacket): string {
   const { messageExpiryInterval, ...others } = properties;
-  // How many seconds are left depends on how long it took.
+  // The remaining seconds depend on the duration of the test.
   const expires = messageExpiryInterval === undefined ? [] : ['expires'];
   const about = Object.entries(others).map((property) => JSON.stringify(property));
   return [topic.slice(0, 50), payload, ...(retain ? ['retained'] : []), ...expires, ...about.sort()].join(' ');
@@ -124,7 +125,7 @@ async function exchange(
   return refused ? [...responses, `connection ${on} is refused`] : responses;
 }
 
-/** Brokers may close a connection that was taken over some time after they accept the new one. */
+/** Waits until the broker has closed a connection that was taken over. Brokers may accept the new one before. */
 async function endOfTakenOver(peer: Peer, peers: ReadonlyMap<number, Peer>): Promise<void> {
   for (const other of peers.values()) {
     const isSame = other !== peer && peer.clientId !== '' && other.clientId === peer.clientId;
@@ -140,7 +141,7 @@ function responseTo(packet: FuzzPacket): string | undefined {
 const isAccepted = (packet: Packet): boolean =>
   packet.cmd === 'connack' && (packet.returnCode ?? 0) === 0 && (packet.reasonCode ?? 0) === 0;
 
-/** MQTT 3.1.1 return codes and MQTT 5 reason codes of one meaning. */
+/** MQTT 3.1.1 return codes and MQTT 5 reason codes by their meaning. */
 const REFUSALS: Readonly<Record<number, string>> = {
   1: 'version',
   132: 'version',
@@ -153,8 +154,8 @@ const REFUSALS: Readonly<Record<number, string>> = {
 };
 
 /**
- * MQTT 5, 3.7.2.1: the embedded broker refuses a PUBREL of an unknown id with 0x92, Mosquitto accepts it: the reason of
- * PUBCOMP is left out.
+ * The text omits the reason of PUBCOMP: for a PUBREL of an unknown id the embedded broker sends 0x92 (MQTT 5, 3.7.2.1),
+ * Mosquitto sends 0.
  */
 function describe(packet: Packet, { version }: Peer): string {
   switch (packet.cmd) {

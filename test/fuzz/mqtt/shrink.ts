@@ -8,7 +8,7 @@ interface ShrinkOptions {
   readonly deadline: number;
 }
 
-/** A shorter sequence that also fails: without the steps, packets and parts of packets that it does not need. */
+/** Returns a shorter sequence that also fails, without unnecessary steps, packets and parts of packets. */
 export async function shrink(sequence: Sequence, { fails, deadline }: ShrinkOptions): Promise<Sequence> {
   const stillFails = async (candidate: Sequence) => Date.now() < deadline && (await fails(candidate));
   let shortest = await withoutParts(sequence, stillFails);
@@ -29,14 +29,14 @@ export async function shrink(sequence: Sequence, { fails, deadline }: ShrinkOpti
   return shortest;
 }
 
-/** Delta debugging: leaves out halves, then quarters, and so on, as long as what is left fails. */
+/** Delta debugging: removes halves, then quarters and so on, as long as the rest fails. */
 async function withoutParts<T>(
   list: readonly T[],
   fails: (list: readonly T[]) => Promise<boolean>,
 ): Promise<readonly T[]> {
   let left = list;
   for (let size = Math.ceil(list.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    // From the end: what comes last often does not matter.
+    // From the end, because the last parts are often unnecessary.
     for (let from = left.length - size; from > -size; from -= size) {
       const fewer = [...left.slice(0, Math.max(0, from)), ...left.slice(from + size)];
       if (fewer.length > 0 && fewer.length < left.length && (await fails(fewer))) left = fewer;
@@ -45,7 +45,7 @@ async function withoutParts<T>(
   return left;
 }
 
-/** Changes that leave out one part of a packet, where it has that part. */
+/** Functions that each remove one part of the packet. */
 function simplerThan(packet: FuzzPacket | undefined): ((packet: FuzzPacket) => FuzzPacket)[] {
   if (!packet) return [];
   const changes: ((packet: FuzzPacket) => FuzzPacket)[] = [];

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { secondsOr, seed, timeoutOf } from './budget.ts';
 import { describe, fuzz } from './fuzz.ts';
 
-/** Bytes. */
+/** Maximum resident memory in bytes. */
 const MAX_RSS = 700 * 1_048_576;
 
 /** Defines the test that runs the fuzzer for `usualSeconds`, or FUZZ_SECONDS. */

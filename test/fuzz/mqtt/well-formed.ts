@@ -6,10 +6,10 @@ import type { Sequence, Step } from './sequence.ts';
 const MAX_CONNECTIONS = 3;
 const MAX_STEPS = 12;
 const RESTART = 0.01;
-/** Seconds; longer than any sequence. */
+/** Seconds. Longer than any sequence. */
 const WILL_DELAY = 1_000;
 
-/** Valid, and at a limit of one of the brokers, or of the specification. */
+/** Valid topics at a limit of a broker or of the specification. */
 const RARE_TOPICS: readonly Text[] = [
   '/',
   '//a',
@@ -28,7 +28,7 @@ const RARE_FILTERS: readonly Text[] = [
   { repeat: '+/', times: 99, end: '#' },
 ];
 
-/** A sequence in which every client keeps to the specification: each broker has to do the same with it. */
+/** A sequence in which all clients follow the specification, so that all brokers must behave equally. */
 export function wellFormedSequence(random: Random): Sequence {
   const clients = new Clients(random);
   return Array.from({ length: random.int(3, MAX_STEPS) }, () => clients.steps()).flat();
@@ -38,7 +38,7 @@ const send = (on: number, packet: FuzzPacket): Step => ({ do: 'send', on, packet
 
 interface Open {
   readonly connect: ConnectPacket;
-  /** Its session outlives the connection. */
+  /** Whether the session outlives the connection. */
   readonly isPersistent: boolean;
   nextPacketId: number;
 }
@@ -70,7 +70,7 @@ class Clients {
     return packet.type === 'publish' && packet.qos === 2 ? this.#exactlyOnce(on, client, packet) : [send(on, packet)];
   }
 
-  /** PUBREL follows, sometimes on the next connection. Brokers may deliver the message before or after it. */
+  /** Publishes at QoS 2. PUBREL follows, sometimes on the next connection. Brokers may deliver before or after it. */
   #exactlyOnce(on: number, client: Open, publish: PublishPacket): readonly Step[] {
     const { packetId = 1 } = publish;
     const release = send(on, { type: 'pubrel', packetId });
@@ -106,7 +106,7 @@ class Clients {
     return connect;
   }
 
-  /** The session of a client without an id cannot be ended afterwards, so its will is not delayed. */
+  /** A will without delay if the client has no id, because its session cannot be deleted afterwards. */
   #will(version: number, clientId: string): Will {
     const random = this.#random;
     const { topic, payload, qos, retain } = this.#message();
