@@ -1,13 +1,6 @@
-import { type InputIssue, invalid } from '../../platform/errors.ts';
+import { invalid } from '../../platform/errors.ts';
 import { filterProblem } from '../../protocol/mqtt/topics.ts';
 import type { TopicKind } from './model/topic-recorder.ts';
-
-interface TopicSelection {
-  readonly kind: TopicKind;
-  readonly prefix?: string | undefined;
-  readonly search?: string | undefined;
-  readonly filter?: string | undefined;
-}
 
 export interface SelectionInput {
   readonly kind?: TopicKind | null | undefined;
@@ -17,16 +10,14 @@ export interface SelectionInput {
 }
 
 /** Validates a selection. Errors: INVALID, with an issue for each argument that is not valid. */
-export function checkedSelection({ kind, prefix, search, filter }: SelectionInput): TopicSelection {
+export function checkedSelection({ kind, prefix, search, filter }: SelectionInput) {
   const known = kind ?? 'PUBLISHED';
   const problems = {
     prefix: prefix == null ? null : prefixProblem(prefix, known),
     search: search == null ? null : textProblem(search),
     filter: filter == null ? null : filterProblem(filter),
   };
-  const issues: InputIssue[] = Object.entries(problems).flatMap(([path, reason]) =>
-    reason === null ? [] : [{ path, reason }],
-  );
+  const issues = Object.entries(problems).flatMap(([path, reason]) => (reason === null ? [] : [{ path, reason }]));
   if (issues.length > 0) throw invalid(issues);
   return { kind: known, prefix: prefix ?? undefined, search: search ?? undefined, filter: filter ?? undefined };
 }

@@ -10,7 +10,7 @@ import { type TopicSource, TopicSources } from './control/topic-sources.ts';
 import { DroppedMessages } from './live/dropped-messages.ts';
 import type { TopicEvent } from './live/topic-feed.ts';
 import { TopicFeeds } from './live/topic-feeds.ts';
-import type { RecorderStatus, TopicKind, TopicRequests, TopicResponses } from './model/topic-recorder.ts';
+import type { TopicKind, TopicRequests, TopicResponses } from './model/topic-recorder.ts';
 import type { TopicSettings } from './model/topic-settings.ts';
 import { checkedLengths, checkedSelection, type SelectionInput } from './topic-input.ts';
 import type { LevelView, TopicConnection, TopicNodes, TopicTreeRef, TopicTreeView, TopicView } from './topic-view.ts';
@@ -25,21 +25,17 @@ export interface TopicServiceOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-interface TopicDetails {
+interface FindTopicsInput extends SelectionInput, PageArguments {
+  readonly withCount: boolean;
   /** Whether payloads are requested. They are returned only to callers who may read them. */
   readonly withPayloads: boolean;
 }
 
-interface FindTopicsInput extends SelectionInput, PageArguments, TopicDetails {
-  readonly withCount: boolean;
-}
-
-export interface LevelsInput extends Omit<PageArguments, 'offset'>, TopicDetails {
+export interface LevelsInput extends Omit<PageArguments, 'offset'> {
   readonly kind: TopicKind;
   readonly of: string | null;
+  readonly withPayloads: boolean;
 }
-
-interface WatchTopicsInput extends Pick<SelectionInput, 'kind' | 'prefix'>, TopicDetails {}
 
 /** Settings that are missing or `null` stay unchanged. */
 type TopicSettingsInput = { readonly [Name in keyof TopicSettings]?: TopicSettings[Name] | null | undefined };
@@ -70,30 +66,28 @@ export class TopicService {
 
   /** Returns the nodes that have their own topic trees. `null` if the broker has only one tree. */
   nodesOf(broker: BrokerRecord): readonly TopicTreeRef[] | null {
-    const nodes = this.#nodesOf(broker);
+    const nodes = this.#options.nodesOf(broker);
     return nodes === null || nodes.isMerged ? null : nodes.refs;
   }
 
   refOf(broker: BrokerRecord, nodeId: number | null): TopicTreeRef | null {
-    const nodes = this.#nodesOf(broker);
+    const nodes = this.#options.nodesOf(broker);
     if (nodeId === null) return nodes === null || nodes.isMerged ? { broker, nodeId: null } : null;
-    const node = nodes?.refs.find((place) => place.nodeId === nodeId);
+    const node = nodes?.refs.find((ref) => ref.nodeId === nodeId);
     if (node !== undefined) return node;
     const reason = nodes === null ? 'must be missing: this broker has no nodes' : 'is not a node of this cluster';
     throw invalid([{ path: 'nodeId', reason }]);
   }
 
   /** Returns the current state of the recording, and starts one. */
-  async tree(place: TopicTreeRef): Promise<TopicTreeView> {
-    const { status, isServed } = await this.#call(place.broker, ({ link, controls }) =>
-      this.#statusOf(place, link, controls),
-    );
+  async tree({ broker, nodeId }: TopicTreeRef): Promise<TopicTreeView> {
+    const { status, isByBroker } = await this.#call(broker, (runtime) => this.#statusOf(runtime, broker.username));
     // A broker that records its topics itself misses none of them.
-    if (isServed) return { ...place, status, droppedByBroker: null };
-    const nodes = place.nodeId === null ? this.#nodesOf(place.broker)?.refs : undefined;
-    const counts = await Promise.all((nodes ?? [place]).map(({ broker }) => this.#droppedBy(broker, status.since)));
+    if (isByBroker) return { broker, nodeId, ...status, droppedByBroker: null };
+    const nodes = (nodeId === null ? this.#options.nodesOf(broker)?.refs : undefined) ?? [{ broker }];
+    const counts = await Promise.all(nodes.map((node) => this.#droppedBy(node.broker, status.since)));
     const dropped = counts.reduce((sum, count) => (count === null ? sum : count + (sum ?? 0)), null);
-    return { ...place, status, droppedByBroker: dropped };
+    return { broker, nodeId, ...status, droppedByBroker: dropped };
   }
 
   /** Runs a request at the component that records the broker's topics. */
@@ -101,54 +95,52 @@ export class TopicService {
     return this.#call(broker, ({ controls }) => request(this.#sources.of(controls)));
   }
 
-  async #statusOf(
-    { broker }: TopicTreeRef,
-    link: BrokerRuntime['link'],
-    controls: BrokerRuntime['controls'],
-  ): Promise<{ readonly status: RecorderStatus; readonly isServed: boolean }> {
-    const status = await this.#sources.of(controls).status(broker.username);
+  async #statusOf({ link, controls }: BrokerRuntime, username: string | null) {
+    const status = await this.#sources.of(controls).status(username);
     const { provider } = await controls.capability(TOPIC_API);
-    if (provider !== 'BROKER') return { status, isServed: false };
+    if (provider !== 'BROKER') return { status, isByBroker: false };
     // The mirrored topics of a broker are returned for some time without a request to it.
     const isAway = status.state === 'RECORDING' && link.status.state !== 'CONNECTED';
     const reason = link.status.lastError ?? 'The broker is away';
-    return { status: isAway ? { ...status, state: 'UNREACHABLE', reason } : status, isServed: true };
+    return { status: isAway ? { ...status, state: 'UNREACHABLE' as const, reason } : status, isByBroker: true };
   }
 
   /** Returns the number of listed topics. Errors: INVALID for `prefix`. */
-  async count(place: TopicTreeRef, input: Pick<SelectionInput, 'kind' | 'prefix'>): Promise<number> {
+  async count(ref: TopicTreeRef, input: Pick<SelectionInput, 'kind' | 'prefix'>): Promise<number> {
     const request = { ...checkedSelection(input), first: 0, withCount: true, withPayloads: false };
-    return (await this.#query(place, 'find', request)).totalCount ?? 0;
+    return (await this.#query(ref, 'find', request)).totalCount ?? 0;
   }
 
   /** Returns a page of topics. Cursors are topics. Errors: INVALID. */
-  async page(place: TopicTreeRef, viewer: Viewer | null, input: FindTopicsInput): Promise<TopicConnection> {
+  async page(ref: TopicTreeRef, viewer: Viewer | null, input: FindTopicsInput): Promise<TopicConnection> {
     const { first, after, offset } = forwards(input);
     checkedLengths({ after });
-    const withPayloads = input.withPayloads && this.mayReadPayloads(place, viewer);
+    const { broker, nodeId } = ref;
+    const withPayloads = input.withPayloads && this.mayReadPayloads(ref, viewer);
     const request = { ...checkedSelection(input), first, offset, withCount: input.withCount, withPayloads };
-    const { topics, hasMore, totalCount } = await this.#query(place, 'find', { ...request, after });
-    const edges = topics.map((recorded) => ({ cursor: recorded.topic, node: { ...place, recorded } }));
+    const { topics, hasMore, totalCount } = await this.#query(ref, 'find', { ...request, after });
+    const edges = topics.map((topic) => ({ cursor: topic.topic, node: { broker, nodeId, ...topic } }));
     return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
   }
 
   /** Returns a page of the children of a level. Errors: INVALID. */
-  async levels(place: TopicTreeRef, viewer: Viewer | null, input: LevelsInput): Promise<ListConnection<LevelView>> {
+  async levels(ref: TopicTreeRef, viewer: Viewer | null, input: LevelsInput): Promise<ListConnection<LevelView>> {
     const { first, after: cursor } = forwards(input);
+    const { broker, nodeId } = ref;
     const { kind, of } = input;
     const after = levelOf(cursor);
     checkedLengths({ of, after });
-    const withPayloads = input.withPayloads && this.mayReadPayloads(place, viewer);
+    const withPayloads = input.withPayloads && this.mayReadPayloads(ref, viewer);
     const request = { kind, of, first, after, withPayloads };
-    const { levels, hasMore, totalCount } = await this.#query(place, 'levels', request);
-    const edges = levels.map((level) => ({ cursor: cursorOf(level.name), node: { ...place, kind, level } }));
+    const { levels, hasMore, totalCount } = await this.#query(ref, 'levels', request);
+    const edges = levels.map((level) => ({ cursor: cursorOf(level.name), node: { broker, nodeId, kind, ...level } }));
     return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
   }
 
-  async find(place: TopicTreeRef, kind: TopicKind, topic: string): Promise<TopicView | null> {
+  async find(ref: TopicTreeRef, kind: TopicKind, topic: string): Promise<TopicView | null> {
     checkedLengths({ topic });
-    const recorded = await this.#query(place, 'topic', { kind, topic });
-    return recorded && { ...place, recorded };
+    const recorded = await this.#query(ref, 'topic', { kind, topic });
+    return recorded && { broker: ref.broker, nodeId: ref.nodeId, ...recorded };
   }
 
   /** Payloads require the EDITOR role and a project that stores them. */
@@ -165,9 +157,9 @@ export class TopicService {
   async update(broker: BrokerRecord, nodeId: number | null, changes: TopicSettingsInput): Promise<void> {
     const wanted = Object.fromEntries(Object.entries(changes).filter(([, value]) => value != null));
     try {
-      const place = this.refOf(broker, nodeId);
-      const places = place === null ? (this.nodesOf(broker) ?? []) : [place];
-      await Promise.all(places.map((at) => this.callAt(at.broker, (topics) => topics.updateSettings(wanted))));
+      const ref = this.refOf(broker, nodeId);
+      const refs = ref === null ? (this.nodesOf(broker) ?? []) : [ref];
+      await Promise.all(refs.map((one) => this.callAt(one.broker, (topics) => topics.updateSettings(wanted))));
     } catch (error) {
       throw error instanceof ServiceError ? withPlaces(error, inputPath) : error;
     }
@@ -175,16 +167,15 @@ export class TopicService {
 
   /** Returns the current counts, followed by the changed topics. Errors: INVALID, RATE_LIMITED. */
   async watch(
-    place: TopicTreeRef,
-    input: WatchTopicsInput,
+    ref: TopicTreeRef,
+    { withPayloads, ...selection }: Pick<FindTopicsInput, 'kind' | 'prefix' | 'withPayloads'>,
     options: Pick<SubscriberOptions, 'signal' | 'after'>,
   ): Promise<LiveSource<TopicEvent>> {
     const { runtimes, onFault } = this.#options;
-    const { broker, nodeId } = place;
-    const { withPayloads } = input;
-    const { kind, prefix } = checkedSelection(input);
+    const { broker, nodeId } = ref;
+    const { kind, prefix } = checkedSelection(selection);
     const changes = (since: string | null) =>
-      this.#query(place, 'changes', {
+      this.#query(ref, 'changes', {
         kind,
         prefix,
         since,
@@ -193,7 +184,7 @@ export class TopicService {
       });
     const open = () => ({
       changes,
-      status: async () => (await this.tree(place)).status,
+      status: () => this.tree(ref),
       isConnected: () => runtimes.isConnected(broker.id),
       onFault,
     });
@@ -218,10 +209,6 @@ export class TopicService {
     return this.callAt(broker, (source) => source.query(type, request));
   }
 
-  #nodesOf(broker: BrokerRecord): TopicNodes | null {
-    return this.#options.nodesOf(broker);
-  }
-
   /** `null` if the broker does not report the number, or records its topics itself. */
   async #droppedBy(broker: BrokerRecord, since: number | null): Promise<number | null> {
     try {
@@ -243,11 +230,7 @@ export class TopicService {
   }
 }
 
-function forwards(args: PageArguments): {
-  readonly first: number;
-  readonly after: string | undefined;
-  readonly offset: number | undefined;
-} {
+function forwards(args: PageArguments) {
   const { first, last } = checkedPage(args);
   if (last !== null || args.before != null) {
     throw new ServiceError('INVALID', 'Topics can only be paged forwards: use first and after');
@@ -255,18 +238,16 @@ function forwards(args: PageArguments): {
   return { first: first ?? DEFAULT_PAGE, after: args.after ?? undefined, offset: args.offset ?? undefined };
 }
 
-function pageInfo(
+const pageInfo = (
   edges: readonly { readonly cursor: string }[],
   hasNextPage: boolean,
   { after, offset }: PageArguments,
-): ListConnection<never>['pageInfo'] {
-  return {
-    hasNextPage,
-    hasPreviousPage: after != null || (offset ?? 0) > 0,
-    startCursor: edges[0]?.cursor ?? null,
-    endCursor: edges.at(-1)?.cursor ?? null,
-  };
-}
+) => ({
+  hasNextPage,
+  hasPreviousPage: after != null || (offset ?? 0) > 0,
+  startCursor: edges[0]?.cursor ?? null,
+  endCursor: edges.at(-1)?.cursor ?? null,
+});
 
 /** Maps a JSON pointer of TopicSettings to an input path. */
 const inputPath = (path: string): string =>

@@ -17,19 +17,15 @@ export interface TopicNodes {
 }
 
 /** The state of a recording at one time. */
-export interface TopicTreeView extends TopicTreeRef {
-  readonly status: RecorderStatus;
+export interface TopicTreeView extends TopicTreeRef, RecorderStatus {
   /** `null` if the broker does not report the number, or records its topics itself. */
   readonly droppedByBroker: number | null;
 }
 
-export interface TopicView extends TopicTreeRef {
-  readonly recorded: RecordedTopic;
-}
+export interface TopicView extends TopicTreeRef, RecordedTopic {}
 
-export interface LevelView extends TopicTreeRef {
+export interface LevelView extends TopicTreeRef, TopicLevel {
   readonly kind: TopicKind;
-  readonly level: TopicLevel;
 }
 
 export interface TopicConnection extends Omit<ListConnection<TopicView>, 'totalCount'> {
@@ -37,14 +33,14 @@ export interface TopicConnection extends Omit<ListConnection<TopicView>, 'totalC
 }
 
 /** Returns `null` if subscriptions cannot be observed at the broker. */
-export const countsOf = ({ status }: TopicTreeView, kind: TopicKind): KindCounts | null =>
-  kind === 'PUBLISHED' ? status.published : status.subscribed;
+export const countsOf = ({ published, subscribed }: TopicTreeView, kind: TopicKind): KindCounts | null =>
+  kind === 'PUBLISHED' ? published : subscribed;
 
 /** Returns the counts of one kind, or of all kinds that can be observed. */
 export const kindsIn = (tree: TopicTreeView, kind: TopicKind | null | undefined): KindCounts[] =>
   (kind == null ? (['PUBLISHED', 'SUBSCRIBED'] as const) : [kind]).flatMap((one) => countsOf(tree, one) ?? []);
 
-export function reasonOf({ status: { reason }, droppedByBroker }: TopicTreeView): string | null {
+export function reasonOf({ reason, droppedByBroker }: TopicTreeView): string | null {
   if (!droppedByBroker) return reason;
   const dropped = `The broker dropped at least ${droppedByBroker} messages, for clients that read too slowly, since the recording began: if this service was one of them, topics are missing`;
   return reason === null ? dropped : `${reason}. ${dropped}`;

@@ -17,10 +17,10 @@ export const mergedTopicsPlugin = (options: MergedTopicsOptions): PluginFactory 
   return clusterPlugin(TOPIC_API, () => ({
     commands: {
       [REQUEST_COMMANDS.status.toLowerCase()]: () => topics.status(),
-      [REQUEST_COMMANDS.find.toLowerCase()]: (command) => topics.find(parseRequest.find(command)),
-      [REQUEST_COMMANDS.levels.toLowerCase()]: (command) => topics.levels(parseRequest.levels(command)),
-      [REQUEST_COMMANDS.topic.toLowerCase()]: (command) => topics.topic(parseRequest.topic(command)),
-      [REQUEST_COMMANDS.changes.toLowerCase()]: (command) => topics.changes(parseRequest.changes(command)),
+      [REQUEST_COMMANDS.find.toLowerCase()]: (command) => topics.find(parseRequest('find', command)),
+      [REQUEST_COMMANDS.levels.toLowerCase()]: (command) => topics.levels(parseRequest('levels', command)),
+      [REQUEST_COMMANDS.topic.toLowerCase()]: (command) => topics.topic(parseRequest('topic', command)),
+      [REQUEST_COMMANDS.changes.toLowerCase()]: (command) => topics.changes(parseRequest('changes', command)),
       getrecording: () => readSettings(options),
       setrecording: (command) => changeSettings(options, command),
     },

@@ -3,11 +3,7 @@ import type { KindCounts } from '../model/topic-recorder.ts';
 import { TopicTree } from '../tree/topic-tree.ts';
 import type { ListedTopic } from './topic-control.ts';
 
-interface MirroredKindOptions {
-  readonly maxTopics: number;
-  readonly maxBytes: number;
-  readonly payloadLimit: number;
-}
+const MAX_BYTES = 128 * 1_048_576;
 
 /**
  * The topics of one kind, read repeatedly from a broker's lists. A topic counts as used when it appears, or when its
@@ -26,9 +22,9 @@ export class MirroredKind {
   #counts: KindCounts = { count: 0, leftOut: 0, isTruncated: false };
   readonly #maxTopics: number;
 
-  constructor({ maxTopics, maxBytes, payloadLimit }: MirroredKindOptions) {
+  constructor(maxTopics: number, payloadLimit: number) {
     this.#maxTopics = maxTopics;
-    this.tree = new TopicTree({ limit: maxTopics, maxBytes, payloadLimit });
+    this.tree = new TopicTree({ limit: maxTopics, maxBytes: MAX_BYTES, payloadLimit });
   }
 
   get counts(): KindCounts {

@@ -2,10 +2,10 @@ import { ServiceError } from '../../../platform/errors.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type {
+  QueryTopics,
   RecorderState,
   RecorderStatus,
   TopicKind,
-  TopicRecorder,
   TopicRequests,
   TopicResponses,
 } from '../model/topic-recorder.ts';
@@ -24,19 +24,16 @@ interface MirroredTopicsOptions {
   readonly maxTopics?: number;
 }
 
+const MAX_TOPICS = 200_000;
 const READING_MS = 30_000;
-const MAX_BYTES = 128 * 1_048_576;
 
 /**
  * The topics of a broker that supports only the documented commands. A request reads the lists again if they are old,
  * and compares them with the previous ones. `firstSeen` is the first reading with the topic, `lastSeen` the last
  * reading with a changed payload. If a reading fails, the previous topics stay, and the status reports the error.
  */
-export class MirroredTopics implements Pick<TopicRecorder, 'query'> {
-  readonly #caller: ControlCaller;
-  readonly #maxAgeMs: number;
-  readonly #readingFactor: number;
-  readonly #maxTopics: number;
+export class MirroredTopics {
+  readonly #options: MirroredTopicsOptions;
   readonly #kinds: Readonly<Record<TopicKind, MirroredKind>>;
   /** Epoch milliseconds of the first and the last complete reading. `null` if there was none. */
   #since: number | null = null;
@@ -47,24 +44,19 @@ export class MirroredTopics implements Pick<TopicRecorder, 'query'> {
   #isListed: Readonly<Record<TopicKind, boolean>> = { PUBLISHED: true, SUBSCRIBED: true };
   #reading: Promise<void> | null = null;
 
-  constructor({ caller, maxAgeMs = 3_000, readingFactor = 10, maxTopics = 200_000 }: MirroredTopicsOptions) {
-    this.#caller = caller;
-    this.#maxAgeMs = maxAgeMs;
-    this.#readingFactor = readingFactor;
-    this.#maxTopics = maxTopics;
+  constructor(options: MirroredTopicsOptions) {
+    this.#options = options;
+    const { maxTopics = MAX_TOPICS } = options;
     this.#kinds = {
-      PUBLISHED: new MirroredKind({ maxTopics, maxBytes: MAX_BYTES, payloadLimit: MAX_PAYLOAD_LIMIT }),
-      SUBSCRIBED: new MirroredKind({ maxTopics, maxBytes: MAX_BYTES, payloadLimit: 0 }),
+      PUBLISHED: new MirroredKind(maxTopics, MAX_PAYLOAD_LIMIT),
+      SUBSCRIBED: new MirroredKind(maxTopics, 0),
     };
   }
 
-  async query<Type extends keyof TopicRequests>(
-    type: Type,
-    request: TopicRequests[Type],
-  ): Promise<TopicResponses[Type]> {
+  readonly query: QueryTopics = async (type, request) => {
     await this.#refresh();
-    return (await this.#responses[type](request)) as TopicResponses[Type];
-  }
+    return this.#responses[type](request);
+  };
 
   readonly #responses: {
     readonly [Type in keyof TopicRequests]: (
@@ -119,9 +111,10 @@ export class MirroredTopics implements Pick<TopicRecorder, 'query'> {
   /** Reads the lists again if they are old. Concurrent callers share one reading. Rejects for bugs only. */
   async #refresh(): Promise<void> {
     if (this.#reading === null) {
+      const { maxAgeMs = 3_000, readingFactor = 10 } = this.#options;
       // If the clock was set back, the age must not stay negative.
       const age = Math.abs(Date.now() - this.#triedAt);
-      if (age < Math.max(this.#maxAgeMs, this.#durationMs * this.#readingFactor)) return;
+      if (age < Math.max(maxAgeMs, this.#durationMs * readingFactor)) return;
       this.#reading = this.#read().finally(() => {
         this.#reading = null;
       });
@@ -147,10 +140,11 @@ export class MirroredTopics implements Pick<TopicRecorder, 'query'> {
 
   async #readLists(begun: number): Promise<void> {
     const { PUBLISHED, SUBSCRIBED } = this.#kinds;
+    const { caller, maxTopics = MAX_TOPICS } = this.#options;
     const limits = await this.#limits();
     PUBLISHED.begin();
     SUBSCRIBED.begin();
-    const pages = readTopicPages(this.#caller, { maxTopics: this.#maxTopics, endsAt: begun + READING_MS });
+    const pages = readTopicPages(caller, { maxTopics, endsAt: begun + READING_MS });
     const isListed = { PUBLISHED: false, SUBSCRIBED: false };
     let isTruncated = false;
     let page = await pages.next();
@@ -173,7 +167,7 @@ export class MirroredTopics implements Pick<TopicRecorder, 'query'> {
 
   async #limits() {
     try {
-      return await getTopicLimits(this.#caller);
+      return await getTopicLimits(this.#options.caller);
     } catch (error) {
       if (error instanceof ServiceError && !AWAY.has(error.code)) return null;
       throw error;

@@ -20,47 +20,82 @@ const MAX_CHANGES = 1_000;
 /** A topic has at most 65,535 bytes. */
 const MAX_TEXT = 65_535;
 
-/** Parses commands. A field that is null counts as missing. Errors: ControlRefusal, INVALID with all issues. */
-export const parseRequest: {
-  readonly [Type in keyof TopicRequests]: (command: ControlCommand) => TopicRequests[Type];
-} = {
-  status: () => ({}),
-  find: (command) =>
-    checked(command, (fields) => ({
-      kind: fields.kind(),
-      prefix: fields.text('prefix'),
-      search: fields.text('search'),
-      filter: fields.filter('filter'),
-      after: fields.text('after'),
-      offset: fields.integer('offset', 0, Number.MAX_SAFE_INTEGER),
-      first: fields.integer('first', 0, MAX_PAGE) ?? DEFAULT_FIRST,
-      withCount: fields.flag('withCount'),
-      withPayloads: fields.flag('withPayloads'),
-    })),
-  levels: (command) =>
-    checked(command, (fields) => ({
-      kind: fields.kind(),
-      of: fields.text('of') ?? null,
-      after: fields.text('after'),
-      first: fields.integer('first', 0, MAX_PAGE) ?? DEFAULT_FIRST,
-      withPayloads: fields.flag('withPayloads'),
-    })),
-  topic: (command) => checked(command, (fields) => ({ kind: fields.kind(), topic: fields.required('topic') })),
-  changes: (command) =>
-    checked(command, (fields) => ({
-      kind: fields.kind(),
-      prefix: fields.text('prefix'),
-      since: fields.text('since') ?? null,
-      first: fields.integer('first', 0, MAX_CHANGES) ?? DEFAULT_FIRST,
-      withPayloads: fields.flag('withPayloads'),
-    })),
+/** Parses a field, which is undefined if it is missing. `fail` adds an issue. */
+type Parser<Value> = (value: unknown, fail: (reason: string) => undefined) => Value;
+
+const kind: Parser<TopicKind> = (value = 'PUBLISHED', fail) => {
+  if (value !== 'PUBLISHED' && value !== 'SUBSCRIBED') fail('must be PUBLISHED or SUBSCRIBED');
+  return value === 'SUBSCRIBED' ? value : 'PUBLISHED';
 };
 
-function checked<Request>(command: ControlCommand, read: (fields: RequestFields) => Request): Request {
-  const fields = new RequestFields(command);
-  const request = read(fields);
-  refuse(fields.issues);
-  return request;
+const text: Parser<string | undefined> = (value, fail) => {
+  if (value === undefined || (typeof value === 'string' && value.length <= MAX_TEXT)) return value;
+  return fail(`must be a text of at most ${MAX_TEXT} characters`);
+};
+
+const textOrNull: Parser<string | null> = (value, fail) => text(value, fail) ?? null;
+
+const requiredText: Parser<string> = (value, fail) => {
+  if (value === undefined) fail('must be given');
+  return text(value, fail) ?? '';
+};
+
+const filter: Parser<string | undefined> = (value, fail) => {
+  const given = text(value, fail);
+  const problem = given === undefined ? null : filterProblem(given);
+  return problem === null ? given : fail(problem);
+};
+
+const integer =
+  (max: number): Parser<number | undefined> =>
+  (value, fail) => {
+    const isValid = Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max;
+    if (value === undefined || isValid) return value as number | undefined;
+    return fail(`must be a whole number from 0 to ${max}`);
+  };
+
+const pageSize =
+  (max: number): Parser<number> =>
+  (value, fail) =>
+    integer(max)(value, fail) ?? DEFAULT_FIRST;
+
+const flag: Parser<boolean | undefined> = (value, fail) =>
+  value === undefined || typeof value === 'boolean' ? value : fail('must be true or false');
+
+const FIELDS: {
+  readonly [Type in keyof TopicRequests]: {
+    readonly [Name in keyof TopicRequests[Type]]-?: Parser<TopicRequests[Type][Name]>;
+  };
+} = {
+  status: {},
+  find: {
+    kind,
+    prefix: text,
+    search: text,
+    filter,
+    after: text,
+    offset: integer(Number.MAX_SAFE_INTEGER),
+    first: pageSize(MAX_PAGE),
+    withCount: flag,
+    withPayloads: flag,
+  },
+  levels: { kind, of: textOrNull, after: text, first: pageSize(MAX_PAGE), withPayloads: flag },
+  topic: { kind, topic: requiredText },
+  changes: { kind, prefix: text, since: textOrNull, first: pageSize(MAX_CHANGES), withPayloads: flag },
+};
+
+/** Parses a command. A field that is null counts as missing. Errors: ControlRefusal, INVALID with all issues. */
+export function parseRequest<Type extends keyof TopicRequests>(
+  type: Type,
+  command: ControlCommand,
+): TopicRequests[Type] {
+  const issues: InputIssue[] = [];
+  const fields = Object.entries<Parser<unknown>>(FIELDS[type]).map(([name, parse]) => {
+    const fail = (reason: string) => void issues.push({ path: `/${name}`, reason });
+    return [name, parse(fieldOf(command, name) ?? undefined, fail)];
+  });
+  refuse(issues);
+  return Object.fromEntries(fields) as TopicRequests[Type];
 }
 
 /** Throws a refusal. Its text, which is all that a client receives over MQTT, contains the first issue. */
@@ -68,59 +103,4 @@ export function refuse(issues: readonly InputIssue[]): void {
   const [first] = issues;
   if (first === undefined) return;
   throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, { code: 'INVALID', info: issuesInfo(issues) });
-}
-
-class RequestFields {
-  readonly issues: InputIssue[] = [];
-  readonly #command: ControlCommand;
-
-  constructor(command: ControlCommand) {
-    this.#command = command;
-  }
-
-  kind(): TopicKind {
-    const value = this.#given('kind') ?? 'PUBLISHED';
-    if (value === 'PUBLISHED' || value === 'SUBSCRIBED') return value;
-    this.#addIssue('kind', 'must be PUBLISHED or SUBSCRIBED');
-    return 'PUBLISHED';
-  }
-
-  text(name: string): string | undefined {
-    const value = this.#given(name);
-    if (value === undefined) return undefined;
-    if (typeof value === 'string' && value.length <= MAX_TEXT) return value;
-    return this.#addIssue(name, `must be a text of at most ${MAX_TEXT} characters`);
-  }
-
-  required(name: string): string {
-    if (this.#given(name) === undefined) this.#addIssue(name, 'must be given');
-    return this.text(name) ?? '';
-  }
-
-  filter(name: string): string | undefined {
-    const value = this.text(name);
-    const problem = value === undefined ? null : filterProblem(value);
-    return problem === null ? value : this.#addIssue(name, problem);
-  }
-
-  integer(name: string, min: number, max: number): number | undefined {
-    const value = this.#given(name);
-    if (value === undefined) return undefined;
-    if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number;
-    return this.#addIssue(name, `must be a whole number from ${min} to ${max}`);
-  }
-
-  flag(name: string): boolean | undefined {
-    const value = this.#given(name);
-    if (value === undefined || typeof value === 'boolean') return value;
-    return this.#addIssue(name, 'must be true or false');
-  }
-
-  #given(name: string): unknown {
-    return fieldOf(this.#command, name) ?? undefined;
-  }
-
-  #addIssue(name: string, reason: string): undefined {
-    this.issues.push({ path: `/${name}`, reason });
-  }
 }

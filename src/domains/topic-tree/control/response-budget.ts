@@ -40,18 +40,17 @@ export const shortened: {
   status: (status) => status,
   topic: (topic) => topic,
   find: (page: TopicPage, bytes) => {
-    const topics = page.topics.slice(0, Math.max(1, fittingCount(page.topics, bytes)));
+    const topics = fitting(page.topics, bytes, 1);
     return { ...page, topics, hasMore: page.hasMore || topics.length < page.topics.length };
   },
   levels: (page: LevelPage, bytes) => {
-    const levels = page.levels.slice(0, Math.max(1, fittingCount(page.levels, bytes)));
+    const levels = fitting(page.levels, bytes, 1);
     return { ...page, levels, hasMore: page.hasMore || levels.length < page.levels.length };
   },
   changes: (changes: TopicChanges, bytes) => {
-    const third = bytes / 3;
-    const added = changes.added.slice(0, fittingCount(changes.added, third));
-    const changed = changes.changed.slice(0, fittingCount(changes.changed, third));
-    const expired = changes.expired.slice(0, fittingCount(changes.expired, third));
+    const added = fitting(changes.added, bytes / 3);
+    const changed = fitting(changes.changed, bytes / 3);
+    const expired = fitting(changes.expired, bytes / 3);
     return {
       ...changes,
       added,
@@ -64,11 +63,12 @@ export const shortened: {
   },
 };
 
-function fittingCount(items: readonly unknown[], bytes: number): number {
+/** Returns the first items that fit, at least `least` of them. */
+function fitting<Item>(items: readonly Item[], bytes: number, least = 0): readonly Item[] {
   let left = bytes;
   const end = items.findIndex((item) => {
     left -= bytesOf(item);
     return left < 0;
   });
-  return end === -1 ? items.length : end;
+  return end === -1 ? items : items.slice(0, Math.max(least, end));
 }

@@ -1,27 +1,11 @@
 import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields.ts';
 import type {
-  KindCounts,
-  LevelPage,
   RecordedTopic,
   RecorderState,
-  RecorderStatus,
-  TopicChanges,
   TopicLevel,
-  TopicPage,
   TopicPayload,
   TopicResponses,
 } from '../model/topic-recorder.ts';
-
-/** Parses responses, which may come from other versions or untrusted brokers. Invalid values are treated as missing. */
-export const parseResponse: {
-  readonly [Type in keyof TopicResponses]: (data: unknown) => TopicResponses[Type];
-} = {
-  status: (data) => statusOf(fieldsOf(data)),
-  find: (data) => pageOf(fieldsOf(data)),
-  levels: (data) => levelsOf(fieldsOf(data)),
-  topic: recordedOf,
-  changes: (data) => changesOf(fieldsOf(data)),
-};
 
 const STATES: readonly RecorderState[] = ['STOPPED', 'STARTING', 'RECORDING', 'DENIED', 'UNREACHABLE'];
 
@@ -35,40 +19,34 @@ const MAX_INT = 2_147_483_647;
 const MAX_PAYLOAD = 100_000;
 const LAST_TIME = 8_640_000_000_000_000;
 
-function statusOf(fields: Fields): RecorderStatus {
-  const { subscribed } = fields;
-  return {
+/** Parses responses, which may come from other versions or untrusted brokers. Invalid values are treated as missing. */
+export const parseResponse: {
+  readonly [Type in keyof TopicResponses]: (data: unknown) => TopicResponses[Type];
+} = {
+  status: parsed((fields) => ({
     state: STATES.find((state) => state === fields.state) ?? 'STARTING',
     reason: textOf(fields.reason, MAX_REASON),
     since: timeOf(fields.since),
     deniedFilters: listOf(fields.deniedFilters, topicOf).slice(0, 1_000),
-    published: countsOf(fieldsOf(fields.published)),
-    subscribed: isFields(subscribed) ? countsOf(subscribed) : null,
+    published: countsOf(fields.published),
+    subscribed: isFields(fields.subscribed) ? countsOf(fields.subscribed) : null,
     subscribedReason: textOf(fields.subscribedReason, MAX_REASON),
     memoryBytes: countOf(fields.memoryBytes),
     messages: countOf(fields.messages),
     tellsRetain: fields.tellsRetain === true,
-  };
-}
-
-function pageOf(fields: Fields): TopicPage {
-  return {
+  })),
+  find: parsed((fields) => ({
     topics: listOf(fields.topics, recordedOf),
     hasMore: fields.hasMore === true,
     totalCount: typeof fields.totalCount === 'number' ? intOf(fields.totalCount) : null,
-  };
-}
-
-function levelsOf(fields: Fields): LevelPage {
-  return {
+  })),
+  levels: parsed((fields) => ({
     levels: listOf(fields.levels, levelOf),
     hasMore: fields.hasMore === true,
     totalCount: intOf(fields.totalCount),
-  };
-}
-
-function changesOf(fields: Fields): TopicChanges {
-  return {
+  })),
+  topic: recordedOf,
+  changes: parsed((fields) => ({
     cursor: textOf(fields.cursor, MAX_REASON) ?? '',
     isContinued: fields.isContinued === true,
     added: listOf(fields.added, recordedOf),
@@ -77,8 +55,12 @@ function changesOf(fields: Fields): TopicChanges {
     addedLeftOut: countOf(fields.addedLeftOut),
     changedLeftOut: countOf(fields.changedLeftOut),
     expiredLeftOut: countOf(fields.expiredLeftOut),
-    counts: countsOf(fieldsOf(fields.counts)),
-  };
+    counts: countsOf(fields.counts),
+  })),
+};
+
+function parsed<Response>(parse: (fields: Fields) => Response): (data: unknown) => Response {
+  return (data) => parse(isFields(data) ? data : {});
 }
 
 function recordedOf(value: unknown): RecordedTopic | null {
@@ -113,13 +95,11 @@ function levelOf(value: unknown): TopicLevel | null {
   };
 }
 
-function countsOf(fields: Fields): KindCounts {
-  return {
-    count: intOf(fields.count),
-    leftOut: countOf(fields.leftOut),
-    isTruncated: fields.isTruncated === true,
-  };
-}
+const countsOf = parsed((fields) => ({
+  count: intOf(fields.count),
+  leftOut: countOf(fields.leftOut),
+  isTruncated: fields.isTruncated === true,
+}));
 
 function listOf<T>(value: unknown, entryOf: (entry: unknown) => T | null): T[] {
   if (!Array.isArray(value)) return [];
@@ -152,8 +132,6 @@ const timeOf = (value: unknown): number | null =>
 
 const textOf = (value: unknown, maxLength: number): string | null =>
   typeof value === 'string' ? value.slice(0, maxLength) : null;
-
-const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 
 /** Returns a field of a documented response, by its case-insensitive name. */
 export const fieldIn = (data: unknown, name: string): unknown => (isFields(data) ? fieldOf(data, name) : undefined);

@@ -1,35 +1,7 @@
+import { isUtf8 } from 'node:buffer';
 import { setImmediate as immediate } from 'node:timers/promises';
-import type { FindTopics, RecordedTopic, RecorderStatus, TopicPage, TopicPayload } from '../model/topic-recorder.ts';
+import type { FindTopics, RecordedTopic, RecorderStatus, TopicKind, TopicPage } from '../model/topic-recorder.ts';
 import { bytesOf } from './response-budget.ts';
-
-/** `data` of `listTopics`: the form of the documented examples, and additional fields of this service. */
-interface TopicListing {
-  readonly publishTopics: ListedPage<PublishedEntry>;
-  readonly subscribeTopics?: ListedPage<SubscribedEntry>;
-  readonly unavailable?: { readonly subscribeTopics: string };
-  readonly truncated?: true;
-}
-
-interface ListedPage<Entry> {
-  /** Length of the whole list, not of the page. */
-  readonly count: number;
-  readonly data: readonly Entry[];
-  /** Whether the list is shorter than requested. The next page begins at `offset` plus the number of entries. */
-  readonly truncated?: true;
-}
-
-interface SubscribedEntry {
-  readonly topic: string;
-}
-
-type PublishedEntry = SubscribedEntry & PayloadFields;
-
-/** A payload that is not UTF-8 has `payloadBase64`. `payloadBytes` is the original size of a truncated payload. */
-interface PayloadFields {
-  readonly payload?: string;
-  readonly payloadBase64?: string;
-  readonly payloadBytes?: number;
-}
 
 interface ListingRange {
   readonly offset: number;
@@ -43,18 +15,21 @@ type Find = (request: FindTopics) => Promise<TopicPage>;
 const LISTING_BYTES = 1_000_000;
 const PAGE = 500;
 
-/** Returns both lists. They end at the same position, so that one offset continues both. */
+/**
+ * `data` of `listTopics`: the form of the documented examples, and additional fields of this service. Both lists end at
+ * the same position, so that one offset continues both. `count` is the length of the whole list. A list with `truncated`
+ * is shorter than requested: the next page begins at `offset` plus the number of its entries.
+ */
 export async function topicListing(
   { published, subscribed, subscribedReason }: RecorderStatus,
   find: Find,
   { offset, count, maxBytes }: ListingRange,
-): Promise<TopicListing> {
+): Promise<object> {
   const limit = Math.min(LISTING_BYTES, maxBytes);
-  const publishTopics: PublishedEntry[] = [];
-  const subscribeTopics: SubscribedEntry[] = [];
+  const publishTopics: object[] = [];
+  const subscribeTopics: object[] = [];
   const publishReader = entriesOf(find, 'PUBLISHED', offset, count, publishedEntry);
-  const subscribeReader =
-    subscribed && entriesOf(find, 'SUBSCRIBED', offset, count, ({ topic }): SubscribedEntry => ({ topic }));
+  const subscribeReader = subscribed && entriesOf(find, 'SUBSCRIBED', offset, count, ({ topic }) => ({ topic }));
   let bytes = 0;
   let isCut = false;
   for (let position = 0; position < count; position += 1) {
@@ -66,7 +41,7 @@ export async function topicListing(
     if (!publish.done) publishTopics.push(publish.value);
     if (subscribe?.done === false) subscribeTopics.push(subscribe.value);
   }
-  const listed = <Entry>(length: number, data: readonly Entry[]): ListedPage<Entry> => {
+  const listed = (length: number, data: readonly object[]) => {
     const isShort = isCut && offset + data.length < length;
     return { count: length, data, ...(isShort ? { truncated: true } : {}) };
   };
@@ -80,13 +55,13 @@ export async function topicListing(
   };
 }
 
-async function* entriesOf<Entry>(
+async function* entriesOf(
   find: Find,
-  kind: FindTopics['kind'],
+  kind: TopicKind,
   offset: number,
   count: number,
-  entryOf: (topic: RecordedTopic) => Entry,
-): AsyncGenerator<Entry, undefined> {
+  entryOf: (topic: RecordedTopic) => object,
+): AsyncGenerator<object, undefined> {
   let start: Pick<FindTopics, 'after' | 'offset'> = { offset };
   for (let left = count; left > 0; ) {
     const { topics, hasMore } = await find({ kind, ...start, first: Math.min(PAGE, left) });
@@ -99,23 +74,25 @@ async function* entriesOf<Entry>(
   }
 }
 
-const publishedEntry = ({ topic, payload }: RecordedTopic): PublishedEntry => ({ topic, ...payloadFields(payload) });
-
-function payloadFields(payload: TopicPayload | null): PayloadFields {
-  if (payload === null) return {};
+/** A payload that is not UTF-8 has `payloadBase64`. `payloadBytes` is the original size of a truncated payload. */
+function publishedEntry({ topic, payload }: RecordedTopic): object {
+  if (payload === null) return { topic };
   const bytes = Buffer.from(payload.data, 'base64');
   const isCut = bytes.length < payload.bytes;
-  const text = textOf(bytes, isCut);
+  const text = payloadText(bytes, isCut);
   return {
+    topic,
     ...(text === null ? { payloadBase64: payload.data } : { payload: text }),
     ...(isCut ? { payloadBytes: payload.bytes } : {}),
   };
 }
 
 /** Returns `null` if the bytes are not UTF-8. An incomplete last character of a truncated payload is omitted. */
-function textOf(bytes: Uint8Array, isCut: boolean): string | null {
+export function payloadText(bytes: Buffer, isCut: boolean): string | null {
+  if (isUtf8(bytes)) return bytes.toString();
+  if (!isCut) return null;
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: isCut });
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true });
   } catch {
     return null;
   }

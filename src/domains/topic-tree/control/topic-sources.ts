@@ -1,7 +1,7 @@
 import { invalid, ServiceError } from '../../../platform/errors.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
-import type { RecorderStatus, TopicRecorder, TopicRequests, TopicResponses } from '../model/topic-recorder.ts';
+import type { QueryTopics, RecorderStatus } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
 import { MirroredTopics } from './mirrored-topics.ts';
 import { getRecording, queryRecorder, recordingOf, setRecording } from './recorder-client.ts';
@@ -13,7 +13,8 @@ import { missingReceiveRight, withheldFilters } from './withheld-filters.ts';
  * The topics and recording settings of one broker, whichever plugin records them. Errors: those of the caller and of
  * the recorder, and INVALID with all issues.
  */
-export interface TopicSource extends Pick<TopicRecorder, 'query'> {
+export interface TopicSource {
+  readonly query: QueryTopics;
   /** Also reports DENIED, with the cause, if access control withholds all messages from `username`. */
   status(username: string | null): Promise<RecorderStatus>;
   settings(): Promise<TopicSettings>;
@@ -69,16 +70,13 @@ class BrokerTopics implements TopicSource {
     this.#mirroring = mirroring;
   }
 
-  async query<Type extends keyof TopicRequests>(
-    type: Type,
-    request: TopicRequests[Type],
-  ): Promise<TopicResponses[Type]> {
+  readonly query: QueryTopics = async (type, request) => {
     const filter = 'filter' in request ? request.filter : undefined;
     const problem = filter === undefined ? null : filterProblem(filter);
     if (problem !== null) throw invalid([{ path: '/filter', reason: problem }]);
     if ((await this.#findProvider()) === 'OWN') return queryRecorder(this.#caller, type, request);
     return this.#openMirror().query(type, request);
-  }
+  };
 
   async status(username: string | null): Promise<RecorderStatus> {
     const status = await this.query('status', {});

@@ -131,7 +131,7 @@ export class TopicTreePlugin implements ControlPlugin {
 
   async #query<Type extends keyof TopicRequests>(type: Type, command: ControlCommand): Promise<unknown> {
     const budget = this.#assertBudget();
-    const request = parseRequest[type](command);
+    const request = parseRequest(type, command);
     if (budget === null) return this.#queryRecorder(type, request);
     const limited = 'first' in request ? { ...request, first: budget.limitPage(request.first) } : request;
     const response = shortened[type](await this.#queryRecorder(type, limited), budget.bytesEach);

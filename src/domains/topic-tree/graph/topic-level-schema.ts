@@ -46,21 +46,15 @@ const NO_LEVELS: ListConnection<LevelView> = {
 TopicLevel.implement({
   description: 'One level of a topic tree: a listed topic, the parent of listed topics, or both.',
   fields: (t) => ({
-    name: t.string({ description: 'The name between two `/`. May be empty.', resolve: ({ level }) => level.name }),
-    topic: t.string({ description: 'All levels from the first one to this one.', resolve: ({ level }) => level.topic }),
-    topicCount: t.int({
-      description: 'Number of listed topics at and below this level.',
-      resolve: ({ level }) => level.topicCount,
-    }),
-    childCount: t.int({
-      description: 'Number of levels directly below this one.',
-      resolve: ({ level }) => level.childCount,
-    }),
+    name: t.exposeString('name', { description: 'The name between two `/`. May be empty.' }),
+    topic: t.exposeString('topic', { description: 'All levels from the first one to this one.' }),
+    topicCount: t.exposeInt('topicCount', { description: 'Number of listed topics at and below this level.' }),
+    childCount: t.exposeInt('childCount', { description: 'Number of levels directly below this one.' }),
     recorded: t.field({
       description: 'The topic of this level itself. Null if only topics below it are listed.',
       type: Topic,
       nullable: true,
-      resolve: ({ level: { recorded }, ...ref }) => recorded && { ...ref, recorded },
+      resolve: ({ broker, nodeId, recorded }) => recorded && { broker, nodeId, ...recorded },
     }),
     children: t.connection(
       {
@@ -69,11 +63,11 @@ TopicLevel.implement({
         nullable: true,
         complexity: pageCost,
         resolve: async (parent, args, context, info) => {
-          const { level, kind } = parent;
+          const { topic, childCount, kind } = parent;
           // Most levels of a page have no children, so their levels are not requested.
-          if (level.childCount === 0) return NO_LEVELS;
+          if (childCount === 0) return NO_LEVELS;
           if (!(await mayQueryBroker(context, false))) return null;
-          return levelsOf(parent, { ...args, kind, of: level.topic }, context, info);
+          return levelsOf(parent, { ...args, kind, of: topic }, context, info);
         },
       },
       TopicLevelConnection,

@@ -8,7 +8,7 @@ import type { RecordedTopic } from '../model/topic-recorder.ts';
 import { selectsPayloads, Topic, TopicKindType } from './topic-schema.ts';
 import { TopicTreeState } from './topic-tree-schema.ts';
 
-interface TopicsEventView {
+interface TopicsEventView extends Partial<TopicChange> {
   readonly event: TopicEvent;
   readonly broker: BrokerRecord;
 }
@@ -17,10 +17,8 @@ interface TopicsEventView {
 const USUAL_EVENT = 50;
 const STATES = 'SNAPSHOT, CHANGE';
 
-const listOf = ({ event, broker }: TopicsEventView, read: (change: TopicChange) => readonly RecordedTopic[]) => {
-  const change = stateIn(event);
-  return change === null ? [] : read(change).map((recorded) => ({ broker, nodeId: null, recorded }));
-};
+const viewsOf = (broker: BrokerRecord, topics: readonly RecordedTopic[] = []) =>
+  topics.map((recorded) => ({ broker, nodeId: null, ...recorded }));
 
 const TopicsEvent = builder.objectRef<TopicsEventView>('TopicsEvent').implement({
   description:
@@ -31,60 +29,56 @@ const TopicsEvent = builder.objectRef<TopicsEventView>('TopicsEvent').implement(
       description: `${STATES}: the state of the recording, read every few seconds.`,
       type: TopicTreeState,
       nullable: true,
-      resolve: ({ event }) => stateIn(event)?.recording?.state ?? null,
+      resolve: ({ recording }) => recording?.state ?? null,
     }),
     reason: t.string({
       description: `${STATES}: why topics are missing, and what would help. Null if there is no problem.`,
       nullable: true,
-      resolve: ({ event }) => stateIn(event)?.recording?.reason ?? null,
+      resolve: ({ recording }) => recording?.reason ?? null,
     }),
-    count: t.int({
+    count: t.exposeInt('count', {
       description: `${STATES}: number of listed topics of this kind, below the prefix or not.`,
       nullable: true,
-      resolve: ({ event }) => stateIn(event)?.count ?? null,
     }),
-    leftOut: t.float({
+    leftOut: t.exposeFloat('leftOut', {
       description: `${STATES}: number of uses of topics that are not listed because of a limit, since the recording began.`,
       nullable: true,
-      resolve: ({ event }) => stateIn(event)?.leftOut ?? null,
     }),
-    isTruncated: t.boolean({
+    isTruncated: t.exposeBoolean('isTruncated', {
       description: `${STATES}: whether a limit excludes topics now, or did within the last TTL.`,
       nullable: true,
-      resolve: ({ event }) => stateIn(event)?.isTruncated ?? null,
     }),
     added: t.field({
       description: 'CHANGE: topics that are listed for the first time, or again.',
       type: [Topic],
       complexity: { field: 1, multiplier: USUAL_EVENT },
-      resolve: (view) => listOf(view, ({ added }) => added),
+      resolve: ({ broker, added }) => viewsOf(broker, added),
     }),
     changed: t.field({
       description: 'CHANGE: topics that were used again, the most recently used first.',
       type: [Topic],
       complexity: { field: 1, multiplier: USUAL_EVENT },
-      resolve: (view) => listOf(view, ({ changed }) => changed),
+      resolve: ({ broker, changed }) => viewsOf(broker, changed),
     }),
     expired: t.stringList({
       description: 'CHANGE: topics that are no longer listed.',
-      resolve: ({ event }) => [...(stateIn(event)?.expired ?? [])],
+      resolve: ({ expired = [] }) => [...expired],
     }),
     addedLeftOut: t.int({
       description: 'CHANGE: number of added topics that are not in `added`.',
-      resolve: ({ event }) => stateIn(event)?.addedLeftOut ?? 0,
+      resolve: ({ addedLeftOut = 0 }) => addedLeftOut,
     }),
     changedLeftOut: t.int({
       description: 'CHANGE: number of changed topics that are not in `changed`.',
-      resolve: ({ event }) => stateIn(event)?.changedLeftOut ?? 0,
+      resolve: ({ changedLeftOut = 0 }) => changedLeftOut,
     }),
     expiredLeftOut: t.int({
       description: 'CHANGE: number of expired topics that are not in `expired`.',
-      resolve: ({ event }) => stateIn(event)?.expiredLeftOut ?? 0,
+      resolve: ({ expiredLeftOut = 0 }) => expiredLeftOut,
     }),
-    isConnected: t.boolean({
+    isConnected: t.exposeBoolean('isConnected', {
       description: `${STATES}: whether this service is connected to the broker. While it is not, recorded topics stay listed until they expire.`,
       nullable: true,
-      resolve: ({ event }) => stateIn(event)?.isConnected ?? null,
     }),
   }),
 });
@@ -116,6 +110,7 @@ builder.subscriptionFields((t) => ({
       );
     },
     resolve: (event, { brokerId }, { services, viewer }) => ({
+      ...stateIn(event),
       event,
       broker: services.brokers.visible(brokerId, viewer),
     }),

@@ -44,7 +44,7 @@ const UpdateTopicTreeInput = builder.inputType('UpdateTopicTreeInput', {
 const TopicTreePayload = builder.objectRef<{ readonly broker: BrokerRecord }>('TopicTreePayload').implement({
   description: 'The broker with the changed settings.',
   fields: (t) => ({
-    broker: t.field({ description: 'The changed broker.', type: Broker, resolve: ({ broker }) => broker }),
+    broker: t.expose('broker', { description: 'The changed broker.', type: Broker }),
   }),
 });
 

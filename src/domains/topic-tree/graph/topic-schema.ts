@@ -1,9 +1,9 @@
-import { isUtf8 } from 'node:buffer';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { selects } from '../../../gateway/graphql/document.ts';
 import { mayReturnText } from '../../../gateway/graphql/walk-limit.ts';
+import { payloadText } from '../control/topic-listing.ts';
 import type { TopicKind } from '../model/topic-recorder.ts';
 import type { TopicView } from '../topic-view.ts';
 
@@ -32,21 +32,10 @@ interface Preview {
 
 /** Returns `null` if there is no payload that the caller may read. */
 function previewOf(topic: TopicView, context: RequestContext): Preview | null {
-  const { payload } = topic.recorded;
+  const { payload } = topic;
   if (payload === null || !context.services.topics.mayReadPayloads(topic, context.viewer)) return null;
   if (!mayReturnText(context, payload.data.length)) return null;
   return { bytes: Buffer.from(payload.data, 'base64'), length: payload.bytes };
-}
-
-/** Decodes the payload as the beginning of a longer text. Bytes of an incomplete last character are omitted. */
-function textOf({ bytes, length }: Preview): string | null {
-  if (isUtf8(bytes)) return bytes.toString();
-  if (bytes.length === length) return null;
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true });
-  } catch {
-    return null;
-  }
 }
 
 const FOR_EDITORS =
@@ -57,41 +46,38 @@ export const Topic = builder.objectRef<TopicView>('Topic').implement({
   fields: (t) => ({
     topic: t.string({
       description: 'The whole topic or topic filter.',
-      resolve: ({ recorded: { topic } }, _args, context) => (mayReturnText(context, topic.length) ? topic : ''),
+      resolve: ({ topic }, _args, context) => (mayReturnText(context, topic.length) ? topic : ''),
     }),
-    messages: t.float({
+    messages: t.exposeFloat('messages', {
       description: 'Number of messages since the topic was listed. SUBSCRIBED: number of subscriptions to it.',
-      resolve: ({ recorded }) => recorded.messages,
     }),
     firstSeen: t.field({
       description: 'Time since which the topic is listed.',
       type: 'DateTime',
-      resolve: ({ recorded }) => new Date(recorded.firstSeen),
+      resolve: ({ firstSeen }) => new Date(firstSeen),
     }),
     lastSeen: t.field({
       description: 'Time of the last use.',
       type: 'DateTime',
-      resolve: ({ recorded }) => new Date(recorded.lastSeen),
+      resolve: ({ lastSeen }) => new Date(lastSeen),
     }),
-    qos: t.int({
+    qos: t.exposeInt('qos', {
       description:
         'QoS of the last message as it was recorded, or of the last subscription. The gateway receives all messages with QoS 0.',
-      resolve: ({ recorded }) => recorded.qos,
     }),
-    retain: t.boolean({
+    retain: t.exposeBoolean('retain', {
       description: 'Whether the last message was a retained message, as far as the broker reports it.',
-      resolve: ({ recorded }) => recorded.retain,
     }),
     nodeIds: t.intList({
       description: 'In a cluster whose nodes have their own topics: the nodes that list the topic. Otherwise empty.',
-      resolve: ({ recorded: { nodes }, nodeId }) => [...(nodes ?? (nodeId === null ? [] : [nodeId]))],
+      resolve: ({ nodes, nodeId }) => [...(nodes ?? (nodeId === null ? [] : [nodeId]))],
     }),
     payload: t.string({
       description: `The beginning of the last payload as text, up to the last whole character. Also null if the payload is not UTF-8. ${FOR_EDITORS}`,
       nullable: true,
       resolve: (topic, _args, context) => {
         const preview = previewOf(topic, context);
-        return preview && textOf(preview);
+        return preview && payloadText(preview.bytes, preview.bytes.length < preview.length);
       },
     }),
     payloadBase64: t.string({

@@ -1,6 +1,7 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { selects } from '../../../gateway/graphql/document.ts';
 import { BROKER_QUERY_COST, COUNTED_BY_PAGE, pageCost, SEARCH_COST } from '../../../gateway/graphql/page-cost.ts';
+import { timeField } from '../../../gateway/graphql/time-field.ts';
 import { mayQueryBroker, mayReturnText, walk } from '../../../gateway/graphql/walk-limit.ts';
 import type { RecorderState } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
@@ -36,9 +37,8 @@ const Unavailable = builder.objectRef<{ readonly subscribed: string }>('TopicTre
 const TopicTreeSettingsType = builder.objectRef<TopicSettings>('TopicTreeSettings').implement({
   description: 'Settings of the recording of topics.',
   fields: (t) => ({
-    ttl: t.int({
+    ttl: t.exposeInt('ttlSeconds', {
       description: 'Number of seconds that a topic stays listed after its last use.',
-      resolve: ({ ttlSeconds }) => ttlSeconds,
     }),
     filters: t.stringList({
       description: 'Only topics that match one of these are recorded. Empty: all topics that do not begin with `$`.',
@@ -70,42 +70,29 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
       description: 'The cluster node whose topics these are. Null for a broker, and for all nodes of a cluster.',
       nullable: true,
     }),
-    state: t.field({
-      description: 'Whether topics are recorded.',
-      type: TopicTreeState,
-      resolve: ({ status }) => status.state,
-    }),
+    state: t.expose('state', { description: 'Whether topics are recorded.', type: TopicTreeState }),
     reason: t.string({
       description: 'The problem or the missing topics, and what would help. Null if there is no problem.',
       nullable: true,
       resolve: reasonOf,
     }),
-    since: t.field({
-      description: 'Start of the recording. Null if it has not started.',
-      type: 'DateTime',
-      nullable: true,
-      resolve: ({ status: { since } }) => (since === null ? null : new Date(since)),
-    }),
+    since: timeField(t, 'Start of the recording. Null if it has not started.', ({ since }) => since),
     deniedFilters: t.stringList({
       description: 'Filters that the broker does not allow this service to subscribe to.',
-      resolve: ({ status }) => [...status.deniedFilters],
+      resolve: ({ deniedFilters }) => [...deniedFilters],
     }),
     unavailable: t.field({
       description: 'What cannot be recorded at this broker. Null if everything can be recorded.',
       type: Unavailable,
       nullable: true,
-      resolve: ({ status: { subscribed, subscribedReason } }) =>
+      resolve: ({ subscribed, subscribedReason }) =>
         subscribed === null ? { subscribed: subscribedReason ?? 'Not known yet' } : null,
     }),
-    memoryBytes: t.float({ description: 'Memory of the recording.', resolve: ({ status }) => status.memoryBytes }),
-    messages: t.float({
-      description: 'Number of recorded messages since the recording began.',
-      resolve: ({ status }) => status.messages,
-    }),
-    tellsRetain: t.boolean({
+    memoryBytes: t.exposeFloat('memoryBytes', { description: 'Memory of the recording.' }),
+    messages: t.exposeFloat('messages', { description: 'Number of recorded messages since the recording began.' }),
+    tellsRetain: t.exposeBoolean('tellsRetain', {
       description:
         'Whether `retain` of topics is also true for live messages. If false, it is true only for messages that were retained before the recording began.',
-      resolve: ({ status }) => status.tellsRetain,
     }),
     tellsPayloads: t.boolean({
       description: 'Whether the caller may read payloads, and the project stores them.',
@@ -173,7 +160,7 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
             description: 'Only the names of the topics of the page.',
             complexity: COUNTED_BY_PAGE,
             resolve: ({ edges }, _args, context) => {
-              const names = edges.map(({ node }) => node.recorded.topic);
+              const names = edges.map(({ node }) => node.topic);
               const characters = names.reduce((sum, { length }) => sum + length, 0);
               return mayReturnText(context, characters) ? names : [];
             },
@@ -189,9 +176,7 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
         nullable: true,
         complexity: pageCost,
         args: {
-          of: t.arg.string({
-            description: '`topic` of the parent level. Default: the first levels.',
-          }),
+          of: t.arg.string({ description: '`topic` of the parent level. Default: the first levels.' }),
           kind: t.arg(kindArgument),
         },
         resolve: async (tree, args, context, info) => {

@@ -1,18 +1,18 @@
 import { Broadcast, type BroadcastEvent } from '../../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import { ServiceError } from '../../../platform/errors.ts';
-import type { KindCounts, RecordedTopic, RecorderStatus, TopicChanges } from '../model/topic-recorder.ts';
+import {
+  type KindCounts,
+  NO_TOPIC_CHANGES,
+  type RecorderStatus,
+  type TopicChangeLists,
+  type TopicChanges,
+} from '../model/topic-recorder.ts';
 
-export interface TopicChange extends KindCounts {
+export interface TopicChange extends KindCounts, TopicChangeLists {
   /** Whether this service is connected to the broker. While it is not, the last reported state stays. */
   readonly isConnected: boolean;
   readonly recording: Pick<RecorderStatus, 'state' | 'reason'> | null;
-  readonly added: readonly RecordedTopic[];
-  readonly changed: readonly RecordedTopic[];
-  readonly expired: readonly string[];
-  readonly addedLeftOut: number;
-  readonly changedLeftOut: number;
-  readonly expiredLeftOut: number;
 }
 
 export type TopicEvent = BroadcastEvent<TopicChange, TopicChange>;
@@ -39,8 +39,6 @@ const IDLE_TICKS = 20;
 const MAX_KEPT = 240;
 const MAX_KEPT_CHARACTERS = 4_000_000;
 
-const NO_LISTS = { added: [], changed: [], expired: [], addedLeftOut: 0, changedLeftOut: 0, expiredLeftOut: 0 };
-
 /**
  * The changes of topics of one kind below one prefix, shared by all subscribers. The feed polls only while it has
  * subscribers, each time at the recorder that is current.
@@ -49,7 +47,14 @@ export class TopicFeed {
   readonly #options: TopicFeedOptions;
   readonly #broadcast: Broadcast<TopicChange, TopicChange>;
   readonly #ticker: NodeJS.Timeout;
-  #state: TopicChange = { isConnected: false, recording: null, count: 0, leftOut: 0, isTruncated: false, ...NO_LISTS };
+  #state: TopicChange = {
+    isConnected: false,
+    recording: null,
+    count: 0,
+    leftOut: 0,
+    isTruncated: false,
+    ...NO_TOPIC_CHANGES,
+  };
   #cursor: string | null = null;
   #reading: Promise<void> | null = null;
   #idleTicks = 0;
@@ -59,7 +64,7 @@ export class TopicFeed {
 
   constructor(options: TopicFeedOptions) {
     this.#options = options;
-    this.#broadcast = new Broadcast(() => ({ ...this.#state, ...NO_LISTS }), {
+    this.#broadcast = new Broadcast(() => ({ ...this.#state, ...NO_TOPIC_CHANGES }), {
       history: MAX_KEPT,
       maxWeight: MAX_KEPT_CHARACTERS,
       weigh: charactersOf,
@@ -96,7 +101,7 @@ export class TopicFeed {
     this.#look().catch((error: unknown) => {
       // If the broker cannot be queried, the last reported state stays.
       if (!(error instanceof ServiceError)) this.#options.onFault(error);
-      else this.#publish({ ...this.#state, ...NO_LISTS });
+      else this.#publish({ ...this.#state, ...NO_TOPIC_CHANGES });
     });
   }
 
@@ -134,7 +139,7 @@ export class TopicFeed {
 
   /** Starts with a new state that cannot be derived from the events sent so far. */
   #begin(state: TopicChange): void {
-    this.#state = { ...state, ...NO_LISTS, isConnected: this.#options.isConnected() };
+    this.#state = { ...state, ...NO_TOPIC_CHANGES, isConnected: this.#options.isConnected() };
     this.#broadcast.reset();
   }
 

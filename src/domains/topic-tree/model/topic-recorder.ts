@@ -94,20 +94,32 @@ export interface ReadChanges {
   readonly withPayloads?: boolean | undefined;
 }
 
-export interface TopicChanges {
-  readonly cursor: string;
-  /** False if the recorder restarted, or if changes were not requested for a long time: all topics may have changed. */
-  readonly isContinued: boolean;
+/** Changed topics. If a list is shortened, `…LeftOut` is the number of further topics. */
+export interface TopicChangeLists {
   /** Topics that were listed for the first time, or again after they had expired. */
   readonly added: readonly RecordedTopic[];
   /** Topics that were used again, the most recently used first. */
   readonly changed: readonly RecordedTopic[];
   /** Topics that expired. A topic that was listed again since then is also in `added`. */
   readonly expired: readonly string[];
-  /** Number of further topics that are not in the lists. */
   readonly addedLeftOut: number;
   readonly changedLeftOut: number;
   readonly expiredLeftOut: number;
+}
+
+export const NO_TOPIC_CHANGES: TopicChangeLists = {
+  added: [],
+  changed: [],
+  expired: [],
+  addedLeftOut: 0,
+  changedLeftOut: 0,
+  expiredLeftOut: 0,
+};
+
+export interface TopicChanges extends TopicChangeLists {
+  readonly cursor: string;
+  /** False if the recorder restarted, or if changes were not requested for a long time: all topics may have changed. */
+  readonly isContinued: boolean;
   readonly counts: KindCounts;
 }
 
@@ -172,6 +184,8 @@ export interface TopicResponses {
 export type QueryTopics = <Type extends keyof TopicRequests>(
   type: Type,
   request: TopicRequests[Type],
+  /** Called between the slices of a long search. It may throw to cancel the search. */
+  assertWanted?: () => void,
 ) => Promise<TopicResponses[Type]>;
 
 /**

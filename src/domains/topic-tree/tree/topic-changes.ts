@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { History } from '../../../gateway/live/history.ts';
-import type { ReadChanges, RecordedTopic, TopicChanges } from '../model/topic-recorder.ts';
+import {
+  NO_TOPIC_CHANGES,
+  type ReadChanges,
+  type RecordedTopic,
+  type TopicChangeLists,
+  type TopicChanges,
+} from '../model/topic-recorder.ts';
 import { BoundedList, CharacterBudget, charactersOf } from './bounded-list.ts';
 import { NONE } from './rows.ts';
 import { isAtOrBelow, topicOfPrefix } from './topic-order.ts';
@@ -35,14 +41,14 @@ export class ChangeReader {
     const until = this.#store.ticks.end(now);
     const cursor = `${this.#id}.${until}.${this.#expired.requested(now)}`;
     const { since } = request;
-    if (since === null) return { cursor, isContinued: true, ...NO_CHANGES };
+    if (since === null) return { cursor, isContinued: true, ...NO_TOPIC_CHANGES };
     const [id, tick = '', number = ''] = since.split('.');
     const isKnown = id === this.#id && Number(tick) <= until && this.#expired.reaches(Number(number));
     const changes = isKnown ? this.#changes(request, Number(tick), until, Number(number)) : null;
-    return changes ? { cursor, isContinued: true, ...changes } : { cursor, isContinued: false, ...NO_CHANGES };
+    return { cursor, isContinued: changes !== null, ...(changes ?? NO_TOPIC_CHANGES) };
   }
 
-  #changes(request: Omit<ReadChanges, 'kind'>, since: number, until: number, number: number): Changes | null {
+  #changes(request: Omit<ReadChanges, 'kind'>, since: number, until: number, number: number): TopicChangeLists | null {
     const { first, withPayloads = true } = request;
     const prefix = topicOfPrefix(request.prefix);
     const store = this.#store;
@@ -81,17 +87,6 @@ export class ChangeReader {
     };
   }
 }
-
-type Changes = Omit<TopicChanges, 'cursor' | 'isContinued' | 'counts'>;
-
-const NO_CHANGES: Changes = {
-  added: [],
-  changed: [],
-  expired: [],
-  addedLeftOut: 0,
-  changedLeftOut: 0,
-  expiredLeftOut: 0,
-};
 
 /** Maximum number of topics examined for one result. This blocks the event loop for some ten milliseconds. */
 const MAX_LOOKS = 30_000;
