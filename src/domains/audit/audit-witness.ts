@@ -113,8 +113,8 @@ export async function findLostEntry(
   const { sequence, hash } = committed;
   const entry = await db.auditEntry.findUnique({ where: { sequence }, select: { hash: true } });
   if (entry?.hash === hash) return null;
+  // Read after the entry, because the retention may delete the entry and move this mark between the two reads.
   const start = await db.auditMark.findUnique({ where: { name: 'start' } });
-  // Read the mark after the entry, which may be deleted meanwhile.
   if (entry === null && start !== null && start.sequence >= sequence && marks.check(start) === 'GOOD') return null;
   return {
     sequence,

@@ -146,7 +146,10 @@ Broker.implement({
       resolve: ({ projectId }, _args, { services, viewer }) => services.projects.visible(projectId, viewer),
     }),
     url: t.exposeString('url', { nullable: true, description: 'Null for an installation without an address.' }),
-    username: t.exposeString('username', { nullable: true, description: 'The user name of this service.' }),
+    username: t.exposeString('username', {
+      nullable: true,
+      description: 'The user name with which this service connects to the broker.',
+    }),
     verifyCaCert: t.exposeBoolean('verifyCaCert'),
     metricsEnabled: t.exposeBoolean('metricsEnabled'),
     ha: t.exposeBoolean('ha', { description: 'Whether the broker represents a cluster.' }),

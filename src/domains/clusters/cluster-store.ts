@@ -47,7 +47,7 @@ export class ClusterStore {
     }
   }
 
-  /** Errors: IN_USE (it is in another cluster), NOT_FOUND (the cluster). The caller then calls `refresh`. */
+  /** The caller must then call `refresh`. Errors: IN_USE (another cluster has the broker), NOT_FOUND (the cluster). */
   async addNode(clusterId: string, { nodeId, brokerId, name, address, port }: NewNode): Promise<void> {
     const data = { clusterId, nodeId, brokerId, name: name.trim(), address: address.trim(), port };
     await this.#options.db.clusterNode.create({ data }).catch(toInUse).catch(missingAsNotFound('cluster', clusterId));

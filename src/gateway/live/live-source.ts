@@ -6,7 +6,7 @@ export abstract class LiveSource<Event> implements AsyncIterableIterator<Event> 
   /** `null` if there is no event now, or, with `isOver`, never again. Throws once the error that ended the stream. */
   abstract take(): Event | null;
   abstract get isOver(): boolean;
-  /** Call it once after `take` returned null. `wake` is called once, in a later turn of the event loop; it must not throw. */
+  /** Call it once after `take` returned null. `wake` is called once, in a later event loop turn; it must not throw. */
   abstract wait(wake: () => void): void;
   abstract return(): Promise<IteratorReturnResult<undefined>>;
 

@@ -49,7 +49,8 @@ interface ProbeResult {
 
 /**
  * Probes whether a broker serves an API. Mosquitto 2.0 does not respond if it does not, so silence for `silenceMs`
- * after PUBACK (MQTT 5) counts as not served; so does a refused publish. Errors: BROKER_UNREACHABLE if the connection ends meanwhile.
+ * after PUBACK (MQTT 5) counts as not served; so does a refused publish. Errors: BROKER_UNREACHABLE if the connection
+ * ends meanwhile.
  */
 export async function probe(client: ControlClient, api: ControlApi, silenceMs: number): Promise<ProbeResult> {
   try {

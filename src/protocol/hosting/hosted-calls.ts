@@ -73,7 +73,7 @@ export class HostedCalls {
     };
   }
 
-  /** Errors: those of the plugin; BROKER_TIMEOUT; TOO_LARGE; INTERNAL_ERROR if the other process has another key. */
+  /** Errors: those of the plugin; BROKER_TIMEOUT; TOO_LARGE; INTERNAL_ERROR if the SECRET_KEYs differ. */
   async call(brokerId: string, api: ControlApi, command: ControlCommand): Promise<unknown> {
     const { db, changes, sealer, timeoutMs } = this.#options;
     const text = JSON.stringify(command);

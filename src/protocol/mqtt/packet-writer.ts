@@ -131,7 +131,7 @@ export class PacketWriter {
     this.#schedule();
   }
 
-  /** Writes nothing more, except the packets of this iteration if `flush` is true. */
+  /** Writes nothing more, except the packets of this event loop iteration if `flush` is true. */
   close(flush: boolean): void {
     if (this.#isClosed) return;
     if (flush) this.#flush();

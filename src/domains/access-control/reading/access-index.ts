@@ -219,7 +219,7 @@ export class AccessIndex {
     }
   }
 
-  /** `staleMarks` is the count before the check. A write seen since then may be older or newer than the response. */
+  /** `staleMarks`: `#staleMarks` before the check. If it has grown since, the responses may lack the noticed write. */
   #createSnapshot(
     { askedAt, details, changeIndex, defaultAcl, anonymousGroup }: CheckResult,
     staleMarks: number,

@@ -111,7 +111,7 @@ function updated<T>(all: ReadonlyMap<string, T>, updates: ReadonlyMap<string, T 
   return copy;
 }
 
-/** Removes memberships from the named holders. Returns the same map if no holder has them. */
+/** Removes memberships in `removed` from the holders in `names`, by default all. The same map if none has any. */
 function without<Key extends 'roles' | 'groups', T extends Readonly<Record<Key, readonly Membership[]>>>(
   holders: ReadonlyMap<string, T>,
   key: Key,

@@ -10,7 +10,7 @@ export interface SentCommand {
 }
 
 /**
- * Whether the broker has the result of a command. An ACCEPTED command is UNKNOWN if its result is missing. A REFUSED
+ * Whether a command took effect. An ACCEPTED command is UNKNOWN if the policy does not show its effect. A REFUSED
  * command is DONE if the broker has the requested state anyway.
  */
 export type Verdict = 'DONE' | 'NOT_DONE' | 'UNKNOWN';

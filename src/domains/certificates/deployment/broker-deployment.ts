@@ -196,7 +196,7 @@ export class BrokerDeployment {
       }
       throw new ServiceError(
         'ALREADY_EXISTS',
-        `The listener already has another file "${fileName}": give the certificate another filename, or undeploy it there, which deletes the file`,
+        `The listener already has another file "${fileName}": give the certificate another filename, or first undeploy this certificate from the listener, which deletes the existing file`,
         { info: { ...error.info } },
       );
     }
@@ -269,7 +269,7 @@ async function outcomeOf(work: Promise<void>): Promise<ListenerOutcome> {
 /** Error for the remaining listeners if the broker is not reachable. Each of them would wait for the timeout again. */
 function ofBroker({ code, message }: ServiceError): ServiceError | null {
   if (code !== 'BROKER_UNREACHABLE' && code !== 'BROKER_TIMEOUT') return null;
-  return new ServiceError(code, `Not tried after another listener of this broker: ${message}`);
+  return new ServiceError(code, `Not tried, because an earlier listener of this broker failed: ${message}`);
 }
 
 function unknown(cause: unknown, done: string): ServiceError {

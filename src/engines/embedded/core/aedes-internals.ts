@@ -137,7 +137,7 @@ export function resumeReadingStream(client: Client): void {
   if (!client.closed) client.conn.on('readable', internalsOf(client)._nextBatch);
 }
 
-/** `waitForDrain`: aedes waits with it when the stream is full, and closes the connection after `drainTimeout`. */
+/** Reads the next packets. If the stream is full, aedes first waits until it drains, for at most `drainTimeout`. */
 export function readNextAfterWrite(client: Client, hasRoom: boolean): void {
   const internals = internalsOf(client);
   if (hasRoom) setImmediate(internals._nextBatch, null);

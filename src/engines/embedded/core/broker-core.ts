@@ -38,7 +38,7 @@ import { guardSubscribe, guardUnsubscribe, hasValidFilters } from './subscriptio
 interface TransientSubscriptionListener {
   /** The client may already have had the subscriptions. */
   subscribed(client: Client, subscriptions: readonly { readonly topic: string; readonly qos: 0 | 1 | 2 }[]): void;
-  /** The client may not have had the filter. Called for all filters when the connection ends. */
+  /** Also called for filters that the client had not subscribed to, and for all filters when the connection ends. */
   unsubscribed(client: Client, filter: string): void;
 }
 

@@ -59,7 +59,7 @@ export class SocketBudget {
       try {
         emit(packet, finished);
       } catch (error) {
-        // Otherwise `done` has thrown.
+        // If `isDone` is true, `done` threw the error, and the bytes are subtracted already.
         if (!isDone) {
           isDone = true;
           this.#bytes -= bytes;
