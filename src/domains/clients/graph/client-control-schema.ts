@@ -55,18 +55,17 @@ const ClientError = builder.objectRef<{ readonly error: ServiceError }>('ClientE
       description: 'Further data for programs, depending on `code`; null if there is none.',
       type: 'JSON',
       nullable: true,
-      resolve: ({ error }) => error.info ?? null,
+      resolve: ({ error }) => error.info,
     }),
   }),
 });
 
 const BROKER = 'The broker of the client.';
-const CLIENT = 'The client after the command; null if it no longer exists.';
 
 const reportFields = <T extends ClientReport>(t: ReportFields<T>) => ({
   clientId: t.string({ description: 'The client id of the input.', resolve: ({ clientId }) => clientId }),
   client: t.field({
-    description: CLIENT,
+    description: 'The client after the command; null if it no longer exists.',
     type: ConnectedClient,
     nullable: true,
     complexity: BROKER_QUERY_COST,
@@ -79,14 +78,9 @@ const DisconnectClientPayload = builder.objectRef<DisconnectReport>('DisconnectC
   description: 'How a client was disconnected, and which other clients with it.',
   fields: (t) => ({
     ...reportFields(t),
-    method: t.field({
-      description: 'How the broker disconnected the client.',
-      type: DisconnectMethod,
-      resolve: ({ method }) => method,
-    }),
-    disconnected: t.stringList({
+    method: t.expose('method', { description: 'How the broker disconnected the client.', type: DisconnectMethod }),
+    disconnected: t.exposeStringList('disconnected', {
       description: 'Client ids of all clients that are known to be disconnected by this.',
-      resolve: ({ disconnected }) => [...disconnected],
     }),
   }),
 });
@@ -101,11 +95,7 @@ const DisconnectResultType = builder.objectRef<DisconnectResult>('DisconnectResu
   description: 'The result for one of many clients.',
   fields: (t) => ({
     clientId: t.exposeString('clientId', { description: 'Id of a selected client.' }),
-    status: t.field({
-      description: 'Whether the client was disconnected.',
-      type: DisconnectStatusType,
-      resolve: ({ status }) => status,
-    }),
+    status: t.expose('status', { description: 'Whether the client was disconnected.', type: DisconnectStatusType }),
     error: t.field({
       description: 'The reason of REFUSED, NOT_FOUND or FAILED; otherwise null.',
       type: ClientError,
@@ -121,29 +111,27 @@ const DisconnectClientsPayload = builder.objectRef<BulkDisconnectReport>('Discon
     const count = (status: DisconnectStatus) =>
       t.int({
         description: `Number of results with status ${status}.`,
-        resolve: ({ results }) => results.reduce((sum, result) => sum + (result.status === status ? 1 : 0), 0),
+        resolve: ({ results }) => results.filter((result) => result.status === status).length,
       });
     return {
-      results: t.field({
+      results: t.expose('results', {
         description:
           'One result per selected client, in the order of `clientIds`; without `clientIds` in the order of client ids.',
         type: [DisconnectResultType],
-        resolve: ({ results }) => [...results],
       }),
       disconnectedCount: count('DISCONNECTED'),
       wouldDisconnectCount: count('WOULD_DISCONNECT'),
       refusedCount: count('REFUSED'),
       notFoundCount: count('NOT_FOUND'),
       failedCount: count('FAILED'),
-      alsoDisconnected: t.stringList({
+      alsoDisconnected: t.exposeStringList('alsoDisconnected', {
         description:
           'Ids of clients that were not selected, and were disconnected with their account; in a dry run: would be disconnected.',
-        resolve: ({ alsoDisconnected }) => [...alsoDisconnected],
       }),
       isComplete: t.exposeBoolean('isComplete', {
         description: 'false if unknown clients that match the filter may be connected.',
       }),
-      broker: t.field({ description: BROKER, type: Broker, resolve: ({ broker }) => broker }),
+      broker: t.expose('broker', { description: BROKER, type: Broker }),
     };
   },
 });

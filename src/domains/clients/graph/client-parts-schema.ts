@@ -1,5 +1,7 @@
+import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import type { ClientView } from '../client-view.ts';
 import {
   type ClientInflight,
@@ -7,12 +9,12 @@ import {
   type ClientQueues,
   type ClientTls,
   type ClientWill,
+  type ConnectedClientDetail,
   INFLIGHT_KEYS,
   QUEUE_KEYS,
 } from '../inspect/inspect-data.ts';
 import type { ClientSubscription } from '../inspect/subscriptions.ts';
 import type { UnknownField } from '../inspect/unknown-fields.ts';
-import { detail } from './client-detail.ts';
 
 export const ClientProtocol = builder.enumType('ClientProtocol', {
   description: 'The protocol between a client and the broker.',
@@ -34,10 +36,18 @@ export const ClientSource = builder.enumType('ClientSource', {
   } as const,
 });
 
-/**
- * Counters that the commercial plugin reports for single clients only. For a client in a list they are read from the
- * broker.
- */
+/** Reads a field of the detail. A client in a list reads its detail from the broker, once for all its fields. */
+export function detail<T>(
+  client: ClientView,
+  context: RequestContext,
+  read: (detail: ConnectedClientDetail) => T,
+): T | Promise<T | null> {
+  if (client.isDetailed) return read(client.known);
+  const mayAsk = () => mayQueryBroker(context, client.isOneOfMany);
+  return client.readDetail(mayAsk).then((known) => known && read(known));
+}
+
+/** Counters that the commercial plugin reports for single clients only; those of a listed client are read later. */
 const OF_SINGLE_CLIENTS: ReadonlySet<(typeof QUEUE_KEYS)[number]> = new Set([
   'bytesIn',
   'messagesIn',
@@ -61,7 +71,7 @@ export const ClientQueuesType = builder.objectRef<QueuesView>('ClientQueues').im
           nullable: true,
           ...(ofSingle ? { complexity: BROKER_QUERY_COST } : {}),
           resolve: ({ client, counts }, _args, context) =>
-            counts[key] ?? (ofSingle ? detail(client, context, ({ queues }) => queues?.[key] ?? null) : null),
+            counts[key] ?? (ofSingle ? detail(client, context, ({ queues }) => queues?.[key]) : null),
         });
         return [key, field];
       }),
@@ -70,22 +80,15 @@ export const ClientQueuesType = builder.objectRef<QueuesView>('ClientQueues').im
 
 export const ClientInflightType = builder.objectRef<ClientInflight>('ClientInflight').implement({
   description: 'Messages in flight: sent and not acknowledged yet. A field is null if the source does not know it.',
-  fields: (t) =>
-    Object.fromEntries(
-      INFLIGHT_KEYS.map((key) => [key, t.float({ nullable: true, resolve: (counts) => counts[key] ?? null })]),
-    ),
+  fields: (t) => Object.fromEntries(INFLIGHT_KEYS.map((key) => [key, t.exposeFloat(key, { nullable: true })])),
 });
 
 export const ClientTlsType = builder.objectRef<ClientTls>('ClientTls').implement({
   description: 'The encryption of a connection. A field is null if the source does not know it.',
   fields: (t) => ({
-    clientCertificate: t.string({
-      description: 'PEM.',
-      nullable: true,
-      resolve: (tls) => tls.clientCertificate ?? null,
-    }),
-    version: t.string({ nullable: true, resolve: ({ version }) => version ?? null }),
-    ciphers: t.string({ nullable: true, resolve: ({ ciphers }) => ciphers ?? null }),
+    clientCertificate: t.exposeString('clientCertificate', { description: 'PEM.', nullable: true }),
+    version: t.exposeString('version', { nullable: true }),
+    ciphers: t.exposeString('ciphers', { nullable: true }),
   }),
 });
 
@@ -93,7 +96,7 @@ export const ClientListenerType = builder.objectRef<ClientListener>('ClientListe
   description: 'The listener of the broker that a client is connected to.',
   fields: (t) => ({
     port: t.exposeInt('port'),
-    bindAddress: t.string({ nullable: true, resolve: ({ bind_address }) => bind_address ?? null }),
+    bindAddress: t.exposeString('bind_address', { nullable: true }),
   }),
 });
 
@@ -104,17 +107,12 @@ export const ClientWillType = builder.objectRef<ClientWill>('ClientWill').implem
     qos: t.exposeInt('qos'),
     retain: t.exposeBoolean('retain'),
     payload: t.exposeString('payload', { description: 'Base64.' }),
-    properties: t.field({
+    properties: t.expose('properties', {
       description: 'MQTT 5: objects with `identifier`, `name` and `value`.',
       type: ['JSON'],
       nullable: true,
-      resolve: ({ properties }) => (properties ? [...properties] : null),
     }),
-    delayInterval: t.int({
-      description: 'Seconds.',
-      nullable: true,
-      resolve: ({ delayInterval }) => delayInterval ?? null,
-    }),
+    delayInterval: t.exposeInt('delayInterval', { description: 'Seconds.', nullable: true }),
   }),
 });
 
@@ -122,20 +120,17 @@ export const ClientSubscriptionType = builder.objectRef<ClientSubscription>('Cli
   description: 'A subscription of a client, with its options.',
   fields: (t) => ({
     topic: t.exposeString('topic', { description: 'Topic filter.' }),
-    qos: t.int({
+    qos: t.exposeInt('qos', {
       description: 'The granted QoS; null if the source does not know it.',
       nullable: true,
-      resolve: ({ qos }) => qos ?? null,
     }),
-    noLocal: t.boolean({
+    noLocal: t.exposeBoolean('noLocal', {
       description: 'MQTT 5: whether the client does not receive its own messages; null if the source does not know it.',
       nullable: true,
-      resolve: ({ noLocal }) => noLocal ?? null,
     }),
-    retainAsPublished: t.boolean({
+    retainAsPublished: t.exposeBoolean('retainAsPublished', {
       description: 'MQTT 5: whether messages keep their retain flag; null if the source does not know it.',
       nullable: true,
-      resolve: ({ retainAsPublished }) => retainAsPublished ?? null,
     }),
   }),
 });

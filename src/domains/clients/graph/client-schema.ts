@@ -1,12 +1,12 @@
+import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ClientView } from '../client-view.ts';
-import type { ConnectedClientDetail } from '../inspect/inspect-data.ts';
+import type { ConnectedClientDetail, ConnectedClientSummary } from '../inspect/inspect-data.ts';
 import { subscriptionsOf } from '../inspect/subscriptions.ts';
 import { unknownFields } from '../inspect/unknown-fields.ts';
-import { detail } from './client-detail.ts';
 import {
   ClientInflightType,
   ClientListenerType,
@@ -17,87 +17,48 @@ import {
   ClientSubscriptionType,
   ClientTlsType,
   ClientWillType,
+  detail,
   UnknownFieldType,
 } from './client-parts-schema.ts';
 
-type DetailNumber =
-  | 'numSubscriptions'
-  | 'numPublished'
-  | 'numSubscribed'
-  | 'numDropped'
-  | 'bytesPublished'
-  | 'bytesSubscribed';
-
 type ClientFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], ClientView>;
 
-/** Fields that cost one request to the broker per client of a list. */
-function detailFields(t: ClientFields) {
-  const counter = (key: DetailNumber, description: string) =>
-    t.float({
-      description,
-      nullable: true,
-      complexity: BROKER_QUERY_COST,
-      resolve: (client, _args, context) => detail(client, context, (known) => known[key] ?? null),
-    });
-  return {
-    numSubscriptions: counter('numSubscriptions', 'Active subscriptions.'),
-    numPublished: counter('numPublished', 'Messages received from the client.'),
-    numSubscribed: counter('numSubscribed', 'Messages sent to the client.'),
-    numDropped: counter('numDropped', 'Messages dropped because a queue was full.'),
-    bytesPublished: counter('bytesPublished', 'Payload bytes received from the client.'),
-    bytesSubscribed: counter('bytesSubscribed', 'Payload bytes sent to the client.'),
-    keepalive: t.int({
-      description: 'Seconds.',
-      nullable: true,
-      complexity: BROKER_QUERY_COST,
-      resolve: (client, _args, context) => detail(client, context, ({ keepalive }) => keepalive ?? null),
-    }),
-    cleanSession: t.boolean({
-      description: 'Whether the broker discards the session when the client reconnects.',
-      nullable: true,
-      complexity: BROKER_QUERY_COST,
-      resolve: (client, _args, context) => detail(client, context, ({ cleanSession }) => cleanSession ?? null),
-    }),
-    tls: t.field({
-      type: ClientTlsType,
-      nullable: true,
-      complexity: BROKER_QUERY_COST,
-      resolve: (client, _args, context) => detail(client, context, ({ tls }) => tls ?? null),
-    }),
-    listener: t.field({
-      type: ClientListenerType,
-      nullable: true,
-      complexity: BROKER_QUERY_COST,
-      resolve: (client, _args, context) => detail(client, context, ({ listener }) => listener ?? null),
-    }),
-    will: t.field({
-      type: ClientWillType,
-      nullable: true,
-      complexity: BROKER_QUERY_COST,
-      resolve: (client, _args, context) => detail(client, context, ({ will }) => will ?? null),
-    }),
-    subscriptions: t.stringList({
-      description: 'Topic filters.',
-      nullable: true,
-      complexity: BROKER_QUERY_COST,
-      resolve: (client, _args, context) =>
-        detail(client, context, ({ subscriptions }) => (subscriptions ? [...subscriptions] : null)),
-    }),
-    subscriptionDetails: t.field({
-      description: 'The subscriptions with QoS and options.',
-      type: [ClientSubscriptionType],
-      nullable: true,
-      complexity: BROKER_QUERY_COST,
-      resolve: (client, _args, context) => detail(client, context, subscriptionsOf),
-    }),
-    inflight: t.field({
-      type: ClientInflightType,
-      nullable: true,
-      complexity: BROKER_QUERY_COST,
-      resolve: (client, _args, context) => detail(client, context, ({ inflight }) => inflight ?? null),
-    }),
-  };
-}
+/** Options of a nullable field of the summary. */
+const summary = <T>(read: (known: ConnectedClientSummary) => T, description?: string) => ({
+  ...(description && { description }),
+  nullable: true as const,
+  resolve: ({ known }: ClientView) => read(known),
+});
+
+/** Options of a nullable field of the detail, which costs one request to the broker per client of a list. */
+const detailed = <T>(read: (known: ConnectedClientDetail) => T, description?: string) => ({
+  ...(description && { description }),
+  nullable: true as const,
+  complexity: BROKER_QUERY_COST,
+  resolve: (client: ClientView, _args: object, context: RequestContext) => detail(client, context, read),
+});
+
+const detailFields = (t: ClientFields) => ({
+  numSubscriptions: t.float(detailed((known) => known.numSubscriptions, 'Active subscriptions.')),
+  numPublished: t.float(detailed((known) => known.numPublished, 'Messages received from the client.')),
+  numSubscribed: t.float(detailed((known) => known.numSubscribed, 'Messages sent to the client.')),
+  numDropped: t.float(detailed((known) => known.numDropped, 'Messages dropped because a queue was full.')),
+  bytesPublished: t.float(detailed((known) => known.bytesPublished, 'Payload bytes received from the client.')),
+  bytesSubscribed: t.float(detailed((known) => known.bytesSubscribed, 'Payload bytes sent to the client.')),
+  keepalive: t.int(detailed((known) => known.keepalive, 'Seconds.')),
+  cleanSession: t.boolean(
+    detailed((known) => known.cleanSession, 'Whether the broker discards the session when the client reconnects.'),
+  ),
+  tls: t.field({ type: ClientTlsType, ...detailed((known) => known.tls) }),
+  listener: t.field({ type: ClientListenerType, ...detailed((known) => known.listener) }),
+  will: t.field({ type: ClientWillType, ...detailed((known) => known.will) }),
+  subscriptions: t.stringList(detailed((known) => known.subscriptions, 'Topic filters.')),
+  subscriptionDetails: t.field({
+    type: [ClientSubscriptionType],
+    ...detailed(subscriptionsOf, 'The subscriptions with QoS and options.'),
+  }),
+  inflight: t.field({ type: ClientInflightType, ...detailed((known) => known.inflight) }),
+});
 
 export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').implement({
   description:
@@ -108,25 +69,15 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       description: '`<anonymous>` if the client gave none.',
       resolve: ({ known }) => known.username,
     }),
-    address: t.string({ description: 'IP address.', nullable: true, resolve: ({ known }) => known.address ?? null }),
-    remotePort: t.int({ nullable: true, resolve: ({ known }) => known.remotePort ?? null }),
-    protocol: t.field({ type: ClientProtocol, nullable: true, resolve: ({ known }) => known.protocol ?? null }),
-    protocolVersion: t.field({
-      type: ClientProtocolVersion,
-      nullable: true,
-      resolve: ({ known }) => known.protocolVersion ?? null,
-    }),
-    connected: t.boolean({ nullable: true, resolve: ({ known }) => known.connected ?? null }),
-    lastConnect: t.float({
-      description: 'Epoch milliseconds.',
-      nullable: true,
-      resolve: ({ known }) => known.lastConnect ?? null,
-    }),
-    lastDisconnect: t.float({
-      description: 'Epoch milliseconds; null also if the client never disconnected.',
-      nullable: true,
-      resolve: ({ known }) => known.lastDisconnect ?? null,
-    }),
+    address: t.string(summary((known) => known.address, 'IP address.')),
+    remotePort: t.int(summary((known) => known.remotePort)),
+    protocol: t.field({ type: ClientProtocol, ...summary((known) => known.protocol) }),
+    protocolVersion: t.field({ type: ClientProtocolVersion, ...summary((known) => known.protocolVersion) }),
+    connected: t.boolean(summary((known) => known.connected)),
+    lastConnect: t.float(summary((known) => known.lastConnect, 'Epoch milliseconds.')),
+    lastDisconnect: t.float(
+      summary((known) => known.lastDisconnect, 'Epoch milliseconds; null also if the client never disconnected.'),
+    ),
     queues: t.field({
       description:
         'Read when the field is resolved: a list or an event costs one request to the broker for all its clients. Changes of this field alone send no event.',
@@ -142,15 +93,12 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       description: 'Whether the client is a bridge of another broker.',
       resolve: ({ known }) => known.bridge ?? false,
     }),
-    isGateway: t.boolean({
+    isGateway: t.exposeBoolean('isGateway', {
       description: 'Whether the client is a connection of this service itself.',
-      resolve: ({ isGateway }) => isGateway,
     }),
-    disconnectReason: t.string({
-      description: 'Why the last connection ended, in the broker’s words.',
-      nullable: true,
-      resolve: ({ known }) => known.disconnectReason ?? null,
-    }),
+    disconnectReason: t.string(
+      summary((known) => known.disconnectReason, 'Why the last connection ended, in the broker’s words.'),
+    ),
     ...detailFields(t),
     unknownFields: t.field({
       description:
@@ -160,18 +108,16 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       resolve: async (client, _args, context) =>
         (await detail(client, context, (known) => unknownFields(withListed(known, client), client.source))) ?? [],
     }),
-    source: t.field({ type: ClientSource, resolve: ({ source }) => source }),
+    source: t.expose('source', { type: ClientSource }),
     asOf: t.field({
       description: 'The time of this information.',
       type: 'DateTime',
       resolve: ({ asOf }) => new Date(asOf),
     }),
-    nodeId: t.int({
-      description: 'The node of the client, in a cluster whose nodes have clients of their own.',
-      nullable: true,
-      resolve: ({ known }) => known.node ?? null,
-    }),
-    broker: t.field({ type: Broker, resolve: ({ broker }) => broker }),
+    nodeId: t.int(
+      summary((known) => known.node, 'The node of the client, in a cluster whose nodes have clients of their own.'),
+    ),
+    broker: t.expose('broker', { type: Broker }),
   }),
 });
 
