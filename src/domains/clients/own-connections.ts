@@ -8,15 +8,9 @@ export class OwnConnections {
 
   constructor(runtimes: Pick<BrokerRuntimes, 'onRuntime'>) {
     runtimes.onRuntime(({ clientIds, clientIdPrefixes }: BrokerRuntime, change) => {
-      for (const [set, values] of [
-        [this.#ids, clientIds],
-        [this.#prefixes, clientIdPrefixes],
-      ] as const) {
-        for (const value of values) {
-          if (change === 'OPENED') set.add(value);
-          else set.delete(value);
-        }
-      }
+      const method = change === 'OPENED' ? 'add' : 'delete';
+      for (const id of clientIds) this.#ids[method](id);
+      for (const prefix of clientIdPrefixes) this.#prefixes[method](prefix);
     });
   }
 
@@ -24,11 +18,6 @@ export class OwnConnections {
   has(clientId: string): boolean {
     const id = clientId.replace(/-(probe|remote)$/, '');
     return this.#ids.has(id) || this.#prefixes.has(id.slice(0, id.lastIndexOf('-') + 1));
-  }
-
-  /** Errors: IN_USE for a connection of this service. */
-  refuse(clientId: string): void {
-    if (this.has(clientId)) throw ownConnection(clientId);
   }
 }
 

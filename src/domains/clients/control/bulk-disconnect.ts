@@ -120,27 +120,23 @@ class Run {
       const response = responses[index];
       if (response?.status === 'fulfilled') {
         hasResponse = true;
-        const rest = this.#done(clientIds, parseDisconnected(response.value, command));
-        left.push(...each(rest, command));
+        left.push(...each(this.#done(clientIds, parseDisconnected(response.value, command)), command));
         continue;
       }
       const error = serviceErrorOf(response?.reason);
-      const [first, next, ...others] = clientIds;
-      if (error.code === 'NOT_FOUND' && first !== undefined && next !== undefined) {
-        hasResponse = true;
-        this.note(first, error);
-        left.push({ command: { ...command, clientid: next }, clientIds: [next, ...others] });
-        continue;
-      }
-      if (statusOf(error.code) === 'REFUSED' && command.takeover && first !== undefined) {
-        hasResponse = true;
+      const status = statusOf(error.code);
+      if (status === 'FAILED') lost = error;
+      else hasResponse = true;
+      const [first = '', next, ...others] = clientIds;
+      if (status === 'REFUSED' && command.takeover) {
         this.note(first, error);
         left.push(...each(clientIds.slice(1), command));
-        continue;
+      } else if (status === 'NOT_FOUND' && next !== undefined) {
+        this.note(first, error);
+        left.push({ command: { ...command, clientid: next }, clientIds: [next, ...others] });
+      } else {
+        for (const id of clientIds) this.note(id, error);
       }
-      if (statusOf(error.code) === 'FAILED') lost = error;
-      else hasResponse = true;
-      for (const id of clientIds) this.note(id, error);
     }
     if (!hasResponse) this.#lost = lost;
     return left;

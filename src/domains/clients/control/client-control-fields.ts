@@ -1,12 +1,9 @@
+import type { Fields } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import type { SessionAction } from '../../../protocol/mqtt/broker-session.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { SEND_RETAIN } from './client-control.ts';
 import { MAX_SUBSCRIPTION_IDENTIFIER } from './client-input.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
-type Subscribe = Extract<SessionAction, { kind: 'SUBSCRIBE' }>;
-type Unsubscribe = Extract<SessionAction, { kind: 'UNSUBSCRIBE' }>;
 
 export function clientIdOf({ clientid }: Fields): string {
   if (typeof clientid !== 'string' || clientid === '') throw new ControlRefusal('Invalid/missing clientid');
@@ -27,7 +24,7 @@ export const consentOf = ({ force, takeover, among }: Fields): Consent => ({
 });
 
 /** Errors: ControlRefusal in the wording of Mosquitto's plugins. */
-export function readSubscribe(fields: Fields): Subscribe {
+export function readSubscribe(fields: Fields): SessionAction {
   const { qos, subscription_identifier: identifier } = fields;
   if (qos !== 0 && qos !== 1 && qos !== 2) throw new ControlRefusal('Invalid/missing qos');
   const options = fields.options ?? {};
@@ -39,14 +36,12 @@ export function readSubscribe(fields: Fields): Subscribe {
     qos,
     noLocal: noLocal === true,
     retainAsPublished: retainAsPublished === true,
-    ...(sendRetain === undefined || sendRetain === null ? {} : { retainHandling: retainHandlingOf(sendRetain) }),
-    ...(identifier === undefined || identifier === null ? {} : { identifier: identifierOf(identifier) }),
+    ...(sendRetain == null ? {} : { retainHandling: retainHandlingOf(sendRetain) }),
+    ...(identifier == null ? {} : { identifier: identifierOf(identifier) }),
   };
 }
 
-export function readUnsubscribe(fields: Fields): Unsubscribe {
-  return { kind: 'UNSUBSCRIBE', filter: filterOf(fields) };
-}
+export const readUnsubscribe = (fields: Fields): SessionAction => ({ kind: 'UNSUBSCRIBE', filter: filterOf(fields) });
 
 function filterOf({ topic }: Fields): string {
   if (typeof topic !== 'string' || filterProblem(topic) !== null) throw new ControlRefusal('Invalid/missing topic');

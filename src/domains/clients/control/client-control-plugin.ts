@@ -5,6 +5,7 @@ import {
   type PluginFactory,
   type PluginHost,
 } from '../../../protocol/control/plugin.ts';
+import type { SessionAction } from '../../../protocol/mqtt/broker-session.ts';
 import { followedClient, kickedSince, whenEnded } from '../inspect/followed-account.ts';
 import { INSPECT_API } from '../inspect/inspect-control.ts';
 import { kickAccount, kickObstacle } from './account-kick.ts';
@@ -78,16 +79,6 @@ interface Outcome {
   readonly disconnected: readonly string[];
 }
 
-interface Decision {
-  readonly method: DisconnectMethod;
-  readonly peers: AccountPeers;
-}
-
-interface Attempt extends Outcome {
-  /** `false` if the client has reconnected with another account before the attempt. */
-  readonly isDone: boolean;
-}
-
 class ClientControl implements ControlPlugin {
   readonly api = CLIENT_CONTROL_API;
   readonly #host: PluginHost;
@@ -138,9 +129,12 @@ class ClientControl implements ControlPlugin {
     if (this.#isOwn(clientid)) throw ownConnection(clientid);
     const disconnected = new Set<string>();
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const { method, isDone, ...outcome } = await this.#disconnectNow(clientid, consent);
-      for (const id of outcome.disconnected) disconnected.add(id);
-      if (isDone) return { method, disconnected: [...disconnected] };
+      const { method, peers } = await this.#decide(clientid, consent);
+      if (method === 'TAKEOVER') {
+        await this.#takeovers.run(clientid, peers.client.connection, { kind: 'DISCONNECT' });
+        return { method, disconnected: [...disconnected.add(clientid)] };
+      }
+      if (await this.#kick(clientid, peers, disconnected)) return { method, disconnected: [...disconnected] };
     }
     throw stillConnected(clientid, [...disconnected]);
   }
@@ -151,14 +145,10 @@ class ClientControl implements ControlPlugin {
     return { method, disconnected: method === 'ACCOUNT' ? peers.client.connectedIds : [clientid] };
   }
 
-  async #disconnectNow(clientid: string, consent: Consent): Promise<Attempt> {
-    const { method, peers } = await this.#decide(clientid, consent);
-    if (method === 'ACCOUNT') return this.#kick(clientid, peers);
-    await this.#takeovers.run(clientid, peers.client.connection, { kind: 'DISCONNECT' });
-    return { method, disconnected: [clientid], isDone: true };
-  }
-
-  async #decide(clientid: string, consent: Consent): Promise<Decision> {
+  async #decide(
+    clientid: string,
+    consent: Consent,
+  ): Promise<{ readonly method: DisconnectMethod; readonly peers: AccountPeers }> {
     const { force, takeover, among } = consent;
     const peers = await peersOf(this.#controls, clientid);
     if (peers === null) throw new ControlRefusal('Client not found');
@@ -174,27 +164,23 @@ class ClientControl implements ControlPlugin {
     throw sharedAccount(peers, consent, canKick);
   }
 
-  async #kick(clientid: string, { client }: AccountPeers): Promise<Attempt> {
+  /** Adds the disconnected clients. Returns `false` if the client had reconnected with another account before. */
+  async #kick(clientid: string, { client }: AccountPeers, disconnected: Set<string>): Promise<boolean> {
     const { connection, connectedIds } = client;
     await kickAccount(this.#controls, client.username);
     await whenEnded(this.#controls, { clientid, connection }, END_MS);
     const kicked = await kickedSince(this.#controls, client);
-    const disconnected = [...new Set([...connectedIds, ...kicked])];
     const now = await followedClient(this.#controls, clientid);
     if (now?.connected && now.connection === connection) {
-      throw stillConnected(
-        clientid,
-        disconnected.filter((id) => id !== clientid),
-      );
+      const others = new Set([...connectedIds, ...kicked]);
+      others.delete(clientid);
+      throw stillConnected(clientid, [...others]);
     }
-    return { method: 'ACCOUNT', disconnected, isDone: !now?.connected || kicked.includes(clientid) };
+    for (const id of [...connectedIds, ...kicked]) disconnected.add(id);
+    return !now?.connected || kicked.includes(clientid);
   }
 
-  async #change(
-    clientid: string,
-    action: ReturnType<typeof readSubscribe | typeof readUnsubscribe>,
-    takeover: boolean,
-  ): Promise<Record<string, never>> {
+  async #change(clientid: string, action: SessionAction, takeover: boolean): Promise<Record<string, never>> {
     if (this.#isOwn(clientid)) throw ownConnection(clientid);
     const client = await followedClient(this.#controls, clientid);
     if (client === null) throw new ControlRefusal('Client not found');

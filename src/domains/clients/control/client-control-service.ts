@@ -1,10 +1,11 @@
-import { type InputIssue, ServiceError } from '../../../platform/errors.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
 import type { ControlProvider } from '../../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClientService } from '../client-service.ts';
 import type { ClientView } from '../client-view.ts';
-import type { OwnConnections } from '../own-connections.ts';
+import { type OwnConnections, ownConnection } from '../own-connections.ts';
 import { type DisconnectResult, notConnected, previewOf, runPlan } from './bulk-disconnect.ts';
 import { type BulkSelection, refuseTooMany, selectionIssues, selectionOf } from './bulk-selection.ts';
 import {
@@ -15,9 +16,8 @@ import {
   subscribeClient,
   unsubscribeClient,
 } from './client-control.ts';
-import { clientIdIssues, refuseIssues, subscriptionIssues, topicIssues } from './client-input.ts';
+import { clientIdIssues, subscriptionIssues, topicIssues } from './client-input.ts';
 import { planByAccount, planSingly } from './disconnect-plan.ts';
-import { readUntil } from './read-until.ts';
 
 interface DisconnectInput {
   readonly clientId: string;
@@ -46,7 +46,7 @@ interface BulkDisconnectInput extends BulkSelection {
 export interface ClientReport {
   readonly broker: BrokerRecord;
   readonly clientId: string;
-  /** Reads the client after the command; `null` if it no longer exists. */
+  /** Reads the client after the command; `null` if it no longer exists. Errors: BROKER_TIMEOUT, those of `find`. */
   readonly readClient: () => Promise<ClientView | null>;
 }
 
@@ -64,10 +64,16 @@ export interface BulkDisconnectReport {
   readonly isComplete: boolean;
 }
 
-interface BrokerControl {
-  readonly runtime: BrokerRuntime;
-  readonly provider: ControlProvider;
+interface ClientControlOptions {
+  readonly runtimes: BrokerRuntimes;
+  readonly clients: ClientService;
+  readonly own: OwnConnections;
 }
+
+/** Longest wait until the followed log shows the effect of a command. */
+const EFFECT_TIMEOUT_MS = 1_500;
+/** Each pause is twice as long as the previous one. */
+const FIRST_PAUSE_MS = 10;
 
 /**
  * Disconnects, subscribes and unsubscribes single clients of brokers for administrators. Checks the input before
@@ -75,46 +81,32 @@ interface BrokerControl {
  * `force` and `takeover`.
  */
 export class ClientControlService {
-  readonly #runtimes: BrokerRuntimes;
-  readonly #clients: ClientService;
-  readonly #own: OwnConnections;
+  readonly #options: ClientControlOptions;
 
-  constructor(parts: {
-    readonly runtimes: BrokerRuntimes;
-    readonly clients: ClientService;
-    readonly own: OwnConnections;
-  }) {
-    this.#runtimes = parts.runtimes;
-    this.#clients = parts.clients;
-    this.#own = parts.own;
+  constructor(options: ClientControlOptions) {
+    this.#options = options;
   }
 
   /** Errors: INVALID, those of `disconnectClient`, and those of an unreachable broker. */
   async disconnect(broker: BrokerRecord, { clientId, force }: DisconnectInput): Promise<DisconnectReport> {
-    refuseIssues(clientIdIssues('input.clientId', clientId));
-    this.#own.refuse(clientId);
-    const { runtime, provider } = await this.#control(broker);
+    const { clients } = this.#options;
+    const { runtime, provider } = await this.#control(broker, clientId, clientIdIssues('input.clientId', clientId));
     const isHosted = provider === 'GATEWAY';
     // A followed log shows the end of a connection after the response; a broker's own list is up to date.
-    const previous = isHosted ? await this.#clients.find(broker, clientId).catch(() => null) : null;
+    const previous = isHosted ? await clients.find(broker, clientId).catch(() => null) : null;
     const consent = isHosted ? { force: force ?? false, takeover: broker.clientTakeover } : {};
-    const whenKnown = this.#clients.expectEnds(broker, [clientId]);
+    const whenKnown = clients.expectEnds(broker, [clientId]);
     const { method, clientids } = await disconnectClient(runtime.controls, { clientid: clientId, ...consent });
     await whenKnown([clientId]);
-    const readClient = () =>
-      readUntil(
-        () => this.#clients.find(broker, clientId),
-        (client) => previous === null || !isSameConnection(client, previous),
-      );
-    return { broker, clientId, method, disconnected: clientids, readClient };
+    const report = this.#report(broker, clientId, (client) => previous === null || !isSameConnection(client, previous));
+    return { ...report, method, disconnected: clientids };
   }
 
   /** Errors: INVALID, those of `subscribeClient`, and those of an unreachable broker. */
   async subscribe(broker: BrokerRecord, input: SubscribeInput): Promise<ClientReport> {
     const { clientId, topic, qos, noLocal, retainAsPublished, sendRetain, subscriptionIdentifier } = input;
-    refuseIssues([...targetIssues(input), ...subscriptionIssues(input)]);
-    this.#own.refuse(clientId);
-    const { runtime, provider } = await this.#control(broker);
+    const issues = [...targetIssues(input), ...subscriptionIssues(input)];
+    const { runtime, provider } = await this.#control(broker, clientId, issues);
     const options = {
       ...(noLocal == null ? {} : { no_local: noLocal }),
       ...(retainAsPublished == null ? {} : { retain_as_published: retainAsPublished }),
@@ -128,17 +120,15 @@ export class ClientControlService {
       ...(Object.keys(options).length === 0 ? {} : { options }),
       ...consentOf(broker, provider),
     });
-    return this.#report(broker, clientId, ({ subscriptions }) => subscriptions?.includes(topic) !== false);
+    return this.#report(broker, clientId, (client) => client?.known.subscriptions?.includes(topic) !== false);
   }
 
   /** Errors: INVALID, those of `unsubscribeClient`, and those of an unreachable broker. */
   async unsubscribe(broker: BrokerRecord, input: UnsubscribeInput): Promise<ClientReport> {
     const { clientId, topic } = input;
-    refuseIssues(targetIssues(input));
-    this.#own.refuse(clientId);
-    const { runtime, provider } = await this.#control(broker);
+    const { runtime, provider } = await this.#control(broker, clientId, targetIssues(input));
     await unsubscribeClient(runtime.controls, { clientid: clientId, topic, ...consentOf(broker, provider) });
-    return this.#report(broker, clientId, ({ subscriptions }) => subscriptions?.includes(topic) !== true);
+    return this.#report(broker, clientId, (client) => client?.known.subscriptions?.includes(topic) !== true);
   }
 
   /**
@@ -146,23 +136,23 @@ export class ClientControlService {
    * unreachable broker. Errors of single clients are in their results.
    */
   async disconnectMany(broker: BrokerRecord, input: BulkDisconnectInput): Promise<BulkDisconnectReport> {
-    refuseIssues(selectionIssues(input));
     const { filter, force, dryRun } = input;
-    const { runtime, provider } = await this.#control(broker);
-    const matching = filter == null ? null : await this.#clients.connected(broker, filter);
+    const { clients, own } = this.#options;
+    const { runtime, provider } = await this.#control(broker, null, selectionIssues(input));
+    const matching = filter == null ? null : await clients.connected(broker, filter);
     const { clientIds, unmatched } = selectionOf(input, matching);
     refuseTooMany(clientIds.length, input);
 
     const isDryRun = dryRun === true;
     const isHosted = provider === 'GATEWAY';
-    const isOwn = (clientId: string) => this.#own.has(clientId);
+    const isOwn = (clientId: string) => own.has(clientId);
     // Otherwise the broker decides which clients are connected.
-    const connected = isHosted || isDryRun ? await this.#clients.connected(broker) : { clients: [], isComplete: false };
+    const connected = isHosted || isDryRun ? await clients.connected(broker) : { clients: [], isComplete: false };
     const consent = { force: force ?? false, takeover: broker.clientTakeover };
     const plan = isHosted
       ? planByAccount(clientIds, { connected: connected.clients, isOwn, ...consent })
       : planSingly(clientIds, isOwn);
-    const whenKnown = this.#clients.expectEnds(broker, isDryRun ? [] : clientIds);
+    const whenKnown = clients.expectEnds(broker, isDryRun ? [] : clientIds);
     const { results, alsoDisconnected } =
       isDryRun && !isHosted ? previewOf(plan, connected) : await runPlan(runtime.controls, plan, isDryRun);
     await whenKnown(clientIds.filter((id) => results.get(id)?.status === 'DISCONNECTED'));
@@ -176,9 +166,11 @@ export class ClientControlService {
     };
   }
 
-  /** Errors: NOT_SUPPORTED_BY_BROKER without client control, and those of an unreachable broker. */
-  async #control(broker: BrokerRecord): Promise<BrokerControl> {
-    return this.#runtimes.ask(broker, async (runtime) => {
+  /** Errors: INVALID, IN_USE, NOT_SUPPORTED_BY_BROKER without client control, and those of an unreachable broker. */
+  async #control(broker: BrokerRecord, clientId: string | null, issues: readonly InputIssue[]) {
+    if (issues.length > 0) throw invalid(issues);
+    if (clientId !== null && this.#options.own.has(clientId)) throw ownConnection(clientId);
+    return this.#options.runtimes.ask(broker, async (runtime) => {
       const { provider, reason } = await runtime.controls.capability(CLIENT_CONTROL_API);
       if (provider !== 'NONE') return { runtime, provider };
       throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason ?? `The broker does not serve ${CLIENT_CONTROL_API}`, {
@@ -187,15 +179,26 @@ export class ClientControlService {
     });
   }
 
-  #report(broker: BrokerRecord, clientId: string, isExpected: (known: ClientView['known']) => boolean): ClientReport {
-    const read = () => this.#clients.find(broker, clientId);
-    return {
-      broker,
-      clientId,
-      readClient: () => readUntil(read, (client) => client === null || isExpected(client.known)),
+  /** A followed log shows the effect of a command after the response, so `readClient` reads until it is shown. */
+  #report(broker: BrokerRecord, clientId: string, isExpected: (client: ClientView | null) => boolean): ClientReport {
+    const readClient = async () => {
+      const end = Date.now() + EFFECT_TIMEOUT_MS;
+      for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+        const client = await this.#options.clients.find(broker, clientId);
+        if (isExpected(client)) return client;
+        if (Date.now() + pauseMs > end) throw notShown();
+        await pause(pauseMs);
+      }
     };
+    return { broker, clientId, readClient };
   }
 }
+
+const notShown = () =>
+  new ServiceError(
+    'BROKER_TIMEOUT',
+    'The broker has carried out the command, but its log does not show the effect yet: read the client again',
+  );
 
 const consentOf = ({ clientTakeover }: BrokerRecord, provider: ControlProvider): { readonly takeover?: boolean } =>
   provider === 'GATEWAY' ? { takeover: clientTakeover } : {};

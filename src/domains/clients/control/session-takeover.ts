@@ -18,12 +18,13 @@ export class SessionTakeovers {
   /** Resolves when the list of clients shows the result. Errors: as in take-over.ts. */
   run(clientid: string, connection: number, action: SessionAction): Promise<TakenSession> {
     const previous = this.#running.get(clientid) ?? Promise.resolve();
-    const running = previous.catch(() => undefined).then(() => this.#take(clientid, connection, action));
+    const running = previous
+      .catch(() => undefined)
+      .then(() => this.#take(clientid, connection, action))
+      .finally(() => {
+        if (this.#running.get(clientid) === running) this.#running.delete(clientid);
+      });
     this.#running.set(clientid, running);
-    const forget = () => {
-      if (this.#running.get(clientid) === running) this.#running.delete(clientid);
-    };
-    running.then(forget, forget);
     return running;
   }
 
