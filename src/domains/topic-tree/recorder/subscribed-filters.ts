@@ -56,7 +56,7 @@ export class SubscribedFilters {
   #apart: readonly string[] = [];
   #wanted: readonly string[] = [];
   readonly #asked = new Map<string, Asked>();
-  readonly #refusals = new Map<string, Refusal>();
+  readonly refusals = new Map<string, Refusal>();
   readonly #strikes = new Map<string, number>();
   /** Filters whose retained messages have been received. */
   readonly #flooded = new Set<string>();
@@ -65,7 +65,8 @@ export class SubscribedFilters {
   #turn = 0;
   /** Whether filters are subscribed one at a time, because a connection ended while several were unanswered. */
   #isCareful = false;
-  #isSettled = false;
+  /** Whether all possible filters are subscribed on this connection, and their retained messages received. */
+  isSettled = false;
   #isPinging = false;
   #isClosed = false;
 
@@ -79,15 +80,6 @@ export class SubscribedFilters {
     this.#retries.unref();
   }
 
-  get refusals(): ReadonlyMap<string, Refusal> {
-    return this.#refusals;
-  }
-
-  /** Whether all possible filters are subscribed on this connection, and their retained messages received. */
-  get isSettled(): boolean {
-    return this.#isSettled;
-  }
-
   isGranted(filter: string): boolean {
     return this.#asked.get(filter)?.state === 'GRANTED';
   }
@@ -97,7 +89,7 @@ export class SubscribedFilters {
     this.#wanted = wanted;
     this.#reconcile();
     const all = new Set([...apart, ...wanted]);
-    for (const filters of [this.#refusals, this.#strikes, this.#flooded])
+    for (const filters of [this.refusals, this.#strikes, this.#flooded])
       for (const filter of [...filters.keys()]) if (!all.has(filter)) filters.delete(filter);
   }
 
@@ -134,13 +126,13 @@ export class SubscribedFilters {
     const text = `The broker ends the connection when "${filter}" is subscribed to.`;
     // If the broker refuses one log filter in this way, it refuses all, and each attempt costs a connection.
     for (const refused of this.#apart.includes(filter) ? this.#apart : [filter]) {
-      this.#refusals.set(refused, { isDenied: true, isRightMissing: false, text, endsConnection: true });
+      this.refusals.set(refused, { isDenied: true, isRightMissing: false, text, endsConnection: true });
     }
   }
 
   #forgetAll(): void {
     for (const asked of [...this.#asked.values()]) this.#forget(asked);
-    this.#isSettled = false;
+    this.isSettled = false;
   }
 
   #forget(asked: Asked): void {
@@ -159,11 +151,11 @@ export class SubscribedFilters {
   }
 
   #targets(): string[] {
-    const candidates = this.#wanted.filter((filter) => !this.#refusals.has(filter));
+    const candidates = this.#wanted.filter((filter) => !this.refusals.has(filter));
     const uncovered = candidates.filter(
       (filter) => !candidates.some((other) => other !== filter && filterCovers(other, filter)),
     );
-    return [...new Set([...this.#apart.filter((filter) => !this.#refusals.has(filter)), ...uncovered])];
+    return [...new Set([...this.#apart.filter((filter) => !this.refusals.has(filter)), ...uncovered])];
   }
 
   /** Whether a filter is no longer in the settings, or is covered by a granted filter. */
@@ -183,7 +175,7 @@ export class SubscribedFilters {
     );
     const asked: Asked = { filter, levels, earlier, isRepeating, state: 'ASKED', stop: null };
     this.#asked.set(filter, asked);
-    this.#isSettled = false;
+    this.isSettled = false;
     const options = {
       qos: 0,
       retained: !this.#flooded.has(filter),
@@ -211,7 +203,7 @@ export class SubscribedFilters {
   #granted(asked: Asked): void {
     if (asked.state !== 'ASKED') return;
     asked.state = 'GRANTED';
-    this.#refusals.delete(asked.filter);
+    this.refusals.delete(asked.filter);
     this.#strikes.delete(asked.filter);
     this.#reconcile();
     this.#options.onChange();
@@ -221,7 +213,7 @@ export class SubscribedFilters {
     // The connection was lost, which is reported separately.
     if (asked.state === 'OVER') return;
     this.#forget(asked);
-    this.#refusals.set(asked.filter, refusalOf(error));
+    this.refusals.set(asked.filter, refusalOf(error));
     this.#strikes.delete(asked.filter);
     this.#reconcile();
     this.#options.onChange();
@@ -235,15 +227,15 @@ export class SubscribedFilters {
 
   #askRefused(isTried: (refusal: Refusal) => boolean): void {
     if (!this.#isConnected) return;
-    for (const [filter, refusal] of [...this.#refusals]) {
+    for (const [filter, refusal] of [...this.refusals]) {
       if (isTried(refusal) && !this.#asked.has(filter)) this.#ask(filter);
     }
   }
 
   /** A broker sends packets in order. Its PINGRESP after all SUBSCRIBE packets follows their retained messages. */
   #settle(): void {
-    if (this.#isSettled || this.#isPinging || this.#asked.size === 0 || !this.#hasAnswers) {
-      if (this.#asked.size === 0 && this.#refusals.size > 0) this.#isSettled = true;
+    if (this.isSettled || this.#isPinging || this.#asked.size === 0 || !this.#hasAnswers) {
+      if (this.#asked.size === 0 && this.refusals.size > 0) this.isSettled = true;
       return;
     }
     const asked = [...this.#asked.values()];
@@ -252,8 +244,8 @@ export class SubscribedFilters {
       () => {
         this.#isPinging = false;
         for (const { filter, state } of asked) if (state === 'GRANTED') this.#flooded.add(filter);
-        this.#isSettled = this.#hasAnswers && asked.every((one) => this.#asked.get(one.filter) === one);
-        if (!this.#isSettled) this.#settle();
+        this.isSettled = this.#hasAnswers && asked.every((one) => this.#asked.get(one.filter) === one);
+        if (!this.isSettled) this.#settle();
         this.#options.onChange();
       },
       () => {

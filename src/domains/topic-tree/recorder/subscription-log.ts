@@ -31,14 +31,10 @@ export class SubscriptionLog {
   readonly #holders = new Map<string, number>();
   #count = 0;
   #characters = 0;
-  #hasOwn = false;
+  hasOwn = false;
 
   constructor(options: SubscriptionLogOptions) {
     this.#options = options;
-  }
-
-  get hasOwn(): boolean {
-    return this.#hasOwn;
   }
 
   readonly isHeld = (filter: string): boolean => this.#holders.has(filter);
@@ -53,7 +49,7 @@ export class SubscriptionLog {
       (id) => id === clientId || this.#held.has(id),
     );
     if (line === null || !('clientid' in line)) return;
-    if (line.kind === 'SUBSCRIBED' && line.clientid === clientId) this.#hasOwn = true;
+    if (line.kind === 'SUBSCRIBED' && line.clientid === clientId) this.hasOwn = true;
     if (line.clientid.startsWith(ownPrefix)) return;
     if (line.kind === 'SUBSCRIBED') {
       const { filter, qos, clientid } = line;
@@ -70,7 +66,7 @@ export class SubscriptionLog {
   /** Called when log lines are missed. Discards all known subscriptions. */
   lost(): void {
     for (const [clientid, filters] of this.#held) for (const filter of filters) this.#release(clientid, filter);
-    this.#hasOwn = false;
+    this.hasOwn = false;
   }
 
   #hold(clientid: string, filter: string): void {

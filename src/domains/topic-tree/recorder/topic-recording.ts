@@ -51,7 +51,7 @@ export class TopicRecording {
   readonly #since: number;
   readonly #published: TopicTree;
   readonly #subscribed: TopicTree;
-  #settings: TopicSettings;
+  settings: TopicSettings;
   #messages = 0;
   /** Time of the clock at the last tick. Reading the clock for each message would cost as much as the tree. */
   #now: number;
@@ -66,7 +66,7 @@ export class TopicRecording {
     this.#clock = clock;
     this.#maxBytes = maxBytes;
     this.#isHeld = isHeld;
-    this.#settings = settings;
+    this.settings = settings;
     this.#now = clock.now();
     this.#since = this.#now;
     const { publishLimit, subscribeLimit, payloadLimit } = settings;
@@ -102,10 +102,6 @@ export class TopicRecording {
     return this.#subscribed.has(filter);
   }
 
-  get settings(): TopicSettings {
-    return this.#settings;
-  }
-
   get status(): RecordingStatus {
     return {
       since: this.#since + this.#clock.shift(),
@@ -118,8 +114,8 @@ export class TopicRecording {
 
   /** Applies settings immediately. Resolves when topics that no longer match the filters are removed. */
   async apply(settings: TopicSettings): Promise<void> {
-    const before = this.#settings;
-    this.#settings = settings;
+    const before = this.settings;
+    this.settings = settings;
     this.#published.limit = settings.publishLimit;
     this.#subscribed.limit = settings.subscribeLimit;
     this.#published.payloadLimit = settings.payloadLimit;
@@ -214,7 +210,7 @@ export class TopicRecording {
   }
 
   #expiredAt(): number {
-    return this.#now - this.#settings.ttlSeconds * 1_000;
+    return this.#now - this.settings.ttlSeconds * 1_000;
   }
 
   #tick(): void {

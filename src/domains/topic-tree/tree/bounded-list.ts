@@ -10,21 +10,17 @@ export class BoundedList<Item> {
   readonly items: Item[] = [];
   readonly #first: number;
   readonly #budget: CharacterBudget;
-  #leftOut = 0;
+  leftOut = 0;
 
   constructor(first: number, room: CharacterBudget) {
     this.#first = first;
     this.#budget = room;
   }
 
-  get leftOut(): number {
-    return this.#leftOut;
-  }
-
   /** Appends an item. Returns false, without creating the item, if a bound is reached. */
   take(make: () => Item, charactersOf: (item: Item) => number): boolean {
     if (this.items.length >= this.#first || this.#budget.left <= 0) {
-      this.#leftOut += 1;
+      this.leftOut += 1;
       return false;
     }
     const item = make();

@@ -9,24 +9,15 @@ import { NONE, Rows } from './rows.ts';
 export class LevelNames {
   readonly #rows = new Rows();
   readonly #byText = new HashChains(this.#rows, NEXT, (row) => this.#rows.get(row, HASH));
-  #size = 0;
-  #reuses = 0;
+  /** A version that changes whenever a number may have been assigned to another name. */
+  reuses = 0;
   /** Texts of at most 64 bytes of names with at least 16 uses. Cleared when it has 1,024 texts. */
   readonly #texts = new Map<number, string>();
   /** Buffer of `unpack`, up to twice as large as the longest name that was requested. */
   #scratch = Buffer.allocUnsafeSlow(64);
 
-  get size(): number {
-    return this.#size;
-  }
-
   get end(): number {
     return this.#rows.end;
-  }
-
-  /** A version that changes whenever a number may have been assigned to another name. */
-  get reuses(): number {
-    return this.#reuses;
   }
 
   get bytes(): number {
@@ -58,7 +49,6 @@ export class LevelNames {
     this.#rows.set(name, USES, 1);
     this.#write(name, text, from, to);
     this.#byText.add(name, hash);
-    this.#size += 1;
     return name;
   }
 
@@ -66,10 +56,9 @@ export class LevelNames {
     const uses = this.#rows.get(name, USES) - 1;
     this.#rows.set(name, USES, uses);
     if (uses > 0) return;
-    this.#reuses += 1;
+    this.reuses += 1;
     this.#texts.delete(name);
     this.#byText.remove(name, this.#rows.get(name, HASH));
-    this.#size -= 1;
     let row = name;
     for (let more = moreRows(this.#rows.get(name, SIZE)); more > 0; more -= 1) {
       const next = this.#rows.get(row, MORE);
@@ -144,7 +133,7 @@ export class LevelNames {
   }
 
   compact(): (name: number) => number {
-    this.#reuses += 1;
+    this.reuses += 1;
     this.#texts.clear();
     const numberOf = this.#rows.compact();
     this.#byText.renumber(numberOf, (name) => {

@@ -1,7 +1,7 @@
 import { NONE } from './rows.ts';
 
 /** Compares a number with the searched position. Negative if the number precedes it, 0 if it is the searched one. */
-export type Place = (other: number) => number;
+export type CompareTo = (other: number) => number;
 
 /**
  * Numbers in the order of their names, in sorted blocks. The `start` of a block is at most its first name, and greater
@@ -12,17 +12,13 @@ export type Place = (other: number) => number;
 export class OrderedChildren {
   readonly #nameOf: (value: number) => string;
   readonly #blocks: Block[] = [];
-  #bytes = 0;
+  bytes = 0;
 
   constructor(nameOf: (value: number) => string) {
     this.#nameOf = nameOf;
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  add(value: number, name: string, place: Place): number {
+  add(value: number, name: string, compareTo: CompareTo): number {
     let index = this.#blockOf(name);
     let block = this.#blocks[index] ?? this.#insert(0, { start: '', skip: 0, ...cellsOf(MIN_BLOCK), length: 0 });
     if (block.length === MAX_BLOCK) {
@@ -32,7 +28,7 @@ export class OrderedChildren {
         index += 1;
       }
     }
-    const at = firstNotBefore(block, name, place);
+    const at = firstNotBefore(block, name, compareTo);
     if (block.length === block.numbers.length) this.#grow(block);
     block.numbers.copyWithin(at + 1, at, block.length);
     block.keys.copyWithin(at + 1, at, block.length);
@@ -42,10 +38,10 @@ export class OrderedChildren {
     return this.#before(index, at);
   }
 
-  remove(name: string, place: Place): number {
+  remove(name: string, compareTo: CompareTo): number {
     const index = this.#blockOf(name);
     const block = this.#blocks[index] as Block;
-    const at = firstNotBefore(block, name, place);
+    const at = firstNotBefore(block, name, compareTo);
     const before = this.#before(index, at);
     block.numbers.copyWithin(at, at + 1, block.length);
     block.keys.copyWithin(at, at + 1, block.length);
@@ -54,13 +50,13 @@ export class OrderedChildren {
     return before;
   }
 
-  firstAfter(name: string, place: Place): number {
+  firstAfter(name: string, compareTo: CompareTo): number {
     const index = this.#blockOf(name);
     const block = this.#blocks[index];
     if (block === undefined) return NONE;
-    const at = firstNotBefore(block, name, place);
+    const at = firstNotBefore(block, name, compareTo);
     const first = numberAt(block, at);
-    if (first !== NONE && place(first) > 0) return first;
+    if (first !== NONE && compareTo(first) > 0) return first;
     const next = first === NONE ? NONE : numberAt(block, at + 1);
     return next === NONE ? numberAt(this.#blocks[index + 1], 0) : next;
   }
@@ -90,7 +86,7 @@ export class OrderedChildren {
 
   #insert(index: number, block: Block): Block {
     this.#blocks.splice(index, 0, block);
-    this.#bytes += bytesOf(block);
+    this.bytes += bytesOf(block);
     return block;
   }
 
@@ -109,18 +105,18 @@ export class OrderedChildren {
       length: half,
     });
     block.length = half;
-    this.#look(index);
-    this.#look(index + 1);
+    this.#updateKeys(index);
+    this.#updateKeys(index + 1);
     return right;
   }
 
   #grow(block: Block): void {
-    this.#bytes -= bytesOf(block);
+    this.bytes -= bytesOf(block);
     const { numbers, keys } = block;
     Object.assign(block, cellsOf(numbers.length * 2));
     block.numbers.set(numbers);
     block.keys.set(keys);
-    this.#bytes += bytesOf(block);
+    this.bytes += bytesOf(block);
   }
 
   /** Merges a small block into the previous or next block if there is room. */
@@ -130,13 +126,13 @@ export class OrderedChildren {
     const right = this.#blocks[index + 1];
     const into = [left, right].find((other) => other && other.length + block.length <= other.numbers.length);
     if (into === undefined && block.length > 0) return;
-    this.#bytes -= bytesOf(block);
+    this.bytes -= bytesOf(block);
     if (into === undefined) {
       this.#blocks.splice(index, 1);
       // The first block starts with the empty name.
       if (right && left === undefined) this.#begin(right, '');
-      this.#look(index - 1);
-      this.#look(index);
+      this.#updateKeys(index - 1);
+      this.#updateKeys(index);
       return;
     }
     const own = block.numbers.subarray(0, block.length);
@@ -146,20 +142,20 @@ export class OrderedChildren {
     }
     into.numbers.set(own, into === right ? 0 : into.length);
     into.length += block.length;
-    // The keys of the two blocks begin at different units. -1 forces `#look` to compute them again.
+    // The keys of the two blocks begin at different units. -1 forces `#updateKeys` to compute them again.
     into.skip = -1;
     this.#blocks.splice(index, 1);
-    this.#look(into === right ? index : index - 1);
+    this.#updateKeys(into === right ? index : index - 1);
   }
 
   #begin(block: Block, start: string): void {
-    this.#bytes -= bytesOf(block);
+    this.bytes -= bytesOf(block);
     block.start = start;
-    this.#bytes += bytesOf(block);
+    this.bytes += bytesOf(block);
   }
 
   /** Computes the keys again after the `start` of a block or of the next block changed. */
-  #look(index: number): void {
+  #updateKeys(index: number): void {
     const block = this.#blocks[index];
     if (block === undefined) return;
     const next = this.#blocks[index + 1];
@@ -194,7 +190,7 @@ const numberAt = (block: Block | undefined, at: number): number =>
 const bytesOf = ({ numbers, keys, start }: Block): number =>
   numbers.byteLength + keys.byteLength + 2 * start.length + 480;
 
-function firstNotBefore(block: Block, name: string, place: Place): number {
+function firstNotBefore(block: Block, name: string, compareTo: CompareTo): number {
   const { numbers, keys } = block;
   const key = keyOf(name, block.skip);
   let low = 0;
@@ -202,7 +198,7 @@ function firstNotBefore(block: Block, name: string, place: Place): number {
   while (low < high) {
     const middle = (low + high) >>> 1;
     const other = keys[middle] as number;
-    if (other < key || (other === key && place(numbers[middle] as number) < 0)) low = middle + 1;
+    if (other < key || (other === key && compareTo(numbers[middle] as number) < 0)) low = middle + 1;
     else high = middle;
   }
   return low;

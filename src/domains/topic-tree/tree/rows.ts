@@ -9,7 +9,7 @@ export class Rows {
   readonly #columns: number;
   readonly #pieces: Int32Array[] = [];
   /** Number of allocated rows, including free ones. */
-  #made = 0;
+  end = 0;
   #free = NONE;
   #freeRows = 0;
 
@@ -18,11 +18,7 @@ export class Rows {
   }
 
   get size(): number {
-    return this.#made - this.#freeRows;
-  }
-
-  get end(): number {
-    return this.#made;
+    return this.end - this.#freeRows;
   }
 
   get bytes(): number {
@@ -35,7 +31,7 @@ export class Rows {
 
   growth(rows: number): number {
     const more = rows - this.#freeRows;
-    return more <= 0 ? 0 : this.#bytesOf(piecesOf(this.#made + more) - this.#pieces.length);
+    return more <= 0 ? 0 : this.#bytesOf(piecesOf(this.end + more) - this.#pieces.length);
   }
 
   get(row: number, column: number): number {
@@ -49,9 +45,9 @@ export class Rows {
   add(): number {
     const row = this.#free;
     if (row === NONE) {
-      this.#made += 1;
-      if ((this.#made - 1) >>> PIECE_BITS === this.#pieces.length) this.#resize();
-      return this.#made - 1;
+      this.end += 1;
+      if ((this.end - 1) >>> PIECE_BITS === this.#pieces.length) this.#resize();
+      return this.end - 1;
     }
     this.#free = this.get(row, NEXT_FREE);
     this.#freeRows -= 1;
@@ -72,15 +68,15 @@ export class Rows {
   /** Moves the last rows into free ones and frees the rest. Returns the map from old row numbers to new ones. */
   compact(): (row: number) => number {
     const { size } = this;
-    const moved = new Int32Array(this.#made - size);
+    const moved = new Int32Array(this.end - size);
     let to = 0;
-    for (let row = size; row < this.#made; row += 1) {
+    for (let row = size; row < this.end; row += 1) {
       if (this.isFree(row)) continue;
       while (!this.isFree(to)) to += 1;
       for (let column = 0; column < this.#columns; column += 1) this.set(to, column, this.get(row, column));
       moved[row - size] = to;
     }
-    this.#made = size;
+    this.end = size;
     this.#free = NONE;
     this.#freeRows = 0;
     this.#resize();
@@ -88,7 +84,7 @@ export class Rows {
   }
 
   #resize(): void {
-    const pieces = piecesOf(this.#made);
+    const pieces = piecesOf(this.end);
     while (this.#pieces.length < pieces) this.#pieces.push(new Int32Array(this.#columns << PIECE_BITS));
     this.#pieces.length = pieces;
   }

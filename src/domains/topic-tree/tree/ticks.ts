@@ -6,17 +6,13 @@
  */
 export class Ticks {
   #epoch: number | null = null;
-  #now = 0;
-
-  get now(): number {
-    return this.#now;
-  }
+  now = 0;
 
   advance(time: number): number {
     this.#epoch ??= time;
     const tick = this.at(time);
-    if (tick > this.#now) this.#now = Math.min(tick, MAX_TICK);
-    return this.#now;
+    if (tick > this.now) this.now = Math.min(tick, MAX_TICK);
+    return this.now;
   }
 
   at(time: number): number {
@@ -30,8 +26,8 @@ export class Ticks {
   /** Ends the current tick and returns it. At MAX_EARLY ticks ahead of the clock, the previous one is returned. */
   end(time: number): number {
     this.advance(time);
-    if (this.#now < this.at(time) + MAX_EARLY) this.#now += 1;
-    return this.#now - 1;
+    if (this.now < this.at(time) + MAX_EARLY) this.now += 1;
+    return this.now - 1;
   }
 }
 

@@ -20,26 +20,39 @@ export class ChangeReader {
   readonly #store: TopicStore;
   /** Identifies this tree in cursors. Cursors of other trees are not accepted. */
   readonly #id = randomUUID();
-  readonly #expired = new ExpiredTopics();
+  /** The recently expired topics, for clients that request changes. */
+  readonly #expired = new History<ExpiredTopic>(0, {
+    limit: 16_384,
+    maxWeight: 2 * 1024 * 1024,
+    weigh: ({ topic }) => topic.length + ENTRY_BYTES,
+  });
+  /** Time of the last request in epoch milliseconds. `null` if expired topics are not stored. */
+  #requestedAt: number | null = null;
 
   constructor(store: TopicStore) {
     this.#store = store;
   }
 
   get bytes(): number {
-    return this.#expired.bytes;
+    return this.#expired.weight;
   }
 
   /** Must be called before a use is deleted. */
   willRemove(use: number): void {
     const { ticks, uses } = this.#store;
-    if (!this.#expired.isRequested(ticks.timeOf(ticks.now))) return;
+    if (this.#requestedAt === null) return;
+    if (ticks.timeOf(ticks.now) - this.#requestedAt >= KEEP_MS) {
+      this.#requestedAt = null;
+      this.#expired.clear();
+      return;
+    }
     this.#expired.add({ topic: this.#store.topicOf(use), firstTick: uses.firstTickOf(use) });
   }
 
   read(request: Omit<ReadChanges, 'kind'>, now: number): Omit<TopicChanges, 'counts'> {
     const until = this.#store.ticks.end(now);
-    const cursor = `${this.#id}.${until}.${this.#expired.requested(now)}`;
+    this.#requestedAt = now;
+    const cursor = `${this.#id}.${until}.${this.#expired.last}`;
     const { since } = request;
     if (since === null) return { cursor, isContinued: true, ...NO_TOPIC_CHANGES };
     const [id, tick = '', number = ''] = since.split('.');
@@ -68,7 +81,8 @@ export class ChangeReader {
       const list = firstTick > since ? added : changed;
       list.take(() => store.recorded(use, withPayloads), charactersOf);
     }
-    for (const { topic, firstTick } of this.#expired.after(number)) {
+    for (let next = number + 1; next <= this.#expired.last; next += 1) {
+      const { topic, firstTick } = this.#expired.at(next) as ExpiredTopic;
       // A topic that was both listed and removed since then is not reported. A topic that is listed again is also in
       // `added`.
       if (firstTick > since || !isAtOrBelow(topic, prefix)) continue;
@@ -97,50 +111,6 @@ interface ExpiredTopic {
   readonly firstTick: number;
 }
 
-/**
- * The recently expired topics, numbered. The newest 16,384 within 2 MiB are stored. If no changes are requested for
- * five minutes, all are deleted.
- */
-class ExpiredTopics {
-  readonly #history = new History<ExpiredTopic>(0, {
-    limit: 16_384,
-    maxWeight: 2 * 1024 * 1024,
-    weigh: ({ topic }) => topic.length + ENTRY_BYTES,
-  });
-  #requestedAt: number | null = null;
-
-  get bytes(): number {
-    return this.#history.weight;
-  }
-
-  requested(now: number): number {
-    this.#requestedAt = now;
-    return this.#history.last;
-  }
-
-  isRequested(now: number): boolean {
-    if (this.#requestedAt === null) return false;
-    if (now - this.#requestedAt < KEEP_MS) return true;
-    this.#requestedAt = null;
-    this.#history.clear();
-    return false;
-  }
-
-  add(expired: ExpiredTopic): void {
-    this.#history.add(expired);
-  }
-
-  *after(number: number): Iterable<ExpiredTopic> {
-    for (let next = number + 1; next <= this.#history.last; next += 1) {
-      const expired = this.#history.at(next);
-      if (expired) yield expired;
-    }
-  }
-
-  reaches(number: number): boolean {
-    return this.#history.reaches(number);
-  }
-}
-
 const ENTRY_BYTES = 80;
+/** Without requests for this time, expired topics are deleted and no longer stored. */
 const KEEP_MS = 5 * 60_000;

@@ -1,7 +1,7 @@
 import { HashChains } from './hash-chains.ts';
 import { hashOfPair, hashOfText } from './hashing.ts';
 import { LevelNames } from './level-names.ts';
-import { OrderedChildren, type Place } from './ordered-children.ts';
+import { type CompareTo, OrderedChildren } from './ordered-children.ts';
 import { NONE, Rows } from './rows.ts';
 
 export const ROOT = 0;
@@ -17,16 +17,12 @@ export class TopicLevels {
   /** Sorted blocks of the children of nodes that have many children, for finding a position quickly. */
   readonly #wide = new Map<number, OrderedChildren>();
   #wideBytes = 0;
-  #version = 0;
+  /** Changes whenever nodes are added, removed or renumbered. */
+  version = 0;
 
   constructor() {
     this.#rows.add();
     this.#fill(ROOT, NONE, NONE);
-  }
-
-  /** Changes whenever nodes are added, removed or renumbered. */
-  get version(): number {
-    return this.#version;
   }
 
   get bytes(): number {
@@ -113,11 +109,11 @@ export class TopicLevels {
 
   /** The first child whose name comes after a name, or NONE. */
   childAfter(parent: number, name: string): number {
-    const place = (other: number) => compareTexts(this.textOf(other), name);
+    const compareTo = (other: number) => compareTexts(this.textOf(other), name);
     const wide = this.#wideOf(parent);
-    if (wide) return wide.firstAfter(name, place);
+    if (wide) return wide.firstAfter(name, compareTo);
     let child = this.firstChildOf(parent);
-    while (child !== NONE && place(child) <= 0) child = this.siblingOf(child);
+    while (child !== NONE && compareTo(child) <= 0) child = this.siblingOf(child);
     return child;
   }
 
@@ -161,7 +157,7 @@ export class TopicLevels {
 
   /** Frees unused memory. `useOf` maps old numbers of uses to new ones. Returns the same for nodes. */
   compact(useOf: (use: number) => number): (node: number) => number {
-    this.#version += 1;
+    this.version += 1;
     const rows = this.#rows;
     const nameOf = this.names.compact();
     const numberOf = rows.compact();
@@ -183,16 +179,18 @@ export class TopicLevels {
   }
 
   #make(parent: number, name: number, text: string): number {
-    this.#version += 1;
+    this.version += 1;
     const node = this.#rows.add();
     this.#fill(node, parent, name);
     this.#byName.add(node, this.#hashOf(node));
     const count = this.childCountOf(parent) + 1;
     this.#rows.set(parent, CHILDREN, count);
     if (count >= WIDE && !this.#wide.has(parent)) this.#widen(parent);
-    const place = this.#placeOf(name);
+    const compareTo = this.#comparison(name);
     const wide = this.#wideOf(parent);
-    const before = wide ? this.#counted(wide, () => wide.add(node, text, place)) : this.#childBefore(parent, place);
+    const before = wide
+      ? this.#counted(wide, () => wide.add(node, text, compareTo))
+      : this.#childBefore(parent, compareTo);
     if (before === NONE) {
       this.#rows.set(node, SIBLING, this.firstChildOf(parent));
       this.#rows.set(parent, CHILD, node);
@@ -204,14 +202,14 @@ export class TopicLevels {
   }
 
   #drop(node: number): void {
-    this.#version += 1;
+    this.version += 1;
     const parent = this.parentOf(node);
     const name = this.nameOf(node);
-    const place = this.#placeOf(name);
+    const compareTo = this.#comparison(name);
     const wide = this.#wideOf(parent);
     const before = wide
-      ? this.#counted(wide, () => wide.remove(this.names.text(name), place))
-      : this.#childBefore(parent, place);
+      ? this.#counted(wide, () => wide.remove(this.names.text(name), compareTo))
+      : this.#childBefore(parent, compareTo);
     if (before === NONE) this.#rows.set(parent, CHILD, this.siblingOf(node));
     else this.#rows.set(before, SIBLING, this.siblingOf(node));
     const count = this.childCountOf(parent) - 1;
@@ -237,13 +235,13 @@ export class TopicLevels {
     return hashOfPair(this.parentOf(node), this.nameOf(node));
   }
 
-  #placeOf(name: number): Place {
+  #comparison(name: number): CompareTo {
     return (other) => this.names.compare(this.nameOf(other), name);
   }
 
-  #childBefore(parent: number, place: Place): number {
+  #childBefore(parent: number, compareTo: CompareTo): number {
     let before = NONE;
-    for (let child = this.firstChildOf(parent); child !== NONE && place(child) < 0; child = this.siblingOf(child)) {
+    for (let child = this.firstChildOf(parent); child !== NONE && compareTo(child) < 0; child = this.siblingOf(child)) {
       before = child;
     }
     return before;
@@ -269,9 +267,9 @@ export class TopicLevels {
 
   #counted(wide: OrderedChildren, change: () => number): number {
     const before = wide.bytes;
-    const answer = change();
+    const neighbour = change();
     this.#wideBytes += wide.bytes - before;
-    return answer;
+    return neighbour;
   }
 }
 

@@ -9,20 +9,12 @@ import { TopicUses } from './topic-uses.ts';
 
 /** Levels, uses and previews of one tree, and their references: a use has a node, and may have a preview. */
 export class TopicStore {
-  #levels = new TopicLevels();
-  #uses = new TopicUses();
+  levels = new TopicLevels();
+  uses = new TopicUses();
   readonly ticks = new Ticks();
   #previews = new Previews();
   /** `null` until a listed topic is used again. */
   #recent: RecentTopics | null = null;
-
-  get levels(): TopicLevels {
-    return this.#levels;
-  }
-
-  get uses(): TopicUses {
-    return this.#uses;
-  }
 
   get bytes(): number {
     return this.#rowBytes + (this.#recent?.bytes ?? 0);
@@ -126,8 +118,8 @@ export class TopicStore {
     if (uses.oldest === NONE) {
       if (bytes < MIN_EMPTY_BYTES) return;
       this.#recent = null;
-      this.#levels = new TopicLevels();
-      this.#uses = new TopicUses();
+      this.levels = new TopicLevels();
+      this.uses = new TopicUses();
       this.#previews = new Previews();
       return;
     }

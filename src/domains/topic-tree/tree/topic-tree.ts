@@ -40,8 +40,9 @@ export class TopicTree {
   #payloadLimit: number;
   #store = new TopicStore();
   #changes = new ChangeReader(this.#store);
-  #leftOut = 0;
-  #leftOutAt: number | null = null;
+  /** Number of uses of topics that were not listed because of `limit` or `maxBytes`. */
+  leftOut = 0;
+  leftOutAt: number | null = null;
 
   constructor({ limit, maxBytes, payloadLimit, admits }: TopicTreeOptions) {
     this.limit = limit;
@@ -67,15 +68,6 @@ export class TopicTree {
     return this.#store.bytes + this.#changes.bytes;
   }
 
-  /** Number of uses of topics that were not listed because of `limit` or `maxBytes`. */
-  get leftOut(): number {
-    return this.#leftOut;
-  }
-
-  get leftOutAt(): number | null {
-    return this.#leftOutAt;
-  }
-
   /**
    * Records a use of a topic. `payload`: `null` deletes the stored preview. Returns false if the topic is not listed.
    */
@@ -87,8 +79,8 @@ export class TopicTree {
     if (use === NONE) {
       if (this.admits?.(topic) === false) return false;
       if (this.size >= this.limit || !store.hasRoomFor(topic, this.maxBytes - this.#changes.bytes)) {
-        this.#leftOut += 1;
-        this.#leftOutAt = now;
+        this.leftOut += 1;
+        this.leftOutAt = now;
         return false;
       }
       use = store.add(topic, hash, tick);
@@ -197,8 +189,8 @@ export class TopicTree {
   clear(): void {
     this.#store = new TopicStore();
     this.#changes = new ChangeReader(this.#store);
-    this.#leftOut = 0;
-    this.#leftOutAt = null;
+    this.leftOut = 0;
+    this.leftOutAt = null;
   }
 
   *#removing(store: TopicStore, matches: (topic: string) => boolean): SlicedTask<number> {

@@ -7,8 +7,8 @@ import { NONE, Rows } from './rows.ts';
 export class TopicUses {
   readonly #rows = new Rows(COLUMNS);
   readonly #byTopic = new HashChains(this.#rows, NEXT, (use) => this.hashOf(use));
-  #oldest = NONE;
-  #newest = NONE;
+  oldest = NONE;
+  newest = NONE;
 
   get size(): number {
     return this.#rows.size;
@@ -24,14 +24,6 @@ export class TopicUses {
 
   get growth(): number {
     return this.#rows.growth(1);
-  }
-
-  get oldest(): number {
-    return this.#oldest;
-  }
-
-  get newest(): number {
-    return this.#newest;
   }
 
   /** The first use whose topic may have this hash. `next` returns the others. */
@@ -110,7 +102,7 @@ export class TopicUses {
 
   touch(use: number, tick: number): void {
     this.#rows.set(use, LAST, tick);
-    if (use === this.#newest) return;
+    if (use === this.newest) return;
     this.#cut(use);
     this.#append(use);
   }
@@ -134,8 +126,8 @@ export class TopicUses {
       this.#renumber(use, OLDER, numberOf);
       this.#renumber(use, NEWER, numberOf);
     }
-    if (this.#oldest !== NONE) this.#oldest = numberOf(this.#oldest);
-    if (this.#newest !== NONE) this.#newest = numberOf(this.#newest);
+    if (this.oldest !== NONE) this.oldest = numberOf(this.oldest);
+    if (this.newest !== NONE) this.newest = numberOf(this.newest);
     return numberOf;
   }
 
@@ -152,19 +144,19 @@ export class TopicUses {
   }
 
   #append(use: number): void {
-    this.#rows.set(use, OLDER, this.#newest);
+    this.#rows.set(use, OLDER, this.newest);
     this.#rows.set(use, NEWER, NONE);
-    if (this.#newest === NONE) this.#oldest = use;
-    else this.#rows.set(this.#newest, NEWER, use);
-    this.#newest = use;
+    if (this.newest === NONE) this.oldest = use;
+    else this.#rows.set(this.newest, NEWER, use);
+    this.newest = use;
   }
 
   #cut(use: number): void {
     const older = this.#rows.get(use, OLDER);
     const newer = this.#rows.get(use, NEWER);
-    if (older === NONE) this.#oldest = newer;
+    if (older === NONE) this.oldest = newer;
     else this.#rows.set(older, NEWER, newer);
-    if (newer === NONE) this.#newest = older;
+    if (newer === NONE) this.newest = older;
     else this.#rows.set(newer, OLDER, older);
   }
 }
