@@ -2,13 +2,14 @@ import { ServiceError, withPlaces } from '../../../platform/errors.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import {
   type FindTopics,
-  type ListLevels,
   MAX_RESPONSE_CHARACTERS,
   type RecordedTopic,
+  type TopicLevel,
   type TopicRequests,
   type TopicResponses,
 } from '../model/topic-recorder.ts';
 import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../model/topic-settings.ts';
+import { charactersOf } from '../tree/bounded-list.ts';
 import { REQUEST_COMMANDS } from './request-parser.ts';
 import { fieldIn, parseResponse, settingOf } from './response-parser.ts';
 import { filtersOf, limitsOf, TOPIC_API, withIssue } from './topic-control.ts';
@@ -34,39 +35,37 @@ export async function queryRecorder<Type extends keyof TopicRequests>(
   caller: ControlCaller,
   type: Type,
   request: TopicRequests[Type],
-): Promise<TopicResponses[Type]>;
-export async function queryRecorder(
-  caller: ControlCaller,
-  type: keyof TopicRequests,
-  request: TopicRequests[keyof TopicRequests],
-): Promise<unknown> {
-  const send = async <Type extends keyof TopicRequests>(sent: Type, fields: TopicRequests[Type]) =>
-    parseResponse[sent](await call(caller, REQUEST_COMMANDS[sent], { ...fields }));
-  if (type === 'find') {
-    const { offset: _skipped, withCount: _counted, ...rest } = request as FindTopics;
-    const start = await send('find', request as FindTopics);
-    const readNext = async (after: RecordedTopic, first: number) => {
-      const { topics, hasMore } = await send('find', { ...rest, after: after.topic, first });
-      return { items: topics, hasMore };
-    };
-    const { items, hasMore } = await completed({ ...start, items: start.topics }, rest.first, readNext, sizeOf);
-    return { topics: items, hasMore, totalCount: start.totalCount };
+): Promise<TopicResponses[Type]> {
+  const send = async (fields: object) => parseResponse[type](await call(caller, REQUEST_COMMANDS[type], { ...fields }));
+  const response = await send(request);
+  if (type !== 'find' && type !== 'levels') return response;
+  const { offset: _offset, withCount: _withCount, ...rest } = request as FindTopics;
+  const items: (RecordedTopic | TopicLevel)[] = [];
+  let characters = 0;
+  for (let page = response as ListPage; ; ) {
+    const added = page.topics ?? page.levels ?? [];
+    items.push(...added);
+    for (const item of added) characters += sizeOf(item);
+    const last = added.at(-1);
+    const isDone = !page.hasMore || items.length >= rest.first || characters >= MAX_RESPONSE_CHARACTERS;
+    if (isDone || last === undefined) {
+      return { ...response, [type === 'find' ? 'topics' : 'levels']: items, hasMore: page.hasMore };
+    }
+    const after = 'name' in last ? last.name : last.topic;
+    page = (await send({ ...rest, after, first: rest.first - items.length })) as ListPage;
   }
-  if (type === 'levels') {
-    const start = await send('levels', request as ListLevels);
-    const { items, hasMore } = await completed(
-      { ...start, items: start.levels },
-      (request as ListLevels).first,
-      async ({ name }, first) => {
-        const { levels, hasMore: hasNext } = await send('levels', { ...(request as ListLevels), after: name, first });
-        return { items: levels, hasMore: hasNext };
-      },
-      ({ topic, recorded }) => topic.length + (recorded === null ? 0 : sizeOf(recorded)),
-    );
-    return { levels: items, hasMore, totalCount: start.totalCount };
-  }
-  return send(type, request as never);
 }
+
+interface ListPage {
+  readonly topics?: readonly RecordedTopic[];
+  readonly levels?: readonly TopicLevel[];
+  readonly hasMore: boolean;
+}
+
+const sizeOf = (item: RecordedTopic | TopicLevel): number => {
+  if ('payload' in item) return charactersOf(item);
+  return item.topic.length + (item.recorded === null ? 0 : charactersOf(item.recorded));
+};
 
 /** Reads settings. Returns `null` if the response is not from a plugin of this service. */
 export function recordingOf(data: unknown): TopicSettings | null {
@@ -80,32 +79,6 @@ export function recordingOf(data: unknown): TopicSettings | null {
     isAlwaysOn: always,
   };
 }
-
-interface PartialList<Item> {
-  readonly items: readonly Item[];
-  readonly hasMore: boolean;
-}
-
-async function completed<Item>(
-  start: PartialList<Item>,
-  first: number,
-  readNext: (after: Item, first: number) => Promise<PartialList<Item>>,
-  charactersOf: (item: Item) => number,
-): Promise<PartialList<Item>> {
-  const items: Item[] = [];
-  let page = start;
-  let characters = 0;
-  for (;;) {
-    items.push(...page.items);
-    for (const item of page.items) characters += charactersOf(item);
-    const last = page.items.at(-1);
-    const isDone = !page.hasMore || items.length >= first || characters >= MAX_RESPONSE_CHARACTERS;
-    if (isDone || last === undefined) return { items, hasMore: page.hasMore };
-    page = await readNext(last, first - items.length);
-  }
-}
-
-const sizeOf = ({ topic, payload }: RecordedTopic): number => topic.length + (payload?.data.length ?? 0);
 
 async function call(caller: ControlCaller, command: string, fields: Readonly<Record<string, unknown>>) {
   try {

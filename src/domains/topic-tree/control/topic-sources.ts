@@ -9,19 +9,6 @@ import { getDocumentedSettings, TOPIC_API, updateDocumentedSettings } from './to
 import { type TopicSettingsChange, topicSettingIssues } from './topic-setting-issues.ts';
 import { missingReceiveRight, withheldFilters } from './withheld-filters.ts';
 
-/**
- * The topics and recording settings of one broker, whichever plugin records them. Errors: those of the caller and of
- * the recorder, and INVALID with all issues.
- */
-export interface TopicSource {
-  readonly query: QueryTopics;
-  /** Also reports DENIED, with the cause, if access control withholds all messages from `username`. */
-  status(username: string | null): Promise<RecorderStatus>;
-  settings(): Promise<TopicSettings>;
-  /** Applies all given settings or none. Commercial brokers execute one command after another. */
-  updateSettings(change: TopicSettingsChange): Promise<void>;
-}
-
 export interface TopicSourcesOptions {
   /** Time without requests in milliseconds after which mirrored topics are discarded. Default: 600,000. */
   readonly idleMs?: number;
@@ -31,8 +18,8 @@ export interface TopicSourcesOptions {
 
 export class TopicSources {
   readonly #options: TopicSourcesOptions;
-  readonly #sources = new WeakMap<ControlCaller, BrokerTopics>();
-  readonly #mirroring = new Set<BrokerTopics>();
+  readonly #sources = new WeakMap<ControlCaller, TopicSource>();
+  readonly #mirroring = new Set<TopicSource>();
 
   constructor(options: TopicSourcesOptions = {}) {
     this.#options = options;
@@ -41,7 +28,7 @@ export class TopicSources {
   of(controls: ControlCaller): TopicSource {
     let source = this.#sources.get(controls);
     if (source === undefined) {
-      source = new BrokerTopics(controls, this.#options, this.#mirroring);
+      source = new TopicSource(controls, this.#options, this.#mirroring);
       this.#sources.set(controls, source);
     }
     return source;
@@ -55,16 +42,20 @@ export class TopicSources {
 /** OWN: a plugin of this service. DOCUMENTED: another implementation with only the documented commands. */
 type Provider = 'OWN' | 'DOCUMENTED';
 
-class BrokerTopics implements TopicSource {
+/**
+ * The topics and recording settings of one broker, whichever plugin records them. Errors: those of the caller and of
+ * the recorder, and INVALID with all issues.
+ */
+export class TopicSource {
   readonly #caller: ControlCaller;
   readonly #options: TopicSourcesOptions;
-  readonly #mirroring: Set<BrokerTopics>;
+  readonly #mirroring: Set<TopicSource>;
   /** The provider on one connection, which is identified by the time at which the capability was determined. */
   #provider: { readonly since: number; readonly probe: Promise<Provider> } | null = null;
   #mirror: MirroredTopics | null = null;
   #idle: NodeJS.Timeout | null = null;
 
-  constructor(caller: ControlCaller, options: TopicSourcesOptions, mirroring: Set<BrokerTopics>) {
+  constructor(caller: ControlCaller, options: TopicSourcesOptions, mirroring: Set<TopicSource>) {
     this.#caller = caller;
     this.#options = options;
     this.#mirroring = mirroring;
@@ -78,6 +69,7 @@ class BrokerTopics implements TopicSource {
     return this.#openMirror().query(type, request);
   };
 
+  /** Also reports DENIED, with the cause, if access control withholds all messages from `username`. */
   async status(username: string | null): Promise<RecorderStatus> {
     const status = await this.query('status', {});
     if (status.state !== 'RECORDING' || status.messages > 0) return status;
@@ -94,6 +86,7 @@ class BrokerTopics implements TopicSource {
     return provider === 'OWN' ? getRecording(this.#caller) : getDocumentedSettings(this.#caller);
   }
 
+  /** Applies all given settings or none. Commercial brokers execute one command after another. */
   async updateSettings(change: TopicSettingsChange): Promise<void> {
     const issues = topicSettingIssues(change);
     if (issues.length > 0) throw invalid(issues);

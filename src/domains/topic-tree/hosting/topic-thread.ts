@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/worker-host.ts';
 import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
-import type { TopicRecorder, TopicRequests, TopicResponses } from '../model/topic-recorder.ts';
+import type { QueryTopics, TopicRecorder } from '../model/topic-recorder.ts';
 import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../model/topic-settings.ts';
 import type { RemoteTopicRecorderOptions } from '../recorder/remote-topic-recorder.ts';
 
@@ -61,10 +61,7 @@ class ThreadRecorder implements TopicRecorder {
     else if (settings.isAlwaysOn) await this.#instance.start();
   }
 
-  async query<Type extends keyof TopicRequests>(
-    type: Type,
-    request: TopicRequests[Type],
-  ): Promise<TopicResponses[Type]> {
+  readonly query: QueryTopics = async (type, request) => {
     this.#instance.assertOpen();
     this.#instance.start().catch(() => undefined);
     if (this.#pending >= MAX_PENDING) {
@@ -72,11 +69,11 @@ class ThreadRecorder implements TopicRecorder {
     }
     this.#pending += 1;
     try {
-      return (await this.#instance.call('query', type, request)) as TopicResponses[Type];
+      return (await this.#instance.call('query', type, request)) as never;
     } finally {
       this.#pending -= 1;
     }
-  }
+  };
 
   close(): Promise<void> {
     return this.#instance.close(false);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Broadcast, type BroadcastEvent } from '../../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import { ServiceError } from '../../../platform/errors.ts';
@@ -77,7 +78,7 @@ export class TopicFeed {
   async watch(options: SubscriberOptions): Promise<LiveSource<TopicEvent>> {
     this.#arriving += 1;
     try {
-      if (this.#cursor === null || this.#nextAt <= performance.now()) await this.#look();
+      if (this.#cursor === null || this.#nextAt <= performance.now()) await this.#readChanges();
       return this.#broadcast.subscribe(options);
     } finally {
       this.#arriving -= 1;
@@ -98,21 +99,21 @@ export class TopicFeed {
     this.#idleTicks = this.isIdle ? this.#idleTicks + 1 : 0;
     if (this.#idleTicks > IDLE_TICKS) this.#options.onIdle();
     if (this.#broadcast.subscriberCount === 0 || this.#nextAt > performance.now()) return;
-    this.#look().catch((error: unknown) => {
+    this.#readChanges().catch((error: unknown) => {
       // If the broker cannot be queried, the last reported state stays.
       if (!(error instanceof ServiceError)) this.#options.onFault(error);
       else this.#publish({ ...this.#state, ...NO_TOPIC_CHANGES });
     });
   }
 
-  #look(): Promise<void> {
-    this.#reading ??= this.#lookNow().finally(() => {
+  #readChanges(): Promise<void> {
+    this.#reading ??= this.#readNow().finally(() => {
       this.#reading = null;
     });
     return this.#reading;
   }
 
-  async #lookNow(): Promise<void> {
+  async #readNow(): Promise<void> {
     const begun = performance.now();
     const since = this.#cursor;
     try {
@@ -144,17 +145,9 @@ export class TopicFeed {
   }
 
   #publish(change: TopicChange): void {
-    const isConnected = this.#options.isConnected();
-    const before = this.#state;
-    const isSame =
-      isConnected === before.isConnected &&
-      change.recording?.state === before.recording?.state &&
-      change.recording?.reason === before.recording?.reason &&
-      change.count === before.count &&
-      change.leftOut === before.leftOut &&
-      change.isTruncated === before.isTruncated;
-    if (isSame && change.added.length + change.changed.length + change.expired.length === 0) return;
-    this.#state = { ...change, isConnected };
+    const state = { ...change, isConnected: this.#options.isConnected() };
+    if (isDeepStrictEqual(state, { ...this.#state, ...NO_TOPIC_CHANGES })) return;
+    this.#state = state;
     this.#broadcast.publish(this.#state);
   }
 }

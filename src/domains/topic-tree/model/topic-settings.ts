@@ -26,6 +26,13 @@ export const DEFAULT_TOPIC_SETTINGS: TopicSettings = {
   isAlwaysOn: false,
 };
 
+const MIN_IDLE_MS = 10 * 60 * 1_000;
+const MAX_IDLE_MS = 60 * 60 * 1_000;
+
+/** Time in milliseconds after the last request at which a recording stops, unless it is always on. */
+export const idleMs = ({ ttlSeconds }: Pick<TopicSettings, 'ttlSeconds'>): number =>
+  Math.min(MAX_IDLE_MS, Math.max(MIN_IDLE_MS, 2 * ttlSeconds * 1_000));
+
 export const MAX_TTL_SECONDS = 365 * 24 * 60 * 60;
 export const MAX_TOPIC_LIMIT = 5_000_000;
 export const MAX_PAYLOAD_LIMIT = 65_536;

@@ -7,12 +7,12 @@ import type { BrokerMessage, LinkStatus } from '../../../protocol/mqtt/broker-se
 import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
 import { MESSAGE_LINK_LIMITS } from '../../../protocol/mqtt/packet-limits.ts';
 import { unreachable } from '../../../protocol/mqtt/when-connected.ts';
-import type { RecorderState, RecorderStatus, TopicRequests, TopicResponses } from '../model/topic-recorder.ts';
+import type { QueryTopics, RecorderState, RecorderStatus, TopicRequests } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
 import { missingRights, NO_SUBSCRIPTION_LOG } from './missing-rights.ts';
 import { isOfControl, recordedFilters } from './recorded-topics.ts';
 import { type Refusal, SubscribedFilters } from './subscribed-filters.ts';
-import { LOG_FILTERS, SUBSCRIPTIONS_FILTER, SubscriptionLog } from './subscription-log.ts';
+import { SUBSCRIPTIONS_FILTER, SubscriptionLog } from './subscription-log.ts';
 import { type RecordingRequest, TopicRecording } from './topic-recording.ts';
 
 export interface RecordingRunOptions {
@@ -107,13 +107,9 @@ export class RecordingRun {
     await this.#recording?.apply(settings);
   }
 
-  async query<Type extends keyof TopicRequests>(
-    type: Type,
-    request: TopicRequests[Type],
-    assertWanted?: () => void,
-  ): Promise<TopicResponses[Type]> {
+  readonly query: QueryTopics = async (type, request, assertWanted) => {
     await this.#ready;
-    if (type === 'status') return this.#status() as TopicResponses[Type];
+    if (type === 'status') return this.#status() as never;
     const { kind } = request as TopicRequests[RecordingRequest];
     const recording = this.#recording;
     if (recording === null) throw unreachable(this.#link.status);
@@ -121,8 +117,8 @@ export class RecordingRun {
       const reason = this.#subscribedReason();
       throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
     }
-    return (await recording.query(type as RecordingRequest, request as never, assertWanted)) as TopicResponses[Type];
-  }
+    return recording.query(type as RecordingRequest, request as never, assertWanted) as never;
+  };
 
   async close(): Promise<void> {
     this.#setReady();
@@ -137,7 +133,7 @@ export class RecordingRun {
       this.#recording ??= new TopicRecording({
         settings: this.#settings,
         maxBytes: this.#options.maxBytes,
-        isHeld: this.#log.isHeld,
+        isSubscribed: this.#log.isSubscribed,
       });
       this.#reportsRetain = this.#link.protocolVersion === 5;
       this.#excessQos = 0;
@@ -155,11 +151,11 @@ export class RecordingRun {
         !filter.startsWith('$share/') &&
         !excludedFilters.some((excluded) => filterCovers(excluded, filter)),
     );
-    this.#filters.want(LOG_FILTERS, wanted);
+    this.#filters.want(wanted);
   }
 
   #filtersChanged(): void {
-    this.#wasGranted ||= this.#recorded.some((filter) => this.#filters.isGranted(filter));
+    this.#wasGranted ||= recordedFilters(this.#settings).some((filter) => this.#filters.isGranted(filter));
     if (!this.#filters.isSettled) return;
     this.#reportsSubscriptions = this.#log.hasOwn;
     this.#setReady();
@@ -197,18 +193,13 @@ export class RecordingRun {
     this.#link.restart('The broker sends messages with a higher QoS than requested');
   }
 
-  /** The filters of the settings, without those of the log. */
-  get #recorded(): readonly string[] {
-    return recordedFilters(this.#settings);
-  }
-
   #status(): RecorderStatus {
     const status = this.#recording?.status;
-    const refusals = this.#recorded.flatMap((filter): [string, Refusal][] => {
+    const refusals = recordedFilters(this.#settings).flatMap((filter): [string, Refusal][] => {
       const refusal = this.#filters.refusals.get(filter);
       return refusal === undefined ? [] : [[filter, refusal]];
     });
-    const deniedFilters = refusals.filter(([, { isDenied }]) => isDenied).map(([filter]) => filter);
+    const deniedFilters = refusals.flatMap(([filter, { isDenied }]) => (isDenied ? [filter] : []));
     const state = this.#stateWith(deniedFilters);
     const seesSubscriptions = this.#reportsSubscriptions === true;
     return {

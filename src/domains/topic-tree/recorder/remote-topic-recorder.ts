@@ -1,7 +1,6 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import type { TopicRecorder, TopicRequests, TopicResponses } from '../model/topic-recorder.ts';
-import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../model/topic-settings.ts';
-import { idleMs } from './idle-time.ts';
+import type { QueryTopics, TopicRecorder } from '../model/topic-recorder.ts';
+import { DEFAULT_TOPIC_SETTINGS, idleMs, type TopicSettings } from '../model/topic-settings.ts';
 import { RecordingRun, type RecordingRunOptions, type RunDurations } from './recording-run.ts';
 
 export interface RemoteTopicRecorderOptions extends RecordingRunOptions {
@@ -12,7 +11,7 @@ export interface RemoteTopicRecorderOptions extends RecordingRunOptions {
 
 /** Durations in milliseconds, for tests. */
 interface RecorderDurations extends RunDurations {
-  /** Time without requests until the recording stops. Default: see idle-time.ts. */
+  /** Time without requests until the recording stops. Default: `idleMs` of the settings. */
   readonly idleMs?: number;
 }
 
@@ -38,21 +37,15 @@ export class RemoteTopicRecorder implements TopicRecorder {
     if (this.#isClosed) return;
     const applied = this.#run?.apply(settings);
     if (settings.isAlwaysOn) this.#start();
-    this.#awaitIdle();
+    this.#restartIdleTimer();
     await applied;
   }
 
-  /** `assertWanted` is called between the slices of a long search and may throw to cancel it. */
-  async query<Type extends keyof TopicRequests>(
-    type: Type,
-    request: TopicRequests[Type],
-    assertWanted?: () => void,
-  ): Promise<TopicResponses[Type]> {
+  readonly query: QueryTopics = async (type, request, assertWanted) => {
     if (this.#isClosed) throw new ServiceError('BROKER_UNREACHABLE', 'The recording of topics has ended');
     this.#requestedAt = performance.now();
-    const run = this.#start();
-    return run.query(type, request, assertWanted);
-  }
+    return this.#start().query(type, request, assertWanted);
+  };
 
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -64,7 +57,7 @@ export class RemoteTopicRecorder implements TopicRecorder {
     if (this.#run) return this.#run;
     this.#requestedAt = performance.now();
     this.#run = new RecordingRun(this.#options, this.#settings);
-    this.#awaitIdle();
+    this.#restartIdleTimer();
     return this.#run;
   }
 
@@ -76,23 +69,18 @@ export class RemoteTopicRecorder implements TopicRecorder {
     if (run) this.#stopping = Promise.all([this.#stopping, run.close()]);
   }
 
-  /** Starts the idle timer. When it fires, it is checked whether requests arrived meanwhile. */
-  #awaitIdle(): void {
+  #restartIdleTimer(): void {
     if (this.#idle) clearTimeout(this.#idle);
     this.#idle = null;
     if (this.#run === null || this.#settings.isAlwaysOn) return;
-    const left = this.#requestedAt + (this.#options.durations?.idleMs ?? idleMs(this.#settings)) - performance.now();
-    this.#idle = setTimeout(() => this.#mayBeIdle(), Math.max(0, Math.ceil(left)));
-    this.#idle.unref();
-  }
-
-  #mayBeIdle(): void {
     const idle = this.#options.durations?.idleMs ?? idleMs(this.#settings);
-    if (performance.now() - this.#requestedAt < idle) {
-      this.#awaitIdle();
-      return;
-    }
-    this.#stop();
-    this.#options.onStopped();
+    const leftMs = () => this.#requestedAt + idle - performance.now();
+    const onTimer = () => {
+      // Requests may have arrived meanwhile.
+      if (leftMs() > 0) return this.#restartIdleTimer();
+      this.#stop();
+      this.#options.onStopped();
+    };
+    this.#idle = setTimeout(onTimer, Math.max(0, Math.ceil(leftMs()))).unref();
   }
 }

@@ -3,6 +3,7 @@ import type { BrokerLink } from '../../../protocol/mqtt/broker-link.ts';
 import type { BrokerMessage, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { filterCovers, filterMatches, filtersOverlap } from '../../../protocol/mqtt/filter-match.ts';
 import { Copies } from './copies.ts';
+import { LOG_FILTERS } from './subscription-log.ts';
 
 interface SubscribedFiltersOptions {
   readonly link: BrokerLink;
@@ -26,24 +27,24 @@ export interface Refusal {
   readonly endsConnection: boolean;
 }
 
-interface Asked {
+interface Subscription {
   readonly filter: string;
   readonly levels: readonly string[];
   /** Filters subscribed earlier that may match the same topics. A message belongs to the earliest matching one. */
-  readonly earlier: readonly Asked[];
+  readonly earlier: readonly Subscription[];
   /** Whether retained messages may already have been received for overlapping filters. */
   readonly isRepeating: boolean;
-  state: 'ASKED' | 'GRANTED' | 'OVER';
+  state: 'PENDING' | 'GRANTED' | 'ENDED';
   stop: Stop | null;
 }
 
 /** Number of connections that end while only this filter is unanswered, until the filter counts as the cause. */
-const MOST_STRIKES = 3;
-/** Such filters are retried only at every 20th attempt, because each attempt costs messages. */
-const ENDING_TURNS = 20;
+const MAX_DISCONNECTS = 3;
+/** Filters that end the connection are retried at every 20th attempt, because each attempt loses messages. */
+const DISCONNECTING_RETRIES = 20;
 
 /**
- * Keeps filters subscribed over one link with QoS 0, also after a reconnect. Retained messages are received once per
+ * Keeps the filters of the log and the wanted ones subscribed over one link with QoS 0, also after a reconnect. Retained messages are received once per
  * filter. A filter that a granted filter covers is not subscribed. If filters overlap, a message is counted once, for
  * the earliest subscribed filter that matches its topic: with MQTT 5 by the subscription identifier, otherwise see
  * Copies.
@@ -52,17 +53,15 @@ export class SubscribedFilters {
   readonly #options: SubscribedFiltersOptions;
   readonly #stopListening: Stop;
   readonly #retries: NodeJS.Timeout;
-  /** Filters of the log, which are subscribed first. */
-  #apart: readonly string[] = [];
   #wanted: readonly string[] = [];
-  readonly #asked = new Map<string, Asked>();
+  readonly #subscriptions = new Map<string, Subscription>();
   readonly refusals = new Map<string, Refusal>();
-  readonly #strikes = new Map<string, number>();
+  readonly #disconnects = new Map<string, number>();
   /** Filters whose retained messages have been received. */
-  readonly #flooded = new Set<string>();
+  readonly #retainedReceived = new Set<string>();
   #copies = new Copies();
   #hasOverlaps = false;
-  #turn = 0;
+  #numRetries = 0;
   /** Whether filters are subscribed one at a time, because a connection ended while several were unanswered. */
   #isCareful = false;
   /** Whether all possible filters are subscribed on this connection, and their retained messages received. */
@@ -81,15 +80,14 @@ export class SubscribedFilters {
   }
 
   isGranted(filter: string): boolean {
-    return this.#asked.get(filter)?.state === 'GRANTED';
+    return this.#subscriptions.get(filter)?.state === 'GRANTED';
   }
 
-  want(apart: readonly string[], wanted: readonly string[]): void {
-    this.#apart = apart;
+  want(wanted: readonly string[]): void {
     this.#wanted = wanted;
     this.#reconcile();
-    const all = new Set([...apart, ...wanted]);
-    for (const filters of [this.refusals, this.#strikes, this.#flooded])
+    const all = new Set([...LOG_FILTERS, ...wanted]);
+    for (const filters of [this.refusals, this.#disconnects, this.#retainedReceived])
       for (const filter of [...filters.keys()]) if (!all.has(filter)) filters.delete(filter);
   }
 
@@ -97,7 +95,7 @@ export class SubscribedFilters {
     this.#isClosed = true;
     clearInterval(this.#retries);
     this.#stopListening();
-    this.#forgetAll();
+    this.#unsubscribeAll();
   }
 
   get #isConnected(): boolean {
@@ -107,46 +105,49 @@ export class SubscribedFilters {
   #connected(): void {
     this.#copies = new Copies();
     this.#reconcile();
-    this.#askRefused(({ endsConnection }) => !endsConnection);
+    this.#retryRefused(({ endsConnection }) => !endsConnection);
   }
 
   #disconnected(): void {
-    const unanswered = [...this.#asked.values()].filter(({ state }) => state === 'ASKED');
+    const unanswered = [...this.#subscriptions.values()].filter(({ state }) => state === 'PENDING');
     const [suspect] = unanswered;
     if (unanswered.length > 1) this.#isCareful = true;
-    else if (suspect) this.#strike(suspect.filter);
-    this.#forgetAll();
+    else if (suspect) this.#countDisconnect(suspect.filter);
+    this.#unsubscribeAll();
   }
 
-  #strike(filter: string): void {
+  #countDisconnect(filter: string): void {
     this.#isCareful = true;
-    const strikes = (this.#strikes.get(filter) ?? 0) + 1;
-    this.#strikes.set(filter, strikes);
-    if (strikes < MOST_STRIKES) return;
+    const disconnects = (this.#disconnects.get(filter) ?? 0) + 1;
+    this.#disconnects.set(filter, disconnects);
+    if (disconnects < MAX_DISCONNECTS) return;
     const text = `The broker ends the connection when "${filter}" is subscribed to.`;
     // If the broker refuses one log filter in this way, it refuses all, and each attempt costs a connection.
-    for (const refused of this.#apart.includes(filter) ? this.#apart : [filter]) {
+    for (const refused of isOfLog(filter) ? LOG_FILTERS : [filter]) {
       this.refusals.set(refused, { isDenied: true, isRightMissing: false, text, endsConnection: true });
     }
   }
 
-  #forgetAll(): void {
-    for (const asked of [...this.#asked.values()]) this.#forget(asked);
+  #unsubscribeAll(): void {
+    for (const subscription of [...this.#subscriptions.values()]) this.#unsubscribe(subscription);
     this.isSettled = false;
   }
 
-  #forget(asked: Asked): void {
-    asked.state = 'OVER';
-    asked.stop?.();
-    if (this.#asked.get(asked.filter) === asked) this.#asked.delete(asked.filter);
+  #unsubscribe(subscription: Subscription): void {
+    subscription.state = 'ENDED';
+    subscription.stop?.();
+    if (this.#subscriptions.get(subscription.filter) === subscription) this.#subscriptions.delete(subscription.filter);
   }
 
   #reconcile(): void {
     if (!this.#isConnected || this.#isClosed) return;
     const targets = this.#targets();
-    for (const asked of [...this.#asked.values()]) if (this.#isNeedless(asked, targets)) this.#forget(asked);
-    for (const filter of targets) if (!this.#asked.has(filter)) this.#ask(filter);
-    this.#hasOverlaps = [...this.#asked.values()].some(({ earlier }) => earlier.some(({ state }) => state !== 'OVER'));
+    for (const subscription of [...this.#subscriptions.values()])
+      if (this.#isNeedless(subscription, targets)) this.#unsubscribe(subscription);
+    for (const filter of targets) if (!this.#subscriptions.has(filter)) this.#subscribe(filter);
+    this.#hasOverlaps = [...this.#subscriptions.values()].some(({ earlier }) =>
+      earlier.some(({ state }) => state !== 'ENDED'),
+    );
     this.#settle();
   }
 
@@ -155,96 +156,98 @@ export class SubscribedFilters {
     const uncovered = candidates.filter(
       (filter) => !candidates.some((other) => other !== filter && filterCovers(other, filter)),
     );
-    return [...new Set([...this.#apart.filter((filter) => !this.refusals.has(filter)), ...uncovered])];
+    return [...new Set([...LOG_FILTERS.filter((filter) => !this.refusals.has(filter)), ...uncovered])];
   }
 
   /** Whether a filter is no longer in the settings, or is covered by a granted filter. */
-  #isNeedless({ filter, state }: Asked, targets: readonly string[]): boolean {
-    if (targets.includes(filter) || this.#apart.includes(filter)) return false;
+  #isNeedless({ filter, state }: Subscription, targets: readonly string[]): boolean {
+    if (targets.includes(filter) || isOfLog(filter)) return false;
     if (!this.#wanted.includes(filter)) return true;
     return state === 'GRANTED' && targets.some((other) => this.isGranted(other) && filterCovers(other, filter));
   }
 
-  #ask(filter: string): void {
-    if (this.#isCareful && [...this.#asked.values()].some(({ state }) => state === 'ASKED')) return;
+  #subscribe(filter: string): void {
+    if (this.#isCareful && [...this.#subscriptions.values()].some(({ state }) => state === 'PENDING')) return;
     const { link } = this.#options;
     const levels = filter.split('/');
-    const earlier = [...this.#asked.values()].filter((other) => filtersOverlap(levels, other.levels));
-    const isRepeating = [...this.#flooded].some(
+    const earlier = [...this.#subscriptions.values()].filter((other) => filtersOverlap(levels, other.levels));
+    const isRepeating = [...this.#retainedReceived].some(
       (other) => other !== filter && filtersOverlap(levels, other.split('/')),
     );
-    const asked: Asked = { filter, levels, earlier, isRepeating, state: 'ASKED', stop: null };
-    this.#asked.set(filter, asked);
+    const subscription: Subscription = { filter, levels, earlier, isRepeating, state: 'PENDING', stop: null };
+    this.#subscriptions.set(filter, subscription);
     this.isSettled = false;
     const options = {
       qos: 0,
-      retained: !this.#flooded.has(filter),
+      retained: !this.#retainedReceived.has(filter),
       retainAsPublished: link.protocolVersion === 5,
-      onGranted: () => this.#granted(asked),
+      onGranted: () => this.#granted(subscription),
     } as const;
     const listener = (message: BrokerMessage) => {
-      if (this.#isFirst(asked, message)) this.#options.onMessage(message, message.retain && this.#mayBeRepeated(asked));
+      if (this.#isFirst(subscription, message))
+        this.#options.onMessage(message, message.retain && this.#mayBeRepeated(subscription));
     };
     link.subscribe(filter, listener, options).then(
       (stop) => {
-        if (asked.state === 'OVER') stop();
-        else asked.stop = stop;
-        this.#granted(asked);
+        if (subscription.state === 'ENDED') stop();
+        else subscription.stop = stop;
+        this.#granted(subscription);
       },
-      (error: unknown) => this.#refused(asked, error),
+      (error: unknown) => this.#refused(subscription, error),
     );
   }
 
   /** Without subscription identifiers, retained messages arrive for each filter. */
-  #mayBeRepeated({ filter, isRepeating }: Asked): boolean {
-    return this.#options.link.protocolVersion === 4 || (isRepeating && !this.#flooded.has(filter));
+  #mayBeRepeated({ filter, isRepeating }: Subscription): boolean {
+    return this.#options.link.protocolVersion === 4 || (isRepeating && !this.#retainedReceived.has(filter));
   }
 
-  #granted(asked: Asked): void {
-    if (asked.state !== 'ASKED') return;
-    asked.state = 'GRANTED';
-    this.refusals.delete(asked.filter);
-    this.#strikes.delete(asked.filter);
+  #granted(subscription: Subscription): void {
+    if (subscription.state !== 'PENDING') return;
+    subscription.state = 'GRANTED';
+    this.refusals.delete(subscription.filter);
+    this.#disconnects.delete(subscription.filter);
     this.#reconcile();
     this.#options.onChange();
   }
 
-  #refused(asked: Asked, error: unknown): void {
+  #refused(subscription: Subscription, error: unknown): void {
     // The connection was lost, which is reported separately.
-    if (asked.state === 'OVER') return;
-    this.#forget(asked);
-    this.refusals.set(asked.filter, refusalOf(error));
-    this.#strikes.delete(asked.filter);
+    if (subscription.state === 'ENDED') return;
+    this.#unsubscribe(subscription);
+    this.refusals.set(subscription.filter, refusalOf(error));
+    this.#disconnects.delete(subscription.filter);
     this.#reconcile();
     this.#options.onChange();
   }
 
   #retry(): void {
-    this.#turn += 1;
-    const triesAll = this.#turn % ENDING_TURNS === 0;
-    this.#askRefused(({ endsConnection }) => triesAll || !endsConnection);
+    this.#numRetries += 1;
+    const triesAll = this.#numRetries % DISCONNECTING_RETRIES === 0;
+    this.#retryRefused(({ endsConnection }) => triesAll || !endsConnection);
   }
 
-  #askRefused(isTried: (refusal: Refusal) => boolean): void {
+  #retryRefused(isTried: (refusal: Refusal) => boolean): void {
     if (!this.#isConnected) return;
     for (const [filter, refusal] of [...this.refusals]) {
-      if (isTried(refusal) && !this.#asked.has(filter)) this.#ask(filter);
+      if (isTried(refusal) && !this.#subscriptions.has(filter)) this.#subscribe(filter);
     }
   }
 
   /** A broker sends packets in order. Its PINGRESP after all SUBSCRIBE packets follows their retained messages. */
   #settle(): void {
-    if (this.isSettled || this.#isPinging || this.#asked.size === 0 || !this.#hasAnswers) {
-      if (this.#asked.size === 0 && this.refusals.size > 0) this.isSettled = true;
+    if (this.isSettled || this.#isPinging || this.#subscriptions.size === 0 || !this.#areAllAnswered) {
+      if (this.#subscriptions.size === 0 && this.refusals.size > 0) this.isSettled = true;
       return;
     }
-    const asked = [...this.#asked.values()];
+    const subscription = [...this.#subscriptions.values()];
     this.#isPinging = true;
     this.#options.link.ping().then(
       () => {
         this.#isPinging = false;
-        for (const { filter, state } of asked) if (state === 'GRANTED') this.#flooded.add(filter);
-        this.isSettled = this.#hasAnswers && asked.every((one) => this.#asked.get(one.filter) === one);
+        for (const { filter, state } of subscription) if (state === 'GRANTED') this.#retainedReceived.add(filter);
+        this.isSettled =
+          this.#areAllAnswered && subscription.every((one) => this.#subscriptions.get(one.filter) === one);
         if (!this.isSettled) this.#settle();
         this.#options.onChange();
       },
@@ -254,11 +257,11 @@ export class SubscribedFilters {
     );
   }
 
-  get #hasAnswers(): boolean {
-    return ![...this.#asked.values()].some(({ state }) => state === 'ASKED');
+  get #areAllAnswered(): boolean {
+    return ![...this.#subscriptions.values()].some(({ state }) => state === 'PENDING');
   }
 
-  #isFirst({ earlier, filter }: Asked, message: BrokerMessage): boolean {
+  #isFirst({ earlier, filter }: Subscription, message: BrokerMessage): boolean {
     if (
       earlier.length > 0 &&
       earlier.some((one) => one.state === 'GRANTED' && filterMatches(one.filter, message.topic))
@@ -266,15 +269,19 @@ export class SubscribedFilters {
       return false;
     if (!this.#hasOverlaps || message.retain || this.#options.link.protocolVersion === 5) return true;
     let matching = 0;
-    for (const one of this.#asked.values())
+    for (const one of this.#subscriptions.values())
       if (one.filter === filter || filterMatches(one.filter, message.topic)) matching += 1;
     return !this.#copies.isCopy(message.topic, message.payload, matching);
   }
 }
 
+const isOfLog = (filter: string): boolean => LOG_FILTERS.some((one) => one === filter);
+
 function refusalOf(error: unknown): Refusal {
   const { code, message } =
-    error instanceof ServiceError ? error : { code: null, message: 'The broker could not be asked for a subscription' };
+    error instanceof ServiceError
+      ? error
+      : { code: null, message: 'The broker could not be subscription for a subscription' };
   const isRightMissing = code === 'NOT_ALLOWED';
   return {
     isDenied: isRightMissing || code === 'BROKER_REJECTED',

@@ -37,7 +37,7 @@ export class SubscriptionLog {
     this.#options = options;
   }
 
-  readonly isHeld = (filter: string): boolean => this.#holders.has(filter);
+  readonly isSubscribed = (filter: string): boolean => this.#holders.has(filter);
 
   /** Reads a message. Messages that are not log lines are ignored. */
   read(topic: string, payload: Uint8Array): void {

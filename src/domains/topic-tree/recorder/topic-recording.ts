@@ -3,7 +3,6 @@ import { ServiceError } from '../../../platform/errors.ts';
 import type {
   KindCounts,
   RecordedTopic,
-  RecorderStatus,
   TopicChanges,
   TopicKind,
   TopicRequests,
@@ -18,19 +17,12 @@ export interface TopicRecordingOptions {
   readonly settings: TopicSettings;
   readonly maxBytes: number;
   /** Called when a filter would expire. If a client is known to be subscribed, the filter stays. */
-  readonly isHeld?: ((filter: string) => boolean) | undefined;
+  readonly isSubscribed?: ((filter: string) => boolean) | undefined;
   readonly clock?: SteadyClock;
 }
 
 /** Requests about recorded topics. `status` also depends on the connection, so the recorder answers it. */
 export type RecordingRequest = Exclude<keyof TopicRequests, 'status'>;
-
-type RecordingStatus = Pick<RecorderStatus, 'published' | 'memoryBytes' | 'messages'> & {
-  readonly since: number;
-  readonly subscribed: KindCounts;
-};
-
-type RecordingResponse<Type extends RecordingRequest> = TopicResponses[Type];
 
 /** Interval of expiry in milliseconds, and resolution of recorded times. */
 const TICK_MS = 125;
@@ -46,7 +38,7 @@ const SLICE_MS = 2;
 export class TopicRecording {
   readonly #clock: SteadyClock;
   readonly #maxBytes: number;
-  readonly #isHeld: ((filter: string) => boolean) | undefined;
+  readonly #isSubscribed: ((filter: string) => boolean) | undefined;
   readonly #id = randomBytes(6).toString('hex');
   readonly #since: number;
   readonly #published: TopicTree;
@@ -62,10 +54,10 @@ export class TopicRecording {
   #nextRemoving: Promise<void> | null = null;
   #isClosed = false;
 
-  constructor({ settings, maxBytes, isHeld, clock = new SteadyClock() }: TopicRecordingOptions) {
+  constructor({ settings, maxBytes, isSubscribed, clock = new SteadyClock() }: TopicRecordingOptions) {
     this.#clock = clock;
     this.#maxBytes = maxBytes;
-    this.#isHeld = isHeld;
+    this.#isSubscribed = isSubscribed;
     this.settings = settings;
     this.#now = clock.now();
     this.#since = this.#now;
@@ -102,7 +94,7 @@ export class TopicRecording {
     return this.#subscribed.has(filter);
   }
 
-  get status(): RecordingStatus {
+  get status() {
     return {
       since: this.#since + this.#clock.shift(),
       published: this.#countsOf(this.#published),
@@ -132,9 +124,9 @@ export class TopicRecording {
     type: Type,
     request: TopicRequests[Type],
     assertWanted?: () => void,
-  ): Promise<RecordingResponse<Type>> {
+  ): Promise<TopicResponses[Type]> {
     this.#now = this.#clock.now();
-    return (await this.#responses[type](request as never, assertWanted)) as RecordingResponse<Type>;
+    return this.#responses[type](request, assertWanted);
   }
 
   close(): void {
@@ -150,7 +142,7 @@ export class TopicRecording {
     readonly [Type in RecordingRequest]: (
       request: TopicRequests[Type],
       assertWanted?: () => void,
-    ) => RecordingResponse<Type> | Promise<RecordingResponse<Type>>;
+    ) => TopicResponses[Type] | Promise<TopicResponses[Type]>;
   } = {
     find: async ({ kind, ...request }, assertWanted) => {
       const page = await this.#tree(kind).find(request, () => {
@@ -227,7 +219,7 @@ export class TopicRecording {
     let hasMore = true;
     while (hasMore && performance.now() < end) {
       hasMore = this.#published.expire(until, this.#now, PIECE);
-      hasMore = this.#subscribed.expire(until, this.#now, PIECE, this.#isHeld) || hasMore;
+      hasMore = this.#subscribed.expire(until, this.#now, PIECE, this.#isSubscribed) || hasMore;
     }
     if (hasMore) this.#slice = setImmediate(this.#expire);
   };

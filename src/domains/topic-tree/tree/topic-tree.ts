@@ -104,16 +104,16 @@ export class TopicTree {
    * Removes at most `atMost` topics last used at `lastUse` or before, the oldest first. Topics for which `isSubscribed`
    * returns true stay, and their last use is set to now. Returns whether there may be more.
    */
-  expire(lastUse: number, now: number, atMost: number, isHeld?: (topic: string) => boolean): boolean {
+  expire(lastUse: number, now: number, atMost: number, isSubscribed?: (topic: string) => boolean): boolean {
     const store = this.#store;
     const { uses, ticks } = store;
     const until = ticks.at(lastUse);
     const tick = ticks.advance(now);
     // Held topics get the current tick. They must not be examined again in this call.
-    const last = isHeld ? Math.min(until, tick - 1) : until;
+    const last = isSubscribed ? Math.min(until, tick - 1) : until;
     for (let left = atMost; uses.oldest !== NONE && uses.lastTickOf(uses.oldest) <= last; left -= 1) {
       if (left === 0) return true;
-      if (isHeld?.(store.topicOf(uses.oldest))) uses.touch(uses.oldest, tick);
+      if (isSubscribed?.(store.topicOf(uses.oldest))) uses.touch(uses.oldest, tick);
       else this.#remove(uses.oldest);
     }
     store.shrink();

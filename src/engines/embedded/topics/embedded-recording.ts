@@ -40,7 +40,7 @@ export class EmbeddedRecording {
   constructor(options: EmbeddedRecordingOptions, settings: TopicSettings) {
     this.#options = options;
     const { core, registry, sessions, ownClientIds, maxBytes } = options;
-    const recording = new TopicRecording({ settings, maxBytes, isHeld: (filter) => this.#filters.has(filter) });
+    const recording = new TopicRecording({ settings, maxBytes, isSubscribed: (filter) => this.#filters.has(filter) });
     this.#recording = recording;
     this.#filters = new SubscribedFilters({
       core,

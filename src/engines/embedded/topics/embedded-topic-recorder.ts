@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TopicRecorder, TopicRequests, TopicResponses } from '../../../domains/topic-tree/model/topic-recorder.ts';
-import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../../../domains/topic-tree/model/topic-settings.ts';
-import { idleMs } from '../../../domains/topic-tree/recorder/idle-time.ts';
+import {
+  DEFAULT_TOPIC_SETTINGS,
+  idleMs,
+  type TopicSettings,
+} from '../../../domains/topic-tree/model/topic-settings.ts';
 import type { RecordingRequest } from '../../../domains/topic-tree/recorder/topic-recording.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import { EmbeddedRecording, type EmbeddedRecordingOptions } from './embedded-recording.ts';

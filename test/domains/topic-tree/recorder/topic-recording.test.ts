@@ -149,7 +149,10 @@ test('a subscription is recorded with its QoS, once per time that it is made', a
 
 test('a filter stays while it is held, and goes a TTL after it was released', async () => {
   const held = new Set(['held']);
-  const { recording, pass, topics } = startRecording({ ttlSeconds: 10 }, { isHeld: (filter) => held.has(filter) });
+  const { recording, pass, topics } = startRecording(
+    { ttlSeconds: 10 },
+    { isSubscribed: (filter) => held.has(filter) },
+  );
   recording.subscribed('held', 0);
   recording.subscribed('free', 0);
   await pass(10);

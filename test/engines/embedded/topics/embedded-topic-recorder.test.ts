@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { DEFAULT_TOPIC_SETTINGS } from '../../../../src/domains/topic-tree/model/topic-settings.ts';
-import { idleMs } from '../../../../src/domains/topic-tree/recorder/idle-time.ts';
+import { DEFAULT_TOPIC_SETTINGS, idleMs } from '../../../../src/domains/topic-tree/model/topic-settings.ts';
 import { EmbeddedTopicRecorder } from '../../../../src/engines/embedded/topics/embedded-topic-recorder.ts';
 import { SubscribedFilters } from '../../../../src/engines/embedded/topics/subscribed-filters.ts';
 import { runInSlices } from '../../../../src/platform/scheduling/sliced-task.ts';
