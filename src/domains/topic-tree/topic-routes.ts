@@ -1,5 +1,6 @@
-import type { Route, RouteInput } from '../../gateway/rest/route.ts';
-import { NEW_TOPIC_TTL, NODE_QUERY, TOPIC_TREES, TOPIC_TTL, TOPICS_QUERY } from './topic-bodies.ts';
+import type { JsonSchema, Route, RouteInput } from '../../gateway/rest/route.ts';
+import { BOOLEAN, closed, INTEGER, PAGE_QUERY, STRING } from '../../gateway/rest/schemas.ts';
+import { MAX_TTL_SECONDS } from './model/topic-settings.ts';
 
 const PAGE = 10_000;
 
@@ -31,11 +32,76 @@ const NEXT = `query ($projectId: ID!, $brokerId: ID!, $nodeId: Int, $kind: Topic
   }
 }`;
 
-const TTL = `query ($projectId: ID!, $brokerId: ID!, $nodeId: Int, $named: Boolean!) {
+const TTL_QUERY = `query ($projectId: ID!, $brokerId: ID!, $nodeId: Int, $named: Boolean!) {
   project(id: $projectId) {
     broker(id: $brokerId) { ttl_sec: topicTtl(nodeId: $nodeId) ttls: topicTtls @skip(if: $named) }
   }
 }`;
+
+const NODE: Readonly<Record<string, JsonSchema>> = {
+  nodeid: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 2_147_483_647,
+    description: 'A node of a high-performance cluster. 400 for other brokers.',
+  },
+};
+
+const NODE_QUERY: JsonSchema = { type: 'object', properties: NODE };
+
+const TOPICS_QUERY: JsonSchema = {
+  type: 'object',
+  properties: {
+    offset: PAGE_QUERY.offset,
+    count: { ...PAGE_QUERY.count, description: 'Maximum number of topics of each kind. -1: all.' },
+    ...NODE,
+  },
+};
+
+const topics = (description: string): JsonSchema =>
+  closed({
+    count: { ...INTEGER, description: 'Number of all listed topics, independent of `offset` and `count`.' },
+    topics: { type: 'array', items: STRING, description },
+  });
+
+const TOPIC_TREE: JsonSchema = closed(
+  {
+    nodeid: { ...INTEGER, description: 'The node of a high-performance cluster.' },
+    publishTopics: topics('Topics of messages.'),
+    subscribeTopics: topics('Topic filters of subscriptions.'),
+    truncated: { ...BOOLEAN, description: 'Whether a limit excludes topics now, or did within the last TTL.' },
+    unavailable: closed(
+      { subscribeTopics: { ...STRING, description: 'Why subscriptions cannot be observed, and what would help.' } },
+      { description: 'What cannot be listed.' },
+    ),
+    reason: { ...STRING, description: 'The problem or the missing topics, and what would help.' },
+  },
+  { required: ['publishTopics'], title: 'TopicTree' },
+);
+
+const TOPIC_TREES: JsonSchema = {
+  oneOf: [
+    TOPIC_TREE,
+    { type: 'array', items: TOPIC_TREE, description: 'One element for each node of a high-performance cluster.' },
+  ],
+};
+
+const TTL: JsonSchema = {
+  ...INTEGER,
+  minimum: 1,
+  maximum: MAX_TTL_SECONDS,
+  description: 'Number of seconds that a topic stays listed after its last use.',
+};
+
+const TOPIC_TTL: JsonSchema = closed(
+  {
+    ttl_sec: TTL,
+    ttls: { type: 'array', items: TTL, description: 'One element for each node of a high-performance cluster.' },
+  },
+  { required: [], minProperties: 1, title: 'TopicTtl' },
+);
+
+const NEW_TOPIC_TTL: JsonSchema = closed({ ttl_sec: TTL }, { title: 'NewTopicTtl', examples: [{ ttl_sec: 60 }] });
 
 const KINDS: Readonly<Record<string, string>> = { publishTopics: 'PUBLISHED', subscribeTopics: 'SUBSCRIBED' };
 
@@ -88,7 +154,7 @@ export const topicRoutes: readonly Route[] = [
     ...DOCUMENTED,
     summary: 'Read the topic TTL',
     query: NODE_QUERY,
-    operation: TTL,
+    operation: TTL_QUERY,
     variables: (input) => ({ ...input.params, ...node(input) }),
     pick: 'project.broker',
     inputNames: NAMES,

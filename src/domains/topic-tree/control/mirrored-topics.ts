@@ -144,7 +144,7 @@ export class MirroredTopics {
     const limits = await this.#limits();
     PUBLISHED.begin();
     SUBSCRIBED.begin();
-    const pages = readTopicPages(caller, { maxTopics, endsAt: begun + READING_MS });
+    const pages = readTopicPages(caller, maxTopics, begun + READING_MS);
     const isListed = { PUBLISHED: false, SUBSCRIBED: false };
     let isTruncated = false;
     let page = await pages.next();

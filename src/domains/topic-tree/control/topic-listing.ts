@@ -3,12 +3,6 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import type { FindTopics, RecordedTopic, RecorderStatus, TopicKind, TopicPage } from '../model/topic-recorder.ts';
 import { bytesOf } from './response-budget.ts';
 
-interface ListingRange {
-  readonly offset: number;
-  readonly count: number;
-  readonly maxBytes: number;
-}
-
 type Find = (request: FindTopics) => Promise<TopicPage>;
 
 /** Approximate maximum size of one response: half of Mosquitto 2.1's default maximum packet size. */
@@ -23,7 +17,9 @@ const PAGE = 500;
 export async function topicListing(
   { published, subscribed, subscribedReason }: RecorderStatus,
   find: Find,
-  { offset, count, maxBytes }: ListingRange,
+  offset: number,
+  count: number,
+  maxBytes = LISTING_BYTES,
 ): Promise<object> {
   const limit = Math.min(LISTING_BYTES, maxBytes);
   const publishTopics: object[] = [];

@@ -2,12 +2,6 @@ import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import { type ListedTopics, listTopics, type TopicsPage } from './topic-control.ts';
 
-interface TopicPagesOptions {
-  readonly maxTopics: number;
-  /** Epoch milliseconds after which no page is requested. */
-  readonly endsAt: number;
-}
-
 const FIRST_PAGE = 1_000;
 const LARGEST_PAGE = 10_000;
 /** Target size of a page. Brokers silently drop responses that exceed their maximum packet size. */
@@ -24,7 +18,8 @@ const MAX_REPEATED = 3;
  */
 export async function* readTopicPages(
   caller: ControlCaller,
-  { maxTopics, endsAt }: TopicPagesOptions,
+  maxTopics: number,
+  endsAt: number,
 ): AsyncGenerator<TopicsPage, boolean, void> {
   let offset = 0;
   let size = FIRST_PAGE;

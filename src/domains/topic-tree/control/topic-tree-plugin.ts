@@ -6,7 +6,7 @@ import { fieldOf } from '../../../protocol/control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { pageOf, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
-import type { QueryTopics, TopicRecorder, TopicRequests } from '../model/topic-recorder.ts';
+import type { FindTopics, QueryTopics, TopicRecorder, TopicRequests } from '../model/topic-recorder.ts';
 import { MAX_FILTERS, type TopicSettings, type TopicSettingsStore } from '../model/topic-settings.ts';
 import { parseRequest, refuse } from './request-parser.ts';
 import { ResponseBudget, shortened } from './response-budget.ts';
@@ -123,8 +123,8 @@ export class TopicTreePlugin implements ControlPlugin {
     const budget = this.#assertBudget();
     const { offset, count } = pageOf(command);
     const status = await this.#queryRecorder('status', {});
-    const range = { offset, count, maxBytes: budget?.bytesEach ?? Number.POSITIVE_INFINITY };
-    const listing = await topicListing(status, (request) => this.#queryRecorder('find', request), range);
+    const find = (request: FindTopics) => this.#queryRecorder('find', request);
+    const listing = await topicListing(status, find, offset, count, budget?.bytesEach);
     budget?.spend(listing);
     return listing;
   }

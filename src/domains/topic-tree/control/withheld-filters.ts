@@ -62,7 +62,7 @@ function isWithheld(filter: string, roles: readonly AccessRole[], defaultAcl: De
 
 /** Returns the roles in the order of evaluation. `null` if there are too many or they cannot be read. */
 async function rolesOf(caller: ControlCaller, username: string | null): Promise<AccessRole[] | null> {
-  const account = username === null ? await anonymousAccount(caller) : await readClient(caller, username);
+  const account = await readAccount(caller, username);
   if (account === null || account.groups.length > MAX_NAMES) return null;
   const groupCalls = account.groups.map(({ name }) => getGroup(name));
   const groups = await callAll(caller, groupCalls, parseGroup);
@@ -73,12 +73,11 @@ async function rolesOf(caller: ControlCaller, username: string | null): Promise<
   return names.length > MAX_NAMES ? null : callAll(caller, names.map(getRole), parseRole);
 }
 
-async function readClient(caller: ControlCaller, username: string) {
-  const { command, fields } = getClient(username);
-  return parseClient(await caller.call(DYNSEC_API, command, fields));
-}
-
-async function anonymousAccount(caller: ControlCaller) {
+async function readAccount(caller: ControlCaller, username: string | null) {
+  if (username !== null) {
+    const { command, fields } = getClient(username);
+    return parseClient(await caller.call(DYNSEC_API, command, fields));
+  }
   const groupname = parseAnonymousGroup(await caller.call(DYNSEC_API, 'getAnonymousGroup'));
   return { roles: [], groups: groupname === null ? [] : [{ name: groupname, priority: 0 }] };
 }

@@ -33,9 +33,3 @@ export class RecordedTopics {
   /** The same for the filter of a subscription, whose levels are compared like those of a topic. */
   readonly hasSubscription = (filter: string): boolean => this.has(filter.replace(SHARED, ''));
 }
-
-export const areSameFilters = (a: Filters, b: Filters): boolean =>
-  isSameList(a.filters, b.filters) && isSameList(a.excludedFilters, b.excludedFilters);
-
-const isSameList = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && a.every((filter, index) => filter === b[index]);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../../platform/errors.ts';
 import type {
   KindCounts,
@@ -10,7 +11,7 @@ import type {
 } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
 import { TopicTree } from '../tree/topic-tree.ts';
-import { areSameFilters, RecordedTopics } from './recorded-topics.ts';
+import { RecordedTopics } from './recorded-topics.ts';
 import { SteadyClock } from './steady-clock.ts';
 
 export interface TopicRecordingOptions {
@@ -106,13 +107,13 @@ export class TopicRecording {
 
   /** Applies settings immediately. Resolves when topics that no longer match the filters are removed. */
   async apply(settings: TopicSettings): Promise<void> {
-    const before = this.settings;
+    const { filters, excludedFilters } = this.settings;
     this.settings = settings;
     this.#published.limit = settings.publishLimit;
     this.#subscribed.limit = settings.subscribeLimit;
     this.#published.payloadLimit = settings.payloadLimit;
     this.#tick();
-    if (areSameFilters(before, settings)) return;
+    if (isDeepStrictEqual([filters, excludedFilters], [settings.filters, settings.excludedFilters])) return;
     const { has, hasSubscription } = new RecordedTopics(settings);
     this.#published.admits = has;
     this.#subscribed.admits = hasSubscription;

@@ -1,20 +1,16 @@
 import { MAX_RESPONSE_CHARACTERS, type RecordedTopic } from '../model/topic-recorder.ts';
 
-/** Remaining characters of one result, shared by all of its lists. */
-export class CharacterBudget {
-  left = MAX_RESPONSE_CHARACTERS;
-}
-
 /** A list of a result. The item that reaches the bound of characters is included. */
 export class BoundedList<Item> {
   readonly items: Item[] = [];
   readonly #first: number;
-  readonly #budget: CharacterBudget;
+  readonly #budget: { left: number };
   leftOut = 0;
 
-  constructor(first: number, room: CharacterBudget) {
+  /** `budget`: remaining characters of the result, if it has several lists. */
+  constructor(first: number, budget = { left: MAX_RESPONSE_CHARACTERS }) {
     this.#first = first;
-    this.#budget = room;
+    this.#budget = budget;
   }
 
   /** Appends an item. Returns false, without creating the item, if a bound is reached. */

@@ -14,7 +14,7 @@ export class LevelNames {
   /** Texts of at most 64 bytes of names with at least 16 uses. Cleared when it has 1,024 texts. */
   readonly #texts = new Map<number, string>();
   /** Buffer of `unpack`, up to twice as large as the longest name that was requested. */
-  #scratch = Buffer.allocUnsafeSlow(64);
+  unpacked = Buffer.allocUnsafeSlow(64);
 
   get end(): number {
     return this.#rows.end;
@@ -73,7 +73,7 @@ export class LevelNames {
     const known = isOften ? this.#texts.get(name) : undefined;
     if (known !== undefined) return known;
     const bytes = this.unpack(name);
-    const text = this.#scratch.toString(this.isWide(name) ? 'utf16le' : 'latin1', 0, bytes);
+    const text = this.unpacked.toString(this.isWide(name) ? 'utf16le' : 'latin1', 0, bytes);
     if (isOften && bytes <= MAX_TEXT) {
       if (this.#texts.size === MAX_TEXTS) this.#texts.clear();
       this.#texts.set(name, text);
@@ -85,19 +85,14 @@ export class LevelNames {
     return (this.#rows.get(name, SIZE) & WIDE) === WIDE;
   }
 
-  /** The result of the last call of `unpack`. */
-  get unpacked(): Uint8Array {
-    return this.#scratch;
-  }
-
   /**
    * Writes the units of a name to `unpacked`: one byte each, or two (little-endian) for a wide name. Returns the size.
    */
   unpack(name: number): number {
     const size = this.#rows.get(name, SIZE);
     const bytes = bytesOf(size);
-    if (this.#scratch.length < bytes + 4) this.#scratch = Buffer.allocUnsafeSlow(bytes * 2 + 4);
-    const scratch = this.#scratch;
+    if (this.unpacked.length < bytes + 4) this.unpacked = Buffer.allocUnsafeSlow(bytes * 2 + 4);
+    const scratch = this.unpacked;
     const isWide = (size & WIDE) === WIDE;
     let place = (name << 3) | TEXT;
     for (let at = 0; at < bytes; at += 4) {

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { History } from '../../../gateway/live/history.ts';
 import {
+  MAX_RESPONSE_CHARACTERS,
   NO_TOPIC_CHANGES,
   type ReadChanges,
   type RecordedTopic,
   type TopicChangeLists,
   type TopicChanges,
 } from '../model/topic-recorder.ts';
-import { BoundedList, CharacterBudget, charactersOf } from './bounded-list.ts';
+import { BoundedList, charactersOf } from './bounded-list.ts';
 import { NONE } from './rows.ts';
 import { isAtOrBelow, topicOfPrefix } from './topic-order.ts';
 import type { TopicStore } from './topic-store.ts';
@@ -66,10 +67,10 @@ export class ChangeReader {
     const prefix = topicOfPrefix(request.prefix);
     const store = this.#store;
     const { uses } = store;
-    const room = new CharacterBudget();
-    const added = new BoundedList<RecordedTopic>(first, room);
-    const changed = new BoundedList<RecordedTopic>(first, room);
-    const expired = new BoundedList<string>(first, room);
+    const budget = { left: MAX_RESPONSE_CHARACTERS };
+    const added = new BoundedList<RecordedTopic>(first, budget);
+    const changed = new BoundedList<RecordedTopic>(first, budget);
+    const expired = new BoundedList<string>(first, budget);
     const base = prefix === null ? null : store.levels.find(prefix);
     let looked = 0;
     for (let use = uses.newest; use !== NONE && uses.lastTickOf(use) > since; use = uses.olderOf(use)) {

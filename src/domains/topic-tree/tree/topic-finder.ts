@@ -8,8 +8,6 @@ import type { TopicLevels } from './topic-levels.ts';
 import { topicOfPrefix } from './topic-order.ts';
 import { TopicWalk } from './topic-walk.ts';
 
-type TopicCondition = Pick<FindTopics, 'prefix' | 'search' | 'filter'>;
-
 /**
  * Searches topics in time slices, between which the tree may change. If nodes have changed, the search continues at the
  * topic stored at the end of the slice. So each topic that is listed the whole time is found exactly once.
@@ -20,7 +18,11 @@ export class TopicFinder {
   readonly #prefix: string | null;
   readonly #assertWanted: () => void;
 
-  constructor(levels: TopicLevels, { prefix, search, filter }: TopicCondition, assertWanted: () => void) {
+  constructor(
+    levels: TopicLevels,
+    { prefix, search, filter }: Pick<FindTopics, 'prefix' | 'search' | 'filter'>,
+    assertWanted: () => void,
+  ) {
     const problem = filter === undefined ? null : filterProblem(filter);
     if (problem) throw invalid([{ path: 'filter', reason: problem }]);
     this.#levels = levels;
@@ -46,12 +48,7 @@ export class TopicFinder {
   }
 
   /** Passes the matching nodes after a topic to `take`, without the first `offset` ones, until `take` returns false. */
-  async list(
-    after: string | null,
-    offset: number,
-    take: (node: number) => boolean,
-    isCounted: boolean,
-  ): Promise<Found> {
+  async list(after: string | null, offset: number, take: (node: number) => boolean, isCounted: boolean) {
     const levels = this.#levels;
     let goesOn = isCounted && after === null;
     let left = offset;
@@ -108,11 +105,6 @@ export class TopicFinder {
       if (levels.version !== version) walk.start(next);
     }
   }
-}
-
-interface Found {
-  readonly hasMore: boolean;
-  readonly count: number;
 }
 
 /** Where to continue after a node: with its children, after its subtree, or nowhere. */

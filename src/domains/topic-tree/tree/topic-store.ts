@@ -38,7 +38,7 @@ export class TopicStore {
     const { uses, levels } = this;
     const recent = this.#recent?.find(topic, hash) ?? NONE;
     if (recent !== NONE) return recent;
-    for (let use = uses.first(hash); use !== NONE; use = uses.next(use)) {
+    for (let use = uses.byTopic.first(hash); use !== NONE; use = uses.byTopic.next(use)) {
       if (uses.hashOf(use) !== hash || !levels.isTopic(uses.nodeOf(use), topic)) continue;
       this.#recent?.set(topic, hash, use);
       return use;

@@ -9,7 +9,7 @@ import type {
   TopicLevel,
   TopicPage,
 } from '../model/topic-recorder.ts';
-import { BoundedList, CharacterBudget, charactersOf } from './bounded-list.ts';
+import { BoundedList, charactersOf } from './bounded-list.ts';
 import { hashOfText } from './hashing.ts';
 import { NONE } from './rows.ts';
 import { ChangeReader } from './topic-changes.ts';
@@ -145,7 +145,7 @@ export class TopicTree {
     // If the tree is cleared meanwhile, the search continues in the old store.
     const store = this.#store;
     const finder = new TopicFinder(store.levels, request, assertWanted);
-    const topics = new BoundedList<RecordedTopic>(first, new CharacterBudget());
+    const topics = new BoundedList<RecordedTopic>(first);
     const { hasMore, count } = await finder.list(
       after ?? null,
       offset,
@@ -160,7 +160,7 @@ export class TopicTree {
     const { levels } = store;
     const parent = of === null ? ROOT : levels.find(of);
     if (parent === NONE) return { levels: [], hasMore: false, totalCount: 0 };
-    const list = new BoundedList<TopicLevel>(first, new CharacterBudget());
+    const list = new BoundedList<TopicLevel>(first);
     let node = after === undefined ? levels.firstChildOf(parent) : levels.childAfter(parent, after);
     for (; node !== NONE; node = levels.siblingOf(node)) {
       const child = node;

@@ -6,7 +6,7 @@ import { NONE, Rows } from './rows.ts';
  */
 export class TopicUses {
   readonly #rows = new Rows(COLUMNS);
-  readonly #byTopic = new HashChains(this.#rows, NEXT, (use) => this.hashOf(use));
+  readonly byTopic = new HashChains(this.#rows, NEXT, (use) => this.hashOf(use));
   oldest = NONE;
   newest = NONE;
 
@@ -15,7 +15,7 @@ export class TopicUses {
   }
 
   get bytes(): number {
-    return this.#rows.bytes + this.#byTopic.bytes;
+    return this.#rows.bytes + this.byTopic.bytes;
   }
 
   get spareBytes(): number {
@@ -24,15 +24,6 @@ export class TopicUses {
 
   get growth(): number {
     return this.#rows.growth(1);
-  }
-
-  /** The first use whose topic may have this hash. `next` returns the others. */
-  first(hash: number): number {
-    return this.#byTopic.first(hash);
-  }
-
-  next(use: number): number {
-    return this.#byTopic.next(use);
   }
 
   hashOf(use: number): number {
@@ -88,7 +79,7 @@ export class TopicUses {
     this.#rows.set(use, FLAGS, 0);
     this.#rows.set(use, PREVIEW, NONE);
     this.#rows.set(use, HASH, hash);
-    this.#byTopic.add(use, hash);
+    this.byTopic.add(use, hash);
     this.#append(use);
     return use;
   }
@@ -109,7 +100,7 @@ export class TopicUses {
 
   remove(use: number): void {
     this.#cut(use);
-    this.#byTopic.remove(use, this.hashOf(use));
+    this.byTopic.remove(use, this.hashOf(use));
     this.#rows.remove(use);
   }
 
@@ -121,7 +112,7 @@ export class TopicUses {
   /** Frees unused memory. Returns the map from old numbers to new ones. The caller must then call `renumber`. */
   compact(): (use: number) => number {
     const numberOf = this.#rows.compact();
-    this.#byTopic.renumber(numberOf, () => {});
+    this.byTopic.renumber(numberOf, () => {});
     for (let use = 0; use < this.#rows.end; use += 1) {
       this.#renumber(use, OLDER, numberOf);
       this.#renumber(use, NEWER, numberOf);
