@@ -10,9 +10,9 @@ const LISTING_BYTES = 1_000_000;
 const PAGE = 500;
 
 /**
- * `data` of `listTopics`: the form of the documented examples, and additional fields of this service. Both lists end at
- * the same position, so that one offset continues both. `count` is the length of the whole list. A list with `truncated`
- * is shorter than requested: the next page begins at `offset` plus the number of its entries.
+ * `data` of `listTopics` as in the documented examples, with additional fields. Both lists end at the same position, so
+ * that one offset continues both. `count` is the length of the whole list. If `truncated` is true, the list is shorter
+ * than requested: the next page begins at `offset` plus the number of its entries.
  */
 export async function topicListing(
   { published, subscribed, subscribedReason }: RecorderStatus,

@@ -44,10 +44,10 @@ const MAX_DISCONNECTS = 3;
 const DISCONNECTING_RETRIES = 20;
 
 /**
- * Keeps the filters of the log and the wanted ones subscribed over one link with QoS 0, also after a reconnect. Retained messages are received once per
- * filter. A filter that a granted filter covers is not subscribed. If filters overlap, a message is counted once, for
- * the earliest subscribed filter that matches its topic: with MQTT 5 by the subscription identifier, otherwise see
- * Copies.
+ * Keeps the filters of the log and the wanted ones subscribed over one link with QoS 0, also after a reconnect.
+ * Retained messages are received once per filter. A filter that a granted filter covers is not subscribed. If filters
+ * overlap, a message is counted once, for the earliest subscribed filter that matches its topic: with MQTT 5 by the
+ * subscription identifier, otherwise see Copies.
  */
 export class SubscribedFilters {
   readonly #options: SubscribedFiltersOptions;

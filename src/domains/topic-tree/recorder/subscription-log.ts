@@ -6,7 +6,7 @@ interface SubscriptionLogOptions {
   readonly clientId: string;
   readonly ownPrefix: string;
   readonly onSubscribed: (filter: string, qos: 0 | 1 | 2) => void;
-  /** Called when no known client holds the filter any longer. */
+  /** Called when no known client is subscribed to the filter any longer. */
   readonly onReleased: (filter: string) => void;
 }
 
@@ -15,10 +15,10 @@ const LOG = '$SYS/broker/log/';
 export const LOG_FILTERS = [`${LOG}M/subscribe`, `${LOG}M/unsubscribe`, `${LOG}N`] as const;
 export const SUBSCRIPTIONS_FILTER = LOG_FILTERS[0];
 /** Mosquitto's log lines have at most 1,000 bytes. */
-const LONGEST_BYTES = 2_000;
+const MAX_LINE_BYTES = 2_000;
 /** Bounds of the known subscriptions. Further subscriptions are reported, but expire while clients use them. */
-const MOST_HELD = 100_000;
-const MOST_CHARACTERS = 4_000_000;
+const MAX_SUBSCRIPTIONS = 100_000;
+const MAX_CHARACTERS = 4_000_000;
 
 /**
  * Subscriptions as reported by Mosquitto's log (`log_type subscribe`, `log_dest topic`), until this connection misses
@@ -26,9 +26,9 @@ const MOST_CHARACTERS = 4_000_000;
  */
 export class SubscriptionLog {
   readonly #options: SubscriptionLogOptions;
-  readonly #held = new Map<string, Set<string>>();
-  /** Number of clients that hold a filter. */
-  readonly #holders = new Map<string, number>();
+  readonly #filtersByClient = new Map<string, Set<string>>();
+  /** Number of clients that are subscribed to a filter. */
+  readonly #clientsByFilter = new Map<string, number>();
   #count = 0;
   #characters = 0;
   hasOwn = false;
@@ -37,16 +37,16 @@ export class SubscriptionLog {
     this.#options = options;
   }
 
-  readonly isSubscribed = (filter: string): boolean => this.#holders.has(filter);
+  readonly isSubscribed = (filter: string): boolean => this.#clientsByFilter.has(filter);
 
   /** Reads a message. Messages that are not log lines are ignored. */
   read(topic: string, payload: Uint8Array): void {
-    if (!topic.startsWith(LOG) || payload.length > LONGEST_BYTES) return;
+    if (!topic.startsWith(LOG) || payload.length > MAX_LINE_BYTES) return;
     const { clientId, ownPrefix, onSubscribed } = this.#options;
     const line = parseLogLine(
       topic.slice(LOG.length),
       Buffer.from(payload).toString(),
-      (id) => id === clientId || this.#held.has(id),
+      (id) => id === clientId || this.#filtersByClient.has(id),
     );
     if (line === null || !('clientid' in line)) return;
     if (line.kind === 'SUBSCRIBED' && line.clientid === clientId) this.hasOwn = true;
@@ -54,42 +54,43 @@ export class SubscriptionLog {
     if (line.kind === 'SUBSCRIBED') {
       const { filter, qos, clientid } = line;
       if (filter === null || filterProblem(filter) !== null) return;
-      this.#hold(clientid, filter);
+      this.#add(clientid, filter);
       onSubscribed(filter, qos as 0 | 1 | 2);
     } else if (line.kind === 'UNSUBSCRIBED') {
-      if (line.filter !== null) this.#release(line.clientid, line.filter);
+      if (line.filter !== null) this.#remove(line.clientid, line.filter);
     } else if (line.kind === 'DISCONNECTED' || line.kind === 'EXPIRED' || (line.kind === 'CONNECTED' && line.clean)) {
-      for (const filter of this.#held.get(line.clientid) ?? []) this.#release(line.clientid, filter);
+      for (const filter of this.#filtersByClient.get(line.clientid) ?? []) this.#remove(line.clientid, filter);
     }
   }
 
   /** Called when log lines are missed. Discards all known subscriptions. */
   lost(): void {
-    for (const [clientid, filters] of this.#held) for (const filter of filters) this.#release(clientid, filter);
+    for (const [clientid, filters] of this.#filtersByClient)
+      for (const filter of filters) this.#remove(clientid, filter);
     this.hasOwn = false;
   }
 
-  #hold(clientid: string, filter: string): void {
-    const filters = this.#held.get(clientid) ?? new Set();
+  #add(clientid: string, filter: string): void {
+    const filters = this.#filtersByClient.get(clientid) ?? new Set();
     if (filters.has(filter)) return;
     const characters = clientid.length + filter.length;
-    if (this.#count === MOST_HELD || this.#characters + characters > MOST_CHARACTERS) return;
+    if (this.#count === MAX_SUBSCRIPTIONS || this.#characters + characters > MAX_CHARACTERS) return;
     this.#count += 1;
     this.#characters += characters;
-    this.#held.set(clientid, filters.add(filter));
-    this.#holders.set(filter, (this.#holders.get(filter) ?? 0) + 1);
+    this.#filtersByClient.set(clientid, filters.add(filter));
+    this.#clientsByFilter.set(filter, (this.#clientsByFilter.get(filter) ?? 0) + 1);
   }
 
-  #release(clientid: string, filter: string): void {
-    const filters = this.#held.get(clientid);
+  #remove(clientid: string, filter: string): void {
+    const filters = this.#filtersByClient.get(clientid);
     if (!filters?.delete(filter)) return;
-    if (filters.size === 0) this.#held.delete(clientid);
+    if (filters.size === 0) this.#filtersByClient.delete(clientid);
     this.#count -= 1;
     this.#characters -= clientid.length + filter.length;
-    const holders = (this.#holders.get(filter) ?? 1) - 1;
-    if (holders > 0) this.#holders.set(filter, holders);
+    const clients = (this.#clientsByFilter.get(filter) ?? 1) - 1;
+    if (clients > 0) this.#clientsByFilter.set(filter, clients);
     else {
-      this.#holders.delete(filter);
+      this.#clientsByFilter.delete(filter);
       this.#options.onReleased(filter);
     }
   }

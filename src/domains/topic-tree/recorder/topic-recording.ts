@@ -22,7 +22,7 @@ export interface TopicRecordingOptions {
   readonly clock?: SteadyClock;
 }
 
-/** Requests about recorded topics. `status` also depends on the connection, so the recorder answers it. */
+/** Requests about recorded topics. `status` also depends on the connection, so the recorder returns it. */
 export type RecordingRequest = Exclude<keyof TopicRequests, 'status'>;
 
 /** Interval of expiry in milliseconds, and resolution of recorded times. */
@@ -82,7 +82,7 @@ export class TopicRecording {
     return isListed;
   }
 
-  /** Called when no client holds the filter any longer. It expires one TTL from now. */
+  /** Called when no client is subscribed to the filter any longer. It expires one TTL from now. */
   released(filter: string): void {
     this.#subscribed.touch(filter, this.#now);
   }

@@ -2,7 +2,7 @@ import { NONE } from './rows.ts';
 import type { TopicLevels } from './topic-levels.ts';
 
 /** Bits that state which topics of a subtree match: none, the node's own topic, possibly some below, or all. */
-export const NOTHING = 0;
+const NOTHING = 0;
 export const ITSELF = 1;
 export const BELOW = 2;
 export const ALL = 4 | BELOW | ITSELF;

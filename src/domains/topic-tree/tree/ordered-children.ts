@@ -46,7 +46,7 @@ export class OrderedChildren {
     block.numbers.copyWithin(at, at + 1, block.length);
     block.keys.copyWithin(at, at + 1, block.length);
     block.length -= 1;
-    if (block.length < MIN_BLOCK) this.#join(index);
+    if (block.length < MIN_BLOCK) this.#merge(index);
     return before;
   }
 
@@ -120,7 +120,7 @@ export class OrderedChildren {
   }
 
   /** Merges a small block into the previous or next block if there is room. */
-  #join(index: number): void {
+  #merge(index: number): void {
     const block = this.#blocks[index] as Block;
     const left = this.#blocks[index - 1];
     const right = this.#blocks[index + 1];
@@ -130,7 +130,7 @@ export class OrderedChildren {
     if (into === undefined) {
       this.#blocks.splice(index, 1);
       // The first block starts with the empty name.
-      if (right && left === undefined) this.#begin(right, '');
+      if (right && left === undefined) this.#setStart(right, '');
       this.#updateKeys(index - 1);
       this.#updateKeys(index);
       return;
@@ -138,7 +138,7 @@ export class OrderedChildren {
     const own = block.numbers.subarray(0, block.length);
     if (into === right) {
       into.numbers.copyWithin(block.length, 0, into.length);
-      this.#begin(into, block.start);
+      this.#setStart(into, block.start);
     }
     into.numbers.set(own, into === right ? 0 : into.length);
     into.length += block.length;
@@ -148,7 +148,7 @@ export class OrderedChildren {
     this.#updateKeys(into === right ? index : index - 1);
   }
 
-  #begin(block: Block, start: string): void {
+  #setStart(block: Block, start: string): void {
     this.bytes -= bytesOf(block);
     block.start = start;
     this.bytes += bytesOf(block);

@@ -72,10 +72,10 @@ export class ChangeReader {
     const changed = new BoundedList<RecordedTopic>(first, budget);
     const expired = new BoundedList<string>(first, budget);
     const base = prefix === null ? null : store.levels.find(prefix);
-    let looked = 0;
+    let examined = 0;
     for (let use = uses.newest; use !== NONE && uses.lastTickOf(use) > since; use = uses.olderOf(use)) {
-      looked += 1;
-      if (looked > MAX_LOOKS) return null;
+      examined += 1;
+      if (examined > MAX_EXAMINED) return null;
       const firstTick = uses.firstTickOf(use);
       if (firstTick > until) continue;
       if (base !== null && !store.levels.isBelow(uses.nodeOf(use), base)) continue;
@@ -104,7 +104,7 @@ export class ChangeReader {
 }
 
 /** Maximum number of topics examined for one result. This blocks the event loop for some ten milliseconds. */
-const MAX_LOOKS = 30_000;
+const MAX_EXAMINED = 30_000;
 
 /** A topic that is no longer listed, and the tick in which it was first listed. */
 interface ExpiredTopic {

@@ -50,7 +50,7 @@ export class TopicFinder {
   /** Passes the matching nodes after a topic to `take`, without the first `offset` ones, until `take` returns false. */
   async list(after: string | null, offset: number, take: (node: number) => boolean, isCounted: boolean) {
     const levels = this.#levels;
-    let goesOn = isCounted && after === null;
+    let countsHere = isCounted && after === null;
     let left = offset;
     let count = 0;
     let hasMore = false;
@@ -70,8 +70,8 @@ export class TopicFinder {
         if (left > 0) left -= 1;
         else hasMore = !take(node);
         // A count from the beginning is faster here, because it adds all topics of the parent in one step.
-        if (hasMore && above === ALL) goesOn = false;
-        if (hasMore && !goesOn) return END;
+        if (hasMore && above === ALL) countsHere = false;
+        if (hasMore && !countsHere) return END;
         // The topic that did not fit is counted together with all topics below it.
         if (hasMore && wanted === ALL) {
           count += topics;
@@ -82,7 +82,7 @@ export class TopicFinder {
       }),
       SLICE_MS,
     );
-    return { hasMore, count: goesOn || !isCounted ? count : await this.#count() };
+    return { hasMore, count: countsHere || !isCounted ? count : await this.#count() };
   }
 
   /** Calls `visit` with each node that may match, its match bits and those of its parent. */

@@ -198,20 +198,20 @@ export class TopicTree {
     const walk = new TopicWalk(levels, [], null);
     let count = 0;
     for (let next: string | null = ''; next !== null && store === this.#store; ) {
-      const gone: number[] = [];
+      const matching: number[] = [];
       walk.start(next);
       for (let left = Math.max(STEPS, walk.depth); left > 0 && walk.node !== NONE; left -= 1) {
         const use = levels.useOf(walk.node);
         if (use !== NONE) {
           const topic = store.topicOf(use);
-          if (matches(topic)) gone.push(use);
+          if (matches(topic)) matching.push(use);
           left -= topic.length / CHARACTERS;
         }
         walk.next(true);
       }
       next = walk.node === NONE ? null : levels.topicOf(walk.node);
-      for (const use of gone) this.#remove(use);
-      count += gone.length;
+      for (const use of matching) this.#remove(use);
+      count += matching.length;
       yield;
     }
     if (store === this.#store) store.shrink();

@@ -37,7 +37,7 @@ export class TopicWalk {
     this.node = ROOT;
     this.depth = -1;
     this.#wanted[0] = this.#matchings.length === 0 ? ALL : BELOW;
-    if (this.#prefix !== null && !this.#reach(this.#prefix)) return;
+    if (this.#prefix !== null && !this.#enterPrefix(this.#prefix)) return;
     if (from === null || from === this.#prefix) return;
     if (isAtOrBelow(from, this.#prefix)) this.#seek(from, this.#prefix === null ? 0 : this.#prefix.length + 1);
     else if (this.#prefix !== null && compareTopics(from, this.#prefix) > 0) this.node = NONE;
@@ -56,7 +56,7 @@ export class TopicWalk {
     while (node !== this.#base) {
       const sibling = this.#isOnly[this.depth + 1] ? NONE : levels.siblingOf(node);
       if (sibling !== NONE) {
-        this.#come(sibling);
+        this.#moveTo(sibling);
         return;
       }
       node = levels.parentOf(node);
@@ -65,7 +65,7 @@ export class TopicWalk {
     this.node = NONE;
   }
 
-  #reach(prefix: string): boolean {
+  #enterPrefix(prefix: string): boolean {
     const base = this.#levels.find(prefix);
     if (base !== NONE) this.#seek(prefix, 0);
     if (base === NONE || this.node !== base) this.node = NONE;
@@ -118,10 +118,10 @@ export class TopicWalk {
   #enter(child: number): void {
     this.#isOnly[this.depth + 2] = this.#only() !== ANY;
     this.depth += 1;
-    this.#come(child);
+    this.#moveTo(child);
   }
 
-  #come(node: number): void {
+  #moveTo(node: number): void {
     const depth = this.depth;
     const matchings = this.#matchings;
     let wanted = ALL;
