@@ -15,8 +15,7 @@ interface TopicTreeHostingOptions extends HostingParts {
 /** Topic trees for brokers that do not record topics themselves. */
 export function topicTreeHosting({ payloadsOf, thread, maxBytes, ...parts }: TopicTreeHostingOptions): Hosting {
   const { storage, log } = parts;
-  const { db, changes } = storage;
-  const settings = new TopicSettingsCache({ db, changes, log });
+  const settings = new TopicSettingsCache({ db: storage.db, changes: storage.changes, log });
   return new Hosting({
     ...parts,
     name: 'topic trees',

@@ -240,14 +240,14 @@ export class SubscribedFilters {
       if (this.#subscriptions.size === 0 && this.refusals.size > 0) this.isSettled = true;
       return;
     }
-    const subscription = [...this.#subscriptions.values()];
+    const subscriptions = [...this.#subscriptions.values()];
     this.#isPinging = true;
     this.#options.link.ping().then(
       () => {
         this.#isPinging = false;
-        for (const { filter, state } of subscription) if (state === 'GRANTED') this.#retainedReceived.add(filter);
+        for (const { filter, state } of subscriptions) if (state === 'GRANTED') this.#retainedReceived.add(filter);
         this.isSettled =
-          this.#areAllAnswered && subscription.every((one) => this.#subscriptions.get(one.filter) === one);
+          this.#areAllAnswered && subscriptions.every((one) => this.#subscriptions.get(one.filter) === one);
         if (!this.isSettled) this.#settle();
         this.#options.onChange();
       },
@@ -279,9 +279,7 @@ const isOfLog = (filter: string): boolean => LOG_FILTERS.some((one) => one === f
 
 function refusalOf(error: unknown): Refusal {
   const { code, message } =
-    error instanceof ServiceError
-      ? error
-      : { code: null, message: 'The broker could not be subscription for a subscription' };
+    error instanceof ServiceError ? error : { code: null, message: 'The broker could not be asked for a subscription' };
   const isRightMissing = code === 'NOT_ALLOWED';
   return {
     isDenied: isRightMissing || code === 'BROKER_REJECTED',

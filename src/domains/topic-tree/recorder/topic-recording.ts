@@ -120,7 +120,6 @@ export class TopicRecording {
     await this.#removeUnwanted();
   }
 
-  /** `assertWanted` is called between the slices of a long search and may throw to cancel it. */
   async query<Type extends RecordingRequest>(
     type: Type,
     request: TopicRequests[Type],
