@@ -21,7 +21,6 @@ export interface TopicServiceOptions {
   readonly projects: Pick<ProjectCache, 'get'>;
   /** Returns `null` for a broker without nodes that have their own messages. */
   readonly nodesOf: (broker: BrokerRecord) => TopicNodes | null;
-  /** Reports an unexpected error that belongs to no caller. */
   readonly onFault: (error: unknown) => void;
 }
 
