@@ -1,11 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
+import type { PolledContent, PolledEvent, PollSource } from '../../gateway/live/polled-feed.ts';
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import { ConcurrencyLimit, QueueFull } from '../../platform/scheduling/concurrency-limit.ts';
 import { isFields } from '../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
-import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
+import { BrokerFeeds, type BrokerFeedsOptions } from '../brokers/broker-feeds.ts';
+import type { BrokerRuntime } from '../brokers/broker-runtimes.ts';
 import { TotalsOfBrokers } from '../brokers/broker-totals.ts';
 import { BRIDGE_METRICS, type BridgeTotals } from './bridge-metrics.ts';
 import { type BridgeView, remoteClientIdOf, sysBridgeId, sysStatus } from './bridge-view.ts';
@@ -23,21 +25,31 @@ import { BY_ROOT_ADMIN } from './control/bridge-plugin.ts';
 import { masked } from './control/config-secrets.ts';
 import { readForeignConfig, refuseControlTopics, writeForeignConfig } from './control/foreign-config.ts';
 import { SecretPlace } from './control/secret-places.ts';
-import type { BridgeEvent, StatusSource } from './live/bridge-feed.ts';
-import { BrokerBridgeFeeds } from './live/broker-bridge-feeds.ts';
-import { SysBridges } from './live/sys-bridges.ts';
 import { type BridgeApi, type BridgeKind, connectionsOf } from './model/bridge-kind.ts';
 import type { BridgeConnectionStatus } from './model/bridge-status.ts';
+import { SysBridges } from './sys-bridges.ts';
 
-export interface BridgeServiceOptions {
-  readonly runtimes: BrokerRuntimes;
-  readonly directory: Pick<BrokerCache, 'onRemove'>;
+export interface BridgeServiceOptions extends BrokerFeedsOptions {
   /** The kinds that the gateway runs for brokers that do not serve them. */
   readonly kinds: readonly BridgeKind[];
   /** Why a broker cannot have bridges, because its entry stands for several brokers; `null` if it can. */
   readonly refusalOf: (broker: BrokerRecord) => string | null;
-  readonly onFault: (error: unknown) => void;
 }
+
+interface BridgeStatus {
+  /** As the provider of the bridge reports it, usually one entry for each connection. */
+  readonly status: unknown;
+}
+
+export type BridgeEvent = PolledEvent<BridgeStatus>;
+
+const STATUS_CONTENT: PolledContent<BridgeStatus> = {
+  initial: { status: null },
+  history: 300,
+  // Characters of JSON.
+  maxWeight: 4_000_000,
+  weigh: ({ status }) => JSON.stringify(status).length,
+};
 
 /** Maximum number of configurations that wait to be read, for all requests. */
 const MAX_CONFIG_READS = 10_000;
@@ -63,7 +75,7 @@ export interface BridgeWrite {
  */
 export class BridgeService {
   readonly #options: BridgeServiceOptions;
-  readonly #feeds = new Map<string, BrokerBridgeFeeds>();
+  readonly #feeds: BrokerFeeds<BridgeStatus>;
   readonly #sys = new Map<string, SysBridges>();
   readonly #totals = new TotalsOfBrokers(BRIDGE_METRICS);
   /** The last write to each bridge, so that each write reads the previous result. Never rejects. */
@@ -73,20 +85,14 @@ export class BridgeService {
 
   constructor(options: BridgeServiceOptions) {
     this.#options = options;
-    // New settings of a broker create a new runtime. Open subscriptions continue with it.
     options.runtimes.onRuntime((runtime, change) => {
       this.#sys.get(runtime.id)?.close();
       this.#sys.delete(runtime.id);
-      if (change === 'OPENED') {
-        this.#sys.set(runtime.id, new SysBridges(runtime.sys, runtime.link));
-        this.#feeds.get(runtime.id)?.attach(runtime);
-      } else this.#feeds.get(runtime.id)?.detach();
+      if (change === 'OPENED') this.#sys.set(runtime.id, new SysBridges(runtime.sys, runtime.link));
     });
-    this.#stop = options.directory.onRemove(({ id }) => {
-      this.#feeds.get(id)?.close();
-      this.#feeds.delete(id);
-      this.#totals.remove(id);
-    });
+    // Created after the listener above, so that it reads the bridges of the same runtime.
+    this.#feeds = new BrokerFeeds(options, STATUS_CONTENT, (runtime, id) => this.#source(runtime, id));
+    this.#stop = options.directory.onRemove(({ id }) => this.#totals.remove(id));
   }
 
   /**
@@ -148,8 +154,9 @@ export class BridgeService {
     });
   }
 
-  status({ id, broker, api }: BridgeView): Promise<unknown> {
-    return this.#ask(broker, (runtime) => this.#source(runtime, id, api).read());
+  async status({ id, broker }: BridgeView): Promise<unknown> {
+    const { status } = await this.#ask(broker, (runtime) => this.#source(runtime, id).read());
+    return status;
   }
 
   /**
@@ -174,10 +181,8 @@ export class BridgeService {
   }
 
   async watch(broker: BrokerRecord, id: string, options: SubscriberOptions): Promise<LiveSource<BridgeEvent>> {
-    const { api } = await this.#found(broker, id);
-    return this.#ask(broker, (runtime) =>
-      this.#feedsOf(runtime).watch(id, (current) => this.#source(current, id, api), options),
-    );
+    await this.#found(broker, id);
+    return this.#ask(broker, (runtime) => this.#feeds.watch(runtime, id, options));
   }
 
   totals(brokers: readonly BrokerRecord[]): Promise<BridgeTotals> {
@@ -192,9 +197,8 @@ export class BridgeService {
 
   close(): void {
     this.#stop();
-    for (const feeds of this.#feeds.values()) feeds.close();
+    this.#feeds.close();
     for (const sys of this.#sys.values()) sys.close();
-    this.#feeds.clear();
     this.#sys.clear();
   }
 
@@ -244,22 +248,23 @@ export class BridgeService {
     }));
   }
 
-  #source({ id: brokerId, controls }: BrokerRuntime, id: string, api: BridgeApi | null): StatusSource {
-    if (api !== null) {
+  #source({ id: brokerId, controls }: BrokerRuntime, id: string): PollSource<BridgeStatus> {
+    const remoteClientId = remoteClientIdOf(id);
+    const api = bridgeApi(id);
+    if (remoteClientId === null && api !== null) {
       return {
         read: async () => open(await getBridgeStatus(controls, api)),
-        onStatus: (listener) => onBridgeStatus(controls, api, (status) => listener(open(status))),
+        onEvent: (listener) => onBridgeStatus(controls, api, (status) => listener(open(status))),
       };
     }
-    const remoteClientId = remoteClientIdOf(id) ?? '';
     const current = () => {
       const bridges = this.#sys.get(brokerId);
-      const sys = bridges?.get(remoteClientId) ?? null;
-      return bridges === undefined || sys === null ? [] : sysStatus(sys, bridges.isLeft(sys));
+      const sys = bridges?.get(remoteClientId ?? '') ?? null;
+      return { status: bridges === undefined || sys === null ? [] : sysStatus(sys, bridges.isLeft(sys)) };
     };
     return {
       read: async () => current(),
-      onStatus: (listener) =>
+      onEvent: (listener) =>
         this.#sys.get(brokerId)?.onChange((changed) => {
           if (changed === remoteClientId) listener(current());
         }) ?? (() => undefined),
@@ -273,16 +278,6 @@ export class BridgeService {
     if (reason !== null) throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
     if (runtimes.status(broker.id).state !== 'UNREACHABLE') return runtimes.ask(broker, question);
     return question(runtimes.get(broker));
-  }
-
-  #feedsOf(runtime: BrokerRuntime): BrokerBridgeFeeds {
-    let feeds = this.#feeds.get(runtime.id);
-    if (feeds === undefined) {
-      feeds = new BrokerBridgeFeeds(this.#options.onFault);
-      feeds.attach(runtime);
-      this.#feeds.set(runtime.id, feeds);
-    }
-    return feeds;
   }
 
   async #inOrder<T>(key: string, write: () => Promise<T>): Promise<T> {
@@ -308,7 +303,9 @@ async function ofBroker(broker: BrokerRecord, controls: ControlCaller, id: strin
 const isAway = (error: unknown) => error instanceof ServiceError && error.code === 'BROKER_UNREACHABLE';
 
 /** Brokers may return credentials in the status. */
-const open = (status: unknown): unknown => masked(status, SecretPlace.whole(null, { byName: true }));
+const open = (status: unknown): BridgeStatus => ({
+  status: masked(status, SecretPlace.whole(null, { byName: true })),
+});
 
 const FROM_A_FILE =
   'The broker runs this bridge from its configuration file, which cannot be read or changed over MQTT: change mosquitto.conf and restart the broker (2.1 also reads it again at SIGHUP). Alternatively configure the `mqtt-bridge` of this service';

@@ -1,9 +1,9 @@
 import { type Fields, isFields } from '../../protocol/control/fields.ts';
 import type { ControlProvider } from '../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
-import type { SysBridge } from './live/sys-bridges.ts';
 import type { BridgeApi } from './model/bridge-kind.ts';
 import type { BridgeConnectionState, BridgeRejection } from './model/bridge-status.ts';
+import type { SysBridge } from './sys-bridges.ts';
 
 export interface BridgeView {
   /** The id in the graph and in paths. Bridges of other brokers may have the same id. */

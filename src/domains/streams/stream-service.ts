@@ -2,7 +2,8 @@ import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-sour
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
-import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
+import { BrokerFeeds, type BrokerFeedsOptions } from '../brokers/broker-feeds.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { TotalsOfBrokers } from '../brokers/broker-totals.ts';
 import {
@@ -14,10 +15,17 @@ import {
   listStreams,
   STREAM_API,
 } from './control/stream-control.ts';
-import { BrokerStreamFeeds } from './live/broker-stream-feeds.ts';
-import type { ReplayEvent } from './live/replay-feed.ts';
-import type { StreamListEvent } from './live/stream-list-feed.ts';
 import { createLoopFree, modifyLoopFree, replayLoopFree } from './loop-free-writes.ts';
+import {
+  LIST_CONTENT,
+  listSource,
+  REPLAY_CONTENT,
+  type ReplayEvent,
+  type ReplayStatus,
+  replaySource,
+  type StreamList,
+  type StreamListEvent,
+} from './stream-feeds.ts';
 import {
   type ClearInput,
   checkedBounds,
@@ -31,12 +39,6 @@ import {
 } from './stream-input.ts';
 import { STREAM_METRICS, type StreamTotals } from './stream-metrics.ts';
 import { type StreamView, streamView } from './stream-view.ts';
-
-interface StreamServiceOptions {
-  readonly runtimes: BrokerRuntimes;
-  readonly directory: Pick<BrokerCache, 'onRemove'>;
-  readonly onFault: (error: unknown) => void;
-}
 
 interface StreamPage extends ListConnection<StreamView> {
   /** Which cluster nodes could not be queried, and why. `null` if there is no problem. */
@@ -59,24 +61,16 @@ export interface StreamWrite {
  */
 export class StreamService {
   readonly #runtimes: BrokerRuntimes;
-  readonly #onFault: (error: unknown) => void;
-  readonly #feeds = new Map<string, BrokerStreamFeeds>();
+  readonly #replays: BrokerFeeds<ReplayStatus>;
+  readonly #lists: BrokerFeeds<StreamList>;
   readonly #totals = new TotalsOfBrokers(STREAM_METRICS);
   readonly #stop: () => void;
 
-  constructor({ runtimes, directory, onFault }: StreamServiceOptions) {
-    this.#runtimes = runtimes;
-    this.#onFault = onFault;
-    // New settings of a broker create another runtime, with which the existing subscriptions continue.
-    runtimes.onRuntime(({ id, controls, link }, change) => {
-      if (change === 'OPENED') this.#feeds.get(id)?.attach(controls, link);
-      else this.#feeds.get(id)?.detach();
-    });
-    this.#stop = directory.onRemove(({ id }) => {
-      this.#feeds.get(id)?.close();
-      this.#feeds.delete(id);
-      this.#totals.remove(id);
-    });
+  constructor(options: BrokerFeedsOptions) {
+    this.#runtimes = options.runtimes;
+    this.#replays = new BrokerFeeds(options, REPLAY_CONTENT, ({ controls }, name) => replaySource(controls, name));
+    this.#lists = new BrokerFeeds(options, LIST_CONTENT, ({ controls }) => listSource(controls));
+    this.#stop = options.directory.onRemove(({ id }) => this.#totals.remove(id));
   }
 
   /** Queries the server of a broker's streams. Issues have the field names of the model. */
@@ -160,7 +154,7 @@ export class StreamService {
 
   async remove(broker: BrokerRecord, name: string): Promise<StreamWrite> {
     const written = await this.#write(broker, name, (controls) => commandStream(controls, 'deleteStream', name));
-    this.#feeds.get(broker.id)?.ended(name);
+    this.#replays.end(broker.id, name);
     return written;
   }
 
@@ -189,11 +183,11 @@ export class StreamService {
   }
 
   watchReplay(broker: BrokerRecord, name: string, options: SubscriberOptions): Promise<LiveSource<ReplayEvent>> {
-    return this.#ask(broker, (runtime) => this.#feedsOf(runtime).watchReplay(name, options));
+    return this.#ask(broker, (runtime) => this.#replays.watch(runtime, name, options));
   }
 
   watch(broker: BrokerRecord, options: SubscriberOptions): Promise<LiveSource<StreamListEvent>> {
-    return this.#ask(broker, (runtime) => this.#feedsOf(runtime).watchAll(options));
+    return this.#ask(broker, (runtime) => this.#lists.watch(runtime, '', options));
   }
 
   totals(brokers: readonly BrokerRecord[]): Promise<StreamTotals> {
@@ -210,8 +204,8 @@ export class StreamService {
 
   close(): void {
     this.#stop();
-    for (const feeds of this.#feeds.values()) feeds.close();
-    this.#feeds.clear();
+    this.#replays.close();
+    this.#lists.close();
   }
 
   async #write(
@@ -226,16 +220,6 @@ export class StreamService {
   async #ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
     if (this.#runtimes.status(broker.id).state !== 'UNREACHABLE') return this.#runtimes.ask(broker, question);
     return question(this.#runtimes.get(broker));
-  }
-
-  #feedsOf({ id, controls, link }: BrokerRuntime): BrokerStreamFeeds {
-    let feeds = this.#feeds.get(id);
-    if (feeds === undefined) {
-      feeds = new BrokerStreamFeeds(this.#onFault);
-      feeds.attach(controls, link);
-      this.#feeds.set(id, feeds);
-    }
-    return feeds;
   }
 }
 

@@ -54,8 +54,8 @@ test('streams of the embedded broker are created, watched and replayed like stre
   const controls = new BrokerControls(link, { timeoutMs: 5_000 });
   onTestFinished(() => controls.close());
   const replayed = new Promise<StreamReport>((resolve) => {
-    onStreamChanged(controls, ({ name, report }) => {
-      if (name === 'fast' && report.replay?.state === 'DONE') resolve(report);
+    onStreamChanged(controls, 'fast', (report) => {
+      if (report.replay?.state === 'DONE') resolve(report);
     });
   });
   const definition = { ...DEFAULT_DEFINITION, name: 'fast', sourceTopic: 'line/+', persist: true, textName: 'Fast' };

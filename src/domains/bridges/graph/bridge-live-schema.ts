@@ -2,8 +2,8 @@ import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { guarded } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
+import type { BridgeEvent } from '../bridge-service.ts';
 import { readConnections } from '../bridge-view.ts';
-import type { BridgeEvent } from '../live/bridge-feed.ts';
 import { BridgeConnectionType } from './bridge-schema.ts';
 
 const BridgeStatusEvent = builder.objectRef<BridgeEvent>('BridgeStatusEvent').implement({

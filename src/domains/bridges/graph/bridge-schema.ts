@@ -6,8 +6,8 @@ import { timeField } from '../../../gateway/graphql/time-field.ts';
 import { characterBudget, mayQueryBroker, spendCharacters, walk } from '../../../gateway/graphql/walk-limit.ts';
 import { Broker, ControlProvider } from '../../brokers/broker-schema.ts';
 import { type BridgeConnectionView, type BridgeView, readConnections } from '../bridge-view.ts';
-import type { SysBridgeOrigin } from '../live/sys-bridges.ts';
 import type { BridgeConnectionState, BridgeRejection } from '../model/bridge-status.ts';
+import type { SysBridgeOrigin } from '../sys-bridges.ts';
 
 const BridgeConnectionStateType = builder.enumType('BridgeConnectionState', {
   description: 'The state of a connection of a bridge.',

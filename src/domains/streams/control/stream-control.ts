@@ -111,14 +111,11 @@ export async function replayStream(caller: ControlCaller, name: string, request:
   });
 }
 
-/** Listens for STREAM_CHANGED. Brokers with their own implementation of the API do not send it. */
-export function onStreamChanged(
-  caller: ControlCaller,
-  listener: (change: { readonly name: string; readonly report: StreamReport }) => void,
-): Stop {
+/** Listens for STREAM_CHANGED of one stream. Brokers with their own implementation of the API do not send it. */
+export function onStreamChanged(caller: ControlCaller, name: string, listener: (report: StreamReport) => void): Stop {
   return caller.onEvent(STREAM_API, ({ event, streamname, report: sent }: ControlEvent) => {
-    const report = event === STREAM_CHANGED ? readReport(sent) : null;
-    if (report !== null && typeof streamname === 'string') listener({ name: streamname, report });
+    const report = event === STREAM_CHANGED && streamname === name ? readReport(sent) : null;
+    if (report !== null) listener(report);
   });
 }
 

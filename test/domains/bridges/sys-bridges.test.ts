@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { SysBridges } from '../../../../src/domains/bridges/live/sys-bridges.ts';
-import { SysTopics } from '../../../../src/domains/brokers/sys-topics.ts';
-import { startScriptedBroker } from '../../../support/aedes-broker.ts';
-import { connectedLink, reached } from '../../../support/link.ts';
+import { SysBridges } from '../../../src/domains/bridges/sys-bridges.ts';
+import { SysTopics } from '../../../src/domains/brokers/sys-topics.ts';
+import { startScriptedBroker } from '../../support/aedes-broker.ts';
+import { connectedLink, reached } from '../../support/link.ts';
 
 test('a disconnected bridge that the log does not name counts as removed, but not while the broker is not connected', async () => {
   const broker = await startScriptedBroker(() => []);

@@ -1,6 +1,6 @@
-import type { BrokerMessage, BrokerSession, Stop } from '../../../protocol/mqtt/broker-session.ts';
-import type { SysTopics, SysValue } from '../../brokers/sys-topics.ts';
-import { parseLogLine } from '../../clients/inspect/log-lines.ts';
+import type { BrokerMessage, BrokerSession, Stop } from '../../protocol/mqtt/broker-session.ts';
+import type { SysTopics, SysValue } from '../brokers/sys-topics.ts';
+import { parseLogLine } from '../clients/inspect/log-lines.ts';
 
 /**
  * OWN: from the configuration of this broker. OTHER: from that of another broker, which connects to this one. UNKNOWN:
