@@ -3,6 +3,7 @@ import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-sour
 import type { PolledContent, PolledEvent, PollSource } from '../../gateway/live/polled-feed.ts';
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import { ConcurrencyLimit, QueueFull } from '../../platform/scheduling/concurrency-limit.ts';
+import { SerialQueues } from '../../platform/scheduling/serial-queues.ts';
 import { isFields } from '../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
@@ -78,8 +79,8 @@ export class BridgeService {
   readonly #feeds: BrokerFeeds<BridgeStatus>;
   readonly #sys = new Map<string, SysBridges>();
   readonly #totals = new TotalsOfBrokers(BRIDGE_METRICS);
-  /** The last write to each bridge, so that each write reads the previous result. Never rejects. */
-  readonly #writes = new Map<string, Promise<unknown>>();
+  /** One write to a bridge at a time, so that each write reads the previous result. */
+  readonly #writes = new SerialQueues();
   readonly #configReads = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_CONFIG_READS });
   readonly #stop: () => void;
 
@@ -170,7 +171,7 @@ export class BridgeService {
     const bridge = await this.#found(broker, id);
     const api = configurable(bridge);
     if (bridge.provider === 'BROKER' && !by.mayControl) refuseControlTopics(config);
-    await this.#inOrder(`${broker.id}/${id}`, () =>
+    await this.#writes.run(`${broker.id}/${id}`, () =>
       this.#ask(broker, ({ controls }) =>
         bridge.provider === 'BROKER'
           ? writeForeignConfig(controls, api, config)
@@ -278,20 +279,6 @@ export class BridgeService {
     if (reason !== null) throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
     if (runtimes.status(broker.id).state !== 'UNREACHABLE') return runtimes.ask(broker, question);
     return question(runtimes.get(broker));
-  }
-
-  async #inOrder<T>(key: string, write: () => Promise<T>): Promise<T> {
-    const done = (this.#writes.get(key) ?? Promise.resolve()).then(write);
-    const settled = done.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#writes.set(key, settled);
-    try {
-      return await done;
-    } finally {
-      if (this.#writes.get(key) === settled) this.#writes.delete(key);
-    }
   }
 }
 

@@ -1,8 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../platform/errors.ts';
-import type { BrokerSession, Stop } from '../../protocol/mqtt/broker-session.ts';
 import { Broadcast, type BroadcastEvent, type BroadcastOptions } from './broadcast.ts';
 import type { LiveSource, SubscriberOptions } from './live-source.ts';
+
+type Stop = () => void;
+
+interface Connection {
+  readonly status: { readonly state: string };
+  onStatus(listener: (status: { readonly state: string }) => void): Stop;
+}
 
 /** A polled value for subscribers. Immutable. While the broker is not connected, the value is the last known one. */
 export type Polled<Value> = Value & { readonly isConnected: boolean };
@@ -65,7 +71,7 @@ export class PolledFeed<Value extends object> {
     this.#ticker.unref();
   }
 
-  attach(source: PollSource<Value>, session: Pick<BrokerSession, 'status' | 'onStatus'>): void {
+  attach(source: PollSource<Value>, connection: Connection): void {
     this.detach();
     this.#source = source;
     const received = (value: Value) => {
@@ -74,9 +80,9 @@ export class PolledFeed<Value extends object> {
     };
     this.#stops = [
       source.onEvent?.(received),
-      session.onStatus(({ state }) => this.#connectionIs(state === 'CONNECTED')),
+      connection.onStatus(({ state }) => this.#connectionIs(state === 'CONNECTED')),
     ];
-    this.#connectionIs(session.status.state === 'CONNECTED');
+    this.#connectionIs(connection.status.state === 'CONNECTED');
   }
 
   detach(): void {

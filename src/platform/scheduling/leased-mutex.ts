@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.ts';
 import type { Leases } from '../storage/leases.ts';
-import { ConcurrencyLimit } from './concurrency-limit.ts';
+import { SerialQueues } from './serial-queues.ts';
 
 const MAX_WAITING = 50;
 
@@ -21,25 +21,19 @@ interface LeasedMutexOptions {
  */
 export class LeasedMutex {
   readonly #options: LeasedMutexOptions;
-  readonly #limits = new Map<string, ConcurrencyLimit>();
+  readonly #queues = new SerialQueues();
 
   constructor(options: LeasedMutexOptions) {
     this.#options = options;
   }
 
   async run<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const limit = this.#limits.get(id) ?? new ConcurrencyLimit({ maxRunning: 1 });
-    this.#limits.set(id, limit);
-    if (limit.waitingCount >= MAX_WAITING) {
+    if (this.#queues.waitingCount(id) >= MAX_WAITING) {
       throw new ServiceError('RATE_LIMITED', `Too many changes of ${this.#options.name} wait; try again in 5 s`, {
         info: { retryAfterSeconds: 5 },
       });
     }
-    try {
-      return await limit.run(() => this.#runLeased(id, work));
-    } finally {
-      if (limit.isIdle) this.#limits.delete(id);
-    }
+    return this.#queues.run(id, () => this.#runLeased(id, work));
   }
 
   async #runLeased<T>(id: string, work: () => Promise<T>): Promise<T> {

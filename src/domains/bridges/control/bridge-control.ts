@@ -1,6 +1,7 @@
-import { type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
+import { type InputIssue, ServiceError } from '../../../platform/errors.ts';
 import type { ControlEvent } from '../../../protocol/control/envelope.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
+import { withIssue } from '../../../protocol/control/issue-refusals.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BridgeApi } from '../model/bridge-kind.ts';
@@ -86,12 +87,5 @@ function checked(api: BridgeApi, command: string, data: unknown, isValid: (data:
 }
 
 const isReadable = (data: unknown): boolean => !isTooDeep(data) && JSON.stringify(data ?? null).length <= MAX_LENGTH;
-
-/** Adds the issue to a refusal of a plugin of this service that arrived over MQTT, which carries only the text. */
-function withIssue(error: ServiceError): ServiceError {
-  if (error.code !== 'INVALID' || error.info?.issues !== undefined) return error;
-  const [, path, reason] = /^Invalid (\/\S*): (.+)$/s.exec(String(error.info?.brokerError)) ?? [];
-  return path === undefined || reason === undefined ? error : invalid([{ path, reason }]);
-}
 
 const shown = (value: unknown): string => (typeof value === 'string' ? value : typeof value).slice(0, 500);

@@ -5,6 +5,7 @@ import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import { type CheckValue, compileCheck, createValidator } from '../../../platform/text/json-schema.ts';
 import type { ControlCommand, ControlEvent } from '../../../protocol/control/envelope.ts';
 import { fieldOf, isFields } from '../../../protocol/control/fields.ts';
+import { asRefusal, refuseIssues } from '../../../protocol/control/issue-refusals.ts';
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
@@ -65,7 +66,7 @@ export class BridgePlugin implements ControlPlugin {
     return runCommandOf(
       {
         getschema: () => kind.schema,
-        getconfig: () => this.#queue.run(async () => masked(await asRefusal(() => this.#stored()), this.#secrets())),
+        getconfig: () => this.#queue.run(() => asRefusal(this.#config())),
         updateconfig: (c) => this.#queue.run(() => this.#update(fieldOf(c, 'configChange'), c[BY_ROOT_ADMIN] === true)),
         getstatus: () => this.#queue.run(async () => this.#status()),
       },
@@ -81,6 +82,10 @@ export class BridgePlugin implements ControlPlugin {
 
   #secrets(): SecretPlace {
     return SecretPlace.whole(this.#options.kind.schema, { byName: false });
+  }
+
+  async #config(): Promise<unknown> {
+    return masked(this.#stored(), this.#secrets());
   }
 
   /** Errors: ServiceError if it cannot be unsealed. */
@@ -102,7 +107,7 @@ export class BridgePlugin implements ControlPlugin {
   async #update(change: unknown, isByRootAdmin: boolean): Promise<object> {
     const { configs } = this.#options;
     if (!isFields(change)) throw new ControlRefusal('Invalid/missing configChange');
-    refuse(configSizeIssues(change));
+    refuseIssues(configSizeIssues(change));
     const stored = this.#readable();
     const { config, issues } = await runInSlices(unmasked(change, stored, this.#secrets()));
     // A missing secret has no further issues.
@@ -110,11 +115,11 @@ export class BridgePlugin implements ControlPlugin {
     const before = this.#trusted(stored);
     const checked = this.#checked(config, (address) => isByRootAdmin || before.has(address));
     const { issues: others, omitted, trusted } = checked;
-    refuse([...issues, ...others.filter(({ path }) => !known.has(path))], omitted);
+    refuseIssues([...issues, ...others.filter(({ path }) => !known.has(path))], omitted);
     const isAsBefore = isDeepStrictEqual(config, stored) && isDeepStrictEqual(new Set(trusted), before);
     // A configuration that was forbidden is allowed now.
     if (!isAsBefore || this.#forbidden !== null) {
-      await asRefusal(() => configs.put(config, trusted));
+      await asRefusal(configs.put(config, trusted));
       await this.#apply(config, trusted);
     }
     return { response: 'SUCCESS' };
@@ -191,23 +196,3 @@ const NO_COUNTS = { queuedMessages: 0, queuedBytes: 0, received: 0, delivered: 0
 
 const namesOf = (config: unknown): string[] =>
   connectionsOf(config).map((connection) => (isFields(connection) ? String(connection.name) : ''));
-
-function refuse(issues: readonly InputIssue[], omitted?: number): void {
-  const [first] = issues;
-  if (first === undefined) return;
-  throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, {
-    code: 'INVALID',
-    info: issuesInfo(issues, omitted),
-  });
-}
-
-/** Errors: a ServiceError of the database becomes a refusal of the command. */
-async function asRefusal<T>(question: () => T | Promise<T>): Promise<T> {
-  try {
-    return await question();
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    const { code, message, info } = error;
-    throw new ControlRefusal(message, { code, ...(info === undefined ? {} : { info }) });
-  }
-}

@@ -1,5 +1,4 @@
-import { type InputIssue, issuesInfo } from '../../../platform/errors.ts';
-import { ControlRefusal } from '../../../protocol/control/plugin.ts';
+import { refuseIssues } from '../../../protocol/control/issue-refusals.ts';
 import { definitionIssues, replayIssues, WIRE_NAMES } from '../definition/definition-issues.ts';
 import { loopReason, reachedFrom, streamLoop } from '../definition/stream-loops.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
@@ -18,11 +17,11 @@ export function checkedDefinition(
   candidate: Unchecked<StreamDefinition>,
   others: readonly StreamDefinition[],
 ): StreamDefinition {
-  refuse(definitionIssues(candidate, NAMES));
+  refuseIssues(definitionIssues(candidate, NAMES));
   // A candidate without issues is a definition.
   const definition = candidate as StreamDefinition;
   const loop = streamLoop(others, definition);
-  if (loop !== null) refuse([{ path: '/targettopic', reason: loopReason(loop) }]);
+  if (loop !== null) refuseIssues([{ path: '/targettopic', reason: loopReason(loop) }]);
   return definition;
 }
 
@@ -32,15 +31,9 @@ export function checkedReplay(
   { name, persist }: StreamDefinition,
   all: readonly StreamDefinition[],
 ): ReplayRequest {
-  refuse(replayIssues(candidate, NAMES));
+  refuseIssues(replayIssues(candidate, NAMES));
   const request = candidate as ReplayRequest;
   const loop = persist ? reachedFrom(all, request.topic, name) : null;
-  if (loop !== null) refuse([{ path: '/replaytopic', reason: loopReason(loop) }]);
+  if (loop !== null) refuseIssues([{ path: '/replaytopic', reason: loopReason(loop) }]);
   return request;
-}
-
-function refuse(issues: readonly InputIssue[]): void {
-  const [first] = issues;
-  if (first === undefined) return;
-  throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, { code: 'INVALID', info: issuesInfo(issues) });
 }

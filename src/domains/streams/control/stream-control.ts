@@ -1,6 +1,7 @@
-import { invalid, ServiceError, withPlaces } from '../../../platform/errors.ts';
+import { ServiceError, withPlaces } from '../../../platform/errors.ts';
 import type { ControlEvent } from '../../../protocol/control/envelope.ts';
 import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields.ts';
+import { withIssue } from '../../../protocol/control/issue-refusals.ts';
 import { type ListedPages, listPages } from '../../../protocol/control/list-pages.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
@@ -130,13 +131,6 @@ async function call(caller: ControlCaller, command: string, fields: Readonly<Rec
   } catch (error) {
     throw error instanceof ServiceError ? withPlaces(withIssue(error), modelPlace) : error;
   }
-}
-
-/** Restores the issue from the error text of a plugin of this service, because MQTT responses carry only a text. */
-function withIssue(error: ServiceError): ServiceError {
-  if (error.code !== 'INVALID' || error.info?.issues !== undefined) return error;
-  const [, path, reason] = /^Invalid (\/\S*): (.+)$/s.exec(String(error.info?.brokerError)) ?? [];
-  return path === undefined || reason === undefined ? error : invalid([{ path, reason }]);
 }
 
 async function pagesOf(caller: ControlCaller, page: StreamPage): Promise<ListedStreams<unknown>> {

@@ -1,10 +1,12 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import { newId } from '../../../platform/ids.ts';
+import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { ControlCommand, ControlEvent } from '../../../protocol/control/envelope.ts';
+import { asRefusal } from '../../../protocol/control/issue-refusals.ts';
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { pageOf, requiredText, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
-import type { KeptDefinition, StreamDefinitions } from '../definition/stream-definitions.ts';
+import type { StoredStream, StreamDefinitions } from '../definition/stream-definitions.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition } from '../model/stream-definition.ts';
 import type { StreamEngine } from '../model/stream-engine.ts';
 import type { StreamReport } from '../model/stream-report.ts';
@@ -44,8 +46,7 @@ export class StreamPlugin implements ControlPlugin {
   readonly #options: StreamPluginOptions;
   readonly #running = new Map<string, StreamDefinition>();
   readonly #stops: readonly Stop[];
-  /** The last change. Never rejects. */
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #changes = new ConcurrencyLimit({ maxRunning: 1 });
   #closed = false;
 
   constructor(options: StreamPluginOptions) {
@@ -56,7 +57,7 @@ export class StreamPlugin implements ControlPlugin {
       engine.onChange((id, report) => this.#emitChange(id, report)),
     ];
     this.#follow();
-    this.started = this.#tail.then(() => undefined);
+    this.started = this.#changed();
   }
 
   execute(command: ControlCommand): unknown {
@@ -67,13 +68,13 @@ export class StreamPlugin implements ControlPlugin {
         modifystream: (c) => this.#untilPut(() => this.#modify(c, givenFields(c))),
         enablestream: (c) => this.#untilPut(() => this.#modify(c, { active: true })),
         disablestream: (c) => this.#untilPut(() => this.#modify(c, { active: false })),
-        deletestream: (c) => this.#inOrder(() => this.#delete(c)),
+        deletestream: (c) => this.#changes.run(() => this.#delete(c)),
         getstream: (c) => this.#get(c),
         liststreams: (c) => this.#list(c),
         getstreammessagecount: (c) => this.#count(c),
-        clearstreammessages: (c) => this.#inOrder(() => this.#clear(c)),
-        replaystream: (c) => this.#inOrder(() => this.#replay(c)),
-        stopstreamreplay: (c) => this.#inOrder(() => this.#stopReplay(c)),
+        clearstreammessages: (c) => this.#changes.run(() => this.#clear(c)),
+        replaystream: (c) => this.#changes.run(() => this.#replay(c)),
+        stopstreamreplay: (c) => this.#changes.run(() => this.#stopReplay(c)),
         getlicense: () => STREAM_LICENSE,
       },
       command,
@@ -84,7 +85,7 @@ export class StreamPlugin implements ControlPlugin {
   async close(): Promise<void> {
     this.#closed = true;
     for (const stop of this.#stops) stop();
-    await this.#tail;
+    await this.#changed();
   }
 
   async #create(command: ControlCommand): Promise<BeingPut> {
@@ -96,42 +97,42 @@ export class StreamPlugin implements ControlPlugin {
     if (definitions.all().length >= MAX_STREAMS) {
       throw new ControlRefusal(`Too many streams: a broker has at most ${MAX_STREAMS}`, { code: 'TOO_LARGE' });
     }
-    return this.#keep({ id: newId('stream'), definition });
+    return this.#save({ id: newId('stream'), definition });
   }
 
   async #modify(command: ControlCommand, changes: ReturnType<typeof givenFields>): Promise<BeingPut> {
     const { id, definition } = this.#find(command);
-    return this.#keep({ id, definition: checkedDefinition({ ...definition, ...changes }, this.#definitions()) });
+    return this.#save({ id, definition: checkedDefinition({ ...definition, ...changes }, this.#definitions()) });
   }
 
   /** Removes the engine's stream first: a definition can be deleted again, orphaned messages cannot. */
   async #delete(command: ControlCommand): Promise<void> {
     const { definitions, engine } = this.#options;
-    const kept = this.#find(command);
-    await asked(engine.remove(kept.id));
-    this.#running.delete(kept.id);
-    await asked(definitions.remove(kept.id)).catch(async (error: unknown) => {
-      await this.#put(kept);
+    const stream = this.#find(command);
+    await asRefusal(engine.remove(stream.id));
+    this.#running.delete(stream.id);
+    await asRefusal(definitions.remove(stream.id)).catch(async (error: unknown) => {
+      await this.#put(stream);
       throw error;
     });
   }
 
-  async #keep(kept: KeptDefinition): Promise<BeingPut> {
+  async #save(stream: StoredStream): Promise<BeingPut> {
     const { definitions } = this.#options;
-    await asked(definitions.save(kept));
-    const { id } = kept;
-    return { id, done: asked(this.#put(definitions.byName(kept.definition.name) ?? kept)) };
+    await asRefusal(definitions.save(stream));
+    const { id } = stream;
+    return { id, done: asRefusal(this.#put(definitions.byName(stream.definition.name) ?? stream)) };
   }
 
   async #get(command: ControlCommand): Promise<object> {
-    await this.#tail;
-    const kept = this.#find(command);
-    const [stream] = await this.#reported([kept]);
+    await this.#changed();
+    const found = this.#find(command);
+    const [stream] = await this.#reported([found]);
     return { stream };
   }
 
   async #list(command: ControlCommand): Promise<object> {
-    await this.#tail;
+    await this.#changed();
     const { verbose, count, offset } = pageOf(command);
     const all = this.#options.definitions.all();
     const page = all.slice(offset, offset + count);
@@ -140,7 +141,7 @@ export class StreamPlugin implements ControlPlugin {
   }
 
   async #count(command: ControlCommand): Promise<object> {
-    await this.#tail;
+    await this.#changed();
     const { id, definition } = this.#find(command);
     return { streamname: definition.name, count: await this.#stored(id, definition) };
   }
@@ -149,25 +150,25 @@ export class StreamPlugin implements ControlPlugin {
     const { id, definition } = this.#find(command);
     const bounds = boundsOf(command);
     await this.#stored(id, definition);
-    await asked(this.#options.engine.clear(id, bounds));
+    await asRefusal(this.#options.engine.clear(id, bounds));
   }
 
   async #replay(command: ControlCommand): Promise<void> {
     const { id, definition } = this.#find(command);
     const request = checkedReplay(replayOf(command), definition, this.#definitions());
     await this.#stored(id, definition);
-    await asked(this.#options.engine.startReplay(id, request));
+    await asRefusal(this.#options.engine.startReplay(id, request));
   }
 
   async #stopReplay(command: ControlCommand): Promise<void> {
     const { id } = this.#find(command);
-    await asked(this.#options.engine.stopReplay(id));
+    await asRefusal(this.#options.engine.stopReplay(id));
   }
 
-  #find(command: ControlCommand): KeptDefinition {
-    const kept = this.#options.definitions.byName(requiredText(command, 'streamname'));
-    if (kept === null) throw new ControlRefusal('Stream not found');
-    return kept;
+  #find(command: ControlCommand): StoredStream {
+    const stream = this.#options.definitions.byName(requiredText(command, 'streamname'));
+    if (stream === null) throw new ControlRefusal('Stream not found');
+    return stream;
   }
 
   #definitions(): StreamDefinition[] {
@@ -175,14 +176,14 @@ export class StreamPlugin implements ControlPlugin {
   }
 
   async #stored(id: string, { persist }: StreamDefinition): Promise<number> {
-    const reports = await asked(this.#options.engine.report([id]));
+    const reports = await asRefusal(this.#options.engine.report([id]));
     const messages = reports.get(id)?.storage.messages ?? 0;
     if (!persist && messages === 0) throw new ControlRefusal('Persistence not configured for this stream');
     return messages;
   }
 
   /** Returns the list without reports if the engine is not available. */
-  async #reported(page: readonly KeptDefinition[]): Promise<object[]> {
+  async #reported(page: readonly StoredStream[]): Promise<object[]> {
     const ids = page.map(({ id }) => id);
     const reports: ReadonlyMap<string, StreamReport> = await this.#options.engine
       .report(ids)
@@ -203,7 +204,7 @@ export class StreamPlugin implements ControlPlugin {
     }
   }
 
-  async #put({ id, definition }: KeptDefinition): Promise<void> {
+  async #put({ id, definition }: StoredStream): Promise<void> {
     if (this.#running.get(id) === definition) return;
     this.#running.set(id, definition);
     await this.#options.engine.put(id, definition);
@@ -211,32 +212,33 @@ export class StreamPlugin implements ControlPlugin {
 
   /** Gives the persisted definitions to the engine, and removes the streams that are no longer persisted. */
   #follow(): void {
-    this.#inOrder(async () => {
-      const { definitions, engine } = this.#options;
-      const kept = definitions.all();
-      const ids = new Set(kept.map(({ id }) => id));
-      const gone = [...this.#running.keys()].filter((id) => !ids.has(id));
-      for (const id of gone) this.#running.delete(id);
-      await Promise.all([...gone.map((id) => engine.remove(id)), ...kept.map((one) => this.#put(one))]);
-    }).catch((error: unknown) => {
-      // A closed engine runs nothing, and is replaced by another one.
-      if (!(error instanceof ServiceError)) this.#options.onFault?.(error);
-    });
+    this.#changes
+      .run(async () => {
+        const { definitions, engine } = this.#options;
+        const stored = definitions.all();
+        const ids = new Set(stored.map(({ id }) => id));
+        const gone = [...this.#running.keys()].filter((id) => !ids.has(id));
+        for (const id of gone) this.#running.delete(id);
+        await Promise.all([...gone.map((id) => engine.remove(id)), ...stored.map((one) => this.#put(one))]);
+      })
+      .catch((error: unknown) => {
+        // A closed engine runs nothing, and is replaced by another one.
+        if (!(error instanceof ServiceError)) this.#options.onFault?.(error);
+      });
   }
 
   async #untilPut(change: () => Promise<BeingPut>): Promise<void> {
     const { engine, settleMs = 0 } = this.#options;
     const until = Date.now() + settleMs;
-    const { id, done } = await this.#inOrder(change);
+    const { id, done } = await this.#changes.run(change);
     await done;
     const leftMs = until - Date.now();
     if (leftMs > 0) await engine.settled(id, leftMs).catch(ignoreServiceError);
   }
 
-  #inOrder<T>(change: () => Promise<T>): Promise<T> {
-    const done = this.#tail.then(change);
-    this.#tail = done.catch(() => undefined);
-    return done;
+  /** Resolves when all changes so far are processed. */
+  #changed(): Promise<void> {
+    return this.#changes.run(async () => undefined);
   }
 }
 
@@ -253,15 +255,3 @@ function ignoreServiceError(error: unknown): void {
 
 const isReplaying = (report: StreamReport | null): boolean =>
   report?.replay?.state === 'RUNNING' || report?.replay?.state === 'PAUSED';
-
-/** Turns errors of the engine or the database into refusals of the command. */
-async function asked<T>(question: Promise<T>): Promise<T> {
-  try {
-    return await question;
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    const { code, message, info } = error;
-    const text = code === 'IN_USE' ? 'A replay of this stream is running' : message;
-    throw new ControlRefusal(text, { code, ...(info === undefined ? {} : { info }) });
-  }
-}

@@ -7,9 +7,9 @@ import { isUniqueViolation, missingAsNotFound } from '../../../platform/storage/
 import { HostedRows } from '../../../protocol/hosting/hosted-rows.ts';
 import type { StreamDefinition, StreamQos } from '../model/stream-definition.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
-import type { KeptDefinition, StreamDefinitions } from './stream-definitions.ts';
+import type { StoredStream, StreamDefinitions } from './stream-definitions.ts';
 
-interface StreamRow extends KeptDefinition {
+interface StreamRow extends StoredStream {
   readonly brokerId: string;
 }
 
@@ -62,7 +62,7 @@ export class StreamCache extends HostedRows<StreamRow> {
     return streams;
   }
 
-  async #save(brokerId: string, { id, definition }: KeptDefinition): Promise<void> {
+  async #save(brokerId: string, { id, definition }: StoredStream): Promise<void> {
     const data = { ...definition, query: JSON.stringify(definition.query) };
     const { stream } = this.#db;
     const write =

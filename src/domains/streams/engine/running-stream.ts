@@ -115,9 +115,7 @@ export class RunningStream {
   }
 
   startReplay(id: number, request: ReplayRequest): ReplayProgress {
-    if (this.#replay?.isOver === false) {
-      throw new ServiceError('IN_USE', `A replay of the stream "${this.#definition.name}" runs`);
-    }
+    if (this.#replay?.isOver === false) throw new ServiceError('IN_USE', 'A replay of this stream is running');
     const { session, clock, onChange, onProgress } = this.#options;
     this.#replay = new Replay({
       id,

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { invalid, notFound, ServiceError } from '../../../platform/errors.ts';
 import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
+import { SerialQueues } from '../../../platform/scheduling/serial-queues.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { topicProblem } from '../../../protocol/mqtt/topics.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
@@ -39,8 +40,8 @@ export class StreamEngineCore implements StreamEngine {
   readonly #store: MessageStore;
   readonly #surroundings: StreamSurroundings;
   readonly #streams = new Map<string, RunningStream>();
-  /** By stream id: the last operation of a stream that is being removed. Later operations with this id wait for it. */
-  readonly #turns = new Map<string, Promise<void>>();
+  /** By stream id: removals, and later operations with the same id. */
+  readonly #queues = new SerialQueues();
   /** Ids with stored messages at start whose streams were not put yet. */
   readonly #stored: Set<string>;
   readonly #changes = new ChangeAnnouncer((id) => this.#streams.get(id)?.report() ?? null);
@@ -63,7 +64,7 @@ export class StreamEngineCore implements StreamEngine {
   async put(id: string, definition: StreamDefinition): Promise<void> {
     this.#assertOpen();
     const put = () => this.#put(id, definition);
-    await (this.#turns.has(id) ? this.#inTurn(id, put) : put());
+    await (this.#queues.isRunning(id) ? this.#queues.run(id, put) : put());
   }
 
   async settled(id: string, withinMs: number): Promise<void> {
@@ -72,7 +73,7 @@ export class StreamEngineCore implements StreamEngine {
 
   async remove(id: string): Promise<void> {
     this.#assertOpen();
-    await this.#inTurn(id, () => this.#remove(id));
+    await this.#queues.run(id, () => this.#remove(id));
   }
 
   async startReplay(id: string, request: ReplayRequest): Promise<ReplayProgress> {
@@ -114,7 +115,7 @@ export class StreamEngineCore implements StreamEngine {
     for (const stream of this.#streams.values()) stream.close();
     const patience = new AbortController();
     const late = delay(DRAIN_MS, undefined, patience).catch(() => undefined);
-    await Promise.race([Promise.all([this.#backlog.drained(), ...this.#turns.values()]), late]);
+    await Promise.race([Promise.all([this.#backlog.drained(), this.#queues.idle()]), late]);
     patience.abort();
   }
 
@@ -145,18 +146,6 @@ export class StreamEngineCore implements StreamEngine {
     const removed = stream.remove();
     this.#streams.delete(id);
     await removed;
-  }
-
-  #inTurn(id: string, work: () => Promise<void>): Promise<void> {
-    const before = this.#turns.get(id);
-    const turn = before === undefined ? work() : before.then(work);
-    const over = turn
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#turns.get(id) === over) this.#turns.delete(id);
-      });
-    this.#turns.set(id, over);
-    return turn;
   }
 
   #stream(id: string): RunningStream {

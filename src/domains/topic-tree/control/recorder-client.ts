@@ -1,4 +1,5 @@
 import { ServiceError, withPlaces } from '../../../platform/errors.ts';
+import { withIssue } from '../../../protocol/control/issue-refusals.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import {
   type FindTopics,
@@ -12,7 +13,7 @@ import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../model/topic-setti
 import { charactersOf } from '../tree/bounded-list.ts';
 import { REQUEST_COMMANDS } from './request-parser.ts';
 import { fieldIn, parseResponse, settingOf } from './response-parser.ts';
-import { filtersOf, limitsOf, TOPIC_API, withIssue } from './topic-control.ts';
+import { filtersOf, limitsOf, TOPIC_API } from './topic-control.ts';
 import { SETTING_KEYS, settingFields, type TopicSettingsChange, WIRE_NAMES } from './topic-setting-issues.ts';
 
 /**

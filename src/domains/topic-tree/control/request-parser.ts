@@ -1,7 +1,8 @@
 import { MAX_PAGE } from '../../../gateway/paging.ts';
-import { type InputIssue, issuesInfo } from '../../../platform/errors.ts';
+import type { InputIssue } from '../../../platform/errors.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { fieldOf } from '../../../protocol/control/fields.ts';
+import { refuseIssues } from '../../../protocol/control/issue-refusals.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import type { TopicKind, TopicRequests } from '../model/topic-recorder.ts';
@@ -94,13 +95,6 @@ export function parseRequest<Type extends keyof TopicRequests>(
     const fail = (reason: string) => void issues.push({ path: `/${name}`, reason });
     return [name, parse(fieldOf(command, name) ?? undefined, fail)];
   });
-  refuse(issues);
+  refuseIssues(issues);
   return Object.fromEntries(fields) as TopicRequests[Type];
-}
-
-/** Throws a refusal. Its text, which is all that a client receives over MQTT, contains the first issue. */
-export function refuse(issues: readonly InputIssue[]): void {
-  const [first] = issues;
-  if (first === undefined) return;
-  throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, { code: 'INVALID', info: issuesInfo(issues) });
 }

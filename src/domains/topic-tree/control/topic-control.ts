@@ -1,4 +1,5 @@
-import { invalid, ServiceError } from '../../../platform/errors.ts';
+import { ServiceError } from '../../../platform/errors.ts';
+import { withIssue } from '../../../protocol/control/issue-refusals.ts';
 import type { ControlCall, ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { TopicPayload } from '../model/topic-recorder.ts';
 import { DEFAULT_TOPIC_SETTINGS, MAX_PAYLOAD_LIMIT, type TopicSettings } from '../model/topic-settings.ts';
@@ -169,11 +170,4 @@ async function call(caller: ControlCaller, command: string, fields: Readonly<Rec
   } catch (error) {
     throw error instanceof ServiceError ? withIssue(error) : error;
   }
-}
-
-/** Restores the issue of a refusal by a plugin of this service, because a response over MQTT contains only the text. */
-export function withIssue(error: ServiceError): ServiceError {
-  if (error.code !== 'INVALID' || error.info?.issues !== undefined) return error;
-  const [, path, reason] = /^Invalid (\/\S*): (.+)$/s.exec(String(error.info?.brokerError)) ?? [];
-  return path === undefined || reason === undefined ? error : invalid([{ path, reason }]);
 }

@@ -3,12 +3,13 @@ import { ServiceError } from '../../../platform/errors.ts';
 import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { fieldOf } from '../../../protocol/control/fields.ts';
+import { refuseIssues } from '../../../protocol/control/issue-refusals.ts';
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { pageOf, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { FindTopics, QueryTopics, TopicRecorder, TopicRequests } from '../model/topic-recorder.ts';
 import { MAX_FILTERS, type TopicSettings, type TopicSettingsStore } from '../model/topic-settings.ts';
-import { parseRequest, refuse } from './request-parser.ts';
+import { parseRequest } from './request-parser.ts';
 import { ResponseBudget, shortened } from './response-budget.ts';
 import { TOPIC_API } from './topic-control.ts';
 import { topicListing } from './topic-listing.ts';
@@ -156,12 +157,12 @@ export class TopicTreePlugin implements ControlPlugin {
     const list = listOf(command);
     const filter = fieldOf(command, 'filter');
     const problem = recordFilterProblem(filter);
-    if (problem !== null) refuse([{ path: '/filter', reason: problem }]);
+    if (problem !== null) refuseIssues([{ path: '/filter', reason: problem }]);
     return this.#change((settings) => {
       const filters = settings[list];
       if (filters.includes(filter as string)) throw new ControlRefusal('Filter already exists');
       if (filters.length >= MAX_FILTERS) {
-        refuse([{ path: '/filter', reason: `must not be added: the list already has ${MAX_FILTERS} filters` }]);
+        refuseIssues([{ path: '/filter', reason: `must not be added: the list already has ${MAX_FILTERS} filters` }]);
       }
       return { ...settings, [list]: [...filters, filter] };
     });
@@ -170,7 +171,7 @@ export class TopicTreePlugin implements ControlPlugin {
   #removeFilter(command: ControlCommand): Promise<void> {
     const list = listOf(command);
     const filter = fieldOf(command, 'filter');
-    if (typeof filter !== 'string') refuse([{ path: '/filter', reason: 'must be a topic filter' }]);
+    if (typeof filter !== 'string') refuseIssues([{ path: '/filter', reason: 'must be a topic filter' }]);
     return this.#change((settings) => {
       const filters = settings[list].filter((one) => one !== filter);
       if (filters.length === settings[list].length) throw new ControlRefusal('Filter not found');
@@ -186,7 +187,7 @@ export class TopicTreePlugin implements ControlPlugin {
   }
 
   async #set(change: UncheckedChange): Promise<void> {
-    refuse(topicSettingIssues(change, WIRE_NAMES));
+    refuseIssues(topicSettingIssues(change, WIRE_NAMES));
     await this.#change((settings) => ({ ...settings, ...(change as Partial<TopicSettings>) }));
   }
 
@@ -226,7 +227,7 @@ function given(command: ControlCommand, keys: readonly (keyof TopicSettings)[]):
 
 function listOf(command: ControlCommand): FilterList {
   const exclude = fieldOf(command, 'exclude') ?? false;
-  if (typeof exclude !== 'boolean') refuse([{ path: '/exclude', reason: 'must be true or false' }]);
+  if (typeof exclude !== 'boolean') refuseIssues([{ path: '/exclude', reason: 'must be true or false' }]);
   return exclude ? 'excludedFilters' : 'filters';
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { STREAM_API } from '../../../domains/streams/control/stream-control.ts';
 import { StreamPlugin } from '../../../domains/streams/control/stream-plugin.ts';
-import type { KeptDefinition, StreamDefinitions } from '../../../domains/streams/definition/stream-definitions.ts';
+import type { StoredStream, StreamDefinitions } from '../../../domains/streams/definition/stream-definitions.ts';
 import { StreamEngineCore } from '../../../domains/streams/engine/stream-engine-core.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../domains/streams/model/stream-definition.ts';
 import { compileQuery } from '../../../domains/streams/query/compile-query.ts';
@@ -48,7 +48,7 @@ export async function startStreams(options: EmbeddedStreamsOptions): Promise<() 
 
 /** The stream definitions in the journal. There are no other writers, so `onChange` never fires. */
 function definitionsIn(journal: Journal): StreamDefinitions {
-  const definitions = new Map<string, KeptDefinition>();
+  const definitions = new Map<string, StoredStream>();
   type Row = { id: string; about: string };
   for (const { id, about } of journal.rows<Row>('SELECT id, about FROM stream ORDER BY position')) {
     // Possibly written by an earlier version without some fields.
