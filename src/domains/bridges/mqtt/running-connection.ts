@@ -6,7 +6,8 @@ import { MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
 import { SourceSubscriptions } from '../link/source-subscriptions.ts';
 import { brokerHosts } from '../model/bridge-kind.ts';
 import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
-import { BridgeQueue, QUEUE_BOUNDS, type QueueBounds } from '../queue/bridge-queue.ts';
+import { BridgeQueue } from '../queue/bridge-queue.ts';
+import { QUEUE_BOUNDS, type QueueBounds } from '../queue/queue-storage.ts';
 import { BridgePath, namesOfLocal, namesOfRemote } from './bridge-path.ts';
 import {
   filtersOf,

@@ -1,4 +1,4 @@
-import type { QueueEntry } from '../queue/bridge-queue.ts';
+import type { QueueEntry } from '../queue/queue-entry.ts';
 
 /** Milliseconds that a connection must exist before a suspected message is sent. */
 export const CALM_MS = 1_000;

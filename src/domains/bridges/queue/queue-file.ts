@@ -19,7 +19,7 @@ export interface QueueRow {
   readonly message: BridgeMessage;
 }
 
-interface QueueTally {
+export interface QueueTally {
   readonly messages: number;
   readonly bytes: number;
 }

@@ -1,3 +1,11 @@
+/** Limits of one queue. */
+export interface QueueBounds {
+  readonly maxMessages: number;
+  readonly maxBytes: number;
+}
+
+export const QUEUE_BOUNDS: QueueBounds = { maxMessages: 100_000, maxBytes: 268_435_456 };
+
 /** The share of one broker. */
 const BROKER_SHARE = 1 / 4;
 

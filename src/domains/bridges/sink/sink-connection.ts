@@ -1,8 +1,8 @@
 import { type ArrivedMessage, type BridgeSessionOptions, MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
 import { type SourceFilter, SourceSubscriptions } from '../link/source-subscriptions.ts';
 import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
-import { BridgeQueue, QUEUE_BOUNDS } from '../queue/bridge-queue.ts';
-import type { BrokerStorage } from '../queue/queue-storage.ts';
+import { BridgeQueue } from '../queue/bridge-queue.ts';
+import { type BrokerStorage, QUEUE_BOUNDS } from '../queue/queue-storage.ts';
 import { withMessageId } from './message-id.ts';
 import { type BatchBounds, type Sink, type SinkConnectionConfig, type SinkTopic, subscribedTopics } from './sink.ts';
 import { SinkDelivery } from './sink-delivery.ts';

@@ -1,7 +1,8 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { retryDelay } from '../../../protocol/mqtt/retry-delay.ts';
 import type { BridgeConnectionState } from '../model/bridge-status.ts';
-import type { BridgeQueue, QueueEntry } from '../queue/bridge-queue.ts';
+import type { BridgeQueue } from '../queue/bridge-queue.ts';
+import type { QueueEntry } from '../queue/queue-entry.ts';
 import { BadBatch, type BatchBounds, type Sink, SinkFailure } from './sink.ts';
 
 /** Maximum milliseconds for a batch in progress when the delivery is closed. */

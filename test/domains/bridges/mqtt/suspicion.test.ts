@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { Suspicion } from '../../../../src/domains/bridges/mqtt/suspicion.ts';
-import type { QueueEntry } from '../../../../src/domains/bridges/queue/bridge-queue.ts';
+import type { QueueEntry } from '../../../../src/domains/bridges/queue/queue-entry.ts';
 import { message } from '../queue/queue-world.ts';
 
 const entry = (text: string): QueueEntry => ({ message: message(text) });
