@@ -38,7 +38,6 @@ export interface BridgeServiceOptions extends BrokerFeedsOptions {
 }
 
 interface BridgeStatus {
-  /** As the provider of the bridge reports it, usually one entry for each connection. */
   readonly status: unknown;
 }
 
@@ -52,19 +51,16 @@ const STATUS_CONTENT: PolledContent<BridgeStatus> = {
   weigh: ({ status }) => JSON.stringify(status).length,
 };
 
-/** Maximum number of configurations that wait to be read, for all requests. */
 const MAX_CONFIG_READS = 10_000;
 
 interface BridgeWriter {
   readonly mayControl: boolean;
-  /** Whether the caller is a root administrator, who may enter internal addresses. */
   readonly isRootAdmin: boolean;
 }
 
 export interface BridgeWrite {
   readonly broker: BrokerRecord;
   readonly bridgeId: string;
-  /** Reads the bridge after the write; `null` if it no longer exists. */
   readonly readBridge: () => Promise<BridgeView | null>;
 }
 

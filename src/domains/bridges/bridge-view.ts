@@ -17,7 +17,6 @@ export interface BridgeView {
   readonly sys: SysBridge | null;
 }
 
-/** The prefix of the ids of bridges from Mosquitto's configuration file. */
 const SYS_PREFIX = 'connection-';
 
 export const sysBridgeId = ({ remoteClientId }: SysBridge): string => `${SYS_PREFIX}${remoteClientId}`;
@@ -52,7 +51,6 @@ const STATES: ReadonlySet<unknown> = new Set<BridgeConnectionState>([
 ]);
 const MAX_CONNECTIONS = 1_000;
 const MAX_TEXT = 2_000;
-/** The maximum time value of a Date. */
 const LAST_TIME = 8_640_000_000_000_000;
 
 /** Parses the status of any provider. Drops invalid values, and connections without a name. */

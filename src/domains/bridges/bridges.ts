@@ -16,9 +16,7 @@ interface BridgesOptions extends HostingParts, Pick<BridgeServiceOptions, 'refus
   readonly runtimes: BrokerRuntimes;
   readonly sealer: Sealer;
   readonly rules: BridgeRules;
-  /** Contains the queues, in `<brokerId>/<bridgeId>`. */
   readonly folder: string;
-  /** The compiled worker; `undefined`: the one in the folder of its module. */
   readonly workerUrl: URL | undefined;
 }
 
@@ -46,7 +44,6 @@ export class Bridges {
     return this.#hosting.start();
   }
 
-  /** Whether configured bridges of the broker run in this process. */
   runs(brokerId: string): boolean {
     return this.#hosting.runs(brokerId);
   }

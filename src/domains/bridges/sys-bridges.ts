@@ -25,7 +25,6 @@ const LOG = '$SYS/broker/log/';
 /** A `notice` of Mosquitto 2.0 and 2.1. The line may begin with a time. */
 const CONNECTING = /(?:^|: )Connecting bridge (?:\(step \d\) )?(\S{1,200}) \((.{1,300}:\d{1,5})\)$/;
 const MAX_LINE = 2_000;
-/** Further bridges are ignored. */
 const MAX_BRIDGES = 200;
 /** Mosquitto retries a bridge within half a minute, and logs each attempt. */
 const SILENCE_MS = 120_000;

@@ -51,7 +51,6 @@ const STREAM: JsonSchema = closed(
   },
 );
 
-/** A list of streams, or of names with `verbose=false`. */
 export const STREAMS: JsonSchema = {
   oneOf: [
     { type: 'array', items: STREAM },

@@ -1,8 +1,5 @@
 import { type InputIssue, invalid, ServiceError } from '../../platform/errors.ts';
-import type { ControlCaller } from '../../protocol/control/plugin.ts';
-import { listStreams } from './control/stream-control.ts';
 import { definitionIssues, NOT_BEFORE, replayIssues } from './definition/definition-issues.ts';
-import { loopReason, reachedFrom, streamLoop } from './definition/stream-loops.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition } from './model/stream-definition.ts';
 import type { TimeBounds } from './model/stream-engine.ts';
 import type { ReplayRequest } from './model/stream-replay.ts';
@@ -11,7 +8,6 @@ import type { ReplayRequest } from './model/stream-replay.ts';
 
 type Given<T> = { readonly [Key in keyof T]?: unknown };
 
-/** `null` counts as absent. */
 export interface NewStreamInput extends Given<Omit<StreamDefinition, 'name' | 'sourceTopic'>> {
   readonly name: string;
   readonly sourceTopic: string;
@@ -49,7 +45,6 @@ export function checkedStream(input: NewStreamInput): StreamDefinition {
   const given = withoutEmpty(input).filter(([, value]) => value !== null && value !== undefined);
   const candidate = { ...DEFAULT_DEFINITION, ...Object.fromEntries(given) };
   refuse(definitionIssues(candidate));
-  // A candidate without issues is a definition.
   return candidate as StreamDefinition;
 }
 
@@ -81,38 +76,6 @@ export function checkedReplay({ topic, limit, speed, fastest, reverse, ...bounds
   return candidate;
 }
 
-/**
- * Refuses a stream that would receive its own output, directly or through other streams, if the broker does not check
- * it.
- * Errors: INVALID with the chain.
- */
-export async function refuseLoop(
-  controls: ControlCaller,
-  name: string,
-  changes: Partial<StreamDefinition>,
-): Promise<void> {
-  if (changes.sourceTopic === undefined && changes.targetTopic == null) return;
-  const all = await definitionsOf(controls);
-  const before = all.find((known) => known.name === name);
-  const { sourceTopic = before?.sourceTopic, targetTopic = before?.targetTopic ?? null } = changes;
-  const loop = sourceTopic === undefined ? null : streamLoop(all, { name, sourceTopic, targetTopic });
-  if (loop !== null) refuse([{ path: '/targetTopic', reason: loopReason(loop) }]);
-}
-
-/** Refuses a replay whose messages would be stored again. Errors: INVALID with the chain. */
-export async function refuseReplayLoop(controls: ControlCaller, name: string, { topic }: ReplayRequest): Promise<void> {
-  const all = await definitionsOf(controls);
-  if (all.find((known) => known.name === name)?.persist !== true) return;
-  const loop = reachedFrom(all, topic, name);
-  if (loop !== null) refuse([{ path: '/topic', reason: loopReason(loop) }]);
-}
-
-async function definitionsOf(controls: ControlCaller): Promise<StreamDefinition[]> {
-  const { items } = await listStreams(controls);
-  return items.map(({ definition }) => definition);
-}
-
-/** Converts the issues of a plugin of this service to the field names of callers. */
 export async function placed<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

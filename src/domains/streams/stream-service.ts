@@ -141,7 +141,6 @@ export class StreamService {
     }
   }
 
-  /** Creates a stream. Errors: INVALID, ALREADY_EXISTS. */
   async create(broker: BrokerRecord, input: NewStreamInput): Promise<StreamWrite> {
     const definition = checkedStream(input);
     return this.#write(broker, definition.name, (controls) => createLoopFree(broker, controls, definition));

@@ -12,7 +12,6 @@ type MaybeReport = { readonly [Field in keyof StreamReport]: StreamReport[Field]
 const NO_REPORT: MaybeReport = { state: null, problem: null, counters: null, storage: null, replay: null };
 
 export interface StreamView extends StreamDefinition, MaybeReport {
-  /** Id in the graph, which depends on the name only. */
   readonly id: string;
   readonly broker: BrokerRecord;
   readonly provider: ControlProvider;

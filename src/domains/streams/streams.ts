@@ -8,11 +8,8 @@ import { StreamService } from './stream-service.ts';
 interface StreamsOptions extends HostingParts {
   readonly brokers: BrokerCache;
   readonly runtimes: BrokerRuntimes;
-  /** Folder of stored messages, with a subfolder per broker. */
   readonly folder: string;
-  /** Maximum disk use of the stored messages of one broker, in bytes. */
   readonly maxBytes: number;
-  /** The compiled worker. `undefined`: the file next to its module. */
   readonly workerUrl: URL | undefined;
 }
 
@@ -34,7 +31,6 @@ export class Streams {
     return this.#hosting.start();
   }
 
-  /** Whether stored streams of the broker run in this process. */
   runs(brokerId: string): boolean {
     return this.#hosting.runs(brokerId);
   }

@@ -50,7 +50,6 @@ export async function updateBridgeConfig(
     throw withIssue(error);
   }
   const response = isFields(data) ? data.response : undefined;
-  // A response without text is no refusal.
   if (response === undefined || response === null || /^(success|ok)$/i.test(String(response))) return;
   throw new ServiceError('BROKER_REJECTED', `The broker refused the configuration: ${shown(response)}`);
 }
@@ -65,7 +64,6 @@ export async function getBridgeStatus(caller: ControlCaller, api: BridgeApi): Pr
   );
 }
 
-/** Never notifies if the provider sends no such events. */
 export function onBridgeStatus(caller: ControlCaller, api: BridgeApi, listener: (status: unknown) => void): Stop {
   return caller.onEvent(api, ({ event, status }: ControlEvent) => {
     if (event === BRIDGE_STATUS && isReadable(status)) listener(status);

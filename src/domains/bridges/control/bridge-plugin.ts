@@ -88,7 +88,6 @@ export class BridgePlugin implements ControlPlugin {
     return masked(this.#stored(), this.#secrets());
   }
 
-  /** Errors: ServiceError if it cannot be unsealed. */
   #stored(): unknown {
     const { configs, kind } = this.#options;
     return configs.get() ?? kind.empty;
@@ -165,7 +164,6 @@ export class BridgePlugin implements ControlPlugin {
       const { kind, bridge } = this.#options;
       await bridge.apply(withTrust(kind, config, new Set(trusted)));
     } catch (error) {
-      // It is stored, and the next bridge starts with it.
       if (!(error instanceof ServiceError)) throw error;
     }
   }

@@ -20,7 +20,6 @@ const SAME_VALUE = [
   'dependentSchemas',
 ] as const;
 
-/** The state of one walk through a configuration. */
 interface Look {
   readonly root: unknown;
   readonly byName: boolean;

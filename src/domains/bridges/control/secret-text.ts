@@ -13,7 +13,6 @@ export const isGroupName = (name: string): boolean => GROUP_NAME.test(name);
 
 export const isSecretName = (name: string): boolean => SECRET_NAME.test(name) && !OPEN_KEY.test(name);
 
-/** Names of settings that determine where secrets are sent. */
 const PLACE_NAME =
   /(url|uri|host|hostname|port|server|broker|node|address|endpoint|namespace|dsn|connection_?string|bootstrap|proxy)s?$/i;
 

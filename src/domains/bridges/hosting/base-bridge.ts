@@ -8,7 +8,6 @@ import type { BridgeOptions } from './bridge-options.ts';
 /** Minimum interval between events that report only counters, in milliseconds. */
 const COUNTS_MS = 500;
 
-/** A bridge that applies configurations, and is closed, one after the other. */
 export abstract class BaseBridge<Config> implements Bridge<Config> {
   protected readonly options: BridgeOptions;
   readonly #queue = new ConcurrencyLimit({ maxRunning: 1 });
@@ -48,7 +47,6 @@ export abstract class BaseBridge<Config> implements Bridge<Config> {
     });
   }
 
-  /** Notifies of a state immediately, and of counters after COUNTS_MS. */
   protected changed(part: 'STATE' | 'COUNTS'): void {
     if (this.#isClosed) return;
     if (part === 'COUNTS') {

@@ -15,7 +15,6 @@ interface BridgeHostingOptions extends HostingParts {
   readonly kinds: readonly BridgeKind[];
   readonly thread: Pick<BridgeThread, 'openBridge'>;
   readonly rules: BridgeRules;
-  /** Contains the queues, in `<brokerId>/<bridgeId>`. */
   readonly folder: string;
 }
 
@@ -25,7 +24,6 @@ const bridgeEvents: EventForwarding = {
   eventsOf: (status) => [{ type: 'event', event: BRIDGE_STATUS, status }],
 };
 
-/** Bridges for brokers that do not serve them. */
 export function bridgeHosting(options: BridgeHostingOptions): Hosting {
   const { sealer, kinds, thread, rules, folder, ...parts } = options;
   const { storage, log } = parts;

@@ -6,13 +6,10 @@ import type { BrokerStorage } from '../queue/queue-storage.ts';
 /** What a bridge of one broker is started with. Its configuration follows by `apply`. */
 export interface BridgeOptions {
   readonly brokerId: string;
-  /** The id of its kind, such as `mqtt-bridge`. */
   readonly bridgeId: string;
   readonly local: LocalBroker;
   readonly rules: BridgeRules;
-  /** Contains the files of this bridge only. The bridge creates it with the first file. */
   readonly folder: string;
-  /** Limit for the queues of the broker's bridges on disk. Default: unlimited. */
   readonly storage?: BrokerStorage;
   readonly onFault: (error: unknown) => void;
 }

@@ -12,7 +12,6 @@ export type BridgeCalls = Pick<Bridge, 'apply'>;
 export type BridgeEvent = readonly BridgeConnectionStatus[];
 
 interface BridgeThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'> {
-  /** The compiled worker. Default: the one in the folder of this module. */
   readonly workerUrl?: URL | undefined;
 }
 
@@ -74,7 +73,6 @@ class ThreadBridge implements Bridge {
     await this.#instance.close(discard);
   }
 
-  /** Never rejects: `onDown` reports failures. */
   async #apply(): Promise<void> {
     try {
       await this.#instance.call('apply', this.#config);

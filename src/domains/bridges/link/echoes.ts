@@ -49,7 +49,6 @@ export class Echoes {
     return expected.until > this.#now();
   }
 
-  /** The broker deleted the session with its messages. */
   clear(): void {
     this.#expected.clear();
   }

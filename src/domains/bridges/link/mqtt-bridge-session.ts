@@ -86,7 +86,6 @@ export class MqttBridgeSession {
     return this.#link.onStatus(listener);
   }
 
-  /** Errors: INVALID settings. */
   open(): void {
     this.#link.open();
   }
@@ -145,7 +144,6 @@ export class MqttBridgeSession {
     });
   }
 
-  /** `discard`: deletes the session, if the broker is connected. */
   async close({ discard }: { readonly discard: boolean }): Promise<void> {
     await this.#link.close({ keepSession: !discard });
   }

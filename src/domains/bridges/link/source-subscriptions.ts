@@ -10,7 +10,6 @@ const UNANSWERED_MS = 5_000;
 export interface SourceFilter {
   readonly filter: string;
   readonly qos: 0 | 1 | 2;
-  /** Whether retained messages are sent when the subscription starts. */
   readonly retained: boolean;
 }
 
@@ -50,7 +49,6 @@ export class SourceSubscriptions<Source extends SourceFilter> {
     return this.#entries.every(({ stop }) => stop !== null);
   }
 
-  /** Returns the first filter that matches the topic and is not refused. */
   matching(topic: string): Source | undefined {
     const [first] = this.#entries;
     if (this.#entries.length === 1) return first?.source;

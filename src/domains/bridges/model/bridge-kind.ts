@@ -7,7 +7,6 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export type BridgeApi = `cedalo/${string}-bridge`;
 
-/** The static description of a kind of bridge that the gateway runs. */
 export interface BridgeKind {
   /** Such as `mqtt-bridge`; the id of the bridge in the graph and in paths. */
   readonly id: string;
@@ -23,7 +22,6 @@ export interface BridgeKind {
 }
 
 export interface BridgeRules {
-  /** The allowed targets of connections; see AllowedHosts. */
   readonly allowedHosts: readonly string[];
   /** The rule for internal addresses of databases and web servers. Default: ALL. */
   readonly inside?: InsideRule;

@@ -13,7 +13,6 @@ type BrokerNames = readonly string[];
 
 export const namesOfLocal = (brokerId: string, url: string): BrokerNames => [digest(brokerId), ...namesOfRemote(url)];
 
-/** The names of a broker of which only the address is known. */
 export function namesOfRemote(url: string): BrokerNames {
   const { hostname, port, protocol } = new URL(url);
   const host = hostname === 'localhost' || hostname === '[::1]' ? '127.0.0.1' : hostname;

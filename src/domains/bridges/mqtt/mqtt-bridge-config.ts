@@ -40,12 +40,10 @@ export const DEFAULT_QOS = 1;
 export const waysOf = ({ direction }: TopicRule): readonly Way[] =>
   direction === 'both' ? ['out', 'in'] : [direction];
 
-/** The filter that is subscribed at the source. */
 export function sourceFilter({ pattern, localPrefix = '', remotePrefix = '' }: TopicRule, way: Way): string {
   return (way === 'out' ? localPrefix : remotePrefix) + pattern;
 }
 
-/** The filter that matches the topics at the target. */
 export const targetFilter = (rule: TopicRule, way: Way): string => sourceFilter(rule, way === 'out' ? 'in' : 'out');
 
 /**

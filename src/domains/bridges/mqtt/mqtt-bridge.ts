@@ -82,5 +82,4 @@ class MqttBridge extends BaseBridge<MqttBridgeConfig> {
   }
 }
 
-/** A change of these settings requires a new connection. */
 const connectionSettings = ({ queue: _, ...others }: MqttConnectionConfig) => others;

@@ -9,7 +9,6 @@ import type { BridgePath } from './bridge-path.ts';
 import { DEFAULT_QOS, type TopicRule, targetTopic, type Way } from './mqtt-bridge-config.ts';
 import { CALM_MS, Suspicion } from './suspicion.ts';
 
-/** Maximum number and bytes of published messages without acknowledgement. */
 const MAX_IN_FLIGHT = 2_000;
 const MOST_BYTES = 8 * 1_048_576;
 /** Maximum milliseconds for acknowledgements when the direction is closed. */
@@ -48,7 +47,6 @@ export class OneWay {
   #inFlight = 0;
   #bytesInFlight = 0;
   #isPumping = false;
-  /** Resolves `drain`. */
   #onDrained: (() => void) | null = null;
 
   constructor(options: OneWayOptions) {
@@ -156,7 +154,6 @@ export class OneWay {
     this.#suspicion.sent(entry);
     this.#options.target.publish(message, (error) => {
       if (connection !== this.#connection) return;
-      // The connection was lost: the queue returns the message again.
       if (error?.code === 'BROKER_UNREACHABLE') {
         if (error.cause instanceof ServiceError) this.#suspicion.unanswered();
         return;

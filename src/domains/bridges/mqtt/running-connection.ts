@@ -39,7 +39,6 @@ interface RunningWay {
 interface CloseOptions {
   readonly discardSessions: boolean;
   readonly discardQueues: boolean;
-  /** The next configuration with the same name; `null` if there is none. */
   readonly next: MqttConnectionConfig | null;
 }
 
@@ -67,7 +66,6 @@ export class RunningConnection {
   #config: MqttConnectionConfig;
   #state: BridgeConnectionState = 'CONNECTING';
   #since = Date.now();
-  /** Why the connection cannot start. */
   #failure: string | null = null;
   #queueProblem: string | null = null;
   /** Whether both sides were connected, so that the filters of earlier configurations are unsubscribed. */
@@ -102,7 +100,6 @@ export class RunningConnection {
     return [...(this.#isEverConnected ? [] : this.#options.earlier.slice(1 - MOST_EARLIER)), this.#config];
   }
 
-  /** Whether it could not start, for example because a queue cannot be opened. */
   get isFailed(): boolean {
     return this.#failure !== null;
   }

@@ -9,7 +9,6 @@ const LEVEL = /^topic\[(-?\d{1,5})\]$/;
 /** `.key`, `[3]` or `["any key"]`, which is a JSON string. */
 const STEP = /\.([^.[\]"\s]+)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\]/y;
 
-/** `null` if the text is not a source. */
 export function parseSource(text: string): ColumnSource | null {
   const plain = PLAIN.find((name) => name === text);
   if (plain !== undefined) return { kind: plain };

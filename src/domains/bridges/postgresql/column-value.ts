@@ -59,7 +59,6 @@ export function compileColumn({ source, type }: ColumnConfig, column: TableColum
   };
 }
 
-/** The id that the bridge gave to the message. */
 export const readMessageId: ReadColumn = ({ message }) => messageIdOf(message);
 
 function compileSource(source: ColumnSource, form: ColumnForm): ReadColumn {
@@ -100,7 +99,6 @@ function jsonValue(value: unknown, form: ColumnForm): SqlValue {
   return form === 'bytes' ? Buffer.from(exactText(value)) : exactText(value);
 }
 
-/** The array syntax of PostgreSQL. */
 function listText(values: readonly unknown[]): string {
   const items = values.map((value) => {
     if (value === null) return 'NULL';

@@ -38,7 +38,6 @@ export interface ColumnConfig {
   readonly type?: ColumnReading;
 }
 
-/** How a value is read whose type is ambiguous. */
 export type ColumnReading = 'epochSeconds' | 'epochMilliseconds' | 'base64';
 
 export const DEFAULT_SCHEMA = 'public';

@@ -10,7 +10,6 @@ const REFUSED_LOGIN = /^28/;
 const PASSING = /^(08|25|40|53|55|57|58|XX)/;
 const STATEMENT_TIMEOUT = '57014';
 
-/** The meaning of a client error for the batch. */
 export function failureOf(error: unknown): SinkFailure | BadBatch {
   if (error instanceof SinkFailure || error instanceof BadBatch) return error;
   const state = stateOf(error);

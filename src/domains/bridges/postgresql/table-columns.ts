@@ -9,7 +9,6 @@ export interface TableColumn {
   /** The SQL name without a length: a cast to a length would truncate. */
   readonly type: string;
   readonly form: ColumnForm;
-  /** Whether the server always generates the value. */
   readonly isGenerated: boolean;
   /** Whether a unique index has only this column. */
   readonly isUnique: boolean;
@@ -44,7 +43,6 @@ const COLUMNS = `
   WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'p', 'v', 'f')
   ORDER BY a.attnum`;
 
-/** By name; `null` if the table does not exist. */
 export async function readColumns(
   client: Client,
   schema: string,

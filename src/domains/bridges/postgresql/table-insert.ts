@@ -89,7 +89,6 @@ export async function prepareDeadLetters(client: Client, { schema = DEFAULT_SCHE
   }
 }
 
-/** Does nothing if the mapping has no such table. */
 export async function insertDeadLetter(
   client: Client,
   { schema = DEFAULT_SCHEMA, deadLetterTable }: MappingConfig,

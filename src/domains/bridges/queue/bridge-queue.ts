@@ -142,7 +142,6 @@ export class BridgeQueue implements Committer {
     return given;
   }
 
-  /** The message was delivered, or never will be. */
   settle(given: QueueEntry): void {
     const entry = given as Entry;
     if (entry.isSettled) return;

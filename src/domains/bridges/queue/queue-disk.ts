@@ -4,13 +4,11 @@ import { isDamage, setAside } from '../../../platform/storage/message-files/dura
 import { QueueFile, type QueueRow, type QueueTally, removeQueueFile } from './queue-file.ts';
 import type { BrokerStorage } from './queue-storage.ts';
 
-/** Maximum number of messages that are read ahead. */
 export const AHEAD_MESSAGES = 1_000;
 const AHEAD_BYTES = 4 * 1_048_576;
 /** Maximum number and age (ms) of settled messages in the file. They are delivered again after a kill. */
 const LEFT_MESSAGES = 1_000;
 const LEFT_MS = 200;
-/** An empty file beyond this size is deleted. */
 const EMPTY_BYTES = 4 * 1_048_576;
 const STORAGE_FULL =
   'The queues of bridges take as much disk space as BRIDGE_STORAGE_MAX_MB allows: messages are dropped';
@@ -20,9 +18,7 @@ interface QueueDiskOptions {
   /** Default: unlimited. */
   readonly storage: BrokerStorage | undefined;
   readonly onProblem: (reason: string | null) => void;
-  /** Called when settled messages have to be deleted from the file. */
   readonly onSettled: () => void;
-  /** Called when a failed disk has to be retried. */
   readonly onRetry: () => void;
 }
 
@@ -37,7 +33,6 @@ export class QueueDisk {
   #file: QueueFile | null = null;
   #fileBytes = 0;
   #queueBytes = 0;
-  /** The bytes counted in `storage`. */
   #counted = 0;
   #isStorageFull = false;
   #problem: string | null = null;

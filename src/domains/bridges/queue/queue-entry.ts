@@ -14,7 +14,6 @@ export class Entry implements QueueEntry, QueueRow {
   readonly bytes: number;
   message: BridgeMessage;
   place: Place;
-  /** Called once. `null` if it was called. */
   taken: (() => void) | null;
   isSettled = false;
 

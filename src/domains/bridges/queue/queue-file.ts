@@ -67,7 +67,6 @@ export class QueueFile extends DurableFile<keyof typeof STATEMENTS> {
     super(path, { schema: SCHEMA, cacheKib: 512, statements: STATEMENTS });
   }
 
-  /** Creates the file and its folder if needed. A damaged file is renamed and reported. */
   static open(path: string, onProblem: (reason: string) => void): QueueFile {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     try {
@@ -139,7 +138,6 @@ export function removeQueueFile(path: string): void {
   removeDurableFile(path);
 }
 
-/** Deletes all other queues of the folder, which must not be open. */
 export function removeOtherQueues(folder: string, names: readonly string[]): void {
   const remaining = new Set(names.map((name) => queuePath(folder, name)));
   for (const path of pathsIn(folder)) if (path.endsWith(ENDING) && !remaining.has(path)) removeQueueFile(path);

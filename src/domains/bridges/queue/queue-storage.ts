@@ -1,4 +1,3 @@
-/** Limits of one queue. */
 export interface QueueBounds {
   readonly maxMessages: number;
   readonly maxBytes: number;
@@ -6,7 +5,6 @@ export interface QueueBounds {
 
 export const QUEUE_BOUNDS: QueueBounds = { maxMessages: 100_000, maxBytes: 268_435_456 };
 
-/** The share of one broker. */
 const BROKER_SHARE = 1 / 4;
 
 /** The disk space used by the queues of one broker's bridges. */

@@ -9,7 +9,6 @@ export class QueueWindow {
   /** The index of the first message that is not settled, and of the next one to take. */
   #first = 0;
   #next = 0;
-  /** The id of the last message that was added. */
   lastId = 0;
 
   get untaken(): number {
@@ -35,7 +34,6 @@ export class QueueWindow {
     this.#next = this.#first;
   }
 
-  /** All messages from the first one that is not settled. */
   remaining(): Entry[] {
     return this.#entries.slice(this.#first);
   }

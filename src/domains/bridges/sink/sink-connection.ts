@@ -125,7 +125,6 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
     this.#changed();
   }
 
-  /** `discard`: deletes the session at the broker and the queue on disk. */
   async close({ discard }: { readonly discard: boolean }): Promise<void> {
     await this.#delivery?.close();
     this.#delivery = null;
@@ -204,6 +203,5 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
   }
 }
 
-/** Both reasons, or the only one. */
 const joined = (error: string | null, other: string | null): string | null =>
   error === null || other === null ? (error ?? other) : `${error}; ${other}`;

@@ -30,7 +30,6 @@ export class SinkDelivery {
   readonly #options: SinkDeliveryOptions;
   readonly #stopReady: Stop;
   readonly #running: Promise<void>;
-  /** The maximum number of messages in the next batch. */
   #size: number;
   #isOpen = false;
   #isClosed = false;
@@ -89,7 +88,6 @@ export class SinkDelivery {
     queue.restore();
   }
 
-  /** Returns after a failure, or when it is closed. */
   async #deliverAll(): Promise<void> {
     const { sink, queue, onState } = this.#options;
     this.#lost = null;
@@ -144,7 +142,6 @@ export class SinkDelivery {
       onDelivered(entries.length - rejected, rejected, reason);
     } catch (error) {
       if (!(error instanceof BadBatch)) {
-        // The next attempt has exactly the same messages.
         this.#size = entries.length;
         if (error instanceof SinkFailure && error.isTooMuch) this.#size = half(entries.length);
         throw error;

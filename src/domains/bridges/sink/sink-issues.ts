@@ -2,7 +2,6 @@ import type { InputIssue } from '../../../platform/errors.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
 
-/** Issues of connections that have the name of an earlier one. */
 export function nameIssues(connections: readonly { readonly name: string }[]): InputIssue[] {
   const seen = new Set<string>();
   return connections.flatMap(({ name }, index) => {

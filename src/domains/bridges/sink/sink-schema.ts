@@ -1,7 +1,6 @@
 import type { JsonSchema } from '../model/bridge-kind.ts';
 import type { BatchBounds } from './sink.ts';
 
-/** Parts of the schemas of bridges to sinks. */
 export const nameSchema: JsonSchema = {
   type: 'string',
   minLength: 1,

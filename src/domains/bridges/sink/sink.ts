@@ -33,7 +33,6 @@ export interface SinkTopic {
 }
 
 export interface Delivered {
-  /** The number of messages that were not delivered and never will be. */
   readonly rejected: number;
   readonly reason: string | null;
 }

@@ -3,7 +3,6 @@ import { createSecureContext } from 'node:tls';
 import type { InputIssue } from '../../../platform/errors.ts';
 import type { JsonSchema } from '../model/bridge-kind.ts';
 
-/** The trusted authorities and the client certificate of a TLS connection, in PEM. */
 export interface TlsMaterial {
   /** Default: true. */
   readonly verifyCa?: boolean;

@@ -35,7 +35,6 @@ export function retryAfterOf(header: string, now: number): number | undefined {
   return Number.isNaN(time) ? undefined : Math.max(0, time - now);
 }
 
-/** The failure of a request without a response. */
 export function requestFailure(error: unknown): SinkFailure {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   return new SinkFailure('UNREACHABLE', `The endpoint cannot be reached: ${reasonOf(cause)}`, { cause: error });

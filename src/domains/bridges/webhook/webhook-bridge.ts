@@ -41,7 +41,6 @@ class WebhookSink implements Sink {
     this.#requests = new WebhookRequests(config.url, config, sinkHosts(rules, config).lookup);
   }
 
-  /** There is no connection between requests. */
   async open(): Promise<void> {}
 
   onLost(): void {}
@@ -59,7 +58,6 @@ class WebhookSink implements Sink {
     return { rejected: 0, reason: null };
   }
 
-  /** There is no other place for the message. */
   async setAside(_message: BridgeMessage, reason: string): Promise<Delivered> {
     return { rejected: 1, reason };
   }

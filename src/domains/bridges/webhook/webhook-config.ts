@@ -7,7 +7,6 @@ export interface WebhookBridgeConfig {
 
 export interface WebhookConnectionConfig extends SinkConnectionConfig, TlsMaterial {
   readonly url: string;
-  /** One secret, or several separated by spaces, each of which signs. */
   readonly secret: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly topics: readonly string[];

@@ -18,7 +18,6 @@ const MAX_TEXT = 1_000;
 const MAX_NODES = 1_000;
 const MAX_DIFFERENCES = 20;
 const MAX_TOPIC = 65_535;
-/** Largest value of a Date, in epoch milliseconds. */
 const LAST_TIME = 8_640_000_000_000_000;
 
 /** Reads the report of a plugin of this service. `null` if there is no readable report. */

@@ -18,7 +18,6 @@ export function checkedDefinition(
   others: readonly StreamDefinition[],
 ): StreamDefinition {
   refuseIssues(definitionIssues(candidate, NAMES));
-  // A candidate without issues is a definition.
   const definition = candidate as StreamDefinition;
   const loop = streamLoop(others, definition);
   if (loop !== null) refuseIssues([{ path: '/targettopic', reason: loopReason(loop) }]);

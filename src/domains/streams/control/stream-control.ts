@@ -25,7 +25,6 @@ export const STREAM_API = 'stream-processing';
 /** Event of this service's plugins when the state or replay of a stream changed. Fields: `streamname` and `report`. */
 export const STREAM_CHANGED = 'streamChanged';
 
-/** Maximum number of streams of one broker. */
 export const MAX_STREAMS = 10_000;
 const MAX_LIST_CHARACTERS = 100_000_000;
 
@@ -38,11 +37,9 @@ interface StreamPage {
 interface ListedStreams<T> {
   readonly items: readonly T[];
   readonly totalCount: number;
-  /** What a plugin of this service could not list, and why. */
   readonly problem?: string;
 }
 
-/** Lists the readable streams. Errors: those of `listStreamPlaces`. */
 export async function listStreams(caller: ControlCaller, page: StreamPage = {}): Promise<ListedStreams<StreamEntry>> {
   const { items, ...rest } = await listStreamPlaces(caller, page);
   return { ...rest, items: items.filter((entry) => entry !== null) };
@@ -71,7 +68,6 @@ export async function createStream(caller: ControlCaller, { name, ...definition 
   await call(caller, 'createStream', { streamname: name, ...commandFields(Object.fromEntries(given)) });
 }
 
-/** Changes the given fields only. `null` clears a field. */
 export async function modifyStream(
   caller: ControlCaller,
   name: string,
@@ -134,7 +130,6 @@ async function call(caller: ControlCaller, command: string, fields: Readonly<Rec
 }
 
 async function pagesOf(caller: ControlCaller, page: StreamPage): Promise<ListedStreams<unknown>> {
-  /** The complete list of a broker without paging. */
   let whole: readonly unknown[] | null = null;
   const pages: Pick<ControlCaller, 'call'> = {
     call: async <T>(...[api, command, fields = {}]: Parameters<ControlCaller['call']>) => {

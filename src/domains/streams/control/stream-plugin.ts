@@ -81,7 +81,6 @@ export class StreamPlugin implements ControlPlugin {
     );
   }
 
-  /** Finishes the running commands. The engine is closed by its creator. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const stop of this.#stops) stop();
@@ -242,7 +241,6 @@ export class StreamPlugin implements ControlPlugin {
   }
 }
 
-/** An engine operation that later commands do not wait for. */
 interface BeingPut {
   readonly id: string;
   readonly done: Promise<void>;

@@ -21,7 +21,6 @@ export interface StreamEntry {
 
 type Key = keyof Omit<StreamDefinition, 'name'>;
 
-/** Field names of the API. The name of a stream is `streamname`. */
 const SPELLINGS = {
   sourceTopic: 'sourcetopic',
   targetTopic: 'targettopic',
@@ -38,7 +37,6 @@ const SPELLINGS = {
 
 const KEYS = Object.keys(SPELLINGS) as Key[];
 
-/** Largest value of a Date, in epoch seconds. */
 const LAST_SECOND = 8_640_000_000_000;
 
 /** Fields that may be `null`, which the API writes as an empty string. */
@@ -101,10 +99,8 @@ export function streamObject({ definition, replaying, report, nodes }: StreamEnt
   };
 }
 
-/** Maximum length of texts of brokers; longer texts are cut. */
 const MAX_TEXT = 65_535;
 const MAX_QUERY_TEXT = 100_000;
-/** Largest Int of the graph. */
 const MAX_TTL = 2_147_483_647;
 
 /** Reads a stream of any broker. Invalid values are replaced by defaults. `null` if name or source are missing. */

@@ -36,10 +36,7 @@ export function modelPlace(pointer: string): string {
 }
 
 interface IssueOptions {
-  /** Default: MODEL_NAMES. */
   readonly names?: FieldNames;
-  /** JSON pointer that prefixes all paths. Default: none. */
-  readonly at?: string;
 }
 
 type Unchecked<T> = Readonly<Partial<Record<keyof T, unknown>>>;
@@ -53,7 +50,6 @@ const MAX_SLASHES = 200;
 /** Names no field, because callers use different names of the bounds. */
 export const NOT_BEFORE = 'must not be before the lower bound';
 
-/** Largest value of a Date, in epoch milliseconds. */
 const MAX_MOMENT = 8_640_000_000_000_000;
 
 /** Factors of the original speed. Slower or faster values are mistakes. */
@@ -65,10 +61,10 @@ const SPEED = { min: 0.001, max: 1_000_000 } as const;
  */
 export function definitionIssues(
   fields: Unchecked<StreamDefinition>,
-  { names = MODEL_NAMES, at = '', partial = false }: IssueOptions & { readonly partial?: boolean } = {},
+  { names = MODEL_NAMES, partial = false }: IssueOptions & { readonly partial?: boolean } = {},
 ): InputIssue[] {
   const issues: InputIssue[] = [];
-  const check = checker(fields, names, at, issues);
+  const check = checker(fields, names, issues);
   check('name', nameProblem, !partial);
   check('sourceTopic', sourceProblem, !partial);
   check('targetTopic', (topic) => (topic === null || topic === '' ? null : targetProblem(topic)));
@@ -78,7 +74,7 @@ export function definitionIssues(
   for (const [name, max] of Object.entries(TEXTS) as [keyof typeof TEXTS, number][]) {
     check(name, (text) => (text === null ? null : plainProblem(text, max)));
   }
-  if (fields.query !== undefined) issues.push(...queryIssues(fields.query, `${at}/${names.query ?? 'query'}`));
+  if (fields.query !== undefined) issues.push(...queryIssues(fields.query));
   return issues;
 }
 
@@ -87,10 +83,10 @@ const TEXTS = { key: MAX_NAME, textName: MAX_NAME, textDescription: MAX_DESCRIPT
 /** Returns the issues of a replay request. Undefined fields are not checked, but the topic is required. */
 export function replayIssues(
   fields: Unchecked<ReplayRequest>,
-  { names = MODEL_NAMES, at = '' }: IssueOptions = {},
+  { names = MODEL_NAMES }: IssueOptions = {},
 ): InputIssue[] {
   const issues: InputIssue[] = [];
-  const check = checker(fields, names, at, issues);
+  const check = checker(fields, names, issues);
   const { from, to } = fields;
   check('topic', targetProblem, true);
   check('from', boundProblem);
@@ -112,16 +108,11 @@ export function replayIssues(
 
 type Problem = (value: unknown) => string | null;
 
-function checker<T extends Field>(
-  fields: Unchecked<Record<T, unknown>>,
-  names: FieldNames,
-  at: string,
-  issues: InputIssue[],
-) {
+function checker<T extends Field>(fields: Unchecked<Record<T, unknown>>, names: FieldNames, issues: InputIssue[]) {
   return (field: T, problemOf: Problem, needed = false): void => {
     const value = fields[field];
     const reason = value === undefined ? (needed ? 'is needed' : null) : problemOf(value);
-    if (reason !== null) issues.push({ path: `${at}/${names[field] ?? field}`, reason });
+    if (reason !== null) issues.push({ path: `/${names[field] ?? field}`, reason });
   };
 }
 

@@ -18,10 +18,8 @@ interface BrokerStreams {
   readonly byName: ReadonlyMap<string, StreamRow>;
 }
 
-/** The definitions of the streams that the gateway runs, for all brokers. */
 export class StreamCache extends HostedRows<StreamRow> {
   readonly #db: Database;
-  /** Created on first use and evicted at each change. */
   readonly #byBroker = new Map<string, BrokerStreams>();
 
   constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
@@ -80,7 +78,6 @@ export class StreamCache extends HostedRows<StreamRow> {
 function toRow({ createdAt: _createdAt, id, brokerId, query, targetQos, ...rest }: Stream): StreamRow {
   const definition: StreamDefinition = {
     ...rest,
-    // Only checked definitions are written.
     targetQos: targetQos as StreamQos,
     query: JSON.parse(query) as StreamQuery,
   };

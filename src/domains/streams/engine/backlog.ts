@@ -2,7 +2,6 @@ import type { StreamSession } from '../model/stream-session.ts';
 
 /** Maximum number of messages of all streams of a broker that wait for an acknowledgement or for the disk. */
 const MAX_MESSAGES = 4_096;
-/** Maximum total size of these messages in bytes. A single message may be larger. */
 const MAX_BYTES = 16 * 1024 * 1024;
 /** Reading resumes when the backlog is below this share of the limits, so that it does not toggle with each message. */
 const RESUME_SHARE = 0.5;

@@ -1,12 +1,10 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 
-/** Minimum interval between two progress reports of a stream, in milliseconds. */
 const PROGRESS_MS = 100;
 
 type Listener = (id: string, report: StreamReport) => void;
 
-/** Notifies listeners of stream changes, immediately or batched after PROGRESS_MS. */
 export class ChangeAnnouncer {
   readonly #reportOf: (id: string) => StreamReport | null;
   readonly #listeners = new Set<Listener>();

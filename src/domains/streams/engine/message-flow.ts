@@ -16,7 +16,6 @@ interface FlowOptions {
   readonly backlog: Backlog;
   /** Called for each message that was to be stored, with `null` or the reason why it was not stored. */
   onStored(problem: string | null): void;
-  /** Called when `refusal` changes, which may happen with each message. */
   onRefusal(): void;
 }
 

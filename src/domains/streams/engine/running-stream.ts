@@ -47,12 +47,10 @@ export class RunningStream {
   #compiled: { readonly query: StreamQuery; readonly processor: StreamProcessor } | null = null;
   #log: MessageLog | null = null;
   #replay: Replay | null = null;
-  /** Why the stream cannot run. `null` if it can. */
   #fault: string | null = null;
   #storageProblem: string | null = null;
   /** Pending calls of `settled`, each with a timeout. */
   readonly #waiting = new Set<() => void>();
-  /** State and problem of the last notification. */
   #notified = '';
 
   constructor(definition: StreamDefinition, options: RunningStreamOptions) {
@@ -65,7 +63,6 @@ export class RunningStream {
     });
   }
 
-  /** Resolves when the source is subscribed, or cannot be subscribed for now. */
   async put(definition: StreamDefinition): Promise<void> {
     this.#definition = definition;
     this.#fault = null;
@@ -105,7 +102,6 @@ export class RunningStream {
     });
   }
 
-  /** Stops the stream and deletes its stored messages. */
   async remove(): Promise<void> {
     this.#replay?.stop();
     this.#letGo();

@@ -13,7 +13,6 @@ const REFUSED_RETRY_MS = 30_000;
 
 interface SourceOptions {
   readonly session: StreamSession;
-  /** Limits the concurrent SUBSCRIBE requests of all streams. */
   readonly subscribeLimit: ConcurrencyLimit;
   onChange(): void;
 }
@@ -23,7 +22,6 @@ interface Wanted {
   readonly flow: MessageFlow;
 }
 
-/** One subscription of the session. */
 interface Subscribed {
   readonly filter: string;
   flow: MessageFlow;

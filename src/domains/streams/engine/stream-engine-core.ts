@@ -19,13 +19,11 @@ import { RunningStream, type StreamSurroundings } from './running-stream.ts';
 
 /** Maximum number of concurrent SUBSCRIBE requests: thousands of streams may start together. */
 const SUBSCRIBING_AT_ONCE = 32;
-/** Milliseconds that `close` waits for outstanding publishes and disk writes. */
 const DRAIN_MS = 2_000;
 
 export interface StreamEngineOptions {
   readonly session: StreamSession;
   readonly store: MessageStore;
-  /** Creates a new processor on each call. */
   compile(query: StreamQuery): StreamProcessor;
   /** Clock of replays. Default: the time of this process. */
   readonly clock?: ReplayClock;

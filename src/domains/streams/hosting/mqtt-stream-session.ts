@@ -63,7 +63,6 @@ export class MqttStreamSession implements StreamSession {
     return this.#status;
   }
 
-  /** Errors: INVALID settings. */
   open(): void {
     this.#publishing.open();
   }
@@ -99,7 +98,6 @@ export class MqttStreamSession implements StreamSession {
     this.#reading.resume();
   }
 
-  /** `discard`: deletes the session, if the broker is connected. */
   async close({ discard }: { readonly discard: boolean }): Promise<void> {
     this.#listeners.clear();
     await Promise.all([this.#reading.close({ keepSession: !discard }), this.#publishing.close()]);

@@ -11,7 +11,6 @@ import { type StreamThread, streamClientIds } from './stream-thread.ts';
 
 interface StreamHostingOptions extends HostingParts {
   readonly thread: Pick<StreamThread, 'openEngine'>;
-  /** Contains the stored messages, in a folder for each broker. */
   readonly folder: string;
 }
 

@@ -27,9 +27,7 @@ export interface EngineEvent {
 
 export interface StreamThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'> {
   readonly folder: string;
-  /** Maximum size of a broker's stored messages on disk, in bytes. */
   readonly maxBytes: number;
-  /** The compiled worker. Default: the one in the folder of this module. */
   readonly workerUrl?: URL | undefined;
 }
 
@@ -83,7 +81,6 @@ class ThreadStreamEngine implements StreamEngine {
 
   async put(id: string, definition: StreamDefinition): Promise<void> {
     this.#instance.assertOpen();
-    // Puts the other streams if the engine does not run.
     void this.#instance.start();
     this.#definitions.set(id, definition);
     // `restore` puts it later, and until then its report has the reason.

@@ -6,7 +6,6 @@ export type StreamQos = -1 | 0 | 1 | 2;
 /** The definition of a stream. `name` is the stream's key on a broker; a stream cannot be renamed. */
 export interface StreamDefinition {
   readonly name: string;
-  /** A topic filter that does not begin with `$`. */
   readonly sourceTopic: string;
   /** `null` if the stream publishes nothing. */
   readonly targetTopic: string | null;
@@ -17,7 +16,6 @@ export interface StreamDefinition {
   readonly active: boolean;
   /** Whether the query is applied. `false`: payloads pass unchanged. */
   readonly process: boolean;
-  /** Whether the query's output is stored for replays. */
   readonly persist: boolean;
   /** Stored here and sent to brokers that support it; this service does not use it. */
   readonly key: string | null;
@@ -26,7 +24,6 @@ export interface StreamDefinition {
   readonly textDescription: string | null;
 }
 
-/** Defaults of a definition that states only `name` and `sourceTopic`. */
 export const DEFAULT_DEFINITION = {
   targetTopic: null,
   targetQos: -1,

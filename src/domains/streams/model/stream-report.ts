@@ -28,7 +28,6 @@ export interface StreamCounters {
   readonly filtered: number;
   /** Messages that are not JSON, have no number where one is required, or were refused by the broker. */
   readonly failed: number;
-  /** Messages not stored because the limit of disk use is reached or the disk failed. */
   readonly notStored: number;
   readonly replayed: number;
   /** Epoch milliseconds of the last received message. `null` if none was received. */
@@ -42,7 +41,6 @@ export interface StreamCounters {
 export interface StreamStorage {
   readonly state: StorageState;
   readonly messages: number;
-  /** Bytes on disk. */
   readonly bytes: number;
   /** Epoch milliseconds. `null` if nothing is stored. */
   readonly oldest: number | null;

@@ -6,7 +6,6 @@ type AggregateFunction = Exclude<SelectFunction, 'time_bucket'>;
 export interface Aggregate {
   /** Checks a value. Returns what is wrong with it, or `null` if `take` can add it. */
   weigh(value: unknown): string | null;
-  /** Adds the value that was checked last. */
   take(): void;
   /** Defined after the first `take`. */
   readonly value: number;

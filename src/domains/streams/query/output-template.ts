@@ -1,7 +1,6 @@
 import { parsePath } from './json-path.ts';
 import { quoted } from './json-text.ts';
 
-/** The path at which an item's value is written. */
 interface Target {
   readonly item: number;
   readonly path: string;
@@ -17,7 +16,6 @@ interface OutputTemplate {
   readonly items: readonly number[];
 }
 
-/** Creates the template. No target may equal or contain another one. */
 export function outputTemplate(targets: readonly Target[]): OutputTemplate {
   const root: Branch = new Map();
   for (const { item, path } of targets) place(root, parsePath(path) ?? [], item);

@@ -21,7 +21,6 @@ export interface PreviewedSample {
 
 export const PREVIEW_LIMITS = {
   samples: 1_000,
-  /** Maximum number of characters of all samples of one preview. */
   total: 4 * 1024 * 1024,
 } as const;
 
@@ -31,7 +30,6 @@ interface PreviewBudget {
   charactersLeft: number;
 }
 
-/** Largest value of a Date, in epoch milliseconds. */
 const MAX_MOMENT = 8_640_000_000_000_000;
 
 /**

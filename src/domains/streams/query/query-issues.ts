@@ -7,17 +7,13 @@ import { parsePath } from './json-path.ts';
 /** Limits of a query, because its size increases the cost of each message. */
 export const QUERY_LIMITS = {
   items: 200,
-  /** Maximum number of keys of a path. */
   depth: 50,
-  /** Maximum number of characters of a path, an alias and a string operand. */
   path: 2_000,
   alias: 200,
   right: 4_000,
-  /** Maximum number of characters of the whole query as JSON. */
   total: 50_000,
 } as const;
 
-/** Maximum number of issues: a hostile query could have very many. */
 const MAX_ISSUES = 50;
 
 const INTERNAL_SOURCES = ['timestamp', 'windowstart', 'windowend'] as const;
@@ -31,10 +27,10 @@ const PATH_FORM = 'a path such as "[key][key]"';
 
 /**
  * Returns the issues of a query, at most 50. If there are none, the query is a StreamQuery. Paths are JSON pointers
- * below `at`. Unknown keys are refused, because a misspelled key would change what a stream does.
+ * below `/query`. Unknown keys are refused, because a misspelled key would change what a stream does.
  */
-export function queryIssues(query: unknown, at = '/query'): InputIssue[] {
-  const check = new QueryCheck(at);
+export function queryIssues(query: unknown): InputIssue[] {
+  const check = new QueryCheck();
   check.query(query);
   return check.issues;
 }
@@ -43,7 +39,6 @@ type Fields = Readonly<Record<string, unknown>>;
 
 class QueryCheck {
   readonly issues: InputIssue[] = [];
-  readonly #at: string;
   /** First use, as JSON pointers: by alias, by target, by each prefix of a target. */
   readonly #aliases = new Map<string, string>();
   readonly #targets = new Map<string, string>();
@@ -51,12 +46,8 @@ class QueryCheck {
   #bucket: string | null = null;
   #hasBucket = false;
 
-  constructor(at: string) {
-    this.#at = at;
-  }
-
   query(query: unknown): void {
-    const at = this.#at;
+    const at = '/query';
     if (!isFields(query)) {
       this.#report(at, 'must be an object with "select", "where", both or neither');
       return;

@@ -32,7 +32,6 @@ export class ReplayPages {
 
   readonly total: number;
 
-  /** Returns the next message without taking it. `null` if there are no more. */
   peek(): StoredMessage | null {
     if (this.#place >= this.#page.length) this.#read();
     return this.#page[this.#place] ?? null;

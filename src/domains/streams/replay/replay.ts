@@ -11,7 +11,6 @@ import { ReplayPages } from './replay-pages.ts';
 /** Maximum number of unacknowledged messages, and of their payload bytes; a single message may be larger. */
 const WINDOW_MESSAGES = 512;
 const WINDOW_BYTES = 1024 * 1024;
-/** Maximum number of messages per event loop turn. */
 const TURN_MESSAGES = 256;
 /** Wait in milliseconds after which the page is read again, because its messages may have expired. */
 const FRESH_MS = 1_000;
@@ -121,7 +120,6 @@ export class Replay {
     }
   }
 
-  /** Publishes the next message. Returns `false` if none can be published now. */
   #publishNext(): boolean {
     if (this.#state !== 'RUNNING') return false;
     if (this.#inFlight.size >= WINDOW_MESSAGES || this.#inFlightBytes >= WINDOW_BYTES) return false;

@@ -1,4 +1,3 @@
-/** Disk use of all segments of a store, and its limit. */
 export class DiskUse {
   readonly #max: number;
   /** Free space required before storing resumes. Without it, each freed page would be used for a single message. */

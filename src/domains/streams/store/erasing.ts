@@ -2,7 +2,6 @@ import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { Segment } from './segment.ts';
 import type { SegmentFolder } from './segment-folder.ts';
 
-/** Maximum number of rows deleted in one step. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 512 * 1024;
 const PAGES = 64;

@@ -52,7 +52,6 @@ export interface ReadOptions extends TimeBounds {
   readonly after: number | null;
   readonly reverse: boolean;
   readonly limit: number;
-  /** Payload bytes at which a page ends. A page has at least one message. */
   readonly maxBytes: number;
 }
 

@@ -112,7 +112,6 @@ export function createSegmentFile(path: string): void {
 /** File name suffix of a file that is not complete yet. */
 export const UNFINISHED = '.new';
 
-/** Syncs a folder, so that created and renamed entries are on disk. */
 export function syncFolder(path: string): void {
   // Windows has no handles of folders and does not need this.
   if (process.platform === 'win32') return;

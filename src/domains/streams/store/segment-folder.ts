@@ -6,7 +6,6 @@ import { DAMAGED, sizeOf, WAL } from '../../../platform/storage/message-files/du
 import { Segment, type SegmentParts, segmentBase } from './segment.ts';
 import { syncFolder, UNFINISHED } from './segment-file.ts';
 
-/** Folder name suffix of a removed stream. */
 export const REMOVED = '.removed';
 /** File with the ttl in seconds, so that messages expire after a restart even if their stream is not opened. */
 const TTL_FILE = 'ttl';
@@ -78,7 +77,6 @@ export class SegmentFolder {
     return this.#segments.length === 0 && !this.hasSetAside;
   }
 
-  /** Starts a new segment for the messages from the id `base` on. */
   roll(base: number): Segment {
     const { path } = this.#options;
     this.newest?.close();
@@ -98,7 +96,6 @@ export class SegmentFolder {
     return this.#segments[this.#segments.indexOf(segment) + 1]?.base ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Returns the segments that may have messages in the range. */
   within(from: number, to: number): Segment[] {
     return this.#segments.filter((segment) => segment.base <= to && this.endOf(segment) > from);
   }

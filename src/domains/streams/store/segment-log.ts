@@ -15,7 +15,6 @@ import type { SegmentFolder } from './segment-folder.ts';
 const MAX_PENDING_BYTES = 256 * 1024 * 1024;
 /** Estimated overhead per message in addition to topic and payload, on disk and in memory. */
 const MESSAGE_BYTES = 32;
-/** Minimum number of segments per ttl. */
 const SEGMENTS_OF_TTL = 4;
 
 interface Pending extends StoredMessage {
@@ -27,7 +26,6 @@ interface SegmentLogOptions {
   readonly folder: SegmentFolder;
   readonly disk: DiskUse;
   readonly groupCommit: GroupCommit;
-  /** Bytes at which a new segment is started. */
   readonly segmentBytes: number;
   readonly now: () => number;
   readonly onProblem: (reason: string) => void;
@@ -51,7 +49,6 @@ export class SegmentLog implements MessageLog, Committer {
   #boundary = 0;
   #ttl: number;
   #failure: { readonly reason: string; readonly until: number } | null = null;
-  /** Why the log accepts no more messages. `null` if it does. */
   #ended: string | null = null;
 
   constructor(options: SegmentLogOptions) {
@@ -163,7 +160,6 @@ export class SegmentLog implements MessageLog, Committer {
     return this.#folder.hasSetAside || (oldest !== undefined && oldest.base < this.#idOfAge(this.#ttl));
   }
 
-  /** Deletes messages older than the ttl. Errors: those of the disk. */
   *expiry(): SlicedTask<void> {
     if (this.#ttl === 0) return;
     const young = this.#idOfAge(this.#ttl);

@@ -28,7 +28,6 @@ export interface SegmentStoreOptions {
 const MAX_SEGMENT_BYTES = 32 * 1_048_576;
 /** Checks for expired segments per shortest ttl. With segments of a quarter ttl, no message reaches twice its ttl. */
 const CHECKS_OF_TTL = 8;
-/** Longest interval between two checks, in milliseconds. */
 const MAX_CHECK_MS = 30_000;
 const IDLE_MS = 60_000;
 
@@ -80,7 +79,6 @@ export class SegmentStore implements MessageStore {
     return this.#files.size;
   }
 
-  /** Deletes expired messages. A timer also calls it. */
   async expire(): Promise<void> {
     this.#expiring ??= runInSlices(this.#expiry()).finally(() => {
       this.#expiring = null;
