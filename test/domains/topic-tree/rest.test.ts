@@ -93,7 +93,7 @@ test('all topics are written page by page, in their order, and each once', async
   expect(some.body.publishTopics).toEqual({ count: 10_501, topics: topics.slice(100, 10_400) });
 });
 
-test('where subscriptions cannot be seen they are left out, and a broker that is away is 503', async () => {
+test('subscriptions that cannot be observed are missing, and a disconnected broker is 503', async () => {
   const mosquitto = await startMosquitto();
   const world = await mosquittoWorld(mosquitto);
   await listed(world, 0);

@@ -177,7 +177,7 @@ test('topics beyond the bound are counted, and topics beyond the limit of the br
   expect(await topics.query('status', {})).toMatchObject({ published: { count: 10, leftOut: 0, isTruncated: true } });
 });
 
-test('what was read stays while the broker refuses or is away, and the status says so', async () => {
+test('the topics of the last reading stay while the broker refuses or is disconnected, and the status reports it', async () => {
   let refusal: Error | null = new Error('Access denied');
   const { broker, lists, topics } = await startMirrored({
     pageOf: (asked, all) => refusal ?? inPages(asked, all),
@@ -197,7 +197,7 @@ test('what was read stays while the broker refuses or is away, and the status sa
   expect(await shown(topics)).toHaveLength(3);
 });
 
-test('a page that is too large for the broker is asked for again in a smaller one', async () => {
+test('a page that is too large for the broker is requested again with a smaller size', async () => {
   const { lists, topics, readings } = await startMirrored({
     timeoutMs: 200,
     pageOf: (asked, all) => (asked.count > 150 ? null : inPages(asked, all)),

@@ -69,7 +69,7 @@ test.each([
   expect(settings.kept).toEqual(changed);
 });
 
-test('a commercial broker is asked by the documented commands, whose settings are all that it takes', async () => {
+test('a commercial broker is queried by the documented commands, and only their settings can be changed', async () => {
   const { dataOf, state } = commercial(() => ({ publishTopics: { count: 1, data: [{ topic: 'a', payload: 'x' }] } }));
   const { controls, commands } = await startScripted(dataOf);
   const asker = askerOf(controls);

@@ -14,7 +14,7 @@ const call = (controls: BrokerControls, command: string, fields: object = {}) =>
 const listed = (answer: Record<string, unknown>, list = 'publishTopics') =>
   (answer[list] as { data: { topic: string }[] }).data.map(({ topic }) => topic);
 
-test('the documented commands answer as they are documented, and only to ask for topics begins the recording', async () => {
+test('the documented commands return the documented data, and only requests for topics start the recording', async () => {
   const { controls, recorder, settings } = await startGatewayPlugin();
   expect(await call(controls, 'getTtl')).toEqual({ ttl: 60 });
   await call(controls, 'setTtl', { ttl: 3_600 });
@@ -184,7 +184,7 @@ test('invalid settings are refused with their path and reason, together with val
   });
 });
 
-test('changes at the same time are made one after the other, and none is lost', async () => {
+test('concurrent changes are executed one after another, and none is lost', async () => {
   const { controls, recorder, settings } = await startGatewayPlugin();
   const filters = Array.from({ length: 60 }, (_, n) => `f/${n}`);
   await Promise.all([
@@ -203,7 +203,7 @@ test('changes at the same time are made one after the other, and none is lost', 
   expect(recorder.applied.at(-1)).toEqual(settings.kept);
 });
 
-test('what cannot be kept is not applied, and what another process keeps is', async () => {
+test('settings that cannot be stored are not applied, and settings that another process stored are applied', async () => {
   const { controls, recorder, settings } = await startGatewayPlugin();
   settings.failure = new ServiceError('NOT_FOUND', 'The broker was removed');
   await expect(call(controls, 'setTtl', { ttl: 5 })).rejects.toMatchObject({ code: 'NOT_FOUND' });
@@ -216,7 +216,7 @@ test('what cannot be kept is not applied, and what another process keeps is', as
   expect(recorder.isAsked).toBe(false);
 });
 
-test('after it was closed it refuses commands and follows nothing', async () => {
+test('a closed plugin refuses commands and ignores changed settings', async () => {
   const { plugin, recorder, settings } = makePlugin();
   await plugin.started;
   await plugin.close();
@@ -226,7 +226,7 @@ test('after it was closed it refuses commands and follows nothing', async () => 
   expect(() => plugin.execute({ command: 'getTtl' })).toThrow(expect.objectContaining({ name: 'ControlRefusal' }));
 });
 
-test('a list that is too long for one packet ends before, says so, and goes on where it ended', async () => {
+test('a list that is too long for one packet is shortened, reports it, and continues with the next page', async () => {
   const { controls, recorder } = await startServing();
   await call(controls, 'setLimits', { payloadLimit: 20_000 });
   const topics = Array.from({ length: 80 }, (_, n) => `t/${String(n).padStart(3, '0')}`);

@@ -11,7 +11,7 @@ const TREE = `query ($b: ID!) { broker(id: $b) {
 
 const FOLLOW = 'subscription ($b: ID!) { topics(brokerId: $b) { kind state reason } }';
 
-test('a broker that denies # says which right is missing, what is allowed is recorded, and the rest of it goes on', async () => {
+test('if a broker denies #, the missing permission is named, and the allowed filters are recorded', async () => {
   const mosquitto = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
   const client = await mosquitto.client();
   await client.subscribeAsync('$CONTROL/dynamic-security/v1/response', { qos: 1 });

@@ -10,7 +10,7 @@ function sysOf(told: readonly (readonly [date: number, dropped: number])[]) {
   return { history: () => history, valueOf: () => String(told.at(-1)?.[1]) };
 }
 
-test('what a broker dropped is counted from where a recording began, and again from there when the broker restarts', () => {
+test('messages that a broker dropped are counted from the start of a recording, and from 0 after a broker restart', () => {
   const told: [number, number][] = [
     [10, 5],
     [20, 7],

@@ -17,7 +17,7 @@ const FOLLOW = `subscription ($b: ID!) { topics(brokerId: $b) { kind count added
 const NOTHING = { payload: null, payloadBase64: null, payloadBytes: null, isPayloadTruncated: null };
 const WHOLE = { payload: 'secret', payloadBase64: 'c2VjcmV0', payloadBytes: 6, isPayloadTruncated: false };
 
-test('topics are for viewers, payloads for editors and only where the project keeps them; others see no broker', async () => {
+test('viewers read topics, editors read payloads if the project stores them, and others see no broker', async () => {
   const world = await streamWorld('the embedded broker');
   const { service, brokerId: b } = world;
   const client = await world.client();
@@ -92,7 +92,7 @@ test('topics are for viewers, payloads for editors and only where the project ke
   }
 });
 
-test('a subscription ends when the right to the broker does, and payloads in it when that of an editor does', async () => {
+test('a subscription ends with the permission for the broker, and its payloads end with the EDITOR role', async () => {
   const world = await streamWorld('the embedded broker');
   const { service, brokerId: b } = world;
   const client = await world.client();

@@ -296,7 +296,7 @@ test.each(KINDS)(
   },
 );
 
-test('no broker is asked about levels at the end of their branch, however many a page has', async () => {
+test('no broker is queried about levels without children, however many a page has', async () => {
   const world = await worldOf('Mosquitto');
   const client = await world.client();
   await listed(world, 0);

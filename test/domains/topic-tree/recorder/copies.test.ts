@@ -8,7 +8,7 @@ const counted = (messages: readonly (readonly [topic: string, payload: string, m
     .map(([topic, payload]) => topic + payload);
 };
 
-test('of a broker that sends a copy for each subscription one counts', () => {
+test('if a broker sends a copy for each subscription, one of them is counted', () => {
   const sent = [
     ['a/b', '1', 2],
     ['a/b', '1', 2],
@@ -22,7 +22,7 @@ test('of a broker that sends a copy for each subscription one counts', () => {
   expect(counted(sent)).toEqual(['a/b1', 'a/b1', 'c1', 'c1', 'a/b2']);
 });
 
-test('of a broker that sends each once all count, from the first that shows it on', () => {
+test('if a broker sends each message once, all are counted as soon as this is known', () => {
   const sent = [
     ['a/b', '1', 2],
     ['a/b', '2', 2],

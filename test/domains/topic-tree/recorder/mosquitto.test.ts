@@ -4,7 +4,7 @@ import { FOLLOWED_LOG, freePort, startMosquitto } from '../../../support/mosquit
 import { startRelay } from '../../../support/relay.ts';
 import { PREFIX, recorded, recorderOf, statusOf, until } from './remote-recorder.ts';
 
-test('the first answer has what the broker keeps, and live messages follow with their flags', async () => {
+test('the first result has the retained messages, and live messages follow with their flags', async () => {
   const broker = await startMosquitto();
   const client = await broker.client({ protocolVersion: 5 });
   for (let n = 0; n < 500; n += 1) client.publish(`kept/${n}`, 'x', { retain: true });
@@ -51,7 +51,7 @@ test('nothing is subscribed before the first request, unless the recording is al
   await expect.poll(() => lines.filter((line) => line.endsWith(' #'))).toHaveLength(1);
 });
 
-test('after a lost connection what is kept is not counted again, and live messages are', async () => {
+test('after a lost connection retained messages are not counted again, and live messages are counted', async () => {
   const broker = await startMosquitto();
   const relay = await startRelay(broker.port);
   const client = await broker.client();
@@ -75,7 +75,7 @@ test('after a lost connection what is kept is not counted again, and live messag
   expect((await statusOf(recorder)).since).toBe(since);
 });
 
-test('while the broker is away what was recorded stays, expires, and the state says so', async () => {
+test('while the broker is disconnected, recorded topics stay until they expire, and the state is UNREACHABLE', async () => {
   const broker = await startMosquitto();
   const client = await broker.client();
   const recorder = await recorderOf({ url: broker.url });
@@ -104,7 +104,7 @@ test('while the broker is away what was recorded stays, expires, and the state s
   );
 });
 
-test('of a broker that was never there nothing can be asked but the status', async () => {
+test('if the broker was never connected, only the status can be requested', async () => {
   const port = await freePort();
   const recorder = await recorderOf({ url: `mqtt://127.0.0.1:${port}` });
   await expect(recorder.query('find', { kind: 'PUBLISHED', first: 1 })).rejects.toMatchObject({
@@ -113,7 +113,7 @@ test('of a broker that was never there nothing can be asked but the status', asy
   expect(await statusOf(recorder)).toMatchObject({ state: 'UNREACHABLE', since: null });
 });
 
-test('a message counts once although overlapping filters bring it twice', async () => {
+test('a message is counted once although it is received for two overlapping filters', async () => {
   const broker = await startMosquitto();
   const client = await broker.client();
   await client.publishAsync('a/b', 'kept', { retain: true, qos: 1 });
@@ -128,7 +128,7 @@ test('a message counts once although overlapping filters bring it twice', async 
   expect(await recorded(recorder)).toEqual({ 'a/b': 3, 'a/c': 1, 'x/b': 1, 'a/b/c': 1, c: 1 });
 });
 
-test('filters take effect while it runs: what is no more wanted goes, what is added brings what is kept', async () => {
+test('changed filters take effect immediately: other topics are removed, and new filters add retained messages', async () => {
   const broker = await startMosquitto();
   const client = await broker.client();
   for (const topic of ['a/1', 'a/2', 'b/1']) await client.publishAsync(topic, 'x', { retain: true, qos: 1 });
@@ -194,7 +194,7 @@ test('without requests the recording stops and is discarded, and the next reques
   await expect.poll(() => stops).toBe(2);
 });
 
-test('subscriptions in the log are recorded, and stay listed while clients hold them', async () => {
+test('subscriptions in the log are recorded, and stay listed while clients are subscribed', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const recorder = await recorderOf({ url: broker.url, settings: { ttlSeconds: 1 } });
   expect(await statusOf(recorder)).toMatchObject({ subscribed: { count: 0 }, subscribedReason: null });
@@ -234,7 +234,7 @@ test('if the broker does not report subscriptions, the status names the two line
   expect(await recorded(recorder)).toEqual({});
 });
 
-test('a closed recorder answers nothing, and close can be called twice', async () => {
+test('a closed recorder refuses requests, and close can be called twice', async () => {
   const broker = await startMosquitto();
   const recorder = await recorderOf({ url: broker.url });
   await statusOf(recorder);

@@ -35,7 +35,7 @@ async function startAedes() {
   return { port, url: `mqtt://127.0.0.1:${port}` };
 }
 
-test('of a broker with MQTT 3.1.1 what it keeps is recorded once, also after a reconnect and with overlapping filters', async () => {
+test('with MQTT 3.1.1 retained messages are recorded once, also after a reconnect and with overlapping filters', async () => {
   const broker = await startAedes();
   const relay = await startRelay(broker.port);
   const client = await startClient(broker.url);
@@ -93,7 +93,7 @@ test('a filter for which the broker closes the connection is reported as denied,
   );
 });
 
-test('where the broker ends the connection for the topics of a log all else is recorded', async () => {
+test('if the broker closes the connection because of the log topics, all other topics are recorded', async () => {
   const broker = await startRawBroker({
     answer: (filter) => (filter.startsWith('$SYS/') ? null : 0),
     onSubscribed: ({ send }) => send(publish('a')),
@@ -118,7 +118,7 @@ test.each([
   expect([state, reason?.includes('subscribePattern')]).toEqual(['DENIED', isRight]);
 });
 
-test('what is kept is asked for once per start and filter', async () => {
+test('retained messages are requested once per start and filter', async () => {
   const broker = await startRawBroker();
   const recorder = await recorderOf({ url: broker.url });
   await statusOf(recorder);
@@ -144,7 +144,7 @@ test('filters that another one covers are not subscribed to', async () => {
   expect(filters).toEqual(['a/#', 'x/+']);
 });
 
-test('the first answer waits only so long for the end of what the broker keeps', async () => {
+test('the first result waits for the retained messages for a limited time', async () => {
   const broker = await startRawBroker({ answersPings: false, onSubscribed: ({ send }) => send(publish('kept')) });
   const recorder = await recorderOf({ url: broker.url, durations: { firstResponseMs: 100 } });
   const asked = performance.now();
@@ -156,7 +156,7 @@ test('the first answer waits only so long for the end of what the broker keeps',
   );
 });
 
-test('messages of QoS 1 and 2, which were not asked for, are recorded and answered', async () => {
+test('messages with QoS 1 and 2, which were not requested, are recorded and acknowledged', async () => {
   const broker = await startRawBroker({
     onSubscribed: ({ send }, filter, identifier) => {
       if (filter !== '#') return;
@@ -172,7 +172,7 @@ test('messages of QoS 1 and 2, which were not asked for, are recorded and answer
   expect(broker.received.map(({ cmd }) => cmd)).toContain('puback');
 });
 
-test('topics of 65,535 bytes, empty levels and bytes that are no text are recorded', async () => {
+test('topics of 65,535 bytes, with empty levels and with bytes that are not text are recorded', async () => {
   const longest = 'x'.repeat(65_535);
   const levels = '/'.repeat(65_535);
   const broker = await startRawBroker({

@@ -44,7 +44,7 @@ async function startWithAlice() {
   return { broker, publisher: await broker.client(BOB), admin };
 }
 
-test('a denied filter is named with the missing ACL, those permitted go on, and rights given and taken later count', async () => {
+test('a denied filter is named with the missing ACL, allowed filters are recorded, and later changes of ACLs take effect', async () => {
   const { broker, publisher, admin } = await startWithAlice();
   const recorder = await recorderOf({
     url: broker.url,
@@ -96,7 +96,7 @@ test('a denied filter is named with the missing ACL, those permitted go on, and 
   );
 });
 
-test('where all filters are denied nothing has begun', async () => {
+test('if all filters are denied, the recording has no start', async () => {
   const { broker } = await startWithAlice();
   const recorder = await recorderOf({ url: broker.url, ...ALICE });
   expect(await statusOf(recorder)).toMatchObject({ state: 'DENIED', deniedFilters: ['#'], since: null, messages: 0 });
@@ -111,7 +111,7 @@ test('wrong credentials are reported', async () => {
   expect(reason).toMatch(/user name or password|does not allow this user to connect/);
 });
 
-test('an acl_file lets all be subscribed to, and only what may be read comes', async () => {
+test('an acl_file allows all subscriptions, and only readable messages arrive', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-acl-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'acl'), 'topic write #\nuser alice\ntopic read site/#\n');

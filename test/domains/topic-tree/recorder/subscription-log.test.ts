@@ -15,7 +15,7 @@ function startLog() {
   return { log, tell, subscribed, released };
 }
 
-test('a filter is held until its last holder ends it or goes', () => {
+test('a filter is subscribed until its last client unsubscribes or disconnects', () => {
   const { log, tell, subscribed, released } = startLog();
   tell('M/subscribe', 'c1 1 a/#');
   tell('M/subscribe', 'c2 0 a/#');
@@ -28,7 +28,7 @@ test('a filter is held until its last holder ends it or goes', () => {
   expect(released).toEqual(['a/#', 'b']);
 });
 
-test('a client that begins a new session holds nothing of the one before', () => {
+test('a client with a new session has no subscriptions of the previous one', () => {
   const { log, tell } = startLog();
   tell('M/subscribe', 'c1 1 a');
   tell('N', "New client connected from 127.0.0.1:57604 as c1 (p2, c0, k60, u'k1').");
@@ -46,7 +46,7 @@ test('own subscriptions show that the broker logs subscriptions, and are not rep
   expect(subscribed).toEqual([]);
 });
 
-test('lines that are cut, forged, too long or of something else are ignored', () => {
+test('lines that are truncated, forged, too long or of another kind are ignored', () => {
   const { log, tell, subscribed } = startLog();
   tell('M/subscribe', `c1 0 ${'a'.repeat(1_000)}`);
   tell('M/subscribe', `c1 0 ${'a'.repeat(100_000)}`);
@@ -56,14 +56,14 @@ test('lines that are cut, forged, too long or of something else are ignored', ()
   expect(subscribed).toEqual([]);
 });
 
-test('after a gap nothing is known to be held', () => {
+test('after a gap no subscriptions are known', () => {
   const { log, tell, released } = startLog();
   tell('M/subscribe', 'c1 0 a');
   log.lost();
   expect([log.isSubscribed('a'), released, log.hasOwn]).toEqual([false, ['a'], false]);
 });
 
-test('no more is remembered of holders than there is room for', () => {
+test('the number of known subscriptions is bounded', () => {
   const { log, tell, subscribed } = startLog();
   const filterOf = (n: number) => `${n}/${'x'.repeat(900)}`;
   for (let n = 0; n < 5_000; n += 1) tell('M/subscribe', `c 0 ${filterOf(n)}`);

@@ -42,7 +42,7 @@ function startRecording(settings: Partial<TopicSettings> = {}, options: Partial<
   };
 }
 
-test('a topic goes a TTL after its last use, and not before', async () => {
+test('a topic expires a TTL after its last use, and not earlier', async () => {
   const { hear, pass, topics } = startRecording({ ttlSeconds: 10 });
   hear('once', 'again');
   await pass(6);
@@ -67,7 +67,7 @@ test('topics expire without requests', async () => {
   await expect.poll(() => recording.status.published.count).toBe(0);
 });
 
-test('another TTL counts for what is listed already', async () => {
+test('a changed TTL also applies to listed topics', async () => {
   const { hear, pass, change, topics } = startRecording({ ttlSeconds: 3_600 });
   hear('old');
   await pass(100);
@@ -94,19 +94,19 @@ test.each([
   expect(await topics()).toEqual([]);
 });
 
-test('without filters all is recorded but what begins with $ [MQTT-4.7.2-1]', async () => {
+test('without filters, all topics that do not begin with $ are recorded [MQTT-4.7.2-1]', async () => {
   const { hear, topics } = startRecording();
   hear('a', '/a/', '$SYS/broker/uptime', '$CONTROL/dynamic-security/v1', '$other');
   expect(await topics()).toEqual(['/a/', 'a']);
 });
 
-test('a filter lets topics in that begin with $, but none of $CONTROL', async () => {
+test('a filter can select topics that begin with $, but not those of $CONTROL', async () => {
   const { hear, topics } = startRecording({ filters: ['$SYS/#', '$CONTROL/#', 'a/+'] });
   hear('$SYS/broker/uptime', '$CONTROL/dynamic-security/v1', '$CONTROL', 'a/b', 'a/b/c', 'b');
   expect(await topics()).toEqual(['$SYS/broker/uptime', 'a/b']);
 });
 
-test('other filters remove what they leave out, and let in what comes then', async () => {
+test('changed filters remove topics that no longer match, and admit new ones', async () => {
   const { hear, change, topics } = startRecording();
   hear('a/1', 'a/2', 'b/1');
   await change({ filters: ['a/#', 'c/#'], excludedFilters: ['+/2'] });
@@ -115,7 +115,7 @@ test('other filters remove what they leave out, and let in what comes then', asy
   expect(await topics()).toEqual(['a/1', 'c/1']);
 });
 
-test('what filters leave out is not counted as left out by a limit', async () => {
+test('topics that filters exclude are not counted as left out by a limit', async () => {
   const { recording, hear } = startRecording({ filters: ['a/#'], publishLimit: 1 });
   hear('a/1', 'b/1');
   expect(recording.status.published).toEqual({ count: 1, leftOut: 0, isTruncated: false });
@@ -124,7 +124,7 @@ test('what filters leave out is not counted as left out by a limit', async () =>
   expect(recording.status.messages).toBe(1);
 });
 
-test('a list is truncated until one TTL after the limit has left something out', async () => {
+test('a list is truncated until one TTL after the limit excluded a topic', async () => {
   const { recording, hear, pass, change } = startRecording({ publishLimit: 2, ttlSeconds: 10 });
   hear('a', 'b', 'c', 'a');
   expect(recording.status.published).toEqual({ count: 2, leftOut: 1, isTruncated: true });
@@ -136,7 +136,7 @@ test('a list is truncated until one TTL after the limit has left something out',
   expect(recording.status.published).toEqual({ count: 0, leftOut: 1, isTruncated: false });
 });
 
-test('a subscription is recorded with its QoS, once per time that it is made', async () => {
+test('each subscription is recorded with its QoS', async () => {
   const { recording, topics } = startRecording({ filters: ['a/#'] });
   recording.subscribed('a/+', 1);
   recording.subscribed('a/+', 2);
@@ -147,7 +147,7 @@ test('a subscription is recorded with its QoS, once per time that it is made', a
   expect(await topics()).toEqual([]);
 });
 
-test('a filter stays while it is held, and goes a TTL after it was released', async () => {
+test('a filter stays while a client is subscribed to it, and expires a TTL after the last one unsubscribed', async () => {
   const held = new Set(['held']);
   const { recording, pass, topics } = startRecording(
     { ttlSeconds: 10 },
@@ -166,7 +166,7 @@ test('a filter stays while it is held, and goes a TTL after it was released', as
   expect(await topics('SUBSCRIBED')).toEqual([]);
 });
 
-test('payloads are kept up to the limit, and none from the moment when that is 0', async () => {
+test('payloads are stored up to the limit, and dropped as soon as the limit is 0', async () => {
   const { recording, change } = startRecording({ payloadLimit: 2 });
   recording.record('a', PAYLOAD, 0, true);
   const ask = () => recording.query('topic', { kind: 'PUBLISHED', topic: 'a' });
@@ -207,7 +207,7 @@ test('changes since the previous response are returned, and a cursor of another 
   });
 });
 
-test('a filter that is none is INVALID', async () => {
+test('an invalid filter is INVALID', async () => {
   const { recording } = startRecording();
   await expect(recording.query('find', { kind: 'PUBLISHED', filter: 'a/#/b', first: 1 })).rejects.toMatchObject({
     code: 'INVALID',
@@ -230,7 +230,7 @@ test('a long search ends with the recording, and when its response is no longer 
   await expect(looking).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
 });
 
-test('filters that change again and again have all topics looked through twice, not each time', async () => {
+test('if filters change repeatedly, all topics are examined twice, not for each change', async () => {
   const { hear, change, topics } = startRecording();
   for (let index = 0; index < 9_000; index += 1) hear(`plant/line${index % 100}/value${index}`);
   const changes = Array.from({ length: 2_000 }, (_, index) => change({ excludedFilters: [`plant/line1/${index}`] }));

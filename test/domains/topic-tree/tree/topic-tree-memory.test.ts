@@ -26,7 +26,7 @@ function memory(): number {
   return arrayBuffers + heapUsed;
 }
 
-test('a topic takes at most 350 bytes, and `bytes` says what the process has for it', () => {
+test('a topic takes at most 350 bytes, and `bytes` equals the memory of the process for it', () => {
   const before = memory();
   const tree = filled(wide);
   const taken = memory() - before;
@@ -37,7 +37,7 @@ test('a topic takes at most 350 bytes, and `bytes` says what the process has for
   expect(filled(shared).bytes / COUNT).toBeLessThan(115);
 });
 
-test('gives memory back as it empties, and what is left stays as it was', async () => {
+test('memory is freed when topics are removed, and the other topics are unchanged', async () => {
   const tree = filled(wide);
   const full = tree.bytes;
   const { messages, firstSeen } = tree.get(wide(COUNT - 1)) ?? {};
@@ -65,7 +65,7 @@ test('gives memory back as it empties, and what is left stays as it was', async 
   expect({ size: tree.size, leftOut: tree.leftOut }).toEqual({ size: 0, leftOut: 0 });
 });
 
-test('takes no more than it may, leaves topics out then, and lists others once there is room', () => {
+test('beyond the maximum memory topics are left out, and new ones are listed after others were removed', () => {
   const maxBytes = 6 * 1024 * 1024;
   const tree = new TopicTree({ limit: COUNT, maxBytes, payloadLimit: 0 });
   let most = 0;
@@ -84,7 +84,7 @@ test('takes no more than it may, leaves topics out then, and lists others once t
   expect(tree.size).toBe(size - 5_000);
 });
 
-test('with a limit, memory stays the same whatever comes beyond it', () => {
+test('with a limit, memory stays the same however many further topics are used', () => {
   const tree = filled(wide, 200e6, 10_000);
   const { bytes } = tree;
 
@@ -94,7 +94,7 @@ test('with a limit, memory stays the same whatever comes beyond it', () => {
   expect(tree.leftOut).toBe(2 * COUNT - 10_000);
 });
 
-test('previews take half of the memory at most; beyond that those of later payloads are dropped', () => {
+test('previews take at most half of the memory, and beyond it the previews of later payloads are dropped', () => {
   const maxBytes = 6 * 1024 * 1024;
   const tree = new TopicTree({ limit: COUNT, maxBytes, payloadLimit: 1_000 });
   const payload = Buffer.alloc(2_000, 'p');
@@ -110,7 +110,7 @@ test('previews take half of the memory at most; beyond that those of later paylo
   expect(tree.get('t/1')?.payload).toMatchObject({ bytes: 900 });
 });
 
-test('a topic that was used a moment ago and went is not taken for one that is listed', () => {
+test('a recently used topic that was removed is not treated as listed', () => {
   const tree = new TopicTree({ limit: 100_000, maxBytes: 100e6, payloadLimit: 0 });
   const topics = Array.from({ length: 20_000 }, (_, index) => `site/${index % 7}/device-${index}`);
   for (const turn of [0, 1, 2]) for (const topic of topics) tree.record(topic, T0 + turn, 0, false, null);

@@ -47,7 +47,7 @@ function someTopic(random: Random): string {
   return Array.from({ length: 1 + random(4) }, level).join('/');
 }
 
-test.each([1, 2])('does what a plain map does, whatever comes (seed %i)', async (seed) => {
+test.each([1, 2])('random operations have the same results as on a plain map (seed %i)', async (seed) => {
   const random = chance(seed);
   const limit = seed === 2 ? 400 : 100_000;
   const tree = new TopicTree({ limit, maxBytes: 100e6, payloadLimit: 50 });

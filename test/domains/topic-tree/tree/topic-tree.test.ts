@@ -28,7 +28,7 @@ async function allOf(tree: TopicTree, first: number, between?: () => void): Prom
   return all;
 }
 
-test('keeps what a topic was used for', () => {
+test('the uses of a topic are stored', () => {
   const tree = treeOf([], { payloadLimit: 4 });
 
   tree.record('a/b', T0, 1, true, Buffer.from('first'));
@@ -48,7 +48,7 @@ test('keeps what a topic was used for', () => {
   expect(tree.has('a')).toBe(false);
 });
 
-test('takes topics of any levels that MQTT allows', async () => {
+test('topics of all levels that MQTT allows are listed', async () => {
   const topics = ['', '/', '//', 'a', 'a/', '/a', 'a//b', '$SYS/x', '😀/é', '\u{10FFFF}', 'a b', 'x'.repeat(65_535)];
   const deep = `${'/'.repeat(10_000)}end`;
   const tree = treeOf([...topics, deep]);
@@ -70,7 +70,7 @@ test('topics of many levels yield seldom, because reading their position takes t
   expect(told.mock.calls.length).toBeLessThan(40);
 });
 
-test('finds searches of more levels than it looks at one by one', async () => {
+test('a search text of more levels than are compared one by one is found', async () => {
   const long = many(50, (index) => `l${index}`).join('/');
   const tree = treeOf([long, 'other']);
 
@@ -80,21 +80,21 @@ test('finds searches of more levels than it looks at one by one', async () => {
   expect(totalCount).toBe(1);
 });
 
-test('[MQTT-4.7.2-1] a filter that begins with a wildcard leaves out what begins with $', async () => {
+test('[MQTT-4.7.2-1] a filter that begins with a wildcard does not match topics that begin with $', async () => {
   const tree = treeOf(['$SYS/a', 'x/a']);
 
   expect((await tree.find({ first: 10, filter: '+/a' })).topics).toMatchObject([{ topic: 'x/a' }]);
   expect((await tree.find({ first: 10, filter: '$SYS/+' })).topics).toMatchObject([{ topic: '$SYS/a' }]);
 });
 
-test('refuses a filter that is none', async () => {
+test('an invalid filter is refused', async () => {
   await expect(treeOf([]).find({ first: 1, filter: 'a/#/b' })).rejects.toMatchObject({
     code: 'INVALID',
     info: { issues: [{ path: 'filter' }] },
   });
 });
 
-test('pages through what was there throughout, each topic once, while others come and go', async () => {
+test('pages contain each topic that is listed the whole time once, while others are added and removed', async () => {
   const random = chance(5);
   const staying = many(600, (index) => `s/${index % 40}/${index}`);
   const tree = treeOf([]);
@@ -111,7 +111,7 @@ test('pages through what was there throughout, each topic once, while others com
   expect(all.filter((topic) => !topic.includes('x'))).toEqual([...staying].sort(compareByLevel));
 });
 
-test('finds what was there throughout in one long look, while others come and go, and lets the event loop turn', async () => {
+test('a long search finds each topic that is listed the whole time, while others change, and yields to the event loop', async () => {
   const staying = many(20_000, (index) => `s/${index % 300}/${index}/keep`);
   const tree = treeOf(many(20_000, (index) => `s/${index % 300}/${index}/gone`));
   for (const topic of staying) tree.record(topic, T0 + 5_000, 0, false, null);
@@ -205,7 +205,7 @@ test('changes that do not fit are counted, and a prefix selects changes', () => 
   });
 });
 
-test('says so when it does not know any more what has changed', () => {
+test('`isContinued` is false if the changes are no longer known', () => {
   const tree = treeOf(['a']);
   const other = treeOf(['a']).changes({ since: null, first: 1 }, T0).cursor;
   const { cursor } = tree.changes({ since: null, first: 1 }, T0);
@@ -228,7 +228,7 @@ test('says so when it does not know any more what has changed', () => {
   expect(ask(next, T0 + 1_001_200)).toBe(false);
 });
 
-test('leaves topics out beyond its limit, and counts their uses, until others are gone', () => {
+test('topics beyond the limit are left out and their uses counted, until others are removed', () => {
   const tree = treeOf(['a', 'b'], { limit: 2 });
 
   expect(tree.record('c', T0 + 500, 0, false, null)).toBe(false);
@@ -243,7 +243,7 @@ test('leaves topics out beyond its limit, and counts their uses, until others ar
   expect(tree.record('c', T0 + 700, 0, false, null)).toBe(true);
 });
 
-test('neither lists nor counts what is not admitted, and asks for topics that are not listed alone', () => {
+test('topics that are not admitted are neither listed nor counted, and listed topics are not checked again', () => {
   const asked: string[] = [];
   const tree = treeOf(['a', 'b', 'a', 'c'], {
     admits: (topic) => {
@@ -256,7 +256,7 @@ test('neither lists nor counts what is not admitted, and asks for topics that ar
   expect({ size: tree.size, leftOut: tree.leftOut }).toEqual({ size: 2, leftOut: 0 });
 });
 
-test('what is held stays when it would expire, as if used now', () => {
+test('subscribed filters stay when they would expire, as if they were used now', () => {
   const tree = treeOf(['a', 'b', 'c']);
 
   expect(tree.expire(T0, T0 + 5_000, 2, (topic) => topic === 'a')).toBe(true);
@@ -266,7 +266,7 @@ test('what is held stays when it would expire, as if used now', () => {
   expect(tree.get('a')).toMatchObject({ messages: 1, firstSeen: T0, lastSeen: T0 + 5_000 });
 });
 
-test('a touch is a use that counts no message; nothing for what is not listed', () => {
+test('a touch is a use without a message, and does nothing for topics that are not listed', () => {
   const tree = treeOf(['a']);
 
   tree.touch('a', T0 + 1_000);
@@ -286,7 +286,7 @@ test('time does not go back', () => {
   expect(tree.size).toBe(2);
 });
 
-test('removes what matches, and what is recorded meanwhile stays', async () => {
+test('matching topics are removed, and topics that are recorded meanwhile stay', async () => {
   const tree = treeOf(many(10_000, (index) => `t/${index % 100}/${index}`));
 
   const removing = tree.remove((topic) => topic.endsWith('7'));
@@ -297,7 +297,7 @@ test('removes what matches, and what is recorded meanwhile stays', async () => {
   expect((await tree.find({ first: 1, search: '7', filter: 't/+/17' })).topics).toEqual([]);
 });
 
-test('an answer ends early where it would be too large, and says that there is more', async () => {
+test('a result that would be too large is shortened and has `hasMore`', async () => {
   const tree = treeOf(
     many(100, (index) => `${'x'.repeat(60_000)}/${index}`),
     { limit: 1_000 },
