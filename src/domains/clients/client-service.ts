@@ -7,12 +7,8 @@ import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { type ClientList, type ClientView, ListedClient } from './client-view.ts';
 import { type ClientRef, keyOf } from './inspect/client-key.ts';
-import {
-  type ClientListState,
-  type ClientPageQuery,
-  ClientRegistry,
-  type ClientRegistryEvent,
-} from './inspect/client-registry.ts';
+import type { ClientListState, ClientRegistryEvent } from './inspect/client-listing.ts';
+import { type ClientPageQuery, ClientRegistry } from './inspect/client-registry.ts';
 import { getClient } from './inspect/inspect-control.ts';
 import type { ClientSource, ConnectedClientDetail, ConnectedClientSummary } from './inspect/inspect-data.ts';
 import type { OwnConnections } from './own-connections.ts';
@@ -179,7 +175,7 @@ export class ClientService {
   #registry({ id, controls, link }: BrokerRuntime): ClientRegistry {
     let registry = this.#registries.get(id);
     if (registry === undefined) {
-      registry = new ClientRegistry(controls, { session: link });
+      registry = new ClientRegistry(controls, link);
       this.#registries.set(id, registry);
     }
     return registry;

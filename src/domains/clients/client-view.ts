@@ -1,6 +1,6 @@
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { ClientRef } from './inspect/client-key.ts';
-import type { ClientListState } from './inspect/client-registry.ts';
+import type { ClientListState } from './inspect/client-listing.ts';
 import type {
   ClientQueues,
   ClientSource,

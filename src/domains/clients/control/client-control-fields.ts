@@ -5,11 +5,6 @@ import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { SEND_RETAIN } from './client-control.ts';
 import { MAX_SUBSCRIPTION_IDENTIFIER } from './client-input.ts';
 
-export function clientIdOf({ clientid }: Fields): string {
-  if (typeof clientid !== 'string' || clientid === '') throw new ControlRefusal('Invalid/missing clientid');
-  return clientid;
-}
-
 /** See DisconnectClient. */
 export interface Consent {
   readonly force: boolean;

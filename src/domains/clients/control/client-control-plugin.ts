@@ -6,12 +6,13 @@ import {
   type PluginHost,
 } from '../../../protocol/control/plugin.ts';
 import type { SessionAction } from '../../../protocol/mqtt/broker-session.ts';
+import { clientIdOf } from '../inspect/client-key.ts';
 import { followedClient, kickedSince, whenEnded } from '../inspect/followed-account.ts';
 import { INSPECT_API } from '../inspect/inspect-control.ts';
 import { kickAccount, kickObstacle } from './account-kick.ts';
 import { type AccountPeers, peersOf } from './account-peers.ts';
 import { CLIENT_CONTROL_API, type DisconnectMethod, PREVIEW_DISCONNECT } from './client-control.ts';
-import { type Consent, clientIdOf, consentOf, readSubscribe, readUnsubscribe } from './client-control-fields.ts';
+import { type Consent, consentOf, readSubscribe, readUnsubscribe } from './client-control-fields.ts';
 import {
   notConnected,
   notPersistent,

@@ -58,3 +58,24 @@ export class AccountIndex {
     };
   }
 }
+
+const MAX_STORED = 10_000;
+
+/** The connections that an administrator ended, in order. Stores the last MAX_STORED. */
+export class AdministrativeDisconnects {
+  #disconnects: { readonly number: number; readonly username: UserName; readonly clientid: string }[] = [];
+  /** Number of all disconnects, including dropped ones. */
+  count = 0;
+
+  add(username: UserName, clientid: string): void {
+    this.count += 1;
+    this.#disconnects.push({ number: this.count, username, clientid });
+    if (this.#disconnects.length >= 2 * MAX_STORED) this.#disconnects = this.#disconnects.slice(-MAX_STORED);
+  }
+
+  /** Client ids of the account that were disconnected after this number, each once. */
+  after(number: number, username: UserName): string[] {
+    const later = this.#disconnects.filter((entry) => entry.number > number && entry.username === username);
+    return [...new Set(later.map(({ clientid }) => clientid))];
+  }
+}

@@ -5,6 +5,7 @@ import {
   type ConnectedClientDetail,
   type ConnectedClientSummary,
 } from './inspect-data.ts';
+import type { ConnectedLine, TlsUse } from './log-lines.ts';
 
 /** `null` if the client uses none. */
 export type UserName = string | null;
@@ -31,7 +32,7 @@ export interface ClientEntry {
   lastDisconnect: number | null;
   disconnectReason: string | null;
   listenerPort: number | null;
-  tls: { readonly version: string; readonly ciphers: string } | null;
+  tls: TlsUse | null;
   /** Filter to granted QoS. */
   readonly subscriptions: Map<string, number>;
   /** Whether `subscriptions` contains every subscription of the session. */
@@ -62,6 +63,22 @@ export function newEntry(clientid: string, gateway: boolean): ClientEntry {
     subscriptions: new Map(),
     subscriptionsComplete: false,
   };
+}
+
+/** Writes the fields of a connect line. Returns whether a new session began. */
+export function setConnection(entry: ClientEntry, line: ConnectedLine, listenerPort: number | null): boolean {
+  // A clean session ends with its connection. An MQTT 5 session with Clean Start may persist.
+  const isNewSession = line.clean || (entry.clean === true && line.protocolVersion !== 'v5');
+  if (isNewSession) entry.subscriptionsComplete = true;
+  // The session may be older than the followed log.
+  else if (entry.lastConnect === null || entry.clean === true) entry.subscriptionsComplete = false;
+  const { clean, isAmbiguous, port, protocolVersion, bridge, keepalive } = line;
+  Object.assign(entry, { clean, isAmbiguous, port, protocolVersion, bridge, keepalive, listenerPort, tls: null });
+  entry.address = plainAddress(line.address);
+  // 2.0.x logs the listener of TCP connections only, and WebSocket addresses as mapped IPv6.
+  const isWebSocket = line.address.startsWith('::ffff:');
+  entry.protocolOf20 = listenerPort !== null ? 'MQTT' : isWebSocket ? 'MQTT-WS' : null;
+  return isNewSession;
 }
 
 export const plainAddress = (address: string): string =>

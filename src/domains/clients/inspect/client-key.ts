@@ -1,3 +1,6 @@
+import type { Fields } from '../../../protocol/control/fields.ts';
+import { ControlRefusal } from '../../../protocol/control/plugin.ts';
+
 /** Names one client. In a cluster whose nodes have clients of their own, each node may have a client of the same id. */
 export interface ClientRef {
   readonly clientid: string;
@@ -13,4 +16,10 @@ export const keyOf = ({ clientid, node }: ClientRef): string =>
 export function refOf(key: string): ClientRef {
   const [, clientid, node] = /^(.*)\0(\d+)$/s.exec(key) ?? [];
   return clientid === undefined ? { clientid: key } : { clientid, node: Number(node) };
+}
+
+/** Reads the client id of a command. Errors: ControlRefusal in the wording of Mosquitto's plugins. */
+export function clientIdOf({ clientid }: Fields): string {
+  if (typeof clientid !== 'string' || clientid === '') throw new ControlRefusal('Invalid/missing clientid');
+  return clientid;
 }

@@ -1,21 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Broadcast, type BroadcastEvent } from '../../../gateway/live/broadcast.ts';
+import { Broadcast } from '../../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { FilterMode } from '../../../platform/text/text-filter.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import type { BrokerSession, LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
+import type { BrokerSession, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { keyOf } from './client-key.ts';
+import {
+  type ClientChange,
+  type ClientListState,
+  type ClientRegistryEvent,
+  type ClientSnapshot,
+  listAllClients,
+  MAX_CLIENTS,
+  partsOf,
+  removedKeys,
+  splitSnapshot,
+} from './client-listing.ts';
 import { INSPECT_API, listClients } from './inspect-control.ts';
-import type { ClientSource, ClientsChangedEvent, ConnectedClientSummary, ListClientsData } from './inspect-data.ts';
+import type { ClientsChangedEvent, ConnectedClientSummary } from './inspect-data.ts';
 import { parseClientsChanged } from './inspect-parser.ts';
-import { type ClientDifference, indexFrom, SortedClients } from './sorted-clients.ts';
-
-type ObservedSession = Pick<BrokerSession, 'status' | 'onStatus'>;
+import { indexFrom, SortedClients } from './sorted-clients.ts';
 
 export interface ClientRegistryOptions {
-  /** The link: its status says when the list is out of date. */
-  readonly session?: ObservedSession;
   /** Interval of listings if the API sends no events. Default: 5,000. */
   readonly pollMs?: number;
   /** Time after the last use until the clients are dropped from memory. Default: 60,000. */
@@ -41,22 +48,6 @@ export interface ClientPageQuery {
   readonly username?: string;
 }
 
-/** Age, source and completeness of a list. */
-export interface ClientListState {
-  /** Epoch milliseconds. */
-  readonly asOf: number;
-  readonly source: ClientSource;
-  readonly complete: boolean;
-  /** Epoch milliseconds since when clients are followed; `null` if the broker lists all clients. */
-  readonly since: number | null;
-  /** Whether events update the list. Events report changes of connections, so `queues` are older than `asOf`. */
-  readonly isFollowed: boolean;
-}
-
-interface ClientSnapshot extends ClientListState {
-  readonly clients: readonly ConnectedClientSummary[];
-}
-
 interface ClientPage extends ClientSnapshot {
   /** Size of the whole filtered list. */
   readonly totalCount: number;
@@ -64,21 +55,8 @@ interface ClientPage extends ClientSnapshot {
   readonly offset: number;
 }
 
-interface ClientChange extends ClientListState {
-  readonly changed: readonly ConnectedClientSummary[];
-  /** Keys. */
-  readonly removed: readonly string[];
-}
-
-export type ClientRegistryEvent = BroadcastEvent<ClientSnapshot, ClientChange>;
-
-const MAX_CLIENTS = 500_000;
-/** Clients in one event, so that one event does not block the event loop. */
-const EVENT_CLIENTS = 1_000;
 /** Events during one listing. */
 const MAX_BUFFERED = 10_000;
-/** Maximum number of listings while clients connect and disconnect; then the last one is used. */
-const MAX_LISTINGS = 3;
 const CATCH_UP_MS = 1_000;
 /** Events that a list includes may be late by this. Old numbers after that mean a restart of the broker. */
 const LATE_EVENT_MS = 5_000;
@@ -105,10 +83,9 @@ const LATE_EVENT_MS = 5_000;
  */
 export class ClientRegistry {
   #caller: ControlCaller | null = null;
-  readonly #pollMs: number;
-  readonly #idleMs: number;
-  readonly #pageSize: number;
-  #session: ObservedSession | null = null;
+  /** Its status says when the list is out of date. */
+  #session: BrokerSession;
+  readonly #options: Required<ClientRegistryOptions>;
   readonly #clients = new SortedClients();
   readonly #broadcast: Broadcast<ClientSnapshot, ClientChange>;
   #stopStatus: Stop = () => undefined;
@@ -121,9 +98,11 @@ export class ClientRegistry {
   #sequence: number | null = null;
   #listedAt = 0;
   #asOf = 0;
-  #source: ClientSource = 'BROKER';
-  #complete = false;
-  #since: number | null = null;
+  #reported: Pick<ClientListState, 'source' | 'complete' | 'since'> = {
+    source: 'BROKER',
+    complete: false,
+    since: null,
+  };
   #lastUse = 0;
   /** The current request that waits for all previous events, and the next one, for callers that arrive meanwhile. */
   #catchingUp: Promise<void> = Promise.resolve();
@@ -131,13 +110,9 @@ export class ClientRegistry {
   #ticker: NodeJS.Timeout | null = null;
   #closed = false;
 
-  constructor(
-    caller: ControlCaller,
-    { session, pollMs = 5_000, idleMs = 60_000, pageSize = 1_000 }: ClientRegistryOptions = {},
-  ) {
-    this.#pollMs = pollMs;
-    this.#idleMs = idleMs;
-    this.#pageSize = pageSize;
+  constructor(caller: ControlCaller, session: BrokerSession, options: ClientRegistryOptions = {}) {
+    this.#session = session;
+    this.#options = { pollMs: 5_000, idleMs: 60_000, pageSize: 1_000, ...options };
     this.#broadcast = new Broadcast(() => ({ clients: [...this.#clients.all()], ...this.#state() }), {
       split: splitSnapshot,
       weigh: ({ changed, removed }) => changed.length + removed.length,
@@ -146,12 +121,15 @@ export class ClientRegistry {
   }
 
   /** Observes the broker over another connection, after `detach`. Watchers receive the differences. */
-  attach(caller: ControlCaller, session?: ObservedSession): void {
+  attach(caller: ControlCaller, session: BrokerSession): void {
     if (this.#closed) return;
     this.#caller = caller;
-    this.#session = session ?? null;
-    this.#stopStatus = session?.onStatus((status) => this.#statusChanged(status)) ?? (() => undefined);
-    if (session?.status.state === 'CONNECTED') this.#reload();
+    this.#session = session;
+    this.#stopStatus = session.onStatus(({ state }) => {
+      this.#fresh = false;
+      if (state === 'CONNECTED') this.#reload();
+    });
+    if (session.status.state === 'CONNECTED') this.#reload();
   }
 
   /** Call before the connection is closed: watchers wait for the next `attach`. */
@@ -160,7 +138,6 @@ export class ClientRegistry {
     this.#stopEvents?.();
     this.#stopEvents = null;
     this.#caller = null;
-    this.#session = null;
     this.#loading = null;
     this.#fresh = false;
   }
@@ -225,13 +202,7 @@ export class ClientRegistry {
 
   #state(): ClientListState {
     const live = this.#fresh && this.#sequence !== null;
-    return {
-      asOf: live ? Date.now() : this.#asOf,
-      source: this.#source,
-      complete: this.#complete,
-      since: this.#since,
-      isFollowed: this.#sequence !== null,
-    };
+    return { ...this.#reported, asOf: live ? Date.now() : this.#asOf, isFollowed: this.#sequence !== null };
   }
 
   async #used(): Promise<void> {
@@ -244,7 +215,7 @@ export class ClientRegistry {
   async #upToDate(): Promise<void> {
     const isListedNow = !this.#fresh && this.#loading === null;
     await this.#used();
-    if (!isListedNow && this.#sequence !== null && this.#source === 'BROKER') await this.#catchUp();
+    if (!isListedNow && this.#sequence !== null && this.#reported.source === 'BROKER') await this.#catchUp();
   }
 
   #catchUp(): Promise<void> {
@@ -282,44 +253,23 @@ export class ClientRegistry {
     if (caller !== this.#caller) throw notObserved();
     this.#stopEvents ??= caller.onEvent(INSPECT_API, (event) => this.#eventReceived(event));
     this.#buffer = [];
-    const list = await this.#wholeList(caller, provider === 'GATEWAY');
+    const isLocal = provider === 'GATEWAY';
+    const list = await (isLocal ? listClients(caller) : listAllClients(caller, this.#options.pageSize));
     if (this.#closed) return;
     if (caller !== this.#caller) throw notObserved();
-    this.#source = list.source ?? (provider === 'GATEWAY' ? 'LOG_FEED' : 'BROKER');
+    const { source = isLocal ? 'LOG_FEED' : 'BROKER', complete = true, since = null } = list;
+    this.#reported = { source, complete: complete && list.clients.length <= MAX_CLIENTS, since };
     this.#sequence = list.sequence ?? null;
     this.#listedAt = Date.now();
     this.#asOf = this.#listedAt;
     const difference = this.#clients.replace(list.clients.slice(0, MAX_CLIENTS));
-    this.#setState(list.complete ?? true, list.since ?? null, list.clients.length > MAX_CLIENTS);
-    this.#fresh = this.#session === null || this.#session.status.state === 'CONNECTED';
+    this.#fresh = this.#session.status.state === 'CONNECTED';
     for (const change of partsOf(difference)) this.#broadcast.publish({ ...change, ...this.#state() });
     const buffered = this.#buffer;
     this.#buffer = [];
     if (buffered.length >= MAX_BUFFERED) this.#fresh = false;
     else for (const event of buffered) this.#apply(event);
-    this.#ticker ??= setInterval(() => this.#tick(), this.#pollMs);
-    this.#ticker.unref();
-  }
-
-  /** Lists again if an event arrived between the pages, because a client may be missing then. */
-  async #wholeList(caller: ControlCaller, isLocal: boolean): Promise<ListClientsData> {
-    if (isLocal) return listClients(caller);
-    for (let attempt = 1; ; attempt++) {
-      const first = await listClients(caller, { count: this.#pageSize });
-      const clients = new Map(first.clients.map((client) => [keyOf(client), client]));
-      let isSteady = true;
-      let offset = first.clients.length;
-      while (offset < first.totalCount && clients.size < MAX_CLIENTS) {
-        const page = await listClients(caller, { offset, count: this.#pageSize });
-        const sizeBefore = clients.size;
-        for (const client of page.clients) clients.set(keyOf(client), client);
-        // The broker ignores the offset, or `totalCount` is too high.
-        if (clients.size === sizeBefore) break;
-        offset += page.clients.length;
-        isSteady &&= page.sequence === first.sequence;
-      }
-      if (isSteady || attempt >= MAX_LISTINGS) return { ...first, clients: [...clients.values()] };
-    }
+    this.#ticker ??= setInterval(() => this.#tick(), this.#options.pollMs).unref();
   }
 
   #eventReceived(event: unknown): void {
@@ -331,28 +281,23 @@ export class ClientRegistry {
 
   #apply(event: ClientsChangedEvent): void {
     if (!this.#fresh || this.#sequence === null) return;
-    if (event.sequence <= this.#sequence) {
-      if (Date.now() - this.#listedAt > LATE_EVENT_MS) this.#reload();
-      return;
-    }
+    const isLate = event.sequence <= this.#sequence && Date.now() - this.#listedAt <= LATE_EVENT_MS;
+    if (isLate) return;
     if (event.sequence !== this.#sequence + 1) {
       this.#reload();
       return;
     }
     this.#sequence = event.sequence;
     this.#asOf = Date.now();
-    const wasComplete = this.#complete;
+    const { source, ...previous } = this.#reported;
     const isFull = this.#clients.size + event.changed.length > MAX_CLIENTS;
     const changed = isFull ? event.changed.filter((client) => this.#clients.get(keyOf(client))) : event.changed;
     const difference = this.#clients.apply({ changed, removed: removedKeys(event) });
-    this.#setState(event.complete ?? this.#complete, event.since ?? this.#since, isFull);
-    const isChange = difference.changed.length + difference.removed.length > 0 || this.#complete !== wasComplete;
-    if (isChange) this.#broadcast.publish({ ...difference, ...this.#state() });
-  }
-
-  #setState(complete: boolean, since: number | null, overflowed: boolean): void {
-    this.#complete = complete && !overflowed;
-    this.#since = since;
+    const { complete = previous.complete, since = previous.since } = event;
+    this.#reported = { source, complete: complete && !isFull, since };
+    const isChange = difference.changed.length + difference.removed.length > 0;
+    if (isChange || this.#reported.complete !== previous.complete)
+      this.#broadcast.publish({ ...difference, ...this.#state() });
   }
 
   /** Marks the list as out of date. Lists again if there are watchers; otherwise the next caller does. */
@@ -367,14 +312,9 @@ export class ClientRegistry {
     return this.#broadcast.subscriberCount > 0;
   }
 
-  #statusChanged({ state }: LinkStatus): void {
-    this.#fresh = false;
-    if (state === 'CONNECTED') this.#reload();
-  }
-
   #tick(): void {
     if (this.#loading !== null) return;
-    if (!this.#isWatched && Date.now() - this.#lastUse > this.#idleMs) {
+    if (!this.#isWatched && Date.now() - this.#lastUse > this.#options.idleMs) {
       this.#stop();
     } else if (this.#sequence === null || (!this.#fresh && this.#isWatched)) {
       this.#load().catch(() => {
@@ -400,42 +340,9 @@ const notObserved = () =>
     'The clients of the broker are not observed, because its connection is being replaced or closed: retry the request',
   );
 
-function splitSnapshot({ clients, ...state }: ClientSnapshot): { first: ClientSnapshot; rest: ClientChange[] } {
-  const [first = [], ...rest] = piecesOf(clients);
-  return {
-    first: { clients: first, ...state },
-    rest: rest.map((changed) => ({ changed, removed: [], ...state })),
-  };
-}
-
-/** Splits a difference into changes of at most EVENT_CLIENTS clients; none if nothing changed. */
-function* partsOf({ changed, removed }: ClientDifference): Generator<ClientDifference> {
-  if (changed.length + removed.length <= EVENT_CLIENTS) {
-    if (changed.length + removed.length > 0) yield { changed, removed };
-    return;
-  }
-  for (const piece of piecesOf(removed)) yield { changed: [], removed: piece };
-  for (const piece of piecesOf(changed)) yield { changed: piece, removed: [] };
-}
-
-function piecesOf<T>(list: readonly T[]): (readonly T[])[] {
-  const pieces: (readonly T[])[] = [];
-  for (let start = 0; start < list.length; start += EVENT_CLIENTS)
-    pieces.push(list.slice(start, start + EVENT_CLIENTS));
-  return pieces;
-}
-
 /** Index of the first client whose key is greater than `key`. */
 function indexAfter(clients: readonly ConnectedClientSummary[], key: string): number {
   const index = indexFrom(clients, key);
   const client = clients[index];
   return client !== undefined && keyOf(client) === key ? index + 1 : index;
 }
-
-const removedKeys = ({ removed, removedNodes }: ClientsChangedEvent): readonly string[] =>
-  removedNodes === undefined
-    ? removed
-    : removed.map((clientid, index) => {
-        const node = removedNodes[index];
-        return keyOf(node === undefined ? { clientid } : { clientid, node });
-      });

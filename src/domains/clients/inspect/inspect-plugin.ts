@@ -1,5 +1,5 @@
-import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
+import type { Fields } from '../../../protocol/control/fields.ts';
 import {
   type BegunPlugin,
   type ControlPlugin,
@@ -10,22 +10,20 @@ import {
 } from '../../../protocol/control/plugin.ts';
 import type { BrokerMessage, LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { unreachable } from '../../../protocol/mqtt/when-connected.ts';
+import { clientIdOf } from './client-key.ts';
 import { ClientLedger } from './client-ledger.ts';
 import { ConnectionCensus } from './connection-census.ts';
 import { DisconnectWaiters } from './disconnect-waiters.ts';
 import type { FollowedClient } from './followed-account.ts';
-import type { ClientsChangedEvent, ListClientsData } from './inspect-data.ts';
+import type { ClientsChangedEvent } from './inspect-data.ts';
 import { parseLogLine } from './log-lines.ts';
+import { DENIED, isDenied, LOG, LogVerification, NO_CONNECTIONS } from './log-verification.ts';
 
 interface InspectPluginOptions {
   /** Longest wait for a log line. Default: 2,000. */
   readonly lineTimeoutMs?: number;
-  /** Interval in which changes are coalesced into one event. Default: 50. */
-  readonly coalesceMs?: number;
-  readonly maxClients?: number;
 }
 
-const LOG = '$SYS/broker/log/';
 const CONNECTED_COUNT = '$SYS/broker/clients/connected';
 const UPTIME = '$SYS/broker/uptime';
 const VERSION = '$SYS/broker/version';
@@ -34,22 +32,20 @@ export const LOG_FILTERS: readonly string[] = [`${LOG}#`, VERSION, UPTIME, CONNE
 const LINES_STORED_MS = 20_000;
 /** Longest time that a command waits. */
 const MAX_WAIT_MS = 5_000;
+/** Interval in which changes are coalesced into one event. */
+const COALESCE_MS = 50;
 /** Clients per event. */
 const MAX_CHANGED = 1_000;
 
-const NO_LOG_LINES =
-  'The broker does not publish its log over MQTT, so connected clients cannot be followed: set `log_dest topic`, `log_type notice`, `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf';
-const NO_CONNECTIONS =
-  'The broker publishes its log over MQTT without connections: set `log_type notice` and `connection_messages true` in mosquitto.conf';
-const DENIED = `The broker does not allow this service to read its log: its user needs subscribePattern and publishClientReceive on ${LOG}#`;
-const NO_LOG = 'The broker has no log that this service can follow';
-
 export function inspectPluginFactory(options: InspectPluginOptions = {}): PluginFactory {
-  const begin = (host: PluginHost) => (host.session.knock ? new LogFollower(host, options) : WITHOUT_LOG);
+  const begin = (host: PluginHost) => (host.session.knock ? new LogFollower(host, options) : NO_LOG);
   return { api: 'cedalo/inspect', begin, create: (host) => begin(host).finish() };
 }
 
-const WITHOUT_LOG: BegunPlugin = { finish: async () => ({ unavailable: NO_LOG }), close: () => undefined };
+const NO_LOG: BegunPlugin = {
+  finish: async () => ({ unavailable: 'The broker has no log that this service can follow' }),
+  close: () => undefined,
+};
 
 export const inspectPlugin = inspectPluginFactory();
 
@@ -66,18 +62,18 @@ export const inspectPlugin = inspectPluginFactory();
  * link was down for longer than 20 s, because Mosquitto drops older log lines. If the broker stored the session and its
  * uptime is lower than before, the broker restarted: connections from before the loss of the link are removed.
  *
- * MQTT has no request for whether the log is published. The plugin opens and closes a second connection (`knock`) and
- * waits for its log line. Log lines of our own SUBSCRIBE packets prove less, because `log_type subscribe` and `log_type
- * notice` are independent; they show whether subscriptions are logged.
- *
  * Never known, hence absent: queues, counters, in-flight messages, wills, certificates. Times in epoch milliseconds.
  */
 class LogFollower implements ControlPlugin, BegunPlugin {
   readonly api = 'cedalo/inspect';
   readonly #host: PluginHost;
-  readonly #lineTimeoutMs: number;
-  readonly #coalesceMs: number;
-  readonly #ledger: ClientLedger;
+  readonly #verification: LogVerification;
+  readonly #ledger = new ClientLedger({
+    onChange: (clientid) => {
+      this.#changed.add(clientid);
+      this.#sendSoon();
+    },
+  });
   readonly #census = new ConnectionCensus();
   readonly #stops: Stop[] = [];
   readonly #waiters = new DisconnectWaiters((clientid, connection) => this.#ledger.hasEnded(clientid, connection));
@@ -93,40 +89,27 @@ class LogFollower implements ControlPlugin, BegunPlugin {
   #lostAt: number | null = null;
   /** Number of the last connection that was logged before the link was lost. */
   #lastBeforeLoss = 0;
-  #hasLogLine = false;
-  /** Called with the first log line of a connection. */
-  #onConnectLine: (() => void) | null = null;
-  /** Why clients cannot be followed any more. */
-  #problem: string | null = null;
-  /** The current verification. The result of an earlier one, perhaps on an earlier connection, is ignored. */
-  #verifying: Promise<void> | null = null;
   #subscribed: Promise<void> = Promise.resolve();
   /** Whether the broker granted the subscription once: the link renews it after reconnects. */
   #hasLog = false;
   #isActive = false;
   #closed = false;
 
-  constructor(host: PluginHost, { lineTimeoutMs = 2_000, coalesceMs = 50, maxClients }: InspectPluginOptions) {
+  constructor(host: PluginHost, { lineTimeoutMs = 2_000 }: InspectPluginOptions) {
     this.#host = host;
-    this.#lineTimeoutMs = lineTimeoutMs;
-    this.#coalesceMs = coalesceMs;
+    this.#verification = new LogVerification(host.session, lineTimeoutMs);
     this.#probeId = `${host.session.clientId}-probe`;
-    this.#ledger = new ClientLedger({
-      onChange: (clientid) => this.#markChanged(clientid),
-      ...(maxClients === undefined ? {} : { maxClients }),
-    });
     this.#stops.push(host.session.onStatus((status) => this.#statusChanged(status)));
     this.#begin();
     this.#subscribeLog();
   }
 
-  /** Becomes `null` again with the next log line of a connection. */
   get problem(): string | null {
-    return this.#problem;
+    return this.#verification.problem;
   }
 
   lookAgain(): Promise<void> {
-    return this.#verifying ?? this.#verifyNow();
+    return this.#verification.update();
   }
 
   async finish(): Promise<ControlPlugin | Unavailable> {
@@ -135,7 +118,7 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     try {
       await this.#subscribed;
       await this.#subscribeRest();
-      const problem = await this.#verify();
+      const problem = await this.#verification.verify();
       if (problem === null) return this;
       this.close();
       // If a part of the log arrives, a connect line may have been lost. Silence is final.
@@ -182,14 +165,14 @@ class LogFollower implements ControlPlugin, BegunPlugin {
       case 'awaitend':
         return this.#awaitEnd(fields);
       case 'listkicked':
-        return this.#ledger.kickedSince(
+        return this.#ledger.kicks.after(
           Number(fields.after),
           typeof fields.username === 'string' ? fields.username : null,
         );
       case 'borrowsession':
-        return this.#ledger.beginTakeover(clientIdOf(fields));
+        return this.#ledger.takeovers.begin(clientIdOf(fields));
       case 'returnsession':
-        return this.#ledger.endTakeover(clientIdOf(fields));
+        return this.#ledger.takeovers.cancel(clientIdOf(fields));
       default:
         throw new ControlRefusal('Unknown command');
     }
@@ -200,39 +183,39 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     for (const stop of this.#stops.splice(0)) stop();
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#onConnectLine?.();
+    this.#verification.close();
     this.#census.close();
     this.#waiters.close();
   }
 
-  #list({ verbose, count, offset }: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  #list({ verbose, count, offset }: Fields): Record<string, unknown> {
     const from = typeof offset === 'number' && offset > 0 ? Math.trunc(offset) : 0;
     const most = typeof count === 'number' && count >= 0 ? Math.trunc(count) : -1;
-    const data: ListClientsData = {
+    const clients = this.#ledger.page(from, most);
+    return {
       totalCount: this.#ledger.size,
-      clients: verbose === true ? this.#ledger.page(from, most) : [],
+      clients: verbose === true ? clients : clients.map(({ clientid }) => clientid),
       sequence: this.#sequence,
       ...this.#state(),
     };
-    return verbose === true ? { ...data } : { ...data, clients: this.#ledger.ids(from, most) };
   }
 
-  #get(fields: Readonly<Record<string, unknown>>): unknown {
+  #get(fields: Fields): unknown {
     const detail = this.#ledger.detail(clientIdOf(fields));
     if (!detail) throw new ControlRefusal('Client not found');
     return detail;
   }
 
-  async #describe(fields: Readonly<Record<string, unknown>>): Promise<FollowedClient> {
+  async #describe(fields: Fields): Promise<FollowedClient> {
     const clientid = clientIdOf(fields);
     if (!this.#census.isCounted) await this.#census.whenCounted(timeoutOf(fields));
     const use = this.#ledger.accountOf(clientid);
     if (!use) throw new ControlRefusal('Client not found');
     const { unknown: unknownConnections, wasEmpty } = this.#census;
-    return { ...use, unknownConnections, wasEmpty, since: this.#since, kickCount: this.#ledger.kickCount };
+    return { ...use, unknownConnections, wasEmpty, since: this.#since, kickCount: this.#ledger.kicks.count };
   }
 
-  #awaitEnd(fields: Readonly<Record<string, unknown>>): Promise<void> {
+  #awaitEnd(fields: Fields): Promise<void> {
     return this.#waiters.wait(clientIdOf(fields), Number(fields.connection), timeoutOf(fields));
   }
 
@@ -258,12 +241,11 @@ class LogFollower implements ControlPlugin, BegunPlugin {
   /** Restarts following: only this service's own connection is known. */
   #begin(): void {
     const { session } = this.#host;
-    this.#since = Date.now();
-    this.#hasLogLine = false;
+    this.#verification.reset();
     this.#isProbing = false;
     this.#ledger.clear();
     this.#ledger.addGateway(session.clientId, {
-      username: session.username,
+      account: session.username,
       protocol: session.isWebSocket === undefined ? null : session.isWebSocket ? 'MQTT-WS' : 'MQTT',
       protocolVersion: session.protocolVersion === 5 ? 'v5' : session.protocolVersion === 4 ? 'v3.1.1' : null,
       keepalive: session.keepaliveSeconds ?? null,
@@ -271,38 +253,20 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     });
   }
 
-  /** Returns the problem. Requires that the broker has granted the subscription on this connection. */
-  async #verify(): Promise<string | null> {
-    const { session } = this.#host;
-    let timer: NodeJS.Timeout | undefined;
-    let onLine: (() => void) | null = null;
-    const hasConnectLine = new Promise<boolean>((resolve) => {
-      onLine = () => resolve(true);
-      timer = setTimeout(() => resolve(false), this.#lineTimeoutMs);
-    });
-    this.#onConnectLine = onLine;
-    try {
-      await session.knock?.();
-      if (await hasConnectLine) return null;
-      return this.#hasLogLine ? NO_CONNECTIONS : NO_LOG_LINES;
-    } catch (error) {
-      // A user that is bound to one client id cannot open a second connection; the lines of our subscriptions must
-      // suffice.
-      if (!(error instanceof ServiceError) || session.status.state !== 'CONNECTED') throw error;
-      return this.#hasLogLine ? null : NO_LOG_LINES;
-    } finally {
-      clearTimeout(timer);
-      if (this.#onConnectLine === onLine) this.#onConnectLine = null;
-    }
+  /** Skips a number, so that receivers of events list again. */
+  #restartEvents(): void {
+    this.#since = Date.now();
+    this.#sequence += 1;
+    this.#sendSoon();
   }
 
   #logLine({ topic, payload }: BrokerMessage): void {
-    this.#hasLogLine = true;
+    this.#verification.lineReceived();
     this.#census.messageReceived();
     const line = parseLogLine(topic.slice(LOG.length), textOf(payload), (id) => this.#ledger.has(id));
     if (!line) return;
     if (line.kind === 'SUBSCRIBED') this.#ledger.subscriptionsFollowed = true;
-    if (line.kind === 'CONNECTED') this.#connectionLogged();
+    if (line.kind === 'CONNECTED' && this.#verification.connectionLogged()) this.#restartEvents();
     if ('clientid' in line && line.clientid === this.#probeId) {
       if (line.kind === 'DISCONNECTED') this.#isProbing = false;
       if (line.kind !== 'CONNECTED') return;
@@ -313,16 +277,6 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     this.#census.unknownChanged(this.#ledger.apply(line, Date.now()));
     this.#sendUnknown();
     if ('clientid' in line) this.#waiters.notify(line.clientid);
-  }
-
-  #connectionLogged(): void {
-    this.#onConnectLine?.();
-    if (this.#problem === null) return;
-    this.#problem = null;
-    // Connections are logged again, since an unknown time.
-    this.#since = Date.now();
-    this.#sequence += 1;
-    this.#sendSoon();
   }
 
   #countReceived(connected: number, isRetained: boolean): void {
@@ -356,47 +310,13 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     if (resumed === true && gap < LINES_STORED_MS) return;
     this.#census.reset();
     this.#begin();
-    // Receivers of events find a number missing, and list again.
-    this.#sequence += 1;
-    this.#sendSoon();
-    if (this.#isActive) void this.#verifyNow();
-  }
-
-  #verifyNow(): Promise<void> {
-    const verifying = this.#granted()
-      .then(() => this.#verify())
-      .catch((error: unknown) => {
-        if (isDenied(error)) return DENIED;
-        throw error;
-      })
-      .then(
-        (problem) => {
-          if (this.#verifying === verifying) this.#problem = problem;
-        },
-        // The link is down again; the next connection verifies.
-        () => undefined,
-      )
-      .finally(() => {
-        if (this.#verifying === verifying) this.#verifying = null;
-      });
-    this.#verifying = verifying;
-    return verifying;
-  }
-
-  /** Resolves when the broker has granted our subscription to the log on this connection. */
-  async #granted(): Promise<void> {
-    const stop = await this.#host.session.subscribe(`${LOG}#`, () => undefined, { qos: 1 });
-    stop();
-  }
-
-  #markChanged(clientid: string): void {
-    this.#changed.add(clientid);
-    this.#sendSoon();
+    this.#restartEvents();
+    if (this.#isActive) void this.#verification.restart();
   }
 
   #sendSoon(): void {
     if (this.#closed || !this.#isActive) return;
-    this.#timer ??= setTimeout(() => this.#send(), this.#coalesceMs);
+    this.#timer ??= setTimeout(() => this.#send(), COALESCE_MS);
   }
 
   #send(): void {
@@ -424,15 +344,8 @@ class LogFollower implements ControlPlugin, BegunPlugin {
   }
 }
 
-function clientIdOf({ clientid }: Readonly<Record<string, unknown>>): string {
-  if (typeof clientid !== 'string' || clientid === '') throw new ControlRefusal('Invalid/missing clientid');
-  return clientid;
-}
-
-const timeoutOf = ({ patienceMs }: Readonly<Record<string, unknown>>): number =>
+const timeoutOf = ({ patienceMs }: Fields): number =>
   typeof patienceMs === 'number' && patienceMs > 0 ? Math.min(patienceMs, MAX_WAIT_MS) : 0;
-
-const isDenied = (error: unknown) => error instanceof ServiceError && error.code === 'NOT_ALLOWED';
 
 const textOf = (payload: Uint8Array): string =>
   Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString();

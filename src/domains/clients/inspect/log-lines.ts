@@ -16,12 +16,17 @@ export type LogLine = { readonly at: number | null } & (
   | { readonly kind: 'OPENED'; readonly address: string; readonly port: number; readonly listenerPort: number }
   | ConnectedLine
   | { readonly kind: 'CONNECTED_UNREAD' }
-  | { readonly kind: 'TLS'; readonly clientid: string; readonly version: string; readonly cipher: string }
+  | { readonly kind: 'TLS'; readonly clientid: string; readonly tls: TlsUse }
   | DisconnectedLine
   | { readonly kind: 'EXPIRED'; readonly clientid: string }
   | { readonly kind: 'SUBSCRIBED'; readonly clientid: string; readonly filter: string | null; readonly qos: number }
   | { readonly kind: 'UNSUBSCRIBED'; readonly clientid: string; readonly filter: string | null }
 );
+
+export interface TlsUse {
+  readonly version: string;
+  readonly ciphers: string;
+}
 
 export interface ConnectedLine {
   readonly kind: 'CONNECTED';
@@ -62,6 +67,15 @@ export const TAKEN_OVER = 'session taken over';
 export const CLOSED_BY_CLIENT = 'connection closed by client';
 /** Dynamic security ended the connection. The wording of both versions. */
 export const BY_ADMINISTRATOR = 'administrative action';
+
+/** Disconnect reasons of connections whose connect was logged. Others may be of a refused connection. */
+export const REASONS_AFTER_CONNECT: ReadonlySet<string> = new Set([
+  'disconnected',
+  CLOSED_BY_CLIENT,
+  TAKEN_OVER,
+  'exceeded timeout',
+  BY_ADMINISTRATOR,
+]);
 
 const MAX_LINE = 2_000;
 /** With the timestamp. */
@@ -144,8 +158,8 @@ function parseNew(text: string, at: number | null): LogLine | null {
 function parseClient(text: string, at: number | null, isKnown: (id: string) => boolean): LogLine | null {
   const negotiated = NEGOTIATED.exec(text);
   if (negotiated) {
-    const [, clientid = '', version = '', cipher = ''] = negotiated;
-    return { kind: 'TLS', at, clientid, version, cipher };
+    const [, clientid = '', version = '', ciphers = ''] = negotiated;
+    return { kind: 'TLS', at, clientid, tls: { version, ciphers } };
   }
   const readings = disconnectsOf20(text, at);
   const known = readings.find(({ clientid }) => isKnown(clientid));

@@ -36,7 +36,7 @@ test('the subscriptions of all clients together are bounded, and an incomplete l
 test('the use of an account follows clients that change their account', () => {
   const { ledger, tell, connect } = ledgerOf();
   ledger.addGateway('us', {
-    username: null,
+    account: null,
     protocol: 'MQTT',
     protocolVersion: 'v5',
     keepalive: 15,
@@ -106,7 +106,7 @@ test.each([
     const { ledger, tell, connect, subscribe } = ledgerOf();
     connect('a', { clean: 0 });
     const { connection = 0 } = ledger.accountOf('a') ?? {};
-    ledger.beginTakeover('a');
+    ledger.takeovers.begin('a');
     expect(ledger.hasEnded('a', connection)).toBe(false);
     if (isTakenFirst) tell(taken, 'E');
     connect('a', { port: 2, clean: 0, keepalive: 29, user: 'us' });
@@ -128,14 +128,14 @@ test.each([
     expect(ledger.detail('a')).toMatchObject({ connected: true, username: 'u', subscriptions: ['new'] });
 
     // The client comes back while we still have it.
-    ledger.beginTakeover('a');
+    ledger.takeovers.begin('a');
     connect('a', { port: 4, clean: 0, keepalive: 29, user: 'us' });
     connect('a', { port: 5, clean: 0 });
     tell('Client a [10.0.0.1:4] disconnected: session taken over.');
     expect(ledger.detail('a')).toMatchObject({ connected: true, username: 'u', remotePort: 5 });
     // We did not get it.
-    ledger.beginTakeover('a');
-    ledger.endTakeover('a');
+    ledger.takeovers.begin('a');
+    ledger.takeovers.cancel('a');
     connect('a', { port: 6, clean: 0, keepalive: 29 });
     expect(ledger.detail('a')).toMatchObject({ connected: true, remotePort: 6 });
   }
@@ -170,11 +170,11 @@ test('clients that an administrator disconnected are listed by account and since
   const { ledger, tell, connect } = ledgerOf();
   for (const id of ['a', 'b', 'c']) connect(id, { user: id === 'c' ? 'other' : 'u' });
   tell('Client a been disconnected by administrative action.');
-  const { kickCount } = ledger;
+  const kickCount = ledger.kicks.count;
   for (const id of ['b', 'c']) tell(`Client ${id} been disconnected by administrative action.`);
   connect('a');
   tell('Client a disconnected.');
-  expect(ledger.kickedSince(kickCount, 'u')).toEqual(['b']);
-  expect(ledger.kickedSince(0, 'u')).toEqual(['a', 'b']);
-  expect(ledger.kickedSince(0, null)).toEqual([]);
+  expect(ledger.kicks.after(kickCount, 'u')).toEqual(['b']);
+  expect(ledger.kicks.after(0, 'u')).toEqual(['a', 'b']);
+  expect(ledger.kicks.after(0, null)).toEqual([]);
 });

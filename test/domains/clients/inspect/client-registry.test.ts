@@ -1,9 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import {
-  ClientRegistry,
-  type ClientRegistryEvent,
-  type ClientRegistryOptions,
-} from '../../../../src/domains/clients/inspect/client-registry.ts';
+import type { ClientRegistryEvent } from '../../../../src/domains/clients/inspect/client-listing.ts';
+import { ClientRegistry, type ClientRegistryOptions } from '../../../../src/domains/clients/inspect/client-registry.ts';
 import type { ConnectedClientSummary } from '../../../../src/domains/clients/inspect/inspect-data.ts';
 import { inspectPluginFactory } from '../../../../src/domains/clients/inspect/inspect-plugin.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
@@ -74,7 +71,7 @@ async function observe(url: string, options: ClientRegistryOptions = {}, silence
     silenceMs,
     plugins: [inspectPluginFactory({ lineTimeoutMs: 500 })],
   });
-  const registry = new ClientRegistry(controls, { session: link, ...options });
+  const registry = new ClientRegistry(controls, link, options);
   onTestFinished(async () => {
     registry.close();
     await controls.close();

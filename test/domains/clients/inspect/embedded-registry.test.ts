@@ -12,7 +12,7 @@ test('the embedded broker is observed through its own inspect API, including ear
   const link = await connectedLink({ url: `mqtt://127.0.0.1:${port}`, ...ADMINISTRATOR });
   expect(link.protocolVersion).toBe(5);
   const controls = new BrokerControls(link, { timeoutMs: 5_000, plugins: [inspectPlugin] });
-  const registry = new ClientRegistry(controls, { session: link });
+  const registry = new ClientRegistry(controls, link);
   onTestFinished(async () => {
     registry.close();
     await controls.close();

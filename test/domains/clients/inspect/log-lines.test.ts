@@ -86,7 +86,7 @@ test.each([
   [
     'N',
     'Client devtls negotiated TLSv1.3 cipher TLS_AES_256_GCM_SHA384',
-    { kind: 'TLS', clientid: 'devtls', version: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384' },
+    { kind: 'TLS', clientid: 'devtls', tls: { version: 'TLSv1.3', ciphers: 'TLS_AES_256_GCM_SHA384' } },
   ],
   ['N', 'Client dev5 disconnected.', { kind: 'DISCONNECTED', clientid: 'dev5', port: null, reason: 'disconnected' }],
   [

@@ -1,0 +1,83 @@
+import type { BroadcastEvent } from '../../../gateway/live/broadcast.ts';
+import type { ControlCaller } from '../../../protocol/control/plugin.ts';
+import { keyOf } from './client-key.ts';
+import { listClients } from './inspect-control.ts';
+import type { ClientSource, ClientsChangedEvent, ConnectedClientSummary, ListClientsData } from './inspect-data.ts';
+import type { ClientDifference } from './sorted-clients.ts';
+
+/** Age, source and completeness of a list. */
+export interface ClientListState {
+  /** Epoch milliseconds. */
+  readonly asOf: number;
+  readonly source: ClientSource;
+  readonly complete: boolean;
+  /** Epoch milliseconds since when clients are followed; `null` if the broker lists all clients. */
+  readonly since: number | null;
+  /** Whether events update the list. Events report changes of connections, so `queues` are older than `asOf`. */
+  readonly isFollowed: boolean;
+}
+
+export interface ClientSnapshot extends ClientListState {
+  readonly clients: readonly ConnectedClientSummary[];
+}
+
+export interface ClientChange extends ClientListState, ClientDifference {}
+
+export type ClientRegistryEvent = BroadcastEvent<ClientSnapshot, ClientChange>;
+
+/** Maximum number of clients of a list; further clients are omitted. */
+export const MAX_CLIENTS = 500_000;
+/** Clients in one event, so that one event does not block the event loop. */
+const EVENT_CLIENTS = 1_000;
+/** Maximum number of listings while clients connect and disconnect; then the last one is used. */
+const MAX_LISTINGS = 3;
+
+/** Reads all clients page by page, and again if an event arrived between pages: a client may be missing then. */
+export async function listAllClients(caller: ControlCaller, pageSize: number): Promise<ListClientsData> {
+  for (let attempt = 1; ; attempt++) {
+    const first = await listClients(caller, { count: pageSize });
+    const clients = new Map(first.clients.map((client) => [keyOf(client), client]));
+    let isSteady = true;
+    let offset = first.clients.length;
+    while (offset < first.totalCount && clients.size < MAX_CLIENTS) {
+      const page = await listClients(caller, { offset, count: pageSize });
+      const sizeBefore = clients.size;
+      for (const client of page.clients) clients.set(keyOf(client), client);
+      // The broker ignores the offset, or `totalCount` is too high.
+      if (clients.size === sizeBefore) break;
+      offset += page.clients.length;
+      isSteady &&= page.sequence === first.sequence;
+    }
+    if (isSteady || attempt >= MAX_LISTINGS) return { ...first, clients: [...clients.values()] };
+  }
+}
+
+export function splitSnapshot({ clients, ...state }: ClientSnapshot) {
+  const [first = [], ...rest] = piecesOf(clients);
+  return {
+    first: { clients: first, ...state },
+    rest: rest.map((changed) => ({ changed, removed: [], ...state })),
+  };
+}
+
+/** Splits a difference into changes of at most EVENT_CLIENTS clients; none if nothing changed. */
+export function partsOf({ changed, removed }: ClientDifference): ClientDifference[] {
+  const count = changed.length + removed.length;
+  if (count <= EVENT_CLIENTS) return count > 0 ? [{ changed, removed }] : [];
+  return [
+    ...piecesOf(removed).map((piece) => ({ changed: [], removed: piece })),
+    ...piecesOf(changed).map((piece) => ({ changed: piece, removed: [] })),
+  ];
+}
+
+const piecesOf = <T>(list: readonly T[]): (readonly T[])[] =>
+  Array.from({ length: Math.ceil(list.length / EVENT_CLIENTS) }, (_, index) =>
+    list.slice(index * EVENT_CLIENTS, (index + 1) * EVENT_CLIENTS),
+  );
+
+/** The keys of the clients that an event removes. */
+export const removedKeys = ({ removed, removedNodes = [] }: ClientsChangedEvent): readonly string[] =>
+  removed.map((clientid, index) => {
+    const node = removedNodes[index];
+    return node === undefined ? clientid : keyOf({ clientid, node });
+  });
