@@ -8,9 +8,10 @@ import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.t
 import { type ClientList, type ClientView, ListedClient } from './client-view.ts';
 import { type ClientRef, keyOf } from './inspect/client-key.ts';
 import type { ClientListState, ClientRegistryEvent } from './inspect/client-listing.ts';
-import { type ClientPageQuery, ClientRegistry } from './inspect/client-registry.ts';
+import { ClientRegistry } from './inspect/client-registry.ts';
 import { getClient } from './inspect/inspect-control.ts';
 import type { ClientSource, ConnectedClientDetail, ConnectedClientSummary } from './inspect/inspect-data.ts';
+import type { ClientPageQuery } from './inspect/sorted-clients.ts';
 import type { OwnConnections } from './own-connections.ts';
 import { QueueReader } from './queue-reader.ts';
 
@@ -183,7 +184,7 @@ export class ClientService {
 }
 
 const filterQuery = (filter: ClientNameFilter | null | undefined): ClientPageQuery =>
-  filter == null ? {} : { filterValue: filter.value, filterMode: filter.mode ?? 'contains' };
+  filter == null ? {} : { value: filter.value, mode: filter.mode ?? 'contains' };
 
 async function detailOf(
   { controls }: BrokerRuntime,

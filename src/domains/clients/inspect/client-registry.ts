@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Broadcast } from '../../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import { ServiceError } from '../../../platform/errors.ts';
-import type { FilterMode } from '../../../platform/text/text-filter.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { BrokerSession, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { keyOf } from './client-key.ts';
@@ -20,7 +19,7 @@ import {
 import { INSPECT_API, listClients } from './inspect-control.ts';
 import type { ClientsChangedEvent, ConnectedClientSummary } from './inspect-data.ts';
 import { parseClientsChanged } from './inspect-parser.ts';
-import { indexFrom, SortedClients } from './sorted-clients.ts';
+import { type ClientPageQuery, SortedClients, type SortedPage } from './sorted-clients.ts';
 
 export interface ClientRegistryOptions {
   /** Interval of listings if the API sends no events. Default: 5,000. */
@@ -29,30 +28,6 @@ export interface ClientRegistryOptions {
   readonly idleMs?: number;
   /** Clients per page of a listing. Default: 1,000. */
   readonly pageSize?: number;
-}
-
-export interface ClientPageQuery {
-  /** Number of clients that are skipped, counted after `after`. Default: 0. */
-  readonly offset?: number;
-  /** -1: all. Default: -1. */
-  readonly count?: number;
-  /** Only clients whose key comes after this one. */
-  readonly after?: string;
-  /** Compared with client id and user name; one of them must match. Empty or absent: all clients. */
-  readonly filterValue?: string;
-  /** Default: `contains`. */
-  readonly filterMode?: FilterMode;
-  /** `true`: only clients that are connected or whose state is unknown. `false`: only offline persistent sessions. */
-  readonly connected?: boolean;
-  /** Only clients of this user name. */
-  readonly username?: string;
-}
-
-interface ClientPage extends ClientSnapshot {
-  /** Size of the whole filtered list. */
-  readonly totalCount: number;
-  /** Index of the first client of the page in the filtered list. */
-  readonly offset: number;
 }
 
 /** Events during one listing. */
@@ -64,22 +39,17 @@ const LATE_EVENT_MS = 5_000;
 /**
  * The clients of one broker, observed once for all callers: IDLE -> LIVE -> IDLE.
  *
- * The first request or watcher starts a listing of all clients, page by page. Then the numbered events of the inspect
- * API update the list. After a missing number, a reconnect or too many events during a listing, the registry lists
- * again and sends the differences. If the API sends no events (the commercial plugin), the registry lists every
- * `pollMs` while it is in use. After `idleMs` without use it drops all clients. Following the log is independent of
- * this (inspect-plugin.ts).
+ * The first request or watcher starts a listing of all clients. Then the numbered events of the inspect API update the
+ * list. After a missing number, a reconnect or more than MAX_BUFFERED events during a listing, the registry lists again
+ * and sends the differences. If the API sends no events (the commercial plugin), it lists every `pollMs` while it is in
+ * use. After `idleMs` without use it drops all clients.
  *
  * A page includes everything that the broker acknowledged before the request. A broker sends its events before it
  * responds, so the registry first sends the smallest possible request, one for all waiting callers (`#catchUp`). The
  * log of Mosquitto has no such order.
  *
- * The registry outlives its connection: between `detach` and `attach` (when the broker's settings change) watchers
- * wait.
- *
- * Bounds: MAX_CLIENTS clients, further clients are omitted and `complete` is false; MAX_BUFFERED events during a
- * listing; the queue of a watcher as in Broadcast. Times in milliseconds. Errors: those of the control API; a list is
- * never returned for a broker that is down.
+ * The registry outlives its connection: between `detach` and `attach` watchers wait. Times in milliseconds. Errors:
+ * those of the control API; a list is never returned for a broker that is down.
  */
 export class ClientRegistry {
   #caller: ControlCaller | null = null;
@@ -98,11 +68,7 @@ export class ClientRegistry {
   #sequence: number | null = null;
   #listedAt = 0;
   #asOf = 0;
-  #reported: Pick<ClientListState, 'source' | 'complete' | 'since'> = {
-    source: 'BROKER',
-    complete: false,
-    since: null,
-  };
+  #reported: Omit<ClientListState, 'asOf' | 'isFollowed'> = { source: 'BROKER', complete: false, since: null };
   #lastUse = 0;
   /** The current request that waits for all previous events, and the next one, for callers that arrive meanwhile. */
   #catchingUp: Promise<void> = Promise.resolve();
@@ -147,22 +113,9 @@ export class ClientRegistry {
     return this.#clients.size;
   }
 
-  async page({
-    offset = 0,
-    count = -1,
-    after,
-    filterValue = '',
-    filterMode = 'contains',
-    ...exact
-  }: ClientPageQuery = {}): Promise<ClientPage> {
+  async page(query: ClientPageQuery = {}): Promise<SortedPage & ClientListState> {
     await this.#upToDate();
-    const isWhole = filterValue === '' && exact.connected === undefined && exact.username === undefined;
-    const list = isWhole
-      ? this.#clients.all()
-      : this.#clients.matching({ value: filterValue, mode: filterMode, ...exact });
-    const first = (after === undefined ? 0 : indexAfter(list, after)) + Math.max(0, offset);
-    const clients = list.slice(first, count < 0 ? undefined : first + count);
-    return { clients, totalCount: list.length, offset: Math.min(first, list.length), ...this.#state() };
+    return { ...this.#clients.page(query), ...this.#state() };
   }
 
   /**
@@ -296,27 +249,24 @@ export class ClientRegistry {
     const { complete = previous.complete, since = previous.since } = event;
     this.#reported = { source, complete: complete && !isFull, since };
     const isChange = difference.changed.length + difference.removed.length > 0;
-    if (isChange || this.#reported.complete !== previous.complete)
-      this.#broadcast.publish({ ...difference, ...this.#state() });
+    if (!isChange && this.#reported.complete === previous.complete) return;
+    this.#broadcast.publish({ ...difference, ...this.#state() });
   }
 
   /** Marks the list as out of date. Lists again if there are watchers; otherwise the next caller does. */
   #reload(): void {
     this.#fresh = false;
-    if (!this.#isWatched) return;
+    if (this.#broadcast.subscriberCount === 0) return;
     // The next caller gets the same error; for watchers the ticker retries.
     this.#load().catch(() => undefined);
   }
 
-  get #isWatched(): boolean {
-    return this.#broadcast.subscriberCount > 0;
-  }
-
   #tick(): void {
     if (this.#loading !== null) return;
-    if (!this.#isWatched && Date.now() - this.#lastUse > this.#options.idleMs) {
+    const isWatched = this.#broadcast.subscriberCount > 0;
+    if (!isWatched && Date.now() - this.#lastUse > this.#options.idleMs) {
       this.#stop();
-    } else if (this.#sequence === null || (!this.#fresh && this.#isWatched)) {
+    } else if (this.#sequence === null || (!this.#fresh && isWatched)) {
       this.#load().catch(() => {
         this.#fresh = false;
       });
@@ -339,10 +289,3 @@ const notObserved = () =>
     'BROKER_UNREACHABLE',
     'The clients of the broker are not observed, because its connection is being replaced or closed: retry the request',
   );
-
-/** Index of the first client whose key is greater than `key`. */
-function indexAfter(clients: readonly ConnectedClientSummary[], key: string): number {
-  const index = indexFrom(clients, key);
-  const client = clients[index];
-  return client !== undefined && keyOf(client) === key ? index + 1 : index;
-}

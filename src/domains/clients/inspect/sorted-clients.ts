@@ -4,12 +4,30 @@ import type { ConnectedClientSummary } from './inspect-data.ts';
 
 /** Conditions of a list; a client must match all of them. */
 interface ClientFilter {
-  /** Compared with client id and user name; one of them must match. Empty: no condition. Case-sensitive. */
-  readonly value: string;
-  readonly mode: FilterMode;
-  /** A client whose state is unknown counts as connected. */
+  /** Compared with client id and user name; one of them must match. Default: empty, no condition. Case-sensitive. */
+  readonly value?: string;
+  /** Default: `contains`. */
+  readonly mode?: FilterMode;
+  /** `true`: only clients that are connected or whose state is unknown. `false`: only offline persistent sessions. */
   readonly connected?: boolean;
   readonly username?: string;
+}
+
+export interface ClientPageQuery extends ClientFilter {
+  /** Number of clients that are skipped, counted after `after`. Default: 0. */
+  readonly offset?: number;
+  /** -1: all. Default: -1. */
+  readonly count?: number;
+  /** Only clients whose key comes after this one. */
+  readonly after?: string;
+}
+
+export interface SortedPage {
+  readonly clients: readonly ConnectedClientSummary[];
+  /** Size of the whole filtered list. */
+  readonly totalCount: number;
+  /** Index of the first client of the page in the filtered list. */
+  readonly offset: number;
 }
 
 export interface ClientDifference {
@@ -88,7 +106,15 @@ export class SortedClients {
     this.#filtered.clear();
   }
 
-  matching({ value, mode, connected, username }: ClientFilter): readonly ConnectedClientSummary[] {
+  page({ offset = 0, count = -1, after, ...filter }: ClientPageQuery): SortedPage {
+    const list = this.matching(filter);
+    const first = (after === undefined ? 0 : indexAfter(list, after)) + Math.max(0, offset);
+    const clients = list.slice(first, count < 0 ? undefined : first + count);
+    return { clients, totalCount: list.length, offset: Math.min(first, list.length) };
+  }
+
+  matching({ value = '', mode = 'contains', connected, username }: ClientFilter): readonly ConnectedClientSummary[] {
+    if (value === '' && connected === undefined && username === undefined) return this.#sorted;
     const key = JSON.stringify([mode, value, connected, username]);
     const known = this.#filtered.get(key);
     if (known) return known;
@@ -119,7 +145,7 @@ export class SortedClients {
 }
 
 /** Index of the first client whose key is not less than `key`. */
-export function indexFrom(clients: readonly ConnectedClientSummary[], key: string): number {
+function indexFrom(clients: readonly ConnectedClientSummary[], key: string): number {
   let low = 0;
   let high = clients.length;
   while (low < high) {
@@ -128,6 +154,13 @@ export function indexFrom(clients: readonly ConnectedClientSummary[], key: strin
     else high = middle;
   }
   return low;
+}
+
+/** Index of the first client whose key is greater than `key`. */
+function indexAfter(clients: readonly ConnectedClientSummary[], key: string): number {
+  const index = indexFrom(clients, key);
+  const client = clients[index];
+  return client !== undefined && keyOf(client) === key ? index + 1 : index;
 }
 
 /** Ignores the numbers in `queues`, which change with every message. */

@@ -24,7 +24,7 @@ test('the embedded broker is observed through its own inspect API, including ear
   await expect.poll(ids).toContain('later');
   await later.endAsync();
   await expect.poll(ids).toEqual([link.clientId, 'earlier'].sort());
-  expect(await registry.page({ filterValue: 'earl' })).toMatchObject({
+  expect(await registry.page({ value: 'earl' })).toMatchObject({
     source: 'BROKER',
     complete: true,
     totalCount: 1,

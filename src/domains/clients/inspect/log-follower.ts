@@ -1,0 +1,189 @@
+import type { BrokerMessage, BrokerSession, LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
+import { ClientLedger } from './client-ledger.ts';
+import { ConnectionCensus } from './connection-census.ts';
+import { DisconnectWaiters } from './disconnect-waiters.ts';
+import { parseLogLine } from './log-lines.ts';
+import { LOG, LogVerification } from './log-verification.ts';
+
+const CONNECTED_COUNT = '$SYS/broker/clients/connected';
+const UPTIME = '$SYS/broker/uptime';
+const VERSION = '$SYS/broker/version';
+export const LOG_FILTERS: readonly string[] = [`${LOG}#`, VERSION, UPTIME, CONNECTED_COUNT];
+/** Mosquitto drops log messages of a session that was offline for longer. */
+const LINES_STORED_MS = 20_000;
+
+interface LogFollowerOptions {
+  /** Longest wait for a log line. */
+  readonly lineTimeoutMs: number;
+  /** Called with the id of each client that was added, changed or removed. */
+  readonly onChange: (clientid: string) => void;
+  /** Called when the number of unknown connections may have changed. */
+  readonly onCount: () => void;
+  /** Called when following restarted: clients may have connected unnoticed. */
+  readonly onRestart: () => void;
+}
+
+/**
+ * Follows the clients of a plain Mosquitto through its log, `$SYS/broker/log/#` (QoS 1), from the constructor on.
+ *
+ * Following restarts with an empty list if the broker did not store our session. It also restarts if the link was down
+ * for longer than LINES_STORED_MS. If the broker stored the session and its uptime is lower than before, the broker
+ * restarted: connections from before the loss of the link are removed.
+ */
+export class LogFollower {
+  readonly verification: LogVerification;
+  readonly ledger: ClientLedger;
+  readonly census = new ConnectionCensus();
+  readonly waiters = new DisconnectWaiters((clientid, connection) => this.ledger.hasEnded(clientid, connection));
+  readonly #session: BrokerSession;
+  readonly #options: LogFollowerOptions;
+  readonly #stops: Stop[] = [];
+  #since = Date.now();
+  #isProbing = false;
+  #uptime = 0;
+  #lostAt: number | null = null;
+  /** Number of the last connection that was logged before the link was lost. */
+  #lastBeforeLoss = 0;
+  #subscribed: Promise<void> = Promise.resolve();
+  /** Whether the broker granted the subscription once: the link renews it after reconnects. */
+  #hasLog = false;
+  #isStarted = false;
+  #closed = false;
+
+  constructor(session: BrokerSession, options: LogFollowerOptions) {
+    this.#session = session;
+    this.#options = options;
+    this.ledger = new ClientLedger({ onChange: options.onChange });
+    this.verification = new LogVerification(session, options.lineTimeoutMs);
+    this.#stops.push(session.onStatus((status) => this.#statusChanged(status)));
+    this.#begin();
+    this.#subscribeLog();
+  }
+
+  /** Returns why clients cannot be followed; `null` if they can. */
+  async start(): Promise<string | null> {
+    this.#isStarted = true;
+    await this.#subscribed;
+    await this.#subscribeRest();
+    return this.verification.verify();
+  }
+
+  get state(): { readonly complete: boolean; readonly since: number; readonly unknownConnections?: number } {
+    const { unknown } = this.census;
+    return {
+      complete: unknown === 0 && !this.ledger.overflowed,
+      since: this.#since,
+      ...(unknown === null ? {} : { unknownConnections: unknown }),
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const stop of this.#stops.splice(0)) stop();
+    this.verification.close();
+    this.census.close();
+    this.waiters.close();
+  }
+
+  /** Called first: clients that connect before this subscription remain unknown. */
+  #subscribeLog(): void {
+    this.#subscribed = this.#subscribe(`${LOG}#`, (message) => this.#logLine(message)).then(() => {
+      this.#hasLog = true;
+    });
+    // `start` reports the error, but may never be called.
+    this.#subscribed.catch(() => undefined);
+  }
+
+  /** Not before `start`: some brokers send messages for only one of several overlapping filters. */
+  async #subscribeRest(): Promise<void> {
+    await this.#subscribe(VERSION, ({ payload }) => {
+      this.ledger.version = textOf(payload);
+    });
+    await this.#subscribeNumber(UPTIME, (seconds, isRetained) => {
+      // The broker stopped when the link was lost, or earlier. Times cannot be compared: the broker has its own clock.
+      if (seconds < this.#uptime) this.ledger.removeUntil(this.#lastBeforeLoss);
+      this.#uptime = seconds;
+      if (!isRetained) this.census.uptimeReceived(this.#knownConnections);
+    });
+    await this.#subscribeNumber(CONNECTED_COUNT, (connected, isRetained) => {
+      this.census.countReceived(connected, this.#knownConnections, isRetained);
+    });
+  }
+
+  #subscribeNumber(filter: string, listener: (value: number, isRetained: boolean) => void): Promise<void> {
+    return this.#subscribe(filter, ({ payload, retain }) => {
+      const value = Number.parseInt(textOf(payload), 10);
+      if (!Number.isSafeInteger(value)) return;
+      listener(value, retain);
+      this.#options.onCount();
+    });
+  }
+
+  async #subscribe(filter: string, listener: (message: BrokerMessage) => void): Promise<void> {
+    const stop = await this.#session.subscribe(filter, listener, { qos: 1 });
+    if (this.#closed) stop();
+    else this.#stops.push(stop);
+  }
+
+  get #knownConnections(): number {
+    return this.ledger.connectedCount + (this.#isProbing ? 1 : 0);
+  }
+
+  /** Restarts following: only this service's own connection is known. */
+  #begin(): void {
+    const session = this.#session;
+    this.verification.reset();
+    this.#isProbing = false;
+    this.ledger.clear();
+    this.ledger.addGateway(session.clientId, {
+      account: session.username,
+      protocol: session.isWebSocket === undefined ? null : session.isWebSocket ? 'MQTT-WS' : 'MQTT',
+      protocolVersion: session.protocolVersion === 5 ? 'v5' : session.protocolVersion === 4 ? 'v3.1.1' : null,
+      keepalive: session.keepaliveSeconds ?? null,
+      lastConnect: session.status.since,
+    });
+  }
+
+  #restarted(): void {
+    this.#since = Date.now();
+    this.#options.onRestart();
+  }
+
+  #logLine({ topic, payload }: BrokerMessage): void {
+    this.verification.lineReceived();
+    this.census.messageReceived();
+    const line = parseLogLine(topic.slice(LOG.length), textOf(payload), (id) => this.ledger.has(id));
+    if (!line) return;
+    if (line.kind === 'SUBSCRIBED') this.ledger.subscriptionsFollowed = true;
+    if (line.kind === 'CONNECTED' && this.verification.connectionLogged()) this.#restarted();
+    if ('clientid' in line && line.clientid === `${this.#session.clientId}-probe`) {
+      if (line.kind === 'DISCONNECTED') this.#isProbing = false;
+      if (line.kind !== 'CONNECTED') return;
+      this.#isProbing = true;
+      this.ledger.describeGateway(this.#session.clientId, line);
+      return;
+    }
+    this.census.unknownChanged(this.ledger.apply(line, Date.now()));
+    this.#options.onCount();
+    if ('clientid' in line) this.waiters.notify(line.clientid);
+  }
+
+  #statusChanged({ state, resumed }: LinkStatus): void {
+    if (state !== 'CONNECTED') {
+      if (this.#lostAt === null) this.#lastBeforeLoss = this.ledger.lastConnection;
+      this.#lostAt ??= Date.now();
+      return;
+    }
+    if (!this.#hasLog) this.#subscribeLog();
+    const gap = this.#lostAt === null ? 0 : Date.now() - this.#lostAt;
+    this.#lostAt = null;
+    if (resumed === true && gap < LINES_STORED_MS) return;
+    this.census.reset();
+    this.#begin();
+    this.#restarted();
+    if (this.#isStarted) void this.verification.restart();
+  }
+}
+
+const textOf = (payload: Uint8Array): string =>
+  Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString();
