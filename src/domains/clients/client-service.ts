@@ -34,7 +34,6 @@ export interface ClientsEvent {
   readonly views: (clients: readonly ConnectedClientSummary[]) => ClientView[];
 }
 
-/** Compared with client id and user name; one of them must match. */
 export interface ClientNameFilter {
   readonly value: string;
   readonly mode?: FilterMode | null | undefined;
@@ -139,12 +138,10 @@ export class ClientService {
     };
   }
 
-  /** See ClientRegistry. */
   expectEnds(broker: BrokerRecord, clientIds: readonly string[]): (ended: readonly string[]) => Promise<void> {
     return this.#registries.get(broker.id)?.expectEnds(clientIds) ?? (async () => undefined);
   }
 
-  /** Sends all clients, then each change. Errors: those of an unreachable broker. */
   watch(broker: BrokerRecord, options: SubscriberOptions): Promise<LiveSource<ClientRegistryEvent>> {
     return this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).watch(options));
   }

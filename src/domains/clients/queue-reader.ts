@@ -13,7 +13,6 @@ type Ask = <T>(request: (caller: ControlCaller) => Promise<T>) => Promise<T>;
  */
 export class QueueReader {
   readonly #ask: Ask;
-  /** The clients of the next request, by key. */
   #collected = new Map<string, ClientRef>();
   #next: Promise<ReadonlyMap<string, ClientQueues>> | null = null;
 

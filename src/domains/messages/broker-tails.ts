@@ -18,7 +18,6 @@ interface OpenTail {
 
 interface BrokerTailsOptions {
   readonly observer: LeasedLink;
-  /** Longest wait for the observing connection. */
   readonly timeoutMs: number;
   /** Time until a tail without subscribers ends. A subscriber that reconnects meanwhile misses no messages. */
   readonly graceMs: number;
@@ -74,7 +73,6 @@ export class BrokerTails {
     }
   }
 
-  /** Ends all tails, with the error if given. */
   close(error?: ServiceError): void {
     for (const [key, open] of this.#tails) this.#end(key, open, error);
   }

@@ -7,7 +7,6 @@ export interface TopicMessage {
   readonly topic: string;
   /** Truncated to `maxPayloadBytes` of the tail. */
   readonly payload: Buffer;
-  /** Size of the whole payload. */
   readonly payloadBytes: number;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
@@ -40,9 +39,7 @@ const BATCH_MS = 50;
 const LEFT_OUT_MS = 500;
 /** Bytes of topics and payloads, independent of `maxRate`. */
 const MAX_BYTES_PER_SECOND = 1024 * 1024;
-/** For the next snapshot. */
 const MAX_BUFFERED_MESSAGES = 100;
-/** For the next snapshot. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
 /** Changes for slow and reconnecting subscribers: seconds of a busy filter, hours of a quiet one. */
 const MAX_STORED_BYTES = 4 * 1024 * 1024;
@@ -114,7 +111,6 @@ export class MessageTail {
     this.#broadcast.publish({ messages: [], leftOut: 0, isConnected });
   }
 
-  /** Ends the streams of all subscribers, with the error if given. */
   close(error?: unknown): void {
     if (this.#timer) this.#flush();
     this.#broadcast.close(error);

@@ -9,10 +9,7 @@ interface Account {
   readonly isOwn: boolean | null;
 }
 
-/**
- * Why the account can never be disconnected, even with `force`; `null` if no reason is known before trying. Errors:
- * those of the caller except NOT_SUPPORTED_BY_BROKER, which is returned.
- */
+/** Returns why the account can never be disconnected; `null` if no reason is known. Errors: those of the caller. */
 export async function kickObstacle(caller: ControlCaller, { username, isOwn }: Account): Promise<ServiceError | null> {
   const { provider, reason } = await caller.capability(DYNSEC_API);
   if (provider === 'NONE') return withoutDynsec(reason);
@@ -31,8 +28,7 @@ export async function kickObstacle(caller: ControlCaller, { username, isOwn }: A
  * remain; wills are not sent. `username` null: all clients without a user name.
  *
  * A user that dynamic security does not know (from a password file, or the name in a certificate) is created and
- * deleted in one payload. The broker processes a payload without interruption. If another administrator creates the
- * same user just before, that user is deleted.
+ * deleted in one payload, which the broker processes without interruption.
  *
  * Errors: NOT_SUPPORTED_BY_BROKER (`info.reason` and the message name the remedy), those of the caller. After an error
  * with `info.outcome` 'unknown' the connections may have ended.

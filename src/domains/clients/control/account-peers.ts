@@ -4,7 +4,6 @@ import { type Fields, isFields } from '../../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import { type FollowedClient, followedClient } from '../inspect/followed-account.ts';
 
-/** The other clients that are connected with the account of a client. */
 export interface AccountPeers {
   readonly client: FollowedClient;
   /** Client ids, without the client's own. */
@@ -13,7 +12,6 @@ export interface AccountPeers {
   readonly isComplete: boolean;
 }
 
-/** Longest wait for the first count of connections. */
 const COUNT_TIMEOUT_MS = 2_000;
 
 /**
@@ -27,14 +25,12 @@ const COUNT_TIMEOUT_MS = 2_000;
  *   2. Dynamic security has bound the account to this client id (2.0 and later), so other clients cannot use it.
  *   3. Mosquitto 2.1 reports the sessions of an account (`connections`), including offline ones. If there are no more
  *      of them than known ones, none is unknown.
- *   4. No count has arrived yet, and the last count before this service connected was zero. This is weaker than a
- *      proof: a client that connected between that count (`sys_interval`) and the start of following is missed until
- *      the next count.
+ *   4. No count has arrived yet, and the last count before this service connected was zero. A client that connected
+ *      between that count (`sys_interval`) and the start of following is missed until the next count.
  *   5. A count arrives within COUNT_TIMEOUT_MS, as in 1.
  *
- * Otherwise the account counts as shared. Two errors remain possible. If the broker drops a log line (2.0 does when
- * thousands of clients connect together), a client is missed until a count differs. And a user name may be a guess
- * (`isAmbiguous`).
+ * Otherwise the account counts as shared. If the broker drops a log line (2.0 does when thousands of clients connect
+ * together), a client is missed until a count differs.
  */
 export async function peersOf(caller: ControlCaller, clientid: string): Promise<AccountPeers | null> {
   const client = await followedClient(caller, clientid);
@@ -68,8 +64,7 @@ async function isExclusive(
     if (account.clientid === clientid) return true;
     return Array.isArray(account.connections) && account.connections.length <= sessionCount;
   } catch (error) {
-    // There is no such account or no dynamic security. Neither says anything about other clients; disconnecting will
-    // fail.
+    // No such account, or no dynamic security: disconnecting will fail.
     if (error instanceof ServiceError) return false;
     throw error;
   }

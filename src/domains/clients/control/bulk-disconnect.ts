@@ -21,7 +21,6 @@ export interface DisconnectResult {
 }
 
 interface BulkOutcome {
-  /** By client id. */
   readonly results: Map<string, DisconnectResult>;
   /** Ids of clients that were not selected, and were or would be disconnected with their account. */
   readonly alsoDisconnected: readonly string[];
@@ -157,7 +156,6 @@ class Run {
   }
 }
 
-/** One command per client, with the same permissions. */
 const each = (clientIds: readonly string[], command: DisconnectClient): Kick[] =>
   clientIds.map((clientid) => ({ command: { ...command, clientid }, clientIds: [clientid] }));
 

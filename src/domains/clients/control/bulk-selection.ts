@@ -30,9 +30,7 @@ export function selectionIssues({ clientIds, filter, limit }: BulkSelection): In
 }
 
 interface Selection {
-  /** Each id once. */
   readonly clientIds: readonly string[];
-  /** Given ids that do not match the filter. */
   readonly unmatched: readonly string[];
 }
 

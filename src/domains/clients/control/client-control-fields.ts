@@ -5,7 +5,6 @@ import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { SEND_RETAIN } from './client-control.ts';
 import { MAX_SUBSCRIPTION_IDENTIFIER } from './client-input.ts';
 
-/** See DisconnectClient. */
 export interface Consent {
   readonly force: boolean;
   readonly takeover: boolean;

@@ -30,20 +30,17 @@ import { SessionTakeovers } from './session-takeover.ts';
  * `disconnectClient` takes the first of these actions that is allowed:
  *
  *   1. Disconnects the account of the client, if no clients except those in `among` are connected with it
- *      (account-peers.ts). A client that connects with the account meanwhile is disconnected, too. The account of this
- *      service is never disconnected.
- *   2. With `takeover`, takes over the session of the client (src/protocol/mqtt/take-over.ts), if it is persistent.
- *      Other clients are not affected, the session and its queue remain, and no will is sent. With `force` also takes
- *      over a clean session: this ends the session, and the broker sends its will.
+ *      (account-peers.ts). A client that connects with it meanwhile is disconnected, too. The account of this service is
+ *      never disconnected.
+ *   2. With `takeover`, takes over the session of the client (src/protocol/mqtt/take-over.ts), if it is persistent. The
+ *      session and its queue remain, and no will is sent. With `force` also takes over a clean session: this ends the
+ *      session, and the broker sends its will.
  *   3. With `force`, disconnects the account with all its clients.
  *   4. Refuses: NOT_SUPPORTED_BY_BROKER if even `force` would not help, IN_USE with the `info` of `sharedAccount`.
  *
- * PREVIEW_DISCONNECT returns the action that would be taken now, and takes none.
- *
- * The result `{ method, disconnected }` is returned when the broker has responded and the list of clients shows the
- * effect, or END_MS later. `disconnected` contains all clients that were known to be connected with the account, and
- * all whose disconnect was logged. If a connection with another account has replaced the client meanwhile, the plugin
- * starts again.
+ * PREVIEW_DISCONNECT returns the action that would be taken now, and takes none. The result is returned when the list of
+ * clients shows the effect, or END_MS later. `disconnected` contains all clients that were known to be connected with
+ * the account, and all whose disconnect was logged.
  *
  * `subscribeClient` and `unsubscribeClient` require `takeover` and a persistent session, connected or not. The broker
  * checks the permission of this service's user to subscribe, and later the client's own: when Mosquitto disconnects the
@@ -64,7 +61,6 @@ export const clientControlPlugin: PluginFactory = {
   },
 };
 
-/** Longest wait for the log line of a disconnect. */
 const END_MS = 1_000;
 
 type Controls = NonNullable<PluginHost['controls']>;
@@ -72,7 +68,6 @@ type Controls = NonNullable<PluginHost['controls']>;
 const ONLY_TAKEOVER =
   'Clients of this broker can be disconnected only by taking over their sessions, if its settings allow that (`clientTakeover`).';
 
-/** Maximum number of attempts if a client reconnects with another account. */
 const MAX_ATTEMPTS = 3;
 
 interface Outcome {

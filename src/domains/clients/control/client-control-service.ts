@@ -38,7 +38,6 @@ interface SubscribeInput extends UnsubscribeInput {
 }
 
 interface BulkDisconnectInput extends BulkSelection {
-  /** Whether other clients on the accounts of the selected clients may be disconnected, too. */
   readonly force?: boolean | null | undefined;
   readonly dryRun?: boolean | null | undefined;
 }
@@ -60,7 +59,6 @@ export interface BulkDisconnectReport {
   /** In the order of the given ids; without given ids, in the order of client ids. */
   readonly results: readonly DisconnectResult[];
   readonly alsoDisconnected: readonly string[];
-  /** `false` if unknown clients that match may be connected. */
   readonly isComplete: boolean;
 }
 
@@ -72,7 +70,6 @@ interface ClientControlOptions {
 
 /** Longest wait until the followed log shows the effect of a command. */
 const EFFECT_TIMEOUT_MS = 1_500;
-/** Each pause is twice as long as the previous one. */
 const FIRST_PAUSE_MS = 10;
 
 /**
@@ -87,7 +84,6 @@ export class ClientControlService {
     this.#options = options;
   }
 
-  /** Errors: INVALID, those of `disconnectClient`, and those of an unreachable broker. */
   async disconnect(broker: BrokerRecord, { clientId, force }: DisconnectInput): Promise<DisconnectReport> {
     const { clients } = this.#options;
     const { runtime, provider } = await this.#control(broker, clientId, clientIdIssues('input.clientId', clientId));
@@ -102,7 +98,6 @@ export class ClientControlService {
     return { ...report, method, disconnected: clientids };
   }
 
-  /** Errors: INVALID, those of `subscribeClient`, and those of an unreachable broker. */
   async subscribe(broker: BrokerRecord, input: SubscribeInput): Promise<ClientReport> {
     const { clientId, topic, qos, noLocal, retainAsPublished, sendRetain, subscriptionIdentifier } = input;
     const issues = [...targetIssues(input), ...subscriptionIssues(input)];
@@ -123,7 +118,6 @@ export class ClientControlService {
     return this.#report(broker, clientId, (client) => client?.known.subscriptions?.includes(topic) !== false);
   }
 
-  /** Errors: INVALID, those of `unsubscribeClient`, and those of an unreachable broker. */
   async unsubscribe(broker: BrokerRecord, input: UnsubscribeInput): Promise<ClientReport> {
     const { clientId, topic } = input;
     const { runtime, provider } = await this.#control(broker, clientId, targetIssues(input));

@@ -30,7 +30,6 @@ export interface DisconnectClient {
 interface UnsubscribeClient {
   readonly clientid: string;
   readonly topic: string;
-  /** Gateway plugin only: whether the client's session may be taken over. */
   readonly takeover?: boolean;
 }
 

@@ -11,7 +11,6 @@ export interface Kick {
 
 export interface DisconnectPlan {
   readonly kicks: readonly Kick[];
-  /** By client id: why no command is sent for it. */
   readonly refusals: ReadonlyMap<string, ServiceError>;
 }
 
@@ -22,7 +21,6 @@ export function planSingly(clientIds: readonly string[], isOwn: (clientId: strin
 }
 
 interface AccountFacts {
-  /** All clients that are known to be connected. */
   readonly connected: readonly ConnectedClientSummary[];
   readonly isOwn: (clientId: string) => boolean;
   readonly force: boolean;

@@ -6,7 +6,6 @@ import { announceTakeover, whenEnded } from '../inspect/followed-account.ts';
 export class SessionTakeovers {
   readonly #host: PluginHost;
   readonly #endMs: number;
-  /** The last takeover of each client that is in progress. */
   readonly #running = new Map<string, Promise<unknown>>();
 
   /** @param endMs longest wait for the log line of the end */

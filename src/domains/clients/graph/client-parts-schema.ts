@@ -7,13 +7,13 @@ import {
   type ClientInflight,
   type ClientListener,
   type ClientQueues,
+  type ClientSubscriptionOptions,
   type ClientTls,
   type ClientWill,
   type ConnectedClientDetail,
   INFLIGHT_KEYS,
   QUEUE_KEYS,
 } from '../inspect/inspect-data.ts';
-import type { ClientSubscription } from '../inspect/subscriptions.ts';
 import type { UnknownField } from '../inspect/unknown-fields.ts';
 
 export const ClientProtocol = builder.enumType('ClientProtocol', {
@@ -115,6 +115,17 @@ export const ClientWillType = builder.objectRef<ClientWill>('ClientWill').implem
     delayInterval: t.exposeInt('delayInterval', { description: 'Seconds.', nullable: true }),
   }),
 });
+
+interface ClientSubscription extends ClientSubscriptionOptions {
+  readonly topic: string;
+  readonly qos?: number;
+}
+
+export const subscriptionsOf = (known: ConnectedClientDetail): ClientSubscription[] | undefined =>
+  known.subscriptions?.map((topic, index) => {
+    const qos = known.subscriptionQos?.[index];
+    return { topic, ...(qos !== undefined && { qos }), ...known.subscriptionOptions?.[index] };
+  });
 
 export const ClientSubscriptionType = builder.objectRef<ClientSubscription>('ClientSubscription').implement({
   description: 'A subscription of a client, with its options.',

@@ -5,7 +5,6 @@ import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ClientView } from '../client-view.ts';
 import type { ConnectedClientDetail, ConnectedClientSummary } from '../inspect/inspect-data.ts';
-import { subscriptionsOf } from '../inspect/subscriptions.ts';
 import { unknownFields } from '../inspect/unknown-fields.ts';
 import {
   ClientInflightType,
@@ -18,12 +17,12 @@ import {
   ClientTlsType,
   ClientWillType,
   detail,
+  subscriptionsOf,
   UnknownFieldType,
 } from './client-parts-schema.ts';
 
 type ClientFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], ClientView>;
 
-/** Options of a nullable field of the summary. */
 const summary = <T>(read: (known: ConnectedClientSummary) => T, description?: string) => ({
   ...(description && { description }),
   nullable: true as const,

@@ -1,15 +1,8 @@
 import type { ClientEntry, UserName } from './client-entry.ts';
 
 /** One client, and the other clients that are known to use its account. */
-export interface AccountUse {
+export interface AccountUse extends Pick<ClientEntry, 'connected' | 'clean' | 'isAmbiguous' | 'connection'> {
   readonly username: UserName;
-  readonly connected: boolean;
-  readonly clean: boolean | null;
-  readonly bridge: boolean;
-  /** Whether the user name is a guess, because client id or user name imitate a log line. */
-  readonly isAmbiguous: boolean;
-  /** Number of this connection; earlier and later connections of the client have other numbers. */
-  readonly connection: number;
   /** Ids of all clients that are connected with the same user name, including this client. */
   readonly connectedIds: readonly string[];
   /** Number of these clients plus the offline persistent sessions of the account. */
@@ -43,13 +36,12 @@ export class AccountIndex {
 
   /** @param own accounts of this service; `undefined` stands for an unknown account */
   useOf(entry: ClientEntry, own: readonly (UserName | undefined)[]): AccountUse {
-    const { account, connected, clean, bridge, isAmbiguous, connection } = entry;
+    const { account, connected, clean, isAmbiguous, connection } = entry;
     const peers = account === undefined ? [entry] : [...(this.#accounts.get(account) ?? [])];
     return {
       username: account ?? null,
       connected,
       clean,
-      bridge,
       isAmbiguous,
       connection,
       connectedIds: peers.filter((peer) => peer.connected).map((peer) => peer.clientid),

@@ -15,7 +15,9 @@ export interface ClientEntry {
   readonly clientid: string;
   /** `undefined` if it was not reported. */
   account: UserName | undefined;
+  /** Whether the user name is a guess, because client id or user name imitate a log line. */
   isAmbiguous: boolean;
+  /** Number of this connection; earlier and later connections of the client have other numbers. */
   connection: number;
   address: string | null;
   port: number | null;
@@ -85,20 +87,20 @@ export const plainAddress = (address: string): string =>
   address.replace(/^::ffff:(?=\d)/, '').replace(/^\[(.*)\]$/, '$1');
 
 export function summaryOf(entry: ClientEntry): ConnectedClientSummary {
-  const { clientid, account, address, port, protocol, protocolVersion, lastConnect } = entry;
+  const { clientid, account, connected, lastDisconnect, address, port, protocol, protocolVersion, lastConnect } = entry;
   return {
     clientid,
     username: account ?? ANONYMOUS,
-    connected: entry.connected,
-    lastDisconnect: entry.lastDisconnect,
-    ...(address === null ? {} : { address }),
-    ...(port === null ? {} : { remotePort: port }),
-    ...(protocol === null ? {} : { protocol }),
-    ...(protocolVersion === null ? {} : { protocolVersion }),
-    ...(lastConnect === null ? {} : { lastConnect }),
-    ...(entry.bridge ? { bridge: true } : {}),
-    ...(entry.gateway ? { gateway: true } : {}),
-    ...(entry.disconnectReason === null ? {} : { disconnectReason: entry.disconnectReason }),
+    connected,
+    lastDisconnect,
+    ...(address !== null && { address }),
+    ...(port !== null && { remotePort: port }),
+    ...(protocol !== null && { protocol }),
+    ...(protocolVersion !== null && { protocolVersion }),
+    ...(lastConnect !== null && { lastConnect }),
+    ...(entry.bridge && { bridge: true }),
+    ...(entry.gateway && { gateway: true }),
+    ...(entry.disconnectReason !== null && { disconnectReason: entry.disconnectReason }),
   };
 }
 

@@ -4,7 +4,6 @@ import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 /** Names one client. In a cluster whose nodes have clients of their own, each node may have a client of the same id. */
 export interface ClientRef {
   readonly clientid: string;
-  /** Number of the cluster node. */
   readonly node?: number;
 }
 
@@ -12,7 +11,6 @@ export interface ClientRef {
 export const keyOf = ({ clientid, node }: ClientRef): string =>
   node === undefined ? clientid : `${clientid}\0${node}`;
 
-/** The client that a key names. */
 export function refOf(key: string): ClientRef {
   const [, clientid, node] = /^(.*)\0(\d+)$/s.exec(key) ?? [];
   return clientid === undefined ? { clientid: key } : { clientid, node: Number(node) };

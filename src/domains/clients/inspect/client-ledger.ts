@@ -15,9 +15,7 @@ import { TakeoverLines } from './takeover-lines.ts';
 interface ClientLedgerOptions {
   /** Maximum number of clients. Default: 200,000. Further clients are not stored, and `overflowed` is true. */
   readonly maxClients?: number;
-  /** Default: 128 MiB. */
   readonly maxSubscriptionBytes?: number;
-  /** Called with the id of each client that was added, changed or removed. */
   readonly onChange: (clientid: string) => void;
 }
 
@@ -45,12 +43,10 @@ export class ClientLedger {
   readonly takeovers = new TakeoverLines();
   readonly kicks = new AdministrativeDisconnects();
   #sorted: ClientEntry[] | null = null;
-  /** `null` before the version is known. */
   #isVersion20: boolean | null = null;
   /** Number of the last connection that was logged. */
   lastConnection = 0;
   overflowed = false;
-  /** Whether the broker logs subscriptions. */
   subscriptionsFollowed = false;
 
   constructor({ maxClients = 200_000, maxSubscriptionBytes = 128 * 1024 * 1024, onChange }: ClientLedgerOptions) {
@@ -110,7 +106,6 @@ export class ClientLedger {
     return !entry?.connected || entry.connection !== connection;
   }
 
-  /** In order of client ids. */
   page(offset: number, count: number): ConnectedClientSummary[] {
     this.#sorted ??= [...this.#entries.values()].sort((a, b) => (a.clientid < b.clientid ? -1 : 1));
     return this.#sorted.slice(offset, count < 0 ? undefined : offset + count).map(summaryOf);

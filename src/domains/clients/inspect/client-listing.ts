@@ -5,7 +5,6 @@ import { listClients } from './inspect-control.ts';
 import type { ClientSource, ClientsChangedEvent, ConnectedClientSummary, ListClientsData } from './inspect-data.ts';
 import type { ClientDifference } from './sorted-clients.ts';
 
-/** Age, source and completeness of a list. */
 export interface ClientListState {
   /** Epoch milliseconds. */
   readonly asOf: number;
@@ -75,7 +74,6 @@ const piecesOf = <T>(list: readonly T[]): (readonly T[])[] =>
     list.slice(index * EVENT_CLIENTS, (index + 1) * EVENT_CLIENTS),
   );
 
-/** The keys of the clients that an event removes. */
 export const removedKeys = ({ removed, removedNodes = [] }: ClientsChangedEvent): readonly string[] =>
   removed.map((clientid, index) => {
     const node = removedNodes[index];

@@ -26,7 +26,6 @@ export interface ClientRegistryOptions {
   readonly pollMs?: number;
   /** Time after the last use until the clients are dropped from memory. Default: 60,000. */
   readonly idleMs?: number;
-  /** Clients per page of a listing. Default: 1,000. */
   readonly pageSize?: number;
 }
 
@@ -53,7 +52,6 @@ const LATE_EVENT_MS = 5_000;
  */
 export class ClientRegistry {
   #caller: ControlCaller | null = null;
-  /** Its status says when the list is out of date. */
   #session: BrokerSession;
   readonly #options: Required<ClientRegistryOptions>;
   readonly #clients = new SortedClients();
@@ -62,7 +60,6 @@ export class ClientRegistry {
   #stopEvents: Stop | null = null;
   #loading: Promise<void> | null = null;
   #buffer: ClientsChangedEvent[] = [];
-  /** Whether the list is up to date. */
   #fresh = false;
   /** Number of the last event that the list includes; `null` if the API sends no events. */
   #sequence: number | null = null;
@@ -70,7 +67,7 @@ export class ClientRegistry {
   #asOf = 0;
   #reported: Omit<ClientListState, 'asOf' | 'isFollowed'> = { source: 'BROKER', complete: false, since: null };
   #lastUse = 0;
-  /** The current request that waits for all previous events, and the next one, for callers that arrive meanwhile. */
+  /** The current request, and the next one, for callers that arrive meanwhile. */
   #catchingUp: Promise<void> = Promise.resolve();
   #nextCatchUp: Promise<void> | null = null;
   #ticker: NodeJS.Timeout | null = null;
@@ -108,7 +105,7 @@ export class ClientRegistry {
     this.#fresh = false;
   }
 
-  /** Number of clients in memory; 0 while idle. */
+  /** 0 while idle. */
   get size(): number {
     return this.#clients.size;
   }
@@ -119,9 +116,8 @@ export class ClientRegistry {
   }
 
   /**
-   * Call before clients are disconnected. The returned function takes the ids of the clients that were disconnected,
-   * and resolves when the list shows it. So the next reader does not see their previous state. Waits at most
-   * CATCH_UP_MS; never rejects.
+   * Call before clients are disconnected. The returned function takes the ids of the disconnected clients, and resolves
+   * when the list shows it, or after CATCH_UP_MS. Never rejects.
    */
   expectEnds(clientids: readonly string[]): (ended: readonly string[]) => Promise<void> {
     const previous = new Map(clientids.map((id) => [id, this.#clients.withId(id)]));
@@ -189,7 +185,6 @@ export class ClientRegistry {
     if (!this.#fresh || isBehind) await this.#load();
   }
 
-  /** All callers share one listing. */
   #load(): Promise<void> {
     if (this.#loading !== null) return this.#loading;
     const loading = this.#list().finally(() => {
@@ -253,11 +248,11 @@ export class ClientRegistry {
     this.#broadcast.publish({ ...difference, ...this.#state() });
   }
 
-  /** Marks the list as out of date. Lists again if there are watchers; otherwise the next caller does. */
+  /** Without watchers the next caller lists again. */
   #reload(): void {
     this.#fresh = false;
     if (this.#broadcast.subscriberCount === 0) return;
-    // The next caller gets the same error; for watchers the ticker retries.
+    // The ticker retries.
     this.#load().catch(() => undefined);
   }
 

@@ -1,10 +1,9 @@
 /**
  * Counts the connections of a broker that the followed log did not report.
  *
- * The log reports each connect and disconnect, and `$SYS/broker/clients/connected` sometimes gives the total. A live
- * count arrives in order with the log lines, so the difference to the known connections is exact at that moment.
- * Afterwards the number of unknown connections can only fall until the next count, because every new connection is
- * logged.
+ * `$SYS/broker/clients/connected` sometimes gives the total. A live count arrives in order with the log lines, so the
+ * difference to the known connections is exact at that moment. Until the next count the number of unknown connections
+ * can only fall, because every new connection is logged.
  *
  * Mosquitto publishes a count only when it has changed. It computes the count when it publishes its uptime, so an
  * uptime that is followed by another message confirms the previous count. Connections without a client id yet, and
@@ -38,7 +37,6 @@ export class ConnectionCensus {
     return this.#isFirst && !this.#hasUnreadConnect && !this.#counted && this.#lastCount === 0;
   }
 
-  /** Whether a live count has arrived. */
   get isCounted(): boolean {
     return this.#counted;
   }
@@ -53,7 +51,6 @@ export class ConnectionCensus {
     if (!isRetained) this.#compare(count - known);
   }
 
-  /** Any other message of the broker. */
   messageReceived(): void {
     if (this.#knownAtUptime !== null && this.#lastCount !== null) this.#compare(this.#lastCount - this.#knownAtUptime);
     this.#knownAtUptime = null;
@@ -65,7 +62,6 @@ export class ConnectionCensus {
     if (this.#unknown !== null) this.#unknown = Math.max(0, this.#unknown + difference);
   }
 
-  /** Resolves with the next count or after the timeout. */
   whenCounted(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {

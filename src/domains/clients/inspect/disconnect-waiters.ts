@@ -28,7 +28,6 @@ export class DisconnectWaiters {
     });
   }
 
-  /** Checks the callers that wait for this client again. */
   notify(clientid: string): void {
     for (const check of this.#checks.get(clientid) ?? []) check();
   }

@@ -48,7 +48,6 @@ export async function getClient(
   return parseClientDetail(data) ?? { clientid, username: ANONYMOUS };
 }
 
-/** Maximum number of ids in one `getQueues`. */
 export const MAX_QUEUE_IDS = 1_000;
 
 /** The queues of each client, in the order of `clients`; `null` for an unknown client. Errors: those of the caller. */

@@ -25,7 +25,6 @@ export const QUEUE_KEYS = [
   'pagedMessagesMax',
 ] as const;
 
-/** Messages in the queues of a client, without those in flight. */
 export type ClientQueues = { readonly [Key in (typeof QUEUE_KEYS)[number]]?: number };
 
 export const INFLIGHT_KEYS = [
@@ -44,9 +43,7 @@ export type ClientInflight = { readonly [Key in (typeof INFLIGHT_KEYS)[number]]?
 
 /** A client in a list. Absent fields are unknown. Only providers of this service report extensions. */
 export interface ConnectedClientSummary extends ClientRef {
-  /** `<anonymous>` if the client gave none. */
   readonly username: string;
-  /** IP address. */
   readonly address?: string;
   readonly protocol?: ClientProtocol;
   readonly protocolVersion?: ClientProtocolVersion;
@@ -107,9 +104,7 @@ export interface ClientSubscriptionOptions {
 
 export interface ConnectedClientDetail extends ConnectedClientSummary {
   readonly numSubscriptions?: number;
-  /** Messages received from the client. */
   readonly numPublished?: number;
-  /** Messages sent to the client. */
   readonly numSubscribed?: number;
   readonly numDropped?: number;
   readonly bytesPublished?: number;
@@ -120,7 +115,6 @@ export interface ConnectedClientDetail extends ConnectedClientSummary {
   readonly tls?: ClientTls;
   readonly listener?: ClientListener;
   readonly will?: ClientWill;
-  /** Topic filters. */
   readonly subscriptions?: readonly string[];
   readonly inflight?: ClientInflight;
   /** Extension: the granted QoS of each of `subscriptions`, in the same order. */
@@ -153,7 +147,6 @@ export interface ClientsChange extends ListState {
   readonly sequence: number;
   /** New and changed clients. A persistent session that goes offline is changed, not removed. */
   readonly changed: readonly ConnectedClientSummary[];
-  /** Client ids. */
   readonly removed: readonly string[];
   /** Extension: the node of each of `removed`, in the same order. */
   readonly removedNodes?: readonly number[];

@@ -50,7 +50,6 @@ const withDefault =
   (value) =>
     read(value) ?? fallback;
 
-/** Reads an array without the elements that cannot be read. */
 const listOf =
   <T>(read: Reader<T>): Reader<T[]> =>
   (value) =>
@@ -164,7 +163,6 @@ const change = objectOf<ClientsChange>(
   'sequence',
 );
 
-/** Reads `data` itself or `data.client`; `null` without a client id. */
 export function parseClientDetail(data: unknown): ConnectedClientDetail | null {
   const client = isFields(data) && isFields(data.client) ? data.client : data;
   return detail(client) ?? null;

@@ -20,11 +20,9 @@ interface InspectPluginOptions {
   readonly lineTimeoutMs?: number;
 }
 
-/** Longest time that a command waits. */
 const MAX_WAIT_MS = 5_000;
 /** Interval in which changes are coalesced into one event. */
 const COALESCE_MS = 50;
-/** Clients per event. */
 const MAX_CHANGED = 1_000;
 
 export function inspectPluginFactory({ lineTimeoutMs = 2_000 }: InspectPluginOptions = {}): PluginFactory {

@@ -13,9 +13,7 @@ export const LOG_FILTERS: readonly string[] = [`${LOG}#`, VERSION, UPTIME, CONNE
 const LINES_STORED_MS = 20_000;
 
 interface LogFollowerOptions {
-  /** Longest wait for a log line. */
   readonly lineTimeoutMs: number;
-  /** Called with the id of each client that was added, changed or removed. */
   readonly onChange: (clientid: string) => void;
   /** Called when the number of unknown connections may have changed. */
   readonly onCount: () => void;

@@ -5,9 +5,8 @@ import type { ClientProtocolVersion } from './inspect-data.ts';
  * longer than MAX_LINE, which Mosquitto does not write: a crafted line needs time that grows with the square of its
  * length.
  *
- * Mosquitto truncates lines after MAX_LINE_BYTES (logging.c). The end of such a line is not reliable, because a client
- * can choose where its line is truncated. A truncated line reports only that a client connected, or that subscriptions
- * changed.
+ * Mosquitto truncates lines after MAX_LINE_BYTES (logging.c). A client can choose where its line is truncated, so a
+ * truncated line reports only that a client connected, or that subscriptions changed.
  *
  * Lines contain client ids and user names unescaped, so a client can imitate other lines. The results may be displayed,
  * but permissions must never depend on them.
@@ -47,7 +46,6 @@ export interface ConnectedLine {
 export interface DisconnectedLine {
   readonly kind: 'DISCONNECTED';
   readonly clientid: string;
-  /** TCP port of the client; `null` in lines of 2.0.x. */
   readonly port: number | null;
   readonly reason: string;
 }

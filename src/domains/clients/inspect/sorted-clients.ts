@@ -6,7 +6,6 @@ import type { ConnectedClientSummary } from './inspect-data.ts';
 interface ClientFilter {
   /** Compared with client id and user name; one of them must match. Default: empty, no condition. Case-sensitive. */
   readonly value?: string;
-  /** Default: `contains`. */
   readonly mode?: FilterMode;
   /** `true`: only clients that are connected or whose state is unknown. `false`: only offline persistent sessions. */
   readonly connected?: boolean;

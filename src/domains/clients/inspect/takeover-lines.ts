@@ -15,10 +15,8 @@ export class TakeoverLines {
   /** Sessions that this service takes over, with the port of its connection; `null` before the connection is logged. */
   readonly #taken = new Map<string, number | null>();
   #ownCount = 0;
-  /** Number of replaced connections per client id whose end is not logged yet. */
   readonly #lateEnds = new Map<string, number>();
 
-  /** Number of connections of this service to sessions of its clients. */
   get ownCount(): number {
     return this.#ownCount;
   }
@@ -27,7 +25,6 @@ export class TakeoverLines {
     return this.#taken.has(clientid);
   }
 
-  /** Call before this service takes over the session. */
   begin(clientid: string): void {
     this.#forget(clientid);
     if (this.#taken.size >= MAX_CLIENT_IDS) this.#forget(this.#taken.keys().next().value ?? '');
@@ -59,7 +56,6 @@ export class TakeoverLines {
     return true;
   }
 
-  /** Notes that another connection replaced this one. */
   replaced({ clientid, protocol }: ClientEntry): void {
     if (protocol !== 'MQTT-WS') return;
     const count = this.#lateEnds.get(clientid);

@@ -2,14 +2,12 @@ import { type ClientSource, type ConnectedClientDetail, INFLIGHT_KEYS, QUEUE_KEY
 
 /** A field of a client that is null because the source does not report it. */
 export interface UnknownField {
-  /** Name in the graph. */
   readonly field: string;
   readonly reason: string;
 }
 
 type DetailField = keyof ConnectedClientDetail;
 
-/** Fields that every client has. */
 const ALWAYS_PRESENT = [
   'address',
   'protocol',
@@ -47,7 +45,6 @@ const OWN_CONNECTED_EARLIER =
   'This service’s own connection, which must exist before the log can be followed; the field is known after it reconnects';
 const LOG_SUBSCRIPTIONS = 'Set `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf';
 
-/** Fields that Mosquitto's log never contains. */
 const NEVER_LOGGED = [
   'queues',
   'numPublished',
