@@ -30,16 +30,16 @@ import { SessionTakeovers } from './session-takeover.ts';
  * `disconnectClient` takes the first of these actions that is allowed:
  *
  *   1. Disconnects the account of the client, if no clients except those in `among` are connected with it
- *      (account-peers.ts). A client that connects with it meanwhile is disconnected, too. The account of this service is
- *      never disconnected.
+ *      (account-peers.ts). A client that connects with it meanwhile is disconnected, too. The account of this service
+ *      is never disconnected.
  *   2. With `takeover`, takes over the session of the client (src/protocol/mqtt/take-over.ts), if it is persistent. The
  *      session and its queue remain, and no will is sent. With `force` also takes over a clean session: this ends the
  *      session, and the broker sends its will.
  *   3. With `force`, disconnects the account with all its clients.
  *   4. Refuses: NOT_SUPPORTED_BY_BROKER if even `force` would not help, IN_USE with the `info` of `sharedAccount`.
  *
- * PREVIEW_DISCONNECT returns the action that would be taken now, and takes none. The result is returned when the list of
- * clients shows the effect, or END_MS later. `disconnected` contains all clients that were known to be connected with
+ * PREVIEW_DISCONNECT returns the action that would be taken now, and takes none. The result is returned when the list
+ * of clients shows the effect, or END_MS later. `disconnected` contains all clients that were known to be connected with
  * the account, and all whose disconnect was logged.
  *
  * `subscribeClient` and `unsubscribeClient` require `takeover` and a persistent session, connected or not. The broker

@@ -5,7 +5,7 @@ const MAX_SUBSCRIPTIONS = 1_000;
 /** Memory of a stored subscription without its filter. */
 const SUBSCRIPTION_BYTES = 100;
 
-/** Stores the subscriptions of all clients within `maxBytes`. Beyond it the subscriptions of a client are incomplete. */
+/** Stores the subscriptions of all clients within `maxBytes`. Beyond it lists of subscriptions are incomplete. */
 export class FollowedSubscriptions {
   readonly #maxBytes: number;
   #bytes = 0;
