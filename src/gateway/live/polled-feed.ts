@@ -31,7 +31,7 @@ export interface PolledContent<Value> extends BroadcastOptions<Polled<Value>, Po
 }
 
 interface PolledFeedOptions<Value> extends PolledContent<Value> {
-  /** Called when the feed has to be closed: the first poll failed, the object was deleted, or nobody subscribes. */
+  /** Called when the feed has to be closed: the first poll failed, the object was deleted, or it has no subscribers. */
   readonly onEnd: () => void;
   readonly onFault: (error: unknown) => void;
 }

@@ -3,7 +3,6 @@ import type { InputIssue } from '../../../platform/errors.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { fieldOf } from '../../../protocol/control/fields.ts';
 import { refuseIssues } from '../../../protocol/control/issue-refusals.ts';
-import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import type { TopicKind, TopicRequests } from '../model/topic-recorder.ts';
 
