@@ -39,8 +39,8 @@ import { SessionTakeovers } from './session-takeover.ts';
  *   4. Refuses: NOT_SUPPORTED_BY_BROKER if even `force` would not help, IN_USE with the `info` of `sharedAccount`.
  *
  * PREVIEW_DISCONNECT returns the action that would be taken now, and takes none. The result is returned when the list
- * of clients shows the effect, or END_MS later. `disconnected` contains all clients that were known to be connected with
- * the account, and all whose disconnect was logged.
+ * of clients shows the effect, or END_MS later. `disconnected` contains all clients that were known to be connected
+ * with the account, and all whose disconnect was logged.
  *
  * `subscribeClient` and `unsubscribeClient` require `takeover` and a persistent session, connected or not. The broker
  * checks the permission of this service's user to subscribe, and later the client's own: when Mosquitto disconnects the
