@@ -10,7 +10,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
 import { connectAsync } from 'mqtt';
 import { planImport } from '../src/domains/access-control/documents/access-import.ts';
-import { whoCan } from '../src/domains/access-control/explain/access-explainer.ts';
+import { whoCan } from '../src/domains/access-control/explain/who-can.ts';
 import { AccessIndex } from '../src/domains/access-control/reading/access-index.ts';
 import type { WriteReport } from '../src/domains/access-control/writing/access-report.ts';
 import { AccessWriter } from '../src/domains/access-control/writing/access-writer.ts';

@@ -1,4 +1,9 @@
-/** Imports have one direction between wings and between domains. Biome reports import cycles (noImportCycles). */
+/**
+ * Imports have one direction between wings and between domains. Biome reports import cycles (noImportCycles).
+ *
+ * What benchmarks import from other files must exist. The compiler does not check them, because their peers are not
+ * installed.
+ */
 import { sources } from './sources.mjs';
 
 /** The wings that each wing may import, itself included. `generated` holds the Prisma clients. */
@@ -45,5 +50,12 @@ export function importFaults() {
         faults.push(`${path}: ${domain} has no place in the order`);
     }
   }
+  const exported = new Map(sources.map(({ path, exports }) => [path, new Set(exports.map(({ name }) => name))]));
+  for (const { path, imports } of sources.filter(({ path }) => path.startsWith('bench/')))
+    for (const { from, names } of imports)
+      for (const name of names)
+        if (from.startsWith('src/generated/')) continue;
+        else if (!exported.has(from)) faults.push(`${path}: there is no file ${from}`);
+        else if (name !== '*' && !exported.get(from).has(name)) faults.push(`${path}: ${from} does not export ${name}`);
   return faults;
 }

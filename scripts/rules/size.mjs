@@ -1,8 +1,7 @@
-/** The size of the sources, printed with each check; some of it is bounded. */
-import { sources, walk } from './sources.mjs';
+/** The size of the sources, printed with each check. Biome bounds the lines of a function. */
+import { sources } from './sources.mjs';
 
 const MAX_P90_FILE = 200;
-const MAX_FUNCTION = 120;
 const MIN_TEST_RATIO = 0.8;
 
 const linesOf = (text) => text.split('\n').length - 1;
@@ -16,7 +15,6 @@ export function size() {
   const product = sources.filter(({ path }) => path.startsWith('src/'));
   const tests = sources.filter(({ path }) => path.startsWith('test/'));
   const lines = product.map(({ text }) => linesOf(text)).sort((one, other) => one - other);
-  const functions = product.flatMap(functionsOf).sort((one, other) => other.lines - one.lines);
   const sum = (files, of) => files.reduce((total, file) => total + of(file), 0);
   const p90 = lines[Math.floor(lines.length * 0.9)];
   const ratio = sum(tests, ({ text }) => linesOf(text)) / sum(product, codeLinesOf);
@@ -24,21 +22,9 @@ export function size() {
   if (p90 >= MAX_P90_FILE) faults.push(`90 % of the files of src must have fewer than ${MAX_P90_FILE} lines: ${p90}`);
   if (ratio < MIN_TEST_RATIO)
     faults.push(`lines of test must be at least ${MIN_TEST_RATIO} of the code of src: ${ratio}`);
-  for (const { name, lines } of functions)
-    if (lines > MAX_FUNCTION) faults.push(`${name}: a function of ${lines} lines; at most ${MAX_FUNCTION}`);
   const total = lines.reduce((all, one) => all + one, 0);
   const text =
-    `src: ${total} lines in ${lines.length} files, 90 % below ${p90 + 1} lines; longest function ${functions[0].lines} lines; ` +
+    `src: ${total} lines in ${lines.length} files, 90 % below ${p90 + 1} lines; ` +
     `tests ${ratio.toFixed(2)} lines per line of code`;
   return { text, faults };
-}
-
-function functionsOf({ path, text, program }) {
-  const found = [];
-  walk(program, (node) => {
-    if (!/Function/.test(node.type) || node.body?.type !== 'BlockStatement') return;
-    const lines = linesOf(text.slice(node.start, node.end)) + 1;
-    found.push({ name: `${path}:${linesOf(text.slice(0, node.start)) + 1}`, lines });
-  });
-  return found;
 }

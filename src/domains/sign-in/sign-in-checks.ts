@@ -194,8 +194,6 @@ export class SignInChecks {
 const unchanged = ({ provider, subject, sealedRefresh }: Identity) => ({ provider, subject, sealedRefresh });
 
 function shuffled<T>(entries: readonly T[]): T[] {
-  return entries
-    .map((entry) => ({ entry, rank: Math.random() }))
-    .sort((a, b) => a.rank - b.rank)
-    .map(({ entry }) => entry);
+  const ranked = entries.map((entry) => ({ entry, rank: Math.random() }));
+  return ranked.sort((one, other) => one.rank - other.rank).map(({ entry }) => entry);
 }

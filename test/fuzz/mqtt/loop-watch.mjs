@@ -10,7 +10,7 @@ const INTERVAL = 20;
 const SHORTEST = 50;
 
 /** Processor time of this thread in milliseconds (proc_pid_schedstat(5) gives nanoseconds). */
-const processorMs = () => Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ')[0]) / 1e6;
+export const processorMs = () => Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ')[0]) / 1e6;
 
 const stalls = new BroadcastChannel('stalls');
 stalls.unref();

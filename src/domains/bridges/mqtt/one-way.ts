@@ -37,8 +37,8 @@ interface WayCounts {
 export class OneWay {
   readonly counts: WayCounts = { received: 0, delivered: 0, expired: 0, rejected: 0 };
   lastRejection: BridgeRejection | null = null;
+  readonly queue: BridgeQueue;
   readonly #options: OneWayOptions;
-  readonly #queue: BridgeQueue;
   readonly #suspicion = new Suspicion();
   #calm: NodeJS.Timeout | undefined;
   #isConnected = false;
@@ -51,13 +51,9 @@ export class OneWay {
 
   constructor(options: OneWayOptions) {
     this.#options = options;
-    this.#queue = options.queue;
-    this.#queue.setDelivering(false);
-    this.#queue.onReady(() => this.#pump());
-  }
-
-  get queue(): BridgeQueue {
-    return this.#queue;
+    this.queue = options.queue;
+    this.queue.setDelivering(false);
+    this.queue.onReady(() => this.#pump());
   }
 
   arrived(message: ArrivedMessage, rules: readonly TopicRule[]): void {
@@ -89,7 +85,7 @@ export class OneWay {
         properties,
         receivedAt: message.receivedAt,
       };
-      this.#queue.push(passed, taken);
+      this.queue.push(passed, taken);
     }
     this.#options.onCount();
   }
@@ -104,8 +100,8 @@ export class OneWay {
     else if (this.#suspicion.connected()) this.#calm = setTimeout(() => this.#calmed(), CALM_MS);
     this.#inFlight = 0;
     this.#bytesInFlight = 0;
-    this.#queue.setDelivering(isConnected);
-    if (!isConnected) this.#queue.restore();
+    this.queue.setDelivering(isConnected);
+    if (!isConnected) this.queue.restore();
     this.#pump();
   }
 
@@ -132,7 +128,7 @@ export class OneWay {
     while (this.#isConnected && this.#bytesInFlight < MOST_BYTES) {
       const most = this.#suspicion.most(MAX_IN_FLIGHT) - this.#inFlight;
       if (most <= 0) break;
-      const entries = this.#queue.take(most, MOST_BYTES - this.#bytesInFlight);
+      const entries = this.queue.take(most, MOST_BYTES - this.#bytesInFlight);
       if (entries.length === 0) break;
       for (const entry of entries) this.#deliver(entry);
     }
@@ -143,7 +139,7 @@ export class OneWay {
     const message = unexpired(entry.message);
     if (message === null) {
       this.counts.expired += 1;
-      this.#queue.settle(entry);
+      this.queue.settle(entry);
       this.#options.onCount();
       return;
     }
@@ -173,7 +169,7 @@ export class OneWay {
     if (error === null) this.counts.delivered += 1;
     else this.#reject(`"${entry.message.topic}": ${error.message}`);
     this.#suspicion.taken();
-    this.#queue.settle(entry);
+    this.queue.settle(entry);
     this.#options.onCount();
     this.#pump();
   }
@@ -181,7 +177,7 @@ export class OneWay {
   #blame(entry: QueueEntry | null): void {
     if (entry === null) return;
     this.#reject(`"${entry.message.topic}": The broker ended the connection each time that it came`);
-    this.#queue.settle(entry);
+    this.queue.settle(entry);
     this.#options.onCount();
   }
 

@@ -103,7 +103,6 @@ export class ClusterWrite {
     return { ...report, nodes: reports };
   }
 
-  /** Applies the write to another node. Never rejects because of the node. */
   async #applyToFollower(nodeId: number, done: FirstNodeWrite): Promise<NodeReport> {
     try {
       const wasDone = await this.#repeatOn(nodeId, done);
@@ -115,11 +114,8 @@ export class ClusterWrite {
         return this.#reportOf(nodeId, 'REJECTED', this.#nodes.recordFailure(nodeId, error));
       this.#options.onFault(error);
       const message = 'The result on this node could not be stored: the node is compared again soon';
-      return this.#reportOf(
-        nodeId,
-        'UNKNOWN',
-        this.#nodes.recordFailure(nodeId, new ServiceError('INTERNAL_ERROR', message)),
-      );
+      const failure = this.#nodes.recordFailure(nodeId, new ServiceError('INTERNAL_ERROR', message));
+      return this.#reportOf(nodeId, 'UNKNOWN', failure);
     }
   }
 

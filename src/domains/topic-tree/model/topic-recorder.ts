@@ -29,7 +29,7 @@ export interface TopicPayload {
 }
 
 export interface TopicLevel {
-  /** Name of the level. May be empty. */
+  /** May be empty. */
   readonly name: string;
   /** All levels from the first one to this one, joined by `/`. */
   readonly topic: string;
@@ -50,7 +50,6 @@ export interface FindTopics {
   /** Only topics that contain this text. Upper and lower case are equal. */
   readonly search?: string | undefined;
   readonly filter?: string | undefined;
-  /** Only topics after this one, which does not need to exist. */
   readonly after?: string | undefined;
   readonly offset?: number | undefined;
   /** Page size, at most 10,000. MAX_RESPONSE_CHARACTERS may shorten the page. */

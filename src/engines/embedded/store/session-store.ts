@@ -46,10 +46,9 @@ export class SessionStore {
     this.#queues = queues;
   }
 
-  /** Also loads the queues. */
   load(number: () => DeliveryNumber, now: number): void {
-    type SessionRow = { client_id: string; about: string };
-    for (const row of this.#journal.rows<SessionRow>('SELECT client_id, about FROM session')) {
+    const sessions = this.#journal.rows<{ client_id: string; about: string }>('SELECT client_id, about FROM session');
+    for (const row of sessions) {
       const session = this.#ensure(row.client_id);
       session.about = JSON.parse(row.about) as SessionAbout;
       // The broker ended before the connection, so the client counts as offline from this start.
@@ -193,11 +192,8 @@ export class SessionStore {
   #index(session: Session, filter: string, record: SubscriptionRecord): void {
     if (!session.subscriptions.has(filter)) this.#weigh(session, filterWeight(filter));
     session.subscriptions.set(filter, record);
-    if (record.qos > 0) {
-      const { qos, rh, rap, nl } = record;
-      this.#tree.add(filter, session.id, { clientId: session.id, topic: filter, qos, rh, rap, nl });
-    } else {
-      this.#tree.remove(filter, session.id);
-    }
+    const { qos, rh, rap, nl } = record;
+    if (qos > 0) this.#tree.add(filter, session.id, { clientId: session.id, topic: filter, qos, rh, rap, nl });
+    else this.#tree.remove(filter, session.id);
   }
 }
