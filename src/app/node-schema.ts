@@ -58,7 +58,7 @@ async function findOrganisation(id: string, { db, services, viewer }: RequestCon
   return organisation;
 }
 
-/** Errors: of a broker that cannot be asked; NOT_FOUND of one that the caller may not see. */
+/** Errors: those of a broker that is not reachable; NOT_FOUND if the caller may not see the broker. */
 async function findNamed(id: string, { services, viewer }: RequestContext): Promise<{ readonly id: string } | null> {
   const node = parseNamedNodeId(id);
   if (node === null) return null;

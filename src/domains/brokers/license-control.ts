@@ -17,7 +17,7 @@ export interface LicenseInformation {
   readonly features: readonly string[];
 }
 
-/** Errors: those of the caller. */
+/** Errors: as `ControlCaller`. */
 export async function getLicenseInformation(caller: ControlCaller): Promise<LicenseInformation> {
   return parseLicense(await caller.call(LICENSE_API, 'getLicenseInformation'));
 }

@@ -9,7 +9,7 @@ export function refuseIssues(issues: readonly InputIssue[], omitted?: number): v
   throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, { code: 'INVALID', info });
 }
 
-/** Restores the issue of a refusal by a plugin of this service, because a response over MQTT contains only the text. */
+/** Restores the input issue (path and reason) of a refusal from its text: a response over MQTT has only the text. */
 export function withIssue(error: ServiceError): ServiceError {
   if (error.code !== 'INVALID' || error.info?.issues !== undefined) return error;
   const [, path, reason] = /^Invalid (\/\S*): (.+)$/s.exec(String(error.info?.brokerError)) ?? [];

@@ -41,7 +41,7 @@ const MAX_REPEATED = 5;
  * Executes a `list…` command page by page. A page without a response is requested again with half the size, down to one
  * item. `key` names the array in `data`; items are not validated.
  *
- * Errors: those of the caller; TOO_LARGE; BROKER_REJECTED if the list repeats itself; BROKER_TIMEOUT after `endsAt`.
+ * Errors: as `ControlCaller`; TOO_LARGE; BROKER_REJECTED if the list repeats itself; BROKER_TIMEOUT after `endsAt`.
  */
 export async function listPages<T = unknown>(
   caller: Pick<ControlCaller, 'call'>,

@@ -17,7 +17,7 @@ const BRIDGE_ID = /^[a-z0-9][a-z0-9._-]{0,99}-bridge$/i;
 
 /**
  * The control API of a bridge with this id, such as `mqtt-bridge`; `null` if no bridge can have it.
- * Errors of its commands in addition to those of the caller: INVALID, with `info.issues` if the text names the issue
+ * Errors of its commands, besides those of `ControlCaller`: INVALID, with `info.issues` if the text names the issue
  * (paths are JSON pointers into the configuration); BROKER_REJECTED with the broker's text, or for an invalid response.
  */
 export const bridgeApi = (id: string): BridgeApi | null => (BRIDGE_ID.test(id) ? (`cedalo/${id}` as BridgeApi) : null);

@@ -9,7 +9,7 @@ interface Account {
   readonly isOwn: boolean | null;
 }
 
-/** Returns why the account can never be disconnected; `null` if no reason is known. Errors: those of the caller. */
+/** Returns why the account can never be disconnected; `null` if no reason is known. Errors: as `ControlCaller`. */
 export async function kickObstacle(caller: ControlCaller, { username, isOwn }: Account): Promise<ServiceError | null> {
   const { provider, reason } = await caller.capability(DYNSEC_API);
   if (provider === 'NONE') return withoutDynsec(reason);
@@ -30,7 +30,7 @@ export async function kickObstacle(caller: ControlCaller, { username, isOwn }: A
  * A user that dynamic security does not know (from a password file, or the name in a certificate) is created and
  * deleted in one payload, which the broker processes without interruption.
  *
- * Errors: NOT_SUPPORTED_BY_BROKER (`info.reason` and the message name the remedy), those of the caller. After an error
+ * Errors: NOT_SUPPORTED_BY_BROKER (`info.reason` and the message name the remedy), as `ControlCaller`. After an error
  * with `info.outcome` 'unknown' the connections may have ended.
  */
 export async function kickAccount(caller: ControlCaller, username: string | null): Promise<void> {

@@ -53,7 +53,7 @@ export interface Disconnected {
 }
 
 /**
- * Errors: those of the caller; NOT_FOUND (no such client, or not connected); IN_USE (other clients use the account, or
+ * Errors: as `ControlCaller`; NOT_FOUND (no such client, or not connected); IN_USE (other clients use the account, or
  * may use it: `info.clients` lists at most 100 of them, `info.isComplete` is false if there may be more).
  */
 export async function disconnectClient(caller: ControlCaller, command: DisconnectClient): Promise<Disconnected> {
@@ -72,7 +72,7 @@ export function parseDisconnected(data: unknown, { clientid }: DisconnectClient)
   };
 }
 
-/** Errors: those of the caller; NOT_FOUND; NOT_SUPPORTED_BY_BROKER (plain Mosquitto without `takeover`). */
+/** Errors: as `ControlCaller`; NOT_FOUND; NOT_SUPPORTED_BY_BROKER (plain Mosquitto without `takeover`). */
 export async function subscribeClient(caller: ControlCaller, command: SubscribeClient): Promise<void> {
   await caller.call(CLIENT_CONTROL_API, 'subscribeClient', { ...command });
 }

@@ -12,7 +12,7 @@ export function clientIdIssues(path: string, clientId: string): InputIssue[] {
   return [{ path, reason: 'must not contain NUL or half a surrogate pair' }];
 }
 
-/** Refuses filters that take messages from other clients of a group, or carry commands of administrators. */
+/** Refuses shared subscriptions (they take messages from other clients) and filters that match $CONTROL topics. */
 export function topicIssues(path: string, topic: string): InputIssue[] {
   const reason = topicProblem(topic);
   return reason === null ? [] : [{ path, reason }];

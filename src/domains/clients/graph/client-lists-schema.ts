@@ -69,7 +69,7 @@ builder.interfaceFields(Broker, (t) => ({
       clientId: t.arg.string({ required: true }),
       nodeId: t.arg.int({
         description:
-          'In a cluster whose nodes have clients of their own: the client of this node. Default: the connected client, and of several the one that connected last.',
+          'Number of the node whose client is returned, in a cluster whose nodes have clients of their own. Default: the node where the client is connected, or connected last.',
       }),
     },
     resolve: (broker, { clientId, nodeId }, { services }) => services.clients.find(broker, clientId, nodeId),

@@ -5,16 +5,17 @@
  * difference to the known connections is exact at that moment. Until the next count the number of unknown connections
  * can only fall, because every new connection is logged.
  *
- * Mosquitto publishes a count only when it has changed. It computes the count when it publishes its uptime, so an
- * uptime that is followed by another message confirms the previous count. Connections without a client id yet, and
- * bridges that the broker opened itself, count as unknown.
+ * Mosquitto computes the count right after it publishes its uptime, and publishes the count only if it has changed. So
+ * if the next message after an uptime is no count, the previous count is still valid. Connections without a client id
+ * yet, and bridges that the broker opened itself, count as unknown.
  *
- * A retained count is older than the subscription by up to `sys_interval` (default 10 s). Zero means that no client was
- * connected then. This is evidence only on the first connection of this service: after a restart of the broker all
- * clients reconnect when this service does. Any other retained count may include this service or not, and proves
- * nothing.
+ * A retained count is older than the subscription by up to `sys_interval` (default 10 s). If it is zero, no client was
+ * connected then, so there are no unknown connections. This holds only for the first connection of this service: after
+ * a restart of the broker all clients reconnect at the same time. Any other retained count proves nothing, because it
+ * may or may not include this service.
  *
- * A count below the number of known connections means that log lines were lost. The number is then unknown.
+ * A count below the number of known connections means that log lines were lost. The number of unknown connections is
+ * then `null`.
  */
 export class ConnectionCensus {
   #unknown: number | null = null;

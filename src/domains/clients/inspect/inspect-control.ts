@@ -38,7 +38,7 @@ export async function listClients(
   return parseClientList(await caller.call(INSPECT_API, 'listClients', { verbose, offset, count }));
 }
 
-/** Errors: NOT_FOUND, and those of the caller. */
+/** Errors: as `ControlCaller`; NOT_FOUND. */
 export async function getClient(
   caller: ControlCaller,
   clientid: string,
@@ -50,7 +50,7 @@ export async function getClient(
 
 export const MAX_QUEUE_IDS = 1_000;
 
-/** The queues of each client, in the order of `clients`; `null` for an unknown client. Errors: those of the caller. */
+/** The queues of each client, in the order of `clients`; `null` for an unknown client. Errors: as `ControlCaller`. */
 export async function getQueues(
   caller: ControlCaller,
   clients: readonly ClientRef[],

@@ -16,7 +16,7 @@ import { commandFields, readName, readStream, type StreamEntry } from './stream-
 /**
  * Client of the `stream-processing` control API, which lists, defines, clears and replays streams.
  *
- * Errors in addition to those of the caller: NOT_FOUND (no such stream), ALREADY_EXISTS, INVALID (with `info.issues` if
+ * Errors besides those of `ControlCaller`: NOT_FOUND (no such stream), ALREADY_EXISTS, INVALID (with `info.issues` if
  * the broker's error text names a field; paths are those of the model), BROKER_REJECTED with the broker's text.
  * Responses may come from any broker: unreadable values are left out or replaced by defaults.
  */

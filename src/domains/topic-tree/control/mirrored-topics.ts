@@ -18,7 +18,7 @@ interface MirroredTopicsOptions {
   readonly caller: ControlCaller;
   /** Maximum age of responses in milliseconds. Default: 3,000. */
   readonly maxAgeMs?: number | undefined;
-  /** Responses may also be as old as this multiple of the duration of a reading, to limit the load. Default: 10. */
+  /** The maximum age is at least the duration of the last reading of the lists, times this. Default: 10. */
   readonly readingFactor?: number;
   /** Maximum number of topics of each kind. Further topics are counted but not listed. Default: 200,000. */
   readonly maxTopics?: number;

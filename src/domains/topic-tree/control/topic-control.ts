@@ -8,7 +8,7 @@ import type { TopicSettingsChange } from './topic-setting-issues.ts';
 
 /**
  * The documented commands, which every provider supports. Invalid values in responses are dropped or become defaults.
- * Errors in addition to those of the caller: INVALID, NOT_FOUND (no such filter), BROKER_REJECTED.
+ * Errors in addition to those of `ControlCaller`: INVALID, NOT_FOUND (no such filter), BROKER_REJECTED.
  */
 export const TOPIC_API = 'cedalo/topictree';
 

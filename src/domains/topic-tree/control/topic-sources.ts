@@ -43,8 +43,8 @@ export class TopicSources {
 type Provider = 'OWN' | 'DOCUMENTED';
 
 /**
- * The topics and recording settings of one broker, whichever plugin records them. Errors: those of the caller and of
- * the recorder, and INVALID with all issues.
+ * The topics and recording settings of one broker, whichever plugin records them. Errors: those of `ControlCaller` and
+ * of the recorder; INVALID with all issues.
  */
 export class TopicSource {
   readonly #caller: ControlCaller;

@@ -2,7 +2,8 @@ import { HashChains } from './hash-chains.ts';
 import { NONE, Rows } from './rows.ts';
 
 /**
- * What is recorded of each listed topic, indexed by the hash of the topic, and linked in the order of the last ticks.
+ * One row per listed topic with what is recorded of its use: number of messages, times in ticks, preview. Indexed by
+ * the hash of the topic, and linked from the topic that was used longest ago to the one used last.
  */
 export class TopicUses {
   readonly #rows = new Rows(COLUMNS);
