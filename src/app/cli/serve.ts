@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { relative } from 'node:path';
 import { createLog } from '../../platform/log.ts';
-import { withDeadline } from '../../platform/scheduling/deadline.ts';
+import { within } from '../../platform/scheduling/within.ts';
 import { startService } from '../service.ts';
 import type { StartReport } from '../start-report.ts';
 import { allowHeapGrowth } from './heap.ts';
@@ -17,7 +17,7 @@ export async function serve({ config, out, isTerminal, stop, onBug }: Cli): Prom
   if (!stop.aborted) await once(stop, 'abort');
   log.info('stopping');
   const text = `The service did not stop within ${STOP_MS / 1_000} s`;
-  await withDeadline(service.close(), STOP_MS, () => new Error(text));
+  await within(STOP_MS, service.close(), () => new Error(text));
   log.info('stopped');
 }
 

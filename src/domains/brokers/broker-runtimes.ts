@@ -4,7 +4,7 @@ import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-sour
 import { type ProjectFeed, ProjectFeeds } from '../../gateway/live/project-feeds.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { givenValues } from '../../platform/given-values.ts';
-import { withDeadline } from '../../platform/scheduling/deadline.ts';
+import { within } from '../../platform/scheduling/within.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
@@ -153,7 +153,7 @@ export class BrokerRuntimes {
       if (this.#runtimes.get(broker.id) !== runtime) throw unreachable(runtime.link.status);
       return request(runtime);
     };
-    return withDeadline(work(), timeoutMs, () => noResponse(broker.name, timeoutMs));
+    return within(timeoutMs, work(), () => noResponse(broker.name, timeoutMs));
   }
 
   license(broker: BrokerRecord): Promise<LicenseInformation> {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { within } from '../../platform/scheduling/within.ts';
 import type { MosquittoProgram } from './mosquitto-program.ts';
 
 interface MosquittoProcessOptions {
@@ -62,7 +63,11 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
     reload: async () => {
       const begun = log.next(/^Reloading config\.$/);
       child.kill('SIGHUP');
-      await within(RELOAD_MS, Promise.race([begun, failing(ended)]), 'Mosquitto did not read its files again in time');
+      await within(
+        RELOAD_MS,
+        Promise.race([begun, failing(ended)]),
+        () => new Error('Mosquitto did not read its files again in time'),
+      );
     },
     end: (patienceMs) => end(child, ended, patienceMs),
     endAtOnce: () => void child.kill('SIGTERM'),
@@ -74,7 +79,7 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
     // Written immediately, so that the process is found again if the service is killed now.
     if (child.pid !== undefined) writeFileSync(pidFile, String(child.pid), { mode: 0o600 });
     const ready = Promise.race([log.next(/^mosquitto version \S+ running$/), failing(ended)]);
-    await within(START_MS, ready, `Mosquitto did not listen within ${START_MS / 1_000} s`);
+    await within(START_MS, ready, () => new Error(`Mosquitto did not listen within ${START_MS / 1_000} s`));
   } catch (error) {
     await running.end(END_MS);
     throw error;
@@ -103,14 +108,6 @@ async function end(child: ChildProcess, ended: Promise<string>, patienceMs: numb
 const failing = async (ended: Promise<string>): Promise<never> => {
   throw new Error(await ended);
 };
-
-async function within<T>(ms: number, work: Promise<T>, tooLate: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(tooLate)), ms);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
 
 function endOf(code: number | null, signal: NodeJS.Signals | null, problems: readonly string[]): string {
   const how = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import { withDeadline } from '../../../platform/scheduling/deadline.ts';
+import { within } from '../../../platform/scheduling/within.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
@@ -72,7 +72,7 @@ export class ClusterNodes {
     const results: NodeResult<T>[] = [];
     const failures: NodeFailure[] = [];
     const patienceMs = this.#options.timeoutMs * NODE_SHARE;
-    const asked = nodes.map((node) => withDeadline(call(node), patienceMs, () => noResponse(nameOf(node), patienceMs)));
+    const asked = nodes.map((node) => within(patienceMs, call(node), () => noResponse(nameOf(node), patienceMs)));
     for (const [index, result] of (await Promise.allSettled(asked)).entries()) {
       const node = nodes[index] as NodeEntry;
       if (result.status === 'fulfilled') results.push({ node, nodeId: node.nodeId, value: result.value });
@@ -102,7 +102,7 @@ export class ClusterNodes {
           throw new ServiceError('BROKER_TIMEOUT', 'Earlier nodes took too long, so nothing was sent to this one');
         const { nodeId } = node;
         const late = () => noResponse(`node ${nodeId}`, leftMs);
-        results.push({ node, nodeId, value: await withDeadline(call(node), leftMs, late) });
+        results.push({ node, nodeId, value: await within(leftMs, call(node), late) });
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         if (results.length + failures.length === 0 && !AWAY.includes(error.code)) throw withNodeName({ node, error });

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { Client } from 'ldapts';
-import { withDeadline } from '../../../platform/scheduling/deadline.ts';
+import { within } from '../../../platform/scheduling/within.ts';
 
 const TIMEOUT_MS = 5_000;
 /** Timeout of all operations on one connection. ldapts 8.2 has no timeout for the StartTLS handshake. */
@@ -82,7 +82,7 @@ class BoundedSockets {
       this.close();
       return new Error(`the operations take longer than ${longestMs / 1_000} s`);
     };
-    return withDeadline(Promise.race([aborted, work()]), longestMs, late);
+    return within(longestMs, Promise.race([aborted, work()]), late);
   }
 
   close(): void {

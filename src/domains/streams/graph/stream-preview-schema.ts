@@ -17,7 +17,10 @@ const StreamOutcome = builder.enumType('StreamOutcome', {
 const StreamPreviewResult = builder.objectRef<PreviewedSample>('StreamPreviewResult').implement({
   description: 'The result for one sample.',
   fields: (t) => ({
-    outcome: t.expose('outcome', { description: 'Whether the query would publish and store the sample, and if not, why.', type: StreamOutcome }),
+    outcome: t.expose('outcome', {
+      description: 'Whether the query would publish and store the sample, and if not, why.',
+      type: StreamOutcome,
+    }),
     output: t.field({
       description: 'The output that would be published. Null if the sample does not pass.',
       type: 'JSON',
