@@ -8,17 +8,17 @@ import { bridgeFolder, listen } from './bridge-world.ts';
 
 const SCRIPT = fileURLToPath(new URL('./bridge-process.mjs', import.meta.url));
 
-function startProcess(work: unknown): ChildProcess {
-  const child = fork(SCRIPT, [JSON.stringify(work)]);
+/** A process with a bridge, and the last status that it reported. */
+function startProcess(work: unknown) {
+  const child: ChildProcess = fork(SCRIPT, [JSON.stringify(work)]);
   onTestFinished(() => void child.kill('SIGKILL'));
-  return child;
-}
-
-async function statusWhere(child: ChildProcess, isSo: (status: BridgeConnectionStatus) => boolean): Promise<void> {
-  for (;;) {
-    const [[status]] = (await once(child, 'message')) as [BridgeConnectionStatus[]];
-    if (status && isSo(status)) return;
-  }
+  let last: BridgeConnectionStatus | undefined;
+  child.on('message', ([status]: BridgeConnectionStatus[]) => {
+    last = status;
+  });
+  const statusWhere = (isSo: (status: BridgeConnectionStatus) => boolean) =>
+    expect.poll(() => last !== undefined && isSo(last), { interval: 20 }).toBe(true);
+  return { child, statusWhere };
 }
 
 test('nothing that a killed process had acknowledged is lost, and nothing that it had not', async () => {
@@ -34,10 +34,10 @@ test('nothing that a killed process had acknowledged is lost, and nothing that i
     },
     config: { connections: [{ name: 'test', url: there.url, topics: [{ pattern: 'kept/#', direction: 'out' }] }] },
   };
-  const first = startProcess(work);
-  await statusWhere(first, ({ state }) => state === 'CONNECTED');
+  const { child: first, statusWhere } = startProcess(work);
+  await statusWhere(({ state }) => state === 'CONNECTED');
   await there.stop();
-  await statusWhere(first, ({ state }) => state === 'UNREACHABLE');
+  await statusWhere(({ state }) => state === 'UNREACHABLE');
   const publisher = await here.client();
   let published = 0;
   const publish = async (count: number) => {
@@ -47,12 +47,12 @@ test('nothing that a killed process had acknowledged is lost, and nothing that i
     published += count;
     await Promise.all(all);
   };
-  const queued = statusWhere(first, ({ queuedMessages }) => queuedMessages >= 1_000);
+  const queued = statusWhere(({ queuedMessages }) => queuedMessages >= 1_000);
   await publish(1_000);
   await queued;
   // In the middle of more.
   const more = publish(1_000);
-  await statusWhere(first, ({ queuedMessages }) => queuedMessages > 1_000);
+  await statusWhere(({ queuedMessages }) => queuedMessages > 1_000);
   const gone = once(first, 'exit');
   first.kill('SIGKILL');
   await Promise.all([gone, more]);
