@@ -160,7 +160,7 @@ export class SignInChecks {
     for (const { provider, userId } of found) {
       const { count } = await db.session.deleteMany({ where: { userId, provider } });
       if (count === 0) continue;
-      log.warn({ provider, userId, sessions: count }, 'ended the sessions of a user who could not be checked for long');
+      log.warn({ provider, userId, sessions: count }, 'ended sessions of a user who could not be checked for too long');
       await this.#ended(userId, { provider, sessions: count, reason: 'UNCHECKED' });
     }
   }
