@@ -1,5 +1,6 @@
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
+import { HostedPart } from '../../protocol/hosting/hosted-part.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
@@ -23,34 +24,21 @@ interface BridgesOptions extends HostingParts, Pick<BridgeServiceOptions, 'refus
 const kinds: readonly BridgeKind[] = [mqttBridgeKind, postgresqlBridgeKind, webhookBridgeKind];
 
 /** The bridges of all brokers, and their hosting for brokers without bridges of their own. */
-export class Bridges {
+export class Bridges extends HostedPart<BridgeService> {
   readonly service: BridgeService;
-  readonly #thread: BridgeThread;
-  readonly #hosting: Hosting;
+  protected readonly thread: BridgeThread;
+  protected readonly hosting: Hosting;
 
   constructor({ sealer, rules, folder, workerUrl, refusalOf, ...parts }: BridgesOptions) {
+    super();
     const { brokers: directory, runtimes, log } = parts;
-    this.#thread = new BridgeThread({ workerUrl, log });
-    this.#hosting = bridgeHosting({ ...parts, sealer, kinds, thread: this.#thread, rules, folder });
+    this.thread = new BridgeThread({ workerUrl, log });
+    this.hosting = bridgeHosting({ ...parts, sealer, kinds, thread: this.thread, rules, folder });
     const onFault = (error: unknown) => log.error({ err: error }, 'bridges could not be watched');
     this.service = new BridgeService({ runtimes, directory, kinds, refusalOf, onFault });
   }
 
   get apis(): readonly ControlApi[] {
     return kinds.map(({ api }) => api);
-  }
-
-  start(): Promise<void> {
-    return this.#hosting.start();
-  }
-
-  runs(brokerId: string): boolean {
-    return this.#hosting.runs(brokerId);
-  }
-
-  async close(): Promise<void> {
-    this.service.close();
-    await this.#hosting.close();
-    await this.#thread.close();
   }
 }

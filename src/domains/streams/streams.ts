@@ -1,3 +1,4 @@
+import { HostedPart } from '../../protocol/hosting/hosted-part.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
@@ -14,30 +15,17 @@ interface StreamsOptions extends HostingParts {
 }
 
 /** The streams of all brokers, and their hosting for brokers without streams of their own. */
-export class Streams {
+export class Streams extends HostedPart<StreamService> {
   readonly service: StreamService;
-  readonly #thread: StreamThread;
-  readonly #hosting: Hosting;
+  protected readonly thread: StreamThread;
+  protected readonly hosting: Hosting;
 
   constructor({ folder, maxBytes, workerUrl, ...parts }: StreamsOptions) {
+    super();
     const { brokers: directory, runtimes, log } = parts;
-    this.#thread = new StreamThread({ folder, maxBytes, workerUrl, log });
-    this.#hosting = streamHosting({ ...parts, thread: this.#thread, folder });
+    this.thread = new StreamThread({ folder, maxBytes, workerUrl, log });
+    this.hosting = streamHosting({ ...parts, thread: this.thread, folder });
     const onFault = (error: unknown) => log.error({ err: error }, 'streams could not be followed');
     this.service = new StreamService({ runtimes, directory, onFault });
-  }
-
-  start(): Promise<void> {
-    return this.#hosting.start();
-  }
-
-  runs(brokerId: string): boolean {
-    return this.#hosting.runs(brokerId);
-  }
-
-  async close(): Promise<void> {
-    this.service.close();
-    await this.#hosting.close();
-    await this.#thread.close();
   }
 }

@@ -1,3 +1,4 @@
+import { HostedPart } from '../../protocol/hosting/hosted-part.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
@@ -19,26 +20,17 @@ interface TopicTreesOptions extends HostingParts, Pick<TopicServiceOptions, 'nod
 }
 
 /** The topics of all brokers, and their recording for brokers that do not record topics themselves. */
-export class TopicTrees {
+export class TopicTrees extends HostedPart<TopicService> {
   readonly service: TopicService;
-  readonly #thread: TopicThread;
-  readonly #hosting: Hosting;
+  protected readonly thread: TopicThread;
+  protected readonly hosting: Hosting;
 
   constructor({ projects, nodesOf, payloadsOf, maxBytes, workerUrl, ...parts }: TopicTreesOptions) {
+    super();
     const { brokers: directory, runtimes, log } = parts;
-    this.#thread = new TopicThread({ workerUrl, log });
-    this.#hosting = topicTreeHosting({ ...parts, payloadsOf, thread: this.#thread, maxBytes });
+    this.thread = new TopicThread({ workerUrl, log });
+    this.hosting = topicTreeHosting({ ...parts, payloadsOf, thread: this.thread, maxBytes });
     const onFault = (error: unknown) => log.error({ err: error }, 'topics could not be followed');
     this.service = new TopicService({ runtimes, directory, projects, nodesOf, onFault });
-  }
-
-  start(): Promise<void> {
-    return this.#hosting.start();
-  }
-
-  async close(): Promise<void> {
-    this.service.close();
-    await this.#hosting.close();
-    await this.#thread.close();
   }
 }

@@ -5,7 +5,7 @@ const MAX_KEYS = 10_000;
 
 interface RateLimitOptions {
   readonly perSecond: number;
-  /** Units that one key may take at once, and regains in `burst / perSecond` seconds. */
+  /** Units that one key may take in one go, and regains in `burst / perSecond` seconds. */
   readonly burst: number;
   /** Default: 10,000. Beyond it the least recently used key is evicted. */
   readonly maxKeys?: number;

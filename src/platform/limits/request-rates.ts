@@ -18,7 +18,7 @@ interface RequestRatesOptions {
 
 /**
  * Rates per person or project token over all connections; of callers without credentials per network. A burst may use
- * ten seconds' worth at once. Errors: RATE_LIMITED with `info.retryAfterSeconds`.
+ * ten seconds' worth in one go. Errors: RATE_LIMITED with `info.retryAfterSeconds`.
  */
 export class RequestRates {
   readonly #requests: RateLimit | null;

@@ -205,7 +205,7 @@ export class BrokerLink implements BrokerSession {
     });
   }
 
-  /** Publishes at lower cost. `done` is called once, possibly at once. The payload must not change until then. */
+  /** Publishes at lower cost. `done` is called once, possibly immediately. The payload must not change until then. */
   send(topic: string, payload: Uint8Array | string, options: PublishOptions, done: Published): void {
     const { qos = 0, retain = false, properties } = options;
     const connection = this.#connection;

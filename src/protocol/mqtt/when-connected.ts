@@ -6,7 +6,7 @@ export function unreachable({ state, lastError }: LinkStatus): ServiceError {
   return new ServiceError('BROKER_UNREACHABLE', reason, { info: { state } });
 }
 
-/** Waits at most `timeoutMs` for the first attempt. In every other state it fails at once with BROKER_UNREACHABLE. */
+/** Waits at most `timeoutMs` for the first attempt. In every other state it fails with BROKER_UNREACHABLE. */
 export async function whenConnected(session: BrokerSession, timeoutMs: number): Promise<void> {
   if (session.status.state === 'CONNECTED') return;
   if (session.status.state !== 'CONNECTING') throw unreachable(session.status);

@@ -10,7 +10,7 @@ interface SysStatisticsOptions {
   readonly intervalMs: number;
 }
 
-/** Publishes `$SYS/broker` of Mosquitto with QoS 0: at once, and changed values every `intervalMs` until the end. */
+/** Publishes `$SYS/broker` of Mosquitto with QoS 0: all now, and changed values every `intervalMs` until the end. */
 export function publishStatistics({ version, core, registry, store, intervalMs }: SysStatisticsOptions): () => void {
   const startedAt = process.hrtime.bigint();
   const published = new Map<string, string>();

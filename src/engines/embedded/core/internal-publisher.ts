@@ -38,7 +38,7 @@ export class InternalPublisher {
   }
 
   /**
-   * Publishes a message. `done` is called, possibly at once, when the sockets have it, it is on disk if it must be, and
+   * Publishes a message. `done` is called, maybe immediately, when the sockets have it, it is on disk if necessary, and
    * no stream holds it; with an error if it could not be stored. `publisherId` is `null` for the broker itself.
    */
   send(publisherId: string | null, live: LiveMessage, done: (error: Error | null) => void): void {
