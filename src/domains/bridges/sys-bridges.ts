@@ -53,10 +53,8 @@ export class SysBridges {
     this.#session = session;
     this.#stops = [
       sys.onValue((value) => this.#received(value)),
-      session.onStatus(({ state }) => {
+      session.onStatus(() => {
         this.#readSince = null;
-        // New settings may lead to another broker.
-        if (state === 'CONNECTING') this.#clear();
       }),
     ];
   }
@@ -164,14 +162,6 @@ export class SysBridges {
     const before = this.#bridges.get(bridge.remoteClientId);
     this.#bridges.set(bridge.remoteClientId, bridge);
     if (JSON.stringify(before) !== JSON.stringify(bridge)) this.#notify(bridge.remoteClientId);
-  }
-
-  #clear(): void {
-    const ids = [...this.#bridges.keys()];
-    this.#bridges.clear();
-    this.#connecting.clear();
-    this.#arrived.clear();
-    for (const id of ids) this.#notify(id);
   }
 
   #notify(remoteClientId: string): void {

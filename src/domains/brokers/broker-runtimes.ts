@@ -10,9 +10,8 @@ import { BrokerControls } from '../../protocol/control/broker-controls.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
 import type { ControlCapability } from '../../protocol/control/plugin.ts';
 import { type GatewayPlugins, mergeGatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
-import type { BrokerLink, BrokerLinkOptions } from '../../protocol/mqtt/broker-link.ts';
+import { BrokerLink, type BrokerLinkOptions } from '../../protocol/mqtt/broker-link.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
-import { Fleet } from '../../protocol/mqtt/fleet.ts';
 import { newIntake } from '../../protocol/mqtt/intake.ts';
 import { LeasedLink } from '../../protocol/mqtt/leased-link.ts';
 import { ReadingTime } from '../../protocol/mqtt/reading-time.ts';
@@ -73,7 +72,6 @@ const EAGER: readonly ControlApi[] = ['dynamic-security', 'cedalo/inspect', 'ced
  */
 export class BrokerRuntimes {
   readonly #options: BrokerRuntimesOptions;
-  readonly #fleet = new Fleet();
   readonly #shares: LinkShares;
   readonly #runtimes = new Map<string, BrokerRuntime>();
   /** Why a runtime could not be opened (a missing file, a secret that cannot be opened). */
@@ -94,7 +92,6 @@ export class BrokerRuntimes {
   constructor(options: BrokerRuntimesOptions) {
     this.#options = options;
     this.#shares = new LinkShares(options.maxLinks, (id) => this.#downMs(id));
-    this.#fleet.onStatus((id, status) => this.#linkChanged(id, status));
     this.#stop = options.brokers.onChange((broker, previous) => this.#brokerChanged(broker, previous));
   }
 
@@ -210,7 +207,6 @@ export class BrokerRuntimes {
     this.#feeds.close();
     await Promise.all(this.#queues.values());
     await Promise.all([...this.#runtimes.keys()].map((id) => this.#closeRuntime(id)));
-    await this.#fleet.closeAll();
   }
 
   #brokerChanged(current: BrokerRecord | null, previous: BrokerRecord | null): void {
@@ -329,10 +325,10 @@ export class BrokerRuntimes {
       this.#waitForLink(id);
       return;
     }
+    let link: BrokerLink | null = null;
     try {
       const options = await this.#linkOptions(broker);
-      this.#fleet.add(options);
-      const link = this.#fleet.get(id);
+      link = this.#openLink(options);
       const observer = new LeasedLink({ ...options, clientId: `${link.clientId}-observer` });
       const { timeoutMs, log } = this.#options;
       const { plugins, clientIds, clientIdPrefixes = [] } = this.#pluginsFor(options);
@@ -358,10 +354,17 @@ export class BrokerRuntimes {
         log.warn({ brokerId: id, error: lastError }, 'cannot connect to a broker because of its settings');
       } else log.error({ err: error, brokerId: id }, 'cannot open the connection to a broker');
       this.#failures.set(id, { state: 'UNREACHABLE', since: Date.now(), lastError });
-      await this.#fleet.close(id);
+      await link?.close();
       this.#releaseLink(id);
       this.#publishStatus(broker, broker);
     }
+  }
+
+  #openLink(options: BrokerLinkOptions): BrokerLink {
+    const link = new BrokerLink(options);
+    link.onStatus((status) => this.#linkChanged(options.id, status));
+    link.open();
+    return link;
   }
 
   #pluginsFor(link: BrokerLinkOptions): GatewayPlugins {
@@ -388,7 +391,7 @@ export class BrokerRuntimes {
     this.#announce(runtime, 'CLOSING');
     runtime.sys.close();
     await runtime.controls.close();
-    await Promise.all([runtime.observer.close(), this.#fleet.close(id)]);
+    await Promise.all([runtime.observer.close(), runtime.link.close()]);
   }
 
   /** Embedded brokers respond to every request, so a missing response does not mean that an API is missing. */

@@ -124,19 +124,12 @@ export class SysTopics {
   }
 
   #statusChanged({ state }: LinkStatus): void {
-    if (state === 'CONNECTING') {
-      this.#values.clear();
-      this.#samples = [];
-      this.#current = null;
-      this.#date = 0;
-      this.#uptime = 0;
-    } else if (state === 'CONNECTED' && !this.#closed) {
-      this.#connection += 1;
-      this.#isLive = false;
-      if (this.#following) return;
-      this.#following = true;
-      this.#follow().catch(() => undefined);
-    }
+    if (state !== 'CONNECTED' || this.#closed) return;
+    this.#connection += 1;
+    this.#isLive = false;
+    if (this.#following) return;
+    this.#following = true;
+    this.#follow().catch(() => undefined);
   }
 
   /** The link renews subscriptions after reconnects. Those that failed because the link was lost are repeated here. */

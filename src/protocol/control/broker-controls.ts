@@ -5,6 +5,7 @@ import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
 import { KNOWN_APIS, PatientProbes, probe } from './capability-probe.ts';
 import { ControlClient } from './control-client.ts';
 import type { ControlApi, ControlEvent } from './envelope.ts';
+import type { Fields } from './fields.ts';
 import { isRead, withoutNulls } from './payloads.ts';
 import {
   type BegunPlugin,
@@ -56,7 +57,7 @@ const ACCESS_API: ControlApi = 'dynamic-security';
  * access control is observed. While the broker was never reachable, a plugin with stored data (`isKept`) serves the
  * API; a plugin with `instead` always does.
  *
- * A hosted plugin is closed when the broker serves the API, when the link's settings change, and by `close`.
+ * A hosted plugin is closed when the broker serves the API, and by `close`.
  */
 export class BrokerControls implements ControlCaller {
   readonly #session: BrokerSession;
@@ -72,7 +73,6 @@ export class BrokerControls implements ControlCaller {
   readonly #listeners = new Map<ControlApi, Set<(event: ControlEvent) => void>>();
   readonly #patient = new PatientProbes();
   readonly #stopStatus: Stop;
-  #generation = 0;
   #closed = false;
 
   constructor(session: BrokerSession, options: BrokerControlsOptions) {
@@ -86,15 +86,7 @@ export class BrokerControls implements ControlCaller {
     if (session.status.state === 'CONNECTED') this.#startConnection();
   }
 
-  get hostable(): readonly ControlApi[] {
-    return [...this.#factories.keys()];
-  }
-
-  async call<T = unknown>(
-    api: ControlApi,
-    command: string,
-    fields: Readonly<Record<string, unknown>> = {},
-  ): Promise<T> {
+  async call<T = unknown>(api: ControlApi, command: string, fields: Fields = {}): Promise<T> {
     const plugin = await this.#provider(api);
     if (plugin) return (await this.#execute(plugin, command, fields, this.#options.timeoutMs)) as T;
     const response = await this.#client.call(api, command, fields);
@@ -115,10 +107,8 @@ export class BrokerControls implements ControlCaller {
     }
     if (!plugin) {
       const responses = await this.#client.callAll(api, commands, options);
-      this.#observe(
-        api,
-        commands.map(({ command }) => command),
-      );
+      const names = commands.map(({ command }) => command);
+      this.#observe(api, names);
       return responses;
     }
     const results: PromiseSettledResult<unknown>[] = [];
@@ -157,7 +147,7 @@ export class BrokerControls implements ControlCaller {
   }
 
   capabilities(): Promise<ControlCapability[]> {
-    const apis = new Set<ControlApi>([...KNOWN_APIS, ...this.hostable]);
+    const apis = new Set<ControlApi>([...KNOWN_APIS, ...this.#factories.keys()]);
     return Promise.all([...apis].map((api) => this.capability(api)));
   }
 
@@ -168,7 +158,10 @@ export class BrokerControls implements ControlCaller {
     this.#client.close();
     this.#listeners.clear();
     this.#resolutions.clear();
-    await Promise.all([this.#closePlugins(), this.#dropAllBegun()]);
+    await Promise.all([
+      ...[...this.#plugins.keys()].map((api) => this.#closePlugin(api)),
+      ...[...this.#begun.keys()].map((api) => this.#dropBegun(api)),
+    ]);
   }
 
   /** Returns the gateway plugin, or `null` if the broker serves the API. Errors: NOT_SUPPORTED_BY_BROKER. */
@@ -267,16 +260,15 @@ export class BrokerControls implements ControlCaller {
     }
     const known = this.#unhosted.get(api);
     if (known && !known.reason.refused && !(known.reason.mayPass && this.#isOld(known.since))) return known.reason;
-    const generation = this.#generation;
     const begun = this.#begun.get(api);
     this.#begun.delete(api);
     const plugin = await (begun ? begun.finish() : this.#factories.get(api)?.create(this.#hostOf(api)));
     if (!plugin) return null;
     if ('unavailable' in plugin) {
-      if (generation === this.#generation) this.#unhosted.set(api, { reason: plugin, since: Date.now() });
+      this.#unhosted.set(api, { reason: plugin, since: Date.now() });
       return plugin;
     }
-    if (this.#closed || generation !== this.#generation) {
+    if (this.#closed) {
       await plugin.close();
       throw unreachable(this.#session.status);
     }
@@ -294,12 +286,7 @@ export class BrokerControls implements ControlCaller {
     };
   }
 
-  async #execute(
-    plugin: ControlPlugin,
-    command: string,
-    fields: Readonly<Record<string, unknown>>,
-    timeoutMs: number,
-  ): Promise<unknown> {
+  async #execute(plugin: ControlPlugin, command: string, fields: Fields, timeoutMs: number): Promise<unknown> {
     const execute = async () => plugin.execute({ ...withoutNulls(plugin.api, fields), command });
     const text = `${command} of ${plugin.api} took longer than ${timeoutMs} ms`;
     try {
@@ -313,19 +300,12 @@ export class BrokerControls implements ControlCaller {
   #statusChanged({ state }: LinkStatus): void {
     this.#unhosted.clear();
     this.#patient.clear();
-    if (state === 'CONNECTING') {
-      // With new settings it may be another broker, so plugins with state of the old one are closed.
-      this.#generation += 1;
-      this.#resolutions.clear();
-      this.#closePlugins().catch(this.#onFault);
-      this.#dropAllBegun().catch(this.#onFault);
-    } else if (state === 'CONNECTED') {
-      const resolved = [...this.#resolutions].filter(([, { done }]) => done !== null).map(([api]) => api);
-      for (const api of resolved) this.#resolutions.delete(api);
-      this.#startConnection();
-      // A restart of the broker may have made gateway plugins possible or unnecessary.
-      for (const api of resolved) if (this.#factories.has(api)) this.#resolveInBackground(api);
-    }
+    if (state !== 'CONNECTED') return;
+    const resolved = [...this.#resolutions].filter(([, { done }]) => done !== null).map(([api]) => api);
+    for (const api of resolved) this.#resolutions.delete(api);
+    this.#startConnection();
+    // A restart of the broker may have made gateway plugins possible or unnecessary.
+    for (const api of resolved) if (this.#factories.has(api)) this.#resolveInBackground(api);
   }
 
   #startConnection(): void {
@@ -366,21 +346,13 @@ export class BrokerControls implements ControlCaller {
     this.#begun.delete(api);
     await begun?.close();
   }
-
-  async #dropAllBegun(): Promise<void> {
-    await Promise.all([...this.#begun.keys()].map((api) => this.#dropBegun(api)));
-  }
-
-  async #closePlugins(): Promise<void> {
-    await Promise.all([...this.#plugins.keys()].map((api) => this.#closePlugin(api)));
-  }
 }
 
 function refusalBy(
   { api }: ControlPlugin,
   command: string,
   { message, detail }: ControlRefusal,
-  fields: Readonly<Record<string, unknown>>,
+  fields: Fields,
 ): ServiceError {
   if (detail === null) return refusalOf(api, command, message, fields);
   return new ServiceError(detail.code, message, { info: { api, command, ...detail.info } });

@@ -3,14 +3,11 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { BrokerMessage, BrokerSession, Stop } from '../mqtt/broker-session.ts';
 import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
 import { type ControlApi, type ControlEvent, otherResponseTopic, requestTopic, responseTopic } from './envelope.ts';
+import type { Fields } from './fields.ts';
 import { isRead, payloadsOf, type Queued, withoutNulls } from './payloads.ts';
 import type { ControlCall } from './plugin.ts';
 import { refusalOf } from './refusals.ts';
 import { isStructuralError, parseResponsePayload } from './response-payload.ts';
-
-interface ControlClientOptions {
-  readonly timeoutMs: number;
-}
 
 interface CallOptions {
   readonly timeoutMs?: number;
@@ -22,7 +19,7 @@ const MAX_PENDING = 10_000;
 
 interface Pending extends Queued {
   readonly api: ControlApi;
-  readonly fields: Readonly<Record<string, unknown>>;
+  readonly fields: Fields;
   readonly correlationData: string;
   readonly probe: boolean;
   readonly resolve: (data: unknown) => void;
@@ -60,7 +57,7 @@ export class ControlClient {
   #flushing = false;
   #closed = false;
 
-  constructor(session: BrokerSession, { timeoutMs }: ControlClientOptions) {
+  constructor(session: BrokerSession, { timeoutMs }: { readonly timeoutMs: number }) {
     this.#session = session;
     this.#timeoutMs = timeoutMs;
     this.#stopStatus = session.onStatus(({ state }) => {
@@ -71,7 +68,7 @@ export class ControlClient {
   async call(
     api: ControlApi,
     command: string,
-    fields: Readonly<Record<string, unknown>> = {},
+    fields: Fields = {},
     { timeoutMs = this.#timeoutMs, probe = false }: CallOptions = {},
   ): Promise<unknown> {
     await this.#ready(api, 1, timeoutMs);
@@ -114,12 +111,7 @@ export class ControlClient {
     this.#disconnected();
     this.#listeners.clear();
     this.#foreignListeners.clear();
-    for (const response of this.#responses.values()) {
-      response.then(
-        (stop) => stop(),
-        () => undefined,
-      );
-    }
+    for (const response of this.#responses.values()) response.then((stop) => stop()).catch(() => undefined);
     this.#responses.clear();
   }
 
@@ -135,29 +127,16 @@ export class ControlClient {
   #enqueue(
     api: ControlApi,
     { command, fields = {} }: ControlCall,
-    { timeoutMs, probe, group }: { readonly timeoutMs: number } & Pick<Pending, 'probe' | 'group'>,
+    options: Pick<Pending, 'timeoutMs' | 'probe' | 'group'>,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const correlationData = `${this.#prefix}-${(this.#counter++).toString(36)}`;
       const text = JSON.stringify({ ...withoutNulls(api, fields), command, correlationData });
       // A busy broker acknowledges a probe late, so the time of a probe begins with PUBACK, see `#send`.
-      const waitMs = probe ? Math.max(timeoutMs, this.#timeoutMs) : timeoutMs;
+      const waitMs = options.probe ? Math.max(options.timeoutMs, this.#timeoutMs) : options.timeoutMs;
       const timer = this.#timer(correlationData, waitMs);
-      const pending = {
-        api,
-        command,
-        fields,
-        correlationData,
-        text,
-        probe,
-        group,
-        resolve,
-        reject,
-        timeoutMs,
-        timer,
-        sent: false,
-        structuralError: null,
-      };
+      const request = { ...options, api, command, fields, correlationData, text };
+      const pending: Pending = { ...request, resolve, reject, timer, sent: false, structuralError: null };
       this.#pending.set(correlationData, pending);
       const queue = this.#queues.get(api);
       if (queue) queue.push(pending);
@@ -246,14 +225,10 @@ export class ControlClient {
     }
   }
 
-  #settle(
-    { api, command, fields, correlationData, resolve, reject }: Pending,
-    data: unknown,
-    error: string | null,
-  ): void {
-    this.#take(correlationData);
-    if (error === null) resolve(data);
-    else reject(refusalOf(api, command, error, fields));
+  #settle(pending: Pending, data: unknown, error: string | null): void {
+    this.#take(pending.correlationData);
+    if (error === null) pending.resolve(data);
+    else pending.reject(refusalOf(pending.api, pending.command, error, pending.fields));
   }
 
   #take(correlationData: string): Pending | undefined {
@@ -272,15 +247,15 @@ export class ControlClient {
   #timeOut(correlationData: string): void {
     const pending = this.#take(correlationData);
     if (!pending) return;
-    const { command, timeoutMs, structuralError } = pending;
-    const [addition, info] =
-      structuralError === null
-        ? ['', {}]
-        : [`, but refused a request: ${structuralError}`, { brokerError: structuralError }];
+    const { command, timeoutMs, structuralError: brokerError } = pending;
+    const text = `The broker did not respond to ${command} within ${timeoutMs} ms`;
+    const info = outcomeOf(pending);
     pending.reject(
-      new ServiceError('BROKER_TIMEOUT', `The broker did not respond to ${command} within ${timeoutMs} ms${addition}`, {
-        info: { ...outcomeOf(pending), ...info },
-      }),
+      brokerError === null
+        ? new ServiceError('BROKER_TIMEOUT', text, { info })
+        : new ServiceError('BROKER_TIMEOUT', `${text}, but refused a request: ${brokerError}`, {
+            info: { ...info, brokerError },
+          }),
     );
   }
 
@@ -296,7 +271,7 @@ export class ControlClient {
 }
 
 /** Error info of a command without a response. */
-function outcomeOf({ api, command, sent }: Pending): Readonly<Record<string, unknown>> {
+function outcomeOf({ api, command, sent }: Pending): Fields {
   if (!sent) return { api, command, outcome: 'not sent' };
   return isRead(command) ? { api, command } : { api, command, outcome: 'unknown' };
 }

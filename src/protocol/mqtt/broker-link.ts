@@ -89,7 +89,7 @@ const UNWANTED_MS = 1_000;
  */
 export class BrokerLink implements BrokerSession {
   readonly clientId: string;
-  #options: BrokerLinkOptions;
+  readonly #options: BrokerLinkOptions;
   readonly #intake: Intake;
   readonly #subscriptions: Subscriptions;
   readonly #unclaimed: UnclaimedMessages;
@@ -145,21 +145,6 @@ export class BrokerLink implements BrokerSession {
   open(): void {
     if (this.#connection || this.#retry || this.status.state === 'CLOSED') return;
     connectOptions(this.#options);
-    this.#attempt();
-  }
-
-  /** Reconnects with new settings. Listeners and subscriptions are retained. Errors: INVALID; nothing changes. */
-  reconfigure(options: BrokerLinkOptions): void {
-    if (this.status.state === 'CLOSED') return;
-    connectOptions(options);
-    this.#options = options;
-    this.#version = options.version ?? 5;
-    this.#isVersionProven = false;
-    this.#hasConnected = false;
-    void this.#dropConnection(options.isLasting === true);
-    this.#setStatus('CONNECTING');
-    this.#downSince = Date.now();
-    this.#attempts = 0;
     this.#attempt();
   }
 
@@ -398,7 +383,7 @@ export class BrokerLink implements BrokerSession {
 
   #lost({ state, text, isPortClosed = false }: LinkFailure): void {
     if (this.status.state === 'CLOSED') return;
-    const delay = retryDelay(this.#attempts, Date.now() - this.#downSince, { isPortClosed });
+    const delay = retryDelay(this.#attempts, Date.now() - this.#downSince, isPortClosed);
     this.#attempts += 1;
     this.#retry = setTimeout(() => this.#attempt(), delay);
     this.#setStatus(state, text);

@@ -37,8 +37,8 @@ export interface SubscribeOptions {
 }
 
 /**
- * CONNECTING: the first attempt, also after a change of settings. UNAUTHORISED: the broker refused the credentials.
- * UNREACHABLE: no connection. CLOSED: closed by this service.
+ * CONNECTING: the first attempt. UNAUTHORISED: the broker refused the credentials. UNREACHABLE: no connection. CLOSED:
+ * closed by this service.
  */
 export type LinkState = 'CONNECTING' | 'CONNECTED' | 'UNAUTHORISED' | 'UNREACHABLE' | 'CLOSED';
 

@@ -46,13 +46,10 @@ const BY_CODE: Readonly<Record<string, string>> = {
   EPROTO: NO_TLS,
 };
 
-/** 3.1.1 return codes, then MQTT 5 reason codes. */
+/** MQTT 5 reason codes with the meaning of the return codes 1 to 5 of MQTT 3.1.1. */
+const REASON_CODES: readonly (number | undefined)[] = [undefined, 132, 133, 136, 134, 135];
+
 const BY_CONNACK: Readonly<Record<number, string>> = {
-  1: 'The broker does not support this version of MQTT',
-  2: 'The broker refused the client id',
-  3: 'The broker is not available at the moment',
-  4: 'The broker refused the user name or password',
-  5: 'The broker does not allow this user to connect',
   132: 'The broker does not support this version of MQTT',
   133: 'The broker refused the client id',
   134: 'The broker refused the user name or password',
@@ -67,7 +64,7 @@ const BY_CONNACK: Readonly<Record<number, string>> = {
   159: 'The broker limits the rate of connections',
 };
 
-const UNAUTHORISED_CODES = new Set([4, 5, 134, 135, 138, 140]);
+const UNAUTHORISED_CODES = new Set([134, 135, 138, 140]);
 
 const BY_DISCONNECT: Readonly<Record<number, string>> = {
   135: 'The broker ended the connection: no longer authorised',
@@ -85,9 +82,10 @@ export const CLOSED_BEFORE_CONNACK =
 const CLOSED_BY_BROKER = 'The broker closed the connection';
 
 export function refusedConnect(code: number): LinkFailure {
+  const reasonCode = REASON_CODES[code] ?? code;
   return {
-    state: UNAUTHORISED_CODES.has(code) ? 'UNAUTHORISED' : 'UNREACHABLE',
-    text: BY_CONNACK[code] ?? `The broker refused the connection (reason code ${code})`,
+    state: UNAUTHORISED_CODES.has(reasonCode) ? 'UNAUTHORISED' : 'UNREACHABLE',
+    text: BY_CONNACK[reasonCode] ?? `The broker refused the connection (reason code ${code})`,
   };
 }
 

@@ -7,12 +7,6 @@ const RESTART_CAP_MS = 100;
 const EAGER_CAP_MS = 1_000;
 const CAP_MS = 10_000;
 
-export interface RetryOptions {
-  /** Whether the host refused the last attempt because no process listens on the port. Default: false. */
-  readonly isPortClosed?: boolean;
-  readonly random?: () => number;
-}
-
 /**
  * Backoff in milliseconds. It doubles from 50 ms to one second during the first minute, and to ten seconds later. A
  * quarter is random, so that many links do not reconnect at the same time.
@@ -20,13 +14,9 @@ export interface RetryOptions {
  * While the broker's port is closed, a restart is assumed and the cap is 100 ms: a link that reconnects before the
  * broker's clients observes their connections, and an attempt costs half a millisecond.
  */
-export function retryDelay(
-  attempt: number,
-  downForMs: number,
-  { isPortClosed = false, random = Math.random }: RetryOptions = {},
-): number {
+export function retryDelay(attempt: number, downForMs: number, isPortClosed = false): number {
   const delay = Math.min(capOf(downForMs, isPortClosed), FIRST_MS * 2 ** Math.min(attempt, 10));
-  return Math.round(delay * (0.75 + 0.25 * random()));
+  return Math.round(delay * (0.75 + 0.25 * Math.random()));
 }
 
 function capOf(downForMs: number, isPortClosed: boolean): number {

@@ -254,18 +254,6 @@ test('a broker that is too busy to respond within the time of a probe still coun
   expect(await found).toMatchObject({ provider: 'BROKER' });
 });
 
-test('new settings close the gateway plugins and probe the broker again', async () => {
-  const first = await startMosquitto();
-  const second = await startMosquitto();
-  const plugin = { ...topictree };
-  const link = await connectedLink({ url: first.url });
-  const controls = controlsOf(link, { plugins: [plugin], eager: ['cedalo/topictree'], silenceMs: 100 });
-  await controls.capability('cedalo/topictree');
-  link.reconfigure({ id: 'test', url: second.url, timeoutMs: 1_000 });
-  await controls.capability('cedalo/topictree');
-  expect(plugin).toMatchObject({ created: 2, closed: 1 });
-});
-
 test('listPages reads a long list completely, with page sizes that adapt to the items', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const controls = controlsOf(await connectedLink({ url: broker.url, ...ADMIN }));
