@@ -6,12 +6,11 @@ import { publishStatistics } from './control/sys-statistics.ts';
 import { BrokerCore } from './core/broker-core.ts';
 import { ClientRegistry } from './core/client-registry.ts';
 import type { Fault } from './core/faults.ts';
-import { DEFAULT_ACCESS_LIMITS } from './dynamic-security/access-limits.ts';
 import { AccessStore } from './dynamic-security/access-store.ts';
 import { ensureAdministrator } from './dynamic-security/administrator.ts';
 import { DynamicSecurityAccess } from './dynamic-security/dynamic-security-access.ts';
 import { PasswordCheck } from './dynamic-security/password-check.ts';
-import { BROKER_LIMITS, DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from './limits.ts';
+import { ACCESS_LIMITS, BROKER_LIMITS } from './limits.ts';
 import { type Listener, startListener } from './listening/listener.ts';
 import { ListenerCertificates } from './listening/listener-certificates.ts';
 import { refusalLog } from './listening/refusal-log.ts';
@@ -55,14 +54,14 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const { onProblem, areTopicPayloadsStored: arePayloadsStored } = hooks;
     const store = new BrokerStore({
       folder,
-      limits: DEFAULT_STORE_LIMITS,
+      limits: BROKER_LIMITS,
       onBroken: (error) => hooks.onBroken(new Error(`the journal cannot be written: ${error.message}`)),
       onQuarantined: hooks.onQuarantined,
       suspicion: options.suspicion,
     });
     closers.push(() => store.close());
     const { journal } = store;
-    const accessStore = new AccessStore(journal, DEFAULT_ACCESS_LIMITS);
+    const accessStore = new AccessStore(journal, ACCESS_LIMITS);
     const passwords = new PasswordCheck();
     const access = await DynamicSecurityAccess.create(accessStore.state, passwords);
     await ensureAdministrator(accessStore, options.administrator, passwords, access);
@@ -129,7 +128,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       for (const listener of listeners) listener.close();
     });
     const onError = (error: Error) => onProblem('a listener failed', error);
-    const shared = { ...DEFAULT_BROKER_LIMITS, all, accept: core.accept, onError, onRefused: refusals.refused };
+    const shared = { ...BROKER_LIMITS, all, accept: core.accept, onError, onRefused: refusals.refused };
     for (const one of inOrderOfPorts(all)) {
       const listener = await startListener(one, shared);
       listeners.push(listener);

@@ -1,74 +1,54 @@
-export interface BrokerLimits {
-  readonly maxConnections: number;
-  readonly maxPacketBytes: number;
-  /** Further persistent sessions are refused: sessions of MQTT 3 never expire. */
-  readonly maxSessions: number;
-  readonly maxFilters: number;
-  /** Weight of the topic filters of one client, see `filterWeight`. */
-  readonly maxFilterWeight: number;
-  /** Weight of all topic filters. Above it, only clients with at most a thousandth of this weight may subscribe. */
-  readonly maxTotalFilterWeight: number;
-  /** QoS 2 publishes of one client before PUBREL: the number of packet ids. Default Receive Maximum of MQTT 5. */
-  readonly maxIncoming: number;
-  readonly connectTimeoutMs: number;
-  readonly maxHandshakes: number;
-  /** From the TCP connection to the end of the TLS handshake. */
-  readonly handshakeTimeoutMs: number;
-  /** Maximum time that the socket of a client may be full before the client is disconnected. */
-  readonly drainTimeoutMs: number;
-  /** Bytes that one client has not taken. Above it, QoS 0 messages are dropped and counted. Default: 1 MiB. */
-  readonly unsentBytes: number;
-  /**
-   * The same for all clients; a payload counts once. Drops for clients with more than their fair share. Default: 64
-   * MiB.
-   */
-  readonly unsentTotalBytes: number;
-}
-
-export interface QueueLimits {
-  /** Messages queued for an offline client, like `max_queued_messages` of Mosquitto. Default: 1,000. */
-  readonly offlineMessages: number;
-  /** Messages queued for a connected client, or sent to it and not acknowledged. Default: 20,000. */
-  readonly onlineMessages: number;
-  /** Bytes of topics, payloads and properties of one session. Default: 32 MiB. */
-  readonly sessionBytes: number;
-  /**
-   * The same for all sessions: each message counts once, and 256 bytes for each session that queues it. Also applies to
-   * the send windows of MQTT 5 clients, and to messages that wait for sockets. Default: 256 MiB.
-   */
-  readonly totalBytes: number;
-}
-
-export interface StoreLimits extends QueueLimits {
-  /** Default: 100,000. */
-  readonly retainedMessages: number;
-  /** Bytes of payload and properties. Default: 128 MiB. */
-  readonly retainedBytes: number;
-}
-
-export const DEFAULT_BROKER_LIMITS: BrokerLimits = {
+/** Limits of one embedded broker. Sizes are in bytes. */
+export const BROKER_LIMITS = {
   maxConnections: 20_000,
   maxPacketBytes: 10 * 1_048_576,
+  /** Further persistent sessions are refused: sessions of MQTT 3 never expire. */
   maxSessions: 100_000,
   maxFilters: 10_000,
+  /** Weight of the topic filters of one client, see `filterWeight`. */
   maxFilterWeight: 100_000,
+  /** Weight of all topic filters. Above it, only clients with at most a thousandth of this weight may subscribe. */
   maxTotalFilterWeight: 1_000_000,
+  /** QoS 2 publishes of one client before PUBREL: the number of packet ids. Default Receive Maximum of MQTT 5. */
   maxIncoming: 65_535,
   connectTimeoutMs: 10_000,
   maxHandshakes: 1_000,
+  /** From the TCP connection to the end of the TLS handshake. */
   handshakeTimeoutMs: 10_000,
+  /** Maximum time that the socket of a client may be full before the client is disconnected. */
   drainTimeoutMs: 10_000,
+  /** Bytes that one client has not taken. Above it, QoS 0 messages are dropped and counted. */
   unsentBytes: 1_048_576,
+  /** The same for all clients; a payload counts once. Drops for clients with more than their fair share. */
   unsentTotalBytes: 64 * 1_048_576,
-};
-
-export const DEFAULT_STORE_LIMITS: StoreLimits = {
+  /** Messages queued for an offline client, like `max_queued_messages` of Mosquitto. */
   offlineMessages: 1_000,
+  /** Messages queued for a connected client, or sent to it and not acknowledged. */
   onlineMessages: 20_000,
+  /** Topics, payloads and properties of one session. */
   sessionBytes: 32 * 1_048_576,
+  /**
+   * The same for all sessions: each message counts once, and 256 bytes for each session that queues it. Also applies to
+   * the send windows of MQTT 5 clients, and to messages that wait for sockets.
+   */
   totalBytes: 256 * 1_048_576,
   retainedMessages: 100_000,
+  /** Payloads and properties of retained messages. */
   retainedBytes: 128 * 1_048_576,
 };
 
-export const BROKER_LIMITS = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS };
+export type BrokerLimits = Readonly<typeof BROKER_LIMITS>;
+
+/** Limits of access control. Objects beyond a limit are refused; existing ones stay. */
+export const ACCESS_LIMITS = {
+  clients: 100_000,
+  groups: 20_000,
+  roles: 20_000,
+  acls: 10_000,
+  /** Roles or groups of one client, roles of one group. */
+  memberships: 1_000,
+  /** Characters of all stored names, texts and topics, and a constant for each membership and rule. */
+  size: 100_000_000,
+};
+
+export type AccessLimits = Readonly<typeof ACCESS_LIMITS>;

@@ -1,10 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
-import {
-  type AccessLimits,
-  DEFAULT_ACCESS_LIMITS,
-} from '../../../src/engines/embedded/dynamic-security/access-limits.ts';
 import { AccessStore } from '../../../src/engines/embedded/dynamic-security/access-store.ts';
 import { DynamicSecurityPlugin } from '../../../src/engines/embedded/dynamic-security/dynamic-security-plugin.ts';
+import { ACCESS_LIMITS, type AccessLimits } from '../../../src/engines/embedded/limits.ts';
 import { Journal } from '../../../src/engines/embedded/store/journal.ts';
 import { serveControlRequest } from '../../../src/protocol/control/serve.ts';
 import type { Command } from './dynsec.ts';
@@ -17,7 +14,7 @@ function startLimited(limits: Partial<AccessLimits>) {
   };
   const journal = new Journal({ folder: temporaryFolder(), onBroken: fail });
   onTestFinished(() => journal.close());
-  const store = new AccessStore(journal, { ...DEFAULT_ACCESS_LIMITS, ...limits });
+  const store = new AccessStore(journal, { ...ACCESS_LIMITS, ...limits });
   const plugin = new DynamicSecurityPlugin({ store, kick: () => {}, addresses: () => [] });
   return async (...commands: readonly Command[]): Promise<(string | null)[]> => {
     const answer = await serveControlRequest(Buffer.from(JSON.stringify({ commands })), plugin, fail);

@@ -14,7 +14,7 @@ import { InspectPlugin } from '../../../src/engines/embedded/control/inspect-plu
 import { ClientRegistry } from '../../../src/engines/embedded/core/client-registry.ts';
 import { Connection } from '../../../src/engines/embedded/core/connection.ts';
 import { SortedIds } from '../../../src/engines/embedded/core/sorted-ids.ts';
-import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from '../../../src/engines/embedded/limits.ts';
+import { BROKER_LIMITS } from '../../../src/engines/embedded/limits.ts';
 import { BrokerStore } from '../../../src/engines/embedded/store/broker-store.ts';
 import { connect, control, startTestBroker, temporaryFolder, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
@@ -316,11 +316,11 @@ test('the certificate, the version and the cipher of a TLS connection are report
 });
 
 test('changes beyond the limit of an event are sent in several events with sequence numbers', async () => {
-  const store = new BrokerStore({ folder: temporaryFolder(), limits: DEFAULT_STORE_LIMITS, onBroken: () => {} });
+  const store = new BrokerStore({ folder: temporaryFolder(), limits: BROKER_LIMITS, onBroken: () => {} });
   onTestFinished(() => store.close());
   const registry = new ClientRegistry(store.sessions);
   const events: ClientsChangedEvent[] = [];
-  const limits = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS };
+  const limits = BROKER_LIMITS;
   const report = new ClientReport({ registry, incoming: store.incoming, limits });
   let check = () => {};
   const emit = (event: ClientsChangedEvent) => {

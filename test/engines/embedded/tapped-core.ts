@@ -3,12 +3,7 @@ import type { AccessControl } from '../../../src/engines/embedded/access.ts';
 import { BrokerCore } from '../../../src/engines/embedded/core/broker-core.ts';
 import { ClientRegistry } from '../../../src/engines/embedded/core/client-registry.ts';
 import type { Fault } from '../../../src/engines/embedded/core/faults.ts';
-import {
-  type BrokerLimits,
-  DEFAULT_BROKER_LIMITS,
-  DEFAULT_STORE_LIMITS,
-  type StoreLimits,
-} from '../../../src/engines/embedded/limits.ts';
+import { BROKER_LIMITS, type BrokerLimits } from '../../../src/engines/embedded/limits.ts';
 import { startListener } from '../../../src/engines/embedded/listening/listener.ts';
 import { BrokerStore } from '../../../src/engines/embedded/store/broker-store.ts';
 import { EmbeddedStreamSession } from '../../../src/engines/embedded/streams/embedded-stream-session.ts';
@@ -29,7 +24,7 @@ const ACCESS: AccessControl = {
  */
 export async function startTappedCore(
   folder = temporaryFolder(),
-  fewer: Partial<BrokerLimits & StoreLimits> = {},
+  fewer: Partial<BrokerLimits> = {},
   changedAccess: Partial<AccessControl> = {},
 ) {
   const problems: string[] = [];
@@ -37,7 +32,7 @@ export async function startTappedCore(
   const onBroken = (error: Error) => problems.push(error.message);
   const faults: Fault[] = [];
   const onFault = (fault: Fault) => void faults.push(fault);
-  const limits = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS, ...fewer };
+  const limits = { ...BROKER_LIMITS, ...fewer };
   const store = new BrokerStore({ folder, limits, onBroken });
   const access = { ...ACCESS, ...changedAccess };
   const registry = new ClientRegistry(store.sessions);

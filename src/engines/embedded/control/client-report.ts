@@ -5,18 +5,17 @@ import {
   type ConnectedClientDetail,
   type ConnectedClientSummary,
 } from '../../../domains/clients/inspect/inspect-data.ts';
-import { aboutOf } from '../core/admission.ts';
 import { subscriptionsOf } from '../core/aedes-internals.ts';
 import { type ClientRegistry, droppedOn } from '../core/client-registry.ts';
 import type { Connection, WillInfo } from '../core/connection.ts';
-import type { BrokerLimits, QueueLimits } from '../limits.ts';
+import type { BrokerLimits } from '../limits.ts';
 import type { IncomingStore } from '../store/incoming-store.ts';
 import type { Session } from '../store/session.ts';
 
 interface ClientReportOptions {
   readonly registry: ClientRegistry;
   readonly incoming: IncomingStore;
-  readonly limits: QueueLimits & Pick<BrokerLimits, 'maxIncoming'>;
+  readonly limits: BrokerLimits;
 }
 
 /** The JSON form of a client detail, in which the options of subscriptions have other names. */
@@ -49,7 +48,7 @@ export class ClientReport {
     const session = registry.session(clientId);
     if (!connection && !session) return null;
     const queues = this.#queuesOut(session, connection);
-    const about = connection ? aboutOf(connection) : session?.about;
+    const about = connection ? connection.about : session?.about;
     if (!about) return { username: ANONYMOUS, clientid: clientId, connected: false, queues };
     return {
       username: about.username ?? ANONYMOUS,

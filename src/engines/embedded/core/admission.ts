@@ -1,35 +1,25 @@
-import type { Client, ConnectPacket } from 'aedes';
+import type { Client } from 'aedes';
 import { networkOf } from '../../../platform/limits/network.ts';
-import type { AccessControl, Identity } from '../access.ts';
-import type { BrokerLimits, QueueLimits } from '../limits.ts';
-import type { BrokerStore } from '../store/broker-store.ts';
+import type { Identity } from '../access.ts';
 import { NOWHERE } from '../store/consumed-publish.ts';
 import { filterWeight } from '../store/filter-weight.ts';
-import type { Session, SessionAbout } from '../store/session.ts';
-import type { WillPacket } from '../store/will-store.ts';
-import { NEVER_EXPIRES, setSessionEnd, subscriptionsOf } from './aedes-internals.ts';
-import type { ClientRegistry } from './client-registry.ts';
+import type { Session } from '../store/session.ts';
+import { setSessionEnd, subscriptionsOf } from './aedes-internals.ts';
 import type { RefusalReason } from './connect-refusal.ts';
 import { type Connection, SESSION_TAKEN_OVER } from './connection.ts';
-import { type ByteBudget, SendWindow } from './send-window.ts';
-import { willProperties } from './will-properties.ts';
-
-interface AdmissionOptions {
-  readonly store: BrokerStore;
-  readonly registry: ClientRegistry;
-  readonly access: AccessControl;
-  readonly limits: BrokerLimits;
-  readonly onReturn: (clientId: string, connection: Connection) => void;
-}
+import type { CoreParts } from './core-parts.ts';
+import type { SessionExpiry } from './session-expiry.ts';
 
 /** Admits clients and subscriptions by access control and limits. Admitted clients stay when a limit is reached. */
 export class Admission {
-  readonly #options: AdmissionOptions;
+  readonly #parts: CoreParts;
+  readonly #expiry: SessionExpiry;
   /** Weight of the filters of connections with a clean session. The store has the weight of persistent sessions. */
   #filterWeight = 0;
 
-  constructor(options: AdmissionOptions) {
-    this.#options = options;
+  constructor(parts: CoreParts, expiry: SessionExpiry) {
+    this.#parts = parts;
+    this.#expiry = expiry;
   }
 
   /** Returns why the client is refused; `null` if it is admitted. A persistent session is on disk then. */
@@ -39,7 +29,7 @@ export class Admission {
     username: string | undefined,
     password: Buffer | undefined,
   ): Promise<RefusalReason | null> {
-    const { access, registry, store, limits } = this.#options;
+    const { access, registry, store, limits } = this.#parts;
     const clientId = client.id;
     if (connection.hasNoId && !connection.isClean && connection.protocolVersion < 5) return 'client_id';
     if (registry.connectedCount >= limits.maxConnections && !registry.connection(clientId)) return 'connections';
@@ -65,7 +55,7 @@ export class Admission {
     connection.identity = { clientId, username: username ?? null };
     connection.connectedAt = Date.now();
     connection.previousDisconnect = registry.session(clientId)?.about?.lastDisconnect ?? null;
-    this.#options.onReturn(clientId, connection);
+    this.#expiry.returned(clientId, connection);
     const wasEnded = (connection.isCleanStart && store.endSession(clientId)) || isOver;
     if (connection.protocolVersion >= 5) setSessionEnd(client, connection.isClean);
     if (connection.isClean) {
@@ -73,7 +63,7 @@ export class Admission {
       return null;
     }
     connection.isDraining = true;
-    store.sessions.open(clientId, aboutOf(connection), connection);
+    store.sessions.open(clientId, connection.about, connection);
     this.#dropForbidden(connection.identity);
     await store.commit();
     return null;
@@ -81,7 +71,7 @@ export class Admission {
 
   /** Removes forbidden subscriptions from a resumed session, as Mosquitto does since 2.0.12. */
   #dropForbidden(identity: Identity): void {
-    const { access, store } = this.#options;
+    const { access, store } = this.#parts;
     const { clientId } = identity;
     for (const filter of store.sessions.get(clientId)?.subscriptions.keys() ?? []) {
       if (!access.maySubscribe(identity, filter)) store.sessions.unsubscribe(clientId, filter);
@@ -89,14 +79,14 @@ export class Admission {
   }
 
   refusal(identity: Identity, filter: string, usage: FilterUsage): FilterRefusal | null {
-    const { access } = this.#options;
+    const { access } = this.#parts;
     if (filter.startsWith('$share/') || filter.startsWith(NOWHERE)) return 'FORBIDDEN';
     if (!usage.isSubscribed && this.#exceedsLimit(filter, usage)) return 'TOO_MANY';
     return access.maySubscribe(identity, filter) ? null : 'FORBIDDEN';
   }
 
   #exceedsLimit(filter: string, { count, weight }: FilterUsage): boolean {
-    const { limits, store } = this.#options;
+    const { limits, store } = this.#parts;
     const own = weight + filterWeight(filter);
     if (count >= limits.maxFilters || own > limits.maxFilterWeight) return true;
     const total = this.#filterWeight + store.sessions.filterWeight - weight + own;
@@ -108,7 +98,7 @@ export class Admission {
     const { identity, filters: count, filterWeight: weight } = connection;
     if (!identity) return 'FORBIDDEN';
     // A resumed session already has the filter.
-    const session = connection.isClean ? undefined : this.#options.store.sessions.get(identity.clientId);
+    const session = connection.isClean ? undefined : this.#parts.store.sessions.get(identity.clientId);
     const isSubscribed = subscriptionsOf(client)[filter] !== undefined || session?.subscriptions.has(filter) === true;
     return this.refusal(identity, filter, { isSubscribed, count, weight });
   }
@@ -116,7 +106,7 @@ export class Admission {
   /** Whether the session stores a filter of SUBSCRIBE. aedes passes refused filters to the persistence, too. */
   mayStore({ identity }: Connection, filter: string): boolean {
     if (!identity) return false;
-    const session = this.#options.store.sessions.get(identity.clientId);
+    const session = this.#parts.store.sessions.get(identity.clientId);
     return this.refusal(identity, filter, session ? filterUsageOf(session, filter) : NO_FILTERS) === null;
   }
 
@@ -148,7 +138,7 @@ export class Admission {
 
   #weigh(connection: Connection, weight: number): void {
     // aedes continues with a SUBSCRIBE whose connection is closed.
-    if (!this.#options.registry.open.has(connection)) return;
+    if (!this.#parts.registry.open.has(connection)) return;
     if (connection.isClean) this.#filterWeight += weight - connection.filterWeight;
     connection.filterWeight = weight;
   }
@@ -171,58 +161,5 @@ export const filterUsageOf = ({ subscriptions, filterWeight: weight }: Session, 
 
 const REFUSALS = { REFUSED: 'credentials', THROTTLED: 'throttled', BUSY: 'busy' } as const;
 
-export function aboutOf(connection: Connection): SessionAbout {
-  const { identity, address, remotePort, protocolVersion, keepalive, listener, expirySeconds } = connection;
-  return {
-    username: identity?.username ?? null,
-    address,
-    remotePort,
-    protocol: listener.protocol,
-    protocolVersion,
-    keepalive,
-    listener: { port: listener.port, host: listener.host },
-    lastConnect: connection.connectedAt,
-    lastDisconnect: connection.previousDisconnect,
-    expirySeconds,
-  };
-}
-
 /** FORBIDDEN: denied by access control, or not supported. TOO_MANY: a limit of `BrokerLimits` is reached. */
 export type FilterRefusal = 'FORBIDDEN' | 'TOO_MANY';
-
-/** Copies the fields of CONNECT to the connection, and removes those that aedes would apply itself. */
-export function readConnect(connection: Connection, packet: ConnectPacket, limits: QueueLimits, all: ByteBudget): void {
-  const { protocolVersion = 4, clean = true, properties = {} } = packet;
-  connection.protocolVersion = protocolVersion;
-  connection.keepalive = packet.keepalive ?? 0;
-  connection.isCleanStart = clean;
-  connection.hasNoId = packet.clientId === '';
-  if (protocolVersion === 5) {
-    connection.expirySeconds = expiryOf(properties.sessionExpiryInterval ?? 0);
-    connection.maxPacketBytes = properties.maximumPacketSize ?? null;
-    const { receiveMaximum } = properties;
-    const { onlineMessages: maxQueued, sessionBytes: maxQueuedBytes } = limits;
-    if (receiveMaximum) connection.window = new SendWindow(receiveMaximum, { maxQueued, maxQueuedBytes, all });
-  } else connection.expirySeconds = clean ? 0 : null;
-  connection.isClean = connection.expirySeconds === 0;
-  if (!packet.will) return;
-  const { topic, payload, qos, retain } = packet.will;
-  const willOptions = packet.will.properties;
-  connection.will = {
-    topic,
-    payload: Buffer.from(payload),
-    qos: qos ?? 0,
-    retain: retain ?? false,
-    properties: willProperties(willOptions),
-    delayInterval: willOptions?.willDelayInterval ?? 0,
-  };
-  if (!willOptions?.willDelayInterval) return;
-  // The timer of aedes keeps the client in memory and is lost at a restart. `SessionExpiry` delays the will instead.
-  const delaySeconds = Math.min(willOptions.willDelayInterval, connection.expirySeconds ?? Number.POSITIVE_INFINITY);
-  (packet.will as WillPacket).delaySeconds = delaySeconds;
-  willOptions.willDelayInterval = 0;
-}
-
-export function expiryOf(interval: number): number | null {
-  return interval >= NEVER_EXPIRES ? null : interval;
-}

@@ -3,34 +3,26 @@ import type { Duplex } from 'node:stream';
 import { Aedes, type Client } from 'aedes';
 import { filterMatches } from '../../../protocol/mqtt/filter-match.ts';
 import { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
-import type { AccessControl } from '../access.ts';
-import type { BrokerLimits, QueueLimits } from '../limits.ts';
-import type { BrokerStore } from '../store/broker-store.ts';
+import type { ClientRef } from '../store/incoming-store.ts';
 import { Persistence } from '../store/persistence.ts';
-import type { DelayedWill } from '../store/will-store.ts';
-import { Admission, expiryOf } from './admission.ts';
-import { emitterOf, subscriptionsOf, useSafeBrokerTables, useSafeClientTables } from './aedes-internals.ts';
+import { Admission } from './admission.ts';
+import { subscriptionsOf, useSafeBrokerTables, useSafeClientTables } from './aedes-internals.ts';
 import { ClientControl } from './client-control.ts';
 import { clientHooks } from './client-hooks.ts';
-import type { ClientRegistry } from './client-registry.ts';
-import type { RefusalReason } from './connect-refusal.ts';
+import { expiryOf } from './connect-packet.ts';
 import { type Connection, TOPIC_FILTER_INVALID } from './connection.ts';
-import { controlHandler, type ServeControl } from './control-handler.ts';
+import type { BrokerCoreOptions, CoreParts } from './core-parts.ts';
 import { Delivery } from './delivery.ts';
-import { DeliveryScheduler } from './delivery-scheduler.ts';
-import { type Fault, Faults, SessionFaults } from './faults.ts';
+import { Faults } from './faults.ts';
 import { guardPersistence } from './guarded-persistence.ts';
 import { InternalPublisher } from './internal-publisher.ts';
 import type { IncomingPacket } from './mqtt-packet-internals.ts';
 import { guardPackets, meterPackets } from './packet-guard.ts';
 import { PublishHandler } from './publish-handler.ts';
 import { PublishTap } from './publish-tap.ts';
-import { PubrelHandler } from './pubrel-handler.ts';
 import { RetainedDelivery } from './retained-delivery.ts';
-import { ByteBudget } from './send-window.ts';
 import { SessionExpiry } from './session-expiry.ts';
 import { readInSlices } from './sliced-reading.ts';
-import { SocketBudget } from './socket-budget.ts';
 import { SubscribeOrder } from './subscribe-order.ts';
 import { guardSubscribe, guardUnsubscribe, hasValidFilters } from './subscription-packets.ts';
 
@@ -42,17 +34,6 @@ interface TransientSubscriptionListener {
   unsubscribed(client: Client, filter: string): void;
 }
 
-interface BrokerCoreOptions {
-  readonly store: BrokerStore;
-  readonly registry: ClientRegistry;
-  readonly access: AccessControl;
-  readonly serveControl: ServeControl;
-  readonly limits: BrokerLimits & QueueLimits;
-  readonly onProblem: (problem: string, error: Error) => void;
-  readonly onRefused?: (connection: Connection, username: string | null, reason: RefusalReason) => void;
-  readonly onFault: (fault: Fault) => void;
-}
-
 /** The MQTT broker: aedes 2.0.0-beta.1 with its own admission of clients, handling of publishes, and delivery. */
 export class BrokerCore {
   readonly clients: ClientControl;
@@ -60,91 +41,53 @@ export class BrokerCore {
   readonly publisher: InternalPublisher;
   /** `null` while subscriptions are not recorded. */
   transientSubscriptionListener: TransientSubscriptionListener | null = null;
-  readonly #options: BrokerCoreOptions;
+  readonly #parts: CoreParts;
   readonly #aedes: Aedes;
   readonly #admission: Admission;
-  readonly #budget: SocketBudget;
-  readonly #windowBytes: ByteBudget;
   readonly #delivery: Delivery;
   readonly #publishHandler: PublishHandler;
   readonly #sessionExpiry: SessionExpiry;
   readonly #connections = new WeakMap<Client, Connection>();
-  readonly #readingTime = new ReadingTime();
   readonly #retained: RetainedDelivery;
-  readonly #faults: Faults;
-  readonly #sessionFaults: SessionFaults;
 
   private constructor(options: BrokerCoreOptions) {
-    this.#options = options;
-    this.#windowBytes = new ByteBudget(options.limits.totalBytes);
-    const { store, registry, access, serveControl, limits, onProblem } = options;
-    this.#sessionFaults = new SessionFaults(store);
-    this.#faults = new Faults(options.onFault, (connection) => this.#sessionFaults.failed(connection));
-    const faults = this.#faults;
-    this.#retained = new RetainedDelivery({ retained: store.retained, time: this.#readingTime, faults });
-    // A new id for each run: message numbers restart, and the id identifies the wills of earlier runs.
-    const id = randomUUID();
-    this.#aedes = this.#createAedes(id);
+    const faults = new Faults(options.onFault, options.store);
+    const parts: CoreParts = { ...options, faults, time: new ReadingTime(), tap: this.tap };
+    this.#parts = parts;
+    this.#retained = new RetainedDelivery(parts);
+    this.#aedes = this.#createAedes();
     useSafeBrokerTables(this.#aedes);
-    this.#budget = new SocketBudget({
-      limits,
-      connectedCount: () => registry.connectedCount,
-      connectionOf: (clientId) => registry.connection(clientId),
-    });
-    this.#budget.watch(emitterOf(this.#aedes));
-    const { tap } = this;
-    this.#delivery = new Delivery({
-      aedes: this.#aedes,
-      store,
-      access,
-      ownTopics: `$SYS/${id}/`,
-      budget: this.#budget,
-      faults,
-    });
-    const delivery = this.#delivery;
-    this.publisher = new InternalPublisher({ store, delivery, tap });
-    const publishWill = (clientId: string, will: DelayedWill) => this.#publishHandler.publishWill(clientId, will);
-    this.#sessionExpiry = new SessionExpiry({ store, registry, publisher: this.publisher, publishWill, faults });
-    const onReturn = (clientId: string, connection: Connection) => this.#sessionExpiry.returned(clientId, connection);
-    this.#admission = new Admission({ store, registry, access, limits, onReturn });
-    const number = () => delivery.number();
-    this.clients = new ClientControl({ number, store, registry, admission: this.#admission });
-    const control = controlHandler({ incoming: store.incoming, serve: serveControl, onProblem });
-    this.#publishHandler = new PublishHandler({
-      store,
-      access,
-      control,
-      delivery,
-      scheduler: new DeliveryScheduler(this.#readingTime, faults),
-      publisher: this.publisher,
-      tap,
-      delayWill: (clientId, will) => this.#sessionExpiry.delayWill(clientId, will),
-      maxIncoming: limits.maxIncoming,
-      onProblem,
-    });
+    const delivery = new Delivery(parts, this.#aedes);
+    this.#delivery = delivery;
+    this.publisher = new InternalPublisher(parts, delivery);
+    const expiry = new SessionExpiry(parts, this.publisher);
+    this.#sessionExpiry = expiry;
+    const admission = new Admission(parts, expiry);
+    this.#admission = admission;
+    this.clients = new ClientControl(parts, admission, delivery);
+    const publishHandler = new PublishHandler(parts, delivery);
+    this.#publishHandler = publishHandler;
+    const connectionOf = (client: Client) => this.#connections.get(client);
+    Object.assign(this.#aedes, clientHooks({ ...parts, connectionOf, admission, publishHandler, expiry, delivery }));
   }
 
-  /** The hooks are called for clients, so after all parts were created. */
-  #createAedes(id: string): Aedes {
-    const { store, limits } = this.#options;
+  #createAedes(): Aedes {
+    const { store, limits, faults } = this.#parts;
+    const connectionOf = (client: ClientRef) => this.#connections.get(client as Client);
+    const persistence = new Persistence(
+      store,
+      (client, filter) => {
+        const connection = connectionOf(client);
+        return connection !== undefined && this.#admission.mayStore(connection, filter);
+      },
+      (client) => Boolean(connectionOf(client)?.window),
+    );
+    const onFault = (client: ClientRef, error: unknown) =>
+      faults.ofConnection(this.#connectionOf(client), "a client's packet could not be handled", error);
     return new Aedes({
-      id,
-      persistence: guardPersistence(
-        new Persistence(
-          store,
-          (client, filter) => {
-            const connection = this.#connections.get(client as Client);
-            return connection !== undefined && this.#admission.mayStore(connection, filter);
-          },
-          (client) => Boolean(this.#connections.get(client as Client)?.window),
-        ),
-        {
-          pubrel: new PubrelHandler(store),
-          retained: this.#retained,
-          onFault: (client, error) =>
-            this.#faults.ofConnection(this.#connectionOf(client), "a client's packet could not be handled", error),
-        },
-      ),
+      // A new id for each run: message numbers restart, and the id identifies the wills of earlier runs.
+      id: randomUUID(),
+      persistence: guardPersistence(persistence, { store, retained: this.#retained, onFault }),
       // A common limit on deliveries would let one slow client stall every publisher.
       concurrency: 0,
       queueLimit: 1_000,
@@ -152,24 +95,13 @@ export class BrokerCore {
       drainTimeout: limits.drainTimeoutMs,
       maximumPacketSize: limits.maxPacketBytes,
       topicAliasMaximum: TOPIC_ALIASES,
-      ...clientHooks({
-        connectionOf: (client) => this.#connections.get(client),
-        admission: () => this.#admission,
-        publishHandler: () => this.#publishHandler,
-        delivery: () => this.#delivery,
-        faults: this.#faults,
-        sessionFaults: this.#sessionFaults,
-        onRefused: this.#options.onRefused,
-        limits,
-        windowBytes: this.#windowBytes,
-      }),
     });
   }
 
-  #connectionOf(client: { readonly id: string }): Connection | undefined {
+  #connectionOf(client: ClientRef): Connection | undefined {
     const connection = this.#connections.get(client as Client);
     if (connection) return connection;
-    return [...this.#options.registry.open].find((open) => open.identity?.clientId === client.id);
+    return [...this.#parts.registry.open].find((open) => open.identity?.clientId === client.id);
   }
 
   static async start(options: BrokerCoreOptions): Promise<BrokerCore> {
@@ -180,15 +112,15 @@ export class BrokerCore {
   }
 
   #followEvents(): void {
-    const { onProblem } = this.#options;
+    const { faults, registry, onProblem } = this.#parts;
     const aedes = this.#aedes;
     const guarded = (client: Client, work: (connection: Connection | undefined) => void) => {
       const connection = this.#connections.get(client);
-      this.#faults.run(connection, 'what a client asked for could not be completed', () => work(connection));
+      faults.run(connection, 'what a client asked for could not be completed', () => work(connection));
     };
     aedes.on('client', (client) =>
       guarded(client, (connection) => {
-        if (connection && !connection.isClosed) this.#options.registry.connected(client.id, connection);
+        if (connection && !connection.isClosed) registry.connected(client.id, connection);
       }),
     );
     aedes.on('connackSent', (_connack, client) => this.#connections.get(client)?.readOn());
@@ -196,7 +128,7 @@ export class BrokerCore {
       guarded(client, (connection) => {
         if (!connection) return;
         connection.isReady = true;
-        this.#sessionFaults.ready(connection);
+        faults.ready(connection);
         this.#delivery.drained(client, connection);
       }),
     );
@@ -242,15 +174,15 @@ export class BrokerCore {
 
   /** Number of QoS 0 messages that were dropped for slow clients since the start. */
   get droppedDeliveries(): number {
-    return this.#budget.dropped;
+    return this.#delivery.dropped;
   }
 
   /** Serves MQTT on a stream until either side closes it. */
   readonly accept = (connection: Connection, stream: Duplex): void => {
-    const { registry, access, limits } = this.#options;
+    const { registry, access, limits, faults, time } = this.#parts;
     registry.open.add(connection);
     stream.once('close', () => {
-      this.#faults.run(undefined, 'the end of a connection could not be handled', () => this.#closed(connection));
+      faults.run(undefined, 'the end of a connection could not be handled', () => this.#closed(connection));
     });
     const client = this.#aedes.handle(stream);
     connection.client = client;
@@ -266,8 +198,8 @@ export class BrokerCore {
       noteDisconnect(connection, packet);
       return null;
     };
-    guardPackets(client, connection, { faults: this.#faults, before });
-    connection.readOn = readInSlices(client, connection, this.#readingTime);
+    guardPackets(client, connection, { faults, before });
+    connection.readOn = readInSlices(client, connection, time);
     meterPackets(client, connection, limits.maxPacketBytes, (packetId) => {
       this.#delivery.settled(client, connection, packetId);
     });
@@ -276,7 +208,7 @@ export class BrokerCore {
   /** Closes the connections of these user names (`null`: none) without publishing wills; sessions stay. */
   readonly kick = (usernames: Iterable<string | null>): void => {
     for (const username of usernames) {
-      for (const connection of [...this.#options.registry.claimedBy(username)]) void connection.kick();
+      for (const connection of [...this.#parts.registry.claimedBy(username)]) void connection.kick();
     }
   };
 
@@ -286,7 +218,7 @@ export class BrokerCore {
     this.#retained.closed(connection);
     this.#admission.closed(connection);
     const now = Date.now();
-    const { registry } = this.#options;
+    const { registry } = this.#parts;
     const clientId = connection.identity?.clientId;
     const isOffline = registry.closed(connection, now);
     if (isOffline && clientId !== undefined) this.#sessionExpiry.closed(clientId, connection, now);
@@ -294,12 +226,12 @@ export class BrokerCore {
 
   maySend(client: Client, topic: string): boolean {
     const identity = this.#connections.get(client)?.identity;
-    return identity ? this.#options.access.mayPublish(identity, topic) : false;
+    return identity ? this.#parts.access.mayPublish(identity, topic) : false;
   }
 
   receives(client: Client, topic: string): boolean {
     const identity = this.#connections.get(client)?.identity;
-    if (!identity || !this.#options.access.mayReceive(identity, topic)) return false;
+    if (!identity || !this.#parts.access.mayReceive(identity, topic)) return false;
     return Object.keys(subscriptionsOf(client)).some((filter) => filterMatches(filter, topic));
   }
 
@@ -317,7 +249,7 @@ export class BrokerCore {
 
   async close(): Promise<void> {
     await new Promise<void>((resolve) => this.#aedes.close(resolve));
-    const { registry } = this.#options;
+    const { registry } = this.#parts;
     for (const connection of [...registry.open]) {
       connection.destroy();
       // The `close` event of the stream would be emitted after the journal was closed.

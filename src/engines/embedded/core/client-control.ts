@@ -1,41 +1,36 @@
 import type { Client } from 'aedes';
-import type { BrokerStore } from '../store/broker-store.ts';
 import { withExpiry } from '../store/message-properties.ts';
-import type { DeliveryNumber } from '../store/message-queues.ts';
 import type { Session } from '../store/session.ts';
 import { type Admission, type FilterRefusal, filterUsageOf } from './admission.ts';
 import { type RequestedSubscription, subscribeClient, unsubscribeClient } from './aedes-internals.ts';
-import type { ClientRegistry } from './client-registry.ts';
 import type { Connection } from './connection.ts';
-
-interface ClientControlOptions {
-  readonly number: () => DeliveryNumber;
-  readonly store: BrokerStore;
-  readonly registry: ClientRegistry;
-  readonly admission: Admission;
-}
+import type { CoreParts } from './core-parts.ts';
+import type { Delivery } from './delivery.ts';
 
 /** NOT_FOUND: the client has neither a connection nor a session. */
 export type ControlOutcome = 'DONE' | 'NOT_FOUND' | FilterRefusal;
 
 /** Commands of an administrator for one client. Offline clients get retained messages of QoS 1 and 2 queued. */
 export class ClientControl {
-  readonly #options: ClientControlOptions;
+  readonly #parts: CoreParts;
+  readonly #admission: Admission;
+  readonly #delivery: Delivery;
 
-  constructor(options: ClientControlOptions) {
-    this.#options = options;
+  constructor(parts: CoreParts, admission: Admission, delivery: Delivery) {
+    this.#parts = parts;
+    this.#admission = admission;
+    this.#delivery = delivery;
   }
 
   /** Closes the connection without its will; the session stays. NOT_FOUND: the client is not connected. */
   async disconnect(clientId: string): Promise<ControlOutcome> {
-    const connection = this.#options.registry.connection(clientId);
+    const connection = this.#parts.registry.connection(clientId);
     await connection?.kick();
     return connection ? 'DONE' : 'NOT_FOUND';
   }
 
   /** Adds or replaces a subscription, with the access control and limits of SUBSCRIBE. */
   async subscribe(clientId: string, requested: RequestedSubscription): Promise<ControlOutcome> {
-    const { admission, store, number } = this.#options;
     const { topic: filter } = requested;
     for (;;) {
       const found = await this.#find(clientId);
@@ -43,14 +38,14 @@ export class ClientControl {
       if ('session' in found) {
         const { about } = found.session;
         const identity = { clientId, username: about?.username ?? null };
-        const refusal = admission.refusal(identity, filter, filterUsageOf(found.session, filter));
+        const refusal = this.#admission.refusal(identity, filter, filterUsageOf(found.session, filter));
         if (refusal) return refusal;
-        subscribeOffline(store, found.session, requested, number);
-        await store.commit();
+        this.#subscribeOffline(found.session, requested);
+        await this.#parts.store.commit();
         return 'DONE';
       }
       const { connection, client } = found;
-      const refusal = admission.refusalFor(client, connection, filter);
+      const refusal = this.#admission.refusalFor(client, connection, filter);
       if (refusal) return refusal;
       const isDone = await settledBy(connection, (done) => subscribeClient(client, requested, done));
       // Otherwise the client has disconnected meanwhile; its session may still exist.
@@ -60,7 +55,7 @@ export class ClientControl {
 
   /** Removes a subscription without regard to access control. Its queued messages stay. */
   async unsubscribe(clientId: string, filter: string): Promise<ControlOutcome> {
-    const { store } = this.#options;
+    const { store } = this.#parts;
     const found = await this.#find(clientId);
     if (!found) return 'NOT_FOUND';
     store.sessions.unsubscribe(clientId, filter);
@@ -73,8 +68,8 @@ export class ClientControl {
   }
 
   /** Finds the connection or session of the client. Waits while it connects or disconnects. */
-  async #find(clientId: string): Promise<Connected | Offline | null> {
-    const { registry } = this.#options;
+  async #find(clientId: string): Promise<{ connection: Connection; client: Client } | { session: Session } | null> {
+    const { registry } = this.#parts;
     for (;;) {
       const connection = registry.connection(clientId);
       const session = registry.session(clientId);
@@ -84,38 +79,25 @@ export class ClientControl {
       await registry.nextChange(clientId);
     }
   }
-}
 
-interface Connected {
-  readonly connection: Connection;
-  readonly client: Client;
-}
-
-interface Offline {
-  readonly session: Session;
-}
-
-/** Adds a subscription to the session of an offline client. `number` is called for each queued retained message. */
-function subscribeOffline(
-  store: BrokerStore,
-  session: Session,
-  { topic: filter, identifier, ...options }: RequestedSubscription,
-  number: () => DeliveryNumber,
-): void {
-  const now = Date.now();
-  const isNew = !session.subscriptions.has(filter);
-  const record = identifier === undefined ? options : { ...options, subscriptionIdentifier: identifier };
-  store.sessions.subscribe(session.id, filter, record);
-  if (options.rh === 2 || (options.rh === 1 && !isNew)) return;
-  for (const { topic, payload, qos: published, properties } of store.retained.matching([filter], now)) {
-    const qos = Math.min(published, options.qos);
-    if (qos === 0) continue;
-    const grant = { qos: qos === 2 ? 2 : 1, retain: true } as const;
-    const queued = { topic, payload, properties: withExpiry(properties, now) };
-    const message = store.queues.add(new Map([[session, grant]]), queued);
-    if (message) store.queues.number(message, number());
+  #subscribeOffline(session: Session, { topic: filter, identifier, ...options }: RequestedSubscription): void {
+    const { store } = this.#parts;
+    const now = Date.now();
+    const isNew = !session.subscriptions.has(filter);
+    const record = identifier === undefined ? options : { ...options, subscriptionIdentifier: identifier };
+    store.sessions.subscribe(session.id, filter, record);
+    if (options.rh === 2 || (options.rh === 1 && !isNew)) return;
+    for (const { topic, payload, qos: published, properties } of store.retained.matching([filter], now)) {
+      const qos = Math.min(published, options.qos);
+      if (qos === 0) continue;
+      const grant = { qos: qos === 2 ? 2 : 1, retain: true } as const;
+      const queued = { topic, payload, properties: withExpiry(properties, now) };
+      const message = store.queues.add(new Map([[session, grant]]), queued);
+      if (message) store.queues.number(message, this.#delivery.number());
+    }
   }
 }
+
 function settledBy(connection: Connection, run: (done: (error?: Error | null) => void) => void): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const stop = connection.onClosed(() => resolve(false));

@@ -1,25 +1,22 @@
 import type { AedesOptions, Client, PublishPacket } from 'aedes';
-import type { QueueLimits } from '../limits.ts';
-import { type Admission, readConnect } from './admission.ts';
+import { consume } from '../store/consumed-publish.ts';
+import type { Admission } from './admission.ts';
 import { hasIdentifier } from './aedes-internals.ts';
+import { readConnect } from './connect-packet.ts';
 import { type RefusalReason, refuseRate, refuseWith, returnCodeOf, willRefusal } from './connect-refusal.ts';
 import type { Connection } from './connection.ts';
+import type { CoreParts } from './core-parts.ts';
 import type { Delivery } from './delivery.ts';
-import type { Faults, SessionFaults } from './faults.ts';
 import type { PublishHandler } from './publish-handler.ts';
-import type { ByteBudget } from './send-window.ts';
+import { ByteBudget } from './send-window.ts';
+import type { SessionExpiry } from './session-expiry.ts';
 
-/** The parts that the hooks use. The functions are called for clients, after all parts were created. */
-interface ClientHookParts {
+interface ClientHookParts extends CoreParts {
   readonly connectionOf: (client: Client) => Connection | undefined;
-  readonly admission: () => Admission;
-  readonly publishHandler: () => PublishHandler;
-  readonly delivery: () => Delivery;
-  readonly faults: Faults;
-  readonly sessionFaults: SessionFaults;
-  readonly onRefused: ((connection: Connection, username: string | null, reason: RefusalReason) => void) | undefined;
-  readonly limits: QueueLimits;
-  readonly windowBytes: ByteBudget;
+  readonly admission: Admission;
+  readonly publishHandler: PublishHandler;
+  readonly expiry: SessionExpiry;
+  readonly delivery: Delivery;
 }
 
 type Hooks = 'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe' | 'authorizeForward';
@@ -34,8 +31,8 @@ const PUBLISH_FAULT = "a client's publish could not be handled";
 
 /** The hooks of aedes. Exceptions close the connection in question, because aedes catches none. */
 export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions, Hooks>> {
-  const { connectionOf, admission, publishHandler, delivery, faults, sessionFaults, onRefused, limits, windowBytes } =
-    parts;
+  const { connectionOf, admission, publishHandler, expiry, delivery, faults, onRefused, limits } = parts;
+  const windowBytes = new ByteBudget(limits.totalBytes);
   let delayed = 0;
 
   const publish = (
@@ -48,15 +45,17 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
     if (client && connection && packet.cmd === 'publish') {
       const { subscribing } = connection;
       if (!subscribing?.isPending) {
-        publishHandler().take(client, connection, packet, done);
+        publishHandler.take(client, connection, packet, done);
         return;
       }
-      const take = () => publishHandler().take(client, connection, packet, done);
+      const take = () => publishHandler.take(client, connection, packet, done);
       subscribing.after(packet.payload.length, () => faults.run(connection, PUBLISH_FAULT, take));
       return;
     }
     connection?.subscribing?.close();
-    publishHandler().takeWill(connection?.identity ?? null, packet, done);
+    expiry.takeWill(connection?.identity ?? null, packet);
+    consume(packet);
+    done();
   };
 
   return {
@@ -96,8 +95,8 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
         return;
       }
       const admit = async () => {
-        sessionFaults.beforeAdmission(client.id);
-        return admission().admit(client, connection, username, password);
+        faults.beforeAdmission(client.id);
+        return admission.admit(client, connection, username, password);
       };
       admit().then(
         (reason) => {
@@ -106,7 +105,7 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
         },
         (error: unknown) => {
           faults.ofConnection(undefined, CONNECT_FAULT, error);
-          sessionFaults.failed(connection);
+          faults.failed(connection);
           refuse('error');
         },
       );
@@ -130,14 +129,14 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
       const connection = connectionOf(client);
       const { topic, qos } = subscription;
       if (connection && hasIdentifier(subscription)) connection.hasIdentifiers = true;
-      const isGranted = connection !== undefined && admission().subscribe(client, connection, topic, qos);
+      const isGranted = connection !== undefined && admission.subscribe(client, connection, topic, qos);
       done(null, isGranted ? subscription : null);
     },
     authorizeForward: (client, packet) => {
       const connection = connectionOf(client);
       if (!connection) return null;
       try {
-        return delivery().forward(client, connection, packet);
+        return delivery.forward(client, connection, packet);
       } catch (error) {
         faults.ofConnection(connection, 'a message could not be sent to a client', error);
         return null;

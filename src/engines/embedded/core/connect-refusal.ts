@@ -2,7 +2,6 @@ import type { Client, ConnectPacket } from 'aedes';
 import { generate } from 'mqtt-packet';
 import { topicNameProblem } from '../topic-rules.ts';
 import { MALFORMED_PACKET } from './connection.ts';
-import type { SentWillProperties } from './will-properties.ts';
 
 /**
  * Why a CONNECT was refused. `credentials` includes a disabled account and a missing user name, `client_id` is a
@@ -27,15 +26,14 @@ export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 const IDENTIFIER_REJECTED = 2;
 const SERVER_UNAVAILABLE = 3;
 const NOT_AUTHORIZED = 5;
-/** Reason codes of CONNACK (MQTT 5, 3.2.2.2). */
-const TOPIC_NAME_INVALID = 0x90;
-const CONNECTION_RATE_EXCEEDED = 0x9f;
-
 const RETURN_CODES: Partial<Record<RefusalReason, number>> = {
   credentials: NOT_AUTHORIZED,
   will: NOT_AUTHORIZED,
   client_id: IDENTIFIER_REJECTED,
 };
+/** Reason codes of CONNACK (MQTT 5, 3.2.2.2). */
+const TOPIC_NAME_INVALID = 0x90;
+const CONNECTION_RATE_EXCEEDED = 0x9f;
 
 /** The return code of MQTT 3.1.1. Default: "server unavailable", after which clients reconnect. */
 export const returnCodeOf = (reason: RefusalReason): number => RETURN_CODES[reason] ?? SERVER_UNAVAILABLE;
@@ -55,7 +53,7 @@ export function willRefusal({ will }: ConnectPacket): number | null {
   if (!will) return null;
   // mqtt-packet 9.0.2 accepts QoS 3 [MQTT-3.1.2-12].
   if (![0, 1, 2].includes(will.qos ?? 0)) return MALFORMED_PACKET;
-  const { responseTopic } = (will.properties ?? {}) as SentWillProperties;
-  const topics = responseTopic === undefined ? [will.topic] : [will.topic, responseTopic];
-  return topics.every((topic) => topicNameProblem(topic) === null) ? null : TOPIC_NAME_INVALID;
+  const { responseTopic = will.topic } = will.properties ?? {};
+  const isValid = topicNameProblem(will.topic) === null && topicNameProblem(responseTopic) === null;
+  return isValid ? null : TOPIC_NAME_INVALID;
 }

@@ -2,17 +2,16 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { AedesPublishPacket, Client } from 'aedes';
-import type { ClientTls } from '../../../domains/clients/inspect/inspect-data.ts';
+import type { ClientTls, ClientWillProperty } from '../../../domains/clients/inspect/inspect-data.ts';
 import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
 import type { Identity } from '../access.ts';
-import type { Traffic } from '../store/session.ts';
+import type { SessionAbout, Traffic } from '../store/session.ts';
 import { allowDisconnectPacket, discardWill, resumeReadingStream, stopReadingStream } from './aedes-internals.ts';
 import { InFlightMessages } from './in-flight-messages.ts';
 import type { PacketQueue } from './packet-queue.ts';
 import type { PublisherBackpressure } from './publisher-backpressure.ts';
 import type { SendWindow } from './send-window.ts';
 import type { SubscribeOrder } from './subscribe-order.ts';
-import type { WillProperty } from './will-properties.ts';
 
 export interface ListenerInfo {
   /** From 1; `id` and `listener_id` in the control APIs. */
@@ -30,7 +29,7 @@ export interface WillInfo {
   readonly qos: number;
   readonly retain: boolean;
   /** In the order of CONNECT. */
-  readonly properties: readonly WillProperty[];
+  readonly properties: readonly ClientWillProperty[];
   /** Will Delay Interval of CONNECT, in seconds. */
   readonly delayInterval: number;
 }
@@ -125,6 +124,22 @@ export class Connection {
   get traffic(): Traffic {
     const { published, publishedBytes, delivered, deliveredBytes } = this;
     return { published, publishedBytes, delivered, deliveredBytes };
+  }
+
+  get about(): SessionAbout {
+    const { identity, address, remotePort, protocolVersion, keepalive, listener, expirySeconds } = this;
+    return {
+      username: identity?.username ?? null,
+      address,
+      remotePort,
+      protocol: listener.protocol,
+      protocolVersion,
+      keepalive,
+      listener: { port: listener.port, host: listener.host },
+      lastConnect: this.connectedAt,
+      lastDisconnect: this.previousDisconnect,
+      expirySeconds,
+    };
   }
 
   get bytesRead(): number {

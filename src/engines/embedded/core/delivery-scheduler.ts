@@ -1,6 +1,5 @@
-import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
 import type { Connection } from './connection.ts';
-import type { Faults } from './faults.ts';
+import type { CoreParts } from './core-parts.ts';
 
 /** Maximum number of waiting deliveries of one publisher. Nothing more is read of the publisher then. */
 const MAX_WAITING = 100;
@@ -10,13 +9,11 @@ const MAX_WAITING = 100;
  * Messages of one publisher keep their order.
  */
 export class DeliveryScheduler {
-  readonly #time: ReadingTime;
-  readonly #faults: Faults;
+  readonly #parts: CoreParts;
   readonly #waiting = new Map<Connection, (() => void)[]>();
 
-  constructor(time: ReadingTime, faults: Faults) {
-    this.#time = time;
-    this.#faults = faults;
+  constructor(parts: CoreParts) {
+    this.#parts = parts;
   }
 
   /** Delivers immediately if there is time and no earlier message of the publisher waits; otherwise in a later turn. */
@@ -25,7 +22,7 @@ export class DeliveryScheduler {
     if (queue) {
       queue.push(deliver);
       if (queue.length === MAX_WAITING) publisher.stopReading();
-    } else if (this.#time.leftMs > 0) this.#deliver(publisher, deliver);
+    } else if (this.#parts.time.leftMs > 0) this.#deliver(publisher, deliver);
     else {
       this.#waiting.set(publisher, [deliver]);
       this.#wait(publisher);
@@ -33,7 +30,7 @@ export class DeliveryScheduler {
   }
 
   #wait(publisher: Connection): void {
-    this.#time.nextIteration(() => this.#deliverSlice(publisher), !publisher.hasTime);
+    this.#parts.time.nextIteration(() => this.#deliverSlice(publisher), !publisher.hasTime);
   }
 
   #deliverSlice(publisher: Connection): void {
@@ -42,14 +39,15 @@ export class DeliveryScheduler {
       const deliver = queue.shift();
       if (queue.length === MAX_WAITING - 1) publisher.resumeReading();
       if (deliver) this.#deliver(publisher, deliver);
-    } while (queue.length > 0 && this.#time.leftMs > 0);
+    } while (queue.length > 0 && this.#parts.time.leftMs > 0);
     if (queue.length > 0) this.#wait(publisher);
     else this.#waiting.delete(publisher);
   }
 
   #deliver(publisher: Connection, deliver: () => void): void {
+    const { faults, time } = this.#parts;
     const start = performance.now();
-    this.#faults.run(publisher, "a client's publish could not be delivered", deliver);
-    publisher.spend(this.#time, performance.now() - start);
+    faults.run(publisher, "a client's publish could not be delivered", deliver);
+    publisher.spend(time, performance.now() - start);
   }
 }

@@ -2,8 +2,6 @@ import type { Duplex } from 'node:stream';
 import type { Aedes, AedesPublishPacket, Client } from 'aedes';
 import { generate } from 'mqtt-packet';
 import { filterMatches } from '../../../protocol/mqtt/filter-match.ts';
-import type { AccessControl } from '../access.ts';
-import type { BrokerStore } from '../store/broker-store.ts';
 import { type MessageProperties, withExpiry } from '../store/message-properties.ts';
 import type { DeliveryNumber } from '../store/message-queues.ts';
 import { isSendable, queuedPacket, unsentEntries } from '../store/queued-packet.ts';
@@ -17,18 +15,8 @@ import {
   takePacketId,
 } from './aedes-internals.ts';
 import { Connection } from './connection.ts';
-import type { Faults } from './faults.ts';
-import type { SocketBudget } from './socket-budget.ts';
-
-interface DeliveryOptions {
-  readonly aedes: Aedes;
-  readonly store: BrokerStore;
-  readonly access: AccessControl;
-  /** Prefix of the topics of aedes' own events, which are delivered to no client. */
-  readonly ownTopics: string;
-  readonly budget: SocketBudget;
-  readonly faults: Faults;
-}
+import type { CoreParts } from './core-parts.ts';
+import { SocketBudget } from './socket-budget.ts';
 
 export interface LiveMessage {
   readonly topic: string;
@@ -40,10 +28,23 @@ export interface LiveMessage {
 
 /** Delivers each message once. QoS 1 and 2 wait for the queue of the session and the Receive Maximum. */
 export class Delivery {
-  readonly #options: DeliveryOptions;
+  readonly #parts: CoreParts;
+  readonly #aedes: Aedes;
+  /** Prefix of the topics of aedes' own events, which are delivered to no client. */
+  readonly #ownTopics: string;
+  readonly #budget: SocketBudget;
 
-  constructor(options: DeliveryOptions) {
-    this.#options = options;
+  constructor(parts: CoreParts, aedes: Aedes) {
+    this.#parts = parts;
+    this.#aedes = aedes;
+    this.#ownTopics = `$SYS/${aedes.id}/`;
+    this.#budget = new SocketBudget(parts);
+    this.#budget.watch(emitterOf(aedes));
+  }
+
+  /** Number of QoS 0 messages that were dropped for slow clients since the start. */
+  get dropped(): number {
+    return this.#budget.dropped;
   }
 
   /**
@@ -51,10 +52,9 @@ export class Delivery {
    * the message in the queues of sessions. `done` is called when the sockets have it, or mqemitter throws for it.
    */
   deliver(publisherId: string | null, live: LiveMessage, queued: StoredMessage | null, done: () => void): void {
-    const { aedes } = this.#options;
-    const brokerId = aedes.id;
-    const counter = nextMessageNumber(aedes);
-    if (queued) this.#options.store.queues.number(queued, { brokerId, counter });
+    const number = this.number();
+    if (queued) this.#parts.store.queues.number(queued, number);
+    const { brokerId, counter } = number;
     const { topic, payload, qos, retain, properties } = live;
     // aedes clears `retain` for subscriptions without Retain As Published.
     const packet = { cmd: 'publish', brokerId, brokerCounter: counter, topic, payload, qos, retain, dup: false };
@@ -65,27 +65,27 @@ export class Delivery {
       done();
     };
     try {
-      emitterOf(aedes).emit(publisherId === null ? packet : { ...packet, clientId: publisherId }, finish);
+      emitterOf(this.#aedes).emit(publisherId === null ? packet : { ...packet, clientId: publisherId }, finish);
     } catch (error) {
       // `done` has thrown, which concerns the publisher.
       if (isDone) throw error;
-      this.#options.faults.ofMessage(`a message on ${topic.slice(0, 100)} could not be delivered`, error);
+      const text = `a message on ${topic.slice(0, 100)} could not be delivered`;
+      this.#parts.faults.report({ kind: 'message', text, error });
       finish();
     }
   }
 
   number(): DeliveryNumber {
-    const { aedes } = this.#options;
-    return { brokerId: aedes.id, counter: nextMessageNumber(aedes) };
+    return { brokerId: this.#aedes.id, counter: nextMessageNumber(this.#aedes) };
   }
 
   /** Returns the packet for aedes to send. `null` if the message is dropped, waits, or was sent by this method. */
   forward(client: Client, connection: Connection, packet: AedesPublishPacket): AedesPublishPacket | null {
-    const { access, store, ownTopics, budget } = this.#options;
+    const { access, store } = this.#parts;
     const { identity } = connection;
     if (!identity) return null;
     const { topic, qos, messageId, brokerId, retain } = packet;
-    if (topic.startsWith(ownTopics)) return null;
+    if (topic.startsWith(this.#ownTopics)) return null;
     // Messages from the queue have a packet id. Retained messages and messages sent by this class have no broker id.
     const isLive = messageId === undefined && Boolean(brokerId);
     if (!connection.isReceivingResponse && !access.mayReceive(identity, topic)) {
@@ -98,7 +98,7 @@ export class Delivery {
     if (messageId === undefined && qos > connection.lowestQos) packet.qos = grantedQos(client, topic, qos);
     if (isLive && !connection.isReceivingResponse) {
       // Every stream that `BrokerCore.accept` passes to aedes is a Duplex.
-      const admittance = budget.admit(connection, client.conn as Duplex, packet.qos, packet.payload.length);
+      const admittance = this.#budget.admit(connection, client.conn as Duplex, packet.qos, packet.payload.length);
       if (admittance === 'CLOSE') connection.destroy();
       if (admittance !== 'SEND') return null;
     }
@@ -146,7 +146,7 @@ export class Delivery {
       return;
     }
     connection.isDraining = false;
-    const session = this.#options.store.sessions.get(client.id);
+    const session = this.#parts.store.sessions.get(client.id);
     if (!session) return;
     for (const entry of unsentEntries(session)) this.#sendEntry(client, connection, session, entry);
   }
@@ -162,7 +162,7 @@ export class Delivery {
 
   /** [MQTT-4.1.0-1] Queues a retained message after SUBACK. `undefined` if the queue is full: it is sent once. */
   #queueRetained(session: Session, { topic, payload, qos, properties }: AedesPublishPacket): QueueEntry | undefined {
-    const { queues } = this.#options.store;
+    const { queues } = this.#parts.store;
     if (qos === 0) return undefined;
     const message = { topic, payload, properties: withExpiry(properties as MessageProperties | undefined, Date.now()) };
     if (!queues.hasRoom(session, message)) return undefined;
@@ -204,7 +204,7 @@ export class Delivery {
     packet.messageId = nextPacketId(client, session);
     window.inFlight.add(packet.messageId);
     // aedes stores the packet id later. If the queue is read meanwhile, the message must not look unsent.
-    if (entry && session) this.#options.store.queues.sent(session, entry, packet.messageId);
+    if (entry && session) this.#parts.store.queues.sent(session, entry, packet.messageId);
     return false;
   }
 
@@ -212,7 +212,7 @@ export class Delivery {
   #fill(client: Client, connection: Connection): void {
     const { window } = connection;
     if (!window) return;
-    const session = this.#options.store.sessions.get(client.id);
+    const session = this.#parts.store.sessions.get(client.id);
     while (window.isOpen) {
       const packet = window.shift();
       if (!packet) break;
@@ -230,14 +230,14 @@ export class Delivery {
       if (packetId === undefined && message.counter === 0) continue;
       if (!window.isOpen) return;
       if (isSendable(entry, now)) this.#sendEntry(client, connection, session, entry);
-      else this.#options.store.queues.settle(session, entry);
+      else this.#parts.store.queues.settle(session, entry);
     }
     connection.isDraining = false;
   }
 
   /** Sends a queued message. For QoS 2 the packet id is on disk before, because it must not change. */
   #sendEntry(client: Client, connection: Connection, session: Session, entry: QueueEntry): void {
-    const { queues } = this.#options.store;
+    const { queues } = this.#parts.store;
     const { window } = connection;
     const packetId = entry.packetId ?? nextPacketId(client, session);
     queues.sent(session, entry, packetId);
@@ -254,7 +254,7 @@ export class Delivery {
       if (connection.isDraining && window && !window.inFlight.has(packetId) && !client.closed)
         this.#fill(client, connection);
     };
-    this.#options.store.commit().then(sendOnDisk, () => {});
+    this.#parts.store.commit().then(sendOnDisk, () => {});
   }
 }
 

@@ -9,14 +9,19 @@ export interface Fault {
   readonly error: unknown;
 }
 
+/** Number of consecutive connections that fail to resume a session, before it is moved into quarantine. */
+const MAX_FAULTS = 3;
+
 /** Handles exceptions that would end the worker thread, because aedes catches none of its callbacks. */
 export class Faults {
-  readonly #report: (fault: Fault) => void;
-  readonly #onConnection: (connection: Connection) => void;
+  readonly report: (fault: Fault) => void;
+  readonly #store: BrokerStore;
+  /** Number of consecutive connections by client id that failed to resume the session. */
+  readonly #notResumed = new Map<string, number>();
 
-  constructor(report: (fault: Fault) => void, onConnection: (connection: Connection) => void) {
-    this.#report = report;
-    this.#onConnection = onConnection;
+  constructor(report: (fault: Fault) => void, store: BrokerStore) {
+    this.report = report;
+    this.#store = store;
   }
 
   /** Closes the connection, if there is one. Never throws. */
@@ -26,22 +31,14 @@ export class Faults {
     error: unknown,
     reason: DisconnectReason = IMPLEMENTATION_ERROR,
   ): void {
-    this.#report({ kind: 'connection', text, error });
+    this.report({ kind: 'connection', text, error });
     if (!connection) return;
-    this.#onConnection(connection);
+    this.failed(connection);
     try {
       void connection.disconnect(reason);
     } catch {
       connection.destroy();
     }
-  }
-
-  ofMessage(text: string, error: unknown): void {
-    this.#report({ kind: 'message', text, error });
-  }
-
-  ofRecord(text: string, error: unknown): void {
-    this.#report({ kind: 'record', text, error });
   }
 
   run(connection: Connection | undefined, text: string, work: () => void): void {
@@ -51,32 +48,20 @@ export class Faults {
       this.ofConnection(connection, text, error);
     }
   }
-}
-
-/** Number of consecutive connections that fail to resume a session, before it is moved into quarantine. */
-const MAX_FAULTS = 3;
-
-/** Moves sessions that a fault prevents from being resumed into quarantine, before the next connection is admitted. */
-export class SessionFaults {
-  readonly #store: BrokerStore;
-  readonly #counts = new Map<string, number>();
-
-  constructor(store: BrokerStore) {
-    this.#store = store;
-  }
 
   failed({ identity, isReady, isClean }: Connection): void {
     if (isReady || isClean || !identity) return;
-    this.#counts.set(identity.clientId, (this.#counts.get(identity.clientId) ?? 0) + 1);
+    this.#notResumed.set(identity.clientId, (this.#notResumed.get(identity.clientId) ?? 0) + 1);
   }
 
   ready({ identity }: Connection): void {
-    if (identity) this.#counts.delete(identity.clientId);
+    if (identity) this.#notResumed.delete(identity.clientId);
   }
 
+  /** Moves a session into quarantine that faults prevent from being resumed. */
   beforeAdmission(clientId: string): void {
-    if ((this.#counts.get(clientId) ?? 0) < MAX_FAULTS) return;
-    this.#counts.delete(clientId);
+    if ((this.#notResumed.get(clientId) ?? 0) < MAX_FAULTS) return;
+    this.#notResumed.delete(clientId);
     const reason = `the broker failed ${MAX_FAULTS} times to resume it; the log has the reason`;
     this.#store.quarantine.move('session', [clientId], reason);
     this.#store.endSession(clientId);

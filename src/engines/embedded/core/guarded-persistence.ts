@@ -1,13 +1,21 @@
 import { Readable } from 'node:stream';
 import type { Client } from 'aedes';
+import { writeToStream } from 'mqtt-packet';
+import type { BrokerStore } from '../store/broker-store.ts';
 import { NOWHERE } from '../store/consumed-publish.ts';
 import type { ClientRef } from '../store/incoming-store.ts';
 import type { Persistence } from '../store/persistence.ts';
-import type { PubrelHandler } from './pubrel-handler.ts';
+import { readNextAfterWrite } from './aedes-internals.ts';
 import type { RetainedDelivery } from './retained-delivery.ts';
 
 /** Called with an exception or a rejection that aedes does not handle, and the client that it concerns. */
 type OnFault = (client: ClientRef, error: unknown) => void;
+
+interface GuardOptions {
+  readonly store: BrokerStore;
+  readonly retained: RetainedDelivery;
+  readonly onFault: OnFault;
+}
 
 /** Methods of aedes-persistence 10 that concern one client, which is their first argument. */
 const CLIENT_METHODS = [
@@ -18,45 +26,36 @@ const CLIENT_METHODS = [
   'outgoingUpdate',
   'outgoingClearMessageId',
   'incomingStorePacket',
-  'incomingGetPacket',
-  'incomingDelPacket',
   'putWill',
   'delWill',
 ] as const satisfies readonly (keyof Persistence)[];
 
+interface PacketRef {
+  readonly cmd: string;
+  readonly messageId: number;
+  readonly topic?: string;
+}
+
 /** Returns the persistence for aedes, which does not handle exceptions in callbacks nor rejections before `finally`. */
-export function guardPersistence(
-  persistence: Persistence,
-  { pubrel, retained, onFault }: { pubrel: PubrelHandler; retained: RetainedDelivery; onFault: OnFault },
-): object {
+export function guardPersistence(persistence: Persistence, { store, retained, onFault }: GuardOptions): object {
   const guarded: Record<string, unknown> = Object.create(null);
   for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(persistence))) {
     const member = persistence[name as keyof Persistence];
     // aedes requires `setup` to be an async function, which a bound one still is.
     if (typeof member === 'function') guarded[name] = member.bind(persistence);
   }
-  for (const name of CLIENT_METHODS) {
-    const run = persistence[name].bind(persistence) as (client: ClientRef, argument: never) => Promise<unknown>;
-    guarded[name] = (client: ClientRef, argument: never) =>
-      new GuardedPromise(client, () => run(client, argument), onFault);
-  }
-  const { incomingGetPacket, incomingDelPacket } = persistence;
-  const incoming = (client: Client, packet: PacketRef): Promise<object> => {
-    if (packet.cmd === 'pubrel') return pubrel.take(client, packet.messageId);
+  const guard = <Packet>(name: keyof Persistence | 'incomingDelPacket', run: Run<Packet>) => {
+    guarded[name] = (client: Client, packet: Packet) => new GuardedPromise(client, () => run(client, packet), onFault);
+  };
+  for (const name of CLIENT_METHODS) guard(name, persistence[name].bind(persistence) as Run<never>);
+  guard('incomingGetPacket', (client, packet: PacketRef) => {
+    if (packet.cmd === 'pubrel') return release(store, client, packet.messageId);
     // A publish that was not consumed is delivered already. If PUBREL overtook PUBREC, its id is released and aedes
     // would deliver it again.
-    if (packet.topic !== NOWHERE) return Promise.resolve(packet);
-    return incomingGetPacket.call(persistence, client, packet as never);
-  };
-  guarded.incomingGetPacket = (client: Client, packet: PacketRef) =>
-    new GuardedPromise(client, () => incoming(client, packet), onFault);
-  guarded.incomingDelPacket = (client: Client, packet: PacketRef) =>
-    new GuardedPromise(
-      client,
-      () =>
-        packet.cmd === 'pubrel' ? pubrel.commit(client) : incomingDelPacket.call(persistence, client, packet as never),
-      onFault,
-    );
+    return packet.topic === NOWHERE ? persistence.incomingGetPacket(client, packet as never) : Promise.resolve(packet);
+  });
+  // A packet id that stays on disk after PUBCOMP would discard the next publish with the same id.
+  guard('incomingDelPacket', async (client) => client.clean === false && store.commit());
   guarded.createRetainedStreamCombi = (filters: readonly string[]) => retained.read(filters);
   guarded.outgoingStream = (client: ClientRef) => {
     try {
@@ -69,10 +68,30 @@ export function guardPersistence(
   return guarded;
 }
 
-interface PacketRef {
-  readonly cmd: string;
-  readonly messageId: number;
-  readonly topic?: string;
+type Run<Packet> = (client: Client, packet: Packet) => Promise<unknown>;
+
+/** Reason code of PUBCOMP (MQTT 5, 3.7.2.1). */
+const PACKET_IDENTIFIER_NOT_FOUND = 0x92;
+
+/**
+ * Releases a packet id on PUBREL immediately: aedes deletes it later, and a second PUBREL would find it. Rejects if it
+ * does not exist: aedes sends PUBCOMP. For MQTT 5 this function does, and never settles.
+ */
+function release(store: BrokerStore, client: Client, messageId: number): Promise<object> {
+  if (store.incoming.release(client, messageId)) return Promise.resolve({});
+  if (client.version !== 5) return Promise.reject(new Error('no such packet'));
+  const respond = () => {
+    if (client.closed) return;
+    const pubcomp = { cmd: 'pubcomp', messageId, reasonCode: PACKET_IDENTIFIER_NOT_FOUND } as const;
+    // The stream is a socket, or a Duplex of a WebSocket.
+    readNextAfterWrite(client, writeToStream(pubcomp, client.conn as never, { protocolVersion: 5 }));
+  };
+  // The PUBCOMP of a PUBREL that is being committed is sent first. A broken journal shuts the broker down.
+  store.commit().then(
+    () => setImmediate(respond),
+    () => {},
+  );
+  return new Promise(() => {});
 }
 
 type Settled<Value, Result> = ((value: Value) => Result | PromiseLike<Result>) | null | undefined;

@@ -1,34 +1,22 @@
-import type { BrokerStore } from '../store/broker-store.ts';
-import type { MessageProperties } from '../store/message-properties.ts';
+import type { CoreParts } from './core-parts.ts';
 import type { Delivery, LiveMessage } from './delivery.ts';
-import type { PublishTap } from './publish-tap.ts';
-
-interface InternalPublisherOptions {
-  readonly store: BrokerStore;
-  readonly delivery: Delivery;
-  readonly tap: PublishTap;
-}
-
-interface PublishOptions {
-  readonly qos?: 0 | 1 | 2;
-  readonly retain?: boolean;
-  readonly properties?: MessageProperties | undefined;
-}
 
 /** Publishes messages that no connection sends: the broker's own messages, and wills. Access control does not apply. */
 export class InternalPublisher {
-  readonly #options: InternalPublisherOptions;
+  readonly #parts: CoreParts;
+  readonly #delivery: Delivery;
   #pendingCommits = 0;
 
-  constructor(options: InternalPublisherOptions) {
-    this.#options = options;
+  constructor(parts: CoreParts, delivery: Delivery) {
+    this.#parts = parts;
+    this.#delivery = delivery;
   }
 
   /** Publishes a message of the broker itself. Rejects if the message could not be stored. */
   publish(
     topic: string,
     payload: Uint8Array | string,
-    { qos = 0, retain = false, properties }: PublishOptions = {},
+    { qos = 0, retain = false, properties }: Partial<LiveMessage> = {},
   ): Promise<void> {
     const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
     const live = { topic, payload: bytes, qos, retain, properties };
@@ -42,7 +30,7 @@ export class InternalPublisher {
    * no stream holds it; with an error if it could not be stored. `publisherId` is `null` for the broker itself.
    */
   send(publisherId: string | null, live: LiveMessage, done: (error: Error | null) => void): void {
-    const { store, delivery, tap } = this.#options;
+    const { store, tap } = this.#parts;
     const { message, isDurable } = store.accept(publisherId === null ? null : { id: publisherId }, live);
     const tapped = tap.take(live, false);
     const delivered = () => {
@@ -51,7 +39,7 @@ export class InternalPublisher {
     };
     const { topic, retain } = live;
     const deliver = () => {
-      delivery.deliver(publisherId, live, message, delivered);
+      this.#delivery.deliver(publisherId, live, message, delivered);
       if (retain) store.retained.delivered(topic);
     };
     // QoS 1 and 2 keep their order: a message that needs no commit waits for earlier ones that do.

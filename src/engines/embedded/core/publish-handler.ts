@@ -1,31 +1,15 @@
 import type { Client, PublishPacket } from 'aedes';
-import type { AccessControl, Identity } from '../access.ts';
-import type { BrokerStore } from '../store/broker-store.ts';
 import { consume } from '../store/consumed-publish.ts';
 import type { AcknowledgementHold } from '../store/incoming-store.ts';
 import { forwardable } from '../store/message-properties.ts';
-import type { DelayedWill, WillPacket } from '../store/will-store.ts';
 import { type Connection, RECEIVE_MAXIMUM_EXCEEDED } from './connection.ts';
-import type { HandleControl } from './control-handler.ts';
+import type { CoreParts } from './core-parts.ts';
 import type { Delivery } from './delivery.ts';
-import type { DeliveryScheduler } from './delivery-scheduler.ts';
-import type { InternalPublisher } from './internal-publisher.ts';
+import { DeliveryScheduler } from './delivery-scheduler.ts';
 import { PacketQueue } from './packet-queue.ts';
-import type { PublishTap } from './publish-tap.ts';
 
-interface PublishHandlerOptions {
-  readonly store: BrokerStore;
-  readonly access: AccessControl;
-  readonly control: HandleControl;
-  readonly delivery: Delivery;
-  readonly scheduler: DeliveryScheduler;
-  readonly publisher: InternalPublisher;
-  readonly tap: PublishTap;
-  readonly delayWill: (clientId: string, will: DelayedWill) => void;
-  /** QoS 2 publishes of one client that wait for PUBREL. A client that exceeds it is disconnected. */
-  readonly maxIncoming: number;
-  readonly onProblem: (problem: string, error: Error) => void;
-}
+/** Maximum number of unfinished control requests of one client. Its next packet then waits. */
+const MAX_PENDING_CONTROL = 64;
 
 /** Continues with the packet in aedes. An error closes the connection. */
 type Done = (error?: Error | null) => void;
@@ -40,15 +24,19 @@ type Done = (error?: Error | null) => void;
  * publishes of the client, and for QoS 0 the reading of packets.
  */
 export class PublishHandler {
-  readonly #options: PublishHandlerOptions;
+  readonly #parts: CoreParts;
+  readonly #delivery: Delivery;
+  readonly #scheduler: DeliveryScheduler;
   refused = 0;
 
-  constructor(options: PublishHandlerOptions) {
-    this.#options = options;
+  constructor(parts: CoreParts, delivery: Delivery) {
+    this.#parts = parts;
+    this.#delivery = delivery;
+    this.#scheduler = new DeliveryScheduler(parts);
   }
 
   take(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
-    const { access, control, store } = this.#options;
+    const { access, store, tap } = this.#parts;
     const { topic, payload, qos } = packet;
     // [MQTT-4.3.3-10] A publish that is repeated before PUBREL is the same message.
     if (!this.#isRepeated(client, packet)) {
@@ -67,7 +55,7 @@ export class PublishHandler {
       return;
     }
     if (topic.startsWith('$CONTROL/')) {
-      control(client, connection, packet, done);
+      this.#takeControl(client, connection, packet, done);
       return;
     }
     if (qos > 0) {
@@ -75,7 +63,7 @@ export class PublishHandler {
       return;
     }
     if (packet.properties) Object.assign(packet, { properties: forwardable(packet.properties) });
-    const tapped = this.#options.tap.take(packet, true);
+    const tapped = tap.take(packet, true);
     if (!packet.retain && !tapped) {
       done();
       return;
@@ -85,46 +73,44 @@ export class PublishHandler {
     const { properties, retain } = packet;
     consume(packet);
     const delivered = delayAck(connection, tapped, payload.length, done);
-    this.#options.delivery.deliver(client.id, { topic, payload, qos, retain, properties }, null, delivered);
+    this.#delivery.deliver(client.id, { topic, payload, qos, retain, properties }, null, delivered);
     if (retain) store.retained.delivered(topic);
     tapped?.notify();
   }
 
-  /** `identity` is `null` if the client is unknown. */
-  takeWill(identity: Identity | null, packet: PublishPacket, done: Done): void {
-    const { access, delayWill } = this.#options;
-    const { topic, payload, qos, retain } = packet;
-    const { delaySeconds = 0 } = packet as WillPacket;
-    if (identity && access.mayPublish(identity, topic) && !topic.startsWith('$CONTROL/')) {
-      const due = Date.now() + delaySeconds * 1000;
-      const will = { topic, payload, qos, retain, properties: forwardable(packet.properties), due };
-      if (delaySeconds > 0) delayWill(identity.clientId, will);
-      else this.publishWill(identity.clientId, will);
+  /** Serves a publish to `$CONTROL/` once, without delivering it. */
+  #takeControl(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
+    const { serveControl, onProblem } = this.#parts;
+    // The command has run, and aedes acknowledges the stored packet id.
+    if (this.#isRepeated(client, packet)) {
+      done();
+      return;
     }
+    const { topic } = packet;
+    const payload = Buffer.from(packet.payload);
     consume(packet);
-    done();
-  }
-
-  /** Stores and delivers a will. Access control was checked when the connection ended. */
-  publishWill(clientId: string, { topic, payload, qos, retain, properties }: DelayedWill): void {
-    const { publisher, onProblem } = this.#options;
-    publisher.send(clientId, { topic, payload, qos, retain, properties }, (error) => {
-      if (error) onProblem('a will could not be stored', error);
-    });
+    connection.pendingControl += 1;
+    const served = serveControl(client, topic, payload)
+      .catch((error: Error) => onProblem(`a request on ${topic} failed`, error))
+      .finally(() => {
+        connection.pendingControl -= 1;
+      });
+    if (connection.pendingControl < MAX_PENDING_CONTROL) done();
+    else void served.then(() => done());
   }
 
   #isRepeated(client: Client, { qos, messageId }: PublishPacket): boolean {
-    return qos === 2 && messageId !== undefined && this.#options.store.incoming.has(client.id, messageId);
+    return qos === 2 && messageId !== undefined && this.#parts.store.incoming.has(client.id, messageId);
   }
 
   #takeAcknowledged(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
-    const { store, delivery, scheduler, tap, maxIncoming, onProblem } = this.#options;
+    const { store, tap, limits, onProblem } = this.#parts;
     const { topic, payload, qos, retain } = packet;
     if (this.#isRepeated(client, packet)) {
       this.#takeRepeated(client, connection, packet, done);
       return;
     }
-    if (qos === 2 && store.incoming.count(client.id) >= maxIncoming) {
+    if (qos === 2 && store.incoming.count(client.id) >= limits.maxIncoming) {
       // With an error aedes would answer an MQTT 5 client "not authorized", and continue.
       if (connection.protocolVersion === 5) void connection.disconnect(RECEIVE_MAXIMUM_EXCEEDED);
       else done(new Error('too many QoS 2 publishes without PUBREL'));
@@ -139,7 +125,7 @@ export class PublishHandler {
       done();
     });
     const deliver = () => {
-      delivery.deliver(client.id, { topic, payload, qos, retain, properties }, message, delivered);
+      this.#delivery.deliver(client.id, { topic, payload, qos, retain, properties }, message, delivered);
       if (retain) store.retained.delivered(topic);
     };
     // Messages of a client keep their order: one that needs no commit waits for earlier ones that do.
@@ -149,7 +135,7 @@ export class PublishHandler {
       const finished = () => countPending(connection, qos, payload.length, -1);
       store.commit().then(
         () => {
-          scheduler.add(connection, () => {
+          this.#scheduler.add(connection, () => {
             deliver();
             finished();
           });
@@ -166,7 +152,7 @@ export class PublishHandler {
 
   /** aedes sends PUBREC from the stored packet id, which must be on disk then. */
   #takeRepeated(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
-    const { store, tap } = this.#options;
+    const { store, tap } = this.#parts;
     const { messageId = 0, payload } = packet;
     const hold = store.incoming.holdOf(client.id, messageId);
     // The publish was received before a restart: whether the streams have processed it is not known.

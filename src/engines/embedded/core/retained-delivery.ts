@@ -1,7 +1,6 @@
-import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
-import type { RetainedPacket, RetainedStore } from '../store/retained-store.ts';
+import type { RetainedPacket } from '../store/retained-store.ts';
 import type { Connection } from './connection.ts';
-import type { Faults } from './faults.ts';
+import type { CoreParts } from './core-parts.ts';
 
 /** Limits of one slice. A larger message is a slice of its own. */
 const MAX_MESSAGES = 100;
@@ -29,27 +28,21 @@ interface ClientRequests {
   isOffline: boolean;
 }
 
-interface RetainedDeliveryOptions {
-  readonly retained: RetainedStore;
-  readonly time: ReadingTime;
-  readonly faults: Faults;
-}
-
 /**
  * Sends retained messages after SUBSCRIBE, in slices and round robin over clients: comparing hundreds of filters with a
  * hundred thousand topics takes seconds. If there is time, the first slice follows SUBACK immediately. Requests of
  * persistent sessions continue after a disconnect, because QoS 1 and 2 go into the queue.
  */
 export class RetainedDelivery {
-  readonly #options: RetainedDeliveryOptions;
+  readonly #parts: CoreParts;
   readonly #clients = new Map<Connection, ClientRequests>();
   #ready: ClientRequests[] = [];
   #isScheduled = false;
   #offline = 0;
   #subscriber: Connection | undefined;
 
-  constructor(options: RetainedDeliveryOptions) {
-    this.#options = options;
+  constructor(parts: CoreParts) {
+    this.#parts = parts;
   }
 
   /** aedes requests retained messages immediately after its event `subscribe`, and does not name the client. */
@@ -59,7 +52,7 @@ export class RetainedDelivery {
 
   read(filters: readonly string[]): { pipe(sender: Sender): void } {
     const connection = this.#subscriber;
-    const messages = this.#options.retained.forSubscriber(filters);
+    const messages = this.#parts.store.retained.forSubscriber(filters);
     return { pipe: (sender) => connection && this.#add(connection, { messages, sender }) };
   }
 
@@ -86,7 +79,7 @@ export class RetainedDelivery {
     }
     const added = { connection, requests: [request], isOffline: false };
     this.#clients.set(connection, added);
-    if (this.#options.time.leftMs > 0) this.#send(added);
+    if (this.#parts.time.leftMs > 0) this.#send(added);
     else this.#wait(added);
   }
 
@@ -99,7 +92,7 @@ export class RetainedDelivery {
     if (this.#isScheduled || this.#ready.length === 0) return;
     this.#isScheduled = true;
     // All clients together get one turn among the clients whose packets are read.
-    this.#options.time.nextIteration(() => {
+    this.#parts.time.nextIteration(() => {
       this.#isScheduled = false;
       const client = this.#ready.shift();
       if (client && this.#clients.has(client.connection)) this.#send(client);
@@ -113,13 +106,13 @@ export class RetainedDelivery {
       this.#sendSlice(client);
     } catch (error) {
       this.#end(client);
-      this.#options.faults.ofConnection(client.connection, text, error);
+      this.#parts.faults.ofConnection(client.connection, text, error);
     }
   }
 
   /** Sends one slice. The next slice follows when the socket has taken this one. */
   #sendSlice(client: ClientRequests): void {
-    const { time } = this.#options;
+    const { time } = this.#parts;
     const [request] = client.requests;
     if (!request) return;
     const start = performance.now();

@@ -1,42 +1,36 @@
-import type { BrokerStore } from '../store/broker-store.ts';
+import type { PublishPacket } from 'aedes';
+import type { Identity } from '../access.ts';
+import { forwardable } from '../store/message-properties.ts';
 import type { DelayedWill, WillPacket } from '../store/will-store.ts';
-import type { ClientRegistry } from './client-registry.ts';
 import type { Connection } from './connection.ts';
+import type { CoreParts } from './core-parts.ts';
 import { Deadlines } from './deadlines.ts';
-import type { Faults } from './faults.ts';
 import type { InternalPublisher } from './internal-publisher.ts';
 
 /** Deletions of expired sessions are committed after this many bytes of messages; each adds MESSAGE_BYTES. */
 const MAX_DELETED_BYTES = 1_048_576;
 const MESSAGE_BYTES = 1_024;
 
-interface SessionExpiryOptions {
-  readonly store: BrokerStore;
-  readonly registry: ClientRegistry;
-  readonly publisher: InternalPublisher;
-  readonly publishWill: (clientId: string, will: DelayedWill) => void;
-  readonly faults: Faults;
-}
-
-/** Ends sessions and publishes wills when they are due (MQTT 5). The timers of aedes are lost at a restart. */
+/** Publishes wills, and ends sessions when they are due (MQTT 5). The timers of aedes are lost at a restart. */
 export class SessionExpiry {
-  readonly #options: SessionExpiryOptions;
+  readonly #parts: CoreParts;
+  readonly #publisher: InternalPublisher;
   readonly #sessions = new Deadlines((clientId) => this.#expire(clientId));
   readonly #wills = new Deadlines((clientId) =>
-    this.#guarded(`the delayed will of "${clientId}" could not be published`, () => this.#publishWill(clientId)),
+    this.#guarded(`the delayed will of "${clientId}" could not be published`, () => this.#publishDelayed(clientId)),
   );
   #deletedBytes = 0;
 
-  constructor(options: SessionExpiryOptions) {
-    this.#options = options;
+  constructor(parts: CoreParts, publisher: InternalPublisher) {
+    this.#parts = parts;
+    this.#publisher = publisher;
   }
 
   /** Restores the deadlines of the last run, and publishes the wills of its connections. */
   async resume(now: number): Promise<void> {
-    const { sessions, wills, trial } = this.#options.store;
-    const connected = wills.all();
-    if (trial.isOn) for (const will of connected) await this.#resumeWill(will, now);
-    else await Promise.all(connected.map((will) => this.#resumeWill(will, now)));
+    const { sessions, wills, trial } = this.#parts.store;
+    if (trial.isOn) for (const will of wills.all()) await this.#resumeWill(will, now);
+    else await Promise.all(wills.all().map((will) => this.#resumeWill(will, now)));
     for (const { id, about } of [...sessions.all()]) {
       const { expirySeconds = null, lastDisconnect } = about ?? {};
       if (expirySeconds === null) continue;
@@ -48,12 +42,12 @@ export class SessionExpiry {
     for (const [clientId, { due }] of delayed) this.#wills.set(clientId, due);
     if (!trial.isOn) return;
     for (const [clientId, { due }] of delayed) {
-      if (due <= now) await trial.run('delayed will', clientId, async () => this.#publishWill(clientId));
+      if (due <= now) await trial.run('delayed will', clientId, async () => this.#publishDelayed(clientId));
     }
   }
 
   closed(clientId: string, { isClean, expirySeconds }: Connection, now: number): void {
-    const { store } = this.#options;
+    const { store } = this.#parts;
     // The packet ids of QoS 2 publishes belong to the session.
     if (isClean) store.incoming.clear(clientId);
     // A newer connection has ended the session.
@@ -65,14 +59,26 @@ export class SessionExpiry {
   /** Called when the client reconnects. Its delayed will is cancelled, or published if Clean Start ends the session. */
   returned(clientId: string, { isCleanStart }: Connection): void {
     this.#sessions.delete(clientId);
-    if (isCleanStart) this.#publishWill(clientId);
+    if (isCleanStart) this.#publishDelayed(clientId);
     this.#wills.delete(clientId);
-    this.#options.store.wills.takeDelayed(clientId);
+    this.#parts.store.wills.takeDelayed(clientId);
   }
 
-  delayWill(clientId: string, will: DelayedWill): void {
-    this.#options.store.wills.delay(clientId, will);
-    this.#wills.set(clientId, will.due);
+  /** Publishes or delays the will of a closed connection. `identity` is `null` if the client is unknown. */
+  takeWill(identity: Identity | null, packet: PublishPacket): void {
+    const { access, store } = this.#parts;
+    const { topic, payload, qos, retain } = packet;
+    const { delaySeconds = 0 } = packet as WillPacket;
+    if (!identity || !access.mayPublish(identity, topic) || topic.startsWith('$CONTROL/')) return;
+    const { clientId } = identity;
+    const due = Date.now() + delaySeconds * 1000;
+    const will = { topic, payload, qos, retain, properties: forwardable(packet.properties), due };
+    if (delaySeconds === 0) {
+      this.#publish(clientId, will);
+      return;
+    }
+    store.wills.delay(clientId, will);
+    this.#wills.set(clientId, due);
   }
 
   close(): void {
@@ -81,7 +87,7 @@ export class SessionExpiry {
   }
 
   async #resumeWill(will: WillPacket, now: number): Promise<void> {
-    const { publisher, store, faults } = this.#options;
+    const { store, faults } = this.#parts;
     const { topic, payload, retain, clientId = '', properties, delaySeconds = 0 } = will;
     const qos = will.qos === 0 ? 0 : 1;
     if (delaySeconds > 0) {
@@ -89,9 +95,11 @@ export class SessionExpiry {
       return;
     }
     try {
-      await store.trial.run('will', clientId, () => publisher.publish(topic, payload, { qos, retain, properties }));
+      await store.trial.run('will', clientId, () =>
+        this.#publisher.publish(topic, payload, { qos, retain, properties }),
+      );
     } catch (error) {
-      faults.ofRecord(`the will of "${clientId}" could not be published`, error);
+      faults.report({ kind: 'record', text: `the will of "${clientId}" could not be published`, error });
       store.quarantine.move('will', [clientId], (error as Error).message);
     }
     store.wills.remove(clientId);
@@ -99,7 +107,7 @@ export class SessionExpiry {
 
   /** Commits large deletions: one transaction for hundreds of megabytes takes a third of a second. */
   async #expire(clientId: string): Promise<void> {
-    const { store } = this.#options;
+    const { store } = this.#parts;
     const session = store.sessions.get(clientId);
     this.#deletedBytes += (session?.queuedBytes ?? 0) + (session?.queue.size ?? 0) * MESSAGE_BYTES;
     this.#guarded(`the session of "${clientId}" could not be ended`, () => this.#endSession(clientId));
@@ -113,22 +121,28 @@ export class SessionExpiry {
     try {
       work();
     } catch (error) {
-      this.#options.faults.ofRecord(text, error);
+      this.#parts.faults.report({ kind: 'record', text, error });
     }
   }
 
   #endSession(clientId: string): void {
-    const { store, registry } = this.#options;
+    const { store, registry } = this.#parts;
     store.endSession(clientId);
     registry.changed(clientId);
     // [MQTT-3.1.3-9] The will is published at the latest when the session ends.
-    this.#publishWill(clientId);
+    this.#publishDelayed(clientId);
   }
 
-  #publishWill(clientId: string): void {
+  #publishDelayed(clientId: string): void {
     this.#wills.delete(clientId);
-    const { store, publishWill } = this.#options;
-    const will = store.wills.takeDelayed(clientId);
-    if (will) publishWill(clientId, will);
+    const will = this.#parts.store.wills.takeDelayed(clientId);
+    if (will) this.#publish(clientId, will);
+  }
+
+  /** Access control was checked when the connection ended. */
+  #publish(clientId: string, { topic, payload, qos, retain, properties }: DelayedWill): void {
+    this.#publisher.send(clientId, { topic, payload, qos, retain, properties }, (error) => {
+      if (error) this.#parts.onProblem('a will could not be stored', error);
+    });
   }
 }

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
-import type { BrokerLimits, QueueLimits } from '../limits.ts';
 import type { Emitter } from './aedes-internals.ts';
 import type { Connection } from './connection.ts';
+import type { CoreParts } from './core-parts.ts';
 import { PublisherBackpressure } from './publisher-backpressure.ts';
 
 /** Memory of one `write` that waits in a stream, without its bytes. A PUBLISH is up to five writes. */
@@ -10,13 +10,6 @@ const WRITE_BYTES = 128;
 const DELIVERY_BYTES = 512;
 /** Minimum size of a payload that counts as written in advance: several may arrive in one iteration. */
 const LARGE_BYTES = 16_384;
-
-interface SocketBudgetOptions {
-  readonly limits: Pick<BrokerLimits, 'unsentBytes' | 'unsentTotalBytes'> &
-    Pick<QueueLimits, 'sessionBytes' | 'totalBytes'>;
-  readonly connectedCount: () => number;
-  readonly connectionOf: (clientId: string) => Connection | undefined;
-}
 
 /** DROP: the message is dropped and counted. CLOSE: the connection is closed; the session stores the message. */
 type Admittance = 'SEND' | 'DROP' | 'CLOSE';
@@ -29,14 +22,14 @@ type Admittance = 'SEND' | 'DROP' | 'CLOSE';
  * is dropped for all, and clients above their share are disconnected at QoS 1 and 2.
  */
 export class SocketBudget {
-  readonly #options: SocketBudgetOptions;
+  readonly #parts: CoreParts;
   #bytes = 0;
   /** Deliveries of the message that is being emitted. */
   #deliveries = 0;
   dropped = 0;
 
-  constructor(options: SocketBudgetOptions) {
-    this.#options = options;
+  constructor(parts: CoreParts) {
+    this.#parts = parts;
   }
 
   /** Counts every message of the emitter by replacing its `emit`. */
@@ -91,7 +84,7 @@ export class SocketBudget {
   }
 
   #decide(unsent: number, qos: 0 | 1 | 2, length: number): Admittance {
-    const { unsentBytes, unsentTotalBytes, sessionBytes, totalBytes } = this.#options.limits;
+    const { unsentBytes, unsentTotalBytes, sessionBytes, totalBytes } = this.#parts.limits;
     const all = this.#bytes;
     if (qos === 0) {
       if (unsent > unsentBytes || all > totalBytes) return 'DROP';
@@ -102,11 +95,11 @@ export class SocketBudget {
   }
 
   #share(total: number): number {
-    return total / Math.max(1, this.#options.connectedCount());
+    return total / Math.max(1, this.#parts.registry.connectedCount);
   }
 
   #slowDown(publisherId: string | undefined, bytes: number): (() => void) | null {
-    const publisher = publisherId === undefined ? undefined : this.#options.connectionOf(publisherId);
+    const publisher = publisherId === undefined ? undefined : this.#parts.registry.connection(publisherId);
     if (!publisher) return null;
     publisher.backpressure ??= new PublisherBackpressure(publisher);
     return publisher.backpressure.began(bytes);

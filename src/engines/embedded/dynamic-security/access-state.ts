@@ -7,7 +7,7 @@ import type {
   Membership,
 } from '../../../domains/access-control/policy/access-model.ts';
 import { compareNames } from '../../../domains/access-control/policy/access-order.ts';
-import type { AccessLimits } from './access-limits.ts';
+import type { AccessLimits } from '../limits.ts';
 
 export interface Settings {
   readonly defaultAcl: DefaultAcl;

@@ -1,6 +1,6 @@
 import type { AccessClient, AccessGroup, AccessRole } from '../../../domains/access-control/policy/access-model.ts';
+import type { AccessLimits } from '../limits.ts';
 import type { Journal } from '../store/journal.ts';
-import type { AccessLimits } from './access-limits.ts';
 import { AccessState, type Settings } from './access-state.ts';
 
 /** The defaults of `mosquitto_ctrl dynsec init`. */

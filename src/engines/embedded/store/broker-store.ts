@@ -1,4 +1,4 @@
-import type { StoreLimits } from '../limits.ts';
+import type { BrokerLimits } from '../limits.ts';
 import { type AcknowledgementHold, type ClientRef, IncomingStore } from './incoming-store.ts';
 import { Journal } from './journal.ts';
 import { copyOf, type MessageProperties, withExpiry } from './message-properties.ts';
@@ -13,7 +13,7 @@ import { WillStore } from './will-store.ts';
 
 interface BrokerStoreOptions {
   readonly folder: string;
-  readonly limits: StoreLimits;
+  readonly limits: BrokerLimits;
   readonly onBroken: (error: Error) => void;
   readonly onQuarantined?: (record: QuarantinedRecord) => void;
   readonly suspicion?: string | undefined;

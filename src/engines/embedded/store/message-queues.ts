@@ -1,4 +1,4 @@
-import type { QueueLimits } from '../limits.ts';
+import type { BrokerLimits } from '../limits.ts';
 import type { Journal } from './journal.ts';
 import { fromText, type MessageProperties, toText } from './message-properties.ts';
 import type { QueueEntry, Session, StoredMessage } from './session.ts';
@@ -29,7 +29,7 @@ const ENTRY_BYTES = 256;
  */
 export class MessageQueues {
   readonly #journal: Journal;
-  readonly #limits: QueueLimits;
+  readonly #limits: BrokerLimits;
   /** Number of queued messages. A message in several queues counts once. */
   count = 0;
   /** Bytes of their topics, payloads and properties. */
@@ -39,7 +39,7 @@ export class MessageQueues {
   #nextMessageId = 1;
   #entries = 0;
 
-  constructor(journal: Journal, limits: QueueLimits) {
+  constructor(journal: Journal, limits: BrokerLimits) {
     this.#journal = journal;
     this.#limits = limits;
   }

@@ -2,11 +2,8 @@ import { Readable } from 'node:stream';
 import type { BrokerStore } from './broker-store.ts';
 import { NOWHERE } from './consumed-publish.ts';
 import type { ClientRef } from './incoming-store.ts';
-import type { MessageProperties } from './message-properties.ts';
 import { isSendable, queuedEntries, queuedPacket } from './queued-packet.ts';
-import type { RetainedPacket } from './retained-store.ts';
 import type { Session, SubscriptionRecord } from './session.ts';
-import type { MatchedSubscription } from './session-store.ts';
 import type { WillPacket } from './will-store.ts';
 
 interface PacketRef {
@@ -17,9 +14,7 @@ interface PacketRef {
   readonly retain?: boolean;
   readonly dup?: boolean;
   readonly messageId?: number | undefined;
-  readonly brokerId?: string;
   readonly brokerCounter?: number;
-  readonly properties?: MessageProperties | undefined;
 }
 
 interface BrokerRef {
@@ -53,10 +48,6 @@ export class Persistence {
     this.#hasWindow = hasWindow;
   }
 
-  get broker(): BrokerRef | null {
-    return this.#broker;
-  }
-
   // aedes requires an async function.
   async setup(broker: BrokerRef): Promise<void> {
     this.#broker = broker;
@@ -64,19 +55,6 @@ export class Persistence {
       broker.counter += 1;
       return { brokerId: broker.id, counter: broker.counter };
     });
-  }
-
-  async storeRetained(packet: PacketRef & { readonly retain: true }): Promise<void> {
-    const copy = { ...packet } as unknown as RetainedPacket;
-    if (this.#store.retained.put(copy)) await this.#store.commit();
-  }
-
-  createRetainedStream(filter: string): Readable {
-    return this.createRetainedStreamCombi([filter]);
-  }
-
-  createRetainedStreamCombi(filters: readonly string[]): Readable {
-    return Readable.from(this.#store.retained.matching(filters));
   }
 
   addSubscriptions(client: ClientRef, subscriptions: readonly SubscriptionRequest[]): Promise<void> {
@@ -110,37 +88,17 @@ export class Persistence {
     return Array.from(session?.subscriptions ?? [], ([topic, record]) => ({ topic, ...record }));
   }
 
-  async subscriptionsByTopic(topic: string): Promise<MatchedSubscription[]> {
-    return this.#store.sessions.match(topic);
+  /** aedes publishes to topics without subscribers only, because `PublishHandler` queues and delivers the messages. */
+  async subscriptionsByTopic(): Promise<[]> {
+    return [];
   }
+
+  async outgoingEnqueueCombi(): Promise<void> {}
 
   /** For a persistent session, `Admission` has already deleted the earlier one, and created this one. */
   async cleanSubscriptions(client: ClientRef): Promise<void> {
     if (client.clean === false) return;
     if (this.#store.sessions.remove(client.id)) await this.#store.commit();
-  }
-
-  async countOffline(): Promise<{ subsCount: number; clientsCount: number }> {
-    const { sessions } = this.#store;
-    let clientsCount = 0;
-    for (const session of sessions.all()) if (session.subscriptions.size > 0) clientsCount += 1;
-    return { subsCount: sessions.subscriptionCount, clientsCount };
-  }
-
-  async outgoingEnqueue(subscription: { readonly clientId: string }, packet: PacketRef): Promise<void> {
-    await this.outgoingEnqueueCombi([subscription], packet);
-  }
-
-  async outgoingEnqueueCombi(
-    subscriptions: readonly { readonly clientId: string }[],
-    packet: PacketRef,
-  ): Promise<void> {
-    const { sessions, queues } = this.#store;
-    const { topic, payload, properties, qos } = packet;
-    const message = sessions.enqueue(subscriptions, { topic, payload, properties, qos: qos === 2 ? 2 : 1 });
-    if (!message) return;
-    queues.number(message, { brokerId: packet.brokerId ?? '', counter: packet.brokerCounter ?? 0 });
-    await this.#store.commit();
   }
 
   async outgoingUpdate(client: ClientRef, packet: PacketRef): Promise<void> {
@@ -205,24 +163,10 @@ export class Persistence {
     return found;
   }
 
-  async incomingDelPacket(client: ClientRef, packet: PacketRef): Promise<void> {
-    if (!this.#store.incoming.release(client, packet.messageId ?? 0)) throw new Error('no such packet');
-    // A packet id that stays on disk after PUBCOMP would discard the next publish with the same id.
-    if (client.clean === false) await this.#store.commit();
-  }
-
-  async cleanIncoming(client: ClientRef): Promise<void> {
-    this.#store.incoming.clear(client.id);
-  }
-
   async putWill(client: ClientRef, packet: WillPacket): Promise<void> {
     if (this.#broker) packet.brokerId = this.#broker.id;
     packet.clientId = client.id;
     this.#store.wills.put(client.id, packet);
-  }
-
-  async getWill(client: ClientRef): Promise<WillPacket | undefined> {
-    return this.#store.wills.get(client.id);
   }
 
   async delWill(client: ClientRef): Promise<WillPacket | undefined> {
@@ -231,15 +175,5 @@ export class Persistence {
 
   streamWill(brokers: Readonly<Record<string, unknown>> = {}): Readable {
     return Readable.from(this.#store.wills.all().filter(({ brokerId }) => !brokers[brokerId ?? '']));
-  }
-
-  getClientList(filter: string): Readable {
-    const ids: string[] = [];
-    for (const session of this.#store.sessions.all()) if (session.subscriptions.has(filter)) ids.push(session.id);
-    return Readable.from(ids);
-  }
-
-  async destroy(): Promise<void> {
-    this.#store.close();
   }
 }

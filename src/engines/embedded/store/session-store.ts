@@ -15,7 +15,7 @@ interface QueuedMessage {
   readonly publisherId?: string | null;
 }
 
-export interface MatchedSubscription extends SubscriptionRecord {
+interface MatchedSubscription extends SubscriptionRecord {
   readonly clientId: string;
   readonly topic: string;
 }
@@ -75,11 +75,6 @@ export class SessionStore {
 
   get count(): number {
     return this.#sessions.size;
-  }
-
-  /** Number of subscriptions with a queue, which have QoS 1 or 2. */
-  get subscriptionCount(): number {
-    return this.#tree.size;
   }
 
   open(clientId: string, about: SessionAbout, owner: object): Session {

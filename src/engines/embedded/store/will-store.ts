@@ -62,10 +62,6 @@ export class WillStore {
     return [...this.#wills.values()];
   }
 
-  get(clientId: string): WillPacket | undefined {
-    return this.#wills.get(clientId);
-  }
-
   put(clientId: string, will: WillPacket): void {
     this.#wills.set(clientId, will);
     const sql = `INSERT OR REPLACE INTO will (client_id, topic, payload, qos, retain, properties, delay_seconds)

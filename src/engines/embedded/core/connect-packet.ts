@@ -1,0 +1,73 @@
+import type { ConnectPacket } from 'aedes';
+import type { ClientWillProperty } from '../../../domains/clients/inspect/inspect-data.ts';
+import type { BrokerLimits } from '../limits.ts';
+import type { MessageProperties } from '../store/message-properties.ts';
+import type { WillPacket } from '../store/will-store.ts';
+import { NEVER_EXPIRES } from './aedes-internals.ts';
+import type { Connection } from './connection.ts';
+import { type ByteBudget, SendWindow } from './send-window.ts';
+
+/** Copies the fields of CONNECT to the connection, and removes those that aedes would apply itself. */
+export function readConnect(
+  connection: Connection,
+  packet: ConnectPacket,
+  limits: BrokerLimits,
+  all: ByteBudget,
+): void {
+  const { protocolVersion = 4, clean = true, properties = {} } = packet;
+  connection.protocolVersion = protocolVersion;
+  connection.keepalive = packet.keepalive ?? 0;
+  connection.isCleanStart = clean;
+  connection.hasNoId = packet.clientId === '';
+  if (protocolVersion === 5) {
+    connection.expirySeconds = expiryOf(properties.sessionExpiryInterval ?? 0);
+    connection.maxPacketBytes = properties.maximumPacketSize ?? null;
+    const { receiveMaximum } = properties;
+    const { onlineMessages: maxQueued, sessionBytes: maxQueuedBytes } = limits;
+    if (receiveMaximum) connection.window = new SendWindow(receiveMaximum, { maxQueued, maxQueuedBytes, all });
+  } else connection.expirySeconds = clean ? 0 : null;
+  connection.isClean = connection.expirySeconds === 0;
+  if (!packet.will) return;
+  const { topic, payload, qos, retain } = packet.will;
+  const willOptions = packet.will.properties;
+  connection.will = {
+    topic,
+    payload: Buffer.from(payload),
+    qos: qos ?? 0,
+    retain: retain ?? false,
+    properties: willProperties(willOptions),
+    delayInterval: willOptions?.willDelayInterval ?? 0,
+  };
+  if (!willOptions?.willDelayInterval) return;
+  // The timer of aedes keeps the client in memory and is lost at a restart. `SessionExpiry` delays the will instead.
+  const delaySeconds = Math.min(willOptions.willDelayInterval, connection.expirySeconds ?? Number.POSITIVE_INFINITY);
+  (packet.will as WillPacket).delaySeconds = delaySeconds;
+  willOptions.willDelayInterval = 0;
+}
+
+export const expiryOf = (interval: number): number | null => (interval >= NEVER_EXPIRES ? null : interval);
+
+/** The will properties of CONNECT (MQTT 5, 3.1.3.2). */
+interface SentWillProperties extends Omit<MessageProperties, 'correlationData' | 'userProperties'> {
+  readonly correlationData?: Uint8Array | undefined;
+  readonly userProperties?: object | undefined;
+}
+
+/** All properties except the delay, which inspection reports separately. */
+function willProperties(sent: SentWillProperties = {}): ClientWillProperty[] {
+  const { payloadFormatIndicator: isText, messageExpiryInterval: expiry, correlationData, userProperties } = sent;
+  const values = {
+    'payload-format-indicator': isText === undefined ? undefined : String(Number(isText)),
+    'message-expiry-interval': expiry?.toString(),
+    'content-type': sent.contentType,
+    'response-topic': sent.responseTopic,
+    'correlation-data': correlationData && Buffer.from(correlationData).toString('base64'),
+  };
+  const properties: ClientWillProperty[] = Object.entries(values).flatMap(([identifier, value]) =>
+    value === undefined ? [] : { identifier, value },
+  );
+  for (const [name, texts] of Object.entries(userProperties ?? {})) {
+    for (const text of [texts].flat()) properties.push({ identifier: 'user-property', name, value: String(text) });
+  }
+  return properties;
+}
