@@ -71,7 +71,6 @@ export const roleFields = (t: InputFields) => ({
 type Shape<Fields extends (t: InputFields) => InputFieldMap> = InputShapeFromFields<ReturnType<Fields>>;
 type AclInput = NonNullable<Shape<typeof roleFields>['acls']>[number];
 
-/** `undefined` leaves the list unchanged, `null` clears it. */
 function memberships<T extends { readonly priority?: number | null | undefined }>(
   entries: readonly T[] | null | undefined,
   nameOf: (entry: T) => string,

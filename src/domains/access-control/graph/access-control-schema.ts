@@ -4,7 +4,7 @@ import { Broker } from '../../brokers/broker-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import type { AccessSnapshot } from '../reading/access-index.ts';
 import { AccessClientFilter, AccessGroupFilter, AccessRoleFilter } from './access-filters-schema.ts';
-import { AccessClient, AccessGroup, AccessRole, DefaultAcl } from './access-objects-schema.ts';
+import { AccessClient, AccessGroup, AccessRole, DefaultAcl, OFFSET, totalCount } from './access-objects-schema.ts';
 
 const AccessControlSummary = builder.objectRef<AccessSnapshot>('AccessControl').implement({
   description: 'Size and age of the access control of a broker, and the features that the broker supports.',
@@ -47,8 +47,7 @@ const AccessControlSummary = builder.objectRef<AccessSnapshot>('AccessControl').
   }),
 });
 
-const offset = { description: 'Number of entries to skip.' };
-const total = { description: 'Number of entries in the filtered list.' };
+const FILTERED = 'Number of entries in the filtered list.';
 
 builder.interfaceFields(Broker, (t) => ({
   accessControl: t.field({
@@ -68,17 +67,14 @@ builder.interfaceFields(Broker, (t) => ({
           description: 'Returns only this account, or NOT_FOUND. The other arguments are ignored then.',
         }),
         filter: t.arg({ type: AccessClientFilter }),
-        offset: t.arg.int(offset),
+        offset: t.arg.int(OFFSET),
       },
       resolve: (broker, { username, ...args }, { services }) =>
         username == null
           ? services.accessControl.clients(broker, args)
           : services.accessControl.onlyClient(broker, username),
     },
-    {
-      name: 'AccessClientConnection',
-      fields: (connection) => ({ totalCount: connection.exposeInt('totalCount', total) }),
-    },
+    { name: 'AccessClientConnection', fields: (page) => totalCount(page, FILTERED) },
     { name: 'AccessClientEdge' },
   ),
   accessGroups: t.connection(
@@ -87,13 +83,10 @@ builder.interfaceFields(Broker, (t) => ({
       type: AccessGroup,
       nullable: true,
       complexity: pageCost,
-      args: { filter: t.arg({ type: AccessGroupFilter }), offset: t.arg.int(offset) },
+      args: { filter: t.arg({ type: AccessGroupFilter }), offset: t.arg.int(OFFSET) },
       resolve: (broker, args, { services }) => services.accessControl.groups(broker, args),
     },
-    {
-      name: 'AccessGroupConnection',
-      fields: (connection) => ({ totalCount: connection.exposeInt('totalCount', total) }),
-    },
+    { name: 'AccessGroupConnection', fields: (page) => totalCount(page, FILTERED) },
     { name: 'AccessGroupEdge' },
   ),
   accessRoles: t.connection(
@@ -102,13 +95,10 @@ builder.interfaceFields(Broker, (t) => ({
       type: AccessRole,
       nullable: true,
       complexity: pageCost,
-      args: { filter: t.arg({ type: AccessRoleFilter }), offset: t.arg.int(offset) },
+      args: { filter: t.arg({ type: AccessRoleFilter }), offset: t.arg.int(OFFSET) },
       resolve: (broker, args, { services }) => services.accessControl.roles(broker, args),
     },
-    {
-      name: 'AccessRoleConnection',
-      fields: (connection) => ({ totalCount: connection.exposeInt('totalCount', total) }),
-    },
+    { name: 'AccessRoleConnection', fields: (page) => totalCount(page, FILTERED) },
     { name: 'AccessRoleEdge' },
   ),
   accessClient: t.field({

@@ -5,7 +5,15 @@ import { invalid } from '../../../platform/errors.ts';
 import type { Explanation, Grantee, LookedAtRule } from '../explain/access-explanation.ts';
 import { DEFAULT_MEMBERSHIP_PRIORITY } from '../policy/access-model.ts';
 import { HeldRoleInput } from './access-change-inputs.ts';
-import { AccessClient, AccessGroup, AccessRole, AclRule, DefaultAclType } from './access-objects-schema.ts';
+import {
+  AccessClient,
+  AccessGroup,
+  AccessRole,
+  AclRule,
+  DefaultAclType,
+  OFFSET,
+  totalCount,
+} from './access-objects-schema.ts';
 import type { Viewed } from './access-view.ts';
 
 const AccessAction = builder.enumType('AccessAction', {
@@ -174,12 +182,12 @@ builder.queryFields((t) => ({
           required: true,
           description: 'A topic name; a topic filter with SUBSCRIBE and UNSUBSCRIBE.',
         }),
-        offset: t.arg.int({ description: 'Number of entries to skip.' }),
+        offset: t.arg.int(OFFSET),
       },
       resolve: (_root, { brokerId, action, topic, ...page }, { services, viewer }) =>
         services.accessControl.whoCan(services.brokers.visible(brokerId, viewer), action, topic, page),
     },
-    { name: 'GranteeConnection', fields: (grantees) => ({ totalCount: grantees.exposeInt('totalCount') }) },
+    { name: 'GranteeConnection', fields: (page) => totalCount(page) },
     { name: 'GranteeEdge' },
   ),
 }));

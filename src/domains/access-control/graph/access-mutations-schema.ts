@@ -29,7 +29,6 @@ export const DRY_RUN =
 
 type ObjectRef<T> = PothosSchemaTypes.ObjectRef<(typeof builder)['$inferSchemaTypes'], T>;
 
-/** Creates a payload type with the changed object, as read from the broker after the change. */
 const payload = <T extends object>(
   name: string,
   field: string,
@@ -128,7 +127,6 @@ for (const { name, mutation, payload: type } of MUTATIONS) {
   );
 }
 
-/** For callers that expect success or an error. The error has the states of the commands. */
 function throwUnlessApplied({ outcome, commands, error }: ChangeReport): void {
   if (outcome !== 'PARTLY_APPLIED' && outcome !== 'UNKNOWN') return;
   const info = {

@@ -21,7 +21,6 @@ import { AclType } from './access-objects-schema.ts';
 export interface AccessMutation<Fields extends InputFieldMap = InputFieldMap> {
   readonly description: string;
   readonly fields: (t: InputFields) => Fields;
-  /** Errors: INVALID. */
   change(input: InputShapeFromFields<Fields>, context: ChangeContext): AccessChange;
 }
 

@@ -4,7 +4,7 @@ import { Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
-import type { PageArguments } from '../../../gateway/paging.ts';
+import { listConnection } from '../../../gateway/paging.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import type {
   AccessClient as AccessClientData,
@@ -17,7 +17,7 @@ import type {
 } from '../policy/access-model.ts';
 import { DEFAULT_ACL_TYPES } from '../policy/access-model.ts';
 import type { Holder } from '../reading/access-lists.ts';
-import { type AccessView, holderPage, type WithView } from './access-view.ts';
+import type { AccessView, WithView } from './access-view.ts';
 
 export const AclType = builder.enumType('AclType', {
   description: 'The kind of access that a rule decides on.',
@@ -102,15 +102,42 @@ function withView(view: AccessView, memberships: readonly Membership[], context:
   return walk(context, memberships).map((membership) => ({ view, membership }));
 }
 
-function holders<T>(
-  all: readonly Holder[],
-  args: PageArguments,
-  context: RequestContext,
-  find: (name: string) => T | null,
-) {
-  const page = holderPage(all, args, find);
-  return { ...page, edges: walk(context, page.edges) };
+export const totalCount = <T extends { readonly totalCount: number }>(t: OutputFields<T>, description?: string) => ({
+  totalCount: t.int({ ...(description && { description }), resolve: (page) => page.totalCount }),
+});
+
+interface HolderList<Parent> {
+  readonly name: string;
+  readonly description: string;
+  readonly priority: string;
+  readonly type: typeof AccessClient | typeof AccessGroup;
+  readonly holdersOf: (parent: Parent) => readonly Holder[];
+  readonly find: (view: AccessView, name: string) => WithView<AccessClientData> | WithView<AccessGroupData> | null;
 }
+
+/** Pages of the holders of a role or the members of a group. Missing objects are omitted. */
+const holderConnection = <Parent extends WithView<unknown>>(
+  t: OutputFields<Parent>,
+  { name, description, priority, type, holdersOf, find }: HolderList<Parent>,
+) =>
+  t.connection(
+    {
+      description,
+      type,
+      complexity: pageCost,
+      args: { offset: t.arg.int(OFFSET) },
+      resolve: (parent, args, context) => {
+        const { edges, ...page } = listConnection(holdersOf(parent), args);
+        const found = edges.flatMap(({ cursor, node: { id, ...holder } }) => {
+          const node = find(parent.view, id);
+          return node === null ? [] : [{ cursor, node, ...holder }];
+        });
+        return { ...page, edges: walk(context, found) };
+      },
+    },
+    { name: `${name}Connection`, fields: (page) => totalCount(page) },
+    { name: `${name}Edge`, fields: (edge) => ({ priority: edge.exposeInt('priority', { description: priority }) }) },
+  );
 
 const PRIORITY = 'Higher priorities are evaluated first. Default: -1.';
 
@@ -168,7 +195,7 @@ const heldRoles = <T extends WithView<Pick<AccessGroupData, 'roles'>>>(t: Output
 const SHORT_LIST_COST = { field: 1, multiplier: 2 };
 
 const IN_ORDER = 'In the order of evaluation.';
-const offset = { description: 'Number of entries to skip.' };
+export const OFFSET = { description: 'Number of entries to skip.' };
 
 AccessClient.implement({
   description: 'An account of a broker. Its roles and groups decide what its clients may do.',
@@ -237,26 +264,14 @@ AccessGroup.implement({
         return walk(context, members).map((holder) => ({ view, holder }));
       },
     }),
-    clients: t.connection(
-      {
-        description: 'Members, sorted by user name.',
-        type: AccessClient,
-        complexity: pageCost,
-        args: { offset: t.arg.int(offset) },
-        resolve: ({ view, object }, args, context) =>
-          holders(view.members(object.groupname), args, context, (username) => view.client(username)),
-      },
-      {
-        name: 'AccessGroupClientsConnection',
-        fields: (connection) => ({ totalCount: connection.exposeInt('totalCount') }),
-      },
-      {
-        name: 'AccessGroupClientsEdge',
-        fields: (edge) => ({
-          priority: edge.exposeInt('priority', { description: 'Priority of the group in the client.' }),
-        }),
-      },
-    ),
+    clients: holderConnection(t, {
+      name: 'AccessGroupClients',
+      description: 'Members, sorted by user name.',
+      priority: 'Priority of the group in the client.',
+      type: AccessClient,
+      holdersOf: ({ view, object }) => view.members(object.groupname),
+      find: (view, username) => view.client(username),
+    }),
   }),
 });
 
@@ -282,49 +297,21 @@ AccessRole.implement({
       type: [AclRule],
       resolve: ({ object }, _args, context) => [...walk(context, object.acls)],
     }),
-    clients: t.connection(
-      {
-        description: 'Clients that hold the role directly, sorted by user name.',
-        type: AccessClient,
-        complexity: pageCost,
-        args: { offset: t.arg.int(offset) },
-        resolve: ({ view, object }, args, context) =>
-          holders(view.snapshot.lists.holders(object.rolename).clients, args, context, (username) =>
-            view.client(username),
-          ),
-      },
-      {
-        name: 'AccessRoleClientsConnection',
-        fields: (connection) => ({ totalCount: connection.exposeInt('totalCount') }),
-      },
-      {
-        name: 'AccessRoleClientsEdge',
-        fields: (edge) => ({
-          priority: edge.exposeInt('priority', { description: 'Priority of the role in the client.' }),
-        }),
-      },
-    ),
-    groups: t.connection(
-      {
-        description: 'Groups that hold the role, sorted by name.',
-        type: AccessGroup,
-        complexity: pageCost,
-        args: { offset: t.arg.int(offset) },
-        resolve: ({ view, object }, args, context) =>
-          holders(view.snapshot.lists.holders(object.rolename).groups, args, context, (groupname) =>
-            view.group(groupname),
-          ),
-      },
-      {
-        name: 'AccessRoleGroupsConnection',
-        fields: (connection) => ({ totalCount: connection.exposeInt('totalCount') }),
-      },
-      {
-        name: 'AccessRoleGroupsEdge',
-        fields: (edge) => ({
-          priority: edge.exposeInt('priority', { description: 'Priority of the role in the group.' }),
-        }),
-      },
-    ),
+    clients: holderConnection(t, {
+      name: 'AccessRoleClients',
+      description: 'Clients that hold the role directly, sorted by user name.',
+      priority: 'Priority of the role in the client.',
+      type: AccessClient,
+      holdersOf: ({ view, object }) => view.snapshot.lists.holders(object.rolename).clients,
+      find: (view, username) => view.client(username),
+    }),
+    groups: holderConnection(t, {
+      name: 'AccessRoleGroups',
+      description: 'Groups that hold the role, sorted by name.',
+      priority: 'Priority of the role in the group.',
+      type: AccessGroup,
+      holdersOf: ({ view, object }) => view.snapshot.lists.holders(object.rolename).groups,
+      find: (view, groupname) => view.group(groupname),
+    }),
   }),
 });

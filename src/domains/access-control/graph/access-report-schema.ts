@@ -132,7 +132,6 @@ export const nodesField = <T extends { readonly nodes?: readonly NodeReport[] | 
   }),
 });
 
-/** Fields of payloads of several changes. */
 export const writeReportFields = <T extends Pick<WriteReport, 'outcome' | 'changes' | 'blastRadius'>>(
   t: OutputFields<T>,
   description: string,

@@ -1,4 +1,3 @@
-import { listConnection, type PageArguments } from '../../../gateway/paging.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ConnectedClients } from '../../clients/client-service.ts';
@@ -82,16 +81,4 @@ export class AccessView {
   #withView<T>(object: T | undefined): WithView<T> | null {
     return object === undefined ? null : { view: this, object };
   }
-}
-
-/** Returns a page of holders with their objects and priorities. Missing objects are omitted. */
-export function holderPage<T>(holders: readonly Holder[], args: PageArguments, find: (name: string) => T | null) {
-  const { edges, ...page } = listConnection(holders, args);
-  return {
-    ...page,
-    edges: edges.flatMap(({ cursor, node: { id, priority } }) => {
-      const node = find(id);
-      return node === null ? [] : [{ cursor, node, priority }];
-    }),
-  };
 }
