@@ -25,7 +25,6 @@ export const ROLE_TARGETS = {
   TOPIC: 'topic',
 } as const;
 
-/** The documented names of ACL types by their enum values, such as `SUBSCRIBE_LITERAL`. */
 const spellingOf = (types: readonly string[]): Spelling =>
   Object.fromEntries(types.map((type) => [type.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(), type]));
 
@@ -48,7 +47,6 @@ const ROLE_REFERENCE = closed({ rolename: NAME });
 const GROUP_REFERENCE = closed({ groupname: NAME });
 const CLIENT_REFERENCE = closed({ username: NAME });
 
-/** The bodies and query parameters of the routes for one kind of objects. */
 interface ObjectBodies {
   readonly query: JsonSchema;
   readonly nameQuery: JsonSchema;
@@ -72,7 +70,6 @@ const listQuery = (targets: Spelling, fallback: string, more: Properties = {}): 
   },
 });
 
-/** With `verbose=false`, the list has names instead of objects. */
 const listOrNames = (item: JsonSchema): JsonSchema => ({
   oneOf: [listOf(item), { type: 'array', items: STRING, minItems: 1 }],
 });

@@ -2,8 +2,6 @@ import { enumName, type RouteInput, type Spelling } from '../../gateway/rest/rou
 import { FILTER_MODES } from '../../gateway/rest/schemas.ts';
 import { ACL_SPELLING } from './access-control-bodies.ts';
 
-/* The GraphQL operations of the REST routes of access control, and how REST input is converted to variables. */
-
 const list = (kind: string, entry: string, more = '', given = '') => `
 query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int, $filter: Access${kind}Filter${more}) {
   project(id: $projectId) {

@@ -47,7 +47,6 @@ interface ObjectRoutes {
   readonly variables: NonNullable<Route['variables']>;
 }
 
-/** The routes that list, create, change and delete one kind of objects. */
 function objectRoutes(routes: ObjectRoutes): Route[] {
   const { kind, nameKey, common, deletion, bodies, list, targets, pageSize, variables } = routes;
   const noun = kind.toLowerCase();

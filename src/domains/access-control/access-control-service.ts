@@ -54,11 +54,10 @@ interface AccessControlOptions {
   readonly clients: ClientService;
 }
 
-/** Which brokers share their access control. */
 interface AccessSharing {
   /** The access control that the nodes of a cluster share, for the entry of the cluster; `null` for other brokers. */
   readonly sharedOf: (broker: BrokerRecord) => SharedAccess | null;
-  /** Whether the broker is a node of such a cluster, so that it cannot be changed alone. */
+  /** Whether the broker is a node of such a cluster. */
   readonly isNode: (broker: BrokerRecord) => boolean;
 }
 
@@ -67,10 +66,7 @@ interface CachedAccess {
   readonly writer: AccessWriter;
 }
 
-/**
- * The access control of brokers, with one index and one writer per broker. Reads use the deadline of the broker. Writes
- * have no deadline, because a list of changes can have many commands.
- */
+/** One index and one writer per broker. Writes have no deadline, because a list of changes can have many commands. */
 export class AccessControlService {
   readonly #options: AccessControlOptions;
   #sharing: AccessSharing = { sharedOf: () => null, isNode: () => false };
@@ -83,7 +79,6 @@ export class AccessControlService {
     });
   }
 
-  /** Registers the clusters whose nodes share their access control. */
   share(sharing: AccessSharing): void {
     this.#sharing = sharing;
   }
@@ -96,7 +91,6 @@ export class AccessControlService {
     return new AccessView(broker, snapshot, () => clients.connected(broker));
   }
 
-  /** Errors: see `view`; INVALID. */
   async clients(broker: BrokerRecord, args: ClientPageArguments): Promise<ListConnection<WithView<AccessClient>>> {
     const view = await this.view(broker);
     return pageWithView(view, clientsPage(view.snapshot, args));
@@ -123,10 +117,7 @@ export class AccessControlService {
     };
   }
 
-  /**
-   * Errors: see `view`, before the first command; IN_USE for a node of a cluster whose nodes share their access
-   * control.
-   */
+  /** Errors: see `view`, before the first command; IN_USE for a node whose cluster shares its access control. */
   async write(broker: BrokerRecord, requested: RequestedChanges, options: AccessWriteOptions): Promise<WriteReport> {
     const shared = this.#sharing.sharedOf(broker);
     if (shared !== null) return shared.write(requested, options);
@@ -136,7 +127,6 @@ export class AccessControlService {
     return writer.write(changes, options);
   }
 
-  /** Errors: see `view`; INVALID. */
   async explain(broker: BrokerRecord, query: AccessQuery): Promise<Viewed<Explanation>> {
     const view = await this.view(broker);
     return { ...(await runInSlices(explainAccess(view.policy, view.snapshot.dialect, query))), view };
@@ -162,7 +152,6 @@ export class AccessControlService {
     return runInSlices(documentOf(policy));
   }
 
-  /** Errors: see `view`; INVALID with the issues of the source. */
   async importDocument(broker: BrokerRecord, request: ImportRequest): Promise<ImportReport> {
     const reader = this.#readerOf(broker);
     const { policy, dialect } = await (await this.ofBroker(reader)).index.current();
@@ -188,7 +177,6 @@ export class AccessControlService {
     this.#brokers.delete(id);
   }
 
-  /** Errors: BROKER_UNREACHABLE. */
   #readerOf(broker: BrokerRecord): BrokerRecord {
     return this.#sharing.sharedOf(broker)?.reader() ?? broker;
   }

@@ -1,7 +1,7 @@
 /**
- * The hash chain of audit entries. The hash of an entry is the SHA-256 of the JSON of its values in the order of
- * COLUMNS, with times as ISO 8601 and the hash of the previous entry last. The newest hash covers all entries and is
- * signed with the secret key (a mark): without the key, an attacker can write neither another nor a shorter chain.
+ * The hash of an entry is the SHA-256 of the JSON of COLUMNS, with times as ISO 8601. The newest hash covers all
+ * entries and is signed with the secret key (a mark): without it, an attacker can write neither another nor a shorter
+ * chain.
  */
 import { createHash } from 'node:crypto';
 import type { AuditEntry, AuditMark } from '../../generated/sqlite/client.ts';
@@ -9,7 +9,6 @@ import type { Sealer } from '../../platform/storage/sealed.ts';
 
 export type UnchainedEntry = Omit<AuditEntry, 'sequence' | 'previousHash' | 'hash'>;
 
-/** A position in the chain: at an entry, or before the first entry. */
 export interface ChainPosition {
   readonly sequence: number;
   readonly hash: string;
@@ -59,7 +58,6 @@ export function chained(entries: readonly UnchainedEntry[], from: ChainPosition)
 /** `witness` is stored in the data folder, the other marks in the database. */
 type MarkName = 'start' | 'head' | 'witness';
 
-/** Signs positions of the chain and verifies the signatures. */
 export class Marks {
   readonly #sealer: Pick<Sealer, 'sign' | 'verify'>;
 
@@ -71,7 +69,7 @@ export class Marks {
     return { name, sequence, hash, seal: this.#sealer.sign(textOf(sequence, hash), contextOf(name)) };
   }
 
-  /** The mark signed with the current key. `null` if it already is, or if its signature is invalid. */
+  /** `null` if it is already signed with the current key, or if its signature is invalid. */
   renewed(mark: AuditMark & { readonly name: MarkName }): AuditMark | null {
     const own = this.of(mark.name, mark);
     return own.seal === mark.seal || this.check(mark) !== 'GOOD' ? null : own;
@@ -90,7 +88,6 @@ export interface ChainProblem {
   readonly reason: string;
 }
 
-/** Verifies the chain entry by entry and continues after a problem. */
 export class ChainCheck {
   #position: ChainPosition;
   #checked = 0;

@@ -17,15 +17,14 @@ export const AUDIT_PATH = '/audit.jsonl';
 const DOWNLOAD = { operation: 'downloadAudit', input: {} } as const;
 
 interface AuditDownloadOptions {
-  /** Errors: UNAUTHORIZED. */
   readonly contextFor: (request: RequestFacts) => RequestContext | Promise<RequestContext>;
   readonly log: Logger;
 }
 
 /**
- * Download of all entries as JSON lines for root administrators, one page at a time. `X-Audit-Head` has the sequence
- * and hash of the newest entry. Rights are checked before each page; if they have ended, the connection is aborted, so
- * that clients do not mistake a part for the whole.
+ * Download of all entries as JSON lines, page by page. `X-Audit-Head` has the sequence and hash of the newest entry.
+ * Rights are checked before each page; if they have ended, the connection is aborted, so that clients do not mistake a
+ * part for the whole.
  */
 export class AuditDownload {
   readonly #options: AuditDownloadOptions;
@@ -110,16 +109,12 @@ function rangeOf(url: string): AuditRange {
 }
 
 interface AuditRange {
-  /** Inclusive. */
   readonly from?: Date | null | undefined;
-  /** Exclusive. */
+  /** Exclusive; `from` is inclusive. */
   readonly to?: Date | null | undefined;
 }
 
-/**
- * The entries up to the sequence `last` as JSON lines, page by page. An error of `authorize`, called before each page,
- * ends them.
- */
+/** Errors: those of `authorize`, which is called before each page. */
 export async function* auditLines(
   db: Database,
   { from, to }: AuditRange,
@@ -144,5 +139,4 @@ export async function* auditLines(
   }
 }
 
-/** The hashed values: `before` and `after` are strings that contain JSON. */
 const auditLine = (entry: AuditEntry): string => `${JSON.stringify(entry)}\n`;

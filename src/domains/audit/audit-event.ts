@@ -17,26 +17,22 @@ export interface AuditCaller {
 export interface AuditActor {
   readonly kind: (typeof ACTOR_KINDS)[number];
   readonly id: string | null;
-  /** E-mail address of a user, or name of a token. */
   readonly name: string | null;
-  /** E-mail address of the user who issued the token. `null` for other actors. */
+  /** E-mail address of the user who issued the token. */
   readonly issuer: string | null;
 }
 
 export interface AuditTarget {
-  /** Such as `project`, `broker`, `user`, `accessClient`. */
   readonly kind: string;
   /** Id in the graph; for connected clients and bridges the name on their broker. `null` if it was not created. */
   readonly id: string | null;
 }
 
-/** The content of an entry. `AuditService.record` masks secrets in `before` and `after` by the names of their keys. */
+/** `AuditService.record` masks secrets in `before` and `after` by the names of their keys. */
 export interface AuditFacts {
   /** Name of a mutation or of a read field, or a name of the same form for other events. */
   readonly operation: string;
-  /** Default: this service. */
   readonly actor?: AuditActor;
-  /** Network address of the caller. Default: none. */
   readonly address?: string;
   readonly requestId?: string;
   readonly via?: Transport;
@@ -46,7 +42,6 @@ export interface AuditFacts {
   readonly before?: unknown;
   readonly after?: unknown;
   readonly result: AuditResult;
-  /** Error code, unless DONE. */
   readonly code?: string | null;
 }
 

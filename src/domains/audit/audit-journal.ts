@@ -1,7 +1,6 @@
 /**
- * A file in the data folder with the pending changes. If a process is killed during a change, the next process with
- * this folder writes the missing entry. There is one line for each begin and one for each end, written without fsync:
- * they survive a crash of the process but not a power failure. A failed write is logged and the change continues.
+ * The pending changes. If a process is killed, the next one with this folder writes the missing entries. One line for
+ * each begin and each end, without fsync: they survive a crash of the process but not a power failure.
  */
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +28,7 @@ export class AuditJournal {
     this.#fd = this.#rewritten();
   }
 
-  /** The pending changes, at the start those of a previous process. */
+  /** At the start those of a previous process. */
   pending(): UnchainedEntry[] {
     return [...this.#pending.values()].map((line) => {
       const entry = JSON.parse(line) as UnchainedEntry;

@@ -6,7 +6,6 @@ import { isTransactionConflict, isUniqueViolation } from '../../platform/storage
 import { type ChainPosition, chained, GENESIS, type Marks, type UnchainedEntry } from './audit-chain.ts';
 
 const MAX_BATCH = 200;
-/** Maximum number of entries that wait while the database cannot be written. */
 const MAX_WAITING = 10_000;
 const RETRY_MS = 1_000;
 const LAST_ATTEMPTS = 3;
@@ -16,7 +15,6 @@ interface AuditLogOptions {
   readonly marks: Marks;
   readonly log: Logger;
   readonly onHead?: (position: ChainPosition) => void;
-  /** Called after entries were committed, or dropped by `close`. */
   readonly onSettled: (entries: readonly UnchainedEntry[], written: boolean) => void;
 }
 
@@ -27,12 +25,10 @@ interface Waiting {
 }
 
 /**
- * Appends entries to the chain in order; those that arrive during a transaction are batched into the next one. Several
- * processes append to one chain: the sequence is the primary key, so the second of two processes is refused, reads the
- * new end and retries.
+ * Appends entries to the chain; those that arrive during a transaction are batched into the next one. Several processes
+ * append to one chain: the sequence is the primary key, so the second of two is refused, reads the new end and retries.
  *
- * Entries that cannot be written are retried in a queue of MAX_WAITING. Callers must refuse changes while `isFull`. The
- * first failure of an entry is logged with its content and resolves its `append`.
+ * Callers must refuse changes while `isFull`. The first failure of an entry is logged with its content.
  */
 export class AuditLog {
   readonly #options: AuditLogOptions;
@@ -72,14 +68,12 @@ export class AuditLog {
     return (await this.#readHead()).position;
   }
 
-  /** Writes the waiting entries with at most LAST_ATTEMPTS attempts. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#writing;
   }
 
   async #run(): Promise<void> {
-    // Entries of the same turn of the event loop are batched.
     await nextTurn();
     let lastAttempts = LAST_ATTEMPTS;
     while (this.#waiting.length > 0) {

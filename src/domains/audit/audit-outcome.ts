@@ -21,7 +21,6 @@ interface RefusedRead {
   readonly hidden: AuditTarget | null;
 }
 
-/** Why a read was refused to this caller. `null` for other errors, such as an unknown id. */
 export function refusedReadOf(error: unknown): RefusedRead | null {
   if (!(error instanceof ServiceError)) return null;
   if (error instanceof OutOfSight) return { code: error.code, hidden: error.hidden };

@@ -9,7 +9,7 @@ import type { AuditFacts } from './audit-event.ts';
 
 const DAY_MS = 86_400_000;
 const EVERY_MS = 6 * 3_600_000;
-/** Number of entries deleted in one transaction. Small, so that other writers do not wait. */
+/** Small, so that other writers do not wait. */
 const CHUNK = 250;
 
 interface AuditRetentionOptions {
@@ -20,10 +20,7 @@ interface AuditRetentionOptions {
   readonly record: (facts: AuditFacts) => Promise<void>;
 }
 
-/**
- * Deletes entries older than `days` and moves the signed start mark, so that the rest can be verified. Tampered entries
- * and all later ones are not deleted, because that would hide the tampering.
- */
+/** Deletes entries older than `days` and moves the signed start mark. Tampered entries and all later ones stay. */
 export class AuditRetention {
   readonly #options: AuditRetentionOptions;
   #timer: NodeJS.Timeout | null = null;
@@ -34,7 +31,6 @@ export class AuditRetention {
     this.#options = options;
   }
 
-  /** Runs now and every six hours. */
   start(): void {
     if (this.#options.days === 0) return;
     this.#next();
@@ -71,7 +67,6 @@ export class AuditRetention {
       .catch((error: unknown) => this.#options.log.error({ err: error }, 'could not delete old entries of the audit'));
   }
 
-  /** Returns `null` if no entry can be deleted. */
   async #removeChunk(before: Date): Promise<{ readonly count: number; readonly last: number } | null> {
     const { db, marks, log } = this.#options;
     const mark = await db.auditMark.findUnique({ where: { name: 'start' } });
@@ -98,9 +93,7 @@ export class AuditRetention {
     return { count: old.length, last: position.sequence };
   }
 
-  /**
-   * Moves the start mark and deletes the entries before it. `false` if another process moved the mark at the same time.
-   */
+  /** `false` if another process moved the mark at the same time. */
   async #move(from: AuditMark | null, { name, ...to }: AuditMark): Promise<boolean> {
     try {
       return await this.#options.db.$transaction(async (tx) => {

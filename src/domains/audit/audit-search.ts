@@ -1,6 +1,5 @@
 /**
- * Searches entries. Each query covers WINDOW entries: without a suitable index the database scans all of them, and
- * SQLite blocks the event loop meanwhile. Between queries other requests run.
+ * Each query covers WINDOW entries: without a suitable index the database scans all, and SQLite blocks the event loop.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AuditEntry, Prisma } from '../../generated/sqlite/client.ts';
@@ -8,14 +7,11 @@ import type { Database } from '../../platform/storage/database.ts';
 
 const WINDOW = 20_000;
 
-/** The page of a connection, in the terms of Prisma. */
 export interface AuditPage {
-  /** Maximum number of entries, beginning with the newest, or with the oldest if negative. Default: 20,000. */
+  /** Beginning with the newest, or with the oldest if negative. Default: 20,000. */
   readonly take?: number | undefined;
-  /** The page begins after this entry, in the direction of `take`. */
   readonly cursor?: { readonly sequence?: number | undefined } | undefined;
   readonly skip?: number | undefined;
-  /** Needed columns. Default: all. */
   readonly select?: Prisma.AuditEntrySelect | undefined;
 }
 

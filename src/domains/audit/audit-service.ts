@@ -19,7 +19,6 @@ import { type CountedAttempts, type RefusedAttempt, RefusedAttempts } from './re
 import { MAX_BYTES, masked } from './secret-masking.ts';
 import { changedValues, readTarget, type TargetReaderParts } from './target-reader.ts';
 
-/** Maximum bytes of the stored input of unknown callers and of refused reads. */
 const MAX_REFUSED_BYTES = 2_000;
 
 interface AuditOptions extends TargetReaderParts {
@@ -36,7 +35,6 @@ export interface AuditedCall {
   readonly caller: AuditCaller;
 }
 
-/** A read of a field of the graph, or another read. */
 export interface AuditedRead {
   /** `auditEvents` for a root field, `Project.auditEvents` for a field of another type. */
   readonly operation: string;
@@ -45,10 +43,9 @@ export interface AuditedRead {
 }
 
 /**
- * Records changes and refused attempts. Each mutation has one entry, written before its response. Its beginning is
- * written to a journal: if the process is killed, the next one writes the entry with the result UNKNOWN.
- *
- * Responses of refused reads do not wait for their entry: the delay would reveal whether an invisible object exists.
+ * Each mutation has one entry, written before its response. If the process is killed, the next one writes it from the
+ * journal with the result UNKNOWN. Responses of refused reads do not wait for their entry: the delay would reveal
+ * whether an invisible object exists.
  */
 export class AuditService {
   readonly #options: AuditOptions;
@@ -80,7 +77,6 @@ export class AuditService {
     });
   }
 
-  /** Records whether the chain was emptied or rolled back, and the changes that a killed process has not recorded. */
   async start(): Promise<void> {
     this.#lostEntries = await this.#witness.problem(this.#options.db);
     if (this.#lostEntries !== null) {
@@ -125,7 +121,7 @@ export class AuditService {
     this.#retention.start();
   }
 
-  /** Runs a mutation and records it. Errors: errors of the mutation; RATE_LIMITED while entries cannot be written. */
+  /** Errors: errors of the mutation; RATE_LIMITED while entries cannot be written. */
   async mutation<T>({ operation, input, inputType, caller }: AuditedCall, run: () => T | Promise<T>): Promise<T> {
     if (this.#log.isFull) {
       const text = 'Changes are refused because the audit cannot be written; try again later';
@@ -154,9 +150,7 @@ export class AuditService {
     await this.#end({ ...entry, result: resultOf(code, caller), code }, caller);
   }
 
-  /**
-   * Records a read that was refused to this caller, without waiting: the journal has the entry meanwhile. Never throws.
-   */
+  /** Does not wait: the journal has the entry meanwhile. Never throws. */
   refusedRead({ operation, input, owner }: AuditedRead, caller: AuditCaller, error: unknown): void {
     const refused = refusedReadOf(error);
     if (refused === null) return;
@@ -206,10 +200,7 @@ export class AuditService {
     return this.#log.head();
   }
 
-  /**
-   * Verifies all entries. `expected` is an earlier hash that must be in the chain. Includes problems found at the
-   * start.
-   */
+  /** `expected` is an earlier hash that must be in the chain. Includes problems found at the start. */
   async verify(expected?: string | null): Promise<AuditVerification> {
     const found = await verifyChain(this.#options.db, this.#marks, expected ?? null, this.#witness.position);
     if (this.#lostEntries === null) return found;
@@ -234,7 +225,7 @@ export class AuditService {
     }
   }
 
-  /** The project and the broker of a target. Ids of the input are used only if the target does not determine them. */
+  /** Ids of the input are used only if the target does not determine them. */
   #scopeOf(target: AuditTarget | null, input: AuditInput, row: Readonly<Record<string, unknown>> | null) {
     const { projects, brokers, certificates } = this.#options;
     const isBroker = target?.kind === 'broker' || target?.kind === 'cluster';

@@ -4,14 +4,13 @@ import type { AuditTarget } from './audit-event.ts';
 
 export type AuditInput = Readonly<Record<string, unknown>>;
 
-/** Kinds of objects with a name on their broker, by the input field with the name. The first present field counts. */
+/** By the input field with the name. The first present field counts. */
 const NAMED = [
   ['username', 'accessClient'],
   ['groupname', 'accessGroup'],
   ['rolename', 'accessRole'],
 ] as const;
 
-/** Kinds of objects of which a broker has exactly one. */
 const OF_BROKER = [
   [/TopicT(?:ree|tl)/, 'topicTree'],
   [/AccessControl|DefaultAcl/, 'accessControl'],
@@ -19,16 +18,12 @@ const OF_BROKER = [
 
 const SCOPES = new Set(['projectId', 'brokerId', 'organisationId', 'organizationId', 'clientId', 'nodeId']);
 
-/** Kinds with an abbreviated id field. */
 const KINDS: Readonly<Record<string, string>> = { ruleId: 'signInRule' };
 
 const CREATES =
   /^(?:create|add)(?:Cloud)?(Project|Organisation|User|Token|Certificate|Cluster|Broker|SignInRule|Session)$/;
 
-/**
- * The target of a mutation by the names of its input fields: `tokenId` means a token, `username` with a broker an
- * account. `null` if the caller is the target.
- */
+/** `tokenId` means a token, `username` with a broker an account. `null` if the caller is the target. */
 export function targetOf(operation: string, input: AuditInput): AuditTarget | null {
   const created = CREATES.exec(operation)?.[1];
   if (created !== undefined) return { kind: created.charAt(0).toLowerCase() + created.slice(1), id: null };

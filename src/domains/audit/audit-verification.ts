@@ -3,9 +3,8 @@ import type { Database } from '../../platform/storage/database.ts';
 import { ChainCheck, type ChainPosition, type ChainProblem, GENESIS, type Marks, missing } from './audit-chain.ts';
 import { findLostEntry } from './audit-witness.ts';
 
-/** Number of entries in memory at a time. One entry takes up to 32 kB. */
+/** One entry takes up to 32 kB. */
 export const PAGE = 250;
-/** Maximum number of listed problems. Further ones are only counted. */
 const MAX_PROBLEMS = 100;
 
 export interface AuditVerification {
@@ -18,9 +17,9 @@ export interface AuditVerification {
 }
 
 /**
- * Verifies the chain between its marks. Finds all entries that were changed, deleted, inserted or moved without the
- * secret key. A rollback of the whole database is found by `expected`, a hash that must be in the chain, and by
- * `committed`, a position that this process has written.
+ * Finds all entries that were changed, deleted, inserted or moved without the secret key. A rollback of the whole
+ * database is found by `expected`, a hash that must be in the chain, and by `committed`, a position that this process
+ * has written.
  */
 export async function verifyChain(
   db: Database,
@@ -88,7 +87,7 @@ const INVALID_MARK = {
   OTHER_KEY: 'was signed with another SECRET_KEY',
 } as const;
 
-/** Verifies the head mark. `MORE` if entries were written after the last page was read. */
+/** `MORE` if entries were written after the last page was read. */
 async function problemAtEnd(
   db: Database,
   marks: Marks,

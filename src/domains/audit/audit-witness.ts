@@ -1,7 +1,6 @@
 /**
- * A signed file in the data folder with the newest entry that a process has committed. If the chain does not contain
- * it, the chain was emptied or rolled back. The file is written at most once in EVERY_MS and on close, so it may
- * contain an older entry. A failed write is logged once.
+ * A signed file with the newest committed entry. If the chain does not contain it, the chain was emptied or rolled
+ * back. The file is written at most once in EVERY_MS, so it may contain an older entry.
  */
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
@@ -24,7 +23,6 @@ export class AuditWitness {
   #writing: Promise<void> = Promise.resolve();
   #isFailing = false;
 
-  /** `dataDir` must be locked by this process. */
   constructor(dataDir: string, marks: Marks, log: Logger) {
     this.#file = join(dataDir, 'audit-witness.json');
     this.#marks = marks;
@@ -51,7 +49,7 @@ export class AuditWitness {
     if (this.#position !== null) this.#writeSoon();
   }
 
-  /** Compares the chain with the file. Returns `null` if no entry is missing. Call it before the first write. */
+  /** Call it before the first write. */
   async problem(db: Database): Promise<ChainProblem | null> {
     return this.#problem ?? findLostEntry(db, this.#marks, this.#position);
   }

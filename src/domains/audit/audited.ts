@@ -13,10 +13,7 @@ import type { AuditInput } from './audit-target.ts';
 type Field = GraphQLField<unknown, RequestContext>;
 type Resolve = GraphQLFieldResolver<unknown, RequestContext>;
 
-/**
- * Wraps the resolvers of a schema in place, outside of the Pothos plugins, so that the errors of their authorization
- * are recorded, too.
- */
+/** Wraps resolvers in place, outside of the Pothos plugins, so that errors of their authorization are recorded, too. */
 export function audited(schema: GraphQLSchema): GraphQLSchema {
   for (const field of fieldsOf(schema.getMutationType())) recorded(field);
   for (const field of fieldsOf(schema.getQueryType())) field.resolve = watched(field.name, resolverOf(field));
@@ -63,7 +60,6 @@ function watched(operation: string, resolve: Resolve): Resolve {
     };
     try {
       const result: unknown = resolve(owner, args, context, info);
-      // Not awaited by the caller.
       if (result instanceof Promise) result.then(undefined, failed);
       return result;
     } catch (error) {

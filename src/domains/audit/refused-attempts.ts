@@ -2,20 +2,15 @@ import type { Transport } from '../../gateway/context.ts';
 import { Bursts } from '../../platform/limits/bursts.ts';
 import type { AuditActor, AuditTarget } from './audit-event.ts';
 
-/**
- * Maximum number of refused attempts of one caller in a row with an entry each. Further ones are counted in one entry.
- */
+/** Maximum number of refused attempts of one caller in a row with an entry each. */
 const SINGLE = 20;
 const MAX_SERIES_MS = 3_600_000;
-/**
- * Maximum number of entries of all unknown callers, refilled by one per second. Further attempts are counted together.
- */
+/** Maximum number of entries of all unknown callers, refilled by one per second. */
 const MAX_UNKNOWN_ENTRIES = 300;
 
 export interface RefusedAttempt {
   readonly operation: string;
   readonly code: string;
-  /** Default: REFUSED. */
   readonly result?: 'REFUSED' | 'FAILED';
   readonly actor: AuditActor;
   readonly address: string;
@@ -25,12 +20,12 @@ export interface RefusedAttempt {
   readonly brokerId: string | null;
 }
 
-/** Counted attempts without entries of their own. `attempt` is the most frequent one. */
+/** `attempt` is the most frequent one. */
 export interface CountedAttempts {
   readonly attempt: RefusedAttempt;
   readonly count: number;
   readonly seconds: number;
-  /** Number of attempts by operation. `null` if all are of one operation. */
+  /** `null` if all are of one operation. */
   readonly operations: Readonly<Record<string, number>> | null;
 }
 
@@ -55,9 +50,8 @@ interface SeriesKey {
 }
 
 /**
- * Decides which refused attempts have entries and counts the others, so that a scan of all operations, or a web page
- * that repeats a request without rights, does not fill the audit. Unknown callers are counted separately, so that they
- * do not evict known ones.
+ * Counts the attempts without an entry, so that a scan of all operations does not fill the audit. Unknown callers are
+ * counted separately, so that they do not evict known ones.
  */
 export class RefusedAttempts {
   readonly #record: (counted: CountedAttempts) => void;

@@ -1,7 +1,7 @@
 /**
- * Masks the secrets of an input. A value is a secret if the schema marks its field (`extensions: { secret: true }`), if
- * its name looks like a secret (unless the schema says `secret: false`), or if the value does: passwords in URLs,
- * private keys, tokens of this service. Values beyond the limits below are replaced with their size.
+ * A value is a secret if the schema marks its field (`extensions: { secret: true }`), if its name looks like a secret
+ * (unless the schema says `secret: false`), or if the value does: passwords in URLs, private keys, tokens of this
+ * service. Values beyond the limits below are replaced with their size.
  */
 import {
   type GraphQLInputType,
@@ -23,7 +23,7 @@ const MAX_SEARCHED = 4 * MAX_TEXT;
 const MAX_ITEMS = 100;
 const MAX_DEPTH = 12;
 const MAX_VALUES = 1_000;
-/** Approximate maximum bytes of JSON. Entries are read page by page, and unknown callers choose their content. */
+/** Approximate bytes of JSON. Entries are read page by page, and unknown callers choose their content. */
 export const MAX_BYTES = 16_000;
 
 /** Last words of secret names: `refresh_token` and `privateKeys` are secret, `tokenId` is not. */
@@ -34,7 +34,6 @@ const SECRET_ENDS =
   /(?:pass(?:word|wd|phrase)|pwd|pw|secret|token|cookie|credential|(?:api|access|secret|private|shared|account|auth|master|signing|encryption)key)s?$/;
 /** Words that make a name secret at any position: `passwordAgain`, `sealedConfig`, `secretOfBroker`. */
 const SECRET_PARTS = /^(?:pass(?:word|wd|phrase)|secret|sealed|private|credential|apikey)s?$/;
-/** Last words of names that are not secret, independent of the previous words. */
 const HARMLESS_ENDS = /^(?:ids?|files?|filenames?|names?|types?|at|until|since|count|length|expiry|algorithm|enabled)$/;
 /** Last words that are ignored: `tokenValue` is treated like `token`. */
 const EMPTY_ENDS = /^(?:value|string|text|raw|plain|plaintext|header|pem|hex|b64|base64)s?$/;
@@ -164,15 +163,10 @@ function isValueOfSecret(object: object, name: string): boolean {
 const PRIVATE_KEY =
   /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)/g;
 const OWN_SECRET = new RegExp(`\\b(?:${Object.values(SECRET_PREFIX).join('|')})[\\w-]{8,}`, 'g');
-/**
- * All quantifiers are bounded: hostile strings are searched in linear time. A password may contain characters that end
- * the authority of a URL, unless they look like a port.
- */
+/** All quantifiers are bounded, for linear time. A password may contain characters that end the authority of a URL. */
 const IN_URL =
   /\b([a-z][a-z0-9+.-]{0,20}:\/\/)([^\s/?#@:]{0,200}):(?:[^\s/?#]{0,2000}@|(?!\d{1,5}[/?#])[^\s"'<>]{0,300}@)/gi;
-/**
- * Also with a mistyped or missing scheme: `postgres:/me:…@host`, `mqtt//me:…@host`, `me:…@host`. No e-mail addresses.
- */
+/** Also with a mistyped or missing scheme: `postgres:/me:…@host`, `me:…@host`. No e-mail addresses. */
 const IN_MISTYPED_URL =
   /(?<![^\s"'(,=[{<])(?![a-z][a-z0-9+.-]{0,20}:\/\/[^/]|(?:mailto|sips?|acct|xmpp):[^\s:]{0,300}@)((?:[a-z][a-z0-9+.-]{0,20}(?::\/{0,3}|\/\/))?)([^\s/?#@:"'<>]{0,200}):(?!\d{1,5}[/?#])[^\s"'<>]{1,300}@/gi;
 const BEARER = /\b(bearer|basic)\s{1,5}[\w.~+/=-]{8,}/gi;

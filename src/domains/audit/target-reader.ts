@@ -24,7 +24,7 @@ export interface TargetReaderParts {
 type Row = Readonly<Record<string, unknown>>;
 type Read = (parts: TargetReaderParts, id: string, input: AuditInput) => Row | null | Promise<Row | null>;
 
-/** Readers of the objects in the database, by kind. Each one uses a cache or one query. */
+/** Each reader uses a cache or one query. */
 const READ: Readonly<Record<string, Read>> = {
   project: ({ db, projects }, id, { email }) =>
     typeof email === 'string'

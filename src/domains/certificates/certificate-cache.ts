@@ -20,12 +20,10 @@ export interface DeploymentRecord {
 export interface CertificateRecord
   extends CertificateFacts,
     Readonly<Pick<Certificate, 'id' | 'projectId' | 'name' | 'filename' | 'cert'>> {
-  /** Whether it is a server certificate. Otherwise it is an authority. */
   readonly hasPrivateKey: boolean;
   readonly chain: readonly CertificateFacts[];
-  /** Issuer of the last certificate if the issuer is not in the chain, otherwise `null`. */
   readonly missingIssuer: string | null;
-  /** When the first certificate of the chain expires, in epoch milliseconds. */
+  /** Of the whole chain, in epoch milliseconds. */
   readonly expiresAt: number;
   readonly deployments: readonly DeploymentRecord[];
   readonly createdAt: string;
@@ -61,7 +59,7 @@ export class CertificateCache extends Directory<CertificateRow, CertificateRecor
     this.onChange((after, before) => this.#byProject.delete((after ?? before)?.projectId ?? ''));
   }
 
-  /** The certificates of a project, in order of creation. Returns the same array until one of them changes. */
+  /** In order of creation. Returns the same array until one of them changes. */
   ofProject(projectId: string): readonly CertificateRecord[] {
     const known = this.#byProject.get(projectId);
     if (known !== undefined) return known;

@@ -21,18 +21,17 @@ import type { ControlCaller } from '../../protocol/control/plugin.ts';
  */
 export const CERTIFICATE_API: ControlApi = 'certificate-management';
 
-/** An entry of `listListeners` of the API `broker`. Mosquitto 2.1 reports no `id`. */
+/** An entry of `listListeners`. Mosquitto 2.1 reports no `id`. */
 export interface ListenerEntry {
   readonly id: number | null;
   readonly port: number;
   readonly bindAddress: string | null;
   readonly protocol: 'MQTT' | 'WEBSOCKET' | 'UNIX';
   readonly tls: boolean;
-  /** `null` if the broker does not report it. */
   readonly requireCertificate: boolean | null;
 }
 
-/** Certificates of a listener, as brokers that this service runs report them. */
+/** As brokers that this service runs report them. */
 export interface ListenerCertificates {
   readonly listenerId: number;
   readonly server: DeployedFile | null;
@@ -44,10 +43,9 @@ interface DeployedFile {
   readonly fingerprint256: string;
 }
 
-/** More than any broker has. */
 const MAX_LISTENERS = 1_000;
 
-/** Lists the listeners. Unix domain sockets are left out, because they do not use TLS. */
+/** Without Unix domain sockets, which do not use TLS. */
 export async function listListeners(caller: ControlCaller): Promise<ListenerEntry[]> {
   const data = await caller.call('broker', 'listListeners');
   return listIn(data, 'listeners')
@@ -58,7 +56,7 @@ export async function listListeners(caller: ControlCaller): Promise<ListenerEntr
 
 type Command = 'insertCACertificate' | 'deleteCACertificate' | 'setServerCertificate' | 'removeServerCertificate';
 
-/** Changes the certificates of a listener. Errors: those of ControlCaller, without PEM in their messages. */
+/** Errors: those of ControlCaller, without PEM in their messages. */
 export const changeListener = (
   caller: ControlCaller,
   command: Command,

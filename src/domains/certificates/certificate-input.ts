@@ -6,10 +6,9 @@ import { type CertificateMaterial, checkedMaterial, type MaterialInput } from '.
 /** Missing fields stay unchanged. A `privateKey` of `null` deletes the key. */
 export type CertificateChange = Nullish<Record<'name' | 'filename' | 'cert' | 'privateKey', string>>;
 
-/** The default of `name` is the filename. */
 export type NewCertificate = CertificateChange & MaterialInput & { readonly filename: string };
 
-/** Maximum length in bytes. Brokers create files with these names. */
+/** Brokers create files with these names. */
 const MAX_FILENAME = 255;
 
 export function checkNames({ name, filename }: CertificateChange): void {
@@ -39,7 +38,7 @@ export function checkedInput(input: MaterialInput): CertificateMaterial {
   );
 }
 
-/** Runs `work`, and maps the paths of the issues of its error to the input of the caller. */
+/** Maps the paths of the issues of an error to the input of the caller. */
 export function withInputPath<T>(work: () => T, place: (path: string) => string): T {
   try {
     return work();

@@ -24,7 +24,6 @@ import {
 } from './certificate-cache.ts';
 import { type CertificateChange, checkedInput, checkNames, type NewCertificate } from './certificate-input.ts';
 
-/** Maximum number of certificates per project. All of them are cached. */
 const MAX_CERTIFICATES = 1_000;
 
 interface CertificateServiceOptions {
@@ -39,7 +38,6 @@ interface CertificateFilter {
   readonly filename?: string | null | undefined;
 }
 
-/** A confirmed deployment with its certificate and broker. */
 export interface CertificateOnListener extends DeploymentRecord {
   readonly certificate: CertificateRecord;
   readonly broker: BrokerRecord;
@@ -47,10 +45,7 @@ export interface CertificateOnListener extends DeploymentRecord {
 
 export const keyContext = (certificateId: string): string => `${certificateId}/key`;
 
-/**
- * The certificates of projects, validated before they are stored. Keys are sealed and never returned. A certificate
- * that is or may be deployed cannot be changed or deleted.
- */
+/** Certificates are validated before they are stored. One that is or may be deployed cannot be changed or deleted. */
 export class CertificateService {
   readonly #options: CertificateServiceOptions;
 
@@ -58,10 +53,7 @@ export class CertificateService {
     this.#options = options;
   }
 
-  /**
-   * The certificate if the viewer has the role in its project, and if it is in `projectId` (if given). Errors:
-   * UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED.
-   */
+  /** If given, `projectId` must be its project. Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
   visible(
     id: string,
     viewer: Viewer | null,
@@ -77,7 +69,7 @@ export class CertificateService {
     return certificate;
   }
 
-  /** Lists certificates in order of creation. Errors: NOT_FOUND (the broker, or with `filename` the certificate). */
+  /** In order of creation. Errors: NOT_FOUND (the broker, or with `filename` the certificate). */
   list(projectId: string, viewer: Viewer | null, filter: CertificateFilter = {}): readonly CertificateRecord[] {
     const { brokerId, filename } = filter;
     let certificates = this.#options.cache.ofProject(projectId);
@@ -137,10 +129,7 @@ export class CertificateService {
     return this.#refreshed(id);
   }
 
-  /**
-   * A new certificate without a key uses the stored key, which must belong to it. Errors: INVALID, NOT_FOUND,
-   * ALREADY_EXISTS (the filename), IN_USE (it is or may be deployed).
-   */
+  /** Errors: INVALID, NOT_FOUND, ALREADY_EXISTS (the filename), IN_USE (it is or may be deployed). */
   async update(id: string, change: CertificateChange): Promise<CertificateRecord> {
     checkNames(change);
     const { name, filename } = change;
@@ -176,9 +165,7 @@ export class CertificateService {
     return record;
   }
 
-  /**
-   * A certificate without deployments. In a serializable transaction a concurrent deployment restarts one of the two.
-   */
+  /** In a serializable transaction a concurrent deployment restarts one of the two. */
   async #undeployed(tx: Prisma.TransactionClient, id: string): Promise<CertificateRow> {
     const row = await tx.certificate.findUnique({ where: { id }, include: CERTIFICATE_PARTS });
     if (row === null) throw notFound('certificate', id);

@@ -10,7 +10,6 @@ export interface ListenerView {
   readonly certificates: readonly CertificateRecord[];
 }
 
-/** Lists the listeners of brokers. Errors: NOT_SUPPORTED_BY_BROKER, and those of an unreachable broker. */
 export class ListenerService {
   readonly #runtimes: BrokerRuntimes;
   readonly #certificates: CertificateService;
@@ -20,7 +19,7 @@ export class ListenerService {
     this.#certificates = certificates;
   }
 
-  /** In the order that the broker reports. */
+  /** In the order that the broker reports. Errors: NOT_SUPPORTED_BY_BROKER, and those of an unreachable broker. */
   async of(broker: BrokerRecord): Promise<ListenerView[]> {
     const entries = await this.#runtimes.ask(broker, ({ controls }) => listListeners(controls));
     const deployed = this.#certificates.deployedOn(broker);

@@ -10,7 +10,6 @@ interface OpenTail {
   ready: Promise<void>;
   isReady: boolean;
   isClosed: boolean;
-  /** `null` while not subscribed. */
   stop: Stop | null;
   /** Epoch milliseconds since when the tail has no subscribers; `null` if it has some. */
   idleSince: number | null;
@@ -19,23 +18,20 @@ interface OpenTail {
 interface BrokerTailsOptions {
   readonly observer: LeasedLink;
   readonly timeoutMs: number;
-  /** Time until a tail without subscribers ends. A subscriber that reconnects meanwhile misses no messages. */
+  /** A subscriber that reconnects within this time misses no messages. */
   readonly graceMs: number;
   readonly onEmpty: () => void;
 }
 
-/** Per broker. */
 export const MAX_FILTERS = 20;
-/** Per broker. */
 export const MAX_TAILS = 100;
 
 /**
- * The tails of one broker. All subscribers with the same filter and limits share a tail. Each filter has one MQTT
- * subscription (QoS 0, so the broker queues no messages) on the broker's observing connection, which closes with the
- * last tail.
+ * All subscribers with the same filter and limits share a tail. Each filter has one MQTT subscription (QoS 0, so the
+ * broker queues no messages) on the observing connection, which closes with the last tail.
  *
- * Outlives connections: call `detach` before the broker's link closes, `attach` with the next one. Tails report the
- * loss of the connection and continue. If the broker later refuses the filter, the tail ends with the error.
+ * Outlives connections: call `detach` before the broker's link closes, `attach` with the next one. If the broker later
+ * refuses the filter, the tail ends with the error.
  */
 export class BrokerTails {
   readonly #options: BrokerTailsOptions;
@@ -50,7 +46,7 @@ export class BrokerTails {
     this.#observer = options.observer;
   }
 
-  /** Opens the tail of a valid filter. Errors: RATE_LIMITED, NOT_ALLOWED (by the broker), and those of a link. */
+  /** Errors: RATE_LIMITED, NOT_ALLOWED (by the broker), and those of a link. */
   async open(filter: string, limits: TailLimits): Promise<MessageTail> {
     const key = `${limits.maxRate} ${limits.maxPayloadBytes} ${filter}`;
     const known = this.#tails.get(key) ?? this.#create(key, filter, limits);
@@ -104,7 +100,6 @@ export class BrokerTails {
     return open;
   }
 
-  /** The limit that one more tail would exceed; `null` if it would exceed none. */
   #limitOn(filter: string): string | null {
     if (this.#tails.size >= MAX_TAILS) return `${MAX_TAILS} combinations of topic filter and limits`;
     const filters = new Set([...this.#tails.values()].map((open) => open.filter));
@@ -161,7 +156,7 @@ export class BrokerTails {
     this.#lease = null;
   }
 
-  /** Ends tails that have had no subscribers for this time. A tail without `idleSince` may have just been opened. */
+  /** A tail without `idleSince` may have just been opened. */
   #endIdle(forMs: number): void {
     const now = Date.now();
     for (const [key, open] of this.#tails) {

@@ -12,9 +12,8 @@ interface MessageServiceOptions {
   readonly brokers: BrokerCache;
   /** Why messages of a broker cannot be followed (a cluster); `null` if they can. */
   readonly refusalOf: (broker: BrokerRecord) => string | null;
-  /** Longest wait for a broker, in milliseconds. */
   readonly timeoutMs: number;
-  /** Time until a tail without subscribers ends, in milliseconds. Default: 10,000. */
+  /** Time until a tail without subscribers ends. Default: 10,000. */
   readonly graceMs?: number;
 }
 
@@ -25,7 +24,6 @@ interface TailArguments extends TailLimits {
 export const MAX_RATE = 1_000;
 export const MAX_PAYLOAD_BYTES = 65_536;
 
-/** Live tails of topic filters: the messages that this service's own user may read on a broker. */
 export class MessageService {
   readonly #options: MessageServiceOptions;
   readonly #tails = new Map<string, BrokerTails>();
@@ -41,10 +39,9 @@ export class MessageService {
   }
 
   /**
-   * Sends the buffered messages, then new ones. Errors: INVALID (before any request to the broker),
-   * NOT_SUPPORTED_BY_BROKER, RATE_LIMITED (too many tails), NOT_ALLOWED (the broker refuses the filter), and those of
-   * an unreachable broker. The stream ends with NOT_ALLOWED if the broker refuses the filter later, and with NOT_FOUND
-   * when the broker is removed.
+   * Sends the buffered messages, then new ones. Errors: INVALID, NOT_SUPPORTED_BY_BROKER, RATE_LIMITED, and those of an
+   * unreachable broker. The stream ends with NOT_ALLOWED if the broker refuses the filter, with NOT_FOUND if it is
+   * removed.
    */
   async watch(
     broker: BrokerRecord,

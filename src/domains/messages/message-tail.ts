@@ -10,24 +10,21 @@ export interface TopicMessage {
   readonly payloadBytes: number;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
-  /** Epoch milliseconds. */
   readonly receivedAt: number;
 }
 
 export interface TailLimits {
-  /** Maximum number of messages per second, with bursts of the same size. Further messages are counted in `leftOut`. */
+  /** Per second, with bursts of the same size. Further messages are counted in `leftOut`. */
   readonly maxRate: number;
   readonly maxPayloadBytes: number;
 }
 
 interface TailSnapshot {
-  /** The last messages, oldest first. */
   readonly messages: readonly TopicMessage[];
   readonly isConnected: boolean;
 }
 
 interface TailChange extends TailSnapshot {
-  /** Number of messages that were omitted since the previous change. */
   readonly leftOut: number;
 }
 
@@ -45,8 +42,6 @@ const MAX_BUFFERED_BYTES = 256 * 1024;
 const MAX_STORED_BYTES = 4 * 1024 * 1024;
 
 /**
- * Sends the messages of one topic filter, with limits, to any number of subscribers.
- *
  * A message above `maxRate` is only counted, not copied. The messages sent plus `leftOut` are all messages that
  * arrived. The oldest messages and changes beyond the bounds above are dropped.
  */

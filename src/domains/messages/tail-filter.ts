@@ -3,17 +3,14 @@ import { filterProblem } from '../../protocol/mqtt/topics.ts';
 /** Beyond this Mosquitto 2.0 closes the connection (its TOPIC_HIERARCHY_LIMIT), and with it all other tails. */
 const MAX_LEVELS = 200;
 
-/** First levels of filters that affect other clients of the broker, or reveal their secrets. */
+/** They affect other clients of the broker, or reveal their secrets. */
 const REFUSED_ROOTS = new Map([
   ['$share', 'must not be a shared subscription: it would take messages from the clients that consume them'],
   ['$queue', 'must not be a shared subscription: it would take messages from the clients that consume them'],
   ['$CONTROL', 'must not be below $CONTROL: commands and responses contain passwords'],
 ]);
 
-/**
- * Why a tail may not subscribe to the filter; `null` if it may. Refuses also filters for which brokers close the
- * connection.
- */
+/** Refuses also filters for which brokers close the connection. */
 export function tailFilterProblem(filter: string): string | null {
   const problem = filterProblem(filter);
   if (problem !== null) return problem;

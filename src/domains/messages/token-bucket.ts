@@ -1,4 +1,4 @@
-/** Limits a rate to `perSecond`, with bursts of the same size. Times in milliseconds of any clock. */
+/** `perSecond`, with bursts of the same size. Times in milliseconds of any clock. */
 export class TokenBucket {
   readonly #perSecond: number;
   #tokens: number;
@@ -10,7 +10,7 @@ export class TokenBucket {
     this.#filledAt = now;
   }
 
-  /** Takes `amount` tokens. Returns `false`, and takes none, if fewer are left. */
+  /** Takes no tokens, and returns `false`, if fewer are left. */
   take(amount: number, now: number): boolean {
     this.#tokens = Math.min(this.#perSecond, this.#tokens + ((now - this.#filledAt) * this.#perSecond) / 1_000);
     this.#filledAt = now;

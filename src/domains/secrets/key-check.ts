@@ -6,8 +6,7 @@ import { SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
 import { hasValueWith, valuesWithout } from './sealed-values.ts';
 
 /**
- * If no stored secret can be opened, the key is wrong and the start is refused: new secrets would be sealed with the
- * wrong key. If some cannot be opened, a warning names one of them. Errors: INVALID.
+ * Refuses the start if no stored secret can be opened: new secrets would be sealed with the wrong key. Errors: INVALID.
  */
 export async function checkSecretKey(
   db: Database,

@@ -6,20 +6,18 @@ import { identityContext } from '../sign-in/accounts.ts';
 import { attemptContext } from '../sign-in/sign-in-attempts.ts';
 import type { SignInProvider } from '../users/sign-in-methods.ts';
 
-/** The primary key of a row, by column: texts in all of these tables. */
 export type RowKey = Readonly<Record<string, string>>;
 
 export interface SealedColumn {
-  /** Name in the Prisma client. */
   readonly model: keyof Database & string;
   readonly column: string;
   readonly primaryKey: readonly string[];
-  /** Whether the row has `updatedAt`, which a new seal must not change. */
+  /** A new seal must not change `updatedAt`. */
   readonly hasUpdatedAt?: true;
   readonly contextOf: (key: RowKey) => string;
   /**
-   * What happens if the key of a value is lost. `STAYS`: without the value the sign-in of a user would be weaker, so an
-   * administrator decides with `brokergraph user reset-second-factor`. `SHORT_LIVED`: rows expire within minutes.
+   * If the key is lost. `STAYS`: without the value the sign-in of a user would be weaker, so an administrator decides
+   * with `brokergraph user reset-second-factor`. `SHORT_LIVED`: rows expire within minutes.
    */
   readonly ifLost: 'NULL' | 'DELETED' | 'STAYS' | 'SHORT_LIVED';
 }
@@ -58,7 +56,6 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     column: 'sealedRefresh',
     ifLost: 'NULL',
     primaryKey: ['provider', 'subject'],
-    // The column contains only values of this type.
     contextOf: ({ provider, subject = '' }) => identityContext(provider as SignInProvider, subject),
   },
   {

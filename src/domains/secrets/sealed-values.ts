@@ -4,7 +4,6 @@ import type { RowKey, SealedColumn } from './sealed-columns.ts';
 export interface SealedValue {
   readonly key: RowKey;
   readonly sealed: string;
-  /** `undefined` if the table has no such column. */
   readonly updatedAt: Date | undefined;
 }
 
@@ -19,7 +18,7 @@ type Update = ReturnType<Database['user']['updateMany']>;
 // Each model has these methods and columns: a test reads and replaces values of each entry of SEALED_COLUMNS.
 const tableOf = (db: Database, { model }: SealedColumn): Table => db[model] as unknown as Table;
 
-/** Values that begin with none of the prefixes, by primary key, at most `take` after the row `after`. */
+/** By primary key, at most `take` after the row `after`. */
 export async function valuesWithout(
   db: Database,
   column: SealedColumn,
@@ -43,7 +42,6 @@ export async function valuesWithout(
   }));
 }
 
-/** Whether a value of the column begins with one of the prefixes. */
 export async function hasValueWith(db: Database, column: SealedColumn, prefixes: readonly string[]): Promise<boolean> {
   const { column: name } = column;
   const found = await tableOf(db, column).findMany({
@@ -61,7 +59,7 @@ export function replaceValue(db: Database, column: SealedColumn, value: SealedVa
   return tableOf(db, column).updateMany({ where: { ...key, [column.column]: before }, data });
 }
 
-/** Deletes a value that no key opens, according to `ifLost`, unless it was changed since it was read. */
+/** According to `ifLost`, unless the value was changed since it was read. */
 export function discardValue(db: Database, column: SealedColumn, { key, sealed }: SealedValue): Update {
   const table = tableOf(db, column);
   const where = { ...key, [column.column]: sealed };

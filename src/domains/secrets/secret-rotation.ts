@@ -1,7 +1,6 @@
 /**
- * Seals every stored secret again with the current key. Each batch is one transaction, so an interrupted rotation
- * continues where it stopped: values with the current key are not read again. A value that changes meanwhile is checked
- * again in the next round. Errors: INVALID if there is no previous key and no new one can be generated.
+ * Each batch is one transaction, so an interrupted rotation continues where it stopped. A value that changes meanwhile
+ * is checked again in the next round. Errors: INVALID if there is no previous key and no new one can be generated.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '../../platform/errors.ts';
@@ -13,9 +12,8 @@ import { type RowKey, SEALED_COLUMNS, type SealedColumn } from './sealed-columns
 import { discardValue, replaceValue, type SealedValue, valuesWithout } from './sealed-values.ts';
 
 const BATCH = 100;
-/** Maximum number of unreadable values that are listed. Further ones are only counted. */
 const MAX_UNREADABLE = 100;
-/** Maximum number of passes. Processes that still use the previous key may write values during a pass. */
+/** Processes that still use the previous key may write values during a pass. */
 const MAX_ROUNDS = 10;
 
 export interface UnreadableSecret {
@@ -28,7 +26,7 @@ export interface SecretRotation {
   readonly discarded: number;
   readonly unreadable: readonly UnreadableSecret[];
   readonly unreadableCount: number;
-  /** Location of the previous key if it is no longer needed, otherwise `null`. */
+  /** Location of the previous key if it is no longer needed. */
   readonly removable: string | null;
 }
 
@@ -40,7 +38,6 @@ interface SecretRotatorOptions {
 
 export class SecretRotator {
   readonly #options: SecretRotatorOptions;
-  /** Rotations run one after the other. */
   readonly #limit = new ConcurrencyLimit({ maxRunning: 1 });
 
   constructor(options: SecretRotatorOptions) {

@@ -33,18 +33,17 @@ export interface DiffOptions {
 }
 
 export interface AccessDiff {
-  /** In the order of execution: each object exists before another one references it. Empty if the broker has it all. */
+  /** In the order of execution: each object exists before another one references it. */
   readonly changes: readonly AccessChange[];
   readonly notes: readonly string[];
-  /** New accounts without a password, sorted. Clients cannot use them until a password is set. */
+  /** New accounts without a password, sorted. */
   readonly needPassword: readonly string[];
 }
 
 /**
- * Returns the minimum changes that bring a broker to the state of a document. Values that the broker does not support
- * are omitted and noted. The account of this service and the roles and groups that give it permissions are never
- * changed: Mosquitto names its administrator and role `admin` by default, so the `admin` of one broker would add or
- * remove permissions on another one.
+ * The minimum changes that bring a broker to the state of a document. Unsupported values are omitted and noted. The
+ * account of this service and its roles and groups never change: Mosquitto names its administrator and role `admin` by
+ * default, so the `admin` of one broker would add or remove permissions on another one.
  */
 export function* diffAccess(
   policy: AccessPolicy,
@@ -111,7 +110,6 @@ export function* diffAccess(
     if (groupRefusal === null) changes.push({ kind: 'SET_ANONYMOUS_GROUP', groupname: want.anonymousGroup });
     else notes.add(unchanged(groupRefusal), 'the anonymous group');
   }
-  /** No command removes the anonymous group; it can only be replaced. */
   const unwantedGroup = want.anonymousGroup === null ? anonymousGroup : null;
   if (unwantedGroup !== null && (want.groups.has(unwantedGroup) || !options.deleteOthers)) {
     notes.add(NOTE.anonymousGroup, `"${unwantedGroup}"`);
@@ -182,10 +180,7 @@ function modeOf(objects: ReadonlyMap<string, unknown>, name: string, fields: obj
   return Object.keys(fields).length > 0 ? 'UPDATE' : null;
 }
 
-/**
- * Returns a function that adds a part of the document to the policy, or returns why it is refused: it would remove
- * permissions of this service.
- */
+/** Adds a part of the document to the policy, or returns why not: it would remove permissions of this service. */
 function gatewayGuard(policy: AccessPolicy, dialect: AccessDialect, username: string | null) {
   const account = new GatewayAccount(policy, dialect, username);
   let accepted = policy;

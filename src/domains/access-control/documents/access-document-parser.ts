@@ -15,12 +15,11 @@ import {
   policyOf,
 } from './access-document.ts';
 
-/** Maximum number of clients, groups and roles each. A larger broker does not respond in time. */
+/** A larger broker does not respond in time. */
 const MAX_OBJECTS = 100_000;
 /** Maximum number of rules of a role, and of roles or groups of an account. */
 const MAX_LIST = 10_000;
 const MAX_TEXT = 65_535;
-/** Maximum number of reported issues. */
 const MAX_ISSUES = 50;
 
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: MAX_TEXT };
@@ -69,10 +68,7 @@ const CHECKS = {
   clients: compileCheck(validator, LISTED.clients),
 };
 
-/**
- * Validates a document and returns it in the normalized form of `documentOf`. Errors: INVALID with at most 50 issues,
- * with JSON pointers as paths.
- */
+/** Returns the normalized form of `documentOf`. Errors: INVALID with at most 50 issues, with JSON pointers as paths. */
 export function* parseDocument(value: unknown): SlicedTask<AccessDocument> {
   checkDocument(value);
   const document = value as AccessDocument;

@@ -16,9 +16,8 @@ export const DOCUMENT_FORMAT = 'brokergraph/access-control';
 export const DOCUMENT_VERSION = 1;
 
 /**
- * The access control of a broker as one JSON value, to be stored in a repository and applied to brokers. Lists are
- * sorted by name (code points), so two exports differ only in real changes. Default values, empty lists and passwords
- * are omitted.
+ * The access control of a broker as one JSON value. Lists are sorted by name (code points), so two exports differ only
+ * in real changes. Default values, empty lists and passwords are omitted.
  */
 export interface AccessDocument {
   readonly format: typeof DOCUMENT_FORMAT;
@@ -39,10 +38,7 @@ interface DocumentRole extends DocumentTexts {
   readonly rolename: string;
   /** Default: `true`, the behaviour of all roles of Mosquitto 2.0. */
   readonly allowWildcardSubs?: boolean;
-  /**
-   * In the order of evaluation: by type, then by priority, highest first. Rules of one type and priority keep the order
-   * of the broker, because the first one that matches decides (Mosquitto 2.0).
-   */
+  /** By type and priority. Of the rules with the same ones, the first that matches decides (Mosquitto 2.0). */
   readonly acls?: readonly DocumentAcl[];
 }
 
@@ -61,15 +57,13 @@ interface DocumentClient extends DocumentTexts {
   readonly username: string;
   readonly clientId?: string;
   readonly disabled?: boolean;
-  /** Sorted by name; missing if empty. */
   readonly roles?: readonly DocumentMembership[];
   readonly groups?: readonly DocumentMembership[];
 }
 
 /**
- * Returns the document of a policy. References to missing roles and groups are omitted: they give no access, and
- * holders of a deleted role keep its name in Mosquitto 2.0. Of several rules with one type and topic, which only a file
- * can contain, the document has the one that the broker uses: the first one, or the last one of literal types.
+ * References to missing roles and groups are omitted: holders of a deleted role keep its name in Mosquitto 2.0. Of
+ * several rules with one type and topic (in files only) the broker uses the first, or the last of literal types.
  */
 export function* documentOf(policy: AccessPolicy): SlicedTask<AccessDocument> {
   const { clients, groups, roles, defaultAcl, anonymousGroup } = policy;

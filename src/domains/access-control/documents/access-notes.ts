@@ -1,4 +1,3 @@
-/** Maximum number of names in a note; a note counts the other names. */
 const MAX_NAMES = 20;
 
 /** Groups names by reason: one note per reason. */

@@ -25,9 +25,8 @@ interface ImportedFile {
 }
 
 /**
- * Converts the file of the dynamic security plugin (dynamic-security.json of Mosquitto 2.0 or 2.1) to a document. The
- * file is read as the broker reads it: keys are case-insensitive, values of a wrong type count as missing, and
- * references to missing objects are omitted. Errors: INVALID.
+ * Converts dynamic-security.json of Mosquitto 2.0 or 2.1. It is read as the broker reads it: keys are case-insensitive,
+ * values of a wrong type count as missing. Errors: INVALID.
  */
 export function* parseMosquittoFile(text: string): SlicedTask<ImportedFile> {
   const file = readFile(text);
@@ -148,7 +147,6 @@ class FileReader {
     }
   }
 
-  /** Returns the name if it is defined, else `null`. */
   reference(name: string | null, defined: ReadonlyMap<string, unknown>, where: string): string | null {
     if (name === null || name === '' || defined.has(name)) return name || null;
     this.#notes.add(WARNING.reference, `${JSON.stringify(name)} as ${where}`);

@@ -9,26 +9,20 @@ interface Decision {
   readonly match: RuleMatch;
 }
 
-/** The decisions on clients that differ in nothing but their client ids. */
 interface Decisions<T> {
   /** For all client ids that are not in `byClientId`; `null` if no rule matches. */
   readonly usual: T | null;
-  /** Client ids for which an earlier rule decides. */
   readonly byClientId: ReadonlyMap<string, T>;
 }
 
 export const RULES_PER_STEP = 64;
 
-/**
- * Decides on one action and topic for many accounts. Each role and group is evaluated once. The cache is bounded by the
- * number of matching rules, and by groups × levels of the topic.
- */
+/** Decides on one action and topic for many accounts. Each role and group is evaluated once. */
 export class TopicDecisions {
   readonly #policy: AccessPolicy;
   readonly #matcher: RuleMatcher;
   readonly #levels: ReadonlySet<string>;
   readonly #matching = new Map<string, readonly RuleMatch[]>();
-  /** By user name (see `decide`), then by role or group. */
   readonly #roles = new Map<string, Map<string, Decisions<RuleMatch>>>();
   readonly #groups = new Map<string, Map<string, Decisions<Decision>>>();
 
@@ -43,8 +37,7 @@ export class TopicDecisions {
     username: string | null,
     { clientId, roles, groups }: Pick<AccessClient, 'clientId' | 'roles' | 'groups'>,
   ): SlicedTask<Decisions<Decision>> {
-    // A name that is no level of the topic cannot match %u, so all these names share one entry: `/`, which no level
-    // contains.
+    // A name that is no level of the topic cannot match %u. These names share the entry `/`, which no level contains.
     const name = username !== null && this.#levels.has(username) ? username : '/';
     const parts: Decisions<Decision>[] = [];
     const own = yield* this.#ofSources(

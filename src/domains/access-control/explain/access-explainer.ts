@@ -20,8 +20,6 @@ import { elsewhereOf, remarksOn } from './access-remarks.ts';
 import { type RuleMatch, RuleMatcher } from './rule-matcher.ts';
 
 /**
- * Returns what a broker with this policy decides, and why.
- *
  * Errors: INVALID (the topic or filter; `withRoles` without an anonymous group), NOT_FOUND (a role of `withRoles` or
  * `withoutRoles`). An unknown user is a result, not an error.
  */
@@ -66,7 +64,7 @@ export function* explainAccess(
 }
 
 interface Evaluation extends Pick<Explanation, 'lookedAt' | 'lookedAtTotal' | 'decidedBy'> {
-  /** Whether access is allowed for client ids that an undecidable rule matches. */
+  /** Whether access is allowed, by client id of an undecidable rule. */
   readonly byClientId: ReadonlyMap<string, boolean>;
 }
 

@@ -12,7 +12,6 @@ interface RemarkContext {
   readonly dialect: AccessDialect;
   readonly result: Omit<Explanation, 'elsewhere' | 'remarks'>;
   readonly sources: readonly RoleSource[];
-  /** Client ids for which the result is the opposite. */
   readonly oppositeIds: readonly string[];
 }
 

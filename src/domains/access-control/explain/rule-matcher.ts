@@ -14,13 +14,11 @@ export interface RuleMatch {
   /** `null` for the wildcard flag of the role. */
   readonly rule: AclRule | null;
   readonly allow: boolean;
-  /** `null` if the rule matches for no client. */
   readonly condition: MatchCondition | null;
 }
 
 /**
- * Evaluates the rules of roles for one action and topic, for all clients in one pass: `%c` and `%u` can only match the
- * level of the topic at the same position, so the topic determines the client that each rule matches for.
+ * Evaluates rules for all clients in one pass: the topic has the only value that `%c` or `%u` can match at its level.
  */
 export class RuleMatcher {
   readonly #dialect: AccessDialect;

@@ -6,10 +6,7 @@ import { TopicDecisions } from './access-decision.ts';
 import { canBeAnonymous, checkTopic } from './access-explainer.ts';
 import type { AccessAction, Grantee } from './access-explanation.ts';
 
-/**
- * Returns all clients that are allowed, except disabled accounts. Connections without a user name come first, then
- * accounts by user name (UTF-16 code units). Errors: INVALID (the topic or filter).
- */
+/** Connections without a user name come first, then enabled accounts by name (UTF-16 code units). Errors: INVALID. */
 export function* whoCan(
   policy: AccessPolicy,
   dialect: AccessDialect,

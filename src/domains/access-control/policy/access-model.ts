@@ -1,7 +1,4 @@
-/**
- * The access control of a broker, modelled on Mosquitto's dynamic security plugin: clients (accounts) and groups hold
- * roles, roles hold ACL rules. Names are case-sensitive.
- */
+/** Modelled on Mosquitto's dynamic security: clients (accounts) and groups hold roles. Names are case-sensitive. */
 export const ACL_TYPES = [
   'publishClientSend',
   'publishClientReceive',
@@ -27,7 +24,6 @@ export interface AclRule {
 
 export interface Membership {
   readonly name: string;
-  /** Default: -1. */
   readonly priority: number;
 }
 
@@ -65,7 +61,6 @@ export interface AccessRole {
   readonly acls: readonly AclRule[];
 }
 
-/** All objects that decide on access, at one point in time. The maps are keyed by name. */
 export interface AccessPolicy {
   readonly clients: ReadonlyMap<string, AccessClient>;
   readonly groups: ReadonlyMap<string, AccessGroup>;
@@ -75,24 +70,21 @@ export interface AccessPolicy {
   readonly anonymousGroup: string | null;
 }
 
-/** The differences between brokers that support dynamic security. */
+/** The differences between brokers that support dynamic security. Most came with Mosquitto 2.1. */
 export interface AccessDialect {
-  /** Whether `%c` and `%u` in ACL topics are replaced with client id and user name (Mosquitto 2.1). */
+  /** Whether `%c` and `%u` in ACL topics are replaced with client id and user name. */
   readonly substitution: boolean;
-  /** Whether roles have `allowwildcardsubs` (2.1). */
+  /** Whether roles have `allowwildcardsubs`. */
   readonly wildcardFlag: boolean;
-  /** Whether a leading wildcard excludes topics that begin with `$` in subscribe rules, too (2.1). */
+  /** Whether a leading wildcard excludes topics that begin with `$` in subscribe rules, too. */
   readonly wildcardsExcludeDollar: boolean;
-  /** Whether `modifyRole` with ACLs disconnects the holders of the role (2.1). */
+  /** Whether `modifyRole` with ACLs disconnects the holders of the role. */
   readonly disconnectsOnRoleAcls: boolean;
   /** Whether `deleteGroup` refuses the anonymous group. Before 2.0.15 the command crashes the broker. */
   readonly protectsAnonymousGroup: boolean;
-  /** Whether `getDetails` returns a number that grows with each write (2.1). */
+  /** Whether `getDetails` returns a number that grows with each write. */
   readonly changeIndex: boolean;
-  /**
-   * Whether dynamic security alone decides, without other plugins, a password file or listener settings (the embedded
-   * broker). A user without an account cannot connect then. Connections without a user name require an anonymous group.
-   */
+  /** Whether dynamic security alone decides (the embedded broker). Unknown users cannot connect then. */
   readonly isSoleAuthority: boolean;
   /** Maximum number of writes in one payload. Mosquitto 2.0 blocks all clients during each write. */
   readonly writesPerPayload: number;

@@ -12,7 +12,6 @@ export function holdingsOf(policy: AccessPolicy, username: string | null): Holdi
   return policy.clients.get(username) ?? null;
 }
 
-/** Connections without a user name belong to the anonymous group, if the broker has one. */
 export const anonymousHoldings = ({ anonymousGroup }: AccessPolicy): Holdings => ({
   roles: [],
   groups: anonymousGroup === null ? [] : [{ name: anonymousGroup, priority: 0 }],

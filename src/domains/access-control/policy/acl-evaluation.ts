@@ -4,11 +4,9 @@ import type { AccessDialect, AccessRole, AclRule, AclType, DefaultAcl, DefaultAc
 import { effectiveFilter, legacyFilterCovers, type Substitution, substitute, substitutionOf } from './acl-filter.ts';
 
 /*
- * Evaluates ACL rules as Mosquitto's dynamic security plugin does. The roles of the client are evaluated first, then
- * the roles of its groups, each list by priority. In a role, a literal (un)subscribe rule for exactly this filter is
- * evaluated first, then the other rules by priority. The first match decides; the default ACL decides if no rule
- * matches. Sources: Mosquitto 2.0.11 (plugins/dynamic-security/acl.c, rolelist.c, grouplist.c, roles.c; src/security.c)
- * and 2.1.
+ * As Mosquitto's dynamic security plugin: roles of the client first, then those of its groups, each list by priority.
+ * In a role, a literal rule for exactly this filter is evaluated first. The first match decides. Sources: Mosquitto
+ * 2.0.11 (plugins/dynamic-security/acl.c, rolelist.c, grouplist.c, roles.c; src/security.c) and 2.1.
  *
  * A role is compiled once for all holders, and bound once to each connection if it contains `%c` or `%u`. Decisions
  * allocate nothing.
@@ -20,7 +18,6 @@ interface CompiledRule {
   readonly allow: boolean;
   /** `null` if the rule matches nothing. The filter is not bound yet if `substitution` is set. */
   readonly filter: string | null;
-  /** The placeholders to replace before the rule can match; `null` if the rule has none. */
   readonly substitution: Substitution | null;
 }
 
@@ -32,9 +29,8 @@ interface CompiledRules {
 export interface CompiledRole {
   readonly rolename: string;
   readonly rules: Readonly<Record<AccessAction, CompiledRules>>;
-  /** Denies subscriptions with wildcards; `null` if the rules of the role decide on them. */
+  /** Denies subscriptions with wildcards; `null` if the rules decide on them. */
   readonly wildcardDenial: CompiledRule | null;
-  /** Whether some rule has a `%c` or `%u` that is not replaced yet. */
   readonly isUnbound: boolean;
   readonly covers: (filter: string, other: string) => boolean;
 }
@@ -71,8 +67,7 @@ export function compileRole(role: AccessRole, dialect: AccessDialect): CompiledR
 }
 
 /**
- * Replaces `%c` and `%u` in the rules of a role. Returns the same object if the role has no placeholders. A rule with
- * `%c` stays unbound, and decides nothing, while the client id is unknown (`null`).
+ * Replaces `%c` and `%u`. A rule with `%c` stays unbound, and decides nothing, while the client id is unknown (`null`).
  */
 export function bindRole(role: CompiledRole, identity: AccessIdentity): CompiledRole {
   if (!role.isUnbound) return role;
@@ -102,7 +97,6 @@ export function decide(roles: readonly CompiledRole[], action: AccessAction, top
   return null;
 }
 
-/** By priority. Rules of one priority stay in the order of the broker. */
 export const patternsOf = (role: AccessRole, action: AccessAction): AclRule[] => rulesOf(role, PATTERNS[action]);
 
 /** Of two with one topic (in files only), the broker uses the later one. */
@@ -117,7 +111,6 @@ export function filterOf({ aclType, topic }: AclRule, dialect: AccessDialect): s
 export const filterCoversFor = (dialect: AccessDialect) =>
   dialect.wildcardsExcludeDollar ? filterCovers : legacyFilterCovers;
 
-/** Whether the flag of the role denies subscriptions with wildcards before its rules are evaluated. */
 export const deniesWildcards = (role: AccessRole, dialect: AccessDialect): boolean =>
   dialect.wildcardFlag && role.allowWildcardSubs === false;
 
@@ -125,9 +118,7 @@ export function defaultAllows(acl: DefaultAcl, action: AccessAction, topic: stri
   return acl[DEFAULT_ACL_OF[action]] && !topic.startsWith('$CONTROL');
 }
 
-/**
- * Publishing to `$SYS` topics except the state of a bridge, and messages on `$share` topics are refused before rules.
- */
+/** Before rules: publishing to `$SYS` topics except the state of a bridge, and messages on `$share` topics. */
 export function brokerRefuses(action: AccessAction, topic: string): boolean {
   if (action === 'SUBSCRIBE' || action === 'UNSUBSCRIBE') return false;
   if (topic.startsWith('$SYS')) return action === 'PUBLISH' && !filterMatches(BRIDGE_STATE, topic);

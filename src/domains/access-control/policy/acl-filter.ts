@@ -13,10 +13,7 @@ export function substitutionOf(topic: string): Substitution | null {
   return substitution.clientId || substitution.username ? substitution : null;
 }
 
-/**
- * Replaces each level of the topic that equals `placeholder`. Returns `null` if the result matches nothing: the value
- * is unknown or not allowed at that level.
- */
+/** Replaces each level that equals `placeholder`. `null` if the value is unknown or not allowed at that level. */
 export function substitute(topic: string, placeholder: '%c' | '%u', value: string | null): string | null {
   const levels = topic.split('/');
   const first = levels.indexOf(placeholder);
@@ -25,18 +22,14 @@ export function substitute(topic: string, placeholder: '%c' | '%u', value: strin
   return levels.map((level) => (level === placeholder ? value : level)).join('/');
 }
 
-/**
- * Whether a client id or user name may replace a level: not empty, no wildcards, and no `$` at the start of the topic.
- * `level` counts from 0.
- */
+/** Whether a client id or user name may replace a level. `level` counts from 0. */
 export function isAllowedAt(level: number, value: string): boolean {
   return value !== '' && !/[+#]/.test(value) && !(level === 0 && value.startsWith('$'));
 }
 
 /**
- * Returns the filter that an ACL topic really matches with; `null` if it matches nothing. Brokers accept invalid
- * filters, which match nothing, except that `a/+/#x` is treated as `a/+` when topics are compared, and in 2.1 also for
- * subscriptions. `lenient` enables this.
+ * The filter that an ACL topic really matches with; `null` if it matches nothing. Of invalid filters only `a/+/#x`
+ * matches: as `a/+` when topics are compared, and in 2.1 for subscriptions (`lenient`).
  */
 export function effectiveFilter(topic: string, lenient: boolean): string | null {
   if (filterProblem(topic) === null) return topic;
@@ -48,8 +41,8 @@ export function effectiveFilter(topic: string, lenient: boolean): string | null 
 }
 
 /**
- * Whether an ACL filter allows a subscription in Mosquitto before 2.1 (sub_matches_sub.c). A final `#` is removed from
- * both filters, so `#` and `/#` become the same empty level. Wildcards match `$`, too.
+ * Mosquitto before 2.1 (sub_matches_sub.c) removes a final `#` from both filters, so `#` and `/#` become the same empty
+ * level. Wildcards match `$`, too.
  */
 export function legacyFilterCovers(filter: string, subscription: string): boolean {
   if (filter === '#') return true;

@@ -30,8 +30,7 @@ const CHECKS: readonly ControlCall[] = [
 const DETAILS: ControlCall = { command: 'getDetails' };
 
 /**
- * Checks whether the access control of a broker has changed. The broker executes commands in order, so responses to
- * earlier writes of other administrators arrive before the response to the check.
+ * Checks for changes. The broker executes commands in order, so responses to earlier writes arrive before the check.
  */
 export class AccessCheck {
   readonly #controls: ControlCaller;
@@ -47,7 +46,6 @@ export class AccessCheck {
     this.#hasDetails = true;
   }
 
-  /** Reports the parts that another client may have changed; an empty list if only the defaults changed. */
   onForeignWrites(listener: (parts: readonly AccessPart[]) => void): Stop {
     return this.#controls.onForeignAnswers(DYNSEC_API, (commands) => {
       const writes = commands.filter((command) => !isRead(command));
@@ -84,7 +82,6 @@ export class AccessCheck {
   }
 }
 
-/** Returns `null` if the broker does not know the command. Errors: every other error response. */
 function unlessUnknown(result: PromiseSettledResult<unknown> | undefined): { readonly data: unknown } | null {
   if (result?.status === 'rejected' && isUnknownCommand(result.reason)) return null;
   return { data: dataOf(result) };

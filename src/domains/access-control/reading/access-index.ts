@@ -13,17 +13,15 @@ import { rereadObjects } from './reread-objects.ts';
 /** Times in milliseconds. */
 export interface AccessIndexOptions {
   readonly controls: ControlCaller;
-  /** The connection to the broker. A lost connection clears the cache. */
   readonly session: Pick<BrokerSession, 'onStatus'>;
-  /** Returns the value of `$SYS/broker/version`; `null` if unknown. */
   readonly brokerVersion?: () => string | null;
-  /** Maximum age of the cache for reading if the broker has no change index. Default: 30,000. */
+  /** Maximum age of the cache if the broker has no change index. Default: 30,000. */
   readonly maxAgeMs?: number;
-  /** Minimum time between two checks of the change index for reading. Default: 1,000. */
+  /** Minimum time between two checks of the change index. Default: 1,000. */
   readonly checkMs?: number;
   /** Timeout of an update, including repeated reads. Default: 60,000. */
   readonly fillMs?: number;
-  /** Maximum number of objects in each list. Default: 200,000. A longer list fails with TOO_LARGE. */
+  /** Maximum length of each list. Default: 200,000. Longer lists fail with TOO_LARGE. */
   readonly maxObjects?: number;
 }
 
@@ -40,27 +38,21 @@ export interface AccessSnapshot {
 }
 
 const MAX_READINGS = 3;
-/** If a write touched more objects than this, the whole lists are read again. */
+/** Above this number of touched objects the whole lists are read again. */
 const MAX_REREAD = 2_000;
-/** The cache is cleared after this time without use. */
 const IDLE_MS = 300_000;
-/** Target size of a page. A broker serves no other client while it writes a page. */
+/** A broker serves no other client while it writes a page. */
 const PAGE_BYTES = 200_000;
 
 type Parts = { [Part in AccessPart]: ReadPart<PartObjects[Part]> };
 
 /**
- * The cached access control of one broker. The cache is filled when first used, and read again when it may have
- * changed.
+ * The cached access control of one broker. A list is stale if the change index differs (Mosquitto 2.1), if another
+ * client's write was seen, if its size differs, or after `maxAgeMs` without a change index. A list that changes while
+ * it is read is read again, at most MAX_READINGS times. A lost connection and IDLE_MS without use clear the cache.
  *
- * The cache is stale if the change index of the broker differs (Mosquitto 2.1), if a response to a write of another
- * client was seen, if the size of a list differs, or after `maxAgeMs` without a change index. A list (clients, groups,
- * roles) that changes while it is read is read again, at most MAX_READINGS times. A lost connection and IDLE_MS without
- * use clear the cache. The writer calls `refresh` after its own writes.
- *
- * Requests to the broker are serialized; concurrent readers share one update. 20,000 clients with a role and a group
- * each take about 10 MB. Errors: those of the ControlCaller, among them NOT_SUPPORTED_BY_BROKER without dynamic
- * security; TOO_LARGE above `maxObjects`; BROKER_TIMEOUT after `fillMs`.
+ * Requests to the broker are serialized. 20,000 clients with a role and a group each take about 10 MB. Errors: those of
+ * the ControlCaller, TOO_LARGE above `maxObjects`, BROKER_TIMEOUT after `fillMs`.
  */
 export class AccessIndex {
   readonly #options: AccessIndexOptions;
@@ -72,7 +64,6 @@ export class AccessIndex {
   #changeIndex: number | null = null;
   /** Epoch milliseconds of the last check; 0 if the next read must check. */
   #checkedAt = 0;
-  /** Number of times that lists were marked as stale. */
   #staleMarks = 0;
   #snapshot: AccessSnapshot | null = null;
   #generation = 0;
@@ -89,7 +80,7 @@ export class AccessIndex {
     ];
   }
 
-  /** Returns a snapshot that is fresh enough for reading. Concurrent callers share one update. */
+  /** Concurrent callers share one update. */
   async read(): Promise<AccessSnapshot> {
     this.#keepAlive();
     if (this.#snapshot !== null && this.#isFresh(this.#snapshot)) return this.#snapshot;
@@ -110,8 +101,8 @@ export class AccessIndex {
   }
 
   /**
-   * Reads the objects again that own writes touched. A removed role or group is also removed from its holders. If the
-   * writes removed and created one again, `touched` must contain its former holders.
+   * Reads the objects again that own writes touched. If a role or group was removed and created again, `touched` must
+   * contain its former holders.
    */
   async refresh(touched: readonly TouchedObject[]): Promise<AccessSnapshot> {
     this.#keepAlive();
@@ -194,7 +185,6 @@ export class AccessIndex {
     }
   }
 
-  /** A change during the read marks the list as stale again. */
   async #readAgain(part: AccessPart, endsAt: number): Promise<void> {
     const { controls, maxObjects = 200_000 } = this.#options;
     const generation = this.#generation;
@@ -219,7 +209,7 @@ export class AccessIndex {
     }
   }
 
-  /** `staleMarks`: `#staleMarks` before the check. If it has grown since, the responses may lack the noticed write. */
+  /** If `#staleMarks` has grown since `staleMarks`, the responses may lack the noticed write. */
   #createSnapshot(
     { askedAt, details, changeIndex, defaultAcl, anonymousGroup }: CheckResult,
     staleMarks: number,

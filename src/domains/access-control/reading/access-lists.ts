@@ -40,7 +40,6 @@ const ROLE_TEXTS = {
   topic: ({ acls }: AccessRole) => acls.map(({ topic }) => ({ name: topic })),
 };
 
-/** `rolename` matches roles that the account holds directly. */
 export type ClientFilterTarget = keyof typeof CLIENT_TEXTS;
 export type GroupFilterTarget = keyof typeof GROUP_TEXTS | 'username';
 export type RoleFilterTarget = keyof typeof ROLE_TEXTS;
@@ -94,10 +93,7 @@ function pageOf<T>(list: readonly Listed<T>[], args: PageArguments): ListConnect
 /** Maximum number of cached filtered lists per policy. The oldest is evicted. */
 const MAX_FILTERED = 8;
 
-/**
- * The objects of one policy sorted by name (UTF-16 code units), the members of its groups, the holders of its roles,
- * and recently filtered lists. Each list is created when first used.
- */
+/** The objects of one policy sorted by name (UTF-16 code units). Each list is created when first used. */
 export class AccessLists {
   readonly #policy: AccessPolicy;
   readonly #filtered = new Map<string, readonly Listed<unknown>[]>();
@@ -111,13 +107,12 @@ export class AccessLists {
     this.#policy = policy;
   }
 
-  /** Members by group, sorted by user name. */
   get members(): ReadonlyMap<string, readonly Holder[]> {
     this.#members ??= holdersBy(this.clients(), ({ groups }) => groups);
     return this.#members;
   }
 
-  /** Returns the clients and groups that hold a role directly, sorted by name. */
+  /** Only direct holders, sorted by name. */
   holders(rolename: string): Holders {
     this.#holders ??= {
       clients: holdersBy(this.clients(), ({ roles }) => roles),

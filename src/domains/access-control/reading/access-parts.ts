@@ -18,7 +18,7 @@ export interface PartObjects {
 
 export interface ReadPart<T> {
   readonly objects: ReadonlyMap<string, T>;
-  /** Number of listed entries that are missing in `objects`, because they have no valid name or a duplicate name. */
+  /** Number of entries without a valid name or with a duplicate name. */
   readonly unreadable: number;
   readonly readAt: number;
 }
@@ -55,9 +55,8 @@ const READERS: { readonly [Part in AccessPart]: PartReader<PartObjects[Part]> } 
 };
 
 /**
- * Reads one list in pages: Mosquitto serves no client while it writes a list, and 2.1 drops a response that exceeds the
- * maximum packet size. `isSteady` is `false` if the list changed meanwhile. Errors: those of the ControlCaller;
- * TOO_LARGE above `maxObjects` or MAX_BYTES, BROKER_TIMEOUT after `endsAt`, BROKER_REJECTED for an endless list.
+ * Reads one list in pages, because Mosquitto serves no client while it writes a list. `isSteady`: it did not change
+ * meanwhile. Errors: those of the ControlCaller, TOO_LARGE, BROKER_TIMEOUT, BROKER_REJECTED (an endless list).
  */
 export async function readPart<Part extends AccessPart>(
   controls: ControlCaller,
@@ -92,7 +91,7 @@ function* parsed<T>(items: readonly unknown[], { parse, nameOf }: PartReader<T>)
   return objects;
 }
 
-/** Returns the lists that a command of another client may have changed, by the name of the command only. */
+/** Judged by the name of the command only. */
 export function partsChangedBy(command: string): readonly AccessPart[] {
   return isRead(command) ? [] : (CHANGED_BY.get(command.toLowerCase()) ?? ACCESS_PARTS);
 }

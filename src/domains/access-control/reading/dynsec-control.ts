@@ -1,7 +1,4 @@
-/**
- * Parses responses of the `dynamic-security` control API. Brokers differ, so a value of the wrong type counts as
- * missing. An entry without a name is `null`. An ACL without a known type or topic is skipped.
- */
+/** Parses responses of `dynamic-security`. A value of the wrong type counts as missing, because brokers differ. */
 import { type Fields, isFields } from '../../../protocol/control/fields.ts';
 import {
   ACL_TYPES,
@@ -27,7 +24,6 @@ export function withoutMembers({ members: _members, ...group }: ListedGroup): Ac
 }
 
 export interface DynsecDetails {
-  /** Grows with each write; `null` if the broker does not report it. */
   readonly changeIndex: number | null;
 }
 
@@ -35,7 +31,7 @@ const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 /** Mosquitto stores a cleared text as "". */
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
-/** 32-bit integers, as in Mosquitto and in GraphQL. */
+/** As in Mosquitto and in GraphQL. */
 const integerOr = (value: unknown, otherwise: number): number =>
   typeof value === 'number' && Number.isFinite(value)
     ? Math.trunc(Math.min(Math.max(value, -0x8000_0000), 0x7fff_ffff))
@@ -89,7 +85,6 @@ export function parseRole(value: unknown): AccessRole | null {
   };
 }
 
-/** Finds a type regardless of case, as Mosquitto does. */
 const typeIn = <Type extends string>(types: readonly Type[], text: unknown): Type | undefined =>
   typeof text === 'string' ? types.find((type) => type.toLowerCase() === text.toLowerCase()) : undefined;
 

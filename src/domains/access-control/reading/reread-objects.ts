@@ -26,14 +26,12 @@ interface Reread {
 
 interface RereadResult {
   readonly objects: Pick<AccessPolicy, AccessPart>;
-  /** Lists with an object that could not be parsed. */
   readonly unreadable: readonly AccessPart[];
   readonly check: CheckResult;
 }
 
 /**
- * Reads some objects of a broker again and updates a copy of the cached objects. As in the broker, a removed role or
- * group is also removed from its holders. Members that joined or left a group are found, too.
+ * As in the broker, a removed role or group is also removed from its holders. Members that joined or left are found.
  */
 export async function rereadObjects(
   check: AccessCheck,

@@ -28,7 +28,6 @@ export interface RoleFields {
   readonly acls?: readonly AclRule[];
 }
 
-/** One requested change. Changes of a list are executed in order, each on the result of the previous ones. */
 export type AccessChange =
   | { readonly kind: 'PUT_CLIENT'; readonly username: string; readonly mode: PutMode; readonly fields: ClientFields }
   | { readonly kind: 'DELETE_CLIENT'; readonly username: string }

@@ -2,7 +2,6 @@ import type { ServiceError } from '../../../platform/errors.ts';
 import type { AccessChange } from './access-change.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 
-/** An object of the policy that a command may change, and that must be read again. */
 export type TouchedObject =
   | { readonly kind: 'CLIENT' | 'GROUP' | 'ROLE'; readonly name: string }
   | { readonly kind: 'DEFAULT_ACL' }

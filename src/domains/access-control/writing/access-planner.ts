@@ -15,13 +15,13 @@ import { PolicyDraft } from './policy-draft.ts';
 
 export interface PlanOptions {
   readonly gatewayUsername: string | null;
-  /** Whether the caller may change access to `$CONTROL/`; see ControlRights. Default: `true`. */
+  /** See ControlRights. Default: `true`. */
   readonly mayControl?: boolean;
 }
 
 /**
- * Plans the commands for a list of changes, each on the result of the previous ones. Values that the broker already has
- * need no command, because most commands disconnect clients. An impossible change has an error and no commands.
+ * Plans a list of changes, each on the result of the previous ones. Values that the broker already has need no command,
+ * because most commands disconnect clients.
  */
 export class AccessPlanner {
   readonly #draft: PolicyDraft;
@@ -38,7 +38,7 @@ export class AccessPlanner {
     this.#control = mayControl ? null : new ControlRights(gatewayUsername);
   }
 
-  /** The policy after all planned commands. The object changes with each call of `next`. */
+  /** Changes with each call of `next`. */
   get after(): AccessPolicy {
     return this.#draft;
   }
@@ -67,7 +67,6 @@ export class AccessPlanner {
 
 const PLANS: Plans<AccessChange['kind']> = { ...CLIENT_PLANS, ...GROUP_PLANS, ...ROLE_PLANS };
 
-/** Errors: see PlannedChange. */
 function writesOf<Kind extends AccessChange['kind']>(
   draft: PolicyDraft,
   dialect: AccessDialect,

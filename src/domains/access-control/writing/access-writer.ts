@@ -8,26 +8,22 @@ import { reportOf } from './write-report.ts';
 import { type WriteParts, WriteRun } from './write-run.ts';
 
 export interface AccessWriterOptions extends Omit<WriteParts, 'readBackMs' | 'mayControl'> {
-  /** Lists the connected clients. If it fails, `blastRadius.isComplete` is `false`. */
+  /** If it fails, `blastRadius.isComplete` is `false`. */
   readonly connectedClients: () => Promise<ConnectedNow>;
-  /** Timeout in milliseconds for reconnecting to the broker and reading it after a lost response. Default: 10,000. */
+  /** Timeout for reconnecting to the broker and reading it after a lost response. Default: 10,000. */
   readonly readBackMs?: number;
 }
 
 export interface WriteOptions {
   readonly dryRun: boolean;
-  /** Whether the caller may change access to `$CONTROL/`: administrators of the project and this service. */
+  /** See ControlRights. */
   readonly mayControl: boolean;
   readonly readBackMs?: number;
 }
 
-/** Maximum number of lists of changes that wait for the current one. */
 const MAX_WAITING = 16;
 
-/**
- * Writes the access control of one broker and reports the outcome. A change is APPLIED if a later read shows it. Lists
- * of changes are executed one after the other; a list is refused with RATE_LIMITED if MAX_WAITING lists are waiting.
- */
+/** A change is APPLIED if a later read shows it. Lists of changes are executed one after the other. */
 export class AccessWriter {
   readonly #options: AccessWriterOptions;
   readonly #queue = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_WAITING });
@@ -36,7 +32,7 @@ export class AccessWriter {
     this.#options = options;
   }
 
-  /** Errors: RATE_LIMITED, and errors of the first read. Later errors are in the report. */
+  /** Errors: RATE_LIMITED if MAX_WAITING lists wait, and errors of the first read. Later errors are in the report. */
   async write(changes: readonly AccessChange[], { dryRun, ...options }: WriteOptions): Promise<WriteReport> {
     const { readBackMs = this.#options.readBackMs ?? 10_000, mayControl } = options;
     const parts = { ...this.#options, readBackMs, mayControl };

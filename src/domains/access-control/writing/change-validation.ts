@@ -6,11 +6,7 @@ import type { AccessChange, ClientFields, GroupFields, RoleFields } from './acce
 
 const NAME_KEYS = ['username', 'groupname', 'rolename'] as const;
 
-/**
- * Returns the issues of a change that do not depend on the policy. Brokers accept some invalid values and store
- * something else: Mosquitto 2.0 and 2.1 skip malformed entries of `acls`. Paths are relative to the change:
- * `roles.0.rolename`.
- */
+/** Issues that do not depend on the policy. Mosquitto 2.0 and 2.1 skip malformed entries of `acls` without an error. */
 export function changeIssues(change: AccessChange): readonly InputIssue[] {
   const issues: InputIssue[] = [];
   const check = (path: string, problem: string | null): void => {

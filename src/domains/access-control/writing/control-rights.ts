@@ -20,7 +20,7 @@ interface ControlGrant {
 interface ObjectState {
   /** The first rule by which it reaches `$CONTROL/`; `null` if it does not. */
   readonly grant: ControlGrant | null;
-  /** Its rules for `$CONTROL/`, allowing or denying, in the order in which they are evaluated. */
+  /** Allowing or denying, in the order of evaluation. */
   readonly controlRules: string;
   readonly holders: readonly AccessClient[];
   readonly client: AccessClient | null;
@@ -29,20 +29,16 @@ interface ObjectState {
 const NO_ACCESS: ObjectState = { grant: null, controlRules: '', holders: [], client: null };
 
 /**
- * Protects access to `$CONTROL/` from callers below ADMIN, because an account with this access can administer the
- * broker.
- *
- * A command is refused with NOT_ALLOWED if it touches an account, group, role or anonymous group that reaches
- * `$CONTROL/` before or after the command, the account of this service, or a rule for `$CONTROL/` that such an account
- * depends on.
+ * Protects access to `$CONTROL/` from callers below ADMIN, because such an account can administer the broker. Refused
+ * with NOT_ALLOWED: a command on an object that reaches `$CONTROL/` before or after it, on the account of this service,
+ * or on a rule for `$CONTROL/` that such an account depends on.
  *
  * A rule reaches `$CONTROL/` if the first level of its topic is `$CONTROL`. Measured with Mosquitto 2.0.11 and the
  * embedded broker: a wildcard in the first level never allows publishing to `$CONTROL/` or receiving from it, and
- * neither does the default ACL. In Mosquitto before 2.1 `subscribePattern #` allows the subscription, but the client
- * receives no message without a rule for receiving.
+ * neither does the default ACL. In Mosquitto before 2.1 `subscribePattern #` allows the subscription, but no message is
+ * received.
  *
- * The decision is made on the policy that the write is planned on. If another client changes the policy in between,
- * WriteRun reads and plans again only after an unexpected response.
+ * If another client changes the policy meanwhile, WriteRun plans again only after an unexpected response.
  */
 export class ControlRights {
   readonly #gatewayUsername: string | null;

@@ -1,8 +1,6 @@
 import type { AclRule, Membership } from '../policy/access-model.ts';
 import type { AclEntry, GroupEntry, MemberEntry, RoleEntry, TextFields } from './dynsec-writes.ts';
 
-/* Converts between the fields of commands and the model. */
-
 export const roleEntry = ({ name, priority }: Membership): RoleEntry => ({ rolename: name, priority });
 export const groupEntry = ({ name, priority }: Membership): GroupEntry => ({ groupname: name, priority });
 export const memberEntry = ({ name, priority }: Membership): MemberEntry => ({ username: name, priority });

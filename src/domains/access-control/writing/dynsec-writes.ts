@@ -28,10 +28,9 @@ type OfGroup<More = unknown> = { readonly groupname: string } & More;
 type OfRole<More = unknown> = { readonly rolename: string } & More;
 
 /**
- * The write commands of `dynamic-security` that this service sends, with their fields as in JSON. `roles` of
- * createClient, createGroup and modifyGroup are never sent: Mosquitto up to 2.1 does not register the holder with the
- * role then, so a later `deleteRole` leaves a dangling reference (2.0.11 crashes; in 2.1.2 the holder gets the next
- * role that is created).
+ * Fields as in JSON. `roles` of createClient, createGroup and modifyGroup are never sent: Mosquitto up to 2.1 does not
+ * register the holder with the role then, so a later `deleteRole` leaves a dangling reference (2.0.11 crashes; in 2.1.2
+ * the holder gets the next role that is created).
  */
 export type DynsecWrite =
   | Write<

@@ -20,7 +20,7 @@ interface Permission {
 interface Feature {
   /** Completes the error message "… and with it". */
   readonly name: string;
-  /** The feature requires all of them, so a change is allowed if one of them is missing already. */
+  /** All are required, so a change is allowed if one of them is missing already. */
   readonly permissions: readonly Permission[];
 }
 
@@ -53,7 +53,6 @@ interface HeldNames {
   readonly roles: ReadonlySet<string>;
 }
 
-/** `username` is `null` for a connection without a user name, which belongs to the anonymous group. */
 export function heldNames(policy: AccessPolicy, username: string | null): HeldNames {
   const held = holdingsOf(policy, username);
   const groups = (held?.groups ?? []).map(nameOf);
@@ -64,9 +63,8 @@ export function heldNames(policy: AccessPolicy, username: string | null): HeldNa
 const nameOf = ({ name }: Membership): string => name;
 
 /**
- * Protects the account that this service connects to the broker with. Refused with IN_USE: deleting or disabling the
- * account, another password or client id (both belong to the connection settings of the broker), and every change that
- * removes a permission that one of FEATURES requires. Other changes of the account, its groups and roles are allowed.
+ * Protects the account that this service connects with. Refused with IN_USE: deleting or disabling it, another password
+ * or client id, and every change that removes a permission that one of FEATURES requires.
  */
 export class GatewayAccount {
   readonly #username: string | null;
@@ -83,7 +81,6 @@ export class GatewayAccount {
     this.#held = heldNames(policy, username);
   }
 
-  /** Errors: IN_USE. */
   checkWrite(write: DynsecWrite): void {
     if (this.#username === null || !('username' in write.fields) || write.fields.username !== this.#username) return;
     const verb = forbiddenVerb(write);
@@ -91,7 +88,7 @@ export class GatewayAccount {
     throw this.#refusal(`This service connects to the broker as "${this.#username}", so this account cannot ${verb}`);
   }
 
-  /** Call after each change with the resulting policy. Errors: IN_USE if the change must be undone. */
+  /** Call after each change. Errors: IN_USE; the change must be undone. */
   checkChange(commands: readonly PlannedCommand[], policy: AccessPolicy): void {
     if (commands.some((command) => this.#isAffected(command))) this.checkPolicy(policy);
   }

@@ -14,7 +14,7 @@ export class HolderIndex {
     return index;
   }
 
-  /** Returns the same list object until the holders change. The list is never modified. */
+  /** Returns the same list object until the holders change. */
   of(name: string): readonly string[] {
     const holders = this.#holders.get(name);
     if (holders === undefined || holders.size === 0) return NO_HOLDERS;

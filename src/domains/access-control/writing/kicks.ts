@@ -6,12 +6,9 @@ import type { DynsecWrite } from './dynsec-writes.ts';
 import type { PolicyDraft } from './policy-draft.ts';
 
 /**
- * Returns the connections that a broker closes when it executes a command. `draft` is the policy before the command.
- *
- * Behaviour of Mosquitto 2.0.11 (`mosquitto_kick_client_by_username` in clients.c, groups.c and roles.c of the plugin)
- * and 2.1: a command on an account, group or role disconnects the account, the members or the holders; with the
- * anonymous group also all connections without a user name. `modifyRole` disconnects no client in 2.0. A client that
- * another tool created with `roles` is not registered with its roles until the broker restarts, but is listed here.
+ * Connections that a broker closes when it executes a command (Mosquitto 2.0.11, `mosquitto_kick_client_by_username` in
+ * clients.c, groups.c and roles.c of the plugin; and 2.1). `draft` is the policy before the command. A client that
+ * another tool created with `roles` is not registered with them until the broker restarts, but is listed here.
  */
 export function kickOf(
   draft: PolicyDraft,
@@ -77,7 +74,6 @@ function holdersOf(draft: PolicyDraft, rolename: string): Kicked {
   return { usernames: draft.holdersOf(rolename), anonymous: groups.some((name) => draft.anonymousGroup === name) };
 }
 
-/** The connected clients; `isComplete` is `false` if the broker cannot list all of them. */
 export type ConnectedNow = Pick<BlastRadius, 'clients' | 'isComplete'>;
 
 export function* blastRadius(kicks: Iterable<Kick>, connected: ConnectedNow): SlicedTask<BlastRadius> {

@@ -9,24 +9,16 @@ export interface SentCommand {
   readonly response: 'ACCEPTED' | 'REFUSED' | 'LOST';
 }
 
-/**
- * Whether a command took effect. An ACCEPTED command is UNKNOWN if the policy does not show its effect. A REFUSED
- * command is DONE if the broker has the requested state anyway.
- */
+/** An ACCEPTED command is UNKNOWN if the policy does not show its effect. A REFUSED one is DONE if it shows it. */
 export type Verdict = 'DONE' | 'NOT_DONE' | 'UNKNOWN';
 
 /**
- * Determines which of the sent commands a broker executed. `before` is the policy before the first command, `now` is
- * the policy that was read after the last one.
+ * Determines which commands a broker executed. `before` is the policy before the first one, `now` was read after the
+ * last one. A broker executes commands in order, so it executed the first n: those that change `before` into `now`. If
+ * several n are possible, the commands between them are UNKNOWN (a password; a role that is removed and added again).
+ * If none is, another client changed the policy, and each command is judged by its own effects.
  *
- * A broker executes commands in order, so it executed the first n commands: those that change `before` into `now`. If
- * several values of n are possible, the commands between them are UNKNOWN (a password cannot be read; a role that is
- * removed and added again looks unchanged). If no value is possible, another client changed the policy, and each
- * command is evaluated by its own effects.
- *
- * The policy does not show which client changed it. Changes of another administrator between the lost response and the
- * read count as if they were made or undone by these commands. An account that another administrator created in the
- * same way has another password.
+ * Changes of another administrator between the lost response and the read count as made or undone by these commands.
  */
 export function* judge(before: AccessPolicy, sent: readonly SentCommand[], now: AccessPolicy): SlicedTask<Verdict[]> {
   const effects = yield* effectsOfEach(before, sent, now);
@@ -40,7 +32,6 @@ export function* judge(before: AccessPolicy, sent: readonly SentCommand[], now: 
   return verdicts;
 }
 
-/** One value that a command changes; `undefined` if the value does not exist. */
 interface Effect {
   readonly key: string;
   readonly before: string | undefined;
@@ -80,7 +71,7 @@ function* judgeLost(all: readonly Effects[], sent: readonly SentCommand[]): Slic
   return all.map((_effects, index) => (index < first ? 'DONE' : index >= last ? 'NOT_DONE' : 'UNKNOWN'));
 }
 
-/** Returns each n for which the first n commands change the policy into the one that was read, in ascending order. */
+/** Each n for which the first n commands change the policy into the one that was read, in ascending order. */
 function* possibleCounts(all: readonly Effects[], sent: readonly SentCommand[]): SlicedTask<number[]> {
   const values = new Map<string, string | undefined>();
   let differing = 0;

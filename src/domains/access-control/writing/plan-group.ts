@@ -53,8 +53,8 @@ export const GROUP_PLANS: Plans<
 };
 
 /**
- * Uses one command per role, because `roles` in `modifyGroup` leaves dangling references. Members are removed by one
- * command each, because `modifyGroup` of Mosquitto 2.0.11 disconnects only the members of the new list.
+ * One command per role, because `roles` in `modifyGroup` leaves dangling references. Members are removed one by one,
+ * because `modifyGroup` of Mosquitto 2.0.11 disconnects only the members of the new list.
  */
 function updateGroup(draft: PolicyDraft, group: AccessGroup, fields: GroupFields): DynsecWrite[] {
   const { groupname } = group;

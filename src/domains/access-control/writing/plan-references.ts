@@ -4,15 +4,11 @@ import type { AccessChange, ChangeOf, PutMode } from './access-change.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 import type { PolicyDraft } from './policy-draft.ts';
 
-/** Returns the commands for each kind of change. Errors: see PlannedChange. */
 export type Plans<Kind extends AccessChange['kind']> = {
   readonly [K in Kind]: (draft: PolicyDraft, change: ChangeOf<K>, dialect: AccessDialect) => DynsecWrite[];
 };
 
-/*
- * Checks that the objects of a change exist before a command is sent. Mosquitto 2.0.11 removes an account from all its
- * groups if `modifyClient` has the name of a missing group, and responds with success.
- */
+/* Mosquitto 2.0.11 removes an account from all groups if `modifyClient` names a missing one, and reports success. */
 function required<T>(objects: ReadonlyMap<string, T>, what: string, name: string): T {
   const object = objects.get(name);
   if (!object) throw notFound(what, name);

@@ -33,8 +33,8 @@ export const ROLE_PLANS: Plans<'PUT_ROLE' | 'DELETE_ROLE' | 'PUT_ROLE_ACL' | 'RE
     return Object.keys(changed).length === 0 ? [] : [{ command: 'modifyRole', fields: { rolename, ...changed } }];
   },
   /**
-   * Removes the role from its holders first. A client created with `roles` in `createClient` is not registered with the
-   * role, so deleting the role alone would leave a dangling reference (crash of 2.0.11).
+   * Removes the role from its holders first: clients created with `roles` would keep a dangling reference (crash of
+   * 2.0.11).
    */
   DELETE_ROLE(draft, { rolename }) {
     roleOf(draft, rolename);
@@ -46,10 +46,7 @@ export const ROLE_PLANS: Plans<'PUT_ROLE' | 'DELETE_ROLE' | 'PUT_ROLE_ACL' | 'RE
       { command: 'deleteRole', fields: { rolename } },
     ];
   },
-  /**
-   * Changes an existing rule by replacing the whole list in one command, so that the rule is never missing and keeps
-   * its position. Mosquitto 2.0 disconnects no client then, and existing subscriptions stay.
-   */
+  /** Replaces the whole list in one command, so that the rule is never missing and keeps its position. */
   PUT_ROLE_ACL(draft, { rolename, acl }, dialect) {
     const role = roleOf(draft, rolename);
     checkSubstitution(dialect, role, [acl], () => 'acl.topic');

@@ -11,10 +11,7 @@ import { changedTexts, fromAcl, fromGroup, fromRole, newTexts } from './dynsec-f
 import type { DynsecWrite, FieldsOf } from './dynsec-writes.ts';
 import { HolderIndex } from './holder-index.ts';
 
-/**
- * A copy of a policy that commands are executed on, as by a broker that accepts them. The commands are not checked: the
- * objects that a command names must exist.
- */
+/** A copy of a policy that commands are executed on. They are not checked: the objects that they name must exist. */
 export class PolicyDraft implements AccessPolicy {
   readonly clients: Map<string, AccessClient>;
   readonly groups: Map<string, AccessGroup>;
@@ -24,7 +21,6 @@ export class PolicyDraft implements AccessPolicy {
   #members: HolderIndex | null = null;
   #holders: HolderIndex | null = null;
   #holdingGroups: HolderIndex | null = null;
-  /** Cached results of `holdersOf` by role, with the lists that each was created from. */
   readonly #unions = new Map<
     string,
     { readonly sources: readonly (readonly string[])[]; readonly all: readonly string[] }
@@ -54,7 +50,7 @@ export class PolicyDraft implements AccessPolicy {
     return this.#holdingGroups.of(rolename);
   }
 
-  /** Clients that hold the role directly or through a group. Returns the same list object until the holders change. */
+  /** Directly or through a group. Returns the same list object until the holders change. */
   holdersOf(rolename: string): readonly string[] {
     const lists = [this.clientsWith(rolename), ...this.groupsWith(rolename).map((name) => this.membersOf(name))];
     const sources = lists.filter(({ length }) => length > 0);

@@ -1,7 +1,7 @@
 import { ACL_TYPES, type AccessPolicy, type AclRule, type Membership } from '../policy/access-model.ts';
 import type { TouchedObject } from './access-plan.ts';
 
-/** One entry per value of a policy that can change independently. Missing values have no entry. */
+/** One entry per value that can change independently. */
 export type Facts = ReadonlyMap<string, string>;
 
 /** Names cannot contain NUL. */
@@ -9,7 +9,7 @@ const key = (...parts: readonly string[]): string => parts.join('\0');
 
 const LISTS = { CLIENT: 'clients', GROUP: 'groups', ROLE: 'roles' } as const;
 
-/** Returns all values that brokers report for these objects. Passwords are not reported. */
+/** Passwords are not reported. */
 export function factsOf(policy: AccessPolicy, objects: readonly TouchedObject[]): Facts {
   const facts = new Map<string, string>();
   for (const object of objects) {

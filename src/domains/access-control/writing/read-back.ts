@@ -4,7 +4,6 @@ import type { BrokerSession, LinkState } from '../../../protocol/mqtt/broker-ses
 import type { AccessDialect, AccessPolicy } from '../policy/access-model.ts';
 import type { TouchedObject } from './access-plan.ts';
 
-/** The methods of AccessIndex that a writer uses. */
 export interface PolicySource {
   current(): Promise<PolicyNow>;
   refresh(touched: readonly TouchedObject[]): Promise<PolicyNow>;
@@ -21,8 +20,7 @@ type Session = Pick<BrokerSession, 'status' | 'onStatus'>;
 const RETRY_MS = 100;
 
 /**
- * Reads the objects from the broker and waits for a reconnect if necessary. Returns the error if the read failed within
- * `withinMs`, or for another reason than the connection.
+ * Waits for a reconnect if necessary. Returns the error if the read failed within `withinMs`, or for another reason.
  */
 export async function readBack(
   source: PolicySource,
@@ -45,17 +43,13 @@ export async function readBack(
   return { error: last };
 }
 
-/**
- * Starts to watch for a lost connection and returns a function that waits for it, at most `ms`. Mosquitto 2.1 and the
- * embedded broker respond first and disconnect a moment later; commands sent in between would be lost.
- */
+/** Mosquitto 2.1 and the embedded broker respond first and disconnect a moment later; commands in between are lost. */
 export const watchForDisconnect = (session: Session) => watchStatus(session, (state) => state !== 'CONNECTED');
 
 export function isOutage(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'BROKER_UNREACHABLE' || error.code === 'BROKER_TIMEOUT');
 }
 
-/** Whether the session connects before `deadline` (epoch milliseconds) and is not closed permanently. */
 async function isConnectedBy(session: Session, deadline: number): Promise<boolean> {
   const left = deadline - Date.now();
   if (left <= 0) return false;

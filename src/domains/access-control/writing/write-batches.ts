@@ -10,16 +10,15 @@ export interface BatchEntry {
   readonly command: PlannedCommand;
 }
 
-/** Up to this number, the commands of one change are in one payload, even above `writesPerPayload`. */
+/** Up to this number, the commands of one change stay together, even above `writesPerPayload`. */
 const MAX_TOGETHER = 100;
-/** Maximum size of the fields; a payload with its envelope is limited to 500 kB. */
+/** A payload with its envelope is limited to 500 kB. */
 const MAX_BYTES = 450_000;
 const OVERHEAD = 80;
 
 /**
- * Returns the commands of the next payload: of as many changes as possible, in order. The commands of one change are in
- * one payload, so that no client sees an intermediate state. Commands that disconnect this service are in a separate
- * payload, because Mosquitto 2.0 then sends no response to the whole payload.
+ * The commands of one change are in one payload, so that no client sees an intermediate state. Commands that disconnect
+ * this service are separate, because Mosquitto 2.0 then sends no response to the whole payload.
  */
 export function nextBatch(pending: Iterable<Pending>, writesPerPayload: number): BatchEntry[] {
   const batch: BatchEntry[] = [];

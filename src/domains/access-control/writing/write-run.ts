@@ -20,7 +20,6 @@ export interface WriteParts {
   readonly session: Pick<BrokerSession, 'status' | 'onStatus'>;
   readonly gatewayUsername: string | null;
   readonly readBackMs: number;
-  /** Whether the caller may change access to `$CONTROL/`; see ControlRights. */
   readonly mayControl: boolean;
 }
 
@@ -43,9 +42,8 @@ interface Sent extends SentCommand {
 
 /**
  * Executes one list of changes. Each payload is sent after the responses to the previous one. A change stops at its
- * first command that fails; other changes continue. After an unexpected result, the touched objects are read back, the
- * results of the commands are determined from them, and all changes that are not started are planned again. A command
- * with a lost response is never sent again.
+ * first command that fails. After an unexpected result, the touched objects are read back, and all changes that are not
+ * started are planned again. A command with a lost response is never sent again.
  */
 export class WriteRun {
   readonly #parts: WriteParts;
@@ -66,7 +64,7 @@ export class WriteRun {
     this.#planner = this.#plannerOn(now.policy);
   }
 
-  /** Plans all changes. No command is sent before `execute`. */
+  /** No command is sent before `execute`. */
   static async planned(parts: WriteParts, now: PolicyNow, changes: readonly AccessChange[]): Promise<WriteRun> {
     const run = new WriteRun(parts, now, changes);
     await runInSlices(run.#planAll());
@@ -77,7 +75,7 @@ export class WriteRun {
     return this.#progress;
   }
 
-  /** The kicks of the commands that the broker received; before `execute`, of all planned commands. */
+  /** Of the commands that the broker received; before `execute`, of all planned commands. */
   *kicks(): Generator<Kick> {
     for (const { commands } of this.#progress) {
       for (const { command, state, error } of commands) {
@@ -188,7 +186,6 @@ export class WriteRun {
     progress.error = error;
   }
 
-  /** Sends no further commands, because the broker cannot be read. */
   #abandon(): void {
     const error = new ServiceError('BROKER_UNREACHABLE', 'The broker disconnected before this change was sent');
     for (const progress of this.#progress) {

@@ -15,7 +15,6 @@ import { type CertificateFile, presenceAfterLoss, presenceOn } from './deployed-
 import type { DeploymentKey, DeploymentRows } from './deployment-rows.ts';
 import { type FoundListener, findListener, type ListenerAddress } from './listener-match.ts';
 
-/** Error of one listener. `null` if the operation succeeded. */
 export type ListenerOutcome = ServiceError | null;
 
 interface BrokerDeploymentOptions {
@@ -23,17 +22,15 @@ interface BrokerDeploymentOptions {
   readonly runtimes: BrokerRuntimes;
   readonly rows: DeploymentRows;
   readonly timeoutMs: number;
-  /** The material with the decrypted key. Errors: INVALID if the certificate must no longer be deployed. */
+  /** Errors: INVALID if the certificate must no longer be deployed. */
   readonly materialOf: (row: CertificateRow) => CertificateMaterial;
 }
 
-/** A requested listener, or why it was not found. */
 type Target = FoundListener | ServiceError;
 
 /**
- * Deploys and undeploys certificates on the listeners of one broker, one after the other. Only confirmed changes are
- * recorded. If a response is lost, the state is read again. After a connection loss the remaining listeners are not
- * tried. The caller holds the broker's mutex. Errors: those of the broker, before anything was changed.
+ * Changes the listeners of one broker, one after the other. Only confirmed changes are recorded. If a response is lost,
+ * the state is read again. The caller holds the broker's mutex. Errors: those of the broker, before any change.
  */
 export class BrokerDeployment {
   readonly #options: BrokerDeploymentOptions;
@@ -95,7 +92,7 @@ export class BrokerDeployment {
     return outcomes;
   }
 
-  /** Reads the listeners. Errors: NOT_SUPPORTED_BY_BROKER with a hint, and those of an unreachable broker. */
+  /** Errors: NOT_SUPPORTED_BY_BROKER with a hint, and those of an unreachable broker. */
   async #readListeners(): Promise<{ readonly runtime: BrokerRuntime; readonly listeners: readonly ListenerEntry[] }> {
     const { runtimes, broker } = this.#options;
     return runtimes.ask(broker, async (runtime) => {
@@ -121,7 +118,7 @@ export class BrokerDeployment {
     );
   }
 
-  /** Changes the listeners one after the other. `cancel` is called for each listener that is not tried. */
+  /** `cancel` is called for each listener that is not tried, because the broker is not reachable. */
   async #runInSequence(
     targets: readonly Target[],
     change: (listener: FoundListener) => Promise<void>,
@@ -266,7 +263,7 @@ async function outcomeOf(work: Promise<void>): Promise<ListenerOutcome> {
   }
 }
 
-/** Error for the remaining listeners if the broker is not reachable. Each of them would wait for the timeout again. */
+/** Each of the remaining listeners would wait for the timeout again. */
 function ofBroker({ code, message }: ServiceError): ServiceError | null {
   if (code !== 'BROKER_UNREACHABLE' && code !== 'BROKER_TIMEOUT') return null;
   return new ServiceError(code, `Not tried, because an earlier listener of this broker failed: ${message}`);

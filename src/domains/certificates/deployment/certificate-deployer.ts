@@ -27,10 +27,9 @@ export interface ListenerFailure extends ListenerAddress {
   readonly isUnknown: boolean;
 }
 
-/** Result on one broker. Listeners are returned as in the request. */
+/** Listeners are returned as in the request. */
 export interface DeploymentResult {
   readonly brokerId: string;
-  /** `null` if there is no broker with this id that the caller may see. */
   readonly broker: BrokerRecord | null;
   readonly error: string | null;
   readonly succeed: readonly ListenerAddress[];
@@ -46,15 +45,13 @@ interface CertificateDeployerOptions {
   readonly timeoutMs: number;
 }
 
-/** Maximum number of brokers that are changed concurrently. */
 const MAX_CONCURRENT = 16;
 const MAX_BROKERS = 500;
 const MAX_LISTENERS = 100;
 
 /**
- * Deploys certificates to listeners of brokers. Each listener succeeds or fails separately. Brokers are changed
- * concurrently, the listeners of one broker one after the other. An operation is completed even if its caller
- * disconnects.
+ * Brokers are changed concurrently, the listeners of one broker one after the other, each with its own result. An
+ * operation is completed even if its caller disconnects.
  */
 export class CertificateDeployer {
   readonly #options: CertificateDeployerOptions;
@@ -73,7 +70,7 @@ export class CertificateDeployer {
     });
   }
 
-  /** Returns one result per target, in order. Errors: INVALID (targets, or an expired certificate), NOT_FOUND. */
+  /** One result per target, in order. Errors: INVALID (targets, or an expired certificate), NOT_FOUND. */
   async deploy(
     certificate: CertificateRecord,
     targets: readonly DeploymentTarget[],

@@ -9,10 +9,7 @@ export interface CertificateFile {
   readonly isServer: boolean;
 }
 
-/**
- * OTHER: another certificate with its file name, or another server certificate. NOT_REPORTED: the broker does not
- * report it.
- */
+/** OTHER: another certificate with its file name, or another server certificate. */
 type Presence = 'PRESENT' | 'OTHER' | 'ABSENT' | 'NOT_REPORTED';
 
 export async function presenceOn(
@@ -30,7 +27,7 @@ export async function presenceOn(
 const authorityNamed = ({ authorities }: ListenerCertificates, fileName: string) =>
   authorities.find((file) => file.fileName === fileName) ?? null;
 
-/** Returns the state after a lost response. NOT_REPORTED if the broker does not reconnect in time. */
+/** NOT_REPORTED if the broker does not reconnect in time. */
 export async function presenceAfterLoss(
   runtime: BrokerRuntime,
   listenerId: number,

@@ -11,10 +11,7 @@ export interface DeploymentKey {
   readonly bindAddress: string;
 }
 
-/**
- * Stores deployments. A deployment is reserved before anything is sent, so that the certificate cannot change until the
- * broker's response confirms or removes it.
- */
+/** A deployment is reserved before anything is sent, so that the certificate cannot change meanwhile. */
 export class DeploymentRows {
   readonly #db: Database;
   readonly #cache: CertificateCache;
@@ -34,7 +31,7 @@ export class DeploymentRows {
     });
   }
 
-  /** Confirms a deployment, and removes that of another server certificate on the same listener. */
+  /** Removes the deployment of another server certificate on the same listener. */
   async confirm(deployment: DeploymentKey, isServer: boolean): Promise<void> {
     const { certificateId, ...listener } = deployment;
     const replaced = await this.#db

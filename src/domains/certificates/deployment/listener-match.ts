@@ -7,7 +7,6 @@ export interface ListenerAddress {
   readonly bindAddress: string | null;
 }
 
-/** A listener to which certificates can be deployed. */
 export interface FoundListener {
   readonly id: number;
   readonly port: number;
@@ -57,7 +56,6 @@ const shown = ({ port, bindAddress, tls }: ListenerEntry): string =>
   `${bindAddress === null ? '' : `${bindAddress.slice(0, MAX_ADDRESS)}:`}${port}${tls ? ' (TLS)' : ''}`;
 
 const MAX_SHOWN = 20;
-/** Longer than any address. */
 const MAX_ADDRESS = 255;
 
 const shownAll = (listeners: readonly ListenerEntry[]): string =>

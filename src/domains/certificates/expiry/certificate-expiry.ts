@@ -11,7 +11,7 @@ export const daysLeft = ({ expiresAt }: Pick<CertificateRecord, 'expiresAt'>, no
 
 interface ExpiryChange {
   readonly certificates: readonly CertificateRecord[];
-  /** Ids of certificates that left the list, because they were deleted or replaced by ones that last longer. */
+  /** Deleted, or replaced by certificates that last longer. */
   readonly removed: readonly string[];
 }
 
@@ -29,15 +29,12 @@ interface Feed {
 }
 
 const MAX_DAYS = 36_500;
-/** Maximum time until the next check. Timers use a monotonic clock, which stops while the machine sleeps. */
+/** Timers use a monotonic clock, which stops while the machine sleeps. */
 const CHECK_MS = 3_600_000;
 const WARN_DAYS = 14;
 const MAX_WARNED = 50;
 
-/**
- * Notifies subscribers of certificates that expire, and logs a warning once a day about those that expire within
- * WARN_DAYS.
- */
+/** Notifies subscribers, and logs a warning once a day about certificates that expire within WARN_DAYS. */
 export class CertificateExpiry {
   readonly #cache: CertificateExpiryOptions['cache'];
   readonly #log: Logger;
@@ -57,12 +54,12 @@ export class CertificateExpiry {
     });
   }
 
-  /** Starts the warnings. The cache must be loaded. */
+  /** The cache must be loaded. */
   start(): void {
     this.#check();
   }
 
-  /** Subscribes to certificates that expire within `withinDays`: first the list, then each change. Errors: INVALID. */
+  /** First the list, then each change. Errors: INVALID. */
   watch(projectId: string, withinDays: number, options: SubscriberOptions): LiveSource<ExpiryEvent> {
     if (withinDays < 0 || withinDays > MAX_DAYS) {
       throw invalid([{ path: 'withinDays', reason: `must be 0 to ${MAX_DAYS}` }]);
@@ -139,10 +136,7 @@ const warning = (certificate: CertificateRecord, now: number) => ({
   isDeployed: certificate.deployments.length > 0,
 });
 
-/**
- * Certificates of a project that expire within a number of days. A change is reported when one enters the list,
- * expires, or changes.
- */
+/** A change is reported when a certificate enters the list, expires, or changes. */
 class ExpiryList {
   readonly #withinMs: number;
   #listed = new Map<string, { readonly record: CertificateRecord; readonly isExpired: boolean }>();
@@ -155,7 +149,6 @@ class ExpiryList {
     return [...this.#listed.values()].map(({ record }) => record).sort((a, b) => a.expiresAt - b.expiresAt);
   }
 
-  /** Updates the list. Returns the changes, or `null` if there are none. */
   update(certificates: readonly CertificateRecord[], now: number): ExpiryChange | null {
     const before = this.#listed;
     this.#listed = new Map(
@@ -172,7 +165,7 @@ class ExpiryList {
     return { certificates: changed.map(({ record }) => record), removed };
   }
 
-  /** When the next certificate enters the list or expires, in epoch milliseconds. Infinity if none will. */
+  /** When the next certificate enters the list or expires, in epoch milliseconds. */
   next(certificates: readonly CertificateRecord[], now: number): number {
     let next = Number.POSITIVE_INFINITY;
     for (const { expiresAt } of certificates) {

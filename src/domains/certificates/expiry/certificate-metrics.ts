@@ -4,7 +4,6 @@ import { DAY_MS } from './certificate-expiry.ts';
 
 export type CertificateMetricSource = () => readonly CertificateRecord[];
 
-/** Maximum number of series. Certificates that expire first are included. */
 const MAX_SERIES = 1_000;
 
 export function registerCertificateMetrics(source: CertificateMetricSource, registry: Registry): void {

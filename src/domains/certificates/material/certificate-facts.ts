@@ -1,6 +1,5 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
 
-/** Fields of a certificate, as the graph describes them. */
 export type CertificateFacts = Readonly<ReturnType<typeof factsOf>>;
 
 /** Times are in ISO 8601. Errors: those of OpenSSL for a key that it cannot read. */
@@ -28,7 +27,6 @@ export function keyBits({ asymmetricKeyDetails }: KeyObject): number | null {
   return bits === undefined ? null : Number(bits);
 }
 
-/** Node.js returns one attribute per line, or undefined if there are none. */
 const distinguishedName = (lines: string | undefined): string => (lines ?? '').replaceAll('\n', ', ');
 
 /** Node.js returns `DNS:a, IP Address:::1`. Values that are ambiguous in this list are quoted as JSON. */

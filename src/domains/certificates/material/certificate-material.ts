@@ -5,9 +5,8 @@ import { type PemBlock, pemBlocks } from './pem-blocks.ts';
 import { unusualCurve, weaknessOf } from './weakness.ts';
 
 /**
- * Certificates and keys as PEM text. A certificate with its private key is a server certificate; one without must be an
- * authority for client certificates. `cert` has the leaf first, followed by its chain. A private key may be part of
- * either text. Error messages contain no part of a key.
+ * A certificate with its private key is a server certificate; one without must be an authority. `cert` has the leaf
+ * first, followed by its chain. A private key may be part of either text. Error messages contain no part of a key.
  */
 export interface MaterialInput {
   readonly cert: string;
@@ -23,11 +22,11 @@ export interface CertificateMaterial {
   readonly key: string | null;
 }
 
-/** Maximum length in UTF-16 code units. A chain of five certificates with text dumps has about 40,000. */
+/** In UTF-16 code units. A chain of five certificates with text dumps has about 40,000. */
 export const MAX_PEM = 100_000;
 const MAX_CERTIFICATES = 20;
 
-/** Parses and validates. Errors: INVALID with issues at `cert` and `privateKey`, see materialIssues. */
+/** Errors: INVALID with issues at `cert` and `privateKey`, see materialIssues. */
 export function checkedMaterial(input: MaterialInput, now = Date.now()): CertificateMaterial {
   const material = readMaterial(input);
   const issues = materialIssues(material, now);

@@ -1,6 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
 
-/** Whether a certificate is signed with its own key. */
 export const isSelfSigned = (certificate: X509Certificate): boolean => isIssuedBy(certificate, certificate);
 
 /** Whether `by` issued a certificate, according to names and signature. */
@@ -15,7 +14,7 @@ export function isIssuedBy(certificate: X509Certificate, by: X509Certificate): b
 
 const MAX_SHOWN = 100;
 
-/** Returns the common name, or the full subject, for messages. */
+/** The common name, or the full subject. */
 export function shownName(certificate: X509Certificate): string {
   const name = /^CN=(.*)$/m.exec(certificate.subject ?? '')?.[1] ?? (certificate.subject ?? '').replaceAll('\n', ', ');
   return `"${name.slice(0, MAX_SHOWN)}"`;

@@ -1,6 +1,6 @@
 /**
- * Ciphers for TLS 1.2 connections of clients, in OpenSSL format: only forward secrecy and authenticated encryption.
- * Security level 2 refuses RSA keys below 2048 bits and signatures with MD5 or SHA-1.
+ * For TLS 1.2, in OpenSSL format: only forward secrecy and authenticated encryption. Security level 2 refuses RSA keys
+ * below 2048 bits and signatures with MD5 or SHA-1.
  */
 export const CIPHERS_OF_TLS_1_2 = [
   'ECDHE-ECDSA-AES128-GCM-SHA256',

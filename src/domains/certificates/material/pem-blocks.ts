@@ -12,7 +12,7 @@ interface PemText {
 const BEGIN = /^-----BEGIN ([A-Z0-9 ]+)-----$/;
 const DER_AS_BASE64 = /^\s*MI[IH][A-Za-z0-9+/=\s]+$/;
 
-/** Returns the blocks of a PEM text (RFC 7468) with any line ends. Text around them is ignored. Takes linear time. */
+/** RFC 7468 with any line ends. Text around the blocks is ignored. Takes linear time. */
 export function pemBlocks(text: string): PemText {
   const blocks: PemBlock[] = [];
   let open: { readonly label: string; readonly line: number; readonly lines: string[] } | null = null;
