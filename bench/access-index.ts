@@ -10,8 +10,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { AccessView } from '../src/domains/access-control/graph/access-view.ts';
 import { AccessIndex } from '../src/domains/access-control/reading/access-index.ts';
-import { clientsPage } from '../src/domains/access-control/reading/access-lists.ts';
+import type { BrokerRecord } from '../src/domains/brokers/broker-cache.ts';
 import { BrokerControls } from '../src/protocol/control/broker-controls.ts';
 import { BrokerLink } from '../src/protocol/mqtt/broker-link.ts';
 import { accountsFile } from '../test/support/accounts-file.ts';
@@ -60,7 +61,11 @@ try {
   console.log(`${CLIENTS} clients and ${GROUPS} groups on Mosquitto, one process on loopback`);
   console.log(`  read whole: p50 ${at(fills, 0.5).toFixed(0)} ms, slowest of ${FILLS} ${at(fills, 1).toFixed(0)} ms`);
   console.log(`  cached: ${((full - empty) / 1_048_576).toFixed(1)} MB of heap`);
-  clientsPage(await index.read(), { first: 50, filter: { value: 'x', mode: 'contains', target: 'textname' } });
+  const view = async () =>
+    new AccessView({ id: 'brk_1' } as BrokerRecord, await index.read(), () =>
+      Promise.reject(new Error('not connected')),
+    );
+  (await view()).clients({ first: 50, filter: { value: 'x', mode: 'contains', target: 'textname' } });
   collect();
   console.log(`  with lists in order: ${((process.memoryUsage().heapUsed - empty) / 1_048_576).toFixed(1)} MB of heap`);
 
@@ -77,7 +82,7 @@ try {
     return { names: found.slice(0, 50).map(({ username }) => username), total: found.length };
   };
   const byIndex = async (value: string) => {
-    const { edges, totalCount } = clientsPage(await index.read(), {
+    const { edges, totalCount } = (await view()).clients({
       first: 50,
       filter: { value, mode: 'contains', target: 'textname' },
     });

@@ -1,5 +1,5 @@
 import { type ListConnection, listConnection, type PageArguments } from '../../gateway/paging.ts';
-import { notFound, ServiceError } from '../../platform/errors.ts';
+import { ServiceError } from '../../platform/errors.ts';
 import { runInSlices } from '../../platform/scheduling/sliced-task.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
@@ -10,17 +10,9 @@ import { type ImportSource, planImport } from './documents/access-import.ts';
 import { explainAccess } from './explain/access-explainer.ts';
 import type { AccessAction, AccessQuery, Explanation, Grantee } from './explain/access-explanation.ts';
 import { whoCan } from './explain/who-can.ts';
-import { AccessView, ANONYMOUS, type Viewed, type WithView } from './graph/access-view.ts';
-import type { AccessClient, AccessGroup, AccessPolicy, AccessRole } from './policy/access-model.ts';
+import { AccessView, ANONYMOUS, type Viewed } from './graph/access-view.ts';
+import type { AccessPolicy } from './policy/access-model.ts';
 import { AccessIndex } from './reading/access-index.ts';
-import {
-  type ClientPageArguments,
-  clientsPage,
-  type GroupPageArguments,
-  groupsPage,
-  type RolePageArguments,
-  rolesPage,
-} from './reading/access-lists.ts';
 import type { AccessChange } from './writing/access-change.ts';
 import type { WriteReport } from './writing/access-report.ts';
 import { AccessWriter, type WriteOptions } from './writing/access-writer.ts';
@@ -89,32 +81,6 @@ export class AccessControlService {
     const reader = this.#readerOf(broker);
     const snapshot = await runtimes.ask(reader, (runtime) => this.#accessOf(reader, runtime).index.read());
     return new AccessView(broker, snapshot, () => clients.connected(broker));
-  }
-
-  async clients(broker: BrokerRecord, args: ClientPageArguments): Promise<ListConnection<WithView<AccessClient>>> {
-    const view = await this.view(broker);
-    return pageWithView(view, clientsPage(view.snapshot, args));
-  }
-
-  async groups(broker: BrokerRecord, args: GroupPageArguments): Promise<ListConnection<WithView<AccessGroup>>> {
-    const view = await this.view(broker);
-    return pageWithView(view, groupsPage(view.snapshot, args));
-  }
-
-  async roles(broker: BrokerRecord, args: RolePageArguments): Promise<ListConnection<WithView<AccessRole>>> {
-    const view = await this.view(broker);
-    return pageWithView(view, rolesPage(view.snapshot, args));
-  }
-
-  /** Returns a page with the account of this name only. Errors: see `view`; NOT_FOUND. */
-  async onlyClient(broker: BrokerRecord, username: string): Promise<ListConnection<WithView<AccessClient>>> {
-    const client = (await this.view(broker)).client(username);
-    if (client === null) throw notFound('client', username);
-    return {
-      edges: [{ cursor: username, node: client }],
-      pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: username, endCursor: username },
-      totalCount: 1,
-    };
   }
 
   /** Errors: see `view`, before the first command; IN_USE for a node whose cluster shares its access control. */
@@ -198,10 +164,6 @@ export class AccessControlService {
     this.#brokers.set(id, access);
     return access;
   }
-}
-
-function pageWithView<T>(view: AccessView, { edges, ...page }: ListConnection<T>): ListConnection<WithView<T>> {
-  return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view, object: node } })) };
 }
 
 /** The message does not name the cluster, because the caller may not have access to its other nodes. */

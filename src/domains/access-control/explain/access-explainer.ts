@@ -4,7 +4,6 @@ import { filterProblem, topicProblem } from '../../../protocol/mqtt/topics.ts';
 import type { AccessClient, AccessDialect, AccessPolicy, Membership } from '../policy/access-model.ts';
 import { anonymousHoldings, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
 import { brokerRefuses, DEFAULT_ACL_OF, defaultAllows } from '../policy/acl-evaluation.ts';
-import { RULES_PER_STEP } from './access-decision.ts';
 import {
   type AccessAction,
   type AccessIdentity,
@@ -17,7 +16,7 @@ import {
   type RuleVerdict,
 } from './access-explanation.ts';
 import { elsewhereOf, remarksOn } from './access-remarks.ts';
-import { type RuleMatch, RuleMatcher } from './rule-matcher.ts';
+import { RULES_PER_STEP, type RuleMatch, RuleMatcher } from './rule-matcher.ts';
 
 /**
  * Errors: INVALID (the topic or filter; `withRoles` without an anonymous group), NOT_FOUND (a role of `withRoles` or

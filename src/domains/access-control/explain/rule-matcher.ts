@@ -4,6 +4,9 @@ import { deniesWildcards, filterCoversFor, filterOf, literalsOf, patternsOf } fr
 import { isAllowedAt } from '../policy/acl-filter.ts';
 import type { AccessAction } from './access-explanation.ts';
 
+/** Number of rules that are evaluated before other work runs. */
+export const RULES_PER_STEP = 64;
+
 /** The client that a rule with `%c` or `%u` matches for. `null` values match every client. */
 interface MatchCondition {
   readonly username: string | null;

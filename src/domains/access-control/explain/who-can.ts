@@ -1,10 +1,21 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessClient, AccessDialect, AccessPolicy } from '../policy/access-model.ts';
-import { anonymousHoldings } from '../policy/access-order.ts';
+import { anonymousHoldings, membershipsInOrder, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
 import { brokerRefuses, defaultAllows } from '../policy/acl-evaluation.ts';
-import { TopicDecisions } from './access-decision.ts';
 import { canBeAnonymous, checkTopic } from './access-explainer.ts';
-import type { AccessAction, Grantee } from './access-explanation.ts';
+import type { AccessAction, Grantee, RoleSource } from './access-explanation.ts';
+import { RULES_PER_STEP, type RuleMatch, RuleMatcher } from './rule-matcher.ts';
+
+interface Decision {
+  readonly source: RoleSource;
+  readonly match: RuleMatch;
+}
+
+interface Decisions<T> {
+  /** For all client ids that are not in `byClientId`; `null` if no rule matches. */
+  readonly usual: T | null;
+  readonly byClientId: ReadonlyMap<string, T>;
+}
 
 /** Connections without a user name come first, then enabled accounts by name (UTF-16 code units). Errors: INVALID. */
 export function* whoCan(
@@ -39,4 +50,134 @@ export function* whoCan(
     if (one === null || other === null) return one === null ? -1 : 1;
     return one < other ? -1 : 1;
   });
+}
+
+/** Decides on one action and topic for many accounts. Each role and group is evaluated once. */
+class TopicDecisions {
+  readonly #policy: AccessPolicy;
+  readonly #matcher: RuleMatcher;
+  readonly #levels: ReadonlySet<string>;
+  readonly #matching = new Map<string, readonly RuleMatch[]>();
+  readonly #roles = new Map<string, Map<string, Decisions<RuleMatch>>>();
+  readonly #groups = new Map<string, Map<string, Decisions<Decision>>>();
+
+  constructor(policy: AccessPolicy, dialect: AccessDialect, action: AccessAction, topic: string) {
+    this.#policy = policy;
+    this.#matcher = new RuleMatcher(dialect, action, topic);
+    this.#levels = new Set(topic.split('/'));
+  }
+
+  /** An account with a client id gets the decision for that client id only. */
+  *decide(
+    username: string | null,
+    { clientId, roles, groups }: Pick<AccessClient, 'clientId' | 'roles' | 'groups'>,
+  ): SlicedTask<Decisions<Decision>> {
+    // A name that is no level of the topic cannot match %u. These names share the entry `/`, which no level contains.
+    const name = username !== null && this.#levels.has(username) ? username : '/';
+    const parts: Decisions<Decision>[] = [];
+    const own = yield* this.#ofSources(
+      rolesInOrder(roles, [], () => []),
+      name,
+    );
+    parts.push(own);
+    if (own.usual === null) {
+      for (const group of membershipsInOrder(groups)) {
+        const inherited = yield* this.#ofGroup(group.name, name);
+        parts.push(inherited);
+        if (inherited.usual !== null) break;
+      }
+    }
+    const decisions = yield* inOrder(parts);
+    if (clientId === null) return decisions;
+    return { usual: decisions.byClientId.get(clientId) ?? decisions.usual, byClientId: NO_CLIENT_IDS };
+  }
+
+  *#ofGroup(groupname: string, name: string): SlicedTask<Decisions<Decision>> {
+    const cache = entryOf(this.#groups, name);
+    let decisions = cache.get(groupname);
+    if (decisions === undefined) {
+      const rolesOf = () => rolesOfGroup(this.#policy, groupname);
+      decisions = yield* this.#ofSources(rolesInOrder([], [{ name: groupname, priority: 0 }], rolesOf), name);
+      cache.set(groupname, decisions);
+    }
+    return decisions;
+  }
+
+  *#ofSources(sources: readonly RoleSource[], name: string): SlicedTask<Decisions<Decision>> {
+    const parts: Decisions<Decision>[] = [];
+    for (const source of sources) {
+      const { usual, byClientId } = yield* this.#ofRole(source.rolename, name);
+      if (usual === null && byClientId.size === 0) continue;
+      parts.push({
+        usual: usual && { source, match: usual },
+        byClientId:
+          byClientId.size === 0
+            ? NO_CLIENT_IDS
+            : new Map([...byClientId].map(([id, match]) => [id, { source, match }])),
+      });
+      if (usual !== null) break;
+    }
+    return yield* inOrder(parts);
+  }
+
+  *#ofRole(rolename: string, name: string): SlicedTask<Decisions<RuleMatch>> {
+    const cache = entryOf(this.#roles, name);
+    let decisions = cache.get(rolename);
+    if (decisions === undefined) {
+      decisions = decisionsOf(yield* this.#matchingOf(rolename), name);
+      cache.set(rolename, decisions);
+    }
+    return decisions;
+  }
+
+  *#matchingOf(rolename: string): SlicedTask<readonly RuleMatch[]> {
+    const cached = this.#matching.get(rolename);
+    if (cached !== undefined) return cached;
+    const role = this.#policy.roles.get(rolename);
+    const matching: RuleMatch[] = [];
+    let count = 0;
+    for (const match of role ? this.#matcher.evaluate(role) : []) {
+      if (match.condition !== null) matching.push(match);
+      count += 1;
+      if (count % RULES_PER_STEP === 0) yield;
+    }
+    this.#matching.set(rolename, matching);
+    return matching;
+  }
+}
+
+const NO_CLIENT_IDS: ReadonlyMap<string, never> = new Map<string, never>();
+
+function decisionsOf(matching: readonly RuleMatch[], name: string): Decisions<RuleMatch> {
+  let byClientId: Map<string, RuleMatch> | null = null;
+  for (const match of matching) {
+    const { username = null, clientId = null } = match.condition ?? {};
+    if (username !== null && username !== name) continue;
+    if (clientId === null) return { usual: match, byClientId: byClientId ?? NO_CLIENT_IDS };
+    byClientId ??= new Map();
+    if (!byClientId.has(clientId)) byClientId.set(clientId, match);
+  }
+  return { usual: null, byClientId: byClientId ?? NO_CLIENT_IDS };
+}
+
+/** Combines decisions in the order of evaluation. Only the last one may have a `usual` decision. */
+function* inOrder(parts: readonly Decisions<Decision>[]): SlicedTask<Decisions<Decision>> {
+  const usual = parts.at(-1)?.usual ?? null;
+  const conditional = parts.filter(({ byClientId }) => byClientId.size > 0);
+  if (conditional.length < 2) return { usual, byClientId: conditional[0]?.byClientId ?? NO_CLIENT_IDS };
+  const byClientId = new Map<string, Decision>();
+  for (const part of conditional) {
+    for (const [id, decision] of part.byClientId) if (!byClientId.has(id)) byClientId.set(id, decision);
+    yield;
+  }
+  return { usual, byClientId };
+}
+
+function entryOf<T>(maps: Map<string, Map<string, T>>, name: string): Map<string, T> {
+  let map = maps.get(name);
+  if (map === undefined) {
+    map = new Map();
+    maps.set(name, map);
+  }
+  return map;
 }

@@ -1,9 +1,9 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
+import { FilterMode } from '../../clients/graph/client-lists-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import type { AccessSnapshot } from '../reading/access-index.ts';
-import { AccessClientFilter, AccessGroupFilter, AccessRoleFilter } from './access-filters-schema.ts';
 import { AccessClient, AccessGroup, AccessRole, DefaultAcl, OFFSET, totalCount } from './access-objects-schema.ts';
 
 const AccessControlSummary = builder.objectRef<AccessSnapshot>('AccessControl').implement({
@@ -47,6 +47,51 @@ const AccessControlSummary = builder.objectRef<AccessSnapshot>('AccessControl').
   }),
 });
 
+const ClientFilterTarget = builder.enumType('AccessClientFilterTarget', {
+  values: {
+    USERNAME: { value: 'username' },
+    CLIENT_ID: { value: 'clientid' },
+    TEXT_NAME: { value: 'textname' },
+    TEXT_DESCRIPTION: { value: 'textdescription' },
+    ROLENAME: { value: 'rolename', description: 'The name of a role that the account holds directly.' },
+    GROUPNAME: { value: 'groupname', description: 'The name of a group that the account belongs to.' },
+  } as const,
+});
+const GroupFilterTarget = builder.enumType('AccessGroupFilterTarget', {
+  values: {
+    GROUPNAME: { value: 'groupname' },
+    TEXT_NAME: { value: 'textname' },
+    TEXT_DESCRIPTION: { value: 'textdescription' },
+    ROLENAME: { value: 'rolename', description: 'The name of a role of the group.' },
+    USERNAME: { value: 'username', description: 'The user name of a member.' },
+  } as const,
+});
+const RoleFilterTarget = builder.enumType('AccessRoleFilterTarget', {
+  values: {
+    ROLENAME: { value: 'rolename' },
+    TEXT_NAME: { value: 'textname' },
+    TEXT_DESCRIPTION: { value: 'textdescription' },
+    TOPIC: { value: 'topic', description: 'The topic of a rule of the role.' },
+  } as const,
+});
+
+const filterInput = <Target extends string>(
+  kind: 'Client' | 'Group' | 'Role',
+  target: PothosSchemaTypes.EnumRef<(typeof builder)['$inferSchemaTypes'], Target>,
+  defaultValue: NoInfer<Target>,
+) =>
+  builder.inputType(`Access${kind}Filter`, {
+    description: 'Case-sensitive filter on one text of each entry.',
+    fields: (t) => ({
+      value: t.string({ required: true }),
+      mode: t.field({ type: FilterMode, defaultValue: 'contains' }),
+      target: t.field({ type: target, defaultValue }),
+    }),
+  });
+const AccessClientFilter = filterInput('Client', ClientFilterTarget, 'username');
+const AccessGroupFilter = filterInput('Group', GroupFilterTarget, 'groupname');
+const AccessRoleFilter = filterInput('Role', RoleFilterTarget, 'rolename');
+
 const FILTERED = 'Number of entries in the filtered list.';
 
 builder.interfaceFields(Broker, (t) => ({
@@ -69,10 +114,10 @@ builder.interfaceFields(Broker, (t) => ({
         filter: t.arg({ type: AccessClientFilter }),
         offset: t.arg.int(OFFSET),
       },
-      resolve: (broker, { username, ...args }, { services }) =>
-        username == null
-          ? services.accessControl.clients(broker, args)
-          : services.accessControl.onlyClient(broker, username),
+      resolve: async (broker, { username, ...args }, { services }) => {
+        const view = await services.accessControl.view(broker);
+        return username == null ? view.clients(args) : view.onlyClient(username);
+      },
     },
     { name: 'AccessClientConnection', fields: (page) => totalCount(page, FILTERED) },
     { name: 'AccessClientEdge' },
@@ -84,7 +129,7 @@ builder.interfaceFields(Broker, (t) => ({
       nullable: true,
       complexity: pageCost,
       args: { filter: t.arg({ type: AccessGroupFilter }), offset: t.arg.int(OFFSET) },
-      resolve: (broker, args, { services }) => services.accessControl.groups(broker, args),
+      resolve: async (broker, args, { services }) => (await services.accessControl.view(broker)).groups(args),
     },
     { name: 'AccessGroupConnection', fields: (page) => totalCount(page, FILTERED) },
     { name: 'AccessGroupEdge' },
@@ -96,7 +141,7 @@ builder.interfaceFields(Broker, (t) => ({
       nullable: true,
       complexity: pageCost,
       args: { filter: t.arg({ type: AccessRoleFilter }), offset: t.arg.int(OFFSET) },
-      resolve: (broker, args, { services }) => services.accessControl.roles(broker, args),
+      resolve: async (broker, args, { services }) => (await services.accessControl.view(broker)).roles(args),
     },
     { name: 'AccessRoleConnection', fields: (page) => totalCount(page, FILTERED) },
     { name: 'AccessRoleEdge' },

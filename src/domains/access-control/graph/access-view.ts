@@ -1,10 +1,18 @@
-import { ServiceError } from '../../../platform/errors.ts';
+import { type ListConnection, listConnection, type PageArguments } from '../../../gateway/paging.ts';
+import { notFound, ServiceError } from '../../../platform/errors.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ConnectedClients } from '../../clients/client-service.ts';
 import type { ClientView } from '../../clients/client-view.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole } from '../policy/access-model.ts';
 import type { AccessSnapshot } from '../reading/access-index.ts';
-import type { Holder } from '../reading/access-lists.ts';
+import type {
+  ClientFilterTarget,
+  FilteredPage,
+  GroupFilterTarget,
+  Holder,
+  Listed,
+  RoleFilterTarget,
+} from '../reading/access-lists.ts';
 
 /** The user name of the inspect API for clients without a user name. */
 export const ANONYMOUS = '<anonymous>';
@@ -46,6 +54,30 @@ export class AccessView {
     return this.#withView(this.policy.roles.get(rolename));
   }
 
+  /** Pages are sorted by name (UTF-16 code units). A cursor is a name. Errors: INVALID. */
+  clients(args: FilteredPage<ClientFilterTarget>): ListConnection<WithView<AccessClient>> {
+    return this.#page(this.snapshot.lists.clients(args.filter), args);
+  }
+
+  groups(args: FilteredPage<GroupFilterTarget>): ListConnection<WithView<AccessGroup>> {
+    return this.#page(this.snapshot.lists.groups(args.filter), args);
+  }
+
+  roles(args: FilteredPage<RoleFilterTarget>): ListConnection<WithView<AccessRole>> {
+    return this.#page(this.snapshot.lists.roles(args.filter), args);
+  }
+
+  /** A page with the account of this name only. Errors: NOT_FOUND. */
+  onlyClient(username: string): ListConnection<WithView<AccessClient>> {
+    const node = this.client(username);
+    if (node === null) throw notFound('client', username);
+    return {
+      edges: [{ cursor: username, node }],
+      pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: username, endCursor: username },
+      totalCount: 1,
+    };
+  }
+
   members(groupname: string): readonly Holder[] {
     return this.snapshot.lists.members.get(groupname) ?? [];
   }
@@ -76,6 +108,11 @@ export class AccessView {
       if (error instanceof ServiceError && error.code === 'NOT_SUPPORTED_BY_BROKER') return null;
       throw error;
     }
+  }
+
+  #page<T>(list: readonly Listed<T>[], args: PageArguments): ListConnection<WithView<T>> {
+    const { edges, ...page } = listConnection(list, args);
+    return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view: this, object: node.node } })) };
   }
 
   #withView<T>(object: T | undefined): WithView<T> | null {

@@ -32,12 +32,15 @@ export const DEFAULT_ACL_PRIORITY = 0;
 /** Mosquitto 2.1 limits priorities to ±100,000. Older versions have no limit. */
 export const MAX_PRIORITY = 100_000;
 
-export interface AccessClient {
+interface Described {
+  readonly textName: string | null;
+  readonly textDescription: string | null;
+}
+
+export interface AccessClient extends Described {
   readonly username: string;
   /** The only client id that may use the account; `null` if any may. */
   readonly clientId: string | null;
-  readonly textName: string | null;
-  readonly textDescription: string | null;
   readonly disabled: boolean;
   /** Sorted by priority (highest first), then by name. */
   readonly roles: readonly Membership[];
@@ -45,17 +48,13 @@ export interface AccessClient {
 }
 
 /** The members are stored in the clients (`AccessClient.groups`). */
-export interface AccessGroup {
+export interface AccessGroup extends Described {
   readonly groupname: string;
-  readonly textName: string | null;
-  readonly textDescription: string | null;
   readonly roles: readonly Membership[];
 }
 
-export interface AccessRole {
+export interface AccessRole extends Described {
   readonly rolename: string;
-  readonly textName: string | null;
-  readonly textDescription: string | null;
   /** Whether subscriptions with wildcards are allowed by rules. `null` if the broker does not support this. */
   readonly allowWildcardSubs: boolean | null;
   readonly acls: readonly AclRule[];
@@ -80,8 +79,6 @@ export interface AccessDialect {
   readonly wildcardsExcludeDollar: boolean;
   /** Whether `modifyRole` with ACLs disconnects the holders of the role. */
   readonly disconnectsOnRoleAcls: boolean;
-  /** Whether `deleteGroup` refuses the anonymous group. Before 2.0.15 the command crashes the broker. */
-  readonly protectsAnonymousGroup: boolean;
   /** Whether `getDetails` returns a number that grows with each write. */
   readonly changeIndex: boolean;
   /** Whether dynamic security alone decides (the embedded broker). Unknown users cannot connect then. */

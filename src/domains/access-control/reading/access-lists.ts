@@ -1,8 +1,8 @@
-import { type ListConnection, listConnection, type PageArguments } from '../../../gateway/paging.ts';
+import type { PageArguments } from '../../../gateway/paging.ts';
 import { FITS, type FilterMode } from '../../../platform/text/text-filter.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';
 
-interface Listed<T> {
+export interface Listed<T> {
   readonly id: string;
   readonly node: T;
 }
@@ -44,50 +44,17 @@ export type ClientFilterTarget = keyof typeof CLIENT_TEXTS;
 export type GroupFilterTarget = keyof typeof GROUP_TEXTS | 'username';
 export type RoleFilterTarget = keyof typeof ROLE_TEXTS;
 
+/** Case-sensitive. An empty value matches all objects; a missing text matches no value. */
 interface ListFilter<Target extends string> {
   readonly value: string;
-  readonly mode: FilterMode;
-  readonly target: Target;
+  /** Default: `contains`. */
+  readonly mode?: FilterMode | null | undefined;
+  /** Default: the name of the object. */
+  readonly target?: Target | null | undefined;
 }
 
-/** Page arguments with a case-sensitive filter. An empty value matches all objects; a missing text matches no value. */
-interface FilteredPage<Target extends string> extends PageArguments {
-  readonly filter?:
-    | {
-        readonly value: string;
-        /** Default: `contains`. */
-        readonly mode?: FilterMode | null | undefined;
-        /** Default: the name of the object. */
-        readonly target?: Target | null | undefined;
-      }
-    | null
-    | undefined;
-}
-
-export type ClientPageArguments = FilteredPage<ClientFilterTarget>;
-export type GroupPageArguments = FilteredPage<GroupFilterTarget>;
-export type RolePageArguments = FilteredPage<RoleFilterTarget>;
-
-/** Returns a page sorted by name (UTF-16 code units). A cursor is a name. Errors: INVALID. */
-export const clientsPage = ({ lists }: WithLists, args: ClientPageArguments): ListConnection<AccessClient> =>
-  pageOf(lists.clients(filterOf(args, 'username')), args);
-export const groupsPage = ({ lists }: WithLists, args: GroupPageArguments): ListConnection<AccessGroup> =>
-  pageOf(lists.groups(filterOf(args, 'groupname')), args);
-export const rolesPage = ({ lists }: WithLists, args: RolePageArguments): ListConnection<AccessRole> =>
-  pageOf(lists.roles(filterOf(args, 'rolename')), args);
-
-interface WithLists {
-  readonly lists: AccessLists;
-}
-
-function filterOf<Target extends string>({ filter }: FilteredPage<Target>, name: Target): ListFilter<Target> | null {
-  if (filter == null || filter.value === '') return null;
-  return { value: filter.value, mode: filter.mode ?? 'contains', target: filter.target ?? name };
-}
-
-function pageOf<T>(list: readonly Listed<T>[], args: PageArguments): ListConnection<T> {
-  const { edges, ...page } = listConnection(list, args);
-  return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: node.node })) };
+export interface FilteredPage<Target extends string> extends PageArguments {
+  readonly filter?: ListFilter<Target> | null | undefined;
 }
 
 /** Maximum number of cached filtered lists per policy. The oldest is evicted. */
@@ -122,32 +89,35 @@ export class AccessLists {
     return { clients: clients.get(rolename) ?? [], groups: groups.get(rolename) ?? [] };
   }
 
-  clients(filter: ListFilter<ClientFilterTarget> | null = null): readonly Listed<AccessClient>[] {
+  clients(filter?: FilteredPage<ClientFilterTarget>['filter']): readonly Listed<AccessClient>[] {
     this.#clients ??= sorted(this.#policy.clients);
-    return this.#filter('clients', this.#clients, filter, (client, target) => CLIENT_TEXTS[target](client));
+    return this.#filter('clients', this.#clients, filter, 'username', (client, target) => CLIENT_TEXTS[target](client));
   }
 
-  groups(filter: ListFilter<GroupFilterTarget> | null = null): readonly Listed<AccessGroup>[] {
+  groups(filter?: FilteredPage<GroupFilterTarget>['filter']): readonly Listed<AccessGroup>[] {
     this.#groups ??= sorted(this.#policy.groups);
-    return this.#filter('groups', this.#groups, filter, (group, target) => {
+    return this.#filter('groups', this.#groups, filter, 'groupname', (group, target) => {
       if (target !== 'username') return GROUP_TEXTS[target](group);
       return this.members.get(group.groupname)?.map(({ id }) => ({ name: id })) ?? null;
     });
   }
 
-  roles(filter: ListFilter<RoleFilterTarget> | null = null): readonly Listed<AccessRole>[] {
+  roles(filter?: FilteredPage<RoleFilterTarget>['filter']): readonly Listed<AccessRole>[] {
     this.#roles ??= sorted(this.#policy.roles);
-    return this.#filter('roles', this.#roles, filter, (role, target) => ROLE_TEXTS[target](role));
+    return this.#filter('roles', this.#roles, filter, 'rolename', (role, target) => ROLE_TEXTS[target](role));
   }
 
   #filter<T, Target extends string>(
     kind: string,
     list: readonly Listed<T>[],
-    filter: ListFilter<Target> | null,
+    filter: ListFilter<Target> | null | undefined,
+    name: Target,
     textsOf: (object: T, target: Target) => TargetTexts,
   ): readonly Listed<T>[] {
-    if (filter === null) return list;
-    const { value, mode, target } = filter;
+    if (filter == null || filter.value === '') return list;
+    const { value } = filter;
+    const mode = filter.mode ?? 'contains';
+    const target = filter.target ?? name;
     const key = `${kind}:${target}:${mode}:${value}`;
     const cached = this.#filtered.get(key);
     if (cached) return cached as readonly Listed<T>[];

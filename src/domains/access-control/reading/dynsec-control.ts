@@ -113,13 +113,12 @@ export function parseDetails(data: unknown): DynsecDetails {
 
 /** `details` is `null` if the broker does not support `getDetails` (new in Mosquitto 2.1). */
 export function dialectOf(details: DynsecDetails | null, version: string | null): AccessDialect {
-  const isNew = details !== null || isMosquitto(version, [2, 1, 0]);
+  const isNew = details !== null || isMosquitto21(version);
   return {
     substitution: isNew,
     wildcardFlag: isNew,
     wildcardsExcludeDollar: isNew,
     disconnectsOnRoleAcls: isNew,
-    protectsAnonymousGroup: isNew || isMosquitto(version, [2, 0, 15]),
     changeIndex: details !== null && details.changeIndex !== null,
     isSoleAuthority: EMBEDDED.test(version ?? ''),
     writesPerPayload: isNew ? 200 : 10,
@@ -128,14 +127,9 @@ export function dialectOf(details: DynsecDetails | null, version: string | null)
 
 const EMBEDDED = /^brokergraph embedded\b/;
 
-function isMosquitto(version: string | null, minimum: readonly [number, number, number]): boolean {
-  const match = /mosquitto.*?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?/i.exec(version ?? '');
-  if (match === null) return false;
-  for (const [index, number] of minimum.entries()) {
-    const actual = Number(match[index + 1] ?? 0);
-    if (actual !== number) return actual > number;
-  }
-  return true;
+function isMosquitto21(version: string | null): boolean {
+  const [, major, minor] = /mosquitto.*?(\d{1,6})\.(\d{1,6})/i.exec(version ?? '')?.map(Number) ?? [];
+  return major !== undefined && minor !== undefined && (major > 2 || (major === 2 && minor >= 1));
 }
 
 /** Mosquitto 2.0 accepts "" as a name. */

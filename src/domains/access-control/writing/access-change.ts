@@ -1,32 +1,22 @@
-import type { AclRule, AclType, DefaultAcl, Membership } from '../policy/access-model.ts';
+import type {
+  AccessClient,
+  AccessGroup,
+  AccessRole,
+  AclRule,
+  AclType,
+  DefaultAcl,
+  Membership,
+} from '../policy/access-model.ts';
 
 /** CREATE fails if the object exists, UPDATE fails if it does not exist, PUT creates or updates. */
 export type PutMode = 'CREATE' | 'UPDATE' | 'PUT';
 
 /** Missing keys stay unchanged, `null` clears a value, and a list replaces the whole list. */
-export interface ClientFields {
-  readonly clientId?: string | null;
-  readonly textName?: string | null;
-  readonly textDescription?: string | null;
-  readonly disabled?: boolean;
-  readonly roles?: readonly Membership[];
-  readonly groups?: readonly Membership[];
-  readonly password?: string;
-}
-
-export interface GroupFields {
-  readonly textName?: string | null;
-  readonly textDescription?: string | null;
-  readonly roles?: readonly Membership[];
-  readonly clients?: readonly Membership[];
-}
-
-export interface RoleFields {
-  readonly textName?: string | null;
-  readonly textDescription?: string | null;
+export type ClientFields = Partial<Omit<AccessClient, 'username'>> & { readonly password?: string };
+export type GroupFields = Partial<Omit<AccessGroup, 'groupname'>> & { readonly clients?: readonly Membership[] };
+export type RoleFields = Partial<Omit<AccessRole, 'rolename' | 'allowWildcardSubs'>> & {
   readonly allowWildcardSubs?: boolean;
-  readonly acls?: readonly AclRule[];
-}
+};
 
 export type AccessChange =
   | { readonly kind: 'PUT_CLIENT'; readonly username: string; readonly mode: PutMode; readonly fields: ClientFields }

@@ -2,9 +2,8 @@ import { ServiceError } from '../../../platform/errors.ts';
 import { ConcurrencyLimit, QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessChange } from './access-change.ts';
-import type { WriteReport } from './access-report.ts';
+import { reportOf, type WriteReport } from './access-report.ts';
 import { blastRadius, type ConnectedNow } from './kicks.ts';
-import { reportOf } from './write-report.ts';
 import { type WriteParts, WriteRun } from './write-run.ts';
 
 export interface AccessWriterOptions extends Omit<WriteParts, 'readBackMs' | 'mayControl'> {

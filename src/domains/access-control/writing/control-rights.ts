@@ -26,6 +26,12 @@ interface ObjectState {
   readonly client: AccessClient | null;
 }
 
+interface Transition {
+  readonly object: TouchedObject;
+  readonly before: ObjectState;
+  readonly after: ObjectState;
+}
+
 const NO_ACCESS: ObjectState = { grant: null, controlRules: '', holders: [], client: null };
 
 /**
@@ -58,15 +64,7 @@ export class ControlRights {
     }
   }
 
-  #check(
-    draft: PolicyDraft,
-    command: PlannedCommand,
-    {
-      object,
-      before,
-      after,
-    }: { readonly object: TouchedObject; readonly before: ObjectState; readonly after: ObjectState },
-  ): void {
+  #check(draft: PolicyDraft, command: PlannedCommand, { object, before, after }: Transition): void {
     if (object.kind === 'CLIENT') {
       // A command on a group touches all members, including unchanged ones.
       if (!('username' in command.fields) && isSameClient(before.client, after.client)) return;

@@ -1,11 +1,11 @@
-import type { AclType, DefaultAclType } from '../policy/access-model.ts';
+import type { AclRule, AclType, DefaultAclType, Membership } from '../policy/access-model.ts';
 
 type Entry<Key extends string> = Readonly<Record<Key, string>> & { readonly priority: number };
-export type RoleEntry = Entry<'rolename'>;
-export type GroupEntry = Entry<'groupname'>;
-export type MemberEntry = Entry<'username'>;
+type RoleEntry = Entry<'rolename'>;
+type GroupEntry = Entry<'groupname'>;
+type MemberEntry = Entry<'username'>;
 
-export interface AclEntry {
+interface AclEntry {
   readonly acltype: AclType;
   readonly topic: string;
   readonly priority: number;
@@ -13,9 +13,20 @@ export interface AclEntry {
   readonly allow: boolean;
 }
 
-export interface TextFields {
+interface TextFields {
   readonly textname?: string;
   readonly textdescription?: string;
+}
+
+interface NewClientFields extends TextFields {
+  readonly password?: string;
+  readonly clientid?: string;
+  readonly groups?: readonly GroupEntry[];
+}
+
+interface NewRoleFields extends TextFields {
+  readonly allowwildcardsubs?: boolean;
+  readonly acls?: readonly AclEntry[];
 }
 
 interface Write<Command extends string, Fields> {
@@ -33,23 +44,8 @@ type OfRole<More = unknown> = { readonly rolename: string } & More;
  * the holder gets the next role that is created).
  */
 export type DynsecWrite =
-  | Write<
-      'createClient',
-      OfClient<
-        TextFields & { readonly password?: string; readonly clientid?: string; readonly groups?: readonly GroupEntry[] }
-      >
-    >
-  | Write<
-      'modifyClient',
-      OfClient<
-        TextFields & {
-          readonly password?: string;
-          readonly clientid?: string;
-          readonly roles?: readonly RoleEntry[];
-          readonly groups?: readonly GroupEntry[];
-        }
-      >
-    >
+  | Write<'createClient', OfClient<NewClientFields>>
+  | Write<'modifyClient', OfClient<NewClientFields & { readonly roles?: readonly RoleEntry[] }>>
   | Write<'setClientPassword', OfClient<{ readonly password: string }>>
   | Write<'deleteClient' | 'enableClient' | 'disableClient', OfClient>
   | Write<'addClientRole', OfClient<RoleEntry>>
@@ -61,18 +57,41 @@ export type DynsecWrite =
   | Write<'removeGroupClient', OfGroup<{ readonly username: string }>>
   | Write<'addGroupRole', OfGroup<RoleEntry>>
   | Write<'removeGroupRole', OfGroup<{ readonly rolename: string }>>
-  | Write<
-      'createRole' | 'modifyRole',
-      OfRole<TextFields & { readonly allowwildcardsubs?: boolean; readonly acls?: readonly AclEntry[] }>
-    >
+  | Write<'createRole' | 'modifyRole', OfRole<NewRoleFields>>
   | Write<'deleteRole', OfRole>
   | Write<'addRoleACL', OfRole<AclEntry>>
   | Write<'removeRoleACL', OfRole<{ readonly acltype: AclType; readonly topic: string }>>
-  | Write<
-      'setDefaultACLAccess',
-      { readonly acls: readonly { readonly acltype: DefaultAclType; readonly allow: boolean }[] }
-    >;
+  | Write<'setDefaultACLAccess', { readonly acls: readonly Readonly<{ acltype: DefaultAclType; allow: boolean }>[] }>;
 
 export type FieldsOf<Command extends DynsecWrite['command']> = (DynsecWrite & {
   readonly command: Command;
 })['fields'];
+
+export const roleEntry = ({ name, priority }: Membership): RoleEntry => ({ rolename: name, priority });
+export const groupEntry = ({ name, priority }: Membership): GroupEntry => ({ groupname: name, priority });
+export const memberEntry = ({ name, priority }: Membership): MemberEntry => ({ username: name, priority });
+export const aclEntry = ({ aclType, topic, priority, allow }: AclRule): AclEntry => ({
+  acltype: aclType,
+  topic,
+  priority,
+  allow,
+});
+
+export const fromRole = ({ rolename, priority }: RoleEntry): Membership => ({ name: rolename, priority });
+export const fromGroup = ({ groupname, priority }: GroupEntry): Membership => ({ name: groupname, priority });
+export const fromAcl = ({ acltype, topic, priority, allow }: AclEntry): AclRule => ({
+  aclType: acltype,
+  topic,
+  priority,
+  allow,
+});
+
+export const newTexts = ({ textname, textdescription }: TextFields) => ({
+  textName: textname || null,
+  textDescription: textdescription || null,
+});
+
+export const changedTexts = ({ textname, textdescription }: TextFields) => ({
+  ...(textname === undefined ? {} : { textName: textname || null }),
+  ...(textdescription === undefined ? {} : { textDescription: textdescription || null }),
+});

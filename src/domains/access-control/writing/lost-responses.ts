@@ -1,8 +1,7 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import type { AccessPolicy } from '../policy/access-model.ts';
-import type { PlannedCommand } from './access-plan.ts';
+import { ACL_TYPES, type AccessPolicy, type AclRule, type Membership } from '../policy/access-model.ts';
+import type { PlannedCommand, TouchedObject } from './access-plan.ts';
 import { PolicyDraft } from './policy-draft.ts';
-import { type Facts, factsOf } from './policy-facts.ts';
 
 export interface SentCommand {
   readonly command: PlannedCommand;
@@ -131,4 +130,44 @@ function* contradicted(
 
 function* effectsOf(all: readonly Effects[], sent: readonly SentCommand[]): Generator<Effect> {
   for (const [index, effects] of all.entries()) if (sent[index]?.response !== 'REFUSED') yield* effects;
+}
+
+/** One entry per value that can change independently. */
+type Facts = ReadonlyMap<string, string>;
+
+/** Names cannot contain NUL. */
+const keyOf = (...parts: readonly string[]): string => parts.join('\0');
+
+const LISTS = { CLIENT: 'clients', GROUP: 'groups', ROLE: 'roles' } as const;
+
+/** Passwords are not reported. */
+function factsOf(policy: AccessPolicy, objects: readonly TouchedObject[]): Facts {
+  const facts = new Map<string, string>();
+  for (const object of objects) {
+    if (object.kind === 'DEFAULT_ACL') addValues(facts, object.kind, policy.defaultAcl);
+    else if (object.kind === 'ANONYMOUS_GROUP') addValues(facts, object.kind, { name: policy.anonymousGroup });
+    else addValues(facts, keyOf(object.kind, object.name), policy[LISTS[object.kind]].get(object.name));
+  }
+  return facts;
+}
+
+function addValues(facts: Map<string, string>, at: string, object: object | undefined): void {
+  if (object === undefined) return;
+  facts.set(at, 'exists');
+  for (const [name, value] of Object.entries(object)) {
+    if (name === 'acls') addRules(facts, at, value);
+    else if (Array.isArray(value)) {
+      for (const membership of value as Membership[])
+        facts.set(keyOf(at, name, membership.name), String(membership.priority));
+    } else if (value !== null && value !== '') facts.set(keyOf(at, name), String(value));
+  }
+}
+
+function addRules(facts: Map<string, string>, at: string, acls: readonly AclRule[]): void {
+  for (const type of ACL_TYPES) {
+    const rules = acls.filter(({ aclType }) => aclType === type);
+    for (const { topic, priority, allow } of rules) facts.set(keyOf(at, 'rule', type, topic), `${priority} ${allow}`);
+    // Of rules with the same priority, the older one decides.
+    if (rules.length > 1) facts.set(keyOf(at, 'order', type), rules.map(({ topic }) => topic).join('\0'));
+  }
 }

@@ -1,7 +1,6 @@
 import type { AccessClient, Membership } from '../policy/access-model.ts';
 import type { ClientFields } from './access-change.ts';
-import { groupEntry, roleEntry } from './dynsec-fields.ts';
-import type { DynsecWrite } from './dynsec-writes.ts';
+import { type DynsecWrite, groupEntry, roleEntry } from './dynsec-writes.ts';
 import {
   clientOf,
   differing,

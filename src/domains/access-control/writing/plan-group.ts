@@ -1,8 +1,7 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import type { AccessGroup, Membership } from '../policy/access-model.ts';
 import type { GroupFields } from './access-change.ts';
-import { memberEntry } from './dynsec-fields.ts';
-import type { DynsecWrite } from './dynsec-writes.ts';
+import { type DynsecWrite, memberEntry } from './dynsec-writes.ts';
 import { clientOf, existing, groupOf, listDifference, type Plans, roleOf, textFields } from './plan-references.ts';
 import type { PolicyDraft } from './policy-draft.ts';
 

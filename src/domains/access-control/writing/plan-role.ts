@@ -2,8 +2,7 @@ import { type InputIssue, invalid, notFound, ServiceError } from '../../../platf
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { type AccessDialect, type AccessRole, type AclRule, DEFAULT_ACL_TYPES } from '../policy/access-model.ts';
 import { rulesInOrder } from '../policy/access-order.ts';
-import { aclEntry } from './dynsec-fields.ts';
-import type { DynsecWrite } from './dynsec-writes.ts';
+import { aclEntry, type DynsecWrite } from './dynsec-writes.ts';
 import { existing, type Plans, roleOf, textFields } from './plan-references.ts';
 
 export const ROLE_PLANS: Plans<'PUT_ROLE' | 'DELETE_ROLE' | 'PUT_ROLE_ACL' | 'REMOVE_ROLE_ACL' | 'SET_DEFAULT_ACL'> = {

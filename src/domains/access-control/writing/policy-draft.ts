@@ -7,8 +7,15 @@ import type {
   Membership,
 } from '../policy/access-model.ts';
 import { membershipsInOrder, rulesInOrder } from '../policy/access-order.ts';
-import { changedTexts, fromAcl, fromGroup, fromRole, newTexts } from './dynsec-fields.ts';
-import type { DynsecWrite, FieldsOf } from './dynsec-writes.ts';
+import {
+  changedTexts,
+  type DynsecWrite,
+  type FieldsOf,
+  fromAcl,
+  fromGroup,
+  fromRole,
+  newTexts,
+} from './dynsec-writes.ts';
 import { HolderIndex } from './holder-index.ts';
 
 /** A copy of a policy that commands are executed on. They are not checked: the objects that they name must exist. */
@@ -117,13 +124,7 @@ export class PolicyDraft implements AccessPolicy {
       for (const username of this.membersOf(groupname)) this.#drop('clients', username, 'groups', groupname);
       this.#set('groups', groupname, null);
     },
-    setAnonymousGroup: ({ groupname }) => {
-      const before = this.anonymousGroup;
-      this.#undo?.push(() => {
-        this.anonymousGroup = before;
-      });
-      this.anonymousGroup = groupname;
-    },
+    setAnonymousGroup: ({ groupname }) => this.#assign({ anonymousGroup: groupname }),
     addGroupRole: ({ groupname, ...role }) =>
       this.#edit('groups', groupname, ({ roles }) => ({ roles: added(roles, fromRole(role)) })),
     removeGroupRole: ({ groupname, rolename }) => this.#drop('groups', groupname, 'roles', rolename),
@@ -152,13 +153,16 @@ export class PolicyDraft implements AccessPolicy {
         acls: acls.filter((rule) => rule.aclType !== acltype || rule.topic !== topic),
       })),
     setDefaultACLAccess: ({ acls }) => {
-      const before = this.defaultAcl;
-      this.#undo?.push(() => {
-        this.defaultAcl = before;
-      });
-      this.defaultAcl = { ...before, ...Object.fromEntries(acls.map(({ acltype, allow }) => [acltype, allow])) };
+      const changed = Object.fromEntries(acls.map(({ acltype, allow }) => [acltype, allow]));
+      this.#assign({ defaultAcl: { ...this.defaultAcl, ...changed } });
     },
   };
+
+  #assign(values: Partial<Pick<PolicyDraft, 'defaultAcl' | 'anonymousGroup'>>): void {
+    const { defaultAcl, anonymousGroup } = this;
+    this.#undo?.push(() => Object.assign(this, { defaultAcl, anonymousGroup }));
+    Object.assign(this, values);
+  }
 
   #join(username: string, group: Membership): void {
     this.#edit('clients', username, ({ groups }) => ({ groups: added(groups, group) }));

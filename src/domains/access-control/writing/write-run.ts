@@ -7,12 +7,11 @@ import type { AccessPolicy } from '../policy/access-model.ts';
 import type { AccessChange } from './access-change.ts';
 import type { Kick, PlannedCommand, TouchedObject } from './access-plan.ts';
 import { AccessPlanner } from './access-planner.ts';
-import type { CommandState } from './access-report.ts';
+import type { ChangeProgress, CommandProgress } from './access-report.ts';
 import { judge, type SentCommand, type Verdict } from './lost-responses.ts';
 import { PolicyDraft } from './policy-draft.ts';
 import { isOutage, type PolicyNow, type PolicySource, readBack, watchForDisconnect } from './read-back.ts';
 import { type BatchEntry, nextBatch, type Pending } from './write-batches.ts';
-import type { ChangeProgress } from './write-report.ts';
 
 export interface WriteParts {
   readonly index: PolicySource;
@@ -23,20 +22,12 @@ export interface WriteParts {
   readonly mayControl: boolean;
 }
 
-interface Command {
-  readonly command: PlannedCommand;
-  state: CommandState;
-  error: ServiceError | null;
-}
-
-interface Progress {
-  commands: Command[];
-  error: ServiceError | null;
+interface Progress extends ChangeProgress {
   sent: number;
 }
 
 interface Sent extends SentCommand {
-  readonly entry: Command;
+  readonly entry: CommandProgress;
   readonly reason: ServiceError | null;
 }
 
@@ -230,11 +221,9 @@ function settle({ entry, response, reason, command }: Sent, verdict: Verdict): v
   if (response === 'ACCEPTED') {
     if (verdict === 'DONE') return;
     entry.state = 'UNKNOWN';
-    entry.error = new ServiceError(
-      'BROKER_REJECTED',
-      'The broker responded with success but has another value now: another client changed it, or the broker lost it',
-      { info: { command: command.command } },
-    );
+    const message =
+      'The broker responded with success but has another value now: another client changed it, or the broker lost it';
+    entry.error = new ServiceError('BROKER_REJECTED', message, { info: { command: command.command } });
   } else if (response === 'LOST') {
     entry.state = verdict === 'DONE' ? 'APPLIED' : verdict === 'NOT_DONE' ? 'REJECTED' : 'UNKNOWN';
     entry.error = verdict === 'DONE' ? null : lostError(reason, command, verdict);
@@ -251,11 +240,9 @@ function lostError(reason: ServiceError | null, { command, fields }: PlannedComm
   const code = reason?.code ?? 'BROKER_UNREACHABLE';
   const options = { info: { command, ...(reason?.message ? { reason: reason.message } : {}) } };
   if (verdict === 'NOT_DONE') {
-    return new ServiceError(
-      code,
-      'The broker sent no response and does not have the change, or another client reverted it; it was not sent again',
-      options,
-    );
+    const message =
+      'The broker sent no response and does not have the change, or another client reverted it; it was not sent again';
+    return new ServiceError(code, message, options);
   }
   const why =
     'password' in fields ? 'a password cannot be read back' : 'its current state does not show whether it applied this';
@@ -264,9 +251,6 @@ function lostError(reason: ServiceError | null, { command, fields }: PlannedComm
 
 function readFailed(reason: ServiceError | null, error: unknown): ServiceError {
   const text = error instanceof Error ? error.message : String(error);
-  return new ServiceError(
-    reason?.code ?? 'BROKER_UNREACHABLE',
-    `The broker sent no response and cannot be read: ${text}`,
-    { cause: error },
-  );
+  const message = `The broker sent no response and cannot be read: ${text}`;
+  return new ServiceError(reason?.code ?? 'BROKER_UNREACHABLE', message, { cause: error });
 }

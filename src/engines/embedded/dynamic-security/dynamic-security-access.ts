@@ -58,7 +58,6 @@ export const EMBEDDED_DIALECT: AccessDialect = {
   wildcardFlag: true,
   wildcardsExcludeDollar: true,
   disconnectsOnRoleAcls: true,
-  protectsAnonymousGroup: true,
   changeIndex: true,
   isSoleAuthority: true,
   writesPerPayload: 500,

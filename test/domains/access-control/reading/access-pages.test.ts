@@ -1,15 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { AccessView } from '../../../../src/domains/access-control/graph/access-view.ts';
 import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
 import type { AccessSnapshot } from '../../../../src/domains/access-control/reading/access-index.ts';
 import {
   AccessLists,
   type ClientFilterTarget,
-  clientsPage,
   type GroupFilterTarget,
-  groupsPage,
   type RoleFilterTarget,
-  rolesPage,
 } from '../../../../src/domains/access-control/reading/access-lists.ts';
 import {
   dialectOf,
@@ -17,6 +15,7 @@ import {
   parseGroup,
   parseRole,
 } from '../../../../src/domains/access-control/reading/dynsec-control.ts';
+import type { BrokerRecord } from '../../../../src/domains/brokers/broker-cache.ts';
 import type { FilterMode } from '../../../../src/platform/text/text-filter.ts';
 
 function snapshotOf(
@@ -44,6 +43,9 @@ function snapshotOf(
   };
 }
 
+const viewOf = (snapshot: AccessSnapshot) =>
+  new AccessView({ id: 'brk_1' } as BrokerRecord, snapshot, () => Promise.reject(new Error('not connected')));
+
 const SMALL = snapshotOf(
   [
     { username: 'bob', clientid: 'sensor-1', textname: 'Bob', roles: ['reader'], groups: [{ groupname: 'floor' }] },
@@ -58,10 +60,16 @@ const SMALL = snapshotOf(
 );
 
 const names = (value: string, mode: FilterMode, target: ClientFilterTarget) =>
-  clientsPage(SMALL, { filter: { value, mode, target } }).edges.map(({ node }) => node.username);
+  viewOf(SMALL)
+    .clients({ filter: { value, mode, target } })
+    .edges.map(({ node }) => node.object.username);
 
 test('clients are filtered by each target and mode, in the case that was given', () => {
-  expect(clientsPage(SMALL, {}).edges.map(({ cursor }) => cursor)).toEqual(['Alice', 'bob', 'carol']);
+  expect(
+    viewOf(SMALL)
+      .clients({})
+      .edges.map(({ cursor }) => cursor),
+  ).toEqual(['Alice', 'bob', 'carol']);
   expect(names('o', 'contains', 'username')).toEqual(['bob', 'carol']);
   expect(names('alice', 'equals', 'username')).toEqual([]);
   expect(names('Alice', 'equals', 'username')).toEqual(['Alice']);
@@ -72,20 +80,24 @@ test('clients are filtered by each target and mode, in the case that was given',
   expect(names('reader', 'equals', 'rolename')).toEqual(['Alice', 'bob']);
   expect(names('floor', 'equals', 'groupname')).toEqual(['bob']);
   // By name where nothing else is said, and an empty value is no filter.
-  expect(clientsPage(SMALL, { filter: { value: 'aro' } }).totalCount).toBe(1);
+  expect(viewOf(SMALL).clients({ filter: { value: 'aro' } }).totalCount).toBe(1);
   expect(names('', 'equals', 'clientid')).toHaveLength(3);
 });
 
 test('groups are filtered by members too, roles by the topics of their rules', () => {
   const groups = (value: string, target: GroupFilterTarget) =>
-    groupsPage(SMALL, { filter: { value, target } }).edges.map(({ node }) => node.groupname);
-  expect(groupsPage(SMALL, {}).totalCount).toBe(2);
+    viewOf(SMALL)
+      .groups({ filter: { value, target } })
+      .edges.map(({ node }) => node.object.groupname);
+  expect(viewOf(SMALL).groups({}).totalCount).toBe(2);
   expect(groups('bob', 'username')).toEqual(['floor']);
   expect(groups('reader', 'rolename')).toEqual(['floor']);
   expect(groups('Sec', 'textname')).toEqual(['floor']);
   expect(groups('x', 'textdescription')).toEqual([]);
   const roles = (value: string, target: RoleFilterTarget) =>
-    rolesPage(SMALL, { filter: { value, target } }).edges.map(({ node }) => node.rolename);
+    viewOf(SMALL)
+      .roles({ filter: { value, target } })
+      .edges.map(({ node }) => node.object.rolename);
   expect(roles('floor/', 'topic')).toEqual(['reader']);
   expect(roles('W', 'textname')).toEqual(['writer']);
   expect(roles('er', 'rolename')).toEqual(['reader', 'writer']);
@@ -113,7 +125,7 @@ test('walking the pages gives each entry of a plainly filtered list once, in ord
         const seen: string[] = [];
         let after: string | null = null;
         for (;;) {
-          const page = clientsPage(snapshot, { first, after, filter: { value, mode } });
+          const page = viewOf(snapshot).clients({ first, after, filter: { value, mode } });
           expect(page.totalCount).toBe(expected.length);
           seen.push(...page.edges.map(({ cursor }) => cursor));
           if (!page.pageInfo.hasNextPage) break;
@@ -127,14 +139,18 @@ test('walking the pages gives each entry of a plainly filtered list once, in ord
 
 test('a cursor stays true when its entry has gone, and the filtered list is kept for the next page', () => {
   const before = snapshotOf(['a', 'b', 'c'].map((username) => ({ username })));
-  const { endCursor } = clientsPage(before, { first: 2 }).pageInfo;
+  const { endCursor } = viewOf(before).clients({ first: 2 }).pageInfo;
   const after = snapshotOf(['a', 'aa', 'c'].map((username) => ({ username })));
-  expect(clientsPage(after, { after: endCursor }).edges.map(({ cursor }) => cursor)).toEqual(['c']);
+  expect(
+    viewOf(after)
+      .clients({ after: endCursor })
+      .edges.map(({ cursor }) => cursor),
+  ).toEqual(['c']);
   const filter = { value: 'a', mode: 'contains', target: 'username' } as const;
   const list = after.lists.clients(filter);
   expect(after.lists.clients({ ...filter })).toBe(list);
   for (let n = 0; n < 8; n++) after.lists.clients({ ...filter, value: `${n}` });
   expect(after.lists.clients(filter)).not.toBe(list);
   expect(after.lists.clients(filter)).toEqual(list);
-  expect(() => clientsPage(after, { first: -1 })).toThrow(expect.objectContaining({ code: 'INVALID' }));
+  expect(() => viewOf(after).clients({ first: -1 })).toThrow(expect.objectContaining({ code: 'INVALID' }));
 });

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { AccessView } from '../../../../src/domains/access-control/graph/access-view.ts';
 import { AccessIndex } from '../../../../src/domains/access-control/reading/access-index.ts';
-import { clientsPage, groupsPage, rolesPage } from '../../../../src/domains/access-control/reading/access-lists.ts';
+import type { BrokerRecord } from '../../../../src/domains/brokers/broker-cache.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { accountsFile } from '../../../support/accounts-file.ts';
 import { connectedLink } from '../../../support/link.ts';
@@ -58,6 +59,9 @@ test('20,000 accounts and 500 groups are read in pages, never in one piece, and 
   for (const { groupname, members } of accounts.groups) {
     expect(snapshot.lists.members.get(groupname)).toEqual(members.map((id) => ({ id, priority: 1 })));
   }
+  const view = new AccessView({ id: 'brk_1' } as BrokerRecord, snapshot, () =>
+    Promise.reject(new Error('not connected')),
+  );
   const filter = { value: 'hall 3', mode: 'endsWith', target: 'textname' } as const;
   const expected = accounts.clients
     .filter(({ textname }) => textname.endsWith('hall 3'))
@@ -65,18 +69,18 @@ test('20,000 accounts and 500 groups are read in pages, never in one piece, and 
   const seen: string[] = [];
   let after: string | null = null;
   for (;;) {
-    const { edges, pageInfo, totalCount } = clientsPage(snapshot, { first: 1_000, after, filter });
+    const { edges, pageInfo, totalCount } = view.clients({ first: 1_000, after, filter });
     expect(totalCount).toBe(expected.length);
     seen.push(...edges.map(({ cursor }) => cursor));
     if (!pageInfo.hasNextPage) break;
     after = pageInfo.endCursor;
   }
   expect(seen).toEqual(expected);
-  const inGroup = clientsPage(snapshot, { filter: { value: 'group-000042', mode: 'equals', target: 'groupname' } });
+  const inGroup = view.clients({ filter: { value: 'group-000042', mode: 'equals', target: 'groupname' } });
   expect(inGroup.edges.map(({ cursor }) => cursor)).toEqual(accounts.groups[42]?.members);
-  const groupOf = groupsPage(snapshot, { filter: { value: 'device-001042', mode: 'equals', target: 'username' } });
+  const groupOf = view.groups({ filter: { value: 'device-001042', mode: 'equals', target: 'username' } });
   expect(groupOf.edges.map(({ cursor }) => cursor)).toEqual(['group-000042']);
-  expect(rolesPage(snapshot, { filter: { value: '000007/data', target: 'topic' } }).totalCount).toBe(1);
+  expect(view.roles({ filter: { value: '000007/data', target: 'topic' } }).totalCount).toBe(1);
 
   // An own write costs one small payload and no list.
   const asked = answers.length;
