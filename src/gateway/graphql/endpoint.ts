@@ -46,6 +46,11 @@ interface RunOptions {
   readonly toText?: boolean;
 }
 
+interface StartOptions extends RunOptions {
+  /** Resolves when the transport has room for the result of a query or mutation. Called after the preparation. */
+  readonly queryTurn?: () => Promise<void>;
+}
+
 export interface Rates {
   body?(caller: RequestContext, bytes: number): void;
   subscription?(caller: RequestContext): void;
@@ -120,10 +125,11 @@ export class Endpoint {
   async start(
     body: unknown,
     context: RequestContext,
-    options: RunOptions = {},
+    options: StartOptions = {},
   ): Promise<GraphqlResponse | LiveResults> {
     const operation = await this.#prepared(body, context);
     if (!(operation instanceof Operation) || operation.kind !== 'subscription') {
+      await options.queryTurn?.();
       return this.run(body, context, options, operation);
     }
     const errorContext = { requestId: context.requestId, log: this.log };

@@ -43,6 +43,7 @@ export class WebSocketConnection {
   readonly #socket: WebSocket;
   readonly #req: IncomingMessage;
   readonly #socketWriter: WebSocketWriter;
+  readonly #flow: WebSocketFlow;
   readonly #subscriptions = new Set<WebSocketSubscription>();
   /** Starting operations by id; for each id the newest one. */
   readonly #starting = new Map<string, object>();
@@ -63,15 +64,16 @@ export class WebSocketConnection {
     // process.
     socket.on('error', () => {});
     this.#socketWriter = new WebSocketWriter(socket, req.socket);
+    const handle = (text: string) => this.#receive(text);
+    const { traffic } = options;
+    this.#flow = new WebSocketFlow({ socket, req, traffic, viewer: () => this.#viewer, handle });
     this.#open();
   }
 
   #open(): void {
     const socket = this.#socket;
     const socketWriter = this.#socketWriter;
-    const { endpoint, traffic, keepAliveMs } = this.#options;
-    const handle = (text: string) => this.#receive(text);
-    const flow = new WebSocketFlow({ socket, req: this.#req, traffic, viewer: () => this.#viewer, handle });
+    const { endpoint, keepAliveMs } = this.#options;
     const heartbeat = new Heartbeat(socket);
     const pings = setInterval(() => {
       this.#closeIdle();
@@ -81,7 +83,7 @@ export class WebSocketConnection {
     const closed = this.#protocol().opened(
       {
         protocol: socket.protocol,
-        send: (data) => flow.send(data).then(socketWriter.drained),
+        send: (data) => this.#flow.send(data).then(socketWriter.drained),
         close: (code = 1000, reason = '') => closeWith(socket, code, reason),
         onMessage: (handle) => {
           this.#handleMessage = handle;
@@ -187,7 +189,8 @@ export class WebSocketConnection {
       const bytes = this.#unpaidBytes;
       this.#unpaidBytes = 0;
       endpoint.rates.body?.(context, bytes);
-      const response = await endpoint.start(payload, context);
+      const { queryTurn } = this.#flow;
+      const response = await endpoint.start(payload, context, { queryTurn });
       if (response instanceof LiveResults) {
         return execution('subscription', endpoint, this.#openSubscription(id, response));
       }

@@ -2,9 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { Hold } from '../../../platform/limits/byte-budget.ts';
+import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
+import { yieldToEventLoop } from '../../../platform/scheduling/sliced-task.ts';
 import { MAX_ANONYMOUS_BODY_BYTES, PIECE_BYTES, type Traffic, UNCOUNTED_BYTES } from '../../http/traffic.ts';
 
-/** Beyond this number of unsent bytes the socket is not read and no operation starts. */
+/** Beyond this number of unsent bytes the socket is not read, no operation starts and no started query executes. */
 const MAX_UNSENT_BYTES = 1_048_576;
 /** Fewer bytes of query results are not counted: the buffers of the operating system hold them. */
 const UNCOUNTED_UNSENT_BYTES = 65_536;
@@ -35,6 +37,7 @@ export class WebSocketFlow {
   readonly #connection: Duplex;
   readonly #network: string;
   readonly #waiting: Buffer[] = [];
+  readonly #queries = new ConcurrencyLimit({ maxRunning: 1 });
   #waitingBytes = 0;
   #runningBytes = 0;
   #unsentBytes = 0;
@@ -73,6 +76,16 @@ export class WebSocketFlow {
       });
     });
   }
+
+  /**
+   * Resolves when a prepared query may execute: the client receives, and the results of earlier queries count. Queries
+   * are prepared at the same time, so a check at their start does not bound their results.
+   */
+  readonly queryTurn = (): Promise<void> =>
+    this.#queries.run(async () => {
+      await new Promise<void>(yieldToEventLoop);
+      while (this.#isBehind) await new Promise((resolve) => this.#connection.once('drain', resolve));
+    });
 
   #receive(data: Buffer): void {
     if (this.#options.viewer() === null && data.length > MAX_ANONYMOUS_BODY_BYTES) {
