@@ -110,7 +110,7 @@ export class AccessState {
     if (!old) return;
     for (const username of this.members(groupname)) {
       const client = this.#clients.get(username);
-      if (client) this.putClient({ ...client, groups: without(client.groups, groupname) });
+      if (client) this.putClient({ ...client, groups: withoutMembership(client.groups, groupname) });
     }
     this.#roleGroups.move(groupname, old.roles, []);
     this.#replace('groups', this.#groups, groupname, null);
@@ -126,11 +126,11 @@ export class AccessState {
     if (!old) return;
     for (const username of this.clientsWith(rolename)) {
       const client = this.#clients.get(username);
-      if (client) this.putClient({ ...client, roles: without(client.roles, rolename) });
+      if (client) this.putClient({ ...client, roles: withoutMembership(client.roles, rolename) });
     }
     for (const groupname of this.groupsWith(rolename)) {
       const group = this.#groups.get(groupname);
-      if (group) this.putGroup({ ...group, roles: without(group.roles, rolename) });
+      if (group) this.putGroup({ ...group, roles: withoutMembership(group.roles, rolename) });
     }
     this.#replace('roles', this.#roles, rolename, null);
   }
@@ -171,6 +171,7 @@ export class AccessState {
     this.#changes[kind].add(name);
     this.#changed(kind === 'clients' ? name : null);
   }
+
   #createPolicy(): AccessPolicy {
     const { defaultAcl, anonymousGroup } = this.settings;
     return { clients: this.#clients, groups: this.#groups, roles: this.#roles, defaultAcl, anonymousGroup };
@@ -189,8 +190,11 @@ const noChanges = () => ({
   settings: false,
 });
 
-const without = (memberships: readonly Membership[], name: string): readonly Membership[] =>
-  memberships.filter((membership) => membership.name !== name);
+/** The same array if it does not have the name. */
+export const withoutMembership = (memberships: readonly Membership[], name: string): readonly Membership[] =>
+  memberships.some((membership) => membership.name === name)
+    ? memberships.filter((membership) => membership.name !== name)
+    : memberships;
 
 class Holders {
   readonly #byName = new Map<string, Set<string>>();
@@ -219,24 +223,13 @@ const ENTRY = 50;
 
 export const membershipSize = (name: string): number => ENTRY + name.length;
 
-export interface Sized {
-  readonly username?: string;
-  readonly clientId?: string | null;
-  readonly groupname?: string;
-  readonly rolename?: string;
-  readonly textName: string | null;
-  readonly textDescription: string | null;
-  readonly roles?: readonly Membership[];
-  readonly groups?: readonly Membership[];
-  readonly acls?: readonly { readonly topic: string }[];
-}
+export type Sized = Partial<AccessClient & AccessGroup & AccessRole>;
 
 /** Size of an object in characters, for `AccessLimits.size`. */
 export function sizeOf(object: Sized): number {
-  const { username = '', clientId, groupname = '', rolename = '', textName, textDescription } = object;
-  const texts = [username, clientId ?? '', groupname, rolename, textName ?? '', textDescription ?? ''];
+  const { username, clientId, groupname, rolename, textName, textDescription } = object;
   let size = ENTRY;
-  for (const text of texts) size += text.length;
+  for (const text of [username, clientId, groupname, rolename, textName, textDescription]) size += text?.length ?? 0;
   for (const { name } of object.roles ?? []) size += membershipSize(name);
   for (const { name } of object.groups ?? []) size += membershipSize(name);
   for (const { topic } of object.acls ?? []) size += ENTRY + topic.length;

@@ -1,21 +1,17 @@
+import type { AccessRole } from '../../../domains/access-control/policy/access-model.ts';
 import { type Fields, fieldOf } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
 
+type Texts = Pick<AccessRole, 'textName' | 'textDescription'>;
+
 /** The maximum length of an MQTT string in bytes, which Mosquitto uses for names. */
 const MAX_BYTES = 65_535;
 
-export function requiredUsername(fields: Fields): string {
-  return checkName(requiredText(fields, 'username'), 'Username');
-}
+const NAMES = { username: 'Username', groupname: 'Group name', rolename: 'Role name' } as const;
 
-export function requiredGroupname(fields: Fields): string {
-  return checkName(requiredText(fields, 'groupname'), 'Group name');
-}
-
-export function requiredRolename(fields: Fields): string {
-  return checkName(requiredText(fields, 'rolename'), 'Role name');
-}
+export const requiredName = (fields: Fields, field: keyof typeof NAMES): string =>
+  checkName(requiredText(fields, field), NAMES[field]);
 
 /** `undefined` if the field is absent. Another type is refused; `label` is the name of the field in the refusal. */
 export function optionalText(fields: Fields, field: string, label: string = field): string | undefined {
@@ -59,10 +55,12 @@ function checkText(text: string, field: string): string {
 
 export const isTooLong = (text: string): boolean => text.length > MAX_BYTES / 3 && Buffer.byteLength(text) > MAX_BYTES;
 
-/** As in Mosquitto, a `count` of 0 means 1, and a negative one means all. */
-export function pageOf(fields: Fields) {
-  const count = integerOf(fields, 'count', -1);
-  const offset = Math.max(0, integerOf(fields, 'offset', 0));
-  const end = count < 0 ? Number.POSITIVE_INFINITY : offset + Math.max(1, count);
-  return { verbose: flagOf(fields, 'verbose', false), offset, end };
-}
+export const newTexts = (fields: Fields): Texts => ({
+  textName: optionalText(fields, 'textname') ?? null,
+  textDescription: optionalText(fields, 'textdescription') ?? null,
+});
+
+export const modifiedTexts = (fields: Fields, { textName, textDescription }: Texts): Texts => ({
+  textName: lenientText(fields, 'textname') ?? textName,
+  textDescription: lenientText(fields, 'textdescription') ?? textDescription,
+});

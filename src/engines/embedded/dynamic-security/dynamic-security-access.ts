@@ -12,45 +12,15 @@ import {
 import { FailureWait } from '../../../platform/limits/failure-wait.ts';
 import type { AccessControl, Credentials, Identity, Verdict } from '../access.ts';
 import type { AccessState } from './access-state.ts';
-import { ACCOUNT_COST, hashPassword, type PasswordCheck } from './password-check.ts';
+import { ACCOUNT_COST, hashPassword, type PasswordAttempt, type PasswordCheck } from './password-check.ts';
 
 /** Number of different wrong passwords for one account from one network before it has to wait. */
 const FREE_OF_ACCOUNT = 20;
 const LONGEST_WAIT_OF_ACCOUNT_MS = 5 * 60_000;
-/** Failures minus successes of one network, over all accounts: a whole site of devices may have one address. */
+/** Failures minus successes of one network, over all accounts. */
 const FREE_OF_NETWORK = 1_000;
 const LONGEST_WAIT_OF_NETWORK_MS = 60_000;
 const MAX_NAME_LENGTH = 254;
-
-/**
- * Throttles attempts to guess passwords: wrong ones that were not tried before. From 20 failures of an account in a
- * network, waits double from 1 s to 5 min. From 1,000 failures of a network, all its accounts wait up to 60 s; each
- * successful log-in offsets one failure, because a whole site may have one address.
- */
-class LoginThrottle {
-  readonly #accounts = new FailureWait({ free: FREE_OF_ACCOUNT, longestWaitMs: LONGEST_WAIT_OF_ACCOUNT_MS });
-  readonly #networks = new FailureWait({ free: FREE_OF_NETWORK, longestWaitMs: LONGEST_WAIT_OF_NETWORK_MS });
-
-  mustWait(username: string, network: string): boolean {
-    return this.#networks.waitOf(network) > 0 || this.#accounts.waitOf(keyOf(username, network)) > 0;
-  }
-
-  failed(username: string, network: string): void {
-    this.#accounts.failed(keyOf(username, network));
-    this.#networks.failed(network);
-  }
-
-  succeeded(username: string, network: string): void {
-    this.#accounts.succeeded(keyOf(username, network));
-  }
-
-  /** A client has logged in, with a checked or a remembered password. */
-  offset(network: string): void {
-    this.#networks.offset(network);
-  }
-}
-
-const keyOf = (username: string, network: string): string => `${network} ${username.slice(0, MAX_NAME_LENGTH)}`;
 
 /** The embedded broker evaluates access rules like Mosquitto 2.1. */
 export const EMBEDDED_DIALECT: AccessDialect = {
@@ -63,11 +33,18 @@ export const EMBEDDED_DIALECT: AccessDialect = {
   writesPerPayload: 500,
 };
 
-/** Access control by dynamic security. Clients without a user name are admitted if there is an anonymous group. */
+/**
+ * Access control by dynamic security. Clients without a user name are admitted if there is an anonymous group.
+ *
+ * Attempts to guess passwords are throttled: wrong ones that were not tried before. From 20 failures of an account in a
+ * network, waits double from 1 s to 5 min. From 1,000 failures of a network, all its accounts wait up to 60 s; each
+ * successful log-in offsets one failure, because a whole site of devices may have one address.
+ */
 export class DynamicSecurityAccess implements AccessControl {
   readonly #state: AccessState;
   readonly #passwords: PasswordCheck;
-  readonly #throttle = new LoginThrottle();
+  readonly #failuresOfAccounts = new FailureWait({ free: FREE_OF_ACCOUNT, longestWaitMs: LONGEST_WAIT_OF_ACCOUNT_MS });
+  readonly #failuresOfNetworks = new FailureWait({ free: FREE_OF_NETWORK, longestWaitMs: LONGEST_WAIT_OF_NETWORK_MS });
   readonly #dummyHash: string;
   readonly #compiled = new WeakMap<AccessRole, CompiledRole>();
   readonly #accounts = new Map<string | null, readonly CompiledRole[]>();
@@ -88,32 +65,35 @@ export class DynamicSecurityAccess implements AccessControl {
   }
 
   async authenticate(credentials: Credentials): Promise<Verdict> {
-    const { username, password, network } = credentials;
+    const { username, password, network, isWanted } = credentials;
     if (username === undefined) return this.#state.policy.anonymousGroup === null ? 'REFUSED' : 'ACCEPTED';
     if (password === undefined) return 'REFUSED';
     // An unknown user name takes the same check, so that the response time does not reveal which names exist.
     const accountHash = this.#hashFor(credentials);
     const hash = accountHash ?? this.#dummyHash;
-    const verdict = await this.#check({ ...credentials, username, password }, hash);
+    const verdict = await this.#check({ username, password, hash, network, isWanted });
     if (verdict !== 'RIGHT') return verdict === 'WRONG' ? 'REFUSED' : verdict;
     // The account may have changed meanwhile.
     if (accountHash === null || this.#hashFor(credentials) !== hash) return 'REFUSED';
-    this.#throttle.offset(network);
+    this.#failuresOfNetworks.offset(network);
     return 'ACCEPTED';
   }
 
-  async #check(credentials: PresentedPassword, hash: string): Promise<'RIGHT' | 'WRONG' | 'THROTTLED' | 'BUSY'> {
-    const { username, password, network } = credentials;
-    const attempt = { username, password, hash, network };
+  async #check(attempt: Required<PasswordAttempt>): Promise<'RIGHT' | 'WRONG' | 'THROTTLED' | 'BUSY'> {
+    const { username, network } = attempt;
     const known = this.#passwords.recall(attempt);
     if (known !== null) return known;
-    const mustWait = () => this.#throttle.mustWait(username, network);
+    const account = `${network} ${username.slice(0, MAX_NAME_LENGTH)}`;
+    const mustWait = () => this.#failuresOfNetworks.waitOf(network) > 0 || this.#failuresOfAccounts.waitOf(account) > 0;
     if (mustWait()) return 'THROTTLED';
     // Other attempts may have failed while this one waited.
-    const isWanted = () => credentials.isWanted() && !mustWait();
+    const isWanted = () => attempt.isWanted() && !mustWait();
     const { verdict, isNew } = await this.#passwords.check({ ...attempt, isWanted });
-    if (verdict === 'RIGHT') this.#throttle.succeeded(username, network);
-    if (verdict === 'WRONG' && isNew) this.#throttle.failed(username, network);
+    if (verdict === 'RIGHT') this.#failuresOfAccounts.succeeded(account);
+    if (verdict === 'WRONG' && isNew) {
+      this.#failuresOfAccounts.failed(account);
+      this.#failuresOfNetworks.failed(network);
+    }
     if (verdict === 'CROWDED' || (verdict === 'BUSY' && mustWait())) return 'THROTTLED';
     return verdict;
   }
@@ -179,8 +159,6 @@ export class DynamicSecurityAccess implements AccessControl {
     return compiled;
   }
 }
-
-type PresentedPassword = Credentials & { readonly username: string; readonly password: Uint8Array };
 
 interface ConnectionRoles {
   readonly roles: readonly CompiledRole[];

@@ -2,38 +2,37 @@ import type { AccessGroup } from '../../../domains/access-control/policy/access-
 import type { Fields } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
-import { type AccessState, membershipSize } from './access-state.ts';
+import { type AccessState, membershipSize, withoutMembership } from './access-state.ts';
+import { modifiedTexts, newTexts, requiredName } from './command-fields.ts';
 import {
-  lenientText,
-  optionalText,
+  type CommandContext,
+  type CommandTable,
+  found,
+  kickMembers,
+  NO_ROOM,
   pageOf,
-  requiredGroupname,
-  requiredRolename,
-  requiredUsername,
-} from './command-fields.ts';
-import { type CommandContext, type CommandTable, kickMembers, NO_ROOM, requireRoom } from './command-table.ts';
-import { addMembership, holds, namedEntries, priorityOf, rolesOf, withoutMembership } from './membership-fields.ts';
+  withRoom,
+} from './command-table.ts';
+import { addMembership, holds, namedEntries, priorityOf, rolesOf } from './membership-fields.ts';
 import { groupResponse } from './object-responses.ts';
 
 /** Commands for groups. Error texts and the order of checks are the same as in Mosquitto 2.1. */
 export const GROUP_COMMANDS: CommandTable = {
   createGroup(command, { state }) {
     if (requiredText(command, 'groupname') === '') throw new ControlRefusal('Empty groupname');
-    const groupname = requiredGroupname(command);
-    const textName = optionalText(command, 'textname') ?? null;
-    const textDescription = optionalText(command, 'textdescription') ?? null;
+    const groupname = requiredName(command, 'groupname');
+    const texts = newTexts(command);
     const { groups } = state.policy;
     if (groups.has(groupname)) throw new ControlRefusal('Group already exists');
     if (groups.size >= state.limits.groups) throw new ControlRefusal('Too many groups');
     // Mosquitto returns this text for an invalid list.
-    const group = { groupname, textName, textDescription, roles: rolesOf(command, state, 'Internal error') ?? [] };
-    requireRoom(state, group);
-    state.putGroup(group);
+    const roles = rolesOf(command, state, 'Internal error') ?? [];
+    state.putGroup(withRoom(state, { groupname, ...texts, roles }));
   },
 
   deleteGroup(command, context) {
     const { state } = context;
-    const { groupname } = find(state, requiredGroupname(command));
+    const { groupname } = find(state, requiredName(command, 'groupname'));
     if (state.policy.anonymousGroup === groupname) {
       throw new ControlRefusal('Deleting the anonymous group is forbidden');
     }
@@ -42,29 +41,26 @@ export const GROUP_COMMANDS: CommandTable = {
   },
 
   getGroup(command, { state }) {
-    const group = find(state, requiredGroupname(command));
+    const group = find(state, requiredName(command, 'groupname'));
     return { group: groupResponse(group, state.members(group.groupname)) };
   },
 
   listGroups(command, { state }) {
-    const { verbose, offset, end } = pageOf(command);
     const { groups } = state.policy;
-    const names = state.names(groups).slice(offset, end);
-    const listed = verbose ? names.map((name) => groupResponse(find(state, name), state.members(name))) : names;
+    const listed = pageOf(command, state, groups, (group) => groupResponse(group, state.members(group.groupname)));
     return { totalCount: groups.size, groups: listed };
   },
 
   modifyGroup(command, context) {
     const { state } = context;
-    const group = find(state, requiredGroupname(command));
+    const group = find(state, requiredName(command, 'groupname'));
     const modified: AccessGroup = {
       ...group,
-      textName: lenientText(command, 'textname') ?? group.textName,
-      textDescription: lenientText(command, 'textdescription') ?? group.textDescription,
+      ...modifiedTexts(command, group),
       roles: rolesOf(command, state) ?? group.roles,
     };
     const members = replacedMembers(command, group.groupname, state);
-    requireRoom(state, modified, group);
+    withRoom(state, modified, group);
     if (members) {
       kickMembers(group.groupname, context);
       replaceMembers(state, group.groupname, members);
@@ -78,8 +74,7 @@ export const GROUP_COMMANDS: CommandTable = {
     const { client, name } = clientAndGroup(command, context);
     if (holds(client.groups, name)) throw new ControlRefusal('Client is already in this group');
     const groups = addMembership(client.groups, { name, priority: priorityOf(command) }, state);
-    requireRoom(state, { ...client, groups }, client);
-    state.putClient({ ...client, groups });
+    state.putClient(withRoom(state, { ...client, groups }, client));
   },
 
   removeGroupClient(command, context) {
@@ -92,8 +87,7 @@ export const GROUP_COMMANDS: CommandTable = {
     const { group, rolename } = groupAndRole(command, state);
     if (holds(group.roles, rolename)) throw new ControlRefusal('Group is already in this role');
     const roles = addMembership(group.roles, { name: rolename, priority: priorityOf(command) }, state);
-    requireRoom(state, { ...group, roles }, group);
-    state.putGroup({ ...group, roles });
+    state.putGroup(withRoom(state, { ...group, roles }, group));
     kickMembers(group.groupname, context);
   },
 
@@ -104,7 +98,7 @@ export const GROUP_COMMANDS: CommandTable = {
   },
 
   setAnonymousGroup(command, { state, kick }) {
-    const { groupname } = find(state, requiredGroupname(command));
+    const { groupname } = find(state, requiredName(command, 'groupname'));
     state.putSettings({ anonymousGroup: groupname });
     kick(null);
   },
@@ -114,28 +108,23 @@ export const GROUP_COMMANDS: CommandTable = {
   },
 };
 
-function find({ policy }: AccessState, groupname: string): AccessGroup {
-  const group = policy.groups.get(groupname);
-  if (!group) throw new ControlRefusal('Group not found');
-  return group;
-}
+const find = ({ policy }: AccessState, groupname: string): AccessGroup => found(policy.groups, groupname, 'Group');
 
 /** Disconnects the client, even if the command is refused. */
 function clientAndGroup(fields: Fields, { state, kick }: CommandContext) {
-  const username = requiredUsername(fields);
-  const name = requiredGroupname(fields);
+  const username = requiredName(fields, 'username');
+  const name = requiredName(fields, 'groupname');
   kick(username);
-  const client = state.policy.clients.get(username);
-  if (!client) throw new ControlRefusal('Client not found');
+  const client = found(state.policy.clients, username, 'Client');
   find(state, name);
   return { client, name };
 }
 
 function groupAndRole(fields: Fields, state: AccessState) {
-  const groupname = requiredGroupname(fields);
-  const rolename = requiredRolename(fields);
+  const groupname = requiredName(fields, 'groupname');
+  const rolename = requiredName(fields, 'rolename');
   const group = find(state, groupname);
-  if (!state.policy.roles.has(rolename)) throw new ControlRefusal('Role not found');
+  found(state.policy.roles, rolename, 'Role');
   return { group, rolename };
 }
 

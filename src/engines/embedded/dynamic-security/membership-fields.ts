@@ -8,6 +8,7 @@ import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import type { AccessState } from './access-state.ts';
 import { integerOf } from './command-fields.ts';
+import { found } from './command-table.ts';
 
 export const clampPriority = (priority: number): number => Math.max(-MAX_PRIORITY, Math.min(MAX_PRIORITY, priority));
 
@@ -19,11 +20,6 @@ export const sortMemberships = (memberships: Iterable<Membership>): readonly Mem
 
 export const addMembership = (to: readonly Membership[], membership: Membership, state: AccessState) =>
   checkCount(sortMemberships([...to, membership]), state);
-
-export const withoutMembership = (memberships: readonly Membership[], name: string): readonly Membership[] =>
-  memberships.some((membership) => membership.name === name)
-    ? memberships.filter((membership) => membership.name !== name)
-    : memberships;
 
 export const holds = (memberships: readonly Membership[], name: string): boolean =>
   memberships.some((membership) => membership.name === name);
@@ -39,7 +35,7 @@ export function rolesOf(fields: Fields, state: AccessState, badList = BAD_ROLES)
   for (const entry of list) {
     const name = isFields(entry) ? fieldOf(entry, 'rolename') : undefined;
     if (typeof name !== 'string') throw new ControlRefusal(badList);
-    if (!state.policy.roles.has(name)) throw new ControlRefusal('Role not found');
+    found(state.policy.roles, name, 'Role');
     if (!roles.has(name)) roles.set(name, { name, priority: priorityOf(entry) });
   }
   return checkCount(sortMemberships(roles.values()), state);

@@ -6,7 +6,7 @@ import {
   type Membership,
 } from '../../../domains/access-control/policy/access-model.ts';
 
-export function clientResponse(client: AccessClient, addresses: readonly string[]): object {
+export function clientResponse(client: AccessClient, addresses: (username: string) => readonly string[]): object {
   const { username, clientId, disabled, roles, groups } = client;
   return {
     username,
@@ -15,7 +15,7 @@ export function clientResponse(client: AccessClient, addresses: readonly string[
     ...(disabled ? { disabled } : {}),
     roles: roles.map(roleMembership),
     groups: groups.map((membership) => ({ groupname: membership.name, ...priorityField(membership) })),
-    connections: addresses.map((address) => ({ address })),
+    connections: addresses(username).map((address) => ({ address })),
   };
 }
 

@@ -30,7 +30,7 @@ export async function hashPassword(password: Uint8Array | string, cost: Password
   return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64'), key.toString('base64')].join('$');
 }
 
-interface PasswordAttempt {
+export interface PasswordAttempt {
   /** Part of the digest, so that the time of a refusal does not reveal whether two names have an account. */
   readonly username: string;
   readonly password: Uint8Array;
@@ -82,7 +82,7 @@ export class PasswordCheck {
   }
 
   /** Returns the result of an earlier check without hashing; `null` if none is remembered. */
-  recall(attempt: Pick<PasswordAttempt, 'username' | 'password' | 'hash'>): 'RIGHT' | 'WRONG' | null {
+  recall(attempt: PasswordAttempt): 'RIGHT' | 'WRONG' | null {
     return this.#recall(attempt.hash, this.#digestOf(attempt));
   }
 
@@ -152,7 +152,7 @@ export class PasswordCheck {
     return this.#wrong.get(digest) === true ? 'WRONG' : null;
   }
 
-  #digestOf({ username, password, hash }: Pick<PasswordAttempt, 'username' | 'password' | 'hash'>): string {
+  #digestOf({ username, password, hash }: PasswordAttempt): string {
     const named = `${hash} ${username.length} ${username} `;
     return createHmac('sha256', this.#key).update(named).update(password).digest('base64');
   }

@@ -9,17 +9,8 @@ import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
 import type { AccessState } from './access-state.ts';
-import {
-  checkName,
-  flagOf,
-  integerOf,
-  isTooLong,
-  lenientText,
-  optionalText,
-  pageOf,
-  requiredRolename,
-} from './command-fields.ts';
-import { type CommandTable, kickHolders, requireRoom } from './command-table.ts';
+import { checkName, flagOf, integerOf, isTooLong, modifiedTexts, newTexts, requiredName } from './command-fields.ts';
+import { type CommandTable, found, kickHolders, pageOf, withRoom } from './command-table.ts';
 import { clampPriority } from './membership-fields.ts';
 import { roleResponse } from './object-responses.ts';
 
@@ -27,53 +18,45 @@ import { roleResponse } from './object-responses.ts';
 export const ROLE_COMMANDS: CommandTable = {
   createRole(command, { state }) {
     if (requiredText(command, 'rolename') === '') throw new ControlRefusal('Empty rolename');
-    const rolename = requiredRolename(command);
-    const textName = optionalText(command, 'textname') ?? null;
-    const textDescription = optionalText(command, 'textdescription') ?? null;
+    const rolename = requiredName(command, 'rolename');
+    const texts = newTexts(command);
     const flag = fieldOf(command, 'allowwildcardsubs');
     if (flag !== undefined && typeof flag !== 'boolean') throw new ControlRefusal('Invalid allowwildcardsubs');
     const { roles } = state.policy;
     if (roles.has(rolename)) throw new ControlRefusal('Role already exists');
     if (roles.size >= state.limits.roles) throw new ControlRefusal('Too many roles');
     const acls = aclsOf(command, state) ?? [];
-    const role: AccessRole = { rolename, textName, textDescription, allowWildcardSubs: flag ?? true, acls };
-    requireRoom(state, role);
-    state.putRole(role);
+    state.putRole(withRoom(state, { rolename, ...texts, allowWildcardSubs: flag ?? true, acls }));
   },
 
   deleteRole(command, context) {
-    const { rolename } = find(context.state, requiredRolename(command));
+    const { rolename } = find(context.state, requiredName(command, 'rolename'));
     kickHolders(rolename, context);
     context.state.removeRole(rolename);
   },
 
   getRole(command, { state }) {
-    return { role: roleResponse(find(state, requiredRolename(command))) };
+    return { role: roleResponse(find(state, requiredName(command, 'rolename'))) };
   },
 
   listRoles(command, { state }) {
-    const { verbose, offset, end } = pageOf(command);
     const { roles } = state.policy;
-    const names = state.names(roles).slice(offset, end);
-    const listed = verbose ? names.map((name) => roleResponse(find(state, name))) : names;
-    return { totalCount: roles.size, roles: listed };
+    return { totalCount: roles.size, roles: pageOf(command, state, roles, roleResponse) };
   },
 
   modifyRole(command, context) {
     const { state } = context;
-    const role = state.policy.roles.get(requiredRolename(command));
+    const role = state.policy.roles.get(requiredName(command, 'rolename'));
     if (!role) throw new ControlRefusal('Role does not exist');
     const acls = aclsOf(command, state);
     const allowWildcardSubs = flagOf(command, 'allowwildcardsubs', role.allowWildcardSubs ?? true);
     const modified: AccessRole = {
       ...role,
-      textName: lenientText(command, 'textname') ?? role.textName,
-      textDescription: lenientText(command, 'textdescription') ?? role.textDescription,
+      ...modifiedTexts(command, role),
       allowWildcardSubs,
       acls: acls ?? role.acls,
     };
-    requireRoom(state, modified, role);
-    state.putRole(modified);
+    state.putRole(withRoom(state, modified, role));
     if (acls || allowWildcardSubs !== role.allowWildcardSubs) kickHolders(role.rolename, context);
   },
 
@@ -82,9 +65,8 @@ export const ROLE_COMMANDS: CommandTable = {
     const { role, aclType, topic } = roleAndAcl(command, state);
     if (indexOf(role.acls, aclType, topic) >= 0) throw new ControlRefusal('ACL with this topic already exists');
     if (role.acls.length >= state.limits.acls) throw new ControlRefusal('Too many ACLs');
-    const changed = { ...role, acls: sortAcls([...role.acls, ruleOf(command, aclType, topic)]) };
-    requireRoom(state, changed, role);
-    state.putRole(changed);
+    const acls = sortAcls([...role.acls, ruleOf(command, aclType, topic)]);
+    state.putRole(withRoom(state, { ...role, acls }, role));
     kickHolders(role.rolename, context);
   },
 
@@ -97,11 +79,7 @@ export const ROLE_COMMANDS: CommandTable = {
   },
 };
 
-function find({ policy }: AccessState, rolename: string): AccessRole {
-  const role = policy.roles.get(rolename);
-  if (!role) throw new ControlRefusal('Role not found');
-  return role;
-}
+const find = ({ policy }: AccessState, rolename: string): AccessRole => found(policy.roles, rolename, 'Role');
 
 const TYPES: ReadonlyMap<string, AclType> = new Map(ACL_TYPES.map((type) => [type.toLowerCase(), type]));
 const RANKS: Readonly<Record<string, number>> = Object.fromEntries(ACL_TYPES.map((type, rank) => [type, rank]));
@@ -140,7 +118,7 @@ function aclsOf(fields: Fields, state: AccessState): AclRule[] | undefined {
 }
 
 function roleAndAcl(fields: Fields, state: AccessState) {
-  const role = find(state, requiredRolename(fields));
+  const role = find(state, requiredName(fields, 'rolename'));
   const aclType = TYPES.get(requiredText(fields, 'acltype').toLowerCase());
   if (!aclType) throw new ControlRefusal('Unknown acltype');
   const topic = checkName(requiredText(fields, 'topic'), 'Topic');
