@@ -5,7 +5,7 @@ import type { AuditService } from '../../domains/audit/audit-service.ts';
 import type { BrokerCache } from '../../domains/brokers/broker-cache.ts';
 import { namedNodeId } from '../../gateway/named-node-id.ts';
 import { REFUSAL_REASONS, type RefusalReason } from '../embedded/core/connect-refusal.ts';
-import type { RefusalMessage } from '../embedded/worker-protocol.ts';
+import type { RefusalMessage } from '../embedded/listening/refused-connects.ts';
 
 interface MqttRefusalsOptions {
   readonly directory: Pick<BrokerCache, 'get'>;

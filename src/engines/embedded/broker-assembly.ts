@@ -1,27 +1,32 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
 import { inOrderOfPorts } from '../../domains/brokers/port-candidates.ts';
+import { Closers } from '../../platform/closers.ts';
+import { brokerPlugin, licensePlugin } from './control/broker-plugin.ts';
+import { certificatePlugin } from './control/certificate-plugin.ts';
+import { clientControlPlugin } from './control/client-control-plugin.ts';
 import { ControlServer } from './control/control-server.ts';
+import { InspectPlugin } from './control/inspect-plugin.ts';
 import { publishStatistics } from './control/sys-statistics.ts';
 import { BrokerCore } from './core/broker-core.ts';
 import { ClientRegistry } from './core/client-registry.ts';
+import type { ListenerInfo } from './core/connection.ts';
 import type { Fault } from './core/faults.ts';
 import { AccessStore } from './dynamic-security/access-store.ts';
 import { ensureAdministrator } from './dynamic-security/administrator.ts';
 import { DynamicSecurityAccess } from './dynamic-security/dynamic-security-access.ts';
+import { DynamicSecurityPlugin } from './dynamic-security/dynamic-security-plugin.ts';
 import { PasswordCheck } from './dynamic-security/password-check.ts';
+import { passwordCopyPlugin } from './dynamic-security/password-copy-plugin.ts';
 import { ACCESS_LIMITS, BROKER_LIMITS } from './limits.ts';
 import { type Listener, startListener } from './listening/listener.ts';
 import { ListenerCertificates } from './listening/listener-certificates.ts';
-import { refusalLog } from './listening/refusal-log.ts';
-import { RefusedConnects } from './listening/refused-connects.ts';
-import { registerPlugins } from './plugins.ts';
+import { type RefusalMessage, RefusedConnects } from './listening/refused-connects.ts';
 import { BrokerStore } from './store/broker-store.ts';
-import { CertificateStore } from './store/certificate-store.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
 import { startStreams } from './streams/embedded-streams.ts';
 import { startTopics } from './topics/embedded-topics.ts';
-import type { RefusalMessage, WorkerOptions } from './worker-protocol.ts';
+import type { WorkerOptions } from './worker-protocol.ts';
 
 export interface AssembledBroker {
   readonly listeners: readonly ListenerWanted[];
@@ -45,26 +50,25 @@ const CLOSE_TIMEOUT_MS = 3_000;
 
 /** Creates and starts one embedded broker. Runs in the worker thread. */
 export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): Promise<AssembledBroker> {
-  const closers: (() => unknown)[] = [];
-  const close = async () => {
-    for (let closer = closers.pop(); closer; closer = closers.pop()) await closer();
-  };
+  const closers = new Closers();
   try {
-    const { folder, listeners: all } = options;
+    const { folder, listeners: all, administrator, version } = options;
     const { onProblem, areTopicPayloadsStored: arePayloadsStored } = hooks;
-    const store = new BrokerStore({
-      folder,
-      limits: BROKER_LIMITS,
-      onBroken: (error) => hooks.onBroken(new Error(`the journal cannot be written: ${error.message}`)),
-      onQuarantined: hooks.onQuarantined,
-      suspicion: options.suspicion,
-    });
-    closers.push(() => store.close());
+    const store = closers.keep(
+      new BrokerStore({
+        folder,
+        limits: BROKER_LIMITS,
+        onBroken: (error) => hooks.onBroken(new Error(`the journal cannot be written: ${error.message}`)),
+        onQuarantined: hooks.onQuarantined,
+        suspicion: options.suspicion,
+      }),
+    );
     const { journal } = store;
     const accessStore = new AccessStore(journal, ACCESS_LIMITS);
+    const { state } = accessStore;
     const passwords = new PasswordCheck();
-    const access = await DynamicSecurityAccess.create(accessStore.state, passwords);
-    await ensureAdministrator(accessStore, options.administrator, passwords, access);
+    const access = await DynamicSecurityAccess.create(state, passwords);
+    await ensureAdministrator(accessStore, administrator, passwords, access);
     const registry = new ClientRegistry(store.sessions);
     const control: ControlServer = new ControlServer({
       publish: (topic, payload) => core.publisher.publish(topic, payload),
@@ -73,11 +77,12 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     let closeTopics: (() => Promise<void>) | null = null;
     let closeStreams: (() => Promise<void>) | null = null;
     // Both are closed after the connections.
-    closers.push(() => closeTopics?.());
-    closers.push(() => closeStreams?.());
-    closers.push(() => control.close());
-    const refused = refusedConnects(accessStore, hooks.onRefused);
-    closers.push(() => refused.close());
+    closers.add(() => closeTopics?.());
+    closers.add(() => closeStreams?.());
+    closers.keep(control);
+    const refused = closers.keep(
+      new RefusedConnects((username) => state.policy.clients.has(username), hooks.onRefused),
+    );
     const core = await BrokerCore.start({
       store,
       registry,
@@ -93,38 +98,49 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       onRefused: ({ address }, username, reason) => refused.add(address, username, reason),
       onFault: hooks.onFault,
     });
-    closers.push(() => Promise.race([core.close(), delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })]));
+    closers.add(() => Promise.race([core.close(), delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })]));
 
     const listeners: Listener[] = [];
     const withTls = all.filter(({ tls }) => tls).map(({ number }) => number);
-    const certificates = new ListenerCertificates(new CertificateStore(journal, withTls), listeners);
-    registerPlugins({ options, store, accessStore, registry, core, control, certificates, listeners });
+    const certificates = new ListenerCertificates(journal, withTls, listeners);
+    const since = Date.now();
+    const apis = () => control.plugins.map(({ api }) => api);
+    const addresses = (username: string) =>
+      [...registry.claimedBy(username)].filter(({ identity }) => identity !== null).map(({ address }) => address);
+    for (const plugin of [
+      new InspectPlugin({
+        registry,
+        incoming: store.incoming,
+        since,
+        emit: (event) => control.emit('cedalo/inspect', event),
+      }),
+      clientControlPlugin(core.clients),
+      licensePlugin(since, apis),
+      new DynamicSecurityPlugin({ store: accessStore, kick: core.kick, addresses }),
+      brokerPlugin(version, apis, () => listeners.map(({ info }) => info)),
+      passwordCopyPlugin(accessStore, administrator.password, core.kick),
+      certificatePlugin(certificates),
+    ]) {
+      control.register(plugin);
+    }
+    const parts = { core, control, onProblem };
+    const ownClientIds = `brokergraph-${options.id}-`;
+    const { topicTreeBytes, streamStorageBytes } = options;
     const topics = await startTopics({
-      core,
+      ...parts,
       registry,
       store,
-      control,
-      ownClientIds: `brokergraph-${options.id}-`,
-      maxBytes: options.topicTreeBytes,
+      ownClientIds,
+      maxBytes: topicTreeBytes,
       arePayloadsStored,
-      onProblem,
     });
     closeTopics = topics.close;
-    closeStreams = await startStreams({
-      folder,
-      maxBytes: options.streamStorageBytes,
-      journal,
-      core,
-      control,
-      onProblem,
-    });
+    closeStreams = await startStreams({ ...parts, journal, folder, maxBytes: streamStorageBytes });
     await core.resume();
 
-    const { version, sysIntervalMs: intervalMs } = options;
-    closers.push(publishStatistics({ version, core, registry, store, intervalMs }));
-    const refusals = refusalLog(onProblem);
-    closers.push(() => refusals.close());
-    closers.push(() => {
+    closers.add(publishStatistics({ version, core, registry, store, intervalMs: options.sysIntervalMs }));
+    const refusals = closers.keep(refusalLog(onProblem));
+    closers.add(() => {
       for (const listener of listeners) listener.close();
     });
     const onError = (error: Error) => onProblem('a listener failed', error);
@@ -140,18 +156,28 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     return {
       listeners: all.map((one) => ({ ...one, port: ports.get(one.number) ?? one.port })),
       topicPayloadsChanged: topics.payloadsChanged,
-      close,
+      close: closers.close,
     };
   } catch (error) {
-    await close();
+    await closers.close();
     throw error;
   }
 }
 
-const refusedConnects = ({ state }: AccessStore, send: (message: RefusalMessage) => void) =>
-  new RefusedConnects({
-    isAccount: (username) => state.policy.clients.has(username),
-    onCounts: (counts) => send({ type: 'refused', counts }),
-    onBurst: (burst, count) => send({ type: 'refusedBurst', burst, count, seconds: null }),
-    onBurstEnd: (burst, count, seconds) => send({ type: 'refusedBurst', burst, count, seconds }),
-  });
+/** Limits the log entries per minute, because clients can be refused as often as they like. */
+const MAX_REPORTED = 20;
+const PERIOD_MS = 60_000;
+
+/** Reports why TLS listeners refuse clients: each reason of a listener once a minute, and at most 20 reasons in all. */
+function refusalLog(report: (problem: string, reason: string) => void) {
+  const reported = new Set<string>();
+  const timer = setInterval(() => reported.clear(), PERIOD_MS).unref();
+  const refused = ({ number, port }: ListenerInfo, reason: string): void => {
+    const problem = `TLS listener ${number} (port ${port}) refuses clients`;
+    const key = `${problem}: ${reason}`;
+    if (reported.has(key) || reported.size >= MAX_REPORTED) return;
+    reported.add(key);
+    report(problem, reason);
+  };
+  return { refused, close: () => clearInterval(timer) };
+}

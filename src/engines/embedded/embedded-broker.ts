@@ -9,8 +9,9 @@ import {
 } from '../../protocol/hosting/worker-thread.ts';
 import type { Fault } from './core/faults.ts';
 import { FailureRecord } from './failure-record.ts';
+import type { RefusalMessage } from './listening/refused-connects.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
-import type { RefusalMessage, ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
+import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
 interface BrokerLog {
   info(fields: object, text: string): void;

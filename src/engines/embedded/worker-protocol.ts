@@ -1,6 +1,6 @@
 import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
 import type { Fault } from './core/faults.ts';
-import type { RefusalCounts, RefusedBurst } from './listening/refused-connects.ts';
+import type { RefusalMessage } from './listening/refused-connects.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
 
 export interface WorkerOptions {
@@ -16,16 +16,6 @@ export interface WorkerOptions {
   /** Reason of repeated failures: the broker then searches for the stored record that causes them. */
   readonly suspicion?: string | undefined;
 }
-
-/** Refused CONNECTs since the last message, or the start (`seconds` is `null`) or end of a burst of log-ins. */
-export type RefusalMessage =
-  | { readonly type: 'refused'; readonly counts: RefusalCounts }
-  | {
-      readonly type: 'refusedBurst';
-      readonly burst: RefusedBurst;
-      readonly count: number;
-      readonly seconds: number | null;
-    };
 
 export type WorkerMessage =
   | RefusalMessage

@@ -9,7 +9,6 @@ import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ClientsChangedEvent, ConnectedClientDetail } from '../../../src/domains/clients/inspect/inspect-data.ts';
 import { parseClientDetail, parseClientList } from '../../../src/domains/clients/inspect/inspect-parser.ts';
-import { ClientReport } from '../../../src/engines/embedded/control/client-report.ts';
 import { InspectPlugin } from '../../../src/engines/embedded/control/inspect-plugin.ts';
 import { ClientRegistry } from '../../../src/engines/embedded/core/client-registry.ts';
 import { Connection } from '../../../src/engines/embedded/core/connection.ts';
@@ -320,14 +319,12 @@ test('changes beyond the limit of an event are sent in several events with seque
   onTestFinished(() => store.close());
   const registry = new ClientRegistry(store.sessions);
   const events: ClientsChangedEvent[] = [];
-  const limits = BROKER_LIMITS;
-  const report = new ClientReport({ registry, incoming: store.incoming, limits });
   let check = () => {};
   const emit = (event: ClientsChangedEvent) => {
     events.push(event);
     check();
   };
-  const plugin = new InspectPlugin({ registry, report, since: 0, emit, collectMs: 0 });
+  const plugin = new InspectPlugin({ registry, incoming: store.incoming, since: 0, emit });
   onTestFinished(() => plugin.close());
   for (let index = 0; index < 2_500; index += 1) {
     if (index % 2 === 0) store.sessions.subscribe(`c${index}`, 'a', { qos: 1 });

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { SubscriptionTree } from '../../../src/engines/embedded/store/topic-filter.ts';
 import { filterMatches } from '../../../src/protocol/mqtt/filter-match.ts';
 import { runs } from '../../support/suite.ts';
 
@@ -43,17 +42,5 @@ test('topic filters match as specified in section 4.7 of MQTT 3.1.1', () => {
       expect(filterMatches(filter, topic), `${filter} on ${topic}`).toBe(matchesByTheBook(filter, topic));
     }),
     { numRuns: runs(3_000) },
-  );
-});
-
-test('the subscription tree finds exactly the matching filters, and is empty after their removal', () => {
-  fc.assert(
-    fc.property(fc.uniqueArray(filters, { maxLength: 12 }), topics, (all, topic) => {
-      const tree = new SubscriptionTree<string>();
-      for (const filter of all) tree.add(filter, 'client', filter);
-      expect(tree.match(topic).sort()).toEqual(all.filter((filter) => filterMatches(filter, topic)).sort());
-      for (const filter of all) tree.remove(filter, 'client');
-      expect([tree.size, tree.match(topic)]).toEqual([0, []]);
-    }),
   );
 });

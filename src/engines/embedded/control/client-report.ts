@@ -8,15 +8,9 @@ import {
 import { subscriptionsOf } from '../core/aedes-internals.ts';
 import { type ClientRegistry, droppedOn } from '../core/client-registry.ts';
 import type { Connection, WillInfo } from '../core/connection.ts';
-import type { BrokerLimits } from '../limits.ts';
+import { BROKER_LIMITS } from '../limits.ts';
 import type { IncomingStore } from '../store/incoming-store.ts';
 import type { Session } from '../store/session.ts';
-
-interface ClientReportOptions {
-  readonly registry: ClientRegistry;
-  readonly incoming: IncomingStore;
-  readonly limits: BrokerLimits;
-}
 
 /** The JSON form of a client detail, in which the options of subscriptions have other names. */
 export interface WireClientDetail extends Omit<ConnectedClientDetail, 'subscriptionOptions'> {
@@ -36,16 +30,16 @@ export interface WireClientDetail extends Omit<ConnectedClientDetail, 'subscript
  * - The other counters are those of the last connection. They are absent if the broker was killed meanwhile.
  */
 export class ClientReport {
-  readonly #options: ClientReportOptions;
+  readonly #registry: ClientRegistry;
+  readonly #incoming: IncomingStore;
 
-  constructor(options: ClientReportOptions) {
-    this.#options = options;
+  constructor(registry: ClientRegistry, incoming: IncomingStore) {
+    this.#registry = registry;
+    this.#incoming = incoming;
   }
 
   summary(clientId: string): ConnectedClientSummary | null {
-    const { registry } = this.#options;
-    const connection = registry.connection(clientId);
-    const session = registry.session(clientId);
+    const { connection, session } = this.#find(clientId);
     if (!connection && !session) return null;
     const queues = this.#queuesOut(session, connection);
     const about = connection ? connection.about : session?.about;
@@ -67,9 +61,7 @@ export class ClientReport {
   detail(clientId: string): WireClientDetail | null {
     const summary = this.summary(clientId);
     if (!summary) return null;
-    const { registry } = this.#options;
-    const connection = registry.connection(clientId);
-    const session = registry.session(clientId);
+    const { connection, session } = this.#find(clientId);
     const subscriptions = subscriptionsIn(connection, session);
     return {
       ...summary,
@@ -87,10 +79,12 @@ export class ClientReport {
 
   /** The queues of a client as in its detail; a summary has fewer keys. `null` if there is no such client. */
   queues(clientId: string): ClientQueues | null {
-    const { registry } = this.#options;
-    const connection = registry.connection(clientId);
-    const session = registry.session(clientId);
+    const { connection, session } = this.#find(clientId);
     return connection || session ? this.#queues(session, connection) : null;
+  }
+
+  #find(clientId: string) {
+    return { connection: this.#registry.connection(clientId), session: this.#registry.session(clientId) };
   }
 
   #queues(session: Session | undefined, connection: Connection | undefined): ClientQueues {
@@ -105,7 +99,7 @@ export class ClientReport {
   }
 
   #queuesOut(session: Session | undefined, connection: Connection | undefined): ClientQueues {
-    const { offlineMessages, onlineMessages, sessionBytes } = this.#options.limits;
+    const { offlineMessages, onlineMessages, sessionBytes } = BROKER_LIMITS;
     const windowBytes = connection?.window?.queuedBytes ?? 0;
     return {
       messagesOut: waitingOf(session, connection),
@@ -118,19 +112,18 @@ export class ClientReport {
   }
 
   #inflight(clientId: string, session: Session | undefined, connection: Connection | undefined): ClientInflight {
-    const { incoming, limits } = this.#options;
-    const messagesInMax = limits.maxIncoming;
-    const messagesOutMax = connection?.window?.size ?? limits.onlineMessages;
+    const { maxIncoming: messagesInMax, onlineMessages, sessionBytes } = BROKER_LIMITS;
+    const messagesOutMax = connection?.window?.size ?? onlineMessages;
     const { pendingQos2 = 0, pendingQos2Bytes = 0, inFlight } = connection ?? {};
     return {
-      messagesIn: incoming.count(clientId) - pendingQos2,
+      messagesIn: this.#incoming.count(clientId) - pendingQos2,
       messagesInMax,
-      bytesIn: incoming.bytes(clientId) - pendingQos2Bytes,
+      bytesIn: this.#incoming.bytes(clientId) - pendingQos2Bytes,
       messagesOut: (session?.sentMessages ?? 0) + (inFlight?.count ?? 0),
       messagesOutMax,
       bytesOut: (session?.sentBytes ?? 0) + (inFlight?.bytes ?? 0),
       messagesMax: messagesInMax + messagesOutMax,
-      bytesMax: session ? limits.sessionBytes : 0,
+      bytesMax: session ? sessionBytes : 0,
     };
   }
 }

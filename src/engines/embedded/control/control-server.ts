@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import { type ControlEvent, requestTopic, responseTopic } from '../../../protocol/control/envelope.ts';
 import type { ControlPlugin } from '../../../protocol/control/plugin.ts';
 import { serveControlRequest } from '../../../protocol/control/serve.ts';
@@ -19,24 +20,17 @@ interface Requester {
   send(topic: string, payload: string): Promise<void>;
 }
 
-interface Endpoint {
-  readonly plugin: ControlPlugin;
-  readonly response: string;
-  tail: Promise<void>;
-}
-
 /** Serves `$CONTROL` with one plugin per API, one request after the other. Responses are published. */
 export class ControlServer {
   readonly #options: ControlServerOptions;
-  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #endpoints = new Map<string, { readonly plugin: ControlPlugin; readonly queue: ConcurrencyLimit }>();
 
   constructor(options: ControlServerOptions) {
     this.#options = options;
   }
 
   register(plugin: ControlPlugin): void {
-    const { api } = plugin;
-    this.#endpoints.set(requestTopic(api), { plugin, response: responseTopic(api), tail: Promise.resolve() });
+    this.#endpoints.set(requestTopic(plugin.api), { plugin, queue: new ConcurrencyLimit({ maxRunning: 1 }) });
   }
 
   get plugins(): readonly ControlPlugin[] {
@@ -55,14 +49,17 @@ export class ControlServer {
       void requester.send(`${topic}/response`, JSON.stringify({ error: 'endpoint not available' }));
       return Promise.resolve();
     }
-    endpoint.tail = endpoint.tail
-      // An earlier request may have removed the permission.
-      .then(() => (requester.maySend(topic) ? this.#respond(endpoint, payload, requester) : undefined))
-      .catch((error: unknown) => this.#options.onBug(error, topic));
-    return endpoint.tail;
+    const { plugin, queue } = endpoint;
+    // An earlier request may have removed the permission.
+    const work = async () => requester.maySend(topic) && this.#respond(plugin, payload, requester);
+    return queue.run(work).then(
+      () => {},
+      (error: unknown) => this.#options.onBug(error, topic),
+    );
   }
 
-  async #respond({ plugin, response: topic }: Endpoint, payload: Uint8Array, requester: Requester): Promise<void> {
+  async #respond(plugin: ControlPlugin, payload: Uint8Array, requester: Requester): Promise<void> {
+    const topic = responseTopic(plugin.api);
     const isExpected = requester.receives(topic);
     const response = await serveControlRequest(payload, plugin, this.#options.onBug);
     const afterwards = plugin.afterAnswer?.();

@@ -10,17 +10,19 @@ import { fieldOf } from '../../../protocol/control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { pageOf, requiredText, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { ClientRegistry } from '../core/client-registry.ts';
-import type { ClientReport, WireClientDetail } from './client-report.ts';
+import type { IncomingStore } from '../store/incoming-store.ts';
+import { ClientReport, type WireClientDetail } from './client-report.ts';
 
 interface InspectPluginOptions {
   readonly registry: ClientRegistry;
-  readonly report: ClientReport;
+  readonly incoming: IncomingStore;
   /** Start time of the broker in epoch milliseconds. */
   readonly since: number;
   readonly emit: (event: ClientsChangedEvent) => void;
-  /** Milliseconds for which changes are collected before an event. Default: 50. */
-  readonly collectMs?: number;
 }
+
+/** Milliseconds for which changes are collected before an event. */
+const COLLECT_MS = 50;
 
 /** Maximum number of clients of one event. Further changes follow in more events. */
 const MAX_EVENT_CLIENTS = 1_000;
@@ -34,6 +36,7 @@ const MAX_EVENT_CLIENTS = 1_000;
 export class InspectPlugin implements ControlPlugin {
   readonly api = 'cedalo/inspect';
   readonly #options: InspectPluginOptions;
+  readonly #report: ClientReport;
   readonly #changed = new Set<string>();
   readonly #stop: () => void;
   #timer: NodeJS.Timeout | null = null;
@@ -41,9 +44,10 @@ export class InspectPlugin implements ControlPlugin {
 
   constructor(options: InspectPluginOptions) {
     this.#options = options;
+    this.#report = new ClientReport(options.registry, options.incoming);
     this.#stop = options.registry.onChange((clientId) => {
       this.#changed.add(clientId);
-      this.#timer ??= setTimeout(() => this.#emitChanges(), options.collectMs ?? 50);
+      this.#timer ??= setTimeout(() => this.#emitChanges(), COLLECT_MS);
     });
   }
 
@@ -65,17 +69,17 @@ export class InspectPlugin implements ControlPlugin {
   #list(command: ControlCommand): ListClientsData | { readonly clients: readonly string[] } {
     this.#emitChanges();
     const { verbose, count, offset } = pageOf(command);
-    const { registry, report, since } = this.#options;
+    const { registry, since } = this.#options;
     const ids = registry.sortedIds();
     const page = offset === 0 && count >= ids.length ? ids : ids.slice(offset, offset + count);
     const about = { totalCount: ids.length, sequence: this.#sequence, since };
     if (!verbose) return { ...about, clients: page };
-    return { ...about, clients: page.map((id) => report.summary(id)).filter((client) => client !== null) };
+    return { ...about, clients: page.map((id) => this.#report.summary(id)).filter((client) => client !== null) };
   }
 
   #get(command: ControlCommand): WireClientDetail {
     const clientId = requiredText(command, 'clientid');
-    const detail = this.#options.report.detail(clientId);
+    const detail = this.#report.detail(clientId);
     if (!detail) throw new ControlRefusal('Client not found');
     return detail;
   }
@@ -83,7 +87,7 @@ export class InspectPlugin implements ControlPlugin {
   #queues(command: ControlCommand): { readonly queues: readonly (ClientQueues | null)[] } {
     const ids = fieldOf(command, 'clientids');
     if (!Array.isArray(ids) || ids.length > MAX_QUEUE_IDS) throw new ControlRefusal('Invalid/missing clientids');
-    return { queues: ids.map((id) => (typeof id === 'string' ? this.#options.report.queues(id) : null)) };
+    return { queues: ids.map((id) => (typeof id === 'string' ? this.#report.queues(id) : null)) };
   }
 
   #emitChanges(): void {
@@ -97,15 +101,14 @@ export class InspectPlugin implements ControlPlugin {
   }
 
   #emitFor(clientIds: readonly string[]): void {
-    const { report, emit } = this.#options;
     const changed: ConnectedClientSummary[] = [];
     const removed: string[] = [];
     for (const clientId of clientIds) {
-      const summary = report.summary(clientId);
+      const summary = this.#report.summary(clientId);
       if (summary) changed.push(summary);
       else removed.push(clientId);
     }
     this.#sequence += 1;
-    emit({ type: 'event', event: 'clientsChanged', sequence: this.#sequence, changed, removed });
+    this.#options.emit({ type: 'event', event: 'clientsChanged', sequence: this.#sequence, changed, removed });
   }
 }

@@ -1,7 +1,7 @@
 import type { Client } from 'aedes';
 import { networkOf } from '../../../platform/limits/network.ts';
 import type { Identity } from '../access.ts';
-import { NOWHERE } from '../store/consumed-publish.ts';
+import { NOWHERE } from '../store/aedes-packets.ts';
 import { filterWeight } from '../store/filter-weight.ts';
 import type { Session } from '../store/session.ts';
 import { setSessionEnd, subscriptionsOf } from './aedes-internals.ts';

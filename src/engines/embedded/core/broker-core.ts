@@ -18,12 +18,12 @@ import { guardPersistence } from './guarded-persistence.ts';
 import { InternalPublisher } from './internal-publisher.ts';
 import type { IncomingPacket } from './mqtt-packet-internals.ts';
 import { guardPackets, meterPackets } from './packet-guard.ts';
+import { SubscribeOrder } from './packet-queue.ts';
 import { PublishHandler } from './publish-handler.ts';
 import { PublishTap } from './publish-tap.ts';
 import { RetainedDelivery } from './retained-delivery.ts';
 import { SessionExpiry } from './session-expiry.ts';
 import { readInSlices } from './sliced-reading.ts';
-import { SubscribeOrder } from './subscribe-order.ts';
 import { guardSubscribe, guardUnsubscribe, hasValidFilters } from './subscription-packets.ts';
 
 /** Called after each change of subscriptions that end with their connection. */

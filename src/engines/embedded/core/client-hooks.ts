@@ -1,5 +1,5 @@
 import type { AedesOptions, Client, PublishPacket } from 'aedes';
-import { consume } from '../store/consumed-publish.ts';
+import { consume } from '../store/aedes-packets.ts';
 import type { Admission } from './admission.ts';
 import { hasIdentifier } from './aedes-internals.ts';
 import { readConnect } from './connect-packet.ts';

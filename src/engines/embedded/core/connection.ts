@@ -8,10 +8,9 @@ import type { Identity } from '../access.ts';
 import type { SessionAbout, Traffic } from '../store/session.ts';
 import { allowDisconnectPacket, discardWill, resumeReadingStream, stopReadingStream } from './aedes-internals.ts';
 import { InFlightMessages } from './in-flight-messages.ts';
-import type { PacketQueue } from './packet-queue.ts';
+import type { PacketQueue, SubscribeOrder } from './packet-queue.ts';
 import type { PublisherBackpressure } from './publisher-backpressure.ts';
 import type { SendWindow } from './send-window.ts';
-import type { SubscribeOrder } from './subscribe-order.ts';
 
 export interface ListenerInfo {
   /** From 1; `id` and `listener_id` in the control APIs. */

@@ -2,9 +2,9 @@ import type { Duplex } from 'node:stream';
 import type { Aedes, AedesPublishPacket, Client } from 'aedes';
 import { generate } from 'mqtt-packet';
 import { filterMatches } from '../../../protocol/mqtt/filter-match.ts';
+import { isSendable, queuedPacket, unsentEntries } from '../store/aedes-packets.ts';
 import { type MessageProperties, withExpiry } from '../store/message-properties.ts';
 import type { DeliveryNumber } from '../store/message-queues.ts';
-import { isSendable, queuedPacket, unsentEntries } from '../store/queued-packet.ts';
 import type { QueueEntry, Session, StoredMessage } from '../store/session.ts';
 import {
   emitterOf,

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { Client } from 'aedes';
 import { writeToStream } from 'mqtt-packet';
+import { NOWHERE } from '../store/aedes-packets.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
-import { NOWHERE } from '../store/consumed-publish.ts';
 import type { ClientRef } from '../store/incoming-store.ts';
 import type { Persistence } from '../store/persistence.ts';
 import { readNextAfterWrite } from './aedes-internals.ts';

@@ -1,5 +1,5 @@
 import type { Client, PublishPacket } from 'aedes';
-import { consume } from '../store/consumed-publish.ts';
+import { consume } from '../store/aedes-packets.ts';
 import type { AcknowledgementHold } from '../store/incoming-store.ts';
 import { forwardable } from '../store/message-properties.ts';
 import { type Connection, RECEIVE_MAXIMUM_EXCEEDED } from './connection.ts';

@@ -10,22 +10,19 @@ export interface Published {
 
 type TapListener = (message: StreamMessage) => void;
 
-interface TapSubscription {
-  readonly listener: TapListener;
-}
-
 /** Passes each message once to the listeners with a matching filter. Filters that begin with `$` are not supported. */
 export class PublishTap {
   /** Called for each accepted message. It must not throw, publish, or store the payload. */
   watcher: ((published: Published) => void) | null = null;
-  readonly #subscriptions = new FilterTree<TapSubscription>();
+  readonly #subscriptions = new FilterTree<TapListener>();
   #count = 0;
   #isPaused = false;
   /** Releases held messages: at most those that were read of each client before its reading stopped. */
   #paused: (() => void)[] = [];
 
   listen(filter: string, listener: TapListener): () => void {
-    const subscription = { listener };
+    // A function of its own, because a listener may have the same filter twice.
+    const subscription: TapListener = (message) => listener(message);
     this.#subscriptions.add(filter, subscription);
     this.#count += 1;
     let isListening = true;
@@ -72,11 +69,11 @@ class TappedMessage implements StreamMessage {
   readonly topic: string;
   readonly payload: Buffer;
   readonly qos: 0 | 1 | 2;
-  readonly #subscriptions: readonly TapSubscription[];
+  readonly #subscriptions: readonly TapListener[];
   #holds = 1;
   #waiting: (() => void)[] = [];
 
-  constructor({ topic, payload, qos }: Published, subscriptions: readonly TapSubscription[]) {
+  constructor({ topic, payload, qos }: Published, subscriptions: readonly TapListener[]) {
     this.topic = topic;
     this.payload = bufferOf(payload);
     this.qos = qos;
@@ -94,7 +91,7 @@ class TappedMessage implements StreamMessage {
   };
 
   notify(): void {
-    for (const { listener } of this.#subscriptions) listener(this);
+    for (const notify of this.#subscriptions) notify(this);
     this.#release();
   }
 

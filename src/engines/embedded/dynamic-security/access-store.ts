@@ -20,10 +20,9 @@ export class AccessStore {
 
   constructor(journal: Journal, limits: AccessLimits) {
     this.#journal = journal;
-    const [row] = journal.rows<{ value: string }>('SELECT value FROM setting WHERE name = ?', SETTINGS);
-    this.isNew = row === undefined;
-    const settings = row ? (JSON.parse(row.value) as Settings) : FIRST_SETTINGS;
-    this.state = new AccessState(settings, limits);
+    const settings = journal.setting<Settings>(SETTINGS);
+    this.isNew = settings === undefined;
+    this.state = new AccessState(settings ?? FIRST_SETTINGS, limits);
     this.#load();
   }
 
@@ -57,10 +56,7 @@ export class AccessStore {
     }
     for (const groupname of groups) this.#put('access_group', 'groupname', groupname, state.policy.groups);
     for (const rolename of roles) this.#put('access_role', 'rolename', rolename, state.policy.roles);
-    if (settings) {
-      const sql = 'INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)';
-      this.#journal.add(sql, SETTINGS, JSON.stringify(state.settings));
-    }
+    if (settings) this.#journal.putSetting(SETTINGS, state.settings);
     await this.#journal.commit();
   }
 

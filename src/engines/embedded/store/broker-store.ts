@@ -48,7 +48,7 @@ export class BrokerStore {
   readonly trial: RecordTrial;
 
   constructor({ folder, limits, onBroken, onQuarantined = () => {}, suspicion }: BrokerStoreOptions) {
-    this.journal = new Journal({ folder, onBroken });
+    this.journal = new Journal(folder, onBroken);
     this.quarantine = new Quarantine(this.journal, onQuarantined);
     this.trial = new RecordTrial(this.journal, this.quarantine, suspicion ?? null);
     checkRecords(this.journal, this.quarantine);

@@ -24,7 +24,8 @@ export class Journal {
   #broken: Error | null = null;
   #open = true;
 
-  constructor({ folder, onBroken }: JournalOptions) {
+  /** `folder` is created if missing. `onBroken` is called once when a transaction has failed. */
+  constructor(folder: string, onBroken: (error: Error) => void) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#onBroken = onBroken;
     const file = join(folder, 'broker.sqlite');
@@ -64,6 +65,16 @@ export class Journal {
     if (!this.#open || this.#broken) return;
     this.#writes.push({ statement: this.#statement(sql), values });
     if (!this.#eager && this.#lazyTimer === null) this.#lazyTimer = setTimeout(() => this.flush(), LAZY_MS);
+  }
+
+  /** Returns a parsed value of the table `setting`; `undefined` if it is missing. */
+  setting<T>(name: string): T | undefined {
+    const [row] = this.rows<{ value: string }>('SELECT value FROM setting WHERE name = ?', name);
+    return row && (JSON.parse(row.value) as T);
+  }
+
+  putSetting(name: string, value: object): void {
+    this.add('INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)', name, JSON.stringify(value));
   }
 
   /** Resolves when everything added until now is on disk. */
@@ -128,12 +139,6 @@ export class Journal {
 /** Maximum time until a write without a commit is on disk. */
 const LAZY_MS = 20;
 
-interface JournalOptions {
-  /** Created if missing, readable by the owner only. */
-  readonly folder: string;
-  /** Called once when a transaction has failed. */
-  readonly onBroken: (error: Error) => void;
-}
 export type SqlValue = string | number | null | Uint8Array;
 
 interface Write {

@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
+import { isSendable, NOWHERE, queuedEntries, queuedPacket } from './aedes-packets.ts';
 import type { BrokerStore } from './broker-store.ts';
-import { NOWHERE } from './consumed-publish.ts';
 import type { ClientRef } from './incoming-store.ts';
-import { isSendable, queuedEntries, queuedPacket } from './queued-packet.ts';
 import type { Session, SubscriptionRecord } from './session.ts';
 import type { WillPacket } from './will-store.ts';
 
@@ -85,7 +84,7 @@ export class Persistence {
     const session = this.#store.sessions.get(client.id);
     // [MQTT-3.2.2-2] aedes reports a present session only if it has subscriptions. This subscription is never granted.
     if (session?.isResumed && session.subscriptions.size === 0) return [{ topic: NOWHERE, qos: 0 }];
-    return Array.from(session?.subscriptions ?? [], ([topic, record]) => ({ topic, ...record }));
+    return Array.from(session?.subscriptions.values() ?? [], ({ clientId: _clientId, ...request }) => request);
   }
 
   /** aedes publishes to topics without subscribers only, because `PublishHandler` queues and delivers the messages. */

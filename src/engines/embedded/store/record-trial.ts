@@ -20,11 +20,10 @@ export class RecordTrial {
   constructor(journal: Journal, quarantine: Quarantine, suspicion: string | null) {
     this.#journal = journal;
     this.#suspicion = suspicion;
-    const [row] = journal.rows<{ value: string }>('SELECT value FROM setting WHERE name = ?', NOTE);
-    if (!row) return;
-    const { kind, clientId } = JSON.parse(row.value) as Note;
+    const note = journal.setting<Note>(NOTE);
+    if (!note) return;
     const detail = suspicion === null ? '' : `: ${suspicion}`;
-    quarantine.move(kind, [clientId], `the broker ended whenever it handled this${detail}`);
+    quarantine.move(note.kind, [note.clientId], `the broker ended whenever it handled this${detail}`);
     this.#clear();
   }
 
@@ -38,8 +37,7 @@ export class RecordTrial {
       await work();
       return;
     }
-    const note: Note = { kind, clientId };
-    this.#journal.add('INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)', NOTE, JSON.stringify(note));
+    this.#journal.putSetting(NOTE, { kind, clientId } satisfies Note);
     this.#journal.flush();
     await work();
     await turn();

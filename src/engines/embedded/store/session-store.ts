@@ -1,9 +1,16 @@
+import { FilterTree } from '../../../protocol/mqtt/filter-tree.ts';
 import { filterWeight } from './filter-weight.ts';
 import type { Journal } from './journal.ts';
 import type { MessageProperties } from './message-properties.ts';
 import type { DeliveryNumber, Grant, MessageQueues } from './message-queues.ts';
-import { Session, type SessionAbout, type StoredMessage, type SubscriptionRecord, type Traffic } from './session.ts';
-import { SubscriptionTree } from './topic-filter.ts';
+import {
+  Session,
+  type SessionAbout,
+  type SessionSubscription,
+  type StoredMessage,
+  type SubscriptionRecord,
+  type Traffic,
+} from './session.ts';
 
 interface QueuedMessage {
   readonly topic: string;
@@ -13,11 +20,6 @@ interface QueuedMessage {
   readonly properties?: MessageProperties | undefined;
   /** `null` or missing if the broker itself publishes. */
   readonly publisherId?: string | null;
-}
-
-interface MatchedSubscription extends SubscriptionRecord {
-  readonly clientId: string;
-  readonly topic: string;
 }
 
 /** Called after each change of the subscriptions of persistent sessions. */
@@ -33,7 +35,8 @@ export class SessionStore {
   readonly #journal: Journal;
   readonly #queues: MessageQueues;
   readonly #sessions = new Map<string, Session>();
-  readonly #tree = new SubscriptionTree<MatchedSubscription>();
+  /** Subscriptions with a queue, which have QoS 1 or 2. */
+  readonly #tree = new FilterTree<SessionSubscription>();
   /** Weight of the topic filters of all sessions. */
   filterWeight = 0;
   /** Called with the client id when a session is created or deleted. */
@@ -103,7 +106,7 @@ export class SessionStore {
   remove(clientId: string): boolean {
     const session = this.#sessions.get(clientId);
     if (!session) return false;
-    for (const filter of session.subscriptions.keys()) this.#tree.remove(filter, clientId);
+    for (const [filter, subscription] of session.subscriptions) this.#tree.remove(filter, subscription);
     this.filterWeight -= session.filterWeight;
     this.#queues.end(session);
     this.#sessions.delete(clientId);
@@ -127,8 +130,10 @@ export class SessionStore {
 
   unsubscribe(clientId: string, filter: string): void {
     const session = this.#sessions.get(clientId);
-    if (!session?.subscriptions.delete(filter)) return;
-    this.#tree.remove(filter, clientId);
+    const subscription = session?.subscriptions.get(filter);
+    if (!session || !subscription) return;
+    session.subscriptions.delete(filter);
+    this.#tree.remove(filter, subscription);
     this.#weigh(session, -filterWeight(filter));
     this.subscriptionListener?.unsubscribed(session, filter);
     this.#journal.add('DELETE FROM subscription WHERE client_id = ? AND filter = ?', clientId, filter);
@@ -138,7 +143,7 @@ export class SessionStore {
     this.onMember(clientId);
   }
 
-  match(topic: string): MatchedSubscription[] {
+  match(topic: string): SessionSubscription[] {
     return this.#tree.match(topic);
   }
 
@@ -185,10 +190,11 @@ export class SessionStore {
   }
 
   #index(session: Session, filter: string, record: SubscriptionRecord): void {
-    if (!session.subscriptions.has(filter)) this.#weigh(session, filterWeight(filter));
-    session.subscriptions.set(filter, record);
-    const { qos, rh, rap, nl } = record;
-    if (qos > 0) this.#tree.add(filter, session.id, { clientId: session.id, topic: filter, qos, rh, rap, nl });
-    else this.#tree.remove(filter, session.id);
+    const previous = session.subscriptions.get(filter);
+    if (previous) this.#tree.remove(filter, previous);
+    else this.#weigh(session, filterWeight(filter));
+    const subscription = { clientId: session.id, topic: filter, ...record };
+    session.subscriptions.set(filter, subscription);
+    if (record.qos > 0) this.#tree.add(filter, subscription);
   }
 }

@@ -30,6 +30,11 @@ export interface SubscriptionRecord {
   readonly [option: string]: unknown;
 }
 
+export interface SessionSubscription extends SubscriptionRecord {
+  readonly clientId: string;
+  readonly topic: string;
+}
+
 /** A queued message, stored once for all sessions that queue it. */
 export interface StoredMessage {
   readonly id: number;
@@ -63,7 +68,7 @@ export interface QueueEntry {
 /** The persistent session of one client. `SessionStore` and `MessageQueues` change it and write the journal. */
 export class Session {
   readonly id: string;
-  readonly subscriptions = new Map<string, SubscriptionRecord>();
+  readonly subscriptions = new Map<string, SessionSubscription>();
   readonly queue = new Map<number, QueueEntry>();
   readonly byPacketId = new Map<number, QueueEntry>();
   readonly byCounter = new Map<number, QueueEntry>();

@@ -7,14 +7,17 @@ import type { TopicSettings } from '../../../domains/topic-tree/model/topic-sett
 import { RecordedTopics } from '../../../domains/topic-tree/recorder/recorded-topics.ts';
 import { type RecordingRequest, TopicRecording } from '../../../domains/topic-tree/recorder/topic-recording.ts';
 import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import type { Published, PublishTap } from '../core/publish-tap.ts';
-import type { RetainedStore } from '../store/retained-store.ts';
-import { SubscribedFilters, type SubscribedFiltersOptions } from './subscribed-filters.ts';
+import type { BrokerCore } from '../core/broker-core.ts';
+import type { ClientRegistry } from '../core/client-registry.ts';
+import type { Published } from '../core/publish-tap.ts';
+import type { BrokerStore } from '../store/broker-store.ts';
+import { SubscribedFilters } from './subscribed-filters.ts';
 
-export interface EmbeddedRecordingOptions
-  extends Pick<SubscribedFiltersOptions, 'registry' | 'sessions' | 'ownClientIds'> {
-  readonly core: SubscribedFiltersOptions['core'] & { readonly tap: Pick<PublishTap, 'watcher'> };
-  readonly retained: Pick<RetainedStore, 'all'>;
+export interface EmbeddedRecordingOptions {
+  readonly core: BrokerCore;
+  readonly registry: ClientRegistry;
+  readonly store: BrokerStore;
+  readonly ownClientIds: string;
   /** Limit of recorded topics in memory. */
   readonly maxBytes: number;
   /** Called when a bug has made the recording incorrect. */
@@ -39,14 +42,11 @@ export class EmbeddedRecording {
 
   constructor(options: EmbeddedRecordingOptions, settings: TopicSettings) {
     this.#options = options;
-    const { core, registry, sessions, ownClientIds, maxBytes } = options;
+    const { core, maxBytes } = options;
     const recording = new TopicRecording({ settings, maxBytes, isSubscribed: (filter) => this.#filters.has(filter) });
     this.#recording = recording;
     this.#filters = new SubscribedFilters({
-      core,
-      registry,
-      sessions,
-      ownClientIds,
+      ...options,
       onUse: (filter, qos) => this.#safely(() => recording.subscribed(filter, qos)),
       onRelease: (filter) => this.#safely(() => recording.released(filter)),
     });
@@ -101,7 +101,7 @@ export class EmbeddedRecording {
   }
 
   *#recordRetained(isWanted: (topic: string) => boolean): SlicedTask<void> {
-    for (const packet of this.#options.retained.all()) {
+    for (const packet of this.#options.store.retained.all()) {
       if (this.#isClosed) return;
       if (isWanted(packet.topic) && !this.#recording.has(packet.topic)) this.#take(packet);
       yield;

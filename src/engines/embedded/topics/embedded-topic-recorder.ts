@@ -9,7 +9,7 @@ import type { RecordingRequest } from '../../../domains/topic-tree/recorder/topi
 import { ServiceError } from '../../../platform/errors.ts';
 import { EmbeddedRecording, type EmbeddedRecordingOptions } from './embedded-recording.ts';
 
-interface EmbeddedTopicRecorderOptions extends Omit<EmbeddedRecordingOptions, 'onFault'> {
+export interface EmbeddedTopicRecorderOptions extends Omit<EmbeddedRecordingOptions, 'onFault'> {
   readonly onProblem: (problem: string, error: unknown) => void;
 }
 

@@ -3,13 +3,13 @@ import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { subscriptionsOf } from '../core/aedes-internals.ts';
 import type { BrokerCore } from '../core/broker-core.ts';
 import type { ClientRegistry } from '../core/client-registry.ts';
+import type { BrokerStore } from '../store/broker-store.ts';
 import type { Session } from '../store/session.ts';
-import type { SessionStore } from '../store/session-store.ts';
 
-export interface SubscribedFiltersOptions {
-  readonly core: Pick<BrokerCore, 'transientSubscriptionListener'>;
-  readonly registry: Pick<ClientRegistry, 'open'>;
-  readonly sessions: SessionStore;
+interface SubscribedFiltersOptions {
+  readonly core: BrokerCore;
+  readonly registry: ClientRegistry;
+  readonly store: BrokerStore;
   readonly ownClientIds: string;
   /** Called for each new or existing subscription. */
   readonly onUse: (filter: string, qos: 0 | 1 | 2) => void;
@@ -30,7 +30,7 @@ export class SubscribedFilters {
 
   constructor(options: SubscribedFiltersOptions) {
     this.#options = options;
-    options.sessions.subscriptionListener = {
+    options.store.sessions.subscriptionListener = {
       subscribed: (session, filter, qos, isNew) => {
         if (this.#isOwn(session.id)) return;
         if (!this.#isSeen(session)) this.#seeSession(session);
@@ -67,14 +67,14 @@ export class SubscribedFilters {
   }
 
   *scan(): SlicedTask<void> {
-    const { registry, sessions } = this.#options;
+    const { registry, store } = this.#options;
     for (const { client, identity } of registry.open) {
       if (this.#isClosed) return;
       if (!client || !identity || !client.clean || client.closed || this.#isOwn(client.id)) continue;
       if (!this.#clients.has(client)) this.#seeClient(client);
       yield;
     }
-    for (const session of sessions.all()) {
+    for (const session of store.sessions.all()) {
       if (this.#isClosed) return;
       if (!this.#isOwn(session.id) && !this.#isSeen(session)) this.#seeSession(session);
       yield;
@@ -92,9 +92,9 @@ export class SubscribedFilters {
   }
 
   close(): void {
-    const { sessions, core } = this.#options;
+    const { store, core } = this.#options;
     this.#isClosed = true;
-    sessions.subscriptionListener = null;
+    store.sessions.subscriptionListener = null;
     core.transientSubscriptionListener = null;
     this.#uses.clear();
     this.#clients.clear();

@@ -8,9 +8,7 @@ import { startTappedCore } from '../tapped-core.ts';
 
 type Tapped = Awaited<ReturnType<typeof startTappedCore>>;
 
-const partsOf = ({ core, registry, store: { sessions, retained } }: Tapped) => {
-  return { core, registry, sessions, retained, ownClientIds: 'own-' };
-};
+const partsOf = ({ core, registry, store }: Tapped) => ({ core, registry, store, ownClientIds: 'own-' });
 
 function startRecorder(tapped: Tapped) {
   const problems: string[] = [];

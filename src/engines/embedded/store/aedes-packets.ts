@@ -1,5 +1,15 @@
+import type { PublishPacket } from 'aedes';
 import { isExpired, outgoing } from './message-properties.ts';
 import type { QueueEntry, Session } from './session.ts';
+
+/** A topic without subscribers: aedes publishes packets to it that were consumed or delivered already. */
+export const NOWHERE = '$nowhere';
+
+/** Lets aedes acknowledge the packet without delivering and retaining it. */
+export function consume(packet: PublishPacket): void {
+  packet.topic = NOWHERE;
+  packet.retain = false;
+}
 
 export function queuedPacket({ message, qos, retain, packetId, released, dup }: QueueEntry): object {
   if (released) return { cmd: 'pubrel', messageId: packetId };
