@@ -10,8 +10,6 @@ import { useSofa } from 'sofa-api';
 import { schema } from '../src/app/schema.ts';
 import type { BrokerRecord } from '../src/domains/brokers/broker-cache.ts';
 import { brokerRoutes } from '../src/domains/brokers/broker-routes.ts';
-import type { RequestContext } from '../src/gateway/context.ts';
-import { compileOperation } from '../src/gateway/graphql/internal-operation.ts';
 import { startHttpServer } from '../src/gateway/http/http-server.ts';
 import { authorizeRoute } from '../src/gateway/rest/authorize.ts';
 import { createRestServer } from '../src/gateway/rest/router.ts';
@@ -36,12 +34,11 @@ const answer = () =>
 
 /** The HTTP server of the product. */
 async function graph(): Promise<number> {
-  const { handle } = createRestServer<RequestContext>({
+  const { handle } = createRestServer({
     routes: brokerRoutes,
     schema,
     contextFor,
     authorize: authorizeRoute,
-    compileOperation,
     log: console,
   });
   const { port, serve } = await startHttpServer({ host: '127.0.0.1', port: 0 });

@@ -2,8 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { AUDIT_PATH, AuditDownload } from '../domains/audit/audit-download.ts';
 import { oidcEntries } from '../domains/sign-in/oidc/oidc-entries.ts';
-import type { RequestContext } from '../gateway/context.ts';
-import { compileOperation } from '../gateway/graphql/internal-operation.ts';
 import { DEFAULT_LIMITS } from '../gateway/graphql/limits.ts';
 import { createGraphqlServer } from '../gateway/graphql/server.ts';
 import { forOrigins } from '../gateway/http/cross-origin.ts';
@@ -60,7 +58,7 @@ export function httpEntries(config: Config, parts: Parts, { url, log, traffic, c
     traffic,
     rates,
   });
-  const rest = createRestServer<RequestContext>({
+  const rest = createRestServer({
     routes: apiRoutes,
     schema,
     contextFor: restContextFor,
@@ -69,13 +67,10 @@ export function httpEntries(config: Config, parts: Parts, { url, log, traffic, c
       isMutation
         ? services.audit.refused(operation, input, context, error)
         : services.audit.refusedRead({ operation, input }, context, error),
-    compileOperation,
     log,
     maxBodyBytes: config.maxBodyBytes,
     tokenInQuery: config.tokenInQuery,
     documents: DOCUMENTS,
-    isKnown: ({ viewer }) => viewer !== null,
-    callerOf: (context) => context,
     onBody: (context, bytes) => rates.body(context, bytes),
     traffic,
   });

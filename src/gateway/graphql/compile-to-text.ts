@@ -1,14 +1,6 @@
-import {
-  type DocumentNode,
-  type ExecutionResult,
-  GraphQLError,
-  type GraphQLSchema,
-  isScalarType,
-  isSpecifiedScalarType,
-  type OperationDefinitionNode,
-} from 'graphql';
+import { type ExecutionResult, GraphQLError, type GraphQLSchema } from 'graphql';
 import { type CompiledRun, compile } from './compile.ts';
-import { onlyOperation, type Variables, withoutConditions } from './document.ts';
+import { type OperationDocument, type Variables, withoutConditions } from './document.ts';
 import { createJsonWriter } from './json-writer.ts';
 import { responseKeys } from './response-keys.ts';
 import { ResponseTooLarge } from './response-limit.ts';
@@ -25,18 +17,12 @@ export interface TextResult extends ExecutionResult {
  * If a type refuses a value, the run returns null and graphql-js executes the query again to report the error at its
  * path. Never use this for mutations. Errors: NotCompilable.
  */
-export function compileToText(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operation: OperationDefinitionNode,
-  conditions: Variables,
-): CompiledRun {
-  const decided = withoutConditions(onlyOperation(document, operation), conditions);
-  const keys = responseKeys(schema, decided);
+export function compileToText(schema: GraphQLSchema, document: OperationDocument, conditions: Variables): CompiledRun {
+  const keys = responseKeys(schema, withoutConditions(document, conditions));
   // Results then have no text, and the caller writes the data.
-  if (!keys) return compile(schema, document, operation, conditions);
+  if (!keys) return compile(schema, document, conditions);
   const write = createJsonWriter(keys, { serialise: true });
-  const run = compile(schema, document, operation, conditions, { plainScalars: customScalars(schema) });
+  const run = compile(schema, document, conditions, true);
   const withText = ({ data = null, errors }: ExecutionResult): TextResult | null => {
     try {
       const dataText = write(data);
@@ -55,8 +41,3 @@ export function compileToText(
     return result && withText(result);
   };
 }
-
-const customScalars = (schema: GraphQLSchema): readonly string[] =>
-  Object.values(schema.getTypeMap()).flatMap((type) =>
-    isScalarType(type) && !isSpecifiedScalarType(type) ? [type.name] : [],
-  );

@@ -9,7 +9,6 @@
  * If a field has no resolver, its object must have a plain value for it, never a promise or a function.
  */
 import {
-  type DocumentNode,
   type ExecutionResult,
   type GraphQLAbstractType,
   GraphQLBoolean,
@@ -23,15 +22,14 @@ import {
   getNamedType,
   isListType,
   isNonNullType,
-  type OperationDefinitionNode,
+  isScalarType,
+  isSpecifiedScalarType,
 } from 'graphql';
-import { NotCompilable, onlyOperation, operationOf, type Variables, withoutConditions } from './document.ts';
+import { NotCompilable, type OperationDocument, type Variables, withoutConditions } from './document.ts';
 import { compileQuery, isCompiledQuery, patchJitRuntime } from './jit-runtime.ts';
 import { COERCED_TYPE, Literals } from './literals.ts';
-import { ResponseShape } from './response-shape.ts';
+import { responseShape } from './response-shape.ts';
 import { originalResolver } from './whole-lists.ts';
-
-type Serializers = Readonly<Record<string, (value: unknown) => unknown>>;
 
 /** Executes with coerced variables. Returns null if graphql-js has to execute with these values. */
 export type CompiledRun = (
@@ -40,57 +38,44 @@ export type CompiledRun = (
   variables: Variables,
 ) => ExecutionResult | null | Promise<ExecutionResult | null>;
 
-export interface CompileOptions {
-  readonly serializers?: Serializers;
-  /**
-   * Custom scalars whose `serialize` does not change the JSON text. If set, `serialize` is called for no leaf, which
-   * saves more than half of the time of a list. Only for results that are written as JSON.
-   */
-  readonly plainScalars?: readonly string[];
-  /** Maximum number of fields over all concrete types, because larger programs are no faster. Default: 2,000. */
-  readonly maxFields?: number;
-}
-
-const DEFAULT_MAX_FIELDS = 2_000;
-
 const coercedType = new GraphQLScalarType({ name: COERCED_TYPE });
 
 patchJitRuntime();
 
 /** Serialisers of built-in scalars that return valid values without a call. */
-const DIRECT: Serializers = {
+const DIRECT: Readonly<Record<string, (value: unknown) => unknown>> = {
   String: (value) => (typeof value === 'string' ? value : GraphQLString.serialize(value)),
   ID: (value) => (typeof value === 'string' ? value : GraphQLID.serialize(value)),
   Boolean: (value) => (typeof value === 'boolean' ? value : GraphQLBoolean.serialize(value)),
 };
 
+/**
+ * `hasRawLeaves`: leaves are the values of resolvers, for results that are written as JSON: `serialize` is called for no
+ * leaf, which saves more than half of the time of a list.
+ */
 export function compile(
   schema: GraphQLSchema,
-  document: DocumentNode,
-  operation: OperationDefinitionNode,
+  document: OperationDocument,
   conditions: Variables,
-  { serializers = {}, plainScalars, maxFields = DEFAULT_MAX_FIELDS }: CompileOptions = {},
+  hasRawLeaves = false,
 ): CompiledRun {
-  const literals = new Literals(schema, operation);
-  const rewritten = literals.hoist(withoutConditions(onlyOperation(document, operation), conditions));
-  const { abstractTypes, fields } = new ResponseShape(schema, rewritten, maxFields);
-  const definition = operationOf(rewritten);
-  if (!definition) throw new NotCompilable('no operation');
+  const [{ variableDefinitions }] = document.definitions;
+  const literals = new Literals(schema, document);
+  const rewritten = literals.hoist(withoutConditions(document, conditions));
+  const { abstractTypes, fields } = responseShape(schema, rewritten);
+  const operation = { ...rewritten.definitions[0], variableDefinitions };
   const compileNow = () =>
     compileQuery(withCoercedType(schema), rewritten, undefined, {
-      customSerializers: { ...DIRECT, ...serializers },
+      customSerializers: DIRECT,
       disablingCapturingStackErrors: true,
-      disableLeafSerialization: plainScalars !== undefined,
-      resolverInfoEnricher: () => ({
-        schema,
-        operation: { ...definition, variableDefinitions: operation.variableDefinitions },
-      }),
+      disableLeafSerialization: hasRawLeaves,
+      resolverInfoEnricher: () => ({ schema, operation }),
     });
   const compiled = withChanges(
     [
       ...[...abstractTypes].map((type): Change => [type, 'resolveType', safeTypeResolver(type)]),
       ...[...fields].map((field): Change => [field, 'resolve', originalResolver(field)]),
-      ...[...fields].map((field): Change => [field, 'type', plainType(field.type, plainScalars)]),
+      ...[...fields].map((field): Change => [field, 'type', hasRawLeaves ? rawType(field.type) : field.type]),
     ],
     compileNow,
   );
@@ -136,9 +121,10 @@ function safeTypeResolver(type: GraphQLAbstractType): GraphQLAbstractType['resol
   };
 }
 
-/** Replaces the named scalars by String, whose values the compiler returns unchanged. */
-function plainType(type: GraphQLOutputType, scalars: readonly string[] = []): GraphQLOutputType {
-  if (!scalars.includes(getNamedType(type).name)) return type;
-  if (isNonNullType(type)) return new GraphQLNonNull(plainType(type.ofType, scalars));
-  return isListType(type) ? new GraphQLList(plainType(type.ofType, scalars)) : GraphQLString;
+/** Replaces custom scalars by String, whose values the compiler returns unchanged. */
+function rawType(type: GraphQLOutputType): GraphQLOutputType {
+  const named = getNamedType(type);
+  if (!isScalarType(named) || isSpecifiedScalarType(named)) return type;
+  if (isNonNullType(type)) return new GraphQLNonNull(rawType(type.ofType));
+  return isListType(type) ? new GraphQLList(rawType(type.ofType)) : GraphQLString;
 }

@@ -1,36 +1,25 @@
 import { complexityFromQuery } from '@pothos/plugin-complexity';
-import {
-  type DocumentNode,
-  type GraphQLSchema,
-  Kind,
-  type OperationDefinitionNode,
-  TypeInfo,
-  visit,
-  visitWithTypeInfo,
-} from 'graphql';
+import { type GraphQLSchema, TypeInfo, visit, visitWithTypeInfo } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../platform/errors.ts';
-import type { Variables } from './document.ts';
+import type { OperationDocument, Variables } from './document.ts';
 
 /** Maximum number of cached costs per operation, each for other values of variables. */
 const MAX_CACHED = 20;
 
 export class Cost {
   readonly #schema: GraphQLSchema;
-  readonly #document: DocumentNode;
+  readonly #document: OperationDocument;
   readonly #limit: number;
   readonly #variables: readonly string[];
   readonly #cached = new LRUCache<string, number>({ max: MAX_CACHED });
   #fixed: number | undefined;
 
-  constructor(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode, limit: number) {
+  constructor(schema: GraphQLSchema, document: OperationDocument, limit: number) {
     this.#schema = schema;
+    this.#document = document;
     this.#limit = limit;
-    this.#document = {
-      kind: Kind.DOCUMENT,
-      definitions: [operation, ...document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION)],
-    };
-    this.#variables = costVariables(schema, this.#document);
+    this.#variables = costVariables(schema, document);
   }
 
   /** Errors: RATE_LIMITED, and those of an argument. `coerced` are the coerced values of `sent`. */
@@ -56,17 +45,13 @@ export class Cost {
   }
 
   #calculate(context: object, variables: Variables): number {
-    const { complexity } = complexityFromQuery(this.#document, {
-      schema: this.#schema,
-      ctx: context,
-      variables: { ...variables },
-    });
-    return complexity;
+    const options = { schema: this.#schema, ctx: context, variables: { ...variables } };
+    return complexityFromQuery(this.#document, options).complexity;
   }
 }
 
 /** Variables in arguments of fields whose complexity is a function of their arguments. */
-function costVariables(schema: GraphQLSchema, document: DocumentNode): readonly string[] {
+function costVariables(schema: GraphQLSchema, document: OperationDocument): readonly string[] {
   const names = new Set<string>();
   const types = new TypeInfo(schema);
   visit(

@@ -2,11 +2,13 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
+  type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
   type InlineFragmentNode,
   isAbstractType,
+  isObjectType,
   Kind,
   type OperationDefinitionNode,
   type SelectionNode,
@@ -23,10 +25,18 @@ export class NotCompilable extends Error {
 
 export const NO_VARIABLES: Variables = Object.freeze({});
 
-export function operationOf(document: DocumentNode, name?: string | null): OperationDefinitionNode | null {
+/** A document with one operation, which is the first definition. */
+export interface OperationDocument extends DocumentNode {
+  readonly definitions: readonly [OperationDefinitionNode, ...FragmentDefinitionNode[]];
+}
+
+/** One operation of a document with all fragments. `null` if there is none of this name, or no name and several. */
+export function operationDocument(document: DocumentNode, name: string | null = null): OperationDocument | null {
   const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
-  if (name === undefined || name === null) return operations.length === 1 ? (operations[0] ?? null) : null;
-  return operations.find((operation) => operation.name?.value === name) ?? null;
+  const [first, ...others] = name === null ? operations : operations.filter((one) => one.name?.value === name);
+  if (first === undefined || (name === null && others.length > 0)) return null;
+  const fragments = document.definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION);
+  return { kind: Kind.DOCUMENT, definitions: [first, ...fragments] };
 }
 
 /** Boolean variables that decide `@skip` and `@include`, in a stable order. */
@@ -41,32 +51,56 @@ export function conditionVariables(document: DocumentNode): readonly string[] {
   return [...names].sort();
 }
 
-export const fragmentsOf = (document: DocumentNode): ReadonlyMap<string, FragmentDefinitionNode> =>
-  new Map(
-    document.definitions.flatMap((definition) =>
-      definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition] as const] : [],
-    ),
-  );
+export type ListFields = (
+  type: GraphQLObjectType,
+  sets: Iterable<SelectionSetNode>,
+) => ReadonlyMap<string, readonly [FieldNode, ...FieldNode[]]>;
 
-/** Whether an object of this type has the fields of a fragment. */
-export function applies(schema: GraphQLSchema, fragment: Fragment, type: GraphQLObjectType): boolean {
-  const condition = fragment.typeCondition?.name.value;
-  if (condition === undefined || condition === type.name) return true;
-  const conditional = schema.getType(condition);
+/** Returns a function that lists the fields of an object by response key, in the order of the response. */
+export function fieldLister(schema: GraphQLSchema, { definitions: [, ...fragments] }: OperationDocument): ListFields {
+  const fragmentByName = new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
+  return (type, sets) => {
+    const fields = new Map<string, [FieldNode, ...FieldNode[]]>();
+    const visited = new Set<string>();
+    const collect = ({ selections }: SelectionSetNode): void => {
+      for (const selection of selections) {
+        if (selection.kind === Kind.FIELD) {
+          const key = (selection.alias ?? selection.name).value;
+          const nodes = fields.get(key);
+          if (nodes) nodes.push(selection);
+          else fields.set(key, [selection]);
+          continue;
+        }
+        let fragment: InlineFragmentNode | FragmentDefinitionNode | undefined;
+        if (selection.kind === Kind.INLINE_FRAGMENT) fragment = selection;
+        else if (!visited.has(selection.name.value)) fragment = fragmentByName.get(selection.name.value);
+        if (selection.kind === Kind.FRAGMENT_SPREAD) visited.add(selection.name.value);
+        if (fragment && applies(schema, fragment, type)) collect(fragment.selectionSet);
+      }
+    };
+    for (const set of sets) collect(set);
+    return fields;
+  };
+}
+
+function applies(
+  schema: GraphQLSchema,
+  { typeCondition }: InlineFragmentNode | FragmentDefinitionNode,
+  type: GraphQLObjectType,
+): boolean {
+  if (typeCondition === undefined || typeCondition.name.value === type.name) return true;
+  const conditional = schema.getType(typeCondition.name.value);
   return isAbstractType(conditional) && schema.isSubType(conditional, type);
 }
 
-type Fragment = InlineFragmentNode | FragmentDefinitionNode;
-
-export function onlyOperation(document: DocumentNode, operation: OperationDefinitionNode): DocumentNode {
-  const definitions = document.definitions.filter(
-    (definition) => definition === operation || definition.kind === Kind.FRAGMENT_DEFINITION,
-  );
-  return { kind: Kind.DOCUMENT, definitions };
+/** The object types that values of a type may have. Empty for leaves. */
+export function objectTypesOf(schema: GraphQLSchema, type: GraphQLNamedType): readonly GraphQLObjectType[] {
+  if (isAbstractType(type)) return schema.getPossibleTypes(type);
+  return isObjectType(type) ? [type] : [];
 }
 
-export function withoutConditions(document: DocumentNode, conditions: Variables): DocumentNode {
-  const decide = (node: FieldNode | InlineFragmentNode | SelectionNode) => {
+export function withoutConditions(document: OperationDocument, conditions: Variables): OperationDocument {
+  const decide = (node: SelectionNode) => {
     for (const { name, arguments: args } of node.directives ?? []) {
       const value = args?.find((argument) => argument.name.value === 'if')?.value;
       const holds =

@@ -1,15 +1,17 @@
 import { type ExecutionResult, type GraphQLSchema, OperationTypeNode, parse, validate } from 'graphql';
-import { NO_VARIABLES, operationOf, type Variables } from './document.ts';
-import { type LeafOptions, type MaybePromise, Program } from './program.ts';
+import { NO_VARIABLES, operationDocument, type Variables } from './document.ts';
+import { type MaybePromise, Program } from './program.ts';
 import { isRefusal, VariableReader } from './variables.ts';
 import { guardLists } from './whole-lists.ts';
 
-interface InternalOperationOptions extends LeafOptions {
+interface InternalOperationOptions {
+  /** See `compile`. Default: false. */
+  readonly hasRawLeaves?: boolean;
   /** Of lists and objects in the variables. Default: that of callers' operations. */
   readonly maxVariableEntries?: number;
 }
 
-interface CompiledOperation {
+export interface CompiledOperation {
   readonly execute: (context: unknown, variables?: Variables) => MaybePromise<ExecutionResult>;
   /** Compiles now. Errors: NotCompilable if graphql-js has to execute the operation. */
   readonly compile: () => void;
@@ -19,16 +21,19 @@ interface CompiledOperation {
 export function compileOperation(
   schema: GraphQLSchema,
   text: string,
-  { maxVariableEntries, ...leaves }: InternalOperationOptions = {},
+  { maxVariableEntries, hasRawLeaves = false }: InternalOperationOptions = {},
 ): CompiledOperation {
   guardLists(schema);
-  const document = parse(text);
-  const [invalid] = validate(schema, document);
+  const parsed = parse(text);
+  const [invalid] = validate(schema, parsed);
   if (invalid) throw invalid;
-  const node = operationOf(document);
-  if (!node || node.operation === OperationTypeNode.SUBSCRIPTION) throw new Error('One query or mutation is expected');
-  const program = new Program(schema, document, node, { compileAfter: 0, leaves });
-  const reader = new VariableReader(schema, node.variableDefinitions, maxVariableEntries);
+  const document = operationDocument(parsed);
+  const [operation] = document?.definitions ?? [];
+  if (!document || operation?.operation === OperationTypeNode.SUBSCRIPTION) {
+    throw new Error('One query or mutation is expected');
+  }
+  const program = new Program(schema, document, { compileAfter: 0, hasRawLeaves });
+  const reader = new VariableReader(schema, operation?.variableDefinitions, maxVariableEntries);
   return {
     compile: () => void program.compile(NO_VARIABLES),
     execute(context, variables = NO_VARIABLES) {

@@ -1,6 +1,5 @@
 import {
   type ASTNode,
-  type DocumentNode,
   type GraphQLArgument,
   type GraphQLField,
   type GraphQLInputType,
@@ -8,13 +7,12 @@ import {
   getNamedType,
   isNonNullType,
   Kind,
-  type OperationDefinitionNode,
   type SelectionNode,
   type SelectionSetNode,
   type ValueNode,
   valueFromAST,
 } from 'graphql';
-import { NotCompilable, type Variables } from './document.ts';
+import { NotCompilable, type OperationDocument, type Variables } from './document.ts';
 
 /** Name of the scalar that all variables of a compiled operation have. */
 export const COERCED_TYPE = 'CoercedValue__';
@@ -30,24 +28,20 @@ export class Literals {
   readonly #required = new Set<string>();
   #count = 0;
 
-  constructor(schema: GraphQLSchema, operation: OperationDefinitionNode) {
+  constructor(schema: GraphQLSchema, { definitions: [{ variableDefinitions = [] }] }: OperationDocument) {
     this.#schema = schema;
-    this.#own = (operation.variableDefinitions ?? []).map(({ variable }) => variable.name.value);
+    this.#own = variableDefinitions.map(({ variable }) => variable.name.value);
   }
 
-  hoist(document: DocumentNode): DocumentNode {
-    const definitions = document.definitions.map((definition) => {
-      if (definition.kind === Kind.OPERATION_DEFINITION) {
-        const root = this.#schema.getRootType(definition.operation);
-        if (!root) throw new NotCompilable(`no root type for ${definition.operation}`);
-        return { ...definition, selectionSet: this.#selections(definition.selectionSet, root.name) };
-      }
-      if (definition.kind !== Kind.FRAGMENT_DEFINITION) return definition;
-      return {
-        ...definition,
-        selectionSet: this.#selections(definition.selectionSet, definition.typeCondition.name.value),
-      };
-    });
+  hoist(document: OperationDocument): OperationDocument {
+    const [operation, ...fragments] = document.definitions;
+    const root = this.#schema.getRootType(operation.operation);
+    if (!root) throw new NotCompilable(`no root type for ${operation.operation}`);
+    const selectionSet = this.#selections(operation.selectionSet, root.name);
+    const hoisted = fragments.map((fragment) => ({
+      ...fragment,
+      selectionSet: this.#selections(fragment.selectionSet, fragment.typeCondition.name.value),
+    }));
     if (this.#own.some((name) => name === '__proto__' || name.startsWith(LITERAL)))
       throw new NotCompilable('a variable name is reserved');
     const names = [...this.#own, ...Object.keys(this.#constants), ...this.#computed.map(({ name }) => name)];
@@ -56,12 +50,7 @@ export class Literals {
       variable: variableNode(name),
       type: { kind: Kind.NAMED_TYPE as const, name: { kind: Kind.NAME as const, value: COERCED_TYPE } },
     }));
-    return {
-      ...document,
-      definitions: definitions.map((definition) =>
-        definition.kind === Kind.OPERATION_DEFINITION ? { ...definition, variableDefinitions } : definition,
-      ),
-    };
+    return { ...document, definitions: [{ ...operation, selectionSet, variableDefinitions }, ...hoisted] };
   }
 
   /** Adds the values of the literals. `null` if graphql-js has to execute. */

@@ -1,11 +1,9 @@
 import {
   createSourceEventStream,
-  type DocumentNode,
   type ExecutionResult,
   GraphQLError,
   type GraphQLSchema,
   Kind,
-  type OperationDefinitionNode,
   OperationTypeNode,
   visit,
 } from 'graphql';
@@ -13,8 +11,8 @@ import type { Viewer } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { TextResult } from './compile-to-text.ts';
 import { Cost } from './cost.ts';
-import { NO_VARIABLES, type Variables } from './document.ts';
-import { type GraphqlLimits, usesIntrospection } from './limits.ts';
+import { NO_VARIABLES, type OperationDocument, type Variables } from './document.ts';
+import type { GraphqlLimits } from './limits.ts';
 import type { Preparation, PreparationCaller } from './preparation.ts';
 import { type CompiledPrograms, type MaybePromise, Program } from './program.ts';
 import { isRefusal, VariableReader } from './variables.ts';
@@ -48,8 +46,7 @@ export interface SourceStream {
 /** One executable operation. Results contain the original errors; `publicResult` converts them for callers. */
 export class Operation {
   readonly kind: OperationTypeNode;
-  readonly name: string | null;
-  readonly document: DocumentNode;
+  readonly #document: OperationDocument;
   readonly #options: OperationOptions;
   readonly #cost: Cost;
   readonly #variables: VariableReader;
@@ -58,21 +55,21 @@ export class Operation {
   readonly #textProgram: Program;
   readonly #resumeVariables: Readonly<Record<string, undefined>>;
 
-  constructor(options: OperationOptions, document: DocumentNode, node: OperationDefinitionNode) {
-    this.kind = node.operation;
-    this.name = node.name?.value ?? null;
-    this.document = document;
+  constructor(options: OperationOptions, document: OperationDocument, usesIntrospection: boolean) {
+    const { schema, limits, introspection, executor, compiled, preparation } = options;
+    const [{ operation, variableDefinitions }] = document.definitions;
+    this.kind = operation;
+    this.#document = document;
     this.#options = options;
-    this.#cost = new Cost(options.schema, document, node, options.limits.cost);
-    this.#variables = new VariableReader(options.schema, node.variableDefinitions);
-    this.#requiresSignIn = options.introspection === 'signed-in' && usesIntrospection(document);
-    const { executor, compiled, preparation } = options;
+    this.#cost = new Cost(schema, document, limits.cost);
+    this.#variables = new VariableReader(schema, variableDefinitions);
+    this.#requiresSignIn = introspection === 'signed-in' && usesIntrospection;
+    this.#resumeVariables = resumeVariables(document);
     const programs = { compileAfter: executor === 'js' ? Infinity : 1, compiled, preparation };
-    this.#resumeVariables = resumeVariables(document, node);
-    this.#program = new Program(options.schema, document, node, programs);
+    this.#program = new Program(schema, document, programs);
     this.#textProgram =
-      node.operation === OperationTypeNode.QUERY
-        ? new Program(options.schema, document, node, { ...programs, toText: true })
+      operation === OperationTypeNode.QUERY
+        ? new Program(schema, document, { ...programs, toText: true })
         : this.#program;
   }
 
@@ -95,18 +92,16 @@ export class Operation {
     if (isRefusal(coerced)) return { errors: coerced };
     const source = await createSourceEventStream({
       schema: this.#options.schema,
-      document: this.document,
+      document: this.#document,
       contextValue: context,
       variableValues: variables,
-      operationName: this.name,
     }).catch(refuseWithoutField);
     if (!(Symbol.asyncIterator in source)) return source;
-    const values = coerced;
     return {
       operation: this,
-      key: JSON.stringify({ ...values, ...this.#resumeVariables }),
+      key: JSON.stringify({ ...coerced, ...this.#resumeVariables }),
       source,
-      run: (event, current) => bounded(current, () => this.#program.run(event, current, variables, values)),
+      run: (event, current) => bounded(current, () => this.#program.run(event, current, variables, coerced)),
     };
   }
 
@@ -157,10 +152,8 @@ function bounded(context: OperationContext, run: () => MaybePromise<ExecutionRes
 }
 
 /** Variables that only the argument `after` uses, each with the value undefined: results do not depend on them. */
-function resumeVariables(
-  document: DocumentNode,
-  { operation, selectionSet }: OperationDefinitionNode,
-): Record<string, undefined> {
+function resumeVariables(document: OperationDocument): Record<string, undefined> {
+  const [{ operation, selectionSet }] = document.definitions;
   const names: Record<string, undefined> = {};
   if (operation !== OperationTypeNode.SUBSCRIPTION) return names;
   const afterNodes = new Set<unknown>();

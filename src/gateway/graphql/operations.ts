@@ -6,18 +6,10 @@
  * Bounds: MAX_COMPILED programs of all documents; `maxDocuments` documents with MAX_CACHED_TEXT characters; a document
  * above MAX_DOCUMENT_TEXT characters is not cached. The least recently used are evicted first.
  */
-import {
-  type DocumentNode,
-  GraphQLError,
-  type GraphQLSchema,
-  type OperationDefinitionNode,
-  parse,
-  specifiedRules,
-  validate,
-} from 'graphql';
+import { type DocumentNode, GraphQLError, type GraphQLSchema, parse, specifiedRules, validate } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { operationOf } from './document.ts';
-import { checkShape, DEFAULT_LIMITS } from './limits.ts';
+import { operationDocument } from './document.ts';
+import { checkShape, DEFAULT_LIMITS, usesIntrospection } from './limits.ts';
 import { asGraphQLError, Operation, type OperationOptions } from './operation.ts';
 import { Preparation, type PreparationCaller } from './preparation.ts';
 import type { CompiledPrograms, MaybePromise } from './program.ts';
@@ -108,42 +100,36 @@ export class Operations {
 
 class PreparedDocument {
   readonly #options: OperationOptions;
-  readonly #document: DocumentNode | null;
-  readonly #errors: readonly GraphQLError[];
-  readonly #operations = new Map<OperationDefinitionNode, Operation>();
-  #only: Operation | null = null;
+  readonly #prepared: DocumentNode | readonly GraphQLError[];
+  readonly #usesIntrospection: boolean;
+  /** By the name in requests. */
+  readonly #operations = new Map<string | null, Operation>();
 
   constructor(options: OperationOptions, text: string) {
     this.#options = options;
-    const prepared = prepare(options, text);
-    this.#document = 'kind' in prepared ? prepared : null;
-    this.#errors = 'kind' in prepared ? [] : prepared;
+    this.#prepared = prepare(options, text);
+    this.#usesIntrospection = 'kind' in this.#prepared && usesIntrospection(this.#prepared);
   }
 
   /** `undefined` if the operation is not prepared yet. */
   cached(name: string | null): FoundOperation | undefined {
-    if (name === null && this.#only) return this.#only;
-    if (!this.#document) return this.#errors;
-    const node = name === null ? null : operationOf(this.#document, name);
-    return node ? this.#operations.get(node) : undefined;
+    return 'kind' in this.#prepared ? this.#operations.get(name) : this.#prepared;
   }
 
   operation(name: string | null): FoundOperation {
-    if (!this.#document) return this.#errors;
-    const node = operationOf(this.#document, name);
-    if (!node) {
+    if (!('kind' in this.#prepared)) return this.#prepared;
+    const document = operationDocument(this.#prepared, name);
+    if (!document) {
       const message =
         name === null
           ? 'Must provide operation name if query contains multiple operations.'
           : `Unknown operation named "${name}".`;
       return [new GraphQLError(message)];
     }
-    let operation = this.#operations.get(node);
-    if (!operation) {
-      operation = new Operation(this.#options, this.#document, node);
-      this.#operations.set(node, operation);
-    }
-    if (name === null) this.#only = operation;
+    const ownName = document.definitions[0].name?.value ?? null;
+    const known = this.#operations.get(ownName);
+    const operation = known ?? new Operation(this.#options, document, this.#usesIntrospection);
+    this.#operations.set(ownName, operation).set(name, operation);
     return operation;
   }
 }

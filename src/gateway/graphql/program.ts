@@ -1,14 +1,8 @@
-import {
-  type DocumentNode,
-  type ExecutionResult,
-  execute,
-  type GraphQLSchema,
-  type OperationDefinitionNode,
-} from 'graphql';
+import { type ExecutionResult, execute, type GraphQLSchema } from 'graphql';
 import type { LRUCache } from 'lru-cache';
-import { type CompiledRun, type CompileOptions, compile } from './compile.ts';
+import { type CompiledRun, compile } from './compile.ts';
 import { compileToText } from './compile-to-text.ts';
-import { conditionVariables, NotCompilable, type Variables } from './document.ts';
+import { conditionVariables, NotCompilable, type OperationDocument, type Variables } from './document.ts';
 import type { Preparation, PreparationCaller } from './preparation.ts';
 
 export type MaybePromise<T> = T | Promise<T>;
@@ -16,13 +10,11 @@ export type MaybePromise<T> = T | Promise<T>;
 /** Cache of compiled programs of all operations. The value evicts the program from its operation. */
 export type CompiledPrograms = LRUCache<CompiledRun, () => void>;
 
-/** How leaves of the result are written. Default: as graphql-js writes them. */
-export type LeafOptions = Pick<CompileOptions, 'serializers' | 'plainScalars'>;
-
 interface ProgramOptions {
   /** Number of runs by graphql-js before the first compilation. */
   readonly compileAfter: number;
-  readonly leaves?: LeafOptions;
+  /** See `compile`. Default: false. */
+  readonly hasRawLeaves?: boolean;
   /** Whether compiled runs return TextResults. Only for queries. Default: false. */
   readonly toText?: boolean;
   /** Default: compiled programs are stored as long as this object. */
@@ -37,18 +29,16 @@ const MAX_VARIANTS = 16;
 /** Both executors of one operation: compiled programs, and graphql-js as the fallback. */
 export class Program {
   readonly #schema: GraphQLSchema;
-  readonly #document: DocumentNode;
-  readonly #node: OperationDefinitionNode;
+  readonly #document: OperationDocument;
   readonly #options: ProgramOptions;
   readonly #variants = new Map<string, CompiledRun>();
   #conditions: readonly string[] | null = null;
   #uses = 0;
   #isNotCompilable = false;
 
-  constructor(schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode, options: ProgramOptions) {
+  constructor(schema: GraphQLSchema, document: OperationDocument, options: ProgramOptions) {
     this.#schema = schema;
     this.#document = document;
-    this.#node = node;
     this.#options = options;
   }
 
@@ -78,8 +68,8 @@ export class Program {
     const key = this.#keyOf(coerced);
     if (this.#variants.size >= MAX_VARIANTS) throw new NotCompilable('too many combinations of conditions');
     const run = this.#options.toText
-      ? compileToText(this.#schema, this.#document, this.#node, coerced)
-      : compile(this.#schema, this.#document, this.#node, coerced, this.#options.leaves);
+      ? compileToText(this.#schema, this.#document, coerced)
+      : compile(this.#schema, this.#document, coerced, this.#options.hasRawLeaves);
     this.#variants.set(key, run);
     this.#options.compiled?.set(run, () => this.#variants.delete(key));
     return run;
@@ -112,7 +102,6 @@ export class Program {
       rootValue,
       contextValue,
       variableValues,
-      operationName: this.#node.name?.value ?? null,
     }) as MaybePromise<ExecutionResult>;
   }
 }

@@ -1,18 +1,12 @@
 import {
-  type DocumentNode,
-  type FragmentDefinitionNode,
-  type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
   getNamedType,
-  isAbstractType,
-  isObjectType,
-  Kind,
   type SelectionSetNode,
   TypeNameMetaFieldDef,
 } from 'graphql';
-import { applies, fragmentsOf, operationOf } from './document.ts';
+import { fieldLister, type ListFields, type OperationDocument, objectTypesOf } from './document.ts';
 
 /** Maximum number of fields over all concrete types. A larger writer costs more to generate than it saves. */
 const MAX_FIELDS = 2_000;
@@ -20,9 +14,12 @@ const MAX_FIELDS = 2_000;
 /** Keys of a selection in the order of the response, each with the keys below it or the type of its leaf. */
 export type ResponseKeys = ReadonlyMap<string, ResponseKeys | GraphQLOutputType>;
 
-/** Keys of the only operation of a valid document. `null` if they depend on more than the document, or are too many. */
-export const responseKeys = (schema: GraphQLSchema, document: DocumentNode): ResponseKeys | null =>
-  new Selection(schema, document).keys();
+/** Keys of the operation of a valid document. `null` if they depend on more than the document, or are too many. */
+export function responseKeys(schema: GraphQLSchema, document: OperationDocument): ResponseKeys | null {
+  const [{ operation, selectionSet }] = document.definitions;
+  const root = schema.getRootType(operation);
+  return root ? new Selection(schema, document).below([root], [selectionSet]) : null;
+}
 
 interface Found {
   readonly type: GraphQLOutputType;
@@ -32,77 +29,43 @@ interface Found {
 
 class Selection {
   readonly #schema: GraphQLSchema;
-  readonly #document: DocumentNode;
-  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly #listFields: ListFields;
   #left = MAX_FIELDS;
 
-  constructor(schema: GraphQLSchema, document: DocumentNode) {
+  constructor(schema: GraphQLSchema, document: OperationDocument) {
     this.#schema = schema;
-    this.#document = document;
-    this.#fragments = fragmentsOf(document);
+    this.#listFields = fieldLister(schema, document);
   }
 
-  keys(): ResponseKeys | null {
-    const operation = operationOf(this.#document);
-    const root = operation && this.#schema.getRootType(operation.operation);
-    return root ? this.#below([root], [operation.selectionSet]) : null;
-  }
-
-  #below(types: Iterable<GraphQLObjectType>, sets: Iterable<SelectionSetNode>): ResponseKeys | null {
+  below(types: Iterable<GraphQLObjectType>, sets: Iterable<SelectionSetNode>): ResponseKeys | null {
     const found = new Map<string, Found>();
     const order: string[] = [];
     for (const type of types) {
-      const own = new Set<string>();
-      const add = (key: string, field: GraphQLOutputType, selectionSet: SelectionSetNode | undefined) => {
+      const fields = this.#listFields(type, sets);
+      for (const [key, nodes] of fields) {
+        const [{ name }] = nodes;
+        const field = name.value === TypeNameMetaFieldDef.name ? TypeNameMetaFieldDef : type.getFields()[name.value];
+        this.#left -= nodes.length;
+        if (this.#left < 0 || key === '__proto__' || !field) return null;
         // Validation ensures that the key is the same leaf, or no leaf, in all types.
-        const entry = found.get(key) ?? { type: field, types: new Set(), sets: new Set() };
+        const entry = found.get(key) ?? { type: field.type, types: new Set(), sets: new Set() };
         found.set(key, entry);
-        own.add(key);
-        if (!selectionSet) return;
-        entry.sets.add(selectionSet);
-        for (const concrete of this.#concrete(getNamedType(field))) entry.types.add(concrete);
-      };
-      for (const set of sets) if (!this.#collect(type, set, add)) return null;
-      if (!merge(own, order)) return null;
+        for (const concrete of objectTypesOf(this.#schema, getNamedType(field.type))) entry.types.add(concrete);
+        for (const { directives, selectionSet } of nodes) {
+          if (directives?.length) return null;
+          if (selectionSet) entry.sets.add(selectionSet);
+        }
+      }
+      if (!merge(fields.keys(), order)) return null;
     }
     const keys = new Map<string, ResponseKeys | GraphQLOutputType>();
     for (const key of order) {
       const { type, types, sets } = found.get(key) as Found;
-      const below = sets.size > 0 ? this.#below(types, sets) : type;
+      const below = sets.size > 0 ? this.below(types, sets) : type;
       if (below === null) return null;
       keys.set(key, below);
     }
     return keys;
-  }
-
-  /** Adds each field that an object of this type has. Returns false if the fields depend on more than the document. */
-  #collect(
-    type: GraphQLObjectType,
-    { selections }: SelectionSetNode,
-    add: (key: string, type: GraphQLOutputType, set: SelectionSetNode | undefined) => void,
-  ): boolean {
-    for (const selection of selections) {
-      if (selection.directives?.length) return false;
-      if (selection.kind === Kind.FIELD) {
-        const key = (selection.alias ?? selection.name).value;
-        const name = selection.name.value;
-        const field = name === TypeNameMetaFieldDef.name ? TypeNameMetaFieldDef : type.getFields()[name];
-        this.#left -= 1;
-        if (this.#left < 0 || key === '__proto__' || !field) return false;
-        add(key, field.type, selection.selectionSet);
-        continue;
-      }
-      const fragment = selection.kind === Kind.FRAGMENT_SPREAD ? this.#fragments.get(selection.name.value) : selection;
-      if (!fragment) return false;
-      if (!applies(this.#schema, fragment, type)) continue;
-      if (!this.#collect(type, fragment.selectionSet, add)) return false;
-    }
-    return true;
-  }
-
-  #concrete(type: GraphQLNamedType): readonly GraphQLObjectType[] {
-    if (isAbstractType(type)) return this.#schema.getPossibleTypes(type);
-    return isObjectType(type) ? [type] : [];
   }
 }
 

@@ -2,20 +2,21 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { ExecutionResult } from 'graphql';
 import type { RequiredRole } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import type { RequestFacts } from '../graphql/endpoint.ts';
+import type { RequestContext } from '../context.ts';
+import type { ContextFor } from '../graphql/endpoint.ts';
+import type { CompiledOperation } from '../graphql/internal-operation.ts';
 import { type ErrorLog, type PublicError, publicResult } from '../graphql/public-error.ts';
 import { isTooLarge, ResponseTooLarge } from '../graphql/response-limit.ts';
 import type { Exchange } from './exchange.ts';
 import { type FetchPage, type ListPage, listPieces, longLists, pageOf, streamText } from './long-lists.ts';
-import type { CompiledOperation, PreparedRoute } from './prepared-route.ts';
+import type { PreparedRoute } from './prepared-route.ts';
 import { follow, textOf } from './response-body.ts';
 import type { RouteInput } from './route.ts';
 
-export interface PageWriterOptions<C> {
-  /** Its viewer is null without credentials. Errors: UNAUTHORIZED if they are unknown or expired. */
-  readonly contextFor: (request: RequestFacts) => C | Promise<C>;
+export interface PageWriterOptions {
+  readonly contextFor: ContextFor;
   /** Checks the caller. Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
-  readonly authorize: (context: C, role: RequiredRole, params: Readonly<Record<string, string>>) => void;
+  readonly authorize: (context: RequestContext, role: RequiredRole, params: Readonly<Record<string, string>>) => void;
   readonly log: ErrorLog;
 }
 
@@ -32,19 +33,19 @@ interface ListResponse extends Pages {
 }
 
 /** Writes responses with lists that are read page by page, so that at most one page of a list is in memory. */
-export class PageWriter<C> {
-  readonly #options: PageWriterOptions<C>;
+export class PageWriter {
+  readonly #options: PageWriterOptions;
 
-  constructor(options: PageWriterOptions<C>) {
+  constructor(options: PageWriterOptions) {
     this.#options = options;
   }
 
-  writeList(exchange: Exchange, prepared: PreparedRoute<C>, input: RouteInput, list: ListResponse): void {
+  writeList(exchange: Exchange, prepared: PreparedRoute, input: RouteInput, list: ListResponse): void {
     const pieces = listPieces(list.first, this.#nextPage(exchange, prepared, input, list));
     this.#writePieces(exchange, prepared, pieces, list.total);
   }
 
-  writeBodyWithLists(exchange: Exchange, prepared: PreparedRoute<C>, input: RouteInput, body: unknown): void {
+  writeBodyWithLists(exchange: Exchange, prepared: PreparedRoute, input: RouteInput, body: unknown): void {
     const { route, next, versions, status, write } = prepared;
     const { lists } = route;
     versions[exchange.revision].trim?.(body);
@@ -71,7 +72,7 @@ export class PageWriter<C> {
 
   #writePieces(
     exchange: Exchange,
-    { status, route }: PreparedRoute<C>,
+    { status, route }: PreparedRoute,
     pieces: AsyncIterable<string>,
     total?: number,
   ): void {
@@ -83,7 +84,7 @@ export class PageWriter<C> {
 
   #nextPage(
     exchange: Exchange,
-    prepared: PreparedRoute<C>,
+    prepared: PreparedRoute,
     input: RouteInput,
     { variables, pageSize, wanted }: Pages,
   ): (after: string | null) => Promise<ListPage> {
@@ -102,9 +103,9 @@ export class PageWriter<C> {
   /** Reads a further page. The client decides how long a list takes, so the caller is checked again for each page. */
   async #fetch(
     exchange: Exchange,
-    { route }: PreparedRoute<C>,
+    { route }: PreparedRoute,
     { params }: RouteInput,
-    operation: CompiledOperation<C>,
+    operation: CompiledOperation,
     variables: Readonly<Record<string, unknown>>,
   ): Promise<ExecutionResult> {
     const { contextFor, authorize } = this.#options;

@@ -6,27 +6,27 @@ import type { PreparedRoute } from './prepared-route.ts';
 import { existsIn, REVISIONS, type Revision } from './revisions.ts';
 import type { Route } from './route.ts';
 
-export interface MethodEntry<C> {
+export interface MethodEntry {
   readonly route: Route;
-  readonly prepared: PreparedRoute<C>;
+  readonly prepared: PreparedRoute;
   /** `Allow` of a 405 that the operation of this method returns: the other methods of the path. */
   readonly others: Record<Revision, string>;
 }
 
-export interface PathEntry<C> {
-  readonly entries: Map<string, MethodEntry<C>>;
+export interface PathEntry {
+  readonly entries: Map<string, MethodEntry>;
   readonly document: ApiDocument | null;
 }
 
 /** Longer parameters are NOT_FOUND: no id is that long. */
 const MAX_PARAM_LENGTH = 256;
 
-export type Paths<C> = ReturnType<typeof buildPaths<C>>;
+export type Paths = ReturnType<typeof buildPaths>;
 
 /** Router of all paths, each stored under GET. Errors: an Error if a path has the same method twice. */
-export function buildPaths<C>(
+export function buildPaths(
   routes: readonly Route[],
-  prepared: ReadonlyMap<Route, PreparedRoute<C>>,
+  prepared: ReadonlyMap<Route, PreparedRoute>,
   documents: readonly ApiDocument[],
 ) {
   const router = findMyWay({
@@ -38,10 +38,10 @@ export function buildPaths<C>(
     querystringParser: (search) => search,
     onBadUrl: () => undefined,
   });
-  const paths = new Map<string, PathEntry<C>>();
+  const paths = new Map<string, PathEntry>();
   for (const document of documents) paths.set(document.path, { entries: new Map(), document });
   for (const route of routes) {
-    const path: PathEntry<C> = paths.get(route.path) ?? { entries: new Map(), document: null };
+    const path: PathEntry = paths.get(route.path) ?? { entries: new Map(), document: null };
     paths.set(route.path, path);
     if (path.document || path.entries.has(route.method))
       throw new Error(`${route.method} ${route.path} is defined twice: remove one of the routes`);
@@ -66,7 +66,7 @@ export function serveDocument(exchange: Exchange, { contentType, body, headers }
   else throw methodNotAllowed(method, exchange.allow);
 }
 
-export function refuseMethod<C>(exchange: Exchange, path: PathEntry<C>, method: string): void {
+export function refuseMethod(exchange: Exchange, path: PathEntry, method: string): void {
   exchange.allow = allowed(path, exchange.revision);
   if (exchange.allow === '')
     throw new ServiceError('NOT_FOUND', `This path does not exist in revision ${exchange.revision}`);
@@ -78,7 +78,7 @@ const methodNotAllowed = (method: string, allow: string) =>
   new ServiceError('METHOD_NOT_ALLOWED', `${method} is not allowed for this path: use one of ${allow}`);
 
 /** Methods of a path in a revision, without `except`, whose operation has refused the request. */
-function allowed<C>({ entries }: PathEntry<C>, revision: Revision, except?: string): string {
+function allowed({ entries }: PathEntry, revision: Revision, except?: string): string {
   const methods: string[] = [];
   for (const { route } of entries.values()) {
     if (route.method === except || !existsIn(revision, route)) continue;

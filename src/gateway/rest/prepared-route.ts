@@ -1,16 +1,8 @@
 import type { Ajv2020 } from 'ajv/dist/2020.js';
-import {
-  type DocumentNode,
-  type ExecutionResult,
-  type GraphQLOutputType,
-  type GraphQLSchema,
-  Kind,
-  OperationTypeNode,
-  parse,
-  visit,
-} from 'graphql';
+import { type GraphQLOutputType, type GraphQLSchema, Kind, OperationTypeNode, parse, visit } from 'graphql';
 import { type CheckValue, compileCheck, createValidator } from '../../platform/text/json-schema.ts';
-import { operationOf } from '../graphql/document.ts';
+import { type OperationDocument, operationDocument } from '../graphql/document.ts';
+import { type CompiledOperation, compileOperation } from '../graphql/internal-operation.ts';
 import { createJsonWriter, type WriteJson } from '../graphql/json-writer.ts';
 import { type ResponseKeys, responseKeys } from '../graphql/response-keys.ts';
 import { boundedJson } from '../graphql/response-limit.ts';
@@ -19,20 +11,8 @@ import { compileQuery, type ParseQuery } from './input.ts';
 import { type Existence, existsIn, REVISIONS, type Revision } from './revisions.ts';
 import type { JsonSchema, Route } from './route.ts';
 
-/** An operation that is compiled once, at its first execution at the latest. */
-export interface CompiledOperation<C> {
-  execute(context: C, variables: Readonly<Record<string, unknown>>): ExecutionResult | Promise<ExecutionResult>;
-}
-
-/** Errors: an Error if the document is not one valid query or mutation. */
-export type CompileOperation<C> = (
-  schema: GraphQLSchema,
-  text: string,
-  options: { readonly plainScalars: readonly string[] },
-) => CompiledOperation<C>;
-
-/** Custom scalars whose values JSON.stringify writes like the scalars. */
-const PLAIN_SCALARS = ['DateTime', 'JSON'];
+/** JSON.stringify writes the values of all custom scalars (DateTime, JSON) like the scalars. */
+const RAW_LEAVES = { hasRawLeaves: true } as const;
 
 /** Differences between the revisions of one route. */
 interface PreparedVersion {
@@ -41,9 +21,9 @@ interface PreparedVersion {
 }
 
 /** A route that is checked completely. The functions for its operation, input and text are compiled when first used. */
-export interface PreparedRoute<C> {
+export interface PreparedRoute {
   readonly route: Route;
-  readonly operation: CompiledOperation<C>;
+  readonly operation: CompiledOperation;
   /** The first root field of the operation. */
   readonly field: { readonly name: string; readonly isMutation: boolean };
   readonly checkBody: CheckValue | null;
@@ -53,46 +33,37 @@ export interface PreparedRoute<C> {
   readonly total: readonly string[] | null;
   readonly pageInfo: readonly string[] | null;
   /** Operation for the next page of a list in the body. `null` if the route has no such lists. */
-  readonly next: { readonly operation: CompiledOperation<C>; readonly pick: readonly string[] } | null;
+  readonly next: { readonly operation: CompiledOperation; readonly pick: readonly string[] } | null;
   readonly status: 200 | 204 | 207;
   readonly versions: Readonly<Record<Revision, PreparedVersion>>;
-}
-
-interface Preparation<C> {
-  readonly schema: GraphQLSchema;
-  readonly compileOperation: CompileOperation<C>;
 }
 
 /** Cache by list of routes. */
 const prepared = new WeakMap<
   readonly Route[],
-  { readonly by: Preparation<never>; readonly routes: ReadonlyMap<Route, PreparedRoute<never>> }
+  { readonly schema: GraphQLSchema; readonly byRoute: ReadonlyMap<Route, PreparedRoute> }
 >();
 
 /** Prepares routes. The result does not depend on a server, so servers in one process with the same routes share it. */
-export function prepareRoutes<C>(routes: readonly Route[], by: Preparation<C>): ReadonlyMap<Route, PreparedRoute<C>> {
+export function prepareRoutes(routes: readonly Route[], schema: GraphQLSchema): ReadonlyMap<Route, PreparedRoute> {
   const known = prepared.get(routes);
-  if (known && known.by.schema === by.schema && known.by.compileOperation === by.compileOperation) return known.routes;
+  if (known?.schema === schema) return known.byRoute;
   const ajv = createValidator();
-  const created = new Map<Route, PreparedRoute<C>>();
-  for (const route of routes) created.set(route, prepareRoute(route, { ...by, ajv }));
-  prepared.set(routes, { by, routes: created });
-  return created;
+  const byRoute = new Map(routes.map((route) => [route, prepareRoute(route, schema, ajv)]));
+  prepared.set(routes, { schema, byRoute });
+  return byRoute;
 }
 
 /** Errors: an Error if the route is invalid, so that the start fails instead of a request. */
-export function prepareRoute<C>(
-  route: Route,
-  { schema, ajv, compileOperation }: Preparation<C> & { readonly ajv: Ajv2020 },
-): PreparedRoute<C> {
+export function prepareRoute(route: Route, schema: GraphQLSchema, ajv: Ajv2020): PreparedRoute {
   try {
-    const document = parse(route.operation);
     // Validates the document, which the following lines rely on.
-    const operation = compileOperation(schema, route.operation, { plainScalars: PLAIN_SCALARS });
+    const operation = compileOperation(schema, route.operation, RAW_LEAVES);
     const spellings = spellingsOf(route, schema);
+    const document = operationDocument(parse(route.operation));
     // With `@include` a key may be absent. The writer omits it.
-    const data = responseKeys(schema, visit(document, { Directive: () => null }));
-    if (data === null) throw new Error('types select the same keys in different orders, or too many');
+    const data = document && responseKeys(schema, visit(document, { Directive: () => null }));
+    if (!document || !data) throw new Error('types select the same keys in different orders, or too many');
     const status = route.status ?? 200;
     if (status !== 204 && route.pick === undefined)
       throw new Error('"pick" is missing: a response with a body requires it');
@@ -106,9 +77,6 @@ export function prepareRoute<C>(
       selected(data, `${route.stream.pageInfo}.hasNextPage`);
       selected(data, `${route.stream.pageInfo}.endCursor`);
     }
-    const versions = Object.fromEntries(
-      REVISIONS.map((revision) => [revision, prepareVersion(route, { body, ajv, spellings }, revision)]),
-    ) as Record<Revision, PreparedVersion>;
     return {
       route,
       operation,
@@ -120,12 +88,14 @@ export function prepareRoute<C>(
       pageInfo: route.stream?.pageInfo.split('.') ?? null,
       next: route.lists
         ? {
-            operation: compileOperation(schema, route.lists.next.operation, { plainScalars: PLAIN_SCALARS }),
+            operation: compileOperation(schema, route.lists.next.operation, RAW_LEAVES),
             pick: route.lists.next.pick.split('.'),
           }
         : null,
       status,
-      versions,
+      versions: Object.fromEntries(
+        REVISIONS.map((revision) => [revision, prepareVersion(route, ajv, body, spellings, revision)]),
+      ) as Record<Revision, PreparedVersion>,
     };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -142,36 +112,29 @@ function writerOf(keys: ResponseKeys): WriteJson {
   };
 }
 
-function fieldOf(document: DocumentNode): PreparedRoute<never>['field'] {
-  const operation = operationOf(document);
-  const [first] = operation?.selectionSet.selections ?? [];
+function fieldOf({ definitions: [{ operation, selectionSet }] }: OperationDocument): PreparedRoute['field'] {
+  const [first] = selectionSet.selections;
   if (first?.kind !== Kind.FIELD) throw new Error('the first selection of the operation is not a field');
-  return { name: first.name.value, isMutation: operation?.operation === OperationTypeNode.MUTATION };
+  return { name: first.name.value, isMutation: operation === OperationTypeNode.MUTATION };
 }
 
 const NO_PARAMETERS: JsonSchema = { type: 'object', properties: {} };
 
 function prepareVersion(
-  route: Route,
-  {
-    body,
-    ajv,
-    spellings,
-  }: { readonly body: ResponseKeys | null; readonly ajv: Ajv2020; readonly spellings: Spellings },
+  { query = NO_PARAMETERS, singleBy: single, omitNull = [], revisions = {} }: Route,
+  ajv: Ajv2020,
+  body: ResponseKeys | null,
+  spellings: Spellings,
   revision: Revision,
 ): PreparedVersion {
-  const { query = {}, response = {} } = route.revisions ?? {};
+  const hidden = missingIn(revision, revisions.response);
   return {
-    parseQuery: compileQuery(ajv, route.query ?? NO_PARAMETERS, {
-      hidden: new Set(missingIn(revision, query)),
-      single: route.singleBy,
-    }),
-    trim:
-      body && compileTrim(body, { omitNull: route.omitNull ?? [], hidden: missingIn(revision, response), spellings }),
+    parseQuery: compileQuery(ajv, query, { hidden: new Set(missingIn(revision, revisions.query)), single }),
+    trim: body && compileTrim(body, { omitNull, hidden, spellings }),
   };
 }
 
-function missingIn(revision: Revision, existences: Readonly<Record<string, Existence>>): string[] {
+function missingIn(revision: Revision, existences: Readonly<Record<string, Existence>> = {}): string[] {
   return Object.keys(existences).filter((name) => !existsIn(revision, existences[name] ?? {}));
 }
 

@@ -23,8 +23,8 @@ export function totalOf(data: unknown, steps: readonly string[] | null): number 
 const MAX_BYTES_PER_UNIT = 3;
 
 /** The picked part of a result. Errors: NOT_FOUND if no pick leads to a value. */
-export function bodyOf<C>(
-  { picks, route }: PreparedRoute<C>,
+export function bodyOf(
+  { picks, route }: PreparedRoute,
   input: RouteInput,
   { data }: Pick<ExecutionResult, 'data'>,
 ): unknown {
@@ -38,9 +38,9 @@ export function bodyOf<C>(
   );
 }
 
-export function textOf<C>(
+export function textOf(
   { revision }: Exchange,
-  prepared: PreparedRoute<C>,
+  prepared: PreparedRoute,
   input: RouteInput,
   result: ExecutionResult,
 ): string {
@@ -61,9 +61,9 @@ export function textOf<C>(
 }
 
 /** The body as JSON that is the whole response. Errors: NOT_FOUND, ResponseTooLarge. */
-export function wholeText<C>(
+export function wholeText(
   exchange: Exchange,
-  prepared: PreparedRoute<C>,
+  prepared: PreparedRoute,
   input: RouteInput,
   result: ExecutionResult,
 ): string {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import { invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
-import type { StartingCaller } from '../../platform/limits/operation-starts.ts';
+import type { RequestContext } from '../context.ts';
 import { publicError } from '../graphql/public-error.ts';
 import type { HttpHandler } from '../http/cross-origin.ts';
 import { UnreadBodyError } from '../http/read-body.ts';
@@ -13,27 +13,22 @@ import { requestPathOf } from './issue-paths.ts';
 import { pageOf } from './long-lists.ts';
 import { type Pages, PageWriter, type PageWriterOptions } from './page-writer.ts';
 import { buildPaths, type MethodEntry, type PathEntry, type Paths, refuseMethod, serveDocument } from './paths.ts';
-import { type CompileOperation, type PreparedRoute, prepareRoutes } from './prepared-route.ts';
+import { type PreparedRoute, prepareRoutes } from './prepared-route.ts';
 import { bodyOf, totalOf, wholeText } from './response-body.ts';
 import { existsIn, revisionOf } from './revisions.ts';
 import type { Route, RouteInput } from './route.ts';
 
-export interface RestServerOptions<C> extends PageWriterOptions<C> {
+export interface RestServerOptions extends PageWriterOptions {
   readonly routes: readonly Route[];
   readonly schema: GraphQLSchema;
-  readonly compileOperation: CompileOperation<C>;
   /** Called when `authorize` refuses a route. The response waits for the promise, which never rejects. */
-  readonly onRefused?: (refused: RefusedField, context: C, error: unknown) => Promise<void> | void;
+  readonly onRefused?: (refused: RefusedField, context: RequestContext, error: unknown) => Promise<void> | void;
   /** Default: 1 MiB. */
   readonly maxBodyBytes?: number;
-  /** Whether a caller has valid credentials; the maximum body of others is smaller. Default: true. */
-  readonly isKnown?: (context: C) => boolean;
-  /** The caller whose operations are scheduled together. Default: the same for all. */
-  readonly callerOf?: (context: C) => StartingCaller;
   /** Budgets of bytes in transit. Default: budgets of this server alone. */
   readonly traffic?: Traffic;
   /** Called with the size of a body before it is parsed. Errors: RATE_LIMITED. */
-  readonly onBody?: (context: C, bytes: number) => void;
+  readonly onBody?: (context: RequestContext, bytes: number) => void;
   /** Whether `?token=` is accepted if there is no Authorization header. Default: false. */
   readonly tokenInQuery?: boolean;
   readonly documents?: readonly ApiDocument[];
@@ -49,11 +44,10 @@ interface RefusedField {
 type Params = Readonly<Record<string, string>>;
 
 const MAX_BODY_BYTES = 1024 * 1024;
-const ONE_CALLER: StartingCaller = { viewer: null, address: '' };
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 
 /** Checks all operations. Errors: an Error that names the first invalid route. */
-export function createRestServer<C>(options: RestServerOptions<C>): HttpHandler {
+export function createRestServer(options: RestServerOptions): HttpHandler {
   const router = new RestRouter(options);
   return { handle: (req, res) => router.handle(req, res) };
 }
@@ -65,17 +59,17 @@ export function createRestServer<C>(options: RestServerOptions<C>): HttpHandler 
  * 403, 400 or 413 input, then those of the operation. An error that is not a ServiceError is a bug: it is logged with
  * the request id, and the response is INTERNAL_ERROR.
  */
-class RestRouter<C> {
-  readonly #options: RestServerOptions<C>;
+class RestRouter {
+  readonly #options: RestServerOptions;
   readonly #traffic: Traffic;
-  readonly #paths: Paths<C>;
-  readonly #pages: PageWriter<C>;
+  readonly #paths: Paths;
+  readonly #pages: PageWriter;
 
-  constructor(options: RestServerOptions<C>) {
-    const { routes, schema, compileOperation, documents = [], traffic = new Traffic() } = options;
+  constructor(options: RestServerOptions) {
+    const { routes, schema, documents = [], traffic = new Traffic() } = options;
     this.#options = options;
     this.#traffic = traffic;
-    this.#paths = buildPaths(routes, prepareRoutes(routes, { schema, compileOperation }), documents);
+    this.#paths = buildPaths(routes, prepareRoutes(routes, schema), documents);
     this.#pages = new PageWriter(options);
   }
 
@@ -94,7 +88,7 @@ class RestRouter<C> {
     exchange.revision = revisionOf(req.headers.accept);
     // All methods of a path are stored under GET: a path is looked up once, whatever the method.
     const found = this.#paths.find('GET', exchange.url);
-    const path: PathEntry<C> | null | undefined = found?.store;
+    const path: PathEntry | null | undefined = found?.store;
     if (path === null) throw invalid([{ path: 'path', reason: 'is not percent-encoded UTF-8' }]);
     if (!found || path === undefined) throw unknownPath();
     const params = found.params as Params;
@@ -117,7 +111,7 @@ class RestRouter<C> {
     this.#authenticate(exchange, entry, params, found.searchParams as unknown as string);
   }
 
-  #authenticate(exchange: Exchange, entry: MethodEntry<C>, params: Params, search: string): void {
+  #authenticate(exchange: Exchange, entry: MethodEntry, params: Params, search: string): void {
     const { contextFor, tokenInQuery = false } = this.#options;
     if (tokenInQuery && exchange.req.headers.authorization === undefined && search.includes('token=')) {
       const token = new URLSearchParams(search).get('token');
@@ -131,7 +125,13 @@ class RestRouter<C> {
     } else this.#enter(exchange, entry, params, search, context);
   }
 
-  #enter(exchange: Exchange, { route, prepared }: MethodEntry<C>, params: Params, search: string, context: C): void {
+  #enter(
+    exchange: Exchange,
+    { route, prepared }: MethodEntry,
+    params: Params,
+    search: string,
+    context: RequestContext,
+  ): void {
     const { authorize, onRefused } = this.#options;
     try {
       authorize(context, route.role, params);
@@ -149,14 +149,14 @@ class RestRouter<C> {
 
   #readBody(
     exchange: Exchange,
-    prepared: PreparedRoute<C>,
+    prepared: PreparedRoute,
     params: Params,
     query: RouteInput['query'],
-    context: C,
+    context: RequestContext,
   ): void {
-    const { isKnown = () => true, maxBodyBytes = MAX_BODY_BYTES, onBody } = this.#options;
+    const { maxBodyBytes = MAX_BODY_BYTES, onBody } = this.#options;
     readJsonBody(exchange.req, exchange.res, {
-      maxBytes: maxBodyBytesOf(isKnown(context), maxBodyBytes),
+      maxBytes: maxBodyBytesOf(context.viewer !== null, maxBodyBytes),
       traffic: this.#traffic,
       emptyValue: prepared.route.isBodyOptional ? NOTHING : undefined,
       onBytes: (bytes) => onBody?.(context, bytes),
@@ -173,8 +173,7 @@ class RestRouter<C> {
       .catch((error: unknown) => this.#fail(exchange, error));
   }
 
-  #runSoon(exchange: Exchange, prepared: PreparedRoute<C>, inputOf: () => RouteInput, context: C): void {
-    const { callerOf } = this.#options;
+  #runSoon(exchange: Exchange, prepared: PreparedRoute, inputOf: () => RouteInput, context: RequestContext): void {
     const start = () => {
       try {
         this.#run(exchange, prepared, inputOf(), context);
@@ -182,10 +181,10 @@ class RestRouter<C> {
         this.#fail(exchange, error);
       }
     };
-    this.#traffic.starts.soon(callerOf ? callerOf(context) : ONE_CALLER, start, () => !exchange.res.destroyed);
+    this.#traffic.starts.soon(context, start, () => !exchange.res.destroyed);
   }
 
-  #run(exchange: Exchange, prepared: PreparedRoute<C>, input: RouteInput, context: C): void {
+  #run(exchange: Exchange, prepared: PreparedRoute, input: RouteInput, context: RequestContext): void {
     const { route, operation } = prepared;
     const { stream } = route;
     let variables = route.variables ? route.variables(input) : NOTHING;
@@ -207,7 +206,7 @@ class RestRouter<C> {
 
   #respond(
     exchange: Exchange,
-    prepared: PreparedRoute<C>,
+    prepared: PreparedRoute,
     input: RouteInput,
     result: ExecutionResult,
     pages: Pages | null,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { buildSchema, type DocumentNode, parse } from 'graphql';
 import { expect, test } from 'vitest';
+import { operationDocument } from '../../../src/gateway/graphql/document.ts';
 import { createJsonWriter } from '../../../src/gateway/graphql/json-writer.ts';
 import { Operation } from '../../../src/gateway/graphql/operation.ts';
 import { Operations } from '../../../src/gateway/graphql/operations.ts';
@@ -25,7 +26,8 @@ const ALL = parse(`{
 }`);
 
 const keysOf = (document: DocumentNode, key?: string) => {
-  const keys = responseKeys(schema, document);
+  const operation = operationDocument(document);
+  const keys = operation && responseKeys(schema, operation);
   return (key === undefined ? keys : keys?.get(key)) as ResponseKeys;
 };
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import SchemaBuilder from '@pothos/core';
 import { onTestFinished } from 'vitest';
-import { compileOperation } from '../../../src/gateway/graphql/internal-operation.ts';
+import type { RequestContext } from '../../../src/gateway/context.ts';
 import { apiDocuments } from '../../../src/gateway/rest/documents.ts';
 import type { JsonSchema, Route } from '../../../src/gateway/rest/route.ts';
 import { createRestServer, type RestServerOptions } from '../../../src/gateway/rest/router.ts';
@@ -18,6 +18,7 @@ import { ServiceError } from '../../../src/platform/errors.ts';
 
 interface LampContext {
   readonly viewer: Viewer | null;
+  readonly address: string;
   readonly lamps: Lamp[];
 }
 
@@ -266,23 +267,26 @@ interface RestCall {
   readonly body?: unknown;
 }
 
+/** The resolvers of lamps use nothing else of a context. */
+export function contextOf(viewer: Viewer | null, lamps: Lamp[]): RequestContext {
+  const context: LampContext = { viewer, address: '', lamps };
+  return context as unknown as RequestContext;
+}
+
 /** The REST server of a schema of lamps, on a free port. */
-export async function startLampServer(
-  options: Partial<RestServerOptions<LampContext>> & { readonly lamps?: Lamp[] } = {},
-) {
+export async function startLampServer(options: Partial<RestServerOptions> & { readonly lamps?: Lamp[] } = {}) {
   const { lamps = makeLamps(3), routes = lampRoutes, ...rest } = options;
   const logged: { readonly fields: object; readonly message: string }[] = [];
-  const { handle } = createRestServer<LampContext>({
+  const { handle } = createRestServer({
     routes,
     schema: lampSchema,
-    compileOperation,
     contextFor: ({ headers }) => {
       const name = headers.authorization?.replace('Bearer ', '');
-      if (name === undefined) return { viewer: null, lamps };
+      if (name === undefined) return contextOf(null, lamps);
       const projectRoles = ROLES[name];
       if (!projectRoles) throw new ServiceError('UNAUTHORIZED', 'Unknown token');
       const credential = { kind: 'USER', id: name, name, credentialId: name, expiresAt: Infinity } as const;
-      return { viewer: { ...credential, projectRoles, isRootAdmin: name === 'root', brokers: null }, lamps };
+      return contextOf({ ...credential, projectRoles, isRootAdmin: name === 'root', brokers: null }, lamps);
     },
     authorize: ({ viewer }, role, { projectId }) => {
       if (role === 'PUBLIC') return;

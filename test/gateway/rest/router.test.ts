@@ -3,12 +3,11 @@ import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compileOperation } from '../../../src/gateway/graphql/internal-operation.ts';
 import type { Route } from '../../../src/gateway/rest/route.ts';
 import { createRestServer } from '../../../src/gateway/rest/router.ts';
 import { ServiceError } from '../../../src/platform/errors.ts';
 import { runs } from '../../support/suite.ts';
-import { lampRoutes, lampSchema, makeLamps, startLampServer } from './rest-server.ts';
+import { contextOf, lampRoutes, lampSchema, makeLamps, startLampServer } from './rest-server.ts';
 
 const LAMPS = '/api/projects/p1/lamps';
 const ADD = { as: 'admin', body: { name: 'new' } } as const;
@@ -388,17 +387,10 @@ describe('complete lists', () => {
     let pages = 0;
     const { call, logged } = await startLampServer({
       lamps,
+      // Called before each page.
       authorize: () => {
         if (pages === 2) throw new ServiceError('UNAUTHORIZED', 'The token was revoked');
-      },
-      compileOperation: (schema, text, options) => {
-        const { execute } = compileOperation(schema, text, options);
-        return {
-          execute(context, variables) {
-            pages++;
-            return execute(context, variables);
-          },
-        };
+        pages++;
       },
     });
     await expect(call('GET', LAMPS, { as: 'viewer' })).rejects.toThrow();
@@ -411,14 +403,9 @@ describe('complete lists', () => {
     let pages = 0;
     const { port } = await startLampServer({
       lamps,
-      compileOperation: (schema, text, options) => {
-        const { execute } = compileOperation(schema, text, options);
-        return {
-          execute(context, variables) {
-            pages++;
-            return execute(context, variables);
-          },
-        };
+      // Called before each page.
+      authorize: () => {
+        pages++;
       },
     });
     const socket = connect(port, '127.0.0.1').pause();
@@ -444,8 +431,7 @@ describe('the start', () => {
       createRestServer({
         routes: [route],
         schema: lampSchema,
-        compileOperation,
-        contextFor: () => ({ viewer: null, lamps: [] }),
+        contextFor: () => contextOf(null, []),
         authorize: () => undefined,
         log: { error: () => undefined },
       });
