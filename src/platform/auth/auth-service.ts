@@ -57,10 +57,7 @@ interface AuthOptions {
  * Viewers are cached by the hash of their secret, and evicted as soon as one of their rows changes in any process.
  */
 export class AuthService {
-  readonly #db: Database;
-  readonly #changes: Changes;
-  readonly #claimRoles: ClaimRoles;
-  readonly #log: Logger;
+  readonly #options: AuthOptions;
   readonly #cache = new LRUCache<string, CachedViewer>({ max: MAX_CACHED_VIEWERS, ttl: CACHE_MS });
   readonly #secretOf = new WeakMap<Viewer, { readonly kind: SecretKind; readonly hash: string }>();
   readonly #unknown = new LRUCache<string, true>({ max: MAX_UNKNOWN_SECRETS, ttl: CACHE_MS });
@@ -79,19 +76,9 @@ export class AuthService {
   /** Increases with each invalidation: a viewer that was read before an invalidation must not be cached after it. */
   #generation = 0;
 
-  constructor({
-    db,
-    changes,
-    sealer,
-    log,
-    directory = null,
-    onlyEmail = null,
-    claimRoles = async () => [],
-  }: AuthOptions) {
-    this.#db = db;
-    this.#changes = changes;
-    this.#claimRoles = claimRoles;
-    this.#log = log;
+  constructor(options: AuthOptions) {
+    const { db, changes, sealer, log, directory = null, onlyEmail = null } = options;
+    this.#options = options;
     this.sessions = new Sessions({ db, changes, onOpened: (provider) => this.signInCounts.opened(provider) });
     this.secondFactors = new SecondFactors({ db, changes, sealer });
     this.#knownNetworks = new KnownNetworks(db);
@@ -149,10 +136,10 @@ export class AuthService {
 
   /** Ends the waits of a user after failed log-ins, in all processes. Errors: NOT_FOUND. */
   async unlock(userId: string): Promise<void> {
-    const user = await this.#db.user.findUnique({ where: { id: userId } });
+    const user = await this.#options.db.user.findUnique({ where: { id: userId } });
     if (user === null) throw notFound('user', userId);
     const accounts = new Set([user.email, ...(await this.#knownNetworks.accountsOf(userId))]);
-    for (const account of accounts) await this.#changes.announce(UNLOCKED, account);
+    for (const account of accounts) await this.#options.changes.announce(UNLOCKED, account);
   }
 
   /** Errors: UNAUTHORIZED if the credential has ended. */
@@ -199,7 +186,8 @@ export class AuthService {
 
   async #read(kind: SecretKind, hash: string): Promise<CachedViewer | null> {
     const generation = this.#generation;
-    const loaded = await loadViewer(this.#db, this.#claimRoles, kind, hash);
+    const { db, claimRoles = async () => [] } = this.#options;
+    const loaded = await loadViewer(db, claimRoles, kind, hash);
     if (loaded === null) {
       if (generation === this.#generation) this.#unknown.set(hash, true);
       return null;
@@ -229,14 +217,15 @@ export class AuthService {
     if (now - cached.touchedAt < TOUCH_MS) return;
     cached.touchedAt = now;
     const { id: tokenId, credentialId: id } = cached.viewer;
+    const { db, log } = this.#options;
     const lastUsedAt = new Date(now);
     const expiresAt = sessionEnd(now, cached.createdAt);
     const written =
       kind === 'session'
-        ? this.#db.session.updateMany({ where: { id }, data: { lastUsedAt, expiresAt } })
-        : this.#db.projectToken.updateMany({ where: { id: tokenId }, data: { lastUsedAt } });
+        ? db.session.updateMany({ where: { id }, data: { lastUsedAt, expiresAt } })
+        : db.projectToken.updateMany({ where: { id: tokenId }, data: { lastUsedAt } });
     const tracked = Promise.resolve(written)
-      .catch((error: unknown) => this.#log.warn({ err: error }, 'could not record the use of a credential'))
+      .catch((error: unknown) => log.warn({ err: error }, 'could not record the use of a credential'))
       .finally(() => this.#touching.delete(tracked));
     this.#touching.add(tracked);
   }

@@ -82,22 +82,25 @@ export class RightsGuards {
 
   /** Reads the matching viewers again: their credentials or rights changed. */
   changed(concerns: (viewer: Viewer) => boolean): void {
-    for (const watched of this.#watched.values()) if (concerns(watched.viewer)) this.#read(watched, this.#changed);
+    for (const watched of this.#matching(concerns)) this.#read(watched, this.#changed);
   }
 
   possiblyChanged(concerns: (viewer: Viewer) => boolean): void {
-    for (const watched of this.#watched.values())
-      if (concerns(watched.viewer)) this.#read(watched, this.#possiblyChanged);
+    for (const watched of this.#matching(concerns)) this.#read(watched, this.#possiblyChanged);
   }
 
   /** Runs the checks immediately: data other than the viewer changed. */
   recheck(concerns: (viewer: Viewer) => boolean): void {
-    for (const watched of this.#watched.values()) if (concerns(watched.viewer)) this.#check(watched);
+    for (const watched of this.#matching(concerns)) this.#check(watched);
   }
 
   async close(): Promise<void> {
     for (const watched of this.#watched.values()) for (const guard of watched.guards) this.#drop(watched, guard);
     await this.#reading;
+  }
+
+  #matching(concerns: (viewer: Viewer) => boolean): WatchedCredential[] {
+    return [...this.#watched.values()].filter(({ viewer }) => concerns(viewer));
   }
 
   #count(id: string): void {
@@ -147,21 +150,13 @@ export class RightsGuards {
   }
 
   async #readAll(): Promise<void> {
-    for (let next = this.#next(); next !== null; next = this.#next()) await this.#renew(next.watched, next.isChanged);
+    for (;;) {
+      const [watched = this.#possiblyChanged.values().next().value] = this.#changed;
+      if (watched === undefined) break;
+      this.#possiblyChanged.delete(watched);
+      await this.#renew(watched, this.#changed.delete(watched));
+    }
     this.#reading = null;
-  }
-
-  #next(): { readonly watched: WatchedCredential; readonly isChanged: boolean } | null {
-    for (const watched of this.#changed) {
-      this.#changed.delete(watched);
-      this.#possiblyChanged.delete(watched);
-      return { watched, isChanged: true };
-    }
-    for (const watched of this.#possiblyChanged) {
-      this.#possiblyChanged.delete(watched);
-      return { watched, isChanged: false };
-    }
-    return null;
   }
 
   async #renew(watched: WatchedCredential, isChanged: boolean): Promise<void> {

@@ -1,45 +1,35 @@
 import { Counter, type Registry } from 'prom-client';
 import { ServiceError } from '../errors.ts';
 
-type SignInMethod = 'password' | 'ldap' | 'sso';
-
 export class SignInCounts {
-  readonly #opened: Record<SignInMethod, number> = { password: 0, ldap: 0, sso: 0 };
-  readonly #refused = new Map<string, number>();
+  readonly #opened = new Counter({
+    name: 'brokergraph_sign_ins_total',
+    help: 'Number of opened sessions by sign-in provider',
+    labelNames: ['provider'],
+    registers: [],
+  });
+  readonly #refused = new Counter({
+    name: 'brokergraph_sign_ins_refused_total',
+    help: 'Number of refused or failed sign-ins by error code',
+    labelNames: ['code'],
+    registers: [],
+  });
+
+  constructor() {
+    for (const provider of ['password', 'ldap', 'sso']) this.#opened.inc({ provider }, 0);
+    for (const code of ['UNAUTHORIZED', 'RATE_LIMITED']) this.#refused.inc({ code }, 0);
+  }
 
   opened(provider: string | null): void {
-    this.#opened[provider === 'ldap' || provider === 'sso' ? provider : 'password'] += 1;
+    this.#opened.inc({ provider: provider === 'ldap' || provider === 'sso' ? provider : 'password' });
   }
 
   refused(error: unknown): void {
-    const code = error instanceof ServiceError ? error.code : 'INTERNAL_ERROR';
-    this.#refused.set(code, (this.#refused.get(code) ?? 0) + 1);
+    this.#refused.inc({ code: error instanceof ServiceError ? error.code : 'INTERNAL_ERROR' });
   }
 
   register(registry: Registry): void {
-    const registers = [registry];
-    const opened = this.#opened;
-    const refused = this.#refused;
-    new Counter({
-      name: 'brokergraph_sign_ins_total',
-      help: 'Number of opened sessions by sign-in provider',
-      labelNames: ['provider'],
-      registers,
-      collect() {
-        this.reset();
-        for (const [provider, count] of Object.entries(opened)) this.inc({ provider }, count);
-      },
-    });
-    new Counter({
-      name: 'brokergraph_sign_ins_refused_total',
-      help: 'Number of refused or failed sign-ins by error code',
-      labelNames: ['code'],
-      registers,
-      collect() {
-        this.reset();
-        for (const code of ['UNAUTHORIZED', 'RATE_LIMITED']) this.inc({ code }, 0);
-        for (const [code, count] of refused) this.inc({ code }, count);
-      },
-    });
+    registry.registerMetric(this.#opened);
+    registry.registerMetric(this.#refused);
   }
 }

@@ -43,18 +43,25 @@ const list: Parse<readonly string[]> = (value) =>
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
 
-export const hosts: Parse<readonly string[]> = (value) => {
-  const all = list(value);
-  if (!all.every(isHostEntry)) throw new BadValue('comma-separated names, addresses and networks such as 10.0.0.0/8');
-  return all;
-};
+/** A text that meets a condition. It is returned unchanged. */
+const valid =
+  (isValid: (text: string) => boolean, description: string): Parse<string> =>
+  (value) => {
+    if (!isValid(value)) throw new BadValue(description);
+    return value;
+  };
 
-export const hostNames: Parse<readonly string[]> = (value) => {
-  const all = list(value);
-  if (!all.every((name) => name === '*' || /^(\*\.)?[\w-]+(\.[\w-]+)*$/.test(name)))
-    throw new BadValue('comma-separated names such as brokers.example.com or *.example.com, without ports');
-  return all;
-};
+const validList =
+  (isValid: (text: string) => boolean, description: string): Parse<readonly string[]> =>
+  (value) =>
+    list(value).map(valid(isValid, description));
+
+export const hosts = validList(isHostEntry, 'comma-separated names, addresses and networks such as 10.0.0.0/8');
+
+export const hostNames = validList(
+  (name) => name === '*' || /^(\*\.)?[\w-]+(\.[\w-]+)*$/.test(name),
+  'comma-separated names such as brokers.example.com or *.example.com, without ports',
+);
 
 export interface ListenAddress {
   readonly host: string;
@@ -70,20 +77,19 @@ export const listenAddress: Parse<ListenAddress> = (value) => {
   return { host, port: Number(digits) };
 };
 
-export const origins: Parse<readonly string[]> = (value) => {
-  const all = list(value);
-  if (!all.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin))
-    throw new BadValue('origins such as https://app.example.com, without a path or trailing slash');
-  return all;
-};
+const urlOf = (text: string): URL | null => (URL.canParse(text) ? new URL(text) : null);
 
-/** An http or https URL without credentials, query and fragment. Returned unchanged. */
-export const webAddress: Parse<string> = (value) => {
-  const url = URL.canParse(value) ? new URL(value) : null;
-  const isPlain = url !== null && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
-  if (!isPlain || !/^https?:$/.test(url.protocol)) throw new BadValue('a URL such as https://brokers.example.com');
-  return value;
-};
+export const origins = validList(
+  (origin) => urlOf(origin)?.origin === origin,
+  'origins such as https://app.example.com, without a path or trailing slash',
+);
+
+/** An http or https URL without credentials, query and fragment. */
+export const webAddress = valid((text) => {
+  const url = urlOf(text);
+  const isPlain = url?.search === '' && url.hash === '' && url.username === '' && url.password === '';
+  return isPlain && /^https?:$/.test(url.protocol);
+}, 'a URL such as https://brokers.example.com');
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
@@ -94,45 +100,32 @@ export const issuer: Parse<string> = (value) => {
   return value;
 };
 
-export const webAddresses: Parse<readonly string[]> = (value) => list(value).map((address) => webAddress(address));
+export const webAddresses: Parse<readonly string[]> = (value) => list(value).map(webAddress);
 
-export const ldapUrl: Parse<string> = (value) => {
-  const url = URL.canParse(value) ? new URL(value) : null;
-  if (url === null || !/^ldaps?:$/.test(url.protocol) || url.hostname === '' || !/^\/?$/.test(url.pathname)) {
-    throw new BadValue('a URL such as ldaps://directory.example.com with an optional port and no path');
-  }
-  return value;
-};
+export const ldapUrl = valid((text) => {
+  const url = urlOf(text);
+  return url !== null && /^ldaps?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
+}, 'a URL such as ldaps://directory.example.com with an optional port and no path');
 
-export const ldapFilter =
-  (placeholder: string): Parse<string> =>
-  (value) => {
-    if (!/^\(.*\)$/s.test(value) || !value.includes(placeholder))
-      throw new BadValue(`a filter in parentheses that contains ${placeholder}`);
-    return value;
-  };
+export const ldapFilter = (placeholder: string): Parse<string> =>
+  valid(
+    (text) => /^\(.*\)$/s.test(text) && text.includes(placeholder),
+    `a filter in parentheses that contains ${placeholder}`,
+  );
 
-export const databaseUrl: Parse<string> = (value) => {
-  if (!/^postgres(ql)?:\/\//.test(value)) throw new BadValue('a URL that begins with postgresql://');
-  return value;
-};
+export const databaseUrl = valid((text) => /^postgres(ql)?:\/\//.test(text), 'a URL that begins with postgresql://');
 
-export const email: Parse<string> = (value) => {
-  if (!/^[^\s@]+@[^\s@]+$/.test(value)) throw new BadValue('an e-mail address');
-  return value;
-};
+export const email = valid((text) => /^[^\s@]+@[^\s@]+$/.test(text), 'an e-mail address');
 
-export const atLeast =
-  (length: number): Parse<string> =>
-  (value) => {
-    if (value.length < length) throw new BadValue(`at least ${length} characters long`);
-    return value;
-  };
+export const atLeast = (length: number): Parse<string> =>
+  valid((text) => text.length >= length, `at least ${length} characters long`);
 
-export const absolutePath: Parse<string> = (value) => {
-  if (!isAbsolute(value)) throw new BadValue('an absolute path');
-  return value;
-};
+export const absolutePath = valid(isAbsolute, 'an absolute path');
+
+export const scopes = valid(
+  (text) => text.split(' ').includes('openid'),
+  'scopes separated by spaces, including openid',
+);
 
 export const port = integer(0, 65_535);
 

@@ -1,7 +1,6 @@
 import {
   absolutePath,
   atLeast,
-  BadValue,
   databaseUrl,
   email,
   flag,
@@ -18,6 +17,7 @@ import {
   orOff,
   type Parse,
   port,
+  scopes,
   text,
   webAddress,
   webAddresses,
@@ -143,10 +143,7 @@ export const SETTINGS = settings({
   },
   oidcScopes: {
     fallback: 'openid profile email',
-    parse: (value) => {
-      if (!value.split(' ').includes('openid')) throw new BadValue('scopes separated by spaces, including openid');
-      return value;
-    },
+    parse: scopes,
     help: 'Requested scopes; some providers require offline_access to check users again later',
   },
   oidcGroupsClaim: { fallback: 'groups', parse: text, help: 'Claim that contains the groups of the user' },

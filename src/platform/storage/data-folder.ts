@@ -33,7 +33,7 @@ export function openDataFolder(dataDir: string, log: Pick<StorageLog, 'warn'>): 
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();
-    if (!isBusy(error)) throw unusable(path, error);
+    if (!(error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY'))) throw unusable(path, error);
     throw new ServiceError(
       'IN_USE',
       `The data folder ${path} is in use by ${readOwner(path)}. Stop that process, or set another folder for this one (DATA_DIR).`,
@@ -57,7 +57,7 @@ function makeFolder(path: string): void {
   try {
     mkdirSync(path, { mode: FOLDER_MODE });
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
   }
 }
 
@@ -77,43 +77,34 @@ function openLock(path: string): Sqlite.Database {
 /** Corrects the mode of files of earlier versions. Files of another user are protected by the folder. */
 function makeFilePrivate(file: string): void {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
-  if ((mode & SHARED_BITS) === 0) return;
-  try {
-    chmodSync(file, FILE_MODE);
-  } catch (error) {
-    if (!isNotPermitted(error)) throw error;
-  }
+  if ((mode & SHARED_BITS) !== 0) tryChmod(file, FILE_MODE);
 }
 
 function makeFolderPrivate(path: string, log: Pick<StorageLog, 'warn'>): void {
   // Windows has no modes.
   const found = statSync(path).mode & 0o777;
   if ((found & SHARED_BITS) === 0 || process.platform === 'win32') return;
-  try {
-    chmodSync(path, FOLDER_MODE);
-  } catch (error) {
-    if (!isNotPermitted(error)) throw error;
-  }
+  tryChmod(path, FOLDER_MODE);
   const corrected = statSync(path).mode & 0o777;
-  const fields = { path, found: octal(found), mode: octal(corrected) };
-  if ((corrected & SHARED_BITS) === 0) {
-    log.warn(fields, 'the data folder was open to other users of this machine; its mode was corrected');
-    return;
+  const message =
+    (corrected & SHARED_BITS) === 0
+      ? 'the data folder was open to other users of this machine; its mode was corrected'
+      : 'the data folder is open to other users of this machine, and its mode cannot be changed: it belongs to another user, or its file system has no modes. Make the user of this service its owner, or set mode 0700';
+  log.warn({ path, found: octal(found), mode: octal(corrected) }, message);
+}
+
+function tryChmod(path: string, mode: number): void {
+  try {
+    chmodSync(path, mode);
+  } catch (error) {
+    if (!hasCode(error, 'EPERM', 'EROFS')) throw error;
   }
-  log.warn(
-    fields,
-    'the data folder is open to other users of this machine, and its mode cannot be changed: it belongs to another user, or its file system has no modes. Make the user of this service its owner, or set mode 0700',
-  );
 }
 
 const octal = (mode: number): string => mode.toString(8).padStart(4, '0');
 
-function isNotPermitted(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'EPERM' || error.code === 'EROFS');
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY');
+function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
 function unusable(path: string, cause: unknown): ServiceError {
@@ -123,7 +114,7 @@ function unusable(path: string, cause: unknown): ServiceError {
 
 function writeOwner(path: string): void {
   const owner = { pid: process.pid, host: hostname(), since: new Date().toISOString() };
-  writeFileSync(join(path, 'lock.owner'), `${JSON.stringify(owner)}\n`, { mode: 0o600 });
+  writeFileSync(join(path, 'lock.owner'), `${JSON.stringify(owner)}\n`, { mode: FILE_MODE });
 }
 
 /** The file may be missing or incomplete; only the lock is decisive. */

@@ -1,41 +1,27 @@
 /** Classifies database errors by Prisma's error codes, which are the same for SQLite and PostgreSQL. */
 import { notFound } from '../errors.ts';
 
-const UNIQUE_VIOLATION = 'P2002';
-const FOREIGN_KEY_VIOLATION = 'P2003';
-const RECORD_NOT_FOUND = 'P2025';
-const TRANSACTION_CONFLICT = 'P2034';
-const DRIVER_ERROR = 'P2039';
-
-export function isUniqueViolation(error: unknown): boolean {
-  return codeOf(error) === UNIQUE_VIOLATION;
-}
+export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === 'P2002';
 
 /** Whether the row refers to a missing row, or another row still refers to it. */
-export function isForeignKeyViolation(error: unknown): boolean {
-  return codeOf(error) === FOREIGN_KEY_VIOLATION;
-}
+export const isForeignKeyViolation = (error: unknown): boolean => codeOf(error) === 'P2003';
 
-export function isNotFound(error: unknown): boolean {
-  return codeOf(error) === RECORD_NOT_FOUND;
-}
+export const isNotFound = (error: unknown): boolean => codeOf(error) === 'P2025';
 
 /**
  * Whether a serializable transaction may be retried. If PostgreSQL detects the conflict at COMMIT, the error comes from
  * the driver adapter, without a code of Prisma.
  */
 export function isTransactionConflict(error: unknown): boolean {
-  if (codeOf(error) === TRANSACTION_CONFLICT) return true;
+  if (codeOf(error) === 'P2034') return true;
   if (!(error instanceof Error) || error.name !== 'DriverAdapterError') return false;
   return (error.cause as { readonly kind?: unknown } | undefined)?.kind === 'TransactionWriteConflict';
 }
 
 /** Whether a text contains U+0000, which PostgreSQL cannot store (code 22021). */
 export function isImpossibleText(error: unknown): boolean {
-  if (codeOf(error) !== DRIVER_ERROR) return false;
-  const { meta } = error as {
-    readonly meta?: { readonly driverAdapterError?: { readonly cause?: { code?: unknown } } };
-  };
+  if (codeOf(error) !== 'P2039') return false;
+  const { meta } = error as { readonly meta?: { driverAdapterError?: { cause?: { code?: unknown } } } };
   return meta?.driverAdapterError?.cause?.code === '22021';
 }
 

@@ -25,28 +25,6 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_ID_BYTES = 6;
 
-export interface Sealer {
-  seal(plain: string, context: string): string;
-  open(sealed: string, context: string): string;
-  sign(text: string, context: string): string;
-  /** `OTHER_KEY`: signed with a key that this sealer does not have. */
-  verify(text: string, context: string, signature: string): 'GOOD' | 'BAD' | 'OTHER_KEY';
-}
-
-/** A sealer with previous keys, which open and verify. The current key also seals and signs. */
-export interface RotatableSealer extends Sealer {
-  readonly keys: SealerKeys;
-  /** Generates a new current key, but only in the data folder and while no rotation is in progress. */
-  renewKey(): void;
-}
-
-interface SealerKeys {
-  readonly currentPrefix: string;
-  readonly readablePrefixes: readonly string[];
-  /** Where the previous key is stored, for messages; `null` if there is none. */
-  readonly previous: string | null;
-}
-
 interface SealerOptions {
   /** Must be owned by this process: open the storage first. */
   readonly dataDir: string;
@@ -59,16 +37,22 @@ interface SealerOptions {
 interface KeyRing {
   readonly current: SealingKey;
   readonly byId: ReadonlyMap<string, SealingKey>;
+  /** Where previous keys are stored, for messages; `null` if there are none. */
   readonly previous: string | null;
 }
 
-export function openSealer(options: SealerOptions): RotatableSealer {
+export type RotatableSealer = ReturnType<typeof openSealer>;
+export type Sealer = Pick<RotatableSealer, 'seal' | 'open' | 'sign' | 'verify'>;
+
+/** Previous keys open and verify. The current key also seals and signs. */
+export function openSealer(options: SealerOptions) {
   let ring = readKeys(options);
   return {
     get keys() {
       const { current, byId, previous } = ring;
       return { currentPrefix: prefixOf(current.id), readablePrefixes: [...byId.keys()].map(prefixOf), previous };
     },
+    /** Generates a new current key, but only in the data folder and while no rotation is in progress. */
     renewKey: () => {
       // The operator may have removed the previous key after the last rotation.
       ring = readKeys(options);
@@ -76,16 +60,17 @@ export function openSealer(options: SealerOptions): RotatableSealer {
       renewKeyInFolder(options.dataDir);
       ring = readKeys(options);
     },
-    sign: (text, context) => ring.current.sign(text, context),
-    verify: (text, context, signature) => {
+    sign: (text: string, context: string): string => ring.current.sign(text, context),
+    /** `OTHER_KEY`: signed with a key that this sealer does not have. */
+    verify: (text: string, context: string, signature: string): 'GOOD' | 'BAD' | 'OTHER_KEY' => {
       const [version, signedWith = ''] = signature.split('.');
       const key = ring.byId.get(signedWith);
       if (version === VERSION && key === undefined) return 'OTHER_KEY';
       const [given, own] = [Buffer.from(signature), Buffer.from((key ?? ring.current).sign(text, context))];
       return given.length === own.length && timingSafeEqual(given, own) ? 'GOOD' : 'BAD';
     },
-    seal: (plain, context) => ring.current.seal(plain, context),
-    open: (sealed, context) => {
+    seal: (plain: string, context: string): string => ring.current.seal(plain, context),
+    open: (sealed: string, context: string): string => {
       const { sealedWith, nonce, ciphertext, tag } = parse(sealed, context);
       const key = ring.byId.get(sealedWith);
       if (key === undefined) {
@@ -110,13 +95,13 @@ const prefixOf = (keyId: string): string => `${VERSION}.${keyId}.`;
 function readKeys({ dataDir, secretKey, previousSecretKey }: SealerOptions): KeyRing {
   const current = new SealingKey(secretKey === undefined ? keyFromFolder(dataDir) : keyFromText(secretKey));
   const inFolder = secretKey === undefined ? previousKeyFromFolder(dataDir) : null;
-  const previous = [
-    ...(previousSecretKey === undefined
-      ? []
-      : [{ place: 'SECRET_KEY_PREVIOUS', key: new SealingKey(keyFromText(previousSecretKey)) }]),
-    ...(inFolder === null ? [] : [{ place: previousFileIn(dataDir), key: new SealingKey(inFolder) }]),
+  const others: [place: string, key: Buffer][] = [];
+  if (previousSecretKey !== undefined) others.push(['SECRET_KEY_PREVIOUS', keyFromText(previousSecretKey)]);
+  if (inFolder !== null) others.push([previousFileIn(dataDir), inFolder]);
+  const previous = others
+    .map(([place, key]) => ({ place, key: new SealingKey(key) }))
     // The previous key may be equal to the current one: a rotation was interrupted, or the same key was set twice.
-  ].filter(({ key }) => key.id !== current.id);
+    .filter(({ key }) => key.id !== current.id);
   return {
     current,
     byId: new Map([current, ...previous.map(({ key }) => key)].map((key) => [key.id, key])),
