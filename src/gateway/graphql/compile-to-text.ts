@@ -1,4 +1,5 @@
 import { type ExecutionResult, GraphQLError, type GraphQLSchema } from 'graphql';
+import { after } from '../maybe-promise.ts';
 import { type CompiledRun, compile } from './compile.ts';
 import { type OperationDocument, type Variables, withoutConditions } from './document.ts';
 import { createJsonWriter } from './json-writer.ts';
@@ -35,9 +36,6 @@ export function compileToText(schema: GraphQLSchema, document: OperationDocument
       return null;
     }
   };
-  return (rootValue, context, variables) => {
-    const result = run(rootValue, context, variables);
-    if (result instanceof Promise) return result.then((known) => known && withText(known));
-    return result && withText(result);
-  };
+  return (rootValue, context, variables) =>
+    after(run(rootValue, context, variables), (result) => result && withText(result));
 }

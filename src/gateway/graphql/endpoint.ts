@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
+import type { MaybePromise } from '../maybe-promise.ts';
 import type { TextResult } from './compile-to-text.ts';
 import type { Variables } from './document.ts';
 import { LiveResults } from './live/live-results.ts';
 import { ResultSharing } from './live/shared-results.ts';
 import { Operation } from './operation.ts';
 import type { FoundOperation, Operations } from './operations.ts';
-import type { MaybePromise } from './program.ts';
 import { type ErrorLog, type PublicResult, publicError, publicResult } from './public-error.ts';
 import { isTooLarge, ResponseTooLarge } from './response-limit.ts';
 

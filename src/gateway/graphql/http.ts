@@ -4,8 +4,8 @@ import { ERROR_STATUS, type ErrorCode } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
 import { endWithText, textBody } from '../http/text-body.ts';
 import type { Traffic } from '../http/traffic.ts';
+import type { MaybePromise } from '../maybe-promise.ts';
 import type { Endpoint, GraphqlResponse } from './endpoint.ts';
-import type { MaybePromise } from './program.ts';
 import { requestErrorStatus } from './public-error.ts';
 import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
 

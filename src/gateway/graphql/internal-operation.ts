@@ -1,6 +1,7 @@
 import { type ExecutionResult, type GraphQLSchema, OperationTypeNode, parse, validate } from 'graphql';
+import type { MaybePromise } from '../maybe-promise.ts';
 import { NO_VARIABLES, operationDocument, type Variables } from './document.ts';
-import { type MaybePromise, Program } from './program.ts';
+import { Program } from './program.ts';
 import { isRefusal, VariableReader } from './variables.ts';
 import { guardLists } from './whole-lists.ts';
 

@@ -5,9 +5,9 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
 import { readBody } from '../http/read-body.ts';
 import { MAX_ANONYMOUS_BODY_BYTES, maxBodyBytesOf } from '../http/traffic.ts';
+import { proceed } from '../maybe-promise.ts';
 import type { GraphqlResponse } from './endpoint.ts';
 import { type MediaType, type TransportOptions, writeResponse } from './http.ts';
-import type { MaybePromise } from './program.ts';
 
 const TO_TEXT = { toText: true } as const;
 
@@ -49,19 +49,6 @@ export function serveJsonPost(
 function mayBeAnonymous({ headers }: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers;
   return encoding === undefined && Number(length ?? 0) <= MAX_ANONYMOUS_BODY_BYTES;
-}
-
-/** Calls `next` with a value, synchronously if it is not a promise. */
-function proceed<T>(value: MaybePromise<T>, next: (value: T) => void, fail: (error: unknown) => void): void {
-  if (value instanceof Promise) {
-    value.then(next).catch(fail);
-    return;
-  }
-  try {
-    next(value);
-  } catch (error) {
-    fail(error);
-  }
 }
 
 export function parseBody(body: Buffer): unknown {

@@ -66,7 +66,8 @@ type ShapeLimits = Omit<GraphqlLimits, 'tokens' | 'cost'>;
 
 function countShape(document: DocumentNode, limits: ShapeLimits): ShapeLimits {
   const fragments = new Map<string, FragmentDefinitionNode>();
-  const aliasesOf = new Map<string, Set<string>>();
+  const names = new Set<string>();
+  const keys = new Set<string>();
   const sets: SelectionSetNode[] = [];
   let directives = 0;
   visit(document, {
@@ -81,9 +82,8 @@ function countShape(document: DocumentNode, limits: ShapeLimits): ShapeLimits {
       directives += 1;
     },
     Field: ({ name, alias }) => {
-      const keys = aliasesOf.get(name.value);
-      if (keys) keys.add((alias ?? name).value);
-      else aliasesOf.set(name.value, new Set([(alias ?? name).value]));
+      names.add(name.value);
+      keys.add(`${name.value} ${(alias ?? name).value}`);
     },
   });
 
@@ -126,8 +126,7 @@ function countShape(document: DocumentNode, limits: ShapeLimits): ShapeLimits {
     depth = Math.max(depth, depthOf(definition.selectionSet));
     rootFields = Math.max(rootFields, widthOf(definition.selectionSet));
   }
-  let aliases = 0;
-  for (const keys of aliasesOf.values()) aliases += keys.size - 1;
+  const aliases = keys.size - names.size;
   return { depth, aliases, rootFields, directives, ...countRepeats(sets, fragments, limits) };
 }
 

@@ -9,12 +9,13 @@ import {
 } from 'graphql';
 import type { Viewer } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import { after, type MaybePromise } from '../maybe-promise.ts';
 import type { TextResult } from './compile-to-text.ts';
 import { Cost } from './cost.ts';
 import { NO_VARIABLES, type OperationDocument, type Variables } from './document.ts';
 import type { GraphqlLimits } from './limits.ts';
 import type { Preparation, PreparationCaller } from './preparation.ts';
-import { type CompiledPrograms, type MaybePromise, Program } from './program.ts';
+import { type CompiledPrograms, Program } from './program.ts';
 import { isRefusal, VariableReader } from './variables.ts';
 import { beginWalk, walkProblem } from './walk-limit.ts';
 
@@ -147,8 +148,7 @@ function bounded(context: OperationContext, run: () => MaybePromise<ExecutionRes
     return problem === null ? result : { errors: [asGraphQLError(problem)] };
   };
   beginWalk(context);
-  const result = run();
-  return result instanceof Promise ? result.then(checked) : checked(result);
+  return after(run(), checked);
 }
 
 /** Variables that only the argument `after` uses, each with the value undefined: results do not depend on them. */

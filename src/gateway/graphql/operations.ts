@@ -8,11 +8,12 @@
  */
 import { type DocumentNode, GraphQLError, type GraphQLSchema, parse, specifiedRules, validate } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import type { MaybePromise } from '../maybe-promise.ts';
 import { operationDocument } from './document.ts';
 import { checkShape, DEFAULT_LIMITS, usesIntrospection } from './limits.ts';
 import { asGraphQLError, Operation, type OperationOptions } from './operation.ts';
 import { Preparation, type PreparationCaller } from './preparation.ts';
-import type { CompiledPrograms, MaybePromise } from './program.ts';
+import type { CompiledPrograms } from './program.ts';
 import { guardLists } from './whole-lists.ts';
 
 type SharedOptions = 'limits' | 'introspection' | 'onIntrospectionRefused' | 'executor';

@@ -1,11 +1,10 @@
 import { type ExecutionResult, execute, type GraphQLSchema } from 'graphql';
 import type { LRUCache } from 'lru-cache';
+import type { MaybePromise } from '../maybe-promise.ts';
 import { type CompiledRun, compile } from './compile.ts';
 import { compileToText } from './compile-to-text.ts';
 import { conditionVariables, NotCompilable, type OperationDocument, type Variables } from './document.ts';
 import type { Preparation, PreparationCaller } from './preparation.ts';
-
-export type MaybePromise<T> = T | Promise<T>;
 
 /** Cache of compiled programs of all operations. The value evicts the program from its operation. */
 export type CompiledPrograms = LRUCache<CompiledRun, () => void>;

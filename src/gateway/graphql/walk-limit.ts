@@ -36,7 +36,7 @@ const runs = new WeakMap<object, Run>();
 
 /** Call it before each run: a subscription runs several times in one context. */
 export function beginWalk(context: object): void {
-  runs.set(context, { steps: 0, limit: MAX_CHARACTERS, charactersLeft: MAX_CHARACTERS });
+  runs.set(context, { steps: 0, ...newBudget() });
 }
 
 const newBudget = (): CharacterBudget => ({ limit: MAX_CHARACTERS, charactersLeft: MAX_CHARACTERS });

@@ -24,10 +24,7 @@ interface Connection {
   /** Requests without a complete response. */
   requests: number;
   isUpgraded: boolean;
-}
-
-interface Watched extends Connection {
-  waiting: number;
+  waitingBytes: number;
   /** Time since which the client has received none of them. */
   since: number;
 }
@@ -41,8 +38,8 @@ interface Watched extends Connection {
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
-  readonly #all = new Map<Socket, Watched>();
-  readonly #networks = new Map<string, Set<Watched>>();
+  readonly #all = new Map<Socket, Connection>();
+  readonly #networks = new Map<string, Set<Connection>>();
   readonly #checks: NodeJS.Timeout;
   stalledCount = 0;
   refusedCount = 0;
@@ -75,7 +72,7 @@ export class Connections {
       this.#options.onRefused?.(reason);
       return;
     }
-    const connection = { socket, network, requests: 0, isUpgraded: false, waiting: 0, since: 0 };
+    const connection = { socket, network, requests: 0, isUpgraded: false, waitingBytes: 0, since: 0 };
     this.#all.set(socket, connection);
     const own = this.#networks.get(network) ?? new Set();
     this.#networks.set(network, own.add(connection));
@@ -94,14 +91,14 @@ export class Connections {
     return null;
   }
 
-  #largest(): Set<Watched> {
-    let largest: Set<Watched> = new Set();
+  #largest(): Set<Connection> {
+    let largest: Set<Connection> = new Set();
     for (const connections of this.#networks.values()) if (connections.size > largest.size) largest = connections;
     return largest;
   }
 
   /** Moves busy connections to the end, so that the next call examines others. */
-  #closeIdle(connections: Set<Watched>): boolean {
+  #closeIdle(connections: Set<Connection>): boolean {
     let examined = 0;
     for (const connection of connections) {
       if (connection.requests === 0 && !connection.isUpgraded) {
@@ -117,7 +114,7 @@ export class Connections {
     return false;
   }
 
-  #remove(connection: Watched): void {
+  #remove(connection: Connection): void {
     const { socket, network } = connection;
     this.#all.delete(socket);
     const own = this.#networks.get(network);
@@ -129,8 +126,8 @@ export class Connections {
     const now = performance.now();
     for (const connection of this.#all.values()) {
       const waiting = waitingBytes(connection.socket);
-      if (waiting === 0 || waiting !== connection.waiting) {
-        connection.waiting = waiting;
+      if (waiting === 0 || waiting !== connection.waitingBytes) {
+        connection.waitingBytes = waiting;
         connection.since = now;
       } else if (now - connection.since >= stalledMs) {
         this.stalledCount += 1;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
-import { BodyBytes, noRoom, type Traffic, tooLarge } from './traffic.ts';
+import type { Hold } from '../../platform/limits/byte-budget.ts';
+import { MAX_ANONYMOUS_BODY_BYTES, PIECE_BYTES, type Traffic, UNCOUNTED_BYTES } from './traffic.ts';
 
 /** A refused body is discarded up to this multiple of the limit, so that its sender can read the response. */
 const DISCARD_FACTOR = 8;
@@ -33,15 +34,23 @@ export function readBody(
   }
   let pieces: Buffer[] = [];
   let size = 0;
+  let countedBytes = 0;
+  let hold: Hold | null = null;
   let isOver = false;
   const fail = (error: ServiceError) => {
     if (isOver) return;
     isOver = true;
     pieces = [];
-    counted.release();
+    hold?.release();
     onError(error);
   };
-  const counted = new BodyBytes(traffic, req, res, () => fail(noRoom()));
+  const onEvicted = () => fail(noRoom());
+  const count = (piece: Buffer) => {
+    countedBytes += piece.length + PIECE_BYTES;
+    if (countedBytes <= UNCOUNTED_BYTES) return;
+    hold ??= traffic.receiving(req, res, onEvicted);
+    if (!hold.resize(countedBytes)) onEvicted();
+  };
   const onEarlyEnd = () => {
     // Complete requests close as well: the error is created only if it is used.
     if (!isOver) fail(new ServiceError('INVALID', 'The request ended before its body was complete'));
@@ -52,13 +61,14 @@ export function readBody(
     else if (size > maxBytes) fail(tooLarge(maxBytes));
     else if (!isOver) {
       pieces.push(piece);
-      counted.add(piece);
+      count(piece);
     }
   });
   req.on('end', () => {
     if (isOver) return;
     isOver = true;
-    counted.pin();
+    // A complete body cannot be evicted.
+    hold?.pin();
     onBody(pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces));
   });
   req.on('error', onEarlyEnd);
@@ -68,3 +78,15 @@ export function readBody(
 /** Like `readBody`. */
 export const bodyOf = (req: IncomingMessage, res: ServerResponse, limits: BodyLimits): Promise<Buffer> =>
   new Promise((resolve, reject) => readBody(req, res, limits, resolve, reject));
+
+const noRoom = (): ServiceError =>
+  new ServiceError('RATE_LIMITED', 'Too many bytes of requests are in progress; try again in 1 s', {
+    info: { retryAfterSeconds: 1 },
+  });
+
+function tooLarge(maxBytes: number): ServiceError {
+  const hint = maxBytes === MAX_ANONYMOUS_BODY_BYTES ? ' without valid credentials' : '';
+  return new ServiceError('TOO_LARGE', `The body must not have more than ${maxBytes} bytes${hint}`, {
+    info: { maxBytes },
+  });
+}

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ServiceError } from '../../platform/errors.ts';
 import { ByteBudget, type Hold } from '../../platform/limits/byte-budget.ts';
 import { networkOf } from '../../platform/limits/network.ts';
 import { OperationStarts } from '../../platform/limits/operation-starts.ts';
@@ -14,7 +13,6 @@ export const UNCOUNTED_BYTES = 4_096;
 const UNCOUNTED_RESPONSE_BYTES = 65_536;
 /** Memory of a chunk of a body in addition to its bytes: a caller may send chunks of one byte. */
 export const PIECE_BYTES = 256;
-const RETRY_AFTER_SECONDS = 1;
 
 interface TrafficOptions {
   /** Bytes of bodies and WebSocket messages in progress; one network may have half. Default: 64 MiB. */
@@ -46,6 +44,13 @@ export class Traffic {
     return networkOf(this.#callerOf(req));
   }
 
+  /** Opens a hold for the body of a request until its response is complete. */
+  receiving(req: IncomingMessage, res: ServerResponse, onEvicted: () => void): Hold {
+    const hold = this.requests.hold(this.networkOf(req), onEvicted);
+    res.on('close', () => hold.release());
+    return hold;
+  }
+
   /** Counts the bytes of a response until the client has received them. Call it before the response is ended. */
   responding(res: ServerResponse, bytes: number): void {
     if (bytes < UNCOUNTED_RESPONSE_BYTES) return;
@@ -57,57 +62,5 @@ export class Traffic {
 
 const addressOf = ({ socket }: IncomingMessage): string => socket.remoteAddress ?? '';
 
-/** Counts the bytes of one request body until the response is complete. */
-export class BodyBytes {
-  readonly #traffic: Traffic;
-  readonly #req: IncomingMessage;
-  readonly #res: ServerResponse;
-  readonly #onRefused: () => void;
-  #bytes = 0;
-  #hold: Hold | null = null;
-
-  constructor(traffic: Traffic, req: IncomingMessage, res: ServerResponse, onRefused: () => void) {
-    this.#traffic = traffic;
-    this.#req = req;
-    this.#res = res;
-    this.#onRefused = onRefused;
-  }
-
-  add(piece: Buffer): void {
-    this.#bytes += piece.length + PIECE_BYTES;
-    if (this.#bytes <= UNCOUNTED_BYTES) return;
-    this.#hold ??= this.#open();
-    if (!this.#hold.resize(this.#bytes)) this.#onRefused();
-  }
-
-  /** Protects a complete body from eviction. */
-  pin(): void {
-    this.#hold?.pin();
-  }
-
-  release(): void {
-    this.#hold?.release();
-  }
-
-  #open(): Hold {
-    const hold = this.#traffic.requests.hold(this.#traffic.networkOf(this.#req), this.#onRefused);
-    this.#res.on('close', () => hold.release());
-    return hold;
-  }
-}
-
-export function noRoom(): ServiceError {
-  return new ServiceError('RATE_LIMITED', 'Too many bytes of requests are in progress; try again in 1 s', {
-    info: { retryAfterSeconds: RETRY_AFTER_SECONDS },
-  });
-}
-
 export const maxBodyBytesOf = (isAuthenticated: boolean, maxBytes: number): number =>
   isAuthenticated ? maxBytes : Math.min(maxBytes, MAX_ANONYMOUS_BODY_BYTES);
-
-export function tooLarge(maxBytes: number): ServiceError {
-  const hint = maxBytes === MAX_ANONYMOUS_BODY_BYTES ? ' without valid credentials' : '';
-  return new ServiceError('TOO_LARGE', `The body must not have more than ${maxBytes} bytes${hint}`, {
-    info: { maxBytes },
-  });
-}

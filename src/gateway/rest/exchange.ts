@@ -6,17 +6,12 @@ import { endWithText, textBody } from '../http/text-body.ts';
 import type { Traffic } from '../http/traffic.ts';
 import { contentTypeOf, DEFAULT_REVISION, type Revision } from './revisions.ts';
 
-interface ErrorBody {
-  readonly message: string;
-  readonly code: string;
-  readonly status: number;
-  readonly info?: Readonly<Record<string, unknown>>;
-}
-
 type RequestHeaders = Readonly<Record<string, string | undefined>>;
 
 /** Seconds in `Retry-After` if the error has no number. */
 const RETRY_AFTER = 5;
+
+const SAFE = ['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'] as const;
 
 /** One request and its response. Implements RequestFacts: address, headers, id. */
 export class Exchange {
@@ -59,17 +54,7 @@ export class Exchange {
   }
 
   #head(contentType: string): OutgoingHttpHeader[] {
-    const { requestId } = this;
-    return [
-      'Content-Type',
-      contentType,
-      'X-Request-Id',
-      requestId,
-      'Cache-Control',
-      'no-store',
-      'X-Content-Type-Options',
-      'nosniff',
-    ];
+    return ['Content-Type', contentType, 'X-Request-Id', this.requestId, ...SAFE];
   }
 
   json(status: number, text: string, total?: number): void {
@@ -107,16 +92,12 @@ export class Exchange {
     const { res, req } = this;
     if (res.headersSent || res.destroyed) return;
     const status = ERROR_STATUS[code];
-    const body: ErrorBody = info ? { message, code, status, info } : { message, code, status };
-    const text = JSON.stringify(body);
+    const text = JSON.stringify({ message, code, status, info });
     const head = this.#head(contentTypeOf(this.revision));
     head.push('Content-Length', Buffer.byteLength(text));
-    if (status === 401) {
-      head.push(
-        'WWW-Authenticate',
-        `Bearer realm="brokergraph"${req.headers.authorization ? ', error="invalid_token"' : ''}`,
-      );
-    } else if (status === 405) head.push('Allow', this.allow);
+    const hint = req.headers.authorization ? ', error="invalid_token"' : '';
+    if (status === 401) head.push('WWW-Authenticate', `Bearer realm="brokergraph"${hint}`);
+    else if (status === 405) head.push('Allow', this.allow);
     else if (status === 429 || status === 503) head.push('Retry-After', retryAfter(info));
     if (close) head.push('Connection', 'close');
     res.writeHead(status, head);

@@ -1,14 +1,9 @@
 import type { RequiredRole } from '../../platform/auth/viewer.ts';
 import { ERROR_STATUS } from '../../platform/errors.ts';
-import { Components } from './openapi-components.ts';
 import { queryIn } from './prepared-route.ts';
 import { contentTypeOf, DEFAULT_REVISION, existsIn, REVISIONS } from './revisions.ts';
 import type { JsonSchema, Route } from './route.ts';
 import { ERROR } from './schemas.ts';
-
-interface OpenApiOptions {
-  readonly version: string;
-}
 
 type Json = Record<string, unknown>;
 
@@ -34,7 +29,7 @@ const STATUS_WORDS: Readonly<Record<number, string>> = {
   503: 'The broker cannot be reached.',
 };
 
-export function openApiOf(routes: readonly Route[], { version }: OpenApiOptions): Json {
+export function openApiOf(routes: readonly Route[], { version }: { readonly version: string }): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};
   for (const route of routes) {
@@ -101,62 +96,51 @@ const header = (type: string, description: string): Json => ({ description, sche
 function errorHeaders(status: number): Json {
   return {
     'X-Request-Id': header('string', 'Id of the request in the log.'),
-    ...(status === 401 ? { 'WWW-Authenticate': header('string', 'How to send credentials.') } : {}),
-    ...(status === 405 ? { Allow: header('string', 'Allowed methods.') } : {}),
-    ...(status === 429 || status === 503
-      ? { 'Retry-After': header('integer', 'Seconds until the next attempt.') }
-      : {}),
+    ...(status === 401 && { 'WWW-Authenticate': header('string', 'How to send credentials.') }),
+    ...(status === 405 && { Allow: header('string', 'Allowed methods.') }),
+    ...((status === 429 || status === 503) && { 'Retry-After': header('integer', 'Seconds until the next attempt.') }),
   };
 }
 
 function pathItem(route: Route): Json {
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
   if (names.length === 0) return {};
-  const described = route.params ?? {};
   const parameters = names.map((name) => ({
     name,
     in: 'path',
     required: true,
     schema: { type: 'string', minLength: 1 },
-    ...(described[name] ? { description: described[name] } : {}),
+    ...(route.params?.[name] && { description: route.params[name] }),
   }));
   return { parameters };
 }
 
 function operation(route: Route, components: Components): Json {
-  const common = {
-    operationId: operationId(route),
-    summary: route.summary,
-    tags: [tagOf(route)],
-    ...(route.role === 'PUBLIC' ? { security: [] } : {}),
-    'x-required-role': route.role,
-  };
-  const requirement = `Requires: ${ROLE_WORDS[route.role]}.`;
-  const { status = 200, response, body, errors = [] } = route;
+  const { role, summary, description, status = 200, response = {}, body, errors = [], total } = route;
   const parameters = queryParameters(route, components);
   const success: Json = {
     description: status === 204 ? 'Done.' : 'The response.',
     headers: {
       'X-Request-Id': header('string', 'Id of the request, or a new one.'),
-      ...(route.total ? { 'X-Total-Count': header('integer', 'Size of the whole list.') } : {}),
+      ...(total && { 'X-Total-Count': header('integer', 'Size of the whole list.') }),
     },
-    ...(status === 204
-      ? {}
-      : { content: { [contentTypeOf(DEFAULT_REVISION)]: { schema: components.use(response ?? {}) } } }),
+    ...(status !== 204 && { content: { [contentTypeOf(DEFAULT_REVISION)]: { schema: components.use(response) } } }),
   };
   const refusals = new Set([400, ...errors, ...(body ? [413] : [])]);
   return {
-    ...common,
-    description: [route.description, requirement].filter(Boolean).join('\n\n'),
-    ...(parameters.length > 0 ? { parameters } : {}),
-    ...(body
-      ? {
-          requestBody: {
-            required: !route.isBodyOptional,
-            content: { 'application/json': { schema: components.use(body) } },
-          },
-        }
-      : {}),
+    operationId: operationId(route),
+    summary,
+    tags: [tagOf(route)],
+    ...(role === 'PUBLIC' && { security: [] }),
+    'x-required-role': role,
+    description: [description, `Requires: ${ROLE_WORDS[role]}.`].filter(Boolean).join('\n\n'),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: {
+        required: !route.isBodyOptional,
+        content: { 'application/json': { schema: components.use(body) } },
+      },
+    }),
     responses: { [status]: success, ...responsesOf([...refusals].sort()) },
   };
 }
@@ -169,7 +153,7 @@ function queryParameters(route: Route, components: Components): Json[] {
       name,
       in: 'query',
       required: required.includes(name),
-      ...(description ? { description } : {}),
+      ...(description !== undefined && { description }),
       schema: components.use(schema),
     }),
   );
@@ -182,4 +166,30 @@ const responsesOf = (statuses: readonly number[]): Json =>
 function operationId({ method, path }: Route): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '' && word !== 'api');
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+/** Schemas with a title become components; the others stay inline. */
+class Components {
+  readonly schemas: Record<string, unknown> = {};
+  readonly #named = new Map<string, JsonSchema>();
+
+  use(schema: JsonSchema): JsonSchema {
+    const { title } = schema;
+    if (typeof title !== 'string') return this.#inside(schema);
+    const known = this.#named.get(title);
+    if (known === undefined) {
+      this.#named.set(title, schema);
+      this.schemas[title] = this.#inside(schema);
+    } else if (known !== schema) throw new Error(`Two schemas have the title "${title}"`);
+    return { $ref: `#/components/schemas/${title}` };
+  }
+
+  #inside(schema: JsonSchema): JsonSchema {
+    return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, this.#value(value)]));
+  }
+
+  #value(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((entry) => this.#value(entry));
+    return typeof value === 'object' && value !== null ? this.use(value as JsonSchema) : value;
+  }
 }

@@ -9,9 +9,7 @@ import { type ErrorLog, type PublicError, publicResult } from '../graphql/public
 import { isTooLarge, ResponseTooLarge } from '../graphql/response-limit.ts';
 import type { Exchange } from './exchange.ts';
 import { type FetchPage, type ListPage, listPieces, longLists, pageOf, streamText } from './long-lists.ts';
-import type { PreparedRoute } from './prepared-route.ts';
-import { follow, textOf } from './response-body.ts';
-import type { RouteInput } from './route.ts';
+import { type Call, follow, textOf } from './response-body.ts';
 
 export interface PageWriterOptions {
   readonly contextFor: ContextFor;
@@ -40,12 +38,12 @@ export class PageWriter {
     this.#options = options;
   }
 
-  writeList(exchange: Exchange, prepared: PreparedRoute, input: RouteInput, list: ListResponse): void {
-    const pieces = listPieces(list.first, this.#nextPage(exchange, prepared, input, list));
-    this.#writePieces(exchange, prepared, pieces, list.total);
+  writeList(call: Call, list: ListResponse): void {
+    this.#writePieces(call, listPieces(list.first, this.#nextPage(call, list)), list.total);
   }
 
-  writeBodyWithLists(exchange: Exchange, prepared: PreparedRoute, input: RouteInput, body: unknown): void {
+  writeBodyWithLists(call: Call, body: unknown): void {
+    const { exchange, prepared, input } = call;
     const { route, next, versions, status, write } = prepared;
     const { lists } = route;
     versions[exchange.revision].trim?.(body);
@@ -57,12 +55,12 @@ export class PageWriter {
     }
     const fetchPage: FetchPage = async ({ within, entry }, first, after) => {
       const variables = { ...lists.next.variables(input, within, entry), first, after };
-      const result = await this.#fetch(exchange, prepared, input, next.operation, variables);
+      const result = await this.#fetch(call, next.operation, variables);
       const page = follow(result.data, next.pick);
       if (page === null || page === undefined) throw new Error('The list no longer exists');
       return page as Record<string, unknown>;
     };
-    this.#writePieces(exchange, prepared, piecesOf(fetchPage));
+    this.#writePieces(call, piecesOf(fetchPage));
   }
 
   /** The first error of a result as the caller may read it. `undefined` if the result has none. */
@@ -70,41 +68,30 @@ export class PageWriter {
     return result.errors ? publicResult(result, { requestId, log: this.#options.log }).errors?.[0] : undefined;
   }
 
-  #writePieces(
-    exchange: Exchange,
-    { status, route }: PreparedRoute,
-    pieces: AsyncIterable<string>,
-    total?: number,
-  ): void {
+  #writePieces({ exchange, prepared: { status, route } }: Call, pieces: AsyncIterable<string>, total?: number): void {
     streamText(exchange, status, total, pieces).catch((err: unknown) => {
       const { requestId } = exchange;
       this.#options.log.error({ err, requestId, path: route.path }, 'The response of a list ended with an error');
     });
   }
 
-  #nextPage(
-    exchange: Exchange,
-    prepared: PreparedRoute,
-    input: RouteInput,
-    { variables, pageSize, wanted }: Pages,
-  ): (after: string | null) => Promise<ListPage> {
+  #nextPage(call: Call, { variables, pageSize, wanted }: Pages): (after: string | null) => Promise<ListPage> {
+    const { operation, pageInfo } = call.prepared;
     let left = wanted - pageSize;
     return async (after) => {
       const first = Math.min(pageSize, left);
       left -= first;
       const pageVariables = { ...variables, first, after, offset: 0 };
-      const result = await this.#fetch(exchange, prepared, input, prepared.operation, pageVariables);
-      const { hasNextPage, endCursor } = pageOf(result, prepared.pageInfo);
-      const text = textOf(exchange, prepared, input, result);
+      const result = await this.#fetch(call, operation, pageVariables);
+      const { hasNextPage, endCursor } = pageOf(result, pageInfo);
+      const text = textOf(call, result);
       return { text, hasNextPage: hasNextPage && left > 0, endCursor };
     };
   }
 
   /** Reads a further page. The client decides how long a list takes, so the caller is checked again for each page. */
   async #fetch(
-    exchange: Exchange,
-    { route }: PreparedRoute,
-    { params }: RouteInput,
+    { exchange, prepared: { route }, input: { params } }: Call,
     operation: CompiledOperation,
     variables: Readonly<Record<string, unknown>>,
   ): Promise<ExecutionResult> {

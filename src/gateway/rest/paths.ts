@@ -7,7 +7,6 @@ import { existsIn, REVISIONS, type Revision } from './revisions.ts';
 import type { Route } from './route.ts';
 
 export interface MethodEntry {
-  readonly route: Route;
   readonly prepared: PreparedRoute;
   /** `Allow` of a 405 that the operation of this method returns: the other methods of the path. */
   readonly others: Record<Revision, string>;
@@ -48,11 +47,11 @@ export function buildPaths(
     const others = {} as Record<Revision, string>;
     const ready = prepared.get(route);
     if (ready === undefined) throw new Error(`${route.method} ${route.path} was not prepared`);
-    path.entries.set(route.method, { route, prepared: ready, others });
+    path.entries.set(route.method, { prepared: ready, others });
   }
   for (const path of paths.values()) {
-    for (const { route, others } of path.entries.values()) {
-      for (const revision of REVISIONS) others[revision] = allowed(path, revision, route.method);
+    for (const [method, { others }] of path.entries) {
+      for (const revision of REVISIONS) others[revision] = allowed(path, revision, method);
     }
   }
   for (const [text, path] of paths) router.on('GET', text.replaceAll(/\{(\w+)\}/g, ':$1'), () => undefined, path);
@@ -80,10 +79,10 @@ const methodNotAllowed = (method: string, allow: string) =>
 /** Methods of a path in a revision, without `except`, whose operation has refused the request. */
 function allowed({ entries }: PathEntry, revision: Revision, except?: string): string {
   const methods: string[] = [];
-  for (const { route } of entries.values()) {
-    if (route.method === except || !existsIn(revision, route)) continue;
-    methods.push(route.method);
-    if (route.method === 'GET') methods.push('HEAD');
+  for (const [method, { prepared }] of entries) {
+    if (method === except || !existsIn(revision, prepared.route)) continue;
+    methods.push(method);
+    if (method === 'GET') methods.push('HEAD');
   }
   if (methods.length > 0 || except !== undefined) methods.push('OPTIONS');
   return methods.join(', ');

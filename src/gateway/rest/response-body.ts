@@ -22,58 +22,45 @@ export function totalOf(data: unknown, steps: readonly string[] | null): number 
 /** Maximum UTF-8 bytes per UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
+/** A request whose caller is authorized and whose input is checked. */
+export interface Call {
+  readonly exchange: Exchange;
+  readonly prepared: PreparedRoute;
+  readonly input: RouteInput;
+}
+
 /** The picked part of a result. Errors: NOT_FOUND if no pick leads to a value. */
-export function bodyOf(
-  { picks, route }: PreparedRoute,
-  input: RouteInput,
-  { data }: Pick<ExecutionResult, 'data'>,
-): unknown {
+export function bodyOf({ prepared: { picks, route }, input }: Call, { data }: ExecutionResult): unknown {
   for (const pick of picks ?? []) {
     const body = follow(data, pick);
     if (body !== null && body !== undefined) return body;
   }
-  throw new ServiceError(
-    'NOT_FOUND',
-    route.notFound?.(input) ?? `${route.summary}: the requested object does not exist`,
-  );
+  const message = route.notFound?.(input) ?? `${route.summary}: the requested object does not exist`;
+  throw new ServiceError('NOT_FOUND', message);
 }
 
-export function textOf(
-  { revision }: Exchange,
-  prepared: PreparedRoute,
-  input: RouteInput,
-  result: ExecutionResult,
-): string {
-  const { picks, route, versions, write } = prepared;
+export function textOf(call: Call, result: ExecutionResult): string {
+  const { picks, route, versions, write } = call.prepared;
   if (picks === null) return route.pick === null ? '{}' : '';
-  const body = bodyOf(prepared, input, result);
+  const body = bodyOf(call, result);
   const { nameKey, singleBy = '' } = route;
-  if (
-    nameKey !== undefined &&
-    input.query.verbose === false &&
-    input.query[singleBy] === undefined &&
-    Array.isArray(body)
-  ) {
+  const { query } = call.input;
+  if (nameKey !== undefined && query.verbose === false && query[singleBy] === undefined && Array.isArray(body)) {
     return boundedJson(body.map((item: Record<string, unknown>) => item[nameKey]));
   }
-  versions[revision].trim?.(body);
+  versions[call.exchange.revision].trim?.(body);
   return write(body);
 }
 
 /** The body as JSON that is the whole response. Errors: NOT_FOUND, ResponseTooLarge. */
-export function wholeText(
-  exchange: Exchange,
-  prepared: PreparedRoute,
-  input: RouteInput,
-  result: ExecutionResult,
-): string {
+export function wholeText(call: Call, result: ExecutionResult): string {
   try {
-    const text = textOf(exchange, prepared, input, result);
+    const text = textOf(call, result);
     if (text.length * MAX_BYTES_PER_UNIT > MAX_RESPONSE_BYTES && Buffer.byteLength(text) > MAX_RESPONSE_BYTES) {
       throw new ResponseTooLarge();
     }
     return text;
   } catch (error) {
-    throw error instanceof ResponseTooLarge ? new ResponseTooLarge(prepared.field.isMutation) : error;
+    throw error instanceof ResponseTooLarge ? new ResponseTooLarge(call.prepared.field.isMutation) : error;
   }
 }

@@ -6,15 +6,16 @@ import { publicError } from '../graphql/public-error.ts';
 import type { HttpHandler } from '../http/cross-origin.ts';
 import { UnreadBodyError } from '../http/read-body.ts';
 import { maxBodyBytesOf, Traffic } from '../http/traffic.ts';
+import { proceed } from '../maybe-promise.ts';
 import { readJsonBody } from './body.ts';
 import type { ApiDocument } from './documents.ts';
 import { Exchange, requestIdOf } from './exchange.ts';
 import { requestPathOf } from './issue-paths.ts';
 import { pageOf } from './long-lists.ts';
 import { type Pages, PageWriter, type PageWriterOptions } from './page-writer.ts';
-import { buildPaths, type MethodEntry, type PathEntry, type Paths, refuseMethod, serveDocument } from './paths.ts';
+import { buildPaths, type PathEntry, type Paths, refuseMethod, serveDocument } from './paths.ts';
 import { type PreparedRoute, prepareRoutes } from './prepared-route.ts';
-import { bodyOf, totalOf, wholeText } from './response-body.ts';
+import { bodyOf, type Call, totalOf, wholeText } from './response-body.ts';
 import { existsIn, revisionOf } from './revisions.ts';
 import type { Route, RouteInput } from './route.ts';
 
@@ -76,11 +77,7 @@ class RestRouter {
   /** Never throws or rejects. */
   handle(req: IncomingMessage, res: ServerResponse): void {
     const exchange = new Exchange(req, res, requestIdOf(req), this.#traffic);
-    try {
-      this.#route(exchange);
-    } catch (error) {
-      this.#fail(exchange, error);
-    }
+    proceed(exchange, () => this.#route(exchange), this.#failing(exchange));
   }
 
   #route(exchange: Exchange): void {
@@ -102,92 +99,64 @@ class RestRouter {
       return;
     }
     const entry = path.entries.get(method);
-    if (entry === undefined || !existsIn(exchange.revision, entry.route)) {
+    if (entry === undefined || !existsIn(exchange.revision, entry.prepared.route)) {
       refuseMethod(exchange, path, method);
       return;
     }
     exchange.allow = entry.others[exchange.revision];
     // find-my-way returns the unparsed text: see its querystringParser.
-    this.#authenticate(exchange, entry, params, found.searchParams as unknown as string);
-  }
-
-  #authenticate(exchange: Exchange, entry: MethodEntry, params: Params, search: string): void {
+    const search = found.searchParams as unknown as string;
     const { contextFor, tokenInQuery = false } = this.#options;
-    if (tokenInQuery && exchange.req.headers.authorization === undefined && search.includes('token=')) {
+    if (tokenInQuery && req.headers.authorization === undefined && search.includes('token=')) {
       const token = new URLSearchParams(search).get('token');
       if (token) exchange.presentToken(token);
     }
-    const context = contextFor(exchange);
-    if (context instanceof Promise) {
-      context
-        .then((known) => this.#enter(exchange, entry, params, search, known))
-        .catch((error: unknown) => this.#fail(exchange, error));
-    } else this.#enter(exchange, entry, params, search, context);
+    const enter = (context: RequestContext) => this.#enter(exchange, entry.prepared, params, search, context);
+    proceed(contextFor(exchange), enter, this.#failing(exchange));
   }
 
-  #enter(
-    exchange: Exchange,
-    { route, prepared }: MethodEntry,
-    params: Params,
-    search: string,
-    context: RequestContext,
-  ): void {
-    const { authorize, onRefused } = this.#options;
+  #enter(exchange: Exchange, prepared: PreparedRoute, params: Params, search: string, context: RequestContext): void {
+    const { authorize, onRefused, maxBodyBytes = MAX_BODY_BYTES, onBody } = this.#options;
+    const { route, field, versions, checkBody } = prepared;
     try {
       authorize(context, route.role, params);
     } catch (error) {
-      const recorded = onRefused?.({ ...prepared.field, input: inputInPath(route, params) }, context, error);
+      const recorded = onRefused?.({ ...field, input: inputInPath(route, params) }, context, error);
       if (!(recorded instanceof Promise)) throw error;
       void recorded.then(() => this.#fail(exchange, error));
       return;
     }
-    const query = prepared.versions[exchange.revision].parseQuery(search);
-    if (prepared.checkBody === null) {
-      this.#runSoon(exchange, prepared, () => ({ params, query, body: NOTHING, list: [] }), context);
-    } else this.#readBody(exchange, prepared, params, query, context);
-  }
-
-  #readBody(
-    exchange: Exchange,
-    prepared: PreparedRoute,
-    params: Params,
-    query: RouteInput['query'],
-    context: RequestContext,
-  ): void {
-    const { maxBodyBytes = MAX_BODY_BYTES, onBody } = this.#options;
+    const query = versions[exchange.revision].parseQuery(search);
+    const callWith = (body: RouteInput['body'], list: RouteInput['list'] = []): Call => {
+      return { exchange, prepared, input: { params, query, body, list } };
+    };
+    if (checkBody === null) {
+      this.#runSoon(exchange, context, () => callWith(NOTHING));
+      return;
+    }
+    const callOf = (body: unknown) => {
+      checkBody(body);
+      return Array.isArray(body) ? callWith(NOTHING, body) : callWith(body as RouteInput['body']);
+    };
     readJsonBody(exchange.req, exchange.res, {
       maxBytes: maxBodyBytesOf(context.viewer !== null, maxBodyBytes),
       traffic: this.#traffic,
-      emptyValue: prepared.route.isBodyOptional ? NOTHING : undefined,
+      emptyValue: route.isBodyOptional ? NOTHING : undefined,
       onBytes: (bytes) => onBody?.(context, bytes),
     })
-      .then((parse) => {
-        const inputOf = (): RouteInput => {
-          const body = parse();
-          prepared.checkBody?.(body);
-          if (Array.isArray(body)) return { params, query, body: NOTHING, list: body };
-          return { params, query, body: body as RouteInput['body'], list: [] };
-        };
-        this.#runSoon(exchange, prepared, inputOf, context);
-      })
-      .catch((error: unknown) => this.#fail(exchange, error));
+      .then((parse) => this.#runSoon(exchange, context, () => callOf(parse())))
+      .catch(this.#failing(exchange));
   }
 
-  #runSoon(exchange: Exchange, prepared: PreparedRoute, inputOf: () => RouteInput, context: RequestContext): void {
-    const start = () => {
-      try {
-        this.#run(exchange, prepared, inputOf(), context);
-      } catch (error) {
-        this.#fail(exchange, error);
-      }
-    };
+  #runSoon(exchange: Exchange, context: RequestContext, callOf: () => Call): void {
+    const start = () => proceed(callOf, () => this.#run(callOf(), context), this.#failing(exchange));
     this.#traffic.starts.soon(context, start, () => !exchange.res.destroyed);
   }
 
-  #run(exchange: Exchange, prepared: PreparedRoute, input: RouteInput, context: RequestContext): void {
-    const { route, operation } = prepared;
-    const { stream } = route;
-    let variables = route.variables ? route.variables(input) : NOTHING;
+  #run(call: Call, context: RequestContext): void {
+    const { exchange, prepared, input } = call;
+    const { stream, variables: variablesOf } = prepared.route;
+    let variables = variablesOf ? variablesOf(input) : NOTHING;
     let pages: Pages | null = null;
     if (stream) {
       const wanted = stream.when(input) ? Number.POSITIVE_INFINITY : Number(variables.first);
@@ -196,21 +165,12 @@ class RestRouter {
         pages = { variables, pageSize: stream.pageSize, wanted };
       }
     }
-    const result = operation.execute(context, variables);
-    if (result instanceof Promise) {
-      result
-        .then((known) => this.#respond(exchange, prepared, input, known, pages))
-        .catch((error: unknown) => this.#fail(exchange, error));
-    } else this.#respond(exchange, prepared, input, result, pages);
+    const result = prepared.operation.execute(context, variables);
+    proceed(result, (known) => this.#respond(call, known, pages), this.#failing(exchange));
   }
 
-  #respond(
-    exchange: Exchange,
-    prepared: PreparedRoute,
-    input: RouteInput,
-    result: ExecutionResult,
-    pages: Pages | null,
-  ): void {
+  #respond(call: Call, result: ExecutionResult, pages: Pages | null): void {
+    const { exchange, prepared } = call;
     const error = this.#pages.firstError(exchange, result);
     if (error) {
       const { code, info } = error.extensions;
@@ -220,18 +180,22 @@ class RestRouter {
     }
     const { status, route } = prepared;
     if (route.lists) {
-      this.#pages.writeBodyWithLists(exchange, prepared, input, bodyOf(prepared, input, result));
+      this.#pages.writeBodyWithLists(call, bodyOf(call, result));
       return;
     }
     const total = totalOf(result.data, prepared.total);
-    const text = wholeText(exchange, prepared, input, result);
+    const text = wholeText(call, result);
     if (status === 204) exchange.empty(204);
     else if (pages === null) exchange.json(status, text, total);
     else {
       const page = pageOf(result, prepared.pageInfo);
       if (!page.hasNextPage) exchange.json(status, text, total);
-      else this.#pages.writeList(exchange, prepared, input, { ...pages, total, first: { text, ...page } });
+      else this.#pages.writeList(call, { ...pages, total, first: { text, ...page } });
     }
+  }
+
+  #failing(exchange: Exchange): (error: unknown) => void {
+    return (error) => this.#fail(exchange, error);
   }
 
   #fail(exchange: Exchange, error: unknown): void {

@@ -1,0 +1,19 @@
+export type MaybePromise<T> = T | Promise<T>;
+
+/** Calls `next` with a value, synchronously if it is not a promise. `fail` receives all errors. */
+export function proceed<T>(value: MaybePromise<T>, next: (value: T) => void, fail: (error: unknown) => void): void {
+  if (value instanceof Promise) {
+    value.then(next).catch(fail);
+    return;
+  }
+  try {
+    next(value);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** Like `then`, but synchronous if the value is not a promise. */
+export function after<T, Result>(value: MaybePromise<T>, next: (value: T) => Result): MaybePromise<Result> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
