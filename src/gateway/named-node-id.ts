@@ -2,7 +2,6 @@ import { ID_PREFIXES, type IdKind, kindOfId } from '../platform/ids.ts';
 
 const NAMED_KINDS = ['accessClient', 'accessGroup', 'accessRole', 'stream'] as const satisfies readonly IdKind[];
 
-/** Objects that brokers identify by a name which a user chose. */
 export type NamedNodeKind = (typeof NAMED_KINDS)[number];
 
 interface NodeName<Kind extends NamedNodeKind = NamedNodeKind> {

@@ -57,7 +57,6 @@ export function listConnection<T extends { readonly id: string }>(
   };
 }
 
-/** Checks the arguments of a page. Errors: INVALID with every argument that is out of range. */
 export function checkedPage(args: PageArguments): { first: number | null; last: number | null } {
   const issues = [];
   for (const name of ['first', 'last'] as const) {

@@ -6,7 +6,6 @@ export class Closers {
     this.#closers.push(close);
   }
 
-  /** Adds a part that was just opened, and returns it. */
   keep<Part extends { close(): unknown }>(part: Part): Part {
     this.add(() => part.close());
     return part;

@@ -34,9 +34,8 @@ export const ERROR_STATUS = {
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
 /**
- * One reason why an input is INVALID. Paths in GraphQL start with an argument and have dots
- * (`input.changes.3.createAccessRole.acls.0.topic`); in REST they are JSON pointers into the body (`/acls/0/topic`) or
- * names of parameters.
+ * One reason why an input is INVALID. Paths in GraphQL start with an argument and have dots (`input.acls.0.topic`); in
+ * REST they are JSON pointers into the body (`/acls/0/topic`) or names of parameters.
  */
 export interface InputIssue {
   readonly path: string;
@@ -98,7 +97,6 @@ export function invalid(found: readonly InputIssue[], message?: string, omitted 
   return new ServiceError('INVALID', message ?? listed(info), { info });
 }
 
-/** Returns other errors unchanged. */
 export function withPlaces(error: ServiceError, convert: (path: string) => string): ServiceError {
   if (error.code !== 'INVALID' || error.info?.issues === undefined) return error;
   const info = error.info as IssuesInfo;

@@ -126,7 +126,6 @@ export const onBroker = (role: ProjectRole) => ({
   ...requires(role, { elsewhere: 'NOT_FOUND' }),
 });
 
-/** With `dryRun` a field sends nothing to the broker and returns only data that a VIEWER may read. */
 interface WriteTarget extends Target {
   readonly dryRun?: boolean | null | undefined;
   readonly input?: WriteTarget;

@@ -12,15 +12,12 @@ export interface TextResult extends ExecutionResult {
 }
 
 /**
- * Compiles a query whose result is only written as JSON. Leaves are serialised while they are written: 50 entries of 15
- * KB take 21 µs, with serialised leaves and JSON.stringify 35 µs.
- *
- * If a type refuses a value, the run returns null and graphql-js executes the query again to report the error at its
- * path. Never use this for mutations. Errors: NotCompilable.
+ * Compiles a query whose result is only written as JSON. Serialising leaves while they are written takes 21 µs for 15
+ * KB, otherwise 35 µs. If a type refuses a value, the run returns null and graphql-js executes the query again to
+ * report the error at its path, so never use this for mutations. Errors: NotCompilable.
  */
 export function compileToText(schema: GraphQLSchema, document: OperationDocument, conditions: Variables): CompiledRun {
   const keys = responseKeys(schema, withoutConditions(document, conditions));
-  // Results then have no text, and the caller writes the data.
   if (!keys) return compile(schema, document, conditions);
   const write = createJsonWriter(keys, { serialise: true });
   const run = compile(schema, document, conditions, true);

@@ -1,10 +1,7 @@
 /**
- * Compiles one operation of a validated document into a function with graphql-jit.
- *
- * The compiler only gets documents that it handles like graphql-js, and only names of the client's text become source
- * text. `@skip` and `@include` are evaluated before. Every literal argument becomes a variable, which graphql-js
- * coerces. Documents that graphql-jit 0.8.9 would execute wrongly (names that collide in the generated code,
- * `__proto__`, introspection) and very large ones are refused with NotCompilable.
+ * Compiles the operation of a validated document into a function with graphql-jit. Only names of the client's text
+ * become source text: `@skip` and `@include` are evaluated before, and literals become variables, which graphql-js
+ * coerces. Documents that graphql-jit 0.8.9 would execute wrongly and very large ones are refused with NotCompilable.
  *
  * If a field has no resolver, its object must have a plain value for it, never a promise or a function.
  */

@@ -4,15 +4,12 @@ import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../platform/errors.ts';
 import type { OperationDocument, Variables } from './document.ts';
 
-/** Maximum number of cached costs per operation, each for other values of variables. */
-const MAX_CACHED = 20;
-
 export class Cost {
   readonly #schema: GraphQLSchema;
   readonly #document: OperationDocument;
   readonly #limit: number;
   readonly #variables: readonly string[];
-  readonly #cached = new LRUCache<string, number>({ max: MAX_CACHED });
+  readonly #cached = new LRUCache<string, number>({ max: 20 });
   #fixed: number | undefined;
 
   constructor(schema: GraphQLSchema, document: OperationDocument, limit: number) {
@@ -35,7 +32,6 @@ export class Cost {
       this.#fixed ??= this.#calculate(context, variables);
       return this.#fixed;
     }
-    // Coerced values, because an absent variable may have a default.
     const key = JSON.stringify(this.#variables.map((name) => (name in coerced ? [coerced[name]] : [])));
     const cached = this.#cached.get(key);
     if (cached !== undefined) return cached;

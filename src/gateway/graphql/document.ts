@@ -30,7 +30,7 @@ export interface OperationDocument extends DocumentNode {
   readonly definitions: readonly [OperationDefinitionNode, ...FragmentDefinitionNode[]];
 }
 
-/** One operation of a document with all fragments. `null` if there is none of this name, or no name and several. */
+/** `null` if there is no operation of this name, or several without a name. */
 export function operationDocument(document: DocumentNode, name: string | null = null): OperationDocument | null {
   const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
   const [first, ...others] = name === null ? operations : operations.filter((one) => one.name?.value === name);

@@ -42,7 +42,6 @@ export interface GraphqlResponse {
 interface RunOptions {
   /** Whether mutations are refused, as for GET. Default: false. */
   readonly queriesOnly?: boolean;
-  /** Whether the caller supports `dataText`. Default: false. */
   readonly toText?: boolean;
 }
 
@@ -82,7 +81,6 @@ export class Endpoint {
     const response = (executed: TextResult): GraphqlResponse => {
       const { dataText } = executed;
       const result = publicResult(executed, errorContext);
-      // The JSON writer of `dataText` has the same bound.
       if (dataText !== undefined || !isTooLarge(result)) return { result, wellFormed: true, dataText };
       return { result: { errors: [publicError(new ResponseTooLarge(isMutation), errorContext)] }, wellFormed: true };
     };

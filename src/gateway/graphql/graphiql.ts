@@ -86,8 +86,8 @@ const CONTENT_SECURITY_POLICY = [
 ].join('; ');
 
 /**
- * GraphiQL as one page without external resources: a script of another server could read every token. The page has nine
- * megabytes, so it is created at the first request and shared.
+ * GraphiQL without external resources, whose scripts could read every token. Its nine megabytes are created at the
+ * first request.
  */
 export class GraphiqlPage {
   #page: Promise<Buffer> | null = null;

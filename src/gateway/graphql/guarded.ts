@@ -5,8 +5,8 @@ import type { RequestContext } from '../context.ts';
 import { LiveSource } from '../live/live-source.ts';
 
 /**
- * Opens a source that ends with the caller's permissions. `check` throws if the caller may not subscribe. It is called
- * again whenever the permissions change, and its error then ends the stream.
+ * Opens a source that ends with the caller's permissions: `check` is called now and whenever they change, and its error
+ * refuses or ends the stream.
  */
 export async function guarded<Event>(
   { viewer, services }: RequestContext,
@@ -22,7 +22,6 @@ export async function guarded<Event>(
   }
 }
 
-/** A source with a guard, which is stopped after the last event. */
 export class GuardedSource<Event> extends LiveSource<Event> {
   readonly #source: LiveSource<Event>;
   readonly #guard: RightsGuard;
@@ -37,7 +36,6 @@ export class GuardedSource<Event> extends LiveSource<Event> {
     return this.#guard.viewer;
   }
 
-  /** Aborts when the permissions end. `take` then throws the reason. */
   get signal(): AbortSignal {
     return this.#guard.signal;
   }
@@ -73,10 +71,7 @@ interface VisibleObjects {
   visible(id: string, viewer: Viewer | null): unknown;
 }
 
-/**
- * Check for subscriptions to all visible objects of a project, because a caller may be restricted to other brokers
- * later.
- */
+/** Check for subscriptions to all visible objects of a project: a caller may be restricted to others later. */
 export function visibilityCheck(
   { services, viewer }: RequestContext,
   projectId: string,

@@ -62,7 +62,6 @@ export function headersFor(status: number, type: MediaType): Record<string, stri
   return headers;
 }
 
-/** What all transports share. */
 export interface TransportOptions {
   readonly endpoint: Endpoint;
   /** Maximum size of a body or WebSocket message in bytes. */

@@ -6,7 +6,6 @@ import { isRefusal, VariableReader } from './variables.ts';
 import { guardLists } from './whole-lists.ts';
 
 interface InternalOperationOptions {
-  /** See `compile`. Default: false. */
   readonly hasRawLeaves?: boolean;
   /** Of lists and objects in the variables. Default: that of callers' operations. */
   readonly maxVariableEntries?: number;

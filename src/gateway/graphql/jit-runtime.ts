@@ -1,8 +1,6 @@
 /**
- * Patches graphql-jit 0.8.9. A compiled operation calls `jitRuntime` for all work that may fail or wait:
- * - An error while a value is completed became an unhandled rejection, which ends Node. It becomes the error of that
- * field.
- * - A rejected item of a list was appended at the end instead of at its index.
+ * Patches `jitRuntime` of graphql-jit 0.8.9: an error while a value is completed became an unhandled rejection, which
+ * ends Node, and a rejected item of a list was appended at the end instead of at its index.
  */
 import { createRequire } from 'node:module';
 import type { ExecutionContext } from 'graphql-jit/dist/execution.mjs';

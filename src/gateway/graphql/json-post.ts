@@ -12,8 +12,7 @@ import { type MediaType, type TransportOptions, writeResponse } from './http.ts'
 const TO_TEXT = { toText: true } as const;
 
 /**
- * Never throws. A synchronous execution has no promise between body and response: promises took a tenth of the work for
- * a list of 50.
+ * Never throws. A synchronous execution has no promise between body and response: a tenth of the time of a list of 50.
  */
 export function serveJsonPost(
   req: IncomingMessage,

@@ -1,9 +1,7 @@
 /**
- * Writes the data of one operation as JSON. The document determines all keys, so they are constants of a generated
- * function: a list of 50 entries (15 KB) takes 15 µs, JSON.stringify 25 µs.
- *
- * The text equals that of JSON.stringify. Selected objects must have no other keys than selected ones. Keys with the
- * value undefined are omitted. Bounds: MAX_RESPONSE_BYTES characters. Errors: ResponseTooLarge.
+ * Writes the data of one operation as JSON, like JSON.stringify but with keys as constants of a generated function: 15
+ * µs instead of 25 µs for 50 entries (15 KB). Selected objects must have no other keys than selected ones. Keys with
+ * the value undefined are omitted. Errors: ResponseTooLarge.
  */
 import {
   GraphQLBoolean,
@@ -29,7 +27,6 @@ export const createJsonWriter = (keys: ResponseKeys, { serialise = false } = {})
 /** Only GraphQL names of a document become source text. */
 const NAME = /^[_A-Za-z][_0-9A-Za-z]*$/;
 
-/** Generates the source text: one function per selection set of the response. */
 class Program {
   readonly #serialise: boolean;
   readonly #functions: string[] = [];
@@ -47,8 +44,8 @@ class Program {
 
   /**
    * Adds the function that writes an object with these keys, null, or a list of them. Returns its name. `before` is the
-   * text before the next key: nothing (0), the quote of a text and a comma (1), or a comma (2). Text is tested inline
-   * and its quotes are part of constants: calls per value would cost as much as the writer saves.
+   * text before the next key: nothing (0), the quote of a text and a comma (1), or a comma (2). Text is tested inline,
+   * because calls per value would cost as much as the writer saves.
    */
   #declare(keys: ResponseKeys): string {
     const lines: string[] = [];
@@ -95,7 +92,6 @@ class Program {
   }
 }
 
-/** Generated after each text of unbounded length. */
 const CHECK = `if (text.length > ${MAX_RESPONSE_BYTES}) tooLarge();`;
 
 function tooLarge(): never {

@@ -36,10 +36,8 @@ export const DEFAULT_LIMITS: GraphqlLimits = {
 };
 
 /**
- * Checks the limits that depend on the text alone, before validation, whose work grows with the square of a hostile
- * document. Cycles of fragments are found by validation.
- *
- * Errors: INVALID for the first exceeded limit, with `info: { limit, actual }`.
+ * Checks the limits of the text before validation, whose work grows with the square of a hostile document. Validation
+ * finds cycles of fragments. Errors: INVALID for the first exceeded limit, with `info: { limit, actual }`.
  */
 export function checkShape(document: DocumentNode, limits: GraphqlLimits): void {
   const counts = countShape(document, limits);

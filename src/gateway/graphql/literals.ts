@@ -14,11 +14,10 @@ import {
 } from 'graphql';
 import { NotCompilable, type OperationDocument, type Variables } from './document.ts';
 
-/** Name of the scalar that all variables of a compiled operation have. */
+/** Scalar of all variables of a compiled operation. Literal arguments become variables, too. */
 export const COERCED_TYPE = 'CoercedValue__';
 const LITERAL = 'literal__';
 
-/** Literal arguments of an operation, replaced by variables in the document. */
 export class Literals {
   readonly #schema: GraphQLSchema;
   readonly #own: readonly string[];

@@ -38,7 +38,6 @@ export const eventFields = <Event>(t: EventFields<Event>, eventOf: (parent: Even
   }),
 });
 
-/** For events whose snapshots may come in parts. */
 export const partsLeftField = <Event>(t: EventFields<Event>, eventOf: (parent: Event) => LiveEvent) => ({
   partsLeft: t.int({
     description:

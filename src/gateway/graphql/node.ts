@@ -1,27 +1,19 @@
 import { type IdKind, kindOfId } from '../../platform/ids.ts';
 import { builder } from './builder.ts';
 
-/** Object types by the `type` of a broker's row. */
 export const BROKER_TYPE_NAMES = {
   CLOUD: 'CloudBroker',
   SELF_HOSTED: 'SelfHostedBroker',
   ON_PREMISE_SETUP: 'OnPremiseSetup',
 } as const;
 
-interface Identified {
-  readonly id: string;
-}
-
-/**
- * Node interface of Relay. Types whose values have no `id` define the field themselves; a value that `node` finds has
- * one.
- */
+/** Types whose values have no `id` define the field themselves. */
 export const Node = builder.interfaceRef<object>('Node').implement({
   description: 'An object with an id.',
-  fields: (t) => ({ id: t.id({ resolve: (value) => (value as Identified).id }) }),
+  fields: (t) => ({ id: t.id({ resolve: (value) => (value as { readonly id: string }).id }) }),
   resolveType: (value) => {
     if (isBroker(value)) return BROKER_TYPE_NAMES[value.type];
-    const kind = kindOfId((value as Identified).id);
+    const kind = kindOfId((value as { readonly id: string }).id);
     return kind === null ? undefined : NODE_TYPE_NAMES[kind];
   },
 });

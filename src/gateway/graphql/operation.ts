@@ -23,7 +23,6 @@ export interface OperationContext extends PreparationCaller {
   readonly viewer: Viewer | null;
 }
 
-/** Settings and caches that all operations share. */
 export interface OperationOptions {
   readonly schema: GraphQLSchema;
   readonly limits: GraphqlLimits;
@@ -75,8 +74,8 @@ export class Operation {
   }
 
   /**
-   * Executes a query or mutation. Never throws or rejects. `toText`: for callers that write the result as JSON. If the
-   * result has `dataText`, they must write that.
+   * Executes a query or mutation. Never throws or rejects. With `toText` the result may have `dataText`, which the
+   * caller must write.
    */
   execute(context: OperationContext, variables: Variables = NO_VARIABLES, toText = false): MaybePromise<TextResult> {
     const coerced = this.#admit(context, variables);
@@ -121,7 +120,6 @@ export class Operation {
     try {
       this.#cost.check(context, variables, coerced);
     } catch (error) {
-      // Without a valid argument the cost of the operation is unknown, so the whole operation is refused.
       return [asGraphQLError(error)];
     }
     return coerced;
@@ -141,7 +139,7 @@ function refuseWithoutField(error: unknown): ExecutionResult {
   return { errors: [new GraphQLError(message)] };
 }
 
-/** Runs an operation and returns an error if it exceeded the walk limit. A mutation has been carried out even then. */
+/** A mutation beyond the walk limit has been carried out. */
 function bounded(context: OperationContext, run: () => MaybePromise<ExecutionResult>): MaybePromise<ExecutionResult> {
   const checked = (result: ExecutionResult): ExecutionResult => {
     const problem = walkProblem(context);

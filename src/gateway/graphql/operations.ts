@@ -1,10 +1,7 @@
 /**
  * Cache of prepared documents: parsed, checked against the limits, validated and, from their second use on, compiled.
- * graphql-js executes the first use, so that documents that never repeat cost no compilation. Refused documents are
- * cached as well.
- *
- * Bounds: MAX_COMPILED programs of all documents; `maxDocuments` documents with MAX_CACHED_TEXT characters; a document
- * above MAX_DOCUMENT_TEXT characters is not cached. The least recently used are evicted first.
+ * Documents that never repeat cost no compilation. Refused documents are cached as well. The least recently used are
+ * evicted.
  */
 import { type DocumentNode, GraphQLError, type GraphQLSchema, parse, specifiedRules, validate } from 'graphql';
 import { LRUCache } from 'lru-cache';
@@ -22,7 +19,6 @@ type SharedOptions = 'limits' | 'introspection' | 'onIntrospectionRefused' | 'ex
 interface OperationsOptions extends Partial<Pick<OperationOptions, SharedOptions>> {
   /** Its list resolvers are changed in place, see whole-lists.ts. */
   readonly schema: GraphQLSchema;
-  /** Default: 1,000. */
   readonly maxDocuments?: number;
   /** Of one caller, for documents that are not cached. `Infinity`: no limit. Default: see `Preparation`. */
   readonly preparationMsPerSecond?: number | undefined;
@@ -75,7 +71,6 @@ export class Operations {
     return this.#cached(text, operationName) ?? this.#prepare(text, operationName);
   }
 
-  /** Cached operations are returned synchronously. Others are prepared within the caller's limit (RATE_LIMITED). */
   findFor(caller: PreparationCaller, text: string, operationName: string | null = null): MaybePromise<FoundOperation> {
     const cached = () => this.#cached(text, operationName);
     const prepare = () => this.#prepare(text, operationName);

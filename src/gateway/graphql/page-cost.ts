@@ -11,7 +11,6 @@ export const EXPLANATION_COST = 2_500;
 /** Cost of searching all topics of a broker: about 1.3 s for a million, in a thread that serves all brokers. */
 export const SEARCH_COST = 5_000;
 
-/** Assumed size of a page without `first` and `last`: few lists have more entries. */
 const DEFAULT_SIZE = 10;
 
 /** Cost of a page, by the requested number of entries. Without it a connection would count as one object. */

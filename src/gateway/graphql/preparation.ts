@@ -22,15 +22,13 @@ const MAX_WAITING = 1_000;
 const MAX_WAITING_PER_CALLER = 200;
 
 /**
- * Bounds the time for parsing, validating and compiling documents that are not cached.
- *
- * Each user, token, and network without credentials has a budget in milliseconds, charged after the work. Documents are
- * prepared round robin over callers, and the event loop handles other requests after each. Errors: RATE_LIMITED with
- * `retryAfterSeconds`.
+ * Bounds the time for parsing, validating and compiling documents that are not cached: each user, token, and network
+ * without credentials has a budget in milliseconds, charged after the work. Documents are prepared round robin over
+ * callers, with other requests in between. Errors: RATE_LIMITED with `retryAfterSeconds`.
  */
 export class Preparation {
   readonly #time: RateLimit;
-  /** Milliseconds of compilation in this event loop iteration. `null` if nothing was compiled. */
+  /** In this event loop iteration. `null` if nothing was compiled. */
   #compilationMs: number | null = null;
   readonly #queue = new ConcurrencyLimit({
     maxRunning: 1,
@@ -54,7 +52,6 @@ export class Preparation {
         }
         this.#check(key);
         resolve(this.#charged(key, work));
-        // The caller continues immediately, the next document waits.
         await new Promise<void>(yieldToEventLoop);
       };
       this.#queue.run(prepare, { key }).catch((error) => reject(error instanceof QueueFull ? refusal(1) : error));

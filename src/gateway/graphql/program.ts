@@ -12,13 +12,10 @@ export type CompiledPrograms = LRUCache<CompiledRun, () => void>;
 interface ProgramOptions {
   /** Number of runs by graphql-js before the first compilation. */
   readonly compileAfter: number;
-  /** See `compile`. Default: false. */
   readonly hasRawLeaves?: boolean;
   /** Whether compiled runs return TextResults. Only for queries. Default: false. */
   readonly toText?: boolean;
-  /** Default: compiled programs are stored as long as this object. */
   readonly compiled?: CompiledPrograms;
-  /** Limit of callers' compilation time. Default: no limit. */
   readonly preparation?: Preparation | null;
 }
 
@@ -58,7 +55,6 @@ export class Program {
 
   #cached(coerced: Variables): CompiledRun | undefined {
     const run = this.#variants.get(this.#keyOf(coerced));
-    // Marks the program as recently used.
     if (run) this.#options.compiled?.get(run);
     return run;
   }

@@ -1,8 +1,7 @@
 /**
- * Converts errors into the form that callers may read, for GraphQL and REST.
- *
- * A ServiceError is returned unchanged. Errors in the request itself are INVALID. Any other error is a bug: the caller
- * gets INTERNAL_ERROR with the request id, and the complete error is logged once.
+ * Converts errors into the form that callers may read. A ServiceError is returned unchanged; errors in the request
+ * itself are INVALID. Any other error is a bug: the caller gets INTERNAL_ERROR with the request id, and the error is
+ * logged once.
  */
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../platform/errors.ts';
@@ -56,7 +55,6 @@ export function publicResult({ data, errors }: ExecutionResult, context: ErrorCo
   return { errors: inOrder(errors, data).map((error) => publicError(error, context)), data };
 }
 
-/** Status of a result without data. */
 export function requestErrorStatus(errors: readonly PublicError[]): number {
   return Math.max(...errors.map(({ extensions }) => ERROR_STATUS[extensions.code]));
 }

@@ -3,7 +3,6 @@ import { ServiceError } from '../../platform/errors.ts';
 /** Maximum bytes of a result, message or event. Lists sent page by page and downloads have no bound as a whole. */
 export const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
-/** TOO_LARGE. No part of the response is sent. */
 export class ResponseTooLarge extends ServiceError {
   /** `isDone`: whether the operation was a mutation, which has been carried out. */
   constructor(isDone = false) {
@@ -26,8 +25,6 @@ export function sizeOf(value: unknown, most: number): number {
 /** Texts up to this length are counted by their length, longer ones by their bytes in JSON. */
 const SHORT = 100;
 const NEEDS_ESCAPES = /[^ !#-[\]-~]/;
-/** Two quotes, a colon and a comma per entry of an object. */
-const AROUND_KEY = 4;
 
 /** Subtracts the bytes of the JSON text from `bytes`. Negative if it is too large. */
 function leftAfter(value: unknown, bytes: number): number {
@@ -44,7 +41,7 @@ function leftAfter(value: unknown, bytes: number): number {
   for (const key in value) {
     const inner: unknown = (value as Record<string, unknown>)[key];
     if (inner === undefined) continue;
-    left = leftAfter(inner, left - key.length - AROUND_KEY);
+    left = leftAfter(inner, left - key.length - 4);
     if (left < 0) return left;
   }
   return left;

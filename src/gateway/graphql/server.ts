@@ -1,9 +1,9 @@
 /**
  * The graph on a node:http server. `handle` responds to every request and never throws; the caller decides which paths
- * it gets. The request id is returned to the client and contained in INTERNAL_ERROR.
+ * it gets.
  *
  * Cross-site requests: no cookies are used, bodies must be JSON (which a browser sends to another origin only after a
- * preflight request), cross-site GET requests are refused, and only origins in `corsOrigins` may read responses or open
+ * preflight request), cross-site GET requests are refused, and only `corsOrigins` may read responses or open
  * WebSockets.
  */
 import { randomUUID } from 'node:crypto';

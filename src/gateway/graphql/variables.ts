@@ -1,9 +1,7 @@
 /**
  * Coerces the variables of one operation (GraphQL specification, 6.1.2) with bounded work: graphql-js prints the
- * offending value into each error, which took half a minute for an object with 100,000 unknown keys.
- *
- * Bounds: `maxEntries` entries of lists and objects, MAX_DEPTH levels, MAX_ERRORS errors. Errors: INVALID with the path
- * and the reason of each problem, TOO_LARGE beyond `maxEntries`.
+ * offending value into each error, which took half a minute for an object with 100,000 unknown keys. Errors: INVALID
+ * with the path and the reason of each problem, TOO_LARGE beyond `maxEntries` entries of lists and objects.
  */
 import {
   GraphQLError,
@@ -46,7 +44,6 @@ export class VariableReader {
   /** Whether a variable is called `__proto__`, which must not become the prototype of the values. */
   readonly #hasProto: boolean;
 
-  /** The definitions belong to a valid document. */
   constructor(
     schema: GraphQLSchema,
     definitions: readonly VariableDefinitionNode[] = [],
@@ -108,7 +105,6 @@ class Reading {
   #entries = 0;
   #depth = 0;
   #node: VariableDefinitionNode | null = null;
-  /** From the name of the variable to the value that is coerced now. */
   readonly #path: (string | number)[] = [];
 
   constructor(maxEntries: number) {

@@ -3,8 +3,7 @@ import { ServiceError } from '../../platform/errors.ts';
 
 /**
  * Maximum steps of one run of a caller's operation. Entries of nested lists count one step, queries to brokers and long
- * texts several. Where roles, groups and members reference each other, the number of entries multiplies at each level,
- * and a short document would take minutes. Longer lists have pages.
+ * texts several. The number of entries multiplies at each level of roles, groups and members that reference each other.
  */
 const MAX_WALK = 100_000;
 
@@ -67,8 +66,8 @@ export function mayReturnText(context: object, characters: number): boolean {
 const QUERY_STEPS = 20;
 
 /**
- * Counts a query to a broker. Returns whether it may be sent after all queries of the same iteration are counted.
- * `isOneOfMany`: whether the list is known to be too long for a query per entry.
+ * Returns whether a query to a broker may be sent, after all queries of the same iteration are counted. `isOneOfMany`:
+ * whether the list is known to be too long for a query per entry.
  */
 export async function mayQueryBroker(context: object, isOneOfMany: boolean): Promise<boolean> {
   const run = runs.get(context);

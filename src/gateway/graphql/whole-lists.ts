@@ -1,8 +1,7 @@
 /**
  * Works around graphql-js 16.15: if an item of a list fails synchronously after an earlier item returned a promise,
- * graphql-js abandons that promise, and its rejection ends Node. Any caller can cause it with two failing fields. Items
- * that are promises never fail synchronously, so resolvers of lists are wrapped to return promises. Compiled operations
- * use the original resolvers.
+ * graphql-js abandons that promise, and its rejection ends Node. Items that are promises never fail synchronously, so
+ * resolvers of lists return promises. Compiled operations use the original resolvers.
  */
 import {
   defaultFieldResolver,

@@ -2,9 +2,8 @@ import type { Socket } from 'node:net';
 import { networkOf } from '../../platform/limits/network.ts';
 
 const STALLED_MS = 30_000;
-/** Maximum interval between checks for stalled connections, in milliseconds. */
 const CHECK_MS = 5_000;
-/** Limits the connections that are examined to find an idle one: a flood of new connections must stay cheap. */
+/** A flood of new connections must stay cheap. */
 const MAX_EXAMINED = 50;
 
 interface ConnectionsOptions {
@@ -30,11 +29,9 @@ interface Connection {
 }
 
 /**
- * All connections of the HTTP server.
- *
  * When a bound is reached, the oldest idle connection of the same network, or of the network with the most connections,
- * is closed in favour of the new one. If no connection is idle, the new one is closed. A connection is also closed
- * after `stalledMs` if its client receives none of the waiting bytes.
+ * is closed in favour of the new one. If none is idle, the new one is closed. A connection is also closed after
+ * `stalledMs` if its client receives none of the waiting bytes.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;

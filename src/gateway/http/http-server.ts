@@ -21,12 +21,9 @@ interface HttpParts {
     upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   };
   readonly rest: HttpHandler;
-  /** Handlers by their whole paths. */
   readonly downloads?: Readonly<Record<string, HttpHandler>>;
-  /** Serves the paths below `/auth`. Default: these paths are NOT_FOUND. */
   readonly auth?: HttpHandler;
   readonly metrics: RequestMetrics;
-  /** Serves `/metrics`. Default: that path is NOT_FOUND. */
   readonly metricsEntry?: HttpHandler;
   /** Rejects while the service is not ready. */
   readonly ready: () => Promise<void>;
@@ -51,11 +48,8 @@ interface HttpServerOptions {
   readonly isBehindProxy?: boolean;
   /** Called when connections were refused, at most once a minute. */
   readonly onRefused?: (reason: RefusalReason) => void;
-  /** See ConnectionsOptions. */
   readonly stalledMs?: number;
-  /** Budgets of bytes in transit. Default: budgets of this server alone. */
   readonly traffic?: Traffic;
-  /** Checks `Host` headers. Default: they are not checked. */
   readonly knownHosts?: KnownHosts;
 }
 
@@ -76,7 +70,6 @@ const LIMITS = {
 } as const;
 /** Number of connections that Node accepts beyond `maxConnections`, so that a new one can replace an idle one. */
 const SPARE_CONNECTIONS = 100;
-/** Minimum interval between calls of `onRefused`. */
 const REFUSED_NOTICE_MS = 60_000;
 const DRAIN_MS = 5_000;
 

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 
-/** Beyond it the cache is emptied. */
 const MAX_CACHED = 1_000;
 
 export interface KnownHostsOptions {
@@ -12,10 +11,8 @@ export interface KnownHostsOptions {
 }
 
 /**
- * Checks `Host` headers against DNS rebinding: a DNS name of another site that resolves to this service.
- *
- * IP addresses are accepted, because rebinding needs a name. A missing header is accepted, because every browser sends
- * one.
+ * Checks `Host` headers against DNS rebinding: a DNS name of another site that resolves to this service. IP addresses
+ * are accepted, because rebinding needs a name; so is a missing header, because every browser sends one.
  */
 export class KnownHosts {
   readonly #names: ReadonlySet<string>;

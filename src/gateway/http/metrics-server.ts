@@ -7,7 +7,6 @@ import { writeJson } from './write-json.ts';
 
 /** Further connections are closed immediately. A scraper needs one. */
 const MAX_CONNECTIONS = 100;
-/** In milliseconds. */
 const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 10_000, timeout: 60_000 } as const;
 
 interface MetricsServer {

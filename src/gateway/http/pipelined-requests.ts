@@ -14,9 +14,8 @@ interface Waiting {
 }
 
 /**
- * Requests that wait for earlier ones on their connection (RFC 9112 9.3.2). A request is started when the previous
- * response has been sent. The connection is not read while a request waits, and closed if its waiting requests exceed
- * the budget.
+ * Requests that wait for earlier ones on their connection (RFC 9112 9.3.2), until the previous response has been sent.
+ * The connection is not read meanwhile, and closed if its waiting requests exceed the budget.
  */
 export class PipelinedRequests {
   readonly #traffic: Traffic;
@@ -26,7 +25,7 @@ export class PipelinedRequests {
     this.#traffic = traffic;
   }
 
-  /** Calls `start` when it is the request's turn. If the connection closes before, `start` is not called. */
+  /** Does not call `start` if the connection closes before. */
   add(req: IncomingMessage, res: ServerResponse, start: () => void): void {
     const { socket } = req;
     if (socket.destroyed) {

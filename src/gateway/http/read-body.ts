@@ -16,7 +16,7 @@ export interface BodyLimits {
 
 /**
  * Reads the whole body, or calls `onError` with TOO_LARGE or RATE_LIMITED as soon as possible; the rest is discarded.
- * One of the two functions is called once. A promise would delay the response by a turn of the microtask queue.
+ * Callbacks instead of a promise, which would delay the response by a turn of the microtask queue.
  */
 export function readBody(
   req: IncomingMessage,
@@ -75,7 +75,6 @@ export function readBody(
   req.on('close', onEarlyEnd);
 }
 
-/** Like `readBody`. */
 export const bodyOf = (req: IncomingMessage, res: ServerResponse, limits: BodyLimits): Promise<Buffer> =>
   new Promise((resolve, reject) => readBody(req, res, limits, resolve, reject));
 

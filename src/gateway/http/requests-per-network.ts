@@ -7,7 +7,6 @@ export class RequestsPerNetwork {
     this.#max = max;
   }
 
-  /** If it returns true, `leave` must be called once when the request is done. */
   enter(network: string): boolean {
     const count = this.#counts.get(network) ?? 0;
     if (count >= this.#max) return false;

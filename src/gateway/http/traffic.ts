@@ -51,7 +51,6 @@ export class Traffic {
     return hold;
   }
 
-  /** Counts the bytes of a response until the client has received them. Call it before the response is ended. */
   responding(res: ServerResponse, bytes: number): void {
     if (bytes < UNCOUNTED_RESPONSE_BYTES) return;
     const hold = this.responses.hold(this.networkOf(res.req), () => res.destroy());

@@ -1,15 +1,13 @@
 /**
- * Fan-out of one observed state (a broker's clients, a project's brokers) to many subscribers, which may read slowly.
+ * Fan-out of one observed state (a broker's clients, a project's brokers) to many subscribers.
  *
- * - Start: a subscriber gets a snapshot, which has the number of the last change in it, then every later change. A
- * snapshot in parts is large, so subscribers that come shortly after share it.
- * - Memory: the newest changes are stored once. A subscriber is a position in them.
- * - Slow subscribers: a subscriber more than `limit` changes behind gets one GAP with the number of missed changes and
- * a new snapshot; so does one that still reads a snapshot when MAX_SNAPSHOTS newer ones were taken.
- * - Resume: a subscriber continues from the last number of an earlier subscription if the changes are still stored.
+ * A subscriber gets a snapshot with the number of the last change in it, then every later change. The newest changes
+ * are stored once, and a subscriber is a position in them. A subscriber more than `limit` changes behind gets one GAP
+ * and a new snapshot; so does one that still reads a snapshot when MAX_SNAPSHOTS newer ones were taken. A subscriber
+ * resumes from the last number of an earlier subscription if the changes since then are stored.
  *
  * Numbers start at random, so that numbers of another process are not valid here. All subscribers get the same event
- * object, so that results can be computed once per event. Events must not be modified.
+ * object, which must not be modified.
  */
 import { SlicedCalls } from '../../platform/scheduling/sliced-task.ts';
 import { History } from './history.ts';
@@ -26,10 +24,8 @@ interface Position {
 type SnapshotEvent<Snapshot> = Position & { readonly kind: 'SNAPSHOT'; readonly snapshot: Snapshot };
 type ChangeEvent<Change> = Position & { readonly kind: 'CHANGE'; readonly change: Change };
 type GapEvent = Position & { readonly kind: 'GAP'; readonly missed: number };
-/** No change since the subscriber's `after` was missed. The changes after it follow. */
 type ResumedEvent = Position & { readonly kind: 'RESUMED' };
 
-/** A subscriber replaces its state at SNAPSHOT and applies each CHANGE. It is complete at `partsLeft` 0. */
 export type BroadcastEvent<Snapshot, Change> = SnapshotEvent<Snapshot> | ChangeEvent<Change> | GapEvent | ResumedEvent;
 
 export function stateIn<Snapshot, Change>(event: BroadcastEvent<Snapshot, Change>): Snapshot | Change | null {
@@ -53,7 +49,6 @@ const SNAPSHOT_MS = 1_000;
 /** Share of a subscriber's `limit` by which a shared snapshot may be behind, because it must be read first. */
 const SNAPSHOT_SHARE = 0.1;
 const MAX_SNAPSHOTS = 32;
-/** Far from 0 and from the largest safe integer. */
 const MAX_START = 2 ** 48;
 
 export class Broadcast<Snapshot, Change> {

@@ -1,7 +1,6 @@
 interface HistoryOptions<Item> {
   readonly limit: number;
   readonly maxWeight: number;
-  /** Must return the same weight each time for the same item. */
   weigh(item: Item): number;
 }
 
@@ -13,7 +12,6 @@ export class History<Item> {
   last: number;
   weight = 0;
 
-  /** `last`: the number before that of the first item. */
   constructor(last: number, options: HistoryOptions<Item>) {
     this.#options = options;
     this.#items = [];

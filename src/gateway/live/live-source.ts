@@ -1,7 +1,4 @@
-/**
- * A stream of events that is read synchronously with `take` and `wait`, or as an async iterator. A source has one
- * reader, which uses one of the two ways.
- */
+/** A stream of events for one reader, which uses either `take` and `wait`, or the async iterator. */
 export abstract class LiveSource<Event> implements AsyncIterableIterator<Event> {
   /** `null` if there is no event now, or, with `isOver`, never again. Throws once the error that ended the stream. */
   abstract take(): Event | null;

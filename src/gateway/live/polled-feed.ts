@@ -24,7 +24,6 @@ export interface PollSource<Value> {
 }
 
 export interface PolledContent<Value> extends BroadcastOptions<Polled<Value>, Polled<Value>> {
-  /** The value before the first poll. */
   readonly initial: Value;
   /** The changes to send. Default: the whole value if it differs. */
   changes?(before: Polled<Value>, now: Polled<Value>): readonly Polled<Value>[];
@@ -36,7 +35,6 @@ interface PolledFeedOptions<Value> extends PolledContent<Value> {
   readonly onFault: (error: unknown) => void;
 }
 
-/** Poll interval of a value without events. */
 const TICK_MS = 1_000;
 /** A value with events is polled once in this number of ticks, because events can be lost. */
 const TICKS_WITH_EVENTS = 5;
@@ -46,8 +44,8 @@ const IDLE_TICKS = 10;
 const MIN_INTERVAL_FACTOR = 10;
 
 /**
- * One value of a broker for all subscribers: polled while there is a subscriber, and updated by events. Outlives the
- * connections and settings of the broker: `attach` continues with another source, `detach` retains the last value.
+ * One value of a broker for all subscribers: polled while there is a subscriber, and updated by events. `attach`
+ * continues with another source, `detach` retains the last value.
  */
 export class PolledFeed<Value extends object> {
   readonly #options: PolledFeedOptions<Value>;
@@ -92,8 +90,8 @@ export class PolledFeed<Value extends object> {
   }
 
   /**
-   * Polls, so that the subscriber starts with the current value, or with the last known one if the broker cannot be
-   * queried. Errors: those of the first poll, NOT_FOUND.
+   * Polls first; if the broker cannot be queried, the subscriber starts with the last known value. Errors: those of the
+   * first poll, NOT_FOUND.
    */
   async watch(options: SubscriberOptions): Promise<LiveSource<PolledEvent<Value>>> {
     this.#idleTicks = 0;
@@ -109,7 +107,6 @@ export class PolledFeed<Value extends object> {
     this.#broadcast.close();
   }
 
-  /** Polls immediately for changes during the disconnection. */
   #connectionIs(isConnected: boolean): void {
     this.#change({ ...this.#state, isConnected });
     this.#nextAt = 0;
@@ -128,7 +125,6 @@ export class PolledFeed<Value extends object> {
     });
   }
 
-  /** Polls once for all concurrent callers. */
   #poll(): Promise<void> {
     this.#polling ??= this.#pollNow().finally(() => {
       this.#polling = null;

@@ -7,15 +7,12 @@ export interface ProjectFeed<Snapshot, Change> {
 
 interface Entry<Feed> {
   readonly projectId: string;
-  /** Ids of the visible objects. `null`: all objects of the project. */
+  /** `null`: all objects of the project. */
   readonly only: ReadonlySet<string> | null;
   readonly feed: Feed;
 }
 
-/**
- * Feeds of projects, one for each set of visible objects: gaps in the sequence numbers would reveal other objects. A
- * feed without subscribers is evicted when another feed is created.
- */
+/** Feeds of projects, one for each set of visible objects: gaps in the sequence numbers would reveal other objects. */
 export class ProjectFeeds<Feed extends ProjectFeed<unknown, unknown>> {
   readonly #create: (projectId: string, only: ReadonlySet<string> | null) => Feed;
   readonly #entries = new Map<string, Entry<Feed>>();

@@ -2,18 +2,15 @@ import type { History } from './history.ts';
 import { LiveSource, OVER, type SubscriberOptions } from './live-source.ts';
 
 export interface Ending {
-  /** `undefined` if the stream ends without an error. */
   readonly error: unknown;
 }
 
 export interface Snapshot<Event> {
-  /** Number of the last change that is in it. */
   readonly sequence: number;
   /** At least one event. `null` if the snapshot was dropped because of newer ones. */
   parts: readonly Event[] | null;
 }
 
-/** The data that subscribers of a Broadcast share. */
 export interface Feed<Event> {
   readonly history: History<Event>;
   /** A new or a recent snapshot. The changes since then are in the history, and are far fewer than `limit`. */
@@ -37,7 +34,6 @@ export class Subscriber<Event> extends LiveSource<Event> {
   readonly #signal: AbortSignal | undefined;
   readonly #abort = () => this.#fail(this.#signal?.reason);
   #position = 0;
-  /** `null` if all parts were read. */
   #snapshot: Snapshot<Event> | null = null;
   #part = 0;
   #isBehind: 'START' | 'GAP' | null = 'START';
@@ -55,7 +51,6 @@ export class Subscriber<Event> extends LiveSource<Event> {
     else signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
-  /** The feed calls this when `take` has an event. */
   readonly wake = (): void => {
     const onWake = this.#onWake;
     this.#onWake = null;

@@ -2,7 +2,6 @@ import { type GraphQLOutputType, type GraphQLSchema, getNamedType, isEnumType } 
 import type { ResponseKeys } from '../graphql/response-keys.ts';
 import type { Route } from './route.ts';
 
-/** REST spelling of the values of each enum, by GraphQL type. */
 export type Spellings = ReadonlyMap<string, ReadonlyMap<unknown, string>>;
 
 /** Documented spelling of each enum value, by the resolvers' value and by the GraphQL name. */
@@ -33,7 +32,6 @@ export function writtenFor(type: GraphQLOutputType, spellings: Spellings): Reado
   return new Map(values.map(({ name, value }) => [value, name]));
 }
 
-/** The keys below a path with dots. Errors: an Error if the path is not selected. */
 export function selected(keys: ResponseKeys, path: string): ResponseKeys | GraphQLOutputType {
   let node: ResponseKeys | GraphQLOutputType = keys;
   for (const step of path.split('.')) {
@@ -44,7 +42,6 @@ export function selected(keys: ResponseKeys, path: string): ResponseKeys | Graph
   return node;
 }
 
-/** Changes a body in place into the documented form. */
 export type Trim = (body: unknown) => void;
 
 interface Level {
@@ -56,15 +53,14 @@ interface Level {
 }
 
 interface TrimOptions {
-  /** See Route. */
   readonly omitNull: readonly string[];
   readonly hidden: readonly string[];
   readonly spellings: Spellings;
 }
 
 /**
- * Compiles omitted keys and spelled enums into one function; `null` if nothing is to change. Keys are set to undefined,
- * which JSON omits: deleting them would make every object slow.
+ * Compiles omitted keys and spelled enums into one function, which changes a body in place; `null` if nothing is to
+ * change. Omitted keys become undefined: deleting them would make every object slow.
  */
 export function compileTrim(body: ResponseKeys, options: TrimOptions): Trim | null {
   const { omitNull, hidden } = options;

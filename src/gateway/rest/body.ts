@@ -6,14 +6,13 @@ import { parseJson } from './input.ts';
 interface BodyOptions extends BodyLimits {
   /** Value of an empty body. Default: an empty body is INVALID. */
   readonly emptyValue?: object | undefined;
-  /** Called with the size of the body before it is parsed. Its errors are rethrown. */
+  /** Called before the body is parsed. Its errors are rethrown. */
   readonly onBytes: (bytes: number) => void;
 }
 
 /**
  * Reads the JSON body of a request and returns a function that parses it. Parsing 1 MB takes up to 60 ms, so the caller
- * schedules it. Errors: INVALID (the media type is not JSON), TOO_LARGE (more than `maxBytes`), RATE_LIMITED (the byte
- * budget is used up). Errors of the function: INVALID (the body is not JSON).
+ * schedules it. Errors: INVALID, TOO_LARGE, RATE_LIMITED (the byte budget is used up).
  */
 export async function readJsonBody(
   req: IncomingMessage,

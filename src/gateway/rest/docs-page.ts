@@ -42,7 +42,6 @@ if (location.hash) { const entry = document.getElementById(decodeURIComponent(lo
 
 const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** The policy allows only the style and the script of the page. */
 export const DOCS_HEADERS: readonly OutgoingHttpHeader[] = [
   'Content-Security-Policy',
   `default-src 'none'; style-src ${digest(STYLE)}; script-src ${digest(SCRIPT)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,

@@ -48,7 +48,6 @@ export class Exchange {
     return this.#headers ?? (this.req.headers as RequestHeaders);
   }
 
-  /** Uses a token of the query string as the Authorization header. */
   presentToken(token: string): void {
     this.#headers = { ...this.headers, authorization: `Bearer ${token}` };
   }

@@ -23,8 +23,8 @@ const TOKEN = 'token';
 
 /**
  * Compiles a parser of query strings. Undeclared parameters are refused, because a misspelled one would change the
- * effect of a request. `hidden` parameters do not exist in the revision. If `single` is sent, the other parameters are
- * ignored. Errors of the parser: INVALID with all issues.
+ * effect of a request. `hidden` ones are undeclared. If `single` is sent, the others are ignored. Errors of the parser:
+ * INVALID.
  */
 export function compileQuery(
   ajv: Ajv2020,
@@ -53,7 +53,6 @@ function unknownNames(sent: Sent, known: ReadonlySet<string>): InputIssue[] {
   const issues: InputIssue[] = [];
   for (const name in sent) {
     if (known.has(name) || name === TOKEN) continue;
-    // The parser reads at most 1,000 names.
     const meant = issues.length < MAX_ISSUES ? nearestName(name, known) : null;
     issues.push({
       path: name.slice(0, 200),
@@ -63,7 +62,6 @@ function unknownNames(sent: Sent, known: ReadonlySet<string>): InputIssue[] {
   return issues;
 }
 
-/** Compiles a reader of the parameters in `names`. Errors of the reader: INVALID with `issues` and its own issues. */
 function compileReading(
   ajv: Ajv2020,
   schema: JsonSchema,

@@ -1,9 +1,8 @@
 import type { JsonSchema, Route } from './route.ts';
 
 /**
- * Converts a path in the arguments of the graph into the path in the request: `input.acls.0.aclType` is
- * `/acls/0/acltype` of the body, or a query parameter. Names differ by case, by underscores, or as `inputNames`
- * defines. Other paths stay unchanged.
+ * Converts a path in the arguments of the graph (`input.acls.0.aclType`) into the path in the request:
+ * `/acls/0/acltype` of the body, or a query parameter. Names differ by case, by underscores, or as in `inputNames`.
  */
 export function requestPathOf(
   { body, query, inputNames = {} }: Pick<Route, 'body' | 'query' | 'inputNames'>,

@@ -11,7 +11,6 @@ interface PageInfo {
   readonly endCursor: string | null;
 }
 
-/** One page of a list: a JSON array and its PageInfo. */
 export interface ListPage extends PageInfo {
   readonly text: string;
 }
@@ -62,8 +61,8 @@ const PLACEHOLDER = /"\\u0000(\d+)"/;
 const placeholderOf = (index: number): string => `\0${index}`;
 
 /**
- * Removes `pageInfo` from a body. Returns null if every list has one page. Otherwise returns a function that creates
- * the body in pieces; besides the first pages, one page of one list is in memory.
+ * Removes `pageInfo` from a body. Returns null if every list has one page, otherwise a function that creates the body
+ * in pieces.
  */
 export function longLists(
   body: unknown,
@@ -115,10 +114,8 @@ function pageIn(part: Fields, key: string) {
 }
 
 /**
- * Writes a response piece by piece, as fast as the client receives it.
- *
- * After an error the connection is closed, so that the client does not take the response for complete, and the error is
- * rethrown. If the client disconnects, the function returns without an error.
+ * Writes a response as fast as the client receives it. After an error the connection is closed, so that the response is
+ * not taken for complete, and the error is rethrown.
  */
 export async function streamText(
   exchange: Exchange,

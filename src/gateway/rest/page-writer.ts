@@ -21,7 +21,7 @@ export interface PageWriterOptions {
 export interface Pages {
   readonly variables: Readonly<Record<string, unknown>>;
   readonly pageSize: number;
-  /** Requested number of entries, which is more than a page. `Infinity`: all. */
+  /** Requested number of entries. `Infinity`: all. */
   readonly wanted: number;
 }
 

@@ -76,7 +76,6 @@ export function refuseMethod(exchange: Exchange, path: PathEntry, method: string
 const methodNotAllowed = (method: string, allow: string) =>
   new ServiceError('METHOD_NOT_ALLOWED', `${method} is not allowed for this path: use one of ${allow}`);
 
-/** Methods of a path in a revision, without `except`, whose operation has refused the request. */
 function allowed({ entries }: PathEntry, revision: Revision, except?: string): string {
   const methods: string[] = [];
   for (const [method, { prepared }] of entries) {

@@ -14,7 +14,6 @@ import type { JsonSchema, Route } from './route.ts';
 /** JSON.stringify writes the values of all custom scalars (DateTime, JSON) like the scalars. */
 const RAW_LEAVES = { hasRawLeaves: true } as const;
 
-/** Differences between the revisions of one route. */
 interface PreparedVersion {
   readonly parseQuery: ParseQuery;
   readonly trim: Trim | null;
@@ -38,13 +37,12 @@ export interface PreparedRoute {
   readonly versions: Readonly<Record<Revision, PreparedVersion>>;
 }
 
-/** Cache by list of routes. */
 const prepared = new WeakMap<
   readonly Route[],
   { readonly schema: GraphQLSchema; readonly byRoute: ReadonlyMap<Route, PreparedRoute> }
 >();
 
-/** Prepares routes. The result does not depend on a server, so servers in one process with the same routes share it. */
+/** Servers in one process with the same routes share the result. */
 export function prepareRoutes(routes: readonly Route[], schema: GraphQLSchema): ReadonlyMap<Route, PreparedRoute> {
   const known = prepared.get(routes);
   if (known?.schema === schema) return known.byRoute;
@@ -103,7 +101,6 @@ export function prepareRoute(route: Route, schema: GraphQLSchema, ajv: Ajv2020):
   }
 }
 
-/** Compiles the writer at its first use. */
 function writerOf(keys: ResponseKeys): WriteJson {
   let write: WriteJson | null = null;
   return (value) => {

@@ -19,9 +19,6 @@ export function totalOf(data: unknown, steps: readonly string[] | null): number 
   return typeof total === 'number' ? total : undefined;
 }
 
-/** Maximum UTF-8 bytes per UTF-16 code unit. */
-const MAX_BYTES_PER_UNIT = 3;
-
 /** A request whose caller is authorized and whose input is checked. */
 export interface Call {
   readonly exchange: Exchange;
@@ -52,11 +49,12 @@ export function textOf(call: Call, result: ExecutionResult): string {
   return write(body);
 }
 
-/** The body as JSON that is the whole response. Errors: NOT_FOUND, ResponseTooLarge. */
+/** Errors: NOT_FOUND, ResponseTooLarge. */
 export function wholeText(call: Call, result: ExecutionResult): string {
   try {
     const text = textOf(call, result);
-    if (text.length * MAX_BYTES_PER_UNIT > MAX_RESPONSE_BYTES && Buffer.byteLength(text) > MAX_RESPONSE_BYTES) {
+    // A UTF-16 code unit has at most three bytes in UTF-8.
+    if (text.length * 3 > MAX_RESPONSE_BYTES && Buffer.byteLength(text) > MAX_RESPONSE_BYTES) {
       throw new ResponseTooLarge();
     }
     return text;

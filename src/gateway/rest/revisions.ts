@@ -29,10 +29,7 @@ export const contentTypeOf = (revision: Revision): string => CONTENT_TYPES[revis
 const JSON_RANGE = /^(application\/json|application\/\*|\*\/\*)$/i;
 const VERSION = /^version="?([^"]*)"?$/i;
 
-/**
- * The first JSON media range with a version (`application/json;version=3.0`) decides. Errors: INVALID for an unknown
- * one.
- */
+/** The first JSON media range with a version decides. Errors: INVALID for an unknown one. */
 export function revisionOf(accept: string | undefined): Revision {
   if (accept === undefined || !/version/i.test(accept)) return DEFAULT_REVISION;
   for (const range of accept.split(',')) {

@@ -24,9 +24,8 @@ export interface RouteInput {
 export type Spelling = Readonly<Record<string, string>>;
 
 /**
- * One route of the REST interface: its operation on the graph, the variables, and the path to the body. Aliases in the
- * operation are the documented keys, so the operation is the mapping. `variables` is the only code: a route that would
- * need an `if` needs a new field in the graph instead.
+ * One route of the REST interface. Aliases in the operation are the documented keys, so the operation is the mapping.
+ * `variables` is the only code: a route that would need an `if` needs a new field in the graph instead.
  */
 export interface Route extends Existence {
   readonly method: RouteMethod;
@@ -38,7 +37,6 @@ export interface Route extends Existence {
   readonly section?: string;
   readonly summary: string;
   readonly description?: string;
-  /** Group on the HTML page. Default: by section. */
   readonly tags?: readonly string[];
   readonly params?: Readonly<Record<string, string>>;
   /** Object schema of the query parameters. Undeclared parameters are INVALID, except for `token`. */
@@ -52,8 +50,8 @@ export interface Route extends Existence {
   readonly operation: string;
   readonly variables?: (input: RouteInput) => Record<string, unknown>;
   /**
-   * Path with dots from `data` to the body; the first of several that leads to a value. None: NOT_FOUND. `null`: the
-   * body is an empty object. Not required with status 204.
+   * Path with dots from `data` to the body; the first of several that leads to a value. `null`: the body is an empty
+   * object.
    */
   readonly pick?: string | readonly string[] | null;
   /** Message of NOT_FOUND if the query contains the id or name. */
@@ -66,8 +64,8 @@ export interface Route extends Existence {
   /** Documented error statuses. 400, 413 and 429 are possible for every route. */
   readonly errors?: readonly number[];
   /**
-   * Keys that are omitted if null, as paths with dots from the body. `*` as the last step means every selected key,
-   * `!path` excludes one: `['*', 'queues.*', '!lastDisconnect']`.
+   * Paths with dots of keys that are omitted if null. `*` as the last step means every selected key, `!path` excludes
+   * one.
    */
   readonly omitNull?: readonly string[];
   /** Spelling by GraphQL enum type, for the enums in the body. Every value must have a spelling. */
@@ -77,8 +75,8 @@ export interface Route extends Existence {
   /** Query parameter that requests a single item. Other parameters are then ignored. */
   readonly singleBy?: string;
   /**
-   * For lists that may be requested completely (if `when` returns true) or with more than a page. The variables
-   * `first`, `after` and `offset` are replaced for each page; one page is in memory.
+   * For lists that may be requested completely (if `when` returns true) or with more than a page, which are read page
+   * by page.
    */
   readonly stream?: {
     readonly when: (input: RouteInput) => boolean;
@@ -86,10 +84,7 @@ export interface Route extends Existence {
     readonly pageInfo: string;
     readonly pageSize: number;
   };
-  /**
-   * For bodies that contain long lists, which are read and written page by page. The operation returns the first pages,
-   * with `first` as in `wanted` and at most `pageSize`.
-   */
+  /** For bodies that contain long lists. The operation returns the first pages, with `first` of at most `pageSize`. */
   readonly lists?: RouteLists;
   readonly revisions?: {
     readonly query?: Readonly<Record<string, Existence>>;

@@ -24,9 +24,7 @@ export interface RestServerOptions extends PageWriterOptions {
   readonly schema: GraphQLSchema;
   /** Called when `authorize` refuses a route. The response waits for the promise, which never rejects. */
   readonly onRefused?: (refused: RefusedField, context: RequestContext, error: unknown) => Promise<void> | void;
-  /** Default: 1 MiB. */
   readonly maxBodyBytes?: number;
-  /** Budgets of bytes in transit. Default: budgets of this server alone. */
   readonly traffic?: Traffic;
   /** Called with the size of a body before it is parsed. Errors: RATE_LIMITED. */
   readonly onBody?: (context: RequestContext, bytes: number) => void;
@@ -38,7 +36,6 @@ export interface RestServerOptions extends PageWriterOptions {
 interface RefusedField {
   readonly name: string;
   readonly isMutation: boolean;
-  /** Input as far as the path contains it. */
   readonly input: Readonly<Record<string, unknown>>;
 }
 
@@ -54,11 +51,8 @@ export function createRestServer(options: RestServerOptions): HttpHandler {
 }
 
 /**
- * Finds the route, authorizes the caller, checks the input, executes the operation in process and writes its data.
- *
  * Order of errors: 400 invalid path or revision, 404 unknown path, 405 method, 401, 404 invisible project or broker,
- * 403, 400 or 413 input, then those of the operation. An error that is not a ServiceError is a bug: it is logged with
- * the request id, and the response is INTERNAL_ERROR.
+ * 403, 400 or 413 input, then those of the operation.
  */
 class RestRouter {
   readonly #options: RestServerOptions;
@@ -204,7 +198,7 @@ class RestRouter {
   }
 }
 
-/** Input of the route's operation as far as the path contains it. Variables that need a query or a body are omitted. */
+/** Without variables that need a query or a body. */
 function inputInPath(route: Route, params: Params): Readonly<Record<string, unknown>> {
   try {
     const { input, ...others } = route.variables?.({ params, query: {}, body: {}, list: [] }) ?? {};

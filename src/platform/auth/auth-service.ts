@@ -21,17 +21,13 @@ import { type ClaimRoles, type LoadedViewer, loadViewer } from './viewer-loader.
 
 const TOUCH_MS = 60_000;
 const MAX_CACHED_VIEWERS = 10_000;
-/** In case a notification was lost. */
 const CACHE_MS = 60_000;
 /** A cached unknown secret is refused without a database query. */
 const MAX_UNKNOWN_SECRETS = 10_000;
 const LOOK_UPS = { maxRunning: 16, maxWaiting: 10_000, what: 'look-ups of sessions and tokens' } as const;
 /** Unknown secrets in a row, of one caller, that are logged. Fewer are an expired session. */
 const BURST_FROM = 5;
-/**
- * Kinds of changes that affect viewers. Changes of owners and members are announced for the user. Other data of a
- * project is not part of a viewer: see `projectChanged`.
- */
+/** Kinds of changes that affect viewers. Changes of owners and members are announced for the user. */
 const RIGHTS_KINDS = ['user', 'session', 'token', 'project-removed', 'organisation', 'sign-in-rule'] as const;
 
 /** The id is the log-in name of an unlocked account. */
@@ -53,8 +49,8 @@ interface AuthOptions {
 }
 
 /**
- * Authenticates callers: resolves bearer secrets to viewers, and ends long-lived operations when their rights end.
- * Viewers are cached by the hash of their secret, and evicted as soon as one of their rows changes in any process.
+ * Resolves bearer secrets to viewers, and ends long-lived operations when their rights end. Viewers are cached by the
+ * hash of their secret, and evicted as soon as one of their rows changes in any process.
  */
 export class AuthService {
   readonly #options: AuthOptions;
@@ -62,7 +58,6 @@ export class AuthService {
   readonly #secretOf = new WeakMap<Viewer, { readonly kind: SecretKind; readonly hash: string }>();
   readonly #unknown = new LRUCache<string, true>({ max: MAX_UNKNOWN_SECRETS, ttl: CACHE_MS });
   readonly #lookUps = new NetworkQueue(LOOK_UPS);
-  /** Follows the rights of long-lived operations. */
   readonly guards: RightsGuards;
   readonly #attempts: LoginAttempts;
   readonly #knownNetworks: KnownNetworks;
@@ -106,8 +101,8 @@ export class AuthService {
   }
 
   /**
-   * `null` without a header. `address` is used to log bursts. Errors: UNAUTHORIZED for another scheme and for secrets
-   * that are unknown, expired or revoked; RATE_LIMITED for too many look-ups.
+   * `null` without a header. Errors: UNAUTHORIZED for another scheme and for secrets that are unknown, expired or
+   * revoked; RATE_LIMITED for too many look-ups.
    */
   viewerOf(authorization: string | undefined, address = ''): Viewer | null | Promise<Viewer> {
     if (authorization === undefined) return null;
@@ -198,7 +193,7 @@ export class AuthService {
     return cached;
   }
 
-  /** Reads a viewer for a guard. An open operation does not prolong the session. */
+  /** An open operation does not prolong the session. */
   async #readAgain(viewer: Viewer): Promise<Viewer | null> {
     if (viewer.kind === 'OPERATOR') return viewer;
     const secret = this.#secretOf.get(viewer);

@@ -7,10 +7,7 @@ const KNOWN_MS = 30 * DAY_MS;
 /** Of one user. Beyond it the network unused for longest is deleted. */
 const MAX_NETWORKS = 16;
 
-/**
- * The networks from which accounts signed in with a password in the last 30 days, for all processes. They are unhashed,
- * like the addresses of sessions and of the audit, and deleted with the user.
- */
+/** Networks from which accounts signed in with a password in the last 30 days. They are deleted with the user. */
 export class KnownNetworks {
   readonly #db: Database;
 

@@ -26,7 +26,6 @@ export interface CheckQueues {
 
 type RunInQueue = <T>(queues: CheckQueues, work: () => Promise<T>) => Promise<T>;
 
-/** Refused attempts in a row: of one caller, or at one account from many addresses. */
 interface RefusedBurst {
   readonly address: string | null;
   readonly userId: string | null;
@@ -52,8 +51,8 @@ export class LoginAttempts {
   }
 
   /**
-   * Runs the check in the queue of the caller's network and counts its result, but not its errors. `inQueue` runs
-   * further work in another queue. Errors: RATE_LIMITED while the caller has to wait, and errors of the check.
+   * Counts the result of the check, but not its errors. `inQueue` runs further work in another queue. Errors:
+   * RATE_LIMITED while the caller has to wait, and errors of the check.
    */
   async run(
     attempt: LoginAttempt,

@@ -30,9 +30,9 @@ export interface ThrottledAttempt {
  * signing in. Callers who are signed in have a count of their own.
  *
  * Guesses at one account from one network: 5 without a wait, at most 17 in an hour, and 4 in each further hour. From
- * any number of unknown networks together: 50 without a wait, at most 62 in the first hour, 4 in each further one, 154
- * in a day. The count of the account ends 24 hours after the last failure and not by a sign-in, so pauses give no
- * further guesses. The others end after one hour; a sign-in also ends that of the account from this network.
+ * any number of unknown networks together: 50 without a wait, at most 62 in the first hour, 154 in a day. That count
+ * ends 24 hours after the last failure, the others after one hour; a sign-in ends that of the account from this
+ * network.
  *
  * Each process counts for itself: n processes allow n times as many free failures.
  */
@@ -74,7 +74,6 @@ export class LoginThrottle {
     this.#pairs.succeeded(pairKey(attempt));
   }
 
-  /** The waits of networks remain. */
   unlock(account: string): void {
     const key = accountKey(account);
     this.#accounts.succeeded(key);

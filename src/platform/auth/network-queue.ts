@@ -6,9 +6,7 @@ export interface NetworkQueueOptions extends ConcurrencyLimitOptions {
   readonly what?: string;
 }
 
-/**
- * A concurrency limit that is fair to the networks of callers. Bounds the memory and the threads of password checks.
- */
+/** Bounds the memory and the threads of password checks, and is fair to networks. */
 export class NetworkQueue {
   readonly #queue: ConcurrencyLimit;
   readonly #what: string;

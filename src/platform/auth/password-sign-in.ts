@@ -94,9 +94,9 @@ export class PasswordSignIn {
   }
 
   /**
-   * Whether a signed-in user gave the right password and, if given, a right code. Throttled like a log-in, with a count
-   * that strangers cannot raise. Errors: RATE_LIMITED, NOT_ALLOWED (a user without a local password),
-   * SECOND_FACTOR_REQUIRED (the right password without a code, if `isCodeRequired` and the user has one).
+   * Whether a signed-in user gave the right password and, if given, a right code. Throttled with a count that strangers
+   * cannot raise. Errors: RATE_LIMITED, NOT_ALLOWED (a user without a local password), SECOND_FACTOR_REQUIRED (no code,
+   * if `isCodeRequired`).
    */
   async confirm(
     userId: string,

@@ -3,7 +3,6 @@ import { hash, verify } from '@node-rs/argon2';
 import { invalid } from '../errors.ts';
 
 const MIN_PASSWORD_LENGTH = 8;
-/** Bounds the time of one hash. */
 const MAX_PASSWORD_LENGTH = 1_024;
 
 // argon2id (number 2 in @node-rs/argon2) with the first recommendation of OWASP: 19 MiB, two passes, one lane.

@@ -31,7 +31,6 @@ interface WatchedCredential {
 }
 
 interface RightsGuardsOptions {
-  /** Returns `null` if the credential has ended. */
   readonly read: (viewer: Viewer) => Promise<Viewer | null>;
   /** Whether this process has received no change of the rows from which the viewer was read. */
   readonly isCurrent: (viewer: Viewer) => boolean;
@@ -39,10 +38,8 @@ interface RightsGuardsOptions {
 }
 
 /**
- * Watches the rights of long-lived operations.
- *
- * After a change a credential is read once, and the check of each of its operations runs with the result. One
- * credential is read at a time, so an older read never finishes last; those that certainly changed first.
+ * Watches the rights of long-lived operations. After a change a credential is read once, and the check of each of its
+ * operations runs with the result. One credential is read at a time, so an older read never finishes last.
  */
 export class RightsGuards {
   readonly #options: RightsGuardsOptions;
@@ -80,7 +77,6 @@ export class RightsGuards {
     };
   }
 
-  /** Reads the matching viewers again: their credentials or rights changed. */
   changed(concerns: (viewer: Viewer) => boolean): void {
     for (const watched of this.#matching(concerns)) this.#read(watched, this.#changed);
   }

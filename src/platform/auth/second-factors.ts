@@ -5,7 +5,6 @@ import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/sealed.ts';
 
-/** Number of recovery codes. Each one replaces a code of the app once. */
 const RECOVERY_CODES = 10;
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
@@ -22,10 +21,8 @@ interface SecondFactorsOptions {
 }
 
 /**
- * The second factor of users with a local password: codes of an authenticator app, and recovery codes.
- *
- * A code is accepted once over all processes: a conditional update stores its time step, which must be later than the
- * stored one. The second factor is active after the user has confirmed it with a code.
+ * Codes of an authenticator app, and recovery codes, for users with a local password. A code is accepted once over all
+ * processes: a conditional update stores its time step, which must be later than the stored one.
  */
 export class SecondFactors {
   readonly #options: SecondFactorsOptions;
@@ -51,8 +48,8 @@ export class SecondFactors {
   }
 
   /**
-   * Activates the second factor and ends the other sessions of the user. Returns the recovery codes, or `null` if the
-   * code is wrong. Errors: NOT_FOUND if no second factor waits for confirmation.
+   * Ends the other sessions of the user. Returns the recovery codes, or `null` if the code is wrong. Errors: NOT_FOUND
+   * if no second factor waits for confirmation.
    */
   async confirm(userId: string, code: string, exceptSession: string): Promise<readonly string[] | null> {
     const user = await this.#options.db.user.findUnique({ where: { id: userId } });
@@ -142,7 +139,6 @@ function newRecoveryCodes(): readonly string[] {
   });
 }
 
-/** Ignores case, spaces and hyphens. */
 const hashOf = (code: string): string =>
   createHash('sha256').update(code.toLowerCase().replace(/[\s-]/g, '')).digest('hex');
 

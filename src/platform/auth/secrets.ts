@@ -3,9 +3,9 @@ import { crc32 } from 'node:zlib';
 import { ServiceError } from '../errors.ts';
 
 /**
- * Bearer secrets: a prefix for the kind, 43 random letters and digits (256 bits), and a checksum, so that secret
- * scanners recognise them. Only the SHA-256 is stored: for 256 random bits a slow hash adds no security. Secrets of
- * earlier versions have 43 characters of base64url and no checksum; they remain valid.
+ * A prefix for the kind, 43 random letters and digits (256 bits), and a checksum, so that secret scanners recognise
+ * them. For 256 random bits a slow hash adds no security. Secrets of earlier versions have 43 characters of base64url
+ * and no checksum.
  */
 export const SECRET_PREFIX = { session: 'bgs_', projectToken: 'bgp_' } as const;
 

@@ -10,14 +10,12 @@ const HOUR_MS = 3_600_000;
 const SESSION_IDLE_MS = 24 * HOUR_MS;
 /** … and this long after the log-in in any case. */
 const SESSION_LIFETIME_MS = 30 * 24 * HOUR_MS;
-/** Maximum number of listed sessions. Programs that log in for each call have many. */
 const MAX_LISTED = 1_000;
 
 /** Conditions of a new session. It is opened only if the account still has this password and second factor. */
 interface SessionConditions {
   /** A log-in with the previous password must not succeed after a change. */
   readonly passwordHash?: string;
-  /** `null` if the account had no second factor. */
   readonly secondFactorSince?: Date | null;
   /** Absent for a local sign-in. */
   readonly provider?: string;
@@ -38,7 +36,6 @@ export const sessionEnd = (usedAt: number, createdAt: number): Date =>
 interface SessionsOptions {
   readonly db: Database;
   readonly changes: Changes;
-  /** `null` for a local sign-in. */
   readonly onOpened?: (provider: string | null) => void;
 }
 
@@ -93,7 +90,7 @@ export class Sessions {
     });
   }
 
-  /** Ends one session, if `userId` is given only a session of this user. Returns whether it existed. */
+  /** Returns whether the session existed, and belonged to `userId` if it is given. */
   async end(sessionId: string, userId?: string): Promise<boolean> {
     const where = { id: sessionId, ...(userId === undefined ? {} : { userId }) };
     const { count } = await this.#options.db.session.deleteMany({ where });
@@ -102,7 +99,7 @@ export class Sessions {
     return count > 0;
   }
 
-  /** Ends all sessions of a user except one. Returns the number of ended sessions. */
+  /** Returns the number of ended sessions. */
   async endAll(userId: string, exceptSession?: string): Promise<number> {
     const { count } = await this.#options.db.session.deleteMany({
       where: { userId, ...(exceptSession === undefined ? {} : { id: { not: exceptSession } }) },

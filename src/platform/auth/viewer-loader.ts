@@ -8,7 +8,6 @@ export const MAX_UNCHECKED_MS = 24 * 3_600_000;
 
 export interface LoadedViewer {
   readonly viewer: Viewer;
-  /** `null` for a project token. */
   readonly userId: string | null;
   readonly lastUsedAt: number;
   /** Epoch milliseconds. */
@@ -19,7 +18,6 @@ export type ClaimRoles = (
   identity: Identity,
 ) => Promise<readonly { readonly projectId: string; readonly role: ProjectRole }[]>;
 
-/** Returns `null` if the secret is unknown, expired or revoked. */
 export async function loadViewer(
   db: Database,
   claimRoles: ClaimRoles,
@@ -83,8 +81,7 @@ interface SessionUser {
 }
 
 /**
- * The identity of a session, and the time until which its last check counts. `null` if the account no longer signs in
- * at the provider of the session.
+ * `null` if the account no longer signs in at the provider of the session. `endsAt`: until when its last check counts.
  */
 function validSignIn({
   provider,
@@ -114,8 +111,7 @@ async function loadProjectToken(db: Database, tokenHash: string): Promise<Loaded
       id: token.id,
       name: token.name,
       issuer: token.issuer,
-      // Different for each secret: after a rotation the previous secret remains valid for a while and expires
-      // separately.
+      // The previous secret of a rotated token expires separately.
       credentialId: `${token.id}:${tokenHash.slice(0, 16)}`,
       expiresAt,
       isRootAdmin: false,

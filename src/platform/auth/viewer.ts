@@ -48,8 +48,8 @@ export function rightsKey(viewer: Viewer): string {
 const sharedViewers = new WeakMap<Viewer, Viewer>();
 
 /**
- * A viewer with the same rights and without an identity, for results that are computed once for all viewers with the
- * same `rightsKey`. It does not expire: the guard of each receiver does. A restricted viewer is returned unchanged.
+ * A viewer with the same rights and without an identity, for results that all viewers with the same `rightsKey` get. It
+ * does not expire: the guard of each receiver does. A restricted viewer is returned unchanged.
  */
 export function sharedViewer(viewer: Viewer): Viewer {
   if (viewer.brokers !== null) return viewer;

@@ -44,7 +44,6 @@ export class Bursts<Subject> {
     return burst.count >= this.#options.from;
   }
 
-  /** The subject of the first event of the key; `null` if no event is counted. */
   subjectOf(key: string): Subject | null {
     return this.#counted.get(key)?.subject ?? null;
   }

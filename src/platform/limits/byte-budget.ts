@@ -11,9 +11,8 @@ interface Share {
 }
 
 /**
- * Budget of bytes in memory, shared by keys such as networks. Each request or connection has a hold, which grows as its
- * bytes arrive. Beyond a bound, the oldest evictable hold of the key with the most bytes is released and called back. A
- * hold that grows loses itself if nothing else can be evicted.
+ * Budget of bytes in memory, shared by keys such as networks. Beyond a bound, the oldest evictable hold of the key with
+ * the most bytes is released and called back. A hold that grows loses itself if nothing else can be evicted.
  */
 export class ByteBudget {
   readonly #maxBytes: number;

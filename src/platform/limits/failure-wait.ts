@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache';
 
 const HOUR_MS = 60 * 60_000;
 const FIRST_WAIT_MS = 1_000;
-/** More doublings change nothing. */
 const MAX_DOUBLINGS = 20;
 
 interface FailureWaitOptions {
@@ -12,7 +11,6 @@ interface FailureWaitOptions {
   readonly maxKeys?: number;
   /** Time after the last failure until the key is evicted. Default: one hour. */
   readonly memoryMs?: number;
-  /** Default: `performance.now`. */
   readonly now?: () => number;
 }
 

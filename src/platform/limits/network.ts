@@ -4,8 +4,7 @@ import { isIPv6 } from 'node:net';
 const MAX_LENGTH = 254;
 
 /**
- * The network that counts as one caller: the IPv4 address, or the /64 network of an IPv6 address, because its owner has
- * all addresses in it. Removes a port.
+ * The IPv4 address, or the /64 network of an IPv6 address, because its owner has all addresses in it. Removes a port.
  */
 export function networkOf(text: string): string {
   const address = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? text;

@@ -19,13 +19,11 @@ interface Operation {
   readonly refuse: (error: Error) => void;
 }
 
-/** Operations of one person or token, or of one network without credentials, wait for each other. */
 const keyOf = ({ viewer, address }: StartingCaller): string => viewer?.id ?? networkOf(address);
 
 /**
- * Starts operations round robin over callers and yields to the event loop after each slice. A slice is an amount of
- * time, not a number of operations: a caller with many small operations waits for one large operation of each other
- * caller.
+ * Starts operations round robin over callers, and yields to the event loop after each slice: an amount of time, so that
+ * a caller with many small operations waits for one large operation of each other caller.
  */
 export class OperationStarts {
   readonly #slices = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_WAITING });
@@ -46,9 +44,7 @@ export class OperationStarts {
     });
   }
 
-  /**
-   * Resolves when `start` has returned. Errors: QueueFull if the operation is no longer wanted, and those of `start`.
-   */
+  /** Resolves when `start` has returned. Errors: QueueFull if the operation is not wanted, and those of `start`. */
   run(caller: StartingCaller, start: () => void, isWanted: () => boolean = () => true): Promise<void> {
     const key = keyOf(caller);
     return new Promise((done, refuse) => {

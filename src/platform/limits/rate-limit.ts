@@ -9,7 +9,6 @@ interface RateLimitOptions {
   readonly burst: number;
   /** Default: 10,000. Beyond it the least recently used key is evicted. */
   readonly maxKeys?: number;
-  /** In milliseconds. Default: `performance.now`. */
   readonly now?: () => number;
 }
 
@@ -20,8 +19,7 @@ interface Bucket {
 }
 
 /**
- * Token bucket per key. A unit is whatever the caller counts: requests, bytes, milliseconds. A key that is idle long
- * enough to be full again needs no entry, so eviction is exact for idle keys.
+ * Token bucket per key. A key that is idle long enough to be full again needs no entry, so eviction is exact for it.
  */
 export class RateLimit {
   readonly #perMs: number;

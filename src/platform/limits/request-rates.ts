@@ -21,7 +21,6 @@ interface RequestRatesOptions {
  * ten seconds' worth in one go. Errors: RATE_LIMITED with `info.retryAfterSeconds`.
  */
 export class RequestRates {
-  /** Takes one request, or one operation over a WebSocket. */
   readonly request: (caller: RatedCaller) => void;
   /** Takes the bytes of a body or of a message over a WebSocket. */
   readonly body: (caller: RatedCaller, bytes: number) => void;

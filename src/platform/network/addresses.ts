@@ -57,7 +57,6 @@ export function networkOf(entry: string): { readonly address: string; readonly b
   return version === 0 || Number(bits) > (version === 6 ? 128 : 32) ? null : { address, bits: Number(bits) };
 }
 
-/** A host in lower case; an IPv6 address without its brackets. */
 export const unbracketed = (host: string): string => host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
 
 /** Whether a text is a host name, an IP address or a network such as `10.0.0.0/8`. */

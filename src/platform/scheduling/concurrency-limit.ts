@@ -9,7 +9,6 @@ export class QueueFull extends Error {
 
 export interface ConcurrencyLimitOptions {
   readonly maxRunning: number;
-  /** Default: unlimited. Beyond it see `ConcurrencyLimit`. */
   readonly maxWaiting?: number;
   /** Default: `maxWaiting`. Further work is refused. */
   readonly maxWaitingPerKey?: number;
@@ -28,12 +27,9 @@ interface Waiting {
 }
 
 /**
- * Concurrency limit with a queue. Waiting work is started round robin over keys, such as networks: one key with a
- * thousand requests delays another key by one request.
- *
- * When the queue is full, work that is no longer wanted is dropped first; then the newest work of the key with the most
- * waiting is refused in favour of a key with fewer; otherwise the new work is refused. Errors: QueueFull, and errors of
- * the work.
+ * Concurrency limit with a queue, which is started round robin over keys, such as networks. When the queue is full,
+ * work that is no longer wanted is dropped first; then the newest work of the key with the most waiting is refused in
+ * favour of a key with fewer; otherwise the new work is refused. Errors: QueueFull, and errors of the work.
  */
 export class ConcurrencyLimit {
   readonly #maxRunning: number;

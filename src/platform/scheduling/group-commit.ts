@@ -10,8 +10,7 @@ const SLICE_MS = 5;
 
 /**
  * Commits the changes of one event loop iteration together, one transaction per store, because a commit costs an fsync,
- * however small it is. Stores alternate, and changes that arrive meanwhile join the next commit, so that many stores
- * make larger commits and not a longer queue.
+ * however small it is. Stores alternate, and changes that arrive meanwhile join the next commit.
  */
 export class GroupCommit {
   readonly #waiting = new Set<Committer>();

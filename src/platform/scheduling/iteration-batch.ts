@@ -1,6 +1,6 @@
 /**
- * Callbacks that are called at the end of the current event loop iteration, in the order of `add`, so that connections
- * write together. After each batch `onEnd` is called once. Every user adds at most one callback per iteration.
+ * Callbacks that are called at the end of the current event loop iteration, so that connections write together. After
+ * each batch `onEnd` is called once.
  */
 export class IterationBatch {
   readonly #onEnd: () => void;
@@ -36,11 +36,11 @@ const PAUSE_MS = 0.3;
 
 /**
  * Returns an `onEnd` that coalesces incoming messages: it blocks the thread for PAUSE_MS if the iteration took less
- * than that. Only for threads without other work. A thread that is faster than a busy broker wakes up for each message,
- * which costs more than all other work for it.
+ * than that. A thread that is faster than a busy broker wakes up for each message, which costs more than all other work
+ * for it. Only for threads without other work.
  *
- * `skipEnd` avoids the pause while messages wait until the broker acknowledges earlier ones: Mosquitto accepts 20
- * unacknowledged messages by default, and a pause before each acknowledgement halved the throughput.
+ * `skipEnd` avoids the pause while messages wait for acknowledgements: Mosquitto accepts 20 unacknowledged messages by
+ * default, and a pause before each acknowledgement halved the throughput.
  */
 export function pauseShortIterations(): () => void {
   // Never notified: the wait always ends by its timeout.

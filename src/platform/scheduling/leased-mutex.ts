@@ -14,10 +14,8 @@ interface LeasedMutexOptions {
 }
 
 /**
- * Mutex per id over all processes of the service.
- *
- * Errors: RATE_LIMITED if 50 changes of the id wait already; IN_USE if another process holds the lease for longer than
- * `timeoutMs`; errors of the work.
+ * Mutex per id over all processes. Errors: RATE_LIMITED if 50 changes of the id wait already; IN_USE if another process
+ * holds the lease for longer than `timeoutMs`; errors of the work.
  */
 export class LeasedMutex {
   readonly #options: LeasedMutexOptions;

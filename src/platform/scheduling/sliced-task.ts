@@ -10,7 +10,6 @@ const MAX_YIELD_MS = 50;
 
 const waiting: (() => void)[] = [];
 
-/** Runs the whole task without yielding to the event loop. */
 export function runSync<T>(task: SlicedTask<T>): T {
   for (;;) {
     const { done, value } = task.next();
@@ -67,9 +66,8 @@ export function yieldToEventLoop(callback: () => void): void {
 }
 
 /**
- * Callbacks that are called in slices, in the order of `add`: thousands of listeners that each write to a socket would
- * otherwise block the event loop. The first call happens in the next iteration, so a listener that is added once
- * coalesces all changes of one iteration. Bound: one entry per waiting listener.
+ * Callbacks that are called in slices, from the next event loop iteration on: thousands of listeners that each write to
+ * a socket would otherwise block the loop, and one that is added once coalesces all changes of one iteration.
  */
 export class SlicedCalls {
   #queued: (() => void)[] = [];

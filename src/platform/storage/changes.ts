@@ -1,13 +1,10 @@
 /**
- * Notifies all processes on the database of writes, so that caches and live state are updated.
- *
- * `announce` is called after the commit. Listeners of this process are called before it returns, those of other
- * processes soon afterwards, at least once. The id `'*'` means any object of the kind. An announcement is a hint, not a
- * log: a process that dies between its write and its announcement sends none.
+ * Notifies all processes on the database of writes, so that caches and live state are updated: this process before
+ * `announce` returns, others soon afterwards, at least once. The id `'*'` means any object of the kind. A process that
+ * dies between its write and its announcement sends none.
  */
 export type Stop = () => void;
 
-/** Must not throw. */
 export type ChangeListener = (id: string) => void;
 
 export const ANYTHING = '*';
@@ -41,7 +38,6 @@ export class LocalChanges implements Changes {
     for (const listener of this.#listeners.get(kind) ?? []) listener(id);
   }
 
-  /** Announcements may have been missed. */
   notifyAll(): void {
     for (const kind of this.#listeners.keys()) this.notify(kind, ANYTHING);
   }

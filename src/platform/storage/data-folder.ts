@@ -1,9 +1,7 @@
 /**
- * The folder of persistent data. One process owns it at a time, from openDataFolder until close.
- *
- * The owner holds an exclusive lock on the file `lock`, an empty SQLite database inside an exclusive transaction,
- * because SQLite can lock on every system. The kernel releases the lock when the process exits. The file `lock.owner`
- * describes the owner for error messages. Nothing else is read or written before.
+ * The folder of persistent data. One process owns it at a time: it holds an exclusive lock on the file `lock`, an
+ * SQLite database inside an exclusive transaction, because SQLite can lock on every system. The kernel releases the
+ * lock when the process exits. The file `lock.owner` describes the owner for error messages.
  *
  * The folder has mode 0700, and its files 0600: a wider mode is corrected, or logged if the folder belongs to another
  * user, such as a mounted volume.

@@ -83,7 +83,6 @@ export class Directory<Row extends { readonly id: string }, Entry extends { read
   #store(row: Row): Entry {
     const before = this.get(row.id);
     const after = this.#options.toEntry(row);
-    // The same row may be read twice: after a write, and after its announcement.
     const { isSame = sameJson } = this.#options;
     if (before !== null && isSame(before, after)) return before;
     this.#entries.set(row.id, after);
@@ -113,8 +112,8 @@ const MAX_WAITING = 1_000;
 type Read = (id: string, isOutdated: (id: string) => boolean) => Promise<void>;
 
 /**
- * Updates a cache: reads announced changes from the database, one at a time, so that an older result cannot overwrite a
- * newer one. Rows that this process writes during a read are newer than its result.
+ * Reads announced changes from the database, one at a time, so that an older result cannot overwrite a newer one. Rows
+ * that this process writes during a read are newer than its result.
  */
 export class Rereading {
   readonly #log: StorageLog;

@@ -1,6 +1,6 @@
 /**
- * Leases decide which of several processes on one database performs a task. The holder loses a lease immediately with
- * its database connection, even if the database still considers the connection open.
+ * Leases decide which of several processes on one database performs a task. A lease ends with its holder's database
+ * connection, even if the database still considers the connection open.
  */
 export interface Leases {
   /** Later calls `listener` with each change; it must not throw. */

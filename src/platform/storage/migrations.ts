@@ -1,6 +1,6 @@
 /**
- * Selects the migrations that a database still needs. They are recorded in the table `_prisma_migrations` like Prisma
- * Migrate does: https://github.com/prisma/prisma-engines/blob/main/schema-engine/ARCHITECTURE.md
+ * Selects the migrations that a database still needs, recorded like by Prisma Migrate:
+ * https://github.com/prisma/prisma-engines/blob/main/schema-engine/ARCHITECTURE.md
  *
  * Errors: ServiceError INTERNAL_ERROR if a migration failed earlier, was edited after it was applied, or is unknown.
  */
@@ -42,7 +42,6 @@ export function readMigrations(folder: string): Migration[] {
 
 export function pendingMigrations(known: readonly Migration[], records: readonly MigrationRecord[]): Migration[] {
   const applied = new Set<string>();
-  // A migration that was rolled back counts as not applied.
   for (const { migration_name: name, checksum, finished_at } of records.filter((row) => row.rolled_back_at === null)) {
     const migration = known.find((candidate) => candidate.name === name);
     if (finished_at === null) {

@@ -1,9 +1,7 @@
 /**
- * Changes between processes by PostgreSQL's LISTEN and NOTIFY, on a separate connection: CONNECTED <-> LOST -> CLOSED.
- *
- * A lost connection is opened again with a backoff. Announcements are lost meanwhile, so all listeners, here and in
- * other processes, then receive '*'. A heartbeat query detects a dead connection. Notifications of this process are
- * ignored.
+ * LISTEN and NOTIFY on a separate connection: CONNECTED <-> LOST -> CLOSED. A lost connection is opened again with a
+ * backoff, and all listeners, here and in other processes, then receive '*'. A heartbeat query detects a dead
+ * connection.
  */
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';

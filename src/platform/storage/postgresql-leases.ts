@@ -1,10 +1,8 @@
 /**
- * Leases by PostgreSQL's session-level advisory locks, on a separate connection that the first lease opens: NONE ->
- * CONNECTED <-> LOST -> CLOSED.
- *
- * The key of a lock is a hash of the lease's name. Missing leases are tried every RETRY_MS, and when another process
- * announces a release. A dead connection is detected within HEARTBEAT_MS + RESPONSE_TIMEOUT_MS. The TCP keepalive of
- * the server is longer, so the old holder has stopped before another one acquires the lock.
+ * Session-level advisory locks of PostgreSQL, on a separate connection that the first lease opens. Missing leases are
+ * tried every RETRY_MS, and when another process announces a release. A dead connection is detected within HEARTBEAT_MS
+ * + RESPONSE_TIMEOUT_MS. The TCP keepalive of the server is longer, so the old holder has stopped before another one
+ * acquires the lock.
  */
 import type { Client } from 'pg';
 import { ConcurrencyLimit } from '../scheduling/concurrency-limit.ts';
@@ -18,7 +16,6 @@ const HEARTBEAT_MS = 5_000;
 /** The server closes a silent connection after about 25 s. */
 const SERVER_KEEPALIVE = 'SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 2';
 const RELEASED = 'lease';
-/** Separates the locks from others of the database. */
 const LOCK_SPACE = 0x62677368;
 
 interface Wanted {

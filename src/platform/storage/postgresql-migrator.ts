@@ -1,7 +1,6 @@
 /**
- * Applies migrations to a PostgreSQL database, each in its own transaction. Processes that start at the same time wait
- * for the advisory lock of Prisma Migrate. A migration is one simple query, so that the server separates its
- * statements.
+ * Applies migrations, each in its own transaction and as one simple query, so that the server separates its statements.
+ * Processes that start at the same time wait for the advisory lock of Prisma Migrate.
  */
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
@@ -24,7 +23,6 @@ const MIGRATIONS_TABLE = `
     applied_steps_count     INTEGER NOT NULL DEFAULT 0
   )`;
 
-/** Returns the names of the migrations it applied. */
 export async function migratePostgresql(
   databaseUrl: string,
   migrations: readonly Migration[],

@@ -1,10 +1,9 @@
 /**
  * Encrypts ("seals") stored secrets that must be readable again: AES-256-GCM with a random 96-bit nonce.
  *
- * Form: `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url. The key id distinguishes a wrong key
- * from damage. The context (`brk_…/password`) is authenticated, so a value that was moved to another row or column
- * cannot be decrypted. Text that must not be forged is signed: `v1.<key id>.<HMAC-SHA-256>`, which also covers the
- * context.
+ * Form: `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url. The context (`brk_…/password`) is
+ * authenticated, so a value that was moved to another row or column cannot be decrypted. Text that must not be forged
+ * is signed: `v1.<key id>.<HMAC-SHA-256>`, which also covers the context.
  *
  * Errors: ServiceError INTERNAL_ERROR with the likely cause and no secret.
  */

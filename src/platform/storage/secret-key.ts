@@ -1,7 +1,6 @@
 /**
- * The key that encrypts stored secrets: set by the operator (SECRET_KEY), or generated once as `secret.key` in the data
- * folder. Several processes on one database need the same SECRET_KEY. A rotation stores the previous key as
- * `secret.key.previous` until the operator deletes it.
+ * The key that encrypts stored secrets: SECRET_KEY, or generated once as `secret.key` in the data folder. A rotation
+ * stores the previous key as `secret.key.previous` until the operator deletes it.
  *
  * 32 bytes in hex or base64 are used directly. Any other text may be a password, so the key is derived with scrypt
  * (about 0.1 s). The salt is fixed, because every process must derive the same key.

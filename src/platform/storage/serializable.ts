@@ -5,8 +5,8 @@ import { isTransactionConflict } from './prisma-errors.ts';
 const ATTEMPTS = 5;
 
 /**
- * Runs a serializable transaction, for decisions that depend on rows that it does not write, such as "is this the last
- * one?". A conflict is retried. `work` must use `tx` only.
+ * For decisions that depend on rows that the transaction does not write. A conflict is retried. `work` must use `tx`
+ * only.
  */
 export async function serializable<T>(db: Database, work: (tx: Prisma.TransactionClient) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {

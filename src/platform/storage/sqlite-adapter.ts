@@ -1,13 +1,10 @@
 /**
- * Prisma's SQLite adapter with durable commits (`synchronous = FULL`) and a mutex for its one connection.
+ * Prisma's SQLite adapter with durable commits and a mutex for its one connection.
  *
- * Prisma runs transactions and single statements on the same connection and only serialises transactions. A statement
- * between BEGIN and the end of another caller's transaction would become part of it, and be lost with its ROLLBACK
- * although its caller received success. Here it waits until the open transaction ends (Prisma's timeout is 5 s by
- * default). A transaction must therefore use its own client only: another statement inside it would wait for the
- * transaction itself.
- *
- * At most MAX_WAITING statements wait; further ones are refused with QueueFull.
+ * Prisma only serialises transactions. A statement between BEGIN and the end of another caller's transaction would
+ * become part of it, and be lost with its ROLLBACK although its caller received success. Here it waits until the
+ * transaction ends, so a transaction must use its own client only. At most MAX_WAITING statements wait; further ones
+ * are refused with QueueFull.
  */
 import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3';
 import type { IsolationLevel, SqlDriverAdapter, SqlQuery, Transaction } from '@prisma/driver-adapter-utils';

@@ -1,6 +1,4 @@
-/**
- * Applies migrations to an SQLite file, each in its own transaction. No other SQLite library may have the file open.
- */
+/** Applies migrations, each in its own transaction. No other SQLite library may have the file open. */
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
@@ -21,7 +19,6 @@ const MIGRATIONS_TABLE = `
     "applied_steps_count"   INTEGER UNSIGNED NOT NULL DEFAULT 0
   )`;
 
-/** Returns the names of the migrations it applied. */
 export function migrateSqlite(file: string, migrations: readonly Migration[], log: StorageLog): string[] {
   // SQLite copies the mode of the file to its WAL and journal.
   closeSync(openSync(file, 'a', 0o600));

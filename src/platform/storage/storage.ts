@@ -1,10 +1,7 @@
 /**
- * All persistent data: the data folder, the database in it or on a PostgreSQL server, and notifications of writes.
- *
  * The data folder is locked first, also with PostgreSQL, because keys and embedded brokers use it. Only the client of
- * the used engine is loaded.
- *
- * Errors: ServiceError IN_USE (another process owns the folder), INVALID (databaseUrl), INTERNAL_ERROR.
+ * the used engine is loaded. Errors: ServiceError IN_USE (another process owns the folder), INVALID (databaseUrl),
+ * INTERNAL_ERROR.
  */
 import { join } from 'node:path';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
@@ -28,7 +25,6 @@ export interface Storage {
   readonly changes: Changes;
   readonly leases: Leases;
   readonly migrated: readonly string[];
-  /** Resolves when the database responds. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -105,9 +101,7 @@ async function connectClient(databaseUrl: string, log: StorageLog): Promise<Data
   return client as unknown as Database;
 }
 
-/**
- * Makes queries after `$disconnect` fail. Prisma's client would reconnect, although another process may own the folder.
- */
+/** Makes queries after `$disconnect` fail, which would reconnect although another process may own the folder. */
 function connectingOnce(factory: AdapterFactory): AdapterFactory {
   let isConnected = false;
   return {

@@ -14,7 +14,6 @@ export function createValidator(allErrors = true): Ajv2020 {
     allowMatchingProperties: false,
     // Tests validate the schemas. Compiling the meta-schema took five times as long as the first request without it.
     validateSchema: false,
-    // Errors contain the schema.
     verbose: true,
   });
 }

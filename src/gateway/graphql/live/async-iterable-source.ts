@@ -1,6 +1,5 @@
 import { LiveSource, OVER } from '../../live/live-source.ts';
 
-/** Object around an event of any type. */
 export class WrappedEvent {
   readonly value: unknown;
 
@@ -9,9 +8,7 @@ export class WrappedEvent {
   }
 }
 
-/**
- * Any async iterable as a LiveSource. Reads one event per event loop iteration, so that a source never blocks the loop.
- */
+/** Any async iterable as a LiveSource. Reads one event per event loop iteration, so that no source blocks the loop. */
 export class AsyncIterableSource extends LiveSource<WrappedEvent> {
   readonly #events: AsyncIterator<unknown>;
   #event: WrappedEvent | null = null;
@@ -52,7 +49,6 @@ export class AsyncIterableSource extends LiveSource<WrappedEvent> {
     this.#event = null;
     this.#failure = null;
     this.#settle();
-    // An error of the source has no reader any more.
     void this.#events.return?.().catch(() => undefined);
     return OVER;
   }

@@ -9,10 +9,9 @@ import { ResultText } from './result-text.ts';
 import type { ResultSharing, SharedResults } from './shared-results.ts';
 
 /**
- * The results of one subscription, read with `take` and `wait` like a LiveSource.
- *
- * Subscriptions with the same permissions share results, unless their source is not a LiveSource. When the caller's
- * permissions change, the subscription joins other results; when they end, the pending result is dropped.
+ * The results of one subscription, read like a LiveSource. Subscriptions with the same permissions share results,
+ * unless their source is not a LiveSource. When the caller's permissions change, the subscription joins other results;
+ * when they end, the pending result is dropped.
  */
 export class LiveResults {
   readonly #source: LiveSource<object>;
@@ -26,7 +25,7 @@ export class LiveResults {
   #results: SharedResults;
   /** The next result, which was pending when `wait` was called. */
   #ready: ResultText | null = null;
-  /** Identifies the pending result, so that a dropped one is recognised. `null` if no result is pending. */
+  /** Identifies the pending result, so that a dropped one is recognised. */
   #pending: object | null = null;
   #wake: (() => void) | null = null;
   isOver = false;
@@ -58,7 +57,6 @@ export class LiveResults {
     if (this.isRevoked) this.#revoked();
   }
 
-  /** The next result. `null` if there is none now, or, with `isOver`, none will follow. */
   take(): ResultText | null {
     if (this.isOver) return null;
     if (this.isRevoked) this.#drop();

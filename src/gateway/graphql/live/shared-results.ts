@@ -1,9 +1,7 @@
 /**
  * Shares results among identical subscriptions: same operation, variables and permissions. Each event is executed once,
- * without an identity (see `sharedViewer`) and with a new context. INTERNAL_ERROR contains an id of the group.
- *
- * Bounds: MAX_TEXTS results with MAX_CHARACTERS characters for all subscriptions. Evicted ones are created again. Each
- * group also stores its newest small result. Results of a single subscription are not cached.
+ * without an identity (see `sharedViewer`) and with a new context. Evicted results are created again. Results of a
+ * single subscription are not cached.
  */
 import { randomUUID } from 'node:crypto';
 import type { ExecutionResult } from 'graphql';
@@ -29,7 +27,6 @@ interface Entry {
 type Texts = LRUCache<Entry, ResultText>;
 
 export class ResultSharing {
-  /** Resumes subscriptions for reasons other than an event of their source. */
   readonly calls = new SlicedCalls();
   readonly #log: ErrorLog;
   readonly #groups = new WeakMap<Operation, Map<string, SharedResults>>();
@@ -105,9 +102,7 @@ export class SharedResults {
     return entry === undefined ? null : (this.#parts.texts.get(entry) ?? null);
   }
 
-  /**
-   * Creates a result that is not cached. If the execution is asynchronous it returns null and calls `onCreated` later.
-   */
+  /** Creates a result, or returns null and calls `onCreated` later if the execution is asynchronous. */
   create(event: object, onCreated: (text: ResultText) => void): ResultText | null {
     let entry = this.#entries.get(event);
     if (entry === undefined) {

@@ -13,7 +13,6 @@ export interface ResultSink {
   end(failure: PublicError | null): void;
 }
 
-/** Maximum number of results that one subscription writes without a pause. */
 const MAX_RUN = 64;
 /** Maximum time of these results in milliseconds: each part of a large snapshot takes several. */
 const MAX_RUN_MS = 10;

@@ -1,9 +1,7 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 
-/**
- * Fits several messages of 1 kB: a third faster for these than SQLite's default of 4 kB, and as fast for small ones.
- */
+/** A third faster for messages of 1 kB than SQLite's default of 4 kB, and as fast for small ones. */
 export const PAGE_BYTES = 8_192;
 /** Pages after which the WAL is checkpointed. More pages need more disk per open file, fewer pages more fsyncs. */
 const CHECKPOINT_PAGES = 256;
@@ -24,8 +22,7 @@ interface DurableFileOptions<Name extends string> {
 
 /**
  * An open SQLite file of messages. WAL mode with synchronous=FULL: committed messages survive a killed process and a
- * power failure. Exclusive locking: only this connection uses the file, and SQLite needs no shared-memory file.
- * Errors: those of SQLite; `isDamage` returns whether the file itself is damaged.
+ * power failure. With exclusive locking SQLite needs no shared-memory file. Errors: those of SQLite.
  */
 export class DurableFile<Name extends string> {
   readonly path: string;
@@ -90,7 +87,6 @@ export function removeDurableFile(path: string): void {
 /** Bytes on disk, including the WAL. */
 export const durableBytes = (path: string): number => partsOf(path).reduce((sum, part) => sum + sizeOf(part), 0);
 
-/** 0 for a missing file. */
 export const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 const partsOf = (path: string): readonly string[] => [path, `${path}${WAL}`];
