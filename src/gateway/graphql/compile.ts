@@ -47,8 +47,8 @@ const DIRECT: Readonly<Record<string, (value: unknown) => unknown>> = {
 };
 
 /**
- * `hasRawLeaves`: leaves are the values of resolvers, for results that are written as JSON: `serialize` is called for no
- * leaf, which saves more than half of the time of a list.
+ * `hasRawLeaves`: leaves are the values of resolvers, for results that are written as JSON. `serialize` is called for
+ * no leaf, which saves more than half of the time of a list.
  */
 export function compile(
   schema: GraphQLSchema,

@@ -6,7 +6,7 @@ import type { PreparedRoute } from './prepared-route.ts';
 import { existsIn, REVISIONS, type Revision } from './revisions.ts';
 import type { Route } from './route.ts';
 
-export interface MethodEntry {
+interface MethodEntry {
   readonly prepared: PreparedRoute;
   /** `Allow` of a 405 that the operation of this method returns: the other methods of the path. */
   readonly others: Record<Revision, string>;

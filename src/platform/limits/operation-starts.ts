@@ -7,7 +7,7 @@ const SLICE_MS = 10;
 /** Of callers. A request or WebSocket has one waiting operation at most, so connections are the bound. */
 const MAX_WAITING = 1_000_000;
 
-export interface StartingCaller {
+interface StartingCaller {
   readonly viewer: { readonly id: string } | null;
   readonly address: string;
 }
