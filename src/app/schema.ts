@@ -1,6 +1,5 @@
 import '../gateway/graphql/scalars.ts';
 import '../domains/users/user-schema.ts';
-import '../domains/users/user-sales-schema.ts';
 import '../domains/users/user-mutations-schema.ts';
 import '../domains/users/organisation-schema.ts';
 import '../domains/projects/project-schema.ts';
@@ -8,7 +7,6 @@ import '../domains/sign-in/login-schema.ts';
 import '../domains/users/viewer-schema.ts';
 import '../domains/sign-in/session-schema.ts';
 import '../domains/sign-in/second-factor-schema.ts';
-import '../domains/sign-in/sign-in-schema.ts';
 import '../domains/sign-in/rules/sign-in-rule-schema.ts';
 import '../domains/tokens/token-schema.ts';
 import '../domains/brokers/broker-schema.ts';

@@ -2,7 +2,7 @@ import { type Fields, isFields } from '../../protocol/control/fields.ts';
 import type { ControlProvider } from '../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BridgeApi } from './model/bridge-kind.ts';
-import type { BridgeConnectionState, BridgeRejection } from './model/bridge-status.ts';
+import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from './model/bridge-status.ts';
 import type { SysBridge } from './sys-bridges.ts';
 
 export interface BridgeView {
@@ -26,20 +26,12 @@ export const remoteClientIdOf = (id: string): string | null =>
   id.startsWith(SYS_PREFIX) ? id.slice(SYS_PREFIX.length) : null;
 
 /** A connection of a bridge. Values that its provider does not report are `null`. */
-export interface BridgeConnectionView {
-  readonly name: string;
-  readonly isConnected: boolean;
-  readonly state: BridgeConnectionState | null;
-  readonly since: number | null;
-  readonly error: string | null;
-  readonly queuedMessages: number | null;
-  readonly queuedBytes: number | null;
-  readonly received: number | null;
-  readonly delivered: number | null;
-  readonly dropped: number | null;
-  readonly rejected: number | null;
-  readonly lastRejection: BridgeRejection | null;
-}
+export type BridgeConnectionView = { readonly name: string; readonly isConnected: boolean } & {
+  readonly [Key in Exclude<keyof BridgeConnectionStatus, 'connectionName' | 'isConnected'>]: Exclude<
+    BridgeConnectionStatus[Key],
+    undefined
+  > | null;
+};
 
 const STATES: ReadonlySet<unknown> = new Set<BridgeConnectionState>([
   'INACTIVE',

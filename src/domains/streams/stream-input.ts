@@ -1,6 +1,6 @@
 import { type InputIssue, invalid, ServiceError } from '../../platform/errors.ts';
 import { definitionIssues, NOT_BEFORE, replayIssues } from './definition/definition-issues.ts';
-import { DEFAULT_DEFINITION, type StreamDefinition } from './model/stream-definition.ts';
+import { DEFAULT_DEFINITION, NULLABLE_FIELDS, type StreamDefinition } from './model/stream-definition.ts';
 import type { TimeBounds } from './model/stream-engine.ts';
 import type { ReplayRequest } from './model/stream-replay.ts';
 
@@ -30,16 +30,8 @@ export interface ReplayInput extends ClearInput {
   readonly reverse?: boolean | null | undefined;
 }
 
-/** Nullable fields, in which an empty string means `null`, as in the stream API. */
-const NULLABLE = new Set<string>([
-  'targetTopic',
-  'key',
-  'textName',
-  'textDescription',
-] satisfies (keyof StreamDefinition)[]);
-
 const withoutEmpty = (input: object): [string, unknown][] =>
-  Object.entries(input).map(([key, value]) => [key, value === '' && NULLABLE.has(key) ? null : value]);
+  Object.entries(input).map(([key, value]) => [key, value === '' && NULLABLE_FIELDS.has(key) ? null : value]);
 
 export function checkedStream(input: NewStreamInput): StreamDefinition {
   const given = withoutEmpty(input).filter(([, value]) => value !== null && value !== undefined);

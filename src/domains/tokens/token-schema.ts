@@ -17,6 +17,15 @@ type TokenResult = TokenWithBrokers & { readonly secret?: string };
 const previousEnd = ({ previousValidUntil }: TokenResult): Date | null =>
   previousValidUntil !== null && previousValidUntil.getTime() > Date.now() ? previousValidUntil : null;
 
+type TokenFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], TokenResult>;
+
+const inMilliseconds = (t: TokenFields, field: string, timeOf: (token: TokenResult) => Date | null) =>
+  t.float({
+    description: `\`${field}\` in epoch milliseconds.`,
+    nullable: true,
+    resolve: (token) => timeOf(token)?.getTime() ?? null,
+  });
+
 const Token = builder.objectRef<TokenResult>('Token').implement({
   description:
     'A credential of a project for programs. Its secret is returned only once, by the mutation that creates it.',
@@ -41,21 +50,9 @@ const Token = builder.objectRef<TokenResult>('Token').implement({
       description: '`issuedAt` in epoch milliseconds.',
       resolve: ({ issuedAt }) => issuedAt.getTime(),
     }),
-    validDate: t.float({
-      description: '`validUntil` in epoch milliseconds.',
-      nullable: true,
-      resolve: ({ validUntil }) => validUntil?.getTime() ?? null,
-    }),
-    lastUsedDate: t.float({
-      description: '`lastUsedAt` in epoch milliseconds.',
-      nullable: true,
-      resolve: ({ lastUsedAt }) => lastUsedAt?.getTime() ?? null,
-    }),
-    previousValidDate: t.float({
-      description: '`previousValidUntil` in epoch milliseconds.',
-      nullable: true,
-      resolve: (token) => previousEnd(token)?.getTime() ?? null,
-    }),
+    validDate: inMilliseconds(t, 'validUntil', ({ validUntil }) => validUntil),
+    lastUsedDate: inMilliseconds(t, 'lastUsedAt', ({ lastUsedAt }) => lastUsedAt),
+    previousValidDate: inMilliseconds(t, 'previousValidUntil', previousEnd),
     secret: t.string({
       description:
         'Only in the response that creates or rotates the token; otherwise null, since only a hash is stored.',

@@ -1,4 +1,4 @@
-import type { Organisation, OrganisationRole, Prisma } from '../../generated/sqlite/client.ts';
+import type { Organisation, OrganisationRole, Prisma, User } from '../../generated/sqlite/client.ts';
 import { requireSignedIn, type Viewer } from '../../platform/auth/viewer.ts';
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
@@ -33,12 +33,10 @@ export class OrganisationService {
     const issues = textIssues('input.name', trimmed, { min: 1, max: MAX_NAME });
     if (issues.length > 0) throw invalid(issues);
     try {
-      const id = newId('organisation');
       const members = { create: { userId: owner.id, role: 'OWNER' } } as const;
-      const data = { id, name: trimmed, members };
-      return await this.#options.ownership.organisation(owner, async () =>
-        this.#options.db.organisation.create({ data }),
-      );
+      const data = { id: newId('organisation'), name: trimmed, members };
+      const { db, ownership } = this.#options;
+      return await ownership.organisation(owner, async () => db.organisation.create({ data }));
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
       throw new ServiceError('ALREADY_EXISTS', `There is already an organisation "${trimmed}"`, { cause: error });
@@ -53,29 +51,18 @@ export class OrganisationService {
 
   /** Errors: NOT_FOUND, NOT_ALLOWED (not an owner), IN_USE (no owner would remain). */
   async setMember(organisationId: string, email: string, role: OrganisationRole, viewer: Viewer | null): Promise<void> {
-    await this.#requireOwner(organisationId, viewer);
-    const user = await this.#options.users.byEmail(email);
-    const key = { organisationId, userId: user.id };
-    await serializable(this.#options.db, async (db) => {
-      await db.organisationMember.upsert({
-        where: { organisationId_userId: key },
-        create: { ...key, role },
-        update: { role },
-      });
-      if ((await db.organisationMember.count({ where: { organisationId, role: 'OWNER' } })) === 0) throw lastOwner();
+    await this.#changeMember(organisationId, email, viewer, async (db, user) => {
+      const key = { organisationId, userId: user.id };
+      const where = { organisationId_userId: key };
+      await db.organisationMember.upsert({ where, create: { ...key, role }, update: { role } });
     });
-    await this.#announceMember(organisationId, user.id);
   }
 
   async removeMember(organisationId: string, email: string, viewer: Viewer | null): Promise<void> {
-    await this.#requireOwner(organisationId, viewer);
-    const user = await this.#options.users.byEmail(email);
-    await serializable(this.#options.db, async (db) => {
+    await this.#changeMember(organisationId, email, viewer, async (db, user) => {
       const { count } = await db.organisationMember.deleteMany({ where: { organisationId, userId: user.id } });
       if (count === 0) throw notFound('member', user.email);
-      if ((await db.organisationMember.count({ where: { organisationId, role: 'OWNER' } })) === 0) throw lastOwner();
     });
-    await this.#announceMember(organisationId, user.id);
   }
 
   async remove(organisationId: string, viewer: Viewer | null): Promise<void> {
@@ -89,10 +76,23 @@ export class OrganisationService {
     await this.#options.changes.announce('organisation', organisationId);
   }
 
-  /** Announces the user first: operations without rights end before other viewers are read again. */
-  async #announceMember(organisationId: string, userId: string): Promise<void> {
-    await this.#options.changes.announce('user', userId);
-    await this.#options.changes.announce('organisation', organisationId);
+  async #changeMember(
+    organisationId: string,
+    email: string,
+    viewer: Viewer | null,
+    change: (db: Prisma.TransactionClient, user: User) => Promise<void>,
+  ): Promise<void> {
+    const { db, changes, users } = this.#options;
+    await this.#requireOwner(organisationId, viewer);
+    const user = await users.byEmail(email);
+    await serializable(db, async (tx) => {
+      await change(tx, user);
+      if ((await tx.organisationMember.count({ where: { organisationId, role: 'OWNER' } })) > 0) return;
+      throw new ServiceError('IN_USE', 'An organisation must have at least one owner; add another one first');
+    });
+    // The user first: operations without rights end before other viewers are read again.
+    await changes.announce('user', user.id);
+    await changes.announce('organisation', organisationId);
   }
 
   async #requireOwner(organisationId: string, viewer: Viewer | null): Promise<void> {
@@ -110,6 +110,3 @@ export class OrganisationService {
     }
   }
 }
-
-const lastOwner = () =>
-  new ServiceError('IN_USE', 'An organisation must have at least one owner; add another one first');

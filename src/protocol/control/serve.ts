@@ -12,7 +12,7 @@ export async function serveControlRequest(
   plugin: ControlPlugin,
   onBug: (error: unknown, command: string) => void,
 ): Promise<string> {
-  const { commands, error } = readCommands(readRequest(payload));
+  const { commands, error } = readCommands(payload);
   await plugin.prepare?.(commands);
   const responses: ControlResponse[] = [];
   for (const command of commands) responses.push(await runCommand(command, plugin, onBug));
@@ -23,21 +23,26 @@ export async function serveControlRequest(
 
 const UNKNOWN = 'Unknown command';
 
-interface ReadRequest {
-  readonly entries: readonly unknown[];
+/** The commands until the first invalid entry, and the error of that one. */
+function readCommands(payload: Uint8Array): {
+  readonly commands: readonly ControlCommand[];
   readonly error?: ControlResponse;
-}
-
-function readRequest(payload: Uint8Array): ReadRequest {
+} {
   let body: unknown;
   try {
     body = JSON.parse(decode(payload));
   } catch {
-    return { entries: [], error: { command: UNKNOWN, error: 'Payload not valid JSON' } };
+    return { commands: [], error: { command: UNKNOWN, error: 'Payload not valid JSON' } };
   }
-  const commands = isFields(body) ? fieldOf(body, 'commands') : undefined;
-  if (Array.isArray(commands)) return { entries: commands };
-  return { entries: [], error: { command: UNKNOWN, error: 'Invalid/missing commands' } };
+  const entries: unknown = isFields(body) ? fieldOf(body, 'commands') : undefined;
+  if (!Array.isArray(entries)) return { commands: [], error: { command: UNKNOWN, error: 'Invalid/missing commands' } };
+  const commands: ControlCommand[] = [];
+  for (const entry of entries) {
+    const command = readCommand(entry);
+    if ('error' in command) return { commands, error: command };
+    commands.push(command);
+  }
+  return { commands };
 }
 
 const strict = new TextDecoder('utf-8', { fatal: true });
@@ -49,19 +54,6 @@ function decode(payload: Uint8Array): string {
   } catch {
     return new TextDecoder().decode(payload).replaceAll('\ufffd', '\ud800');
   }
-}
-
-function readCommands({ entries, error }: ReadRequest): {
-  readonly commands: readonly ControlCommand[];
-  readonly error?: ControlResponse | undefined;
-} {
-  const commands: ControlCommand[] = [];
-  for (const entry of entries) {
-    const command = readCommand(entry);
-    if ('error' in command) return { commands, error: command };
-    commands.push(command);
-  }
-  return { commands, error };
 }
 
 function readCommand(entry: unknown): ControlCommand | (ControlResponse & { readonly error: string }) {

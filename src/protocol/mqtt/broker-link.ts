@@ -19,7 +19,7 @@ import { LinkConnection } from './link-connection.ts';
 import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure } from './link-failure.ts';
 import { matchingFilters } from './matching-filters.ts';
 import type { Published } from './outgoing-messages.ts';
-import { CONTROL_LINK_LIMITS, largestOf, type PacketLimits } from './packet-limits.ts';
+import { CONTROL_LINK_LIMITS, largestOf, MESSAGE_LINK_LIMITS, type PacketLimits } from './packet-limits.ts';
 import { retryDelay } from './retry-delay.ts';
 import type { SplitClientOptions } from './split-client.ts';
 import { connectOnce } from './split-client.ts';
@@ -65,6 +65,18 @@ export interface BrokerLinkOptions extends BrokerAddress {
   readonly version?: 4 | 5;
   readonly onFault?: (error: unknown) => void;
 }
+
+/**
+ * Options of a link that reads messages in a lasting session. They wait for a day while this service is not connected
+ * (MQTT 5; with 3.1.1 the broker decides). Beyond the Receive Maximum a broker queues messages of QoS 1 and 2; by
+ * default Mosquitto queues 1,000 and then drops them.
+ */
+export const LASTING_LINK = {
+  isLasting: true,
+  sessionExpirySeconds: 24 * 60 * 60,
+  receiveMaximum: 4_000,
+  limits: MESSAGE_LINK_LIMITS,
+} as const satisfies Partial<BrokerLinkOptions>;
 
 const KEEPALIVE_SECONDS = 15;
 const MAX_FILTERS = 10_000;
@@ -187,6 +199,21 @@ export class BrokerLink implements BrokerSession {
   publish(topic: string, payload: Uint8Array | string, options: PublishOptions = {}): Promise<void> {
     return new Promise((resolve, reject) => {
       this.send(topic, payload, options, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /**
+   * Like `send`, for callers that send unacknowledged messages again after a reconnect: without an acknowledgement in
+   * time the link reconnects, and the error is BROKER_UNREACHABLE with a cause.
+   */
+  sendAgain(topic: string, payload: Uint8Array | string, options: PublishOptions, done: Published): void {
+    this.send(topic, payload, options, (error) => {
+      if (error?.code !== 'BROKER_TIMEOUT') {
+        done(error);
+        return;
+      }
+      done(new ServiceError('BROKER_UNREACHABLE', error.message, { cause: error }));
+      this.restart(error.message);
     });
   }
 

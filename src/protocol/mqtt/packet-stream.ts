@@ -12,6 +12,9 @@ interface PacketStreamOptions extends PacketReaderOptions {
   readonly onRead?: () => void;
 }
 
+/** A listener without interest in the packets of publishing. */
+export const IGNORED = { onPublish: () => undefined, onAcknowledgement: () => undefined, onRelease: () => undefined };
+
 /** Packets between two readings of the clock. A power of two. */
 const PACKETS_PER_CLOCK_READ = 32;
 

@@ -5,7 +5,7 @@ import type { ConnectOptions } from './connect-options.ts';
 import { type Intake, newIntake } from './intake.ts';
 import { disconnected, failureOf } from './link-failure.ts';
 import { OBSERVER_LIMITS } from './packet-limits.ts';
-import { PacketStream } from './packet-stream.ts';
+import { IGNORED, PacketStream } from './packet-stream.ts';
 
 interface RawConnectionOptions {
   readonly version: 4 | 5;
@@ -39,12 +39,7 @@ export class RawConnection {
     const packets = new PacketStream(
       endpoint,
       { version, limits: OBSERVER_LIMITS, skipsLarge: true, intake },
-      {
-        onPublish: () => undefined,
-        onAcknowledgement: () => undefined,
-        onRelease: () => undefined,
-        onOther: (packet) => incoming.parse(packet),
-      },
+      { ...IGNORED, onOther: (packet) => incoming.parse(packet) },
     );
     const { stream } = packets;
     this.#stream = stream;

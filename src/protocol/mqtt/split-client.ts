@@ -8,7 +8,7 @@ import * as internals from './mqttjs-internals.ts';
 import type { PacketLimits } from './packet-limits.ts';
 import { MalformedPacket } from './packet-properties.ts';
 import type { PacketListener } from './packet-reader.ts';
-import { PacketStream } from './packet-stream.ts';
+import { IGNORED, PacketStream } from './packet-stream.ts';
 
 export interface SplitClientOptions {
   readonly client: ConnectOptions;
@@ -130,8 +130,6 @@ async function end(client: MqttClient, stream: Duplex, keepSession: boolean): Pr
   await closed;
   clearTimeout(timer);
 }
-
-const IGNORED = { onPublish: () => undefined, onAcknowledgement: () => undefined, onRelease: () => undefined };
 
 /** Connects with a clean session, which deletes the broker's one, and disconnects. Errors: BROKER_UNREACHABLE. */
 export async function connectOnce({ client: options, ...bounds }: SplitClientOptions): Promise<void> {

@@ -1,10 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  definitionIssues,
-  replayIssues,
-  WIRE_NAMES,
-} from '../../../src/domains/streams/definition/definition-issues.ts';
+import { modelPlace } from '../../../src/domains/streams/control/stream-wire.ts';
+import { definitionIssues, replayIssues } from '../../../src/domains/streams/definition/definition-issues.ts';
 import { startTestService } from '../../support/service.ts';
 import { runs } from '../../support/suite.ts';
 import { startCommercialStreams } from './commercial-streams.ts';
@@ -88,13 +85,8 @@ test('whatever a body holds is done or refused, and a broker is sent nothing tha
   };
   const byRest = async (method: string, path: string, body: object) =>
     told((await rest(method, path, body)).body?.code);
-  const wire = (fields: object) => {
-    const given = Object.entries(WIRE_NAMES).map(([name, spelled]) => [
-      name,
-      (fields as Record<string, unknown>)[spelled],
-    ]);
-    return { ...fields, ...Object.fromEntries(given.filter(([, value]) => value !== undefined)) };
-  };
+  const inModel = (fields: object) =>
+    Object.fromEntries(Object.entries(fields).map(([name, value]) => [modelPlace(`/${name}`).slice(1), value]));
 
   await fc.assert(
     fc.asyncProperty(some(STREAM), some(REPLAY), async (stream, replay) => {
@@ -106,8 +98,8 @@ test('whatever a body holds is done or refused, and a broker is sent nothing tha
       await byGraph('updateStream', { ...inGraph(stream), name: 'there' });
       await byGraph('replayStream', inGraph(replay));
       for (const { command, ...fields } of broker.commands.slice(before)) {
-        if (command === 'createStream') expect(definitionIssues(wire(fields))).toEqual([]);
-        if (command === 'modifyStream') expect(definitionIssues(wire(fields), { partial: true })).toEqual([]);
+        if (command === 'createStream') expect(definitionIssues(inModel(fields))).toEqual([]);
+        if (command === 'modifyStream') expect(definitionIssues(inModel(fields), { partial: true })).toEqual([]);
         if (command === 'replayStream')
           expect(replayIssues({ topic: fields.replaytopic, reverse: fields.reverse })).toEqual([]);
       }

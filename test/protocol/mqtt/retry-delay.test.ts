@@ -1,7 +1,10 @@
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { EAGER_PERIOD_MS, RESTART_PERIOD_MS, retryDelay } from '../../../src/protocol/mqtt/retry-delay.ts';
 
-const randomIs = (value: number) => vi.spyOn(Math, 'random').mockReturnValue(value);
+function randomIs(value: number): void {
+  const random = vi.spyOn(Math, 'random').mockReturnValue(value);
+  onTestFinished(() => random.mockRestore());
+}
 
 /** When attempts are made that fail at once, from the loss of the connection on. */
 function attempts(untilMs: number, isPortClosed = false): number[] {

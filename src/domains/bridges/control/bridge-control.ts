@@ -56,12 +56,8 @@ export async function updateBridgeConfig(
 
 /** Any JSON: the provider defines its content, usually one entry for each connection. */
 export async function getBridgeStatus(caller: ControlCaller, api: BridgeApi): Promise<unknown> {
-  return checked(
-    api,
-    'getStatus',
-    await caller.call(api, 'getStatus'),
-    (data) => typeof data === 'object' && data !== null,
-  );
+  const isObject = (data: unknown) => typeof data === 'object' && data !== null;
+  return checked(api, 'getStatus', await caller.call(api, 'getStatus'), isObject);
 }
 
 export function onBridgeStatus(caller: ControlCaller, api: BridgeApi, listener: (status: unknown) => void): Stop {

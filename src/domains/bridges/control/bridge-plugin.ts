@@ -11,7 +11,7 @@ import { runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { Bridge } from '../model/bridge.ts';
 import { type BridgeKind, type BridgeRules, connectionsOf } from '../model/bridge-kind.ts';
-import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
+import { type BridgeConnectionStatus, NO_COUNTS } from '../model/bridge-status.ts';
 import type { BridgeConfigs } from './bridge-configs.ts';
 import { BRIDGE_STATUS, configSizeIssues } from './bridge-control.ts';
 import { masked, unmasked } from './config-secrets.ts';
@@ -189,8 +189,6 @@ export class BridgePlugin implements ControlPlugin {
     this.#options.emit({ type: 'event', event: BRIDGE_STATUS, status: this.#status() });
   }
 }
-
-const NO_COUNTS = { queuedMessages: 0, queuedBytes: 0, received: 0, delivered: 0, dropped: 0, rejected: 0 } as const;
 
 const namesOf = (config: unknown): string[] =>
   connectionsOf(config).map((connection) => (isFields(connection) ? String(connection.name) : ''));

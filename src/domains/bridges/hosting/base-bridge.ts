@@ -13,6 +13,7 @@ export abstract class BaseBridge<Config> implements Bridge<Config> {
   readonly #queue = new ConcurrencyLimit({ maxRunning: 1 });
   readonly #listeners = new Set<() => void>();
   #countsTimer: NodeJS.Timeout | null = null;
+  #isFirst = true;
   #isClosed = false;
 
   constructor(options: BridgeOptions) {
@@ -20,12 +21,16 @@ export abstract class BaseBridge<Config> implements Bridge<Config> {
   }
 
   abstract status(): readonly BridgeConnectionStatus[];
+  /** The names of the queues that the configuration uses. */
+  protected abstract queuesOf(config: Config): readonly string[];
   protected abstract applyNext(config: Config): Promise<void>;
   protected abstract closeAll(discard: boolean): Promise<void>;
 
   apply(config: Config): Promise<void> {
     return this.#queue.run(async () => {
       if (this.#isClosed) return;
+      if (this.#isFirst) removeOtherQueues(this.options.folder, this.queuesOf(config));
+      this.#isFirst = false;
       await this.applyNext(config);
       this.changed('STATE');
     });

@@ -55,14 +55,8 @@ export function bridgeHosting(options: BridgeHostingOptions): Hosting {
         if (!hasConnections(brokerId, bridgeId))
           await rm(setup.folder, { recursive: true, force: true }).catch(onFault);
         const bridge = thread.openBridge(setup);
-        const plugin = new BridgePlugin({
-          kind,
-          configs: configs.of(brokerId, bridgeId),
-          bridge,
-          rules,
-          emit,
-          onFault,
-        });
+        const own = configs.of(brokerId, bridgeId);
+        const plugin = new BridgePlugin({ kind, configs: own, bridge, rules, emit, onFault });
         return { plugin, close: () => bridge.close({ discard: false }) };
       },
     })),

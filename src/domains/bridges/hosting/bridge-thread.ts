@@ -4,7 +4,7 @@ import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.t
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { Bridge } from '../model/bridge.ts';
 import { connectionsOf } from '../model/bridge-kind.ts';
-import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
+import { type BridgeConnectionStatus, NO_COUNTS } from '../model/bridge-status.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 
 export type BridgeSetup = Omit<BridgeOptions, 'onFault' | 'storage'>;
@@ -88,6 +88,8 @@ class ThreadBridge implements Bridge {
   }
 }
 
+type Counts = Pick<BridgeConnectionStatus, keyof typeof NO_COUNTS | 'error' | 'lastRejection'>;
+
 function failedStatus(
   config: unknown,
   last: readonly BridgeConnectionStatus[],
@@ -95,29 +97,19 @@ function failedStatus(
 ): BridgeConnectionStatus[] {
   const lastByName = new Map(last.map((status) => [status.connectionName, status]));
   return namedConnections(config).map(({ name, active }) => {
-    const { error: _last, ...known } = lastByName.get(name) ?? { ...UNKNOWN, connectionName: name };
+    const known = lastByName.get(name);
+    const { error: _last, ...counts }: Counts = known ?? NO_COUNTS;
     const state = active === false ? 'INACTIVE' : 'FAILED';
     return {
-      ...known,
+      connectionName: name,
+      ...counts,
       isConnected: false,
       state,
-      since: known.state === state ? known.since : Date.now(),
+      since: known?.state === state ? known.since : Date.now(),
       ...(state === 'FAILED' ? { error } : {}),
     };
   });
 }
-
-const UNKNOWN: Omit<BridgeConnectionStatus, 'connectionName'> = {
-  isConnected: false,
-  state: 'CONNECTING',
-  since: 0,
-  queuedMessages: 0,
-  queuedBytes: 0,
-  received: 0,
-  delivered: 0,
-  dropped: 0,
-  rejected: 0,
-};
 
 const namedConnections = (config: unknown) =>
   connectionsOf(config)

@@ -18,22 +18,16 @@ interface Expected {
  */
 export class Echoes {
   readonly #expected = new Map<string, Expected>();
-  readonly #now: () => number;
-
-  /** `now`: a monotonic clock in milliseconds. */
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
 
   expect(topic: string, payload: Buffer): void {
     const key = keyOf(topic, payload);
     const expected = this.#expected.get(key) ?? { count: 0, until: 0 };
     expected.count += 1;
-    expected.until = this.#now() + EXPECTED_MS;
+    expected.until = performance.now() + EXPECTED_MS;
     this.#expected.delete(key);
     this.#expected.set(key, expected);
     for (const [oldest, { until }] of this.#expected) {
-      if (until > this.#now() && this.#expected.size <= MAX_EXPECTED) break;
+      if (until > performance.now() && this.#expected.size <= MAX_EXPECTED) break;
       this.#expected.delete(oldest);
     }
   }
@@ -45,8 +39,8 @@ export class Echoes {
     const expected = this.#expected.get(key);
     if (expected === undefined) return false;
     expected.count -= 1;
-    if (expected.count === 0 || expected.until <= this.#now()) this.#expected.delete(key);
-    return expected.until > this.#now();
+    if (expected.count === 0 || expected.until <= performance.now()) this.#expected.delete(key);
+    return expected.until > performance.now();
   }
 
   clear(): void {

@@ -1,8 +1,7 @@
-import { ServiceError } from '../../../platform/errors.ts';
-import { BrokerLink, type BrokerLinkOptions } from '../../../protocol/mqtt/broker-link.ts';
+import type { ServiceError } from '../../../platform/errors.ts';
+import { BrokerLink, type BrokerLinkOptions, LASTING_LINK } from '../../../protocol/mqtt/broker-link.ts';
 import type { BrokerMessage, LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { FilterTree } from '../../../protocol/mqtt/filter-tree.ts';
-import { MESSAGE_LINK_LIMITS } from '../../../protocol/mqtt/packet-limits.ts';
 import {
   type PublishProperties,
   readPublishProperties,
@@ -35,13 +34,6 @@ export interface BridgeSessionOptions
   readonly clientId: string;
 }
 
-/** How long messages wait for a bridge that is not connected (MQTT 5; with 3.1.1 the broker decides). */
-const SESSION_EXPIRY_SECONDS = 24 * 60 * 60;
-/**
- * A broker queues further messages of QoS 1 and 2; the queue of Mosquitto has 1,000 by default, and then drops them.
- */
-const RECEIVE_MAXIMUM = 4_000;
-
 /**
  * One connection of a bridge to one broker, for reading and publishing, in a persistent session. It never receives its
  * own messages (No Local [MQTT-3.8.3-3]; see Echoes for 3.1.1), which requires one connection for both. It needs no
@@ -59,11 +51,8 @@ export class MqttBridgeSession {
 
   constructor(options: BridgeSessionOptions) {
     this.#link = new BrokerLink({
-      sessionExpirySeconds: SESSION_EXPIRY_SECONDS,
-      limits: MESSAGE_LINK_LIMITS,
+      ...LASTING_LINK,
       ...options,
-      receiveMaximum: RECEIVE_MAXIMUM,
-      isLasting: true,
       isBoundedByCaller: true,
       // If a filter is replaced, messages that the broker queued for the old filter belong to the new one.
       isClaimedByTopic: true,
@@ -133,15 +122,7 @@ export class MqttBridgeSession {
     const { topic, payload, qos, retain } = message;
     const properties = this.#propertyBytes(message.properties);
     if (this.protocolVersion === 4 && this.#filters.match(topic).length > 0) this.#echoes.expect(topic, payload);
-    this.#link.send(topic, payload, { qos, retain, properties }, (error) => {
-      if (error?.code !== 'BROKER_TIMEOUT') {
-        done(error);
-        return;
-      }
-      // The broker may have received it. After a reconnect, all unacknowledged messages are sent again.
-      done(new ServiceError('BROKER_UNREACHABLE', error.message, { cause: error }));
-      this.#link.restart(error.message);
-    });
+    this.#link.sendAgain(topic, payload, { qos, retain, properties }, done);
   }
 
   async close({ discard }: { readonly discard: boolean }): Promise<void> {

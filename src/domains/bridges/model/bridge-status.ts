@@ -35,3 +35,12 @@ export interface BridgeConnectionStatus {
   /** Messages that cannot be delivered. The kind of bridge defines whether they are stored elsewhere. */
   readonly rejected: number;
 }
+
+export const NO_COUNTS = {
+  queuedMessages: 0,
+  queuedBytes: 0,
+  received: 0,
+  delivered: 0,
+  dropped: 0,
+  rejected: 0,
+} as const satisfies Partial<BridgeConnectionStatus>;

@@ -1,5 +1,6 @@
 import type { SourceFilter } from '../link/source-subscriptions.ts';
 import type { TrustedConnection } from '../model/bridge-kind.ts';
+import type { QueueBounds } from '../queue/queue-storage.ts';
 
 export interface MqttBridgeConfig {
   readonly connections: readonly MqttConnectionConfig[];
@@ -20,7 +21,7 @@ export interface MqttConnectionConfig extends TrustedConnection {
   readonly key?: string;
   readonly verifyCa?: boolean;
   readonly topics: readonly TopicRule[];
-  readonly queue?: { readonly maxMessages?: number; readonly maxBytes?: number };
+  readonly queue?: Partial<QueueBounds>;
 }
 
 export interface TopicRule {

@@ -4,7 +4,6 @@ import { BaseBridge } from '../hosting/base-bridge.ts';
 import type { BridgeOptions } from '../hosting/bridge-options.ts';
 import type { Bridge } from '../model/bridge.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
-import { removeOtherQueues } from '../queue/queue-file.ts';
 import type { MqttBridgeConfig, MqttConnectionConfig } from './mqtt-bridge-config.ts';
 import { queueNames, RunningConnection } from './running-connection.ts';
 
@@ -23,10 +22,13 @@ class MqttBridge extends BaseBridge<MqttBridgeConfig> {
   readonly #groupCommit = new GroupCommit();
   #connections: readonly RunningConnection[] = [];
   #reopen: NodeJS.Timeout | undefined;
-  #isFirst = true;
 
   status(): readonly BridgeConnectionStatus[] {
     return this.#connections.map((connection) => connection.status());
+  }
+
+  protected queuesOf({ connections }: MqttBridgeConfig): readonly string[] {
+    return connections.flatMap(queueNames);
   }
 
   protected async closeAll(discard: boolean): Promise<void> {
@@ -39,8 +41,6 @@ class MqttBridge extends BaseBridge<MqttBridgeConfig> {
   protected async applyNext(config: MqttBridgeConfig): Promise<void> {
     const { connections } = config;
     clearTimeout(this.#reopen);
-    if (this.#isFirst) removeOtherQueues(this.options.folder, connections.flatMap(queueNames));
-    this.#isFirst = false;
     const names = new Map(connections.map((each) => [each.name, each]));
     const kept = new Map<string, RunningConnection>();
     const earlier = new Map<string, RunningConnection['earlier']>();

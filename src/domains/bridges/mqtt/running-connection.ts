@@ -1,3 +1,4 @@
+import { givenValues } from '../../../platform/given-values.ts';
 import type { GroupCommit } from '../../../platform/scheduling/group-commit.ts';
 import type { LinkState } from '../../../protocol/mqtt/broker-session.ts';
 import { filtersOverlap } from '../../../protocol/mqtt/filter-match.ts';
@@ -79,12 +80,8 @@ export class RunningConnection {
     this.#maybeRound = mayGoRound(bridge, config);
     const clientId = bridgeClientId(bridge, config.name, 12);
     const leftOver = (way: Way) => filtersLeft(options.earlier, config, way);
-    this.#local = new MqttBridgeSession({
-      ...bridge.local,
-      clientId,
-      onFault: bridge.onFault,
-      leftOver: leftOver('out'),
-    });
+    const { local, onFault } = bridge;
+    this.#local = new MqttBridgeSession({ ...local, clientId, onFault, leftOver: leftOver('out') });
     this.#remote = new MqttBridgeSession({ ...remoteOptions(bridge, config, clientId), leftOver: leftOver('in') });
     try {
       for (const way of ['out', 'in'] as const) this.#addWay(way);
@@ -227,8 +224,8 @@ export class RunningConnection {
     if (this.#goesRound) return ROUND;
     for (const { way, subscriptions } of this.#ways) {
       const { refusal } = subscriptions;
-      if (refusal === null) continue;
-      return `${way === 'out' ? 'Local' : 'Remote'} broker: "${refusal.filter}": ${refusal.reason}`;
+      if (refusal !== null)
+        return `${way === 'out' ? 'Local' : 'Remote'} broker: "${refusal.filter}": ${refusal.reason}`;
     }
     return null;
   }
@@ -270,9 +267,7 @@ function filtersLeft(earlier: readonly MqttConnectionConfig[], { topics }: MqttC
 
 const queueName = (connectionName: string, way: Way): string => `${connectionName}\n${way}`;
 
-function boundsOf({ queue }: MqttConnectionConfig): QueueBounds {
-  return { ...QUEUE_BOUNDS, ...queue };
-}
+const boundsOf = ({ queue }: MqttConnectionConfig): QueueBounds => ({ ...QUEUE_BOUNDS, ...queue });
 
 function remoteOptions({ local, rules, onFault }: BridgeOptions, config: MqttConnectionConfig, localClientId: string) {
   const { url, username, password, clientId = `${localClientId}-remote`, keepalive, ca, cert, key, verifyCa } = config;
@@ -282,14 +277,7 @@ function remoteOptions({ local, rules, onFault }: BridgeOptions, config: MqttCon
     clientId,
     ...brokerHosts(rules, config),
     timeoutMs: local.timeoutMs,
-    ...(local.intake === undefined ? {} : { intake: local.intake }),
     onFault,
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    ...(keepalive === undefined ? {} : { keepaliveSeconds: keepalive }),
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(verifyCa === undefined ? {} : { verifyCa }),
+    ...givenValues({ intake: local.intake, username, password, keepaliveSeconds: keepalive, ca, cert, key, verifyCa }),
   };
 }

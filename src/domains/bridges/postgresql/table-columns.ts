@@ -14,13 +14,9 @@ export interface TableColumn {
   readonly isUnique: boolean;
 }
 
-interface Row {
-  readonly name: string;
-  readonly type: string;
+interface Row extends Omit<TableColumn, 'form'> {
   readonly category: string;
   readonly base: string;
-  readonly is_generated: boolean;
-  readonly is_unique: boolean;
 }
 
 /**
@@ -29,12 +25,12 @@ interface Row {
  */
 const COLUMNS = `
   SELECT a.attname AS name, format_type(a.atttypid, -1) AS type, t.typcategory AS category,
-    COALESCE(b.typname, t.typname) AS base, a.attgenerated <> '' OR a.attidentity = 'a' AS is_generated,
+    COALESCE(b.typname, t.typname) AS base, a.attgenerated <> '' OR a.attidentity = 'a' AS "isGenerated",
     EXISTS (
       SELECT FROM pg_catalog.pg_index i
       WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
         AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum
-    ) AS is_unique
+    ) AS "isUnique"
   FROM pg_catalog.pg_class c
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -51,16 +47,7 @@ export async function readColumns(
   const { rows } = await client.query<Row>(COLUMNS, [schema, table]);
   if (rows.length === 0) return null;
   return new Map(
-    rows.map((row) => [
-      row.name,
-      {
-        name: row.name,
-        type: row.type,
-        form: formOf(row),
-        isGenerated: row.is_generated,
-        isUnique: row.is_unique,
-      },
-    ]),
+    rows.map(({ category, base, ...column }) => [column.name, { ...column, form: formOf(category, base) }]),
   );
 }
 
@@ -74,7 +61,7 @@ export function columnNamed(columns: ReadonlyMap<string, TableColumn>, name: str
 }
 
 /** Categories of pg_type: A array, D date and time, N numeric. */
-function formOf({ base, category }: Row): ColumnForm {
+function formOf(category: string, base: string): ColumnForm {
   if (base === 'bytea') return 'bytes';
   if (base === 'json' || base === 'jsonb') return 'json';
   if (category === 'A') return 'list';

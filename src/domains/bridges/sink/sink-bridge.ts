@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { BaseBridge } from '../hosting/base-bridge.ts';
 import { type BridgeOptions, bridgeClientId } from '../hosting/bridge-options.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
-import { removeOtherQueues } from '../queue/queue-file.ts';
 import type { SinkConnectionConfig } from './sink.ts';
 import { SinkConnection, type SinkKind } from './sink-connection.ts';
 
@@ -14,7 +13,6 @@ interface SinkBridgeConfig<Config extends SinkConnectionConfig> {
 export class SinkBridge<Config extends SinkConnectionConfig> extends BaseBridge<SinkBridgeConfig<Config>> {
   readonly #kind: SinkKind<Config>;
   #connections: ReadonlyMap<string, SinkConnection<Config>> = new Map();
-  #isFirst = true;
 
   constructor(options: BridgeOptions, kind: SinkKind<Config>) {
     super(options);
@@ -25,6 +23,10 @@ export class SinkBridge<Config extends SinkConnectionConfig> extends BaseBridge<
     return [...this.#connections.values()].map(({ status }) => status);
   }
 
+  protected queuesOf({ connections }: SinkBridgeConfig<Config>): readonly string[] {
+    return connections.map(({ name }) => name);
+  }
+
   protected async closeAll(discard: boolean): Promise<void> {
     const connections = [...this.#connections.values()];
     this.#connections = new Map();
@@ -32,16 +34,13 @@ export class SinkBridge<Config extends SinkConnectionConfig> extends BaseBridge<
   }
 
   protected async applyNext({ connections }: SinkBridgeConfig<Config>): Promise<void> {
-    const names = connections.map(({ name }) => name);
     const before = this.#connections;
-    const gone = [...before].filter(([name]) => !names.includes(name));
+    const gone = [...before].filter(([name]) => !connections.some((config) => config.name === name));
     const after = new Map(
       connections.map((config) => [config.name, before.get(config.name) ?? this.#create(config)] as const),
     );
     this.#connections = after;
     await Promise.all(gone.map(([, connection]) => connection.close({ discard: true })));
-    if (this.#isFirst) removeOtherQueues(this.options.folder, names);
-    this.#isFirst = false;
     for (const config of connections) {
       const connection = after.get(config.name);
       const isAsBefore = before.has(config.name) && isDeepStrictEqual(connection?.config, config);

@@ -143,7 +143,7 @@ export class SinkDelivery {
     } catch (error) {
       if (!(error instanceof BadBatch)) {
         this.#size = entries.length;
-        if (error instanceof SinkFailure && error.isTooMuch) this.#size = half(entries.length);
+        if (error instanceof SinkFailure && error.detail.isTooMuch) this.#size = half(entries.length);
         throw error;
       }
       const [message] = messages;
@@ -170,8 +170,8 @@ export class SinkDelivery {
     this.#options.onState(failure.state, failure.message);
     const pause = retryDelay(this.#attempts, Date.now() - this.#downSince);
     this.#attempts += 1;
-    if (failure.isFinal) await this.#until(0, null);
-    else await this.#until(0, Math.max(pause, Math.min(failure.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS)));
+    const { isFinal, retryAfterMs = 0 } = failure.detail;
+    await this.#until(0, isFinal ? null : Math.max(pause, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS)));
   }
 
   #ready(): Promise<void> {

@@ -3,34 +3,23 @@ import type { SourceFilter } from '../link/source-subscriptions.ts';
 import type { TrustedConnection } from '../model/bridge-kind.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import type { BridgeConnectionState } from '../model/bridge-status.ts';
+import type { QueueBounds } from '../queue/queue-storage.ts';
 
 export interface SinkConnectionConfig extends TrustedConnection {
   readonly name: string;
   /** Default: true. */
   readonly active?: boolean;
-  readonly batch?: BatchConfig;
-  readonly queue?: QueueConfig;
+  readonly batch?: Partial<BatchBounds>;
+  readonly queue?: Partial<QueueBounds>;
 }
 
-interface BatchConfig {
-  readonly maxMessages?: number;
-  readonly maxBytes?: number;
+export interface BatchBounds extends QueueBounds {
   /** How long an incomplete batch waits for more messages. */
-  readonly maxDelayMs?: number;
+  readonly maxDelayMs: number;
 }
-
-interface QueueConfig {
-  readonly maxMessages?: number;
-  readonly maxBytes?: number;
-}
-
-export type BatchBounds = Required<BatchConfig>;
 
 /** The topics of the broker that are sent to a sink; the QoS is the maximum to subscribe with. */
-export interface SinkTopic {
-  readonly filter: string;
-  readonly qos: 0 | 1 | 2;
-}
+export type SinkTopic = Pick<SourceFilter, 'filter' | 'qos'>;
 
 export interface Delivered {
   readonly rejected: number;
@@ -55,32 +44,26 @@ export interface Sink {
   close(): Promise<void>;
 }
 
+interface SinkFailureDetail {
+  /** The pause that the endpoint requested, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+  /** No further attempt until the configuration changes. */
+  readonly isFinal?: boolean;
+  /** A smaller batch may succeed. */
+  readonly isTooMuch?: boolean;
+  readonly cause?: unknown;
+}
+
 /** No message can be delivered now. */
 export class SinkFailure extends Error {
   override readonly name = 'SinkFailure';
   readonly state: Extract<BridgeConnectionState, 'UNAUTHORISED' | 'UNREACHABLE' | 'FAILED'>;
-  /** The pause that the endpoint requested, in milliseconds. */
-  readonly retryAfterMs: number | undefined;
-  /** No further attempt until the configuration changes. */
-  readonly isFinal: boolean;
-  /** A smaller batch may succeed. */
-  readonly isTooMuch: boolean;
+  readonly detail: SinkFailureDetail;
 
-  constructor(
-    state: SinkFailure['state'],
-    message: string,
-    options: {
-      readonly retryAfterMs?: number | undefined;
-      readonly isFinal?: boolean;
-      readonly isTooMuch?: boolean;
-      readonly cause?: unknown;
-    } = {},
-  ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(state: SinkFailure['state'], message: string, detail: SinkFailureDetail = {}) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
     this.state = state;
-    this.retryAfterMs = options.retryAfterMs;
-    this.isFinal = options.isFinal ?? false;
-    this.isTooMuch = options.isTooMuch ?? false;
+    this.detail = detail;
   }
 }
 

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import type { InputIssue } from '../../../platform/errors.ts';
+import { givenValues } from '../../../platform/given-values.ts';
 import type { JsonSchema } from '../model/bridge-kind.ts';
 
 export interface TlsMaterial {
@@ -28,9 +29,7 @@ export const tlsProperties: Readonly<Record<keyof TlsMaterial, JsonSchema>> = {
 
 export const tlsOptions = ({ verifyCa = true, ca, cert, key }: TlsMaterial) => ({
   rejectUnauthorized: verifyCa,
-  ...(ca === undefined ? {} : { ca }),
-  ...(cert === undefined ? {} : { cert }),
-  ...(key === undefined ? {} : { key }),
+  ...givenValues({ ca, cert, key }),
 });
 
 export function tlsMaterialIssues({ ca, cert, key }: TlsMaterial): InputIssue[] {

@@ -14,13 +14,9 @@ export function answerFailure(status: number, retryAfter: string | null): SinkFa
   if (status < 400) return new SinkFailure('FAILED', `${text}: redirects are not followed`);
   if (OF_MESSAGES.has(status)) return new BadBatch(text);
   if (status === GONE) {
-    return new SinkFailure(
-      'FAILED',
-      `${text}: it no longer exists. Nothing is sent until the connection is changed, or switched off and on (active)`,
-      {
-        isFinal: true,
-      },
-    );
+    const reason =
+      'it no longer exists. Nothing is sent until the connection is changed, or switched off and on (active)';
+    return new SinkFailure('FAILED', `${text}: ${reason}`, { isFinal: true });
   }
   const retryAfterMs = retryAfter === null ? undefined : retryAfterOf(retryAfter, Date.now());
   if (OF_CREDENTIALS.has(status)) return new SinkFailure('UNAUTHORISED', text, { retryAfterMs });

@@ -51,12 +51,7 @@ export class RuleCache {
   async #read(): Promise<ReadonlyMap<string, readonly CachedRule[]>> {
     const select = { provider: true, projectId: true, claimPath: true, pattern: true, role: true } as const;
     const rows = await this.#db.signInRule.findMany({ select, orderBy: { id: 'asc' } });
-    const byProvider = new Map<string, CachedRule[]>();
-    for (const { provider, ...rule } of rows) {
-      const known = byProvider.get(provider);
-      if (known === undefined) byProvider.set(provider, [rule]);
-      else known.push(rule);
-    }
-    return byProvider;
+    const providers = new Set(rows.map(({ provider }) => provider));
+    return new Map([...providers].map((name) => [name, rows.filter(({ provider }) => provider === name)]));
   }
 }

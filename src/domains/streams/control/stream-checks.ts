@@ -1,14 +1,17 @@
+import type { InputIssue } from '../../../platform/errors.ts';
 import { refuseIssues } from '../../../protocol/control/issue-refusals.ts';
-import { definitionIssues, replayIssues, WIRE_NAMES } from '../definition/definition-issues.ts';
+import { definitionIssues, replayIssues } from '../definition/definition-issues.ts';
 import { loopReason, reachedFrom, streamLoop } from '../definition/stream-loops.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { ReplayRequest } from '../model/stream-replay.ts';
+import { wirePlace } from './stream-wire.ts';
 
 /**
  * Checks of commands against the model and the other streams of the broker. Refusals are INVALID with all issues, with
  * the field names of commands. Over MQTT only the text is sent; it has the first issue: `Invalid <path>: <reason>`.
  */
-const NAMES = { names: WIRE_NAMES };
+const refuse = (issues: readonly InputIssue[]): void =>
+  refuseIssues(issues.map(({ path, reason }) => ({ path: wirePlace(path), reason })));
 
 type Unchecked<T> = Readonly<Record<keyof T, unknown>>;
 
@@ -17,10 +20,10 @@ export function checkedDefinition(
   candidate: Unchecked<StreamDefinition>,
   others: readonly StreamDefinition[],
 ): StreamDefinition {
-  refuseIssues(definitionIssues(candidate, NAMES));
+  refuse(definitionIssues(candidate));
   const definition = candidate as StreamDefinition;
   const loop = streamLoop(others, definition);
-  if (loop !== null) refuseIssues([{ path: '/targettopic', reason: loopReason(loop) }]);
+  if (loop !== null) refuse([{ path: '/targetTopic', reason: loopReason(loop) }]);
   return definition;
 }
 
@@ -30,9 +33,9 @@ export function checkedReplay(
   { name, persist }: StreamDefinition,
   all: readonly StreamDefinition[],
 ): ReplayRequest {
-  refuseIssues(replayIssues(candidate, NAMES));
+  refuse(replayIssues(candidate));
   const request = candidate as ReplayRequest;
   const loop = persist ? reachedFrom(all, request.topic, name) : null;
-  if (loop !== null) refuseIssues([{ path: '/replaytopic', reason: loopReason(loop) }]);
+  if (loop !== null) refuse([{ path: '/topic', reason: loopReason(loop) }]);
   return request;
 }

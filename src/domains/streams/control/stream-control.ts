@@ -5,13 +5,12 @@ import { withIssue } from '../../../protocol/control/issue-refusals.ts';
 import { type ListedPages, listPages } from '../../../protocol/control/list-pages.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
-import { modelPlace } from '../definition/definition-issues.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { TimeBounds } from '../model/stream-engine.ts';
 import type { ReplayRequest } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 import { countOf, readReport } from './report-wire.ts';
-import { commandFields, readName, readStream, type StreamEntry } from './stream-wire.ts';
+import { commandFields, modelPlace, readName, readStream, type StreamEntry } from './stream-wire.ts';
 
 /**
  * Client of the `stream-processing` control API, which lists, defines, clears and replays streams.

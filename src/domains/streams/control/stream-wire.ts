@@ -2,7 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { NO_END } from '../../brokers/license-control.ts';
-import { DEFAULT_DEFINITION, type StreamDefinition, type StreamQos } from '../model/stream-definition.ts';
+import { MAX_TTL } from '../definition/definition-issues.ts';
+import {
+  DEFAULT_DEFINITION,
+  NULLABLE_FIELDS,
+  type StreamDefinition,
+  type StreamQos,
+} from '../model/stream-definition.ts';
 import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamOnNode } from '../model/stream-nodes.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
@@ -21,6 +27,7 @@ export interface StreamEntry {
 
 type Key = keyof Omit<StreamDefinition, 'name'>;
 
+/** The field names of commands by those of the model. */
 const SPELLINGS = {
   sourceTopic: 'sourcetopic',
   targetTopic: 'targettopic',
@@ -37,10 +44,18 @@ const SPELLINGS = {
 
 const KEYS = Object.keys(SPELLINGS) as Key[];
 
-const LAST_SECOND = 8_640_000_000_000;
+const NAMES = Object.entries({ ...SPELLINGS, name: 'streamname', topic: 'replaytopic', from: 'gte', to: 'lte' });
+const WIRE_NAMES = new Map<string, string>(NAMES);
+const MODEL_NAMES = new Map<string, string>(NAMES.map(([name, spelled]) => [spelled, name]));
 
-/** Fields that may be `null`, which the API writes as an empty string. */
-const NULLABLE: ReadonlySet<Key> = new Set(['targetTopic', 'key', 'textName', 'textDescription']);
+const placeWith = (names: ReadonlyMap<string, string>) => (pointer: string) =>
+  pointer.replace(/^\/([^/]+)/, (_, field: string) => `/${names.get(field) ?? field}`);
+
+/** Converts the path of an issue from a command to the model (`/replaytopic` is `/topic`), and back. */
+export const modelPlace = placeWith(MODEL_NAMES);
+export const wirePlace = placeWith(WIRE_NAMES);
+
+const LAST_SECOND = 8_640_000_000_000;
 
 /** Returns the command fields of the given values. `null` clears a field, which the API writes as an empty string. */
 export function commandFields(given: Partial<Omit<StreamDefinition, 'name'>>): Fields {
@@ -57,7 +72,7 @@ export function givenFields(command: Fields): Readonly<Partial<Record<Key, unkno
   return Object.fromEntries(
     entries
       .filter(([, value]) => value !== undefined && value !== null)
-      .map(([key, value]) => [key, value === '' && NULLABLE.has(key) ? null : value]),
+      .map(([key, value]) => [key, value === '' && NULLABLE_FIELDS.has(key) ? null : value]),
   );
 }
 
@@ -101,7 +116,6 @@ export function streamObject({ definition, replaying, report, nodes }: StreamEnt
 
 const MAX_TEXT = 65_535;
 const MAX_QUERY_TEXT = 100_000;
-const MAX_TTL = 2_147_483_647;
 
 /** Reads a stream of any broker. Invalid values are replaced by defaults. `null` if name or source are missing. */
 export function readStream(value: unknown): StreamEntry | null {

@@ -6,43 +6,10 @@ import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { ReplayRequest } from '../model/stream-replay.ts';
 import { queryIssues } from '../query/query-issues.ts';
 
-type Field = keyof StreamDefinition | keyof ReplayRequest;
-
-/** Field names in issues, by the names of the model. Fields that are not listed have the name of the model. */
-type FieldNames = Readonly<Partial<Record<Field, string>>>;
-
-const MODEL_NAMES: FieldNames = {};
-
-export const WIRE_NAMES = {
-  name: 'streamname',
-  sourceTopic: 'sourcetopic',
-  targetTopic: 'targettopic',
-  targetQos: 'targetqos',
-  textName: 'textname',
-  textDescription: 'textdescription',
-  topic: 'replaytopic',
-  from: 'gte',
-  to: 'lte',
-} as const satisfies FieldNames;
-
-const MODEL_NAMES_OF_WIRE = new Map<string, string>(
-  Object.entries(WIRE_NAMES).map(([name, spelled]) => [spelled, name]),
-);
-
-/** Converts the path of a command's issue to the model: `/replaytopic` is `/topic`. Equal names are unchanged. */
-export function modelPlace(pointer: string): string {
-  const [, field = '', rest = ''] = /^\/([^/]*)(.*)$/s.exec(pointer) ?? [];
-  return field === '' ? pointer : `/${MODEL_NAMES_OF_WIRE.get(field) ?? field}${rest}`;
-}
-
-interface IssueOptions {
-  readonly names?: FieldNames;
-}
-
 type Unchecked<T> = Readonly<Partial<Record<keyof T, unknown>>>;
 
 /** About 68 years, the largest Int of the graph. */
-const MAX_TTL = 2_147_483_647;
+export const MAX_TTL = 2_147_483_647;
 
 /** Mosquitto 2.0 treats a topic with more slashes as a malformed packet. */
 const MAX_SLASHES = 200;
@@ -61,10 +28,10 @@ const SPEED = { min: 0.001, max: 1_000_000 } as const;
  */
 export function definitionIssues(
   fields: Unchecked<StreamDefinition>,
-  { names = MODEL_NAMES, partial = false }: IssueOptions & { readonly partial?: boolean } = {},
+  { partial = false }: { readonly partial?: boolean } = {},
 ): InputIssue[] {
   const issues: InputIssue[] = [];
-  const check = checker(fields, names, issues);
+  const check = checker(fields, issues);
   check('name', nameProblem, !partial);
   check('sourceTopic', sourceProblem, !partial);
   check('targetTopic', (topic) => (topic === null || topic === '' ? null : targetProblem(topic)));
@@ -81,12 +48,9 @@ export function definitionIssues(
 const TEXTS = { key: MAX_NAME, textName: MAX_NAME, textDescription: MAX_DESCRIPTION } as const;
 
 /** Returns the issues of a replay request. Undefined fields are not checked, but the topic is required. */
-export function replayIssues(
-  fields: Unchecked<ReplayRequest>,
-  { names = MODEL_NAMES }: IssueOptions = {},
-): InputIssue[] {
+export function replayIssues(fields: Unchecked<ReplayRequest>): InputIssue[] {
   const issues: InputIssue[] = [];
-  const check = checker(fields, names, issues);
+  const check = checker(fields, issues);
   const { from, to } = fields;
   check('topic', targetProblem, true);
   check('from', boundProblem);
@@ -108,11 +72,11 @@ export function replayIssues(
 
 type Problem = (value: unknown) => string | null;
 
-function checker<T extends Field>(fields: Unchecked<Record<T, unknown>>, names: FieldNames, issues: InputIssue[]) {
+function checker<T extends string>(fields: Unchecked<Record<T, unknown>>, issues: InputIssue[]) {
   return (field: T, problemOf: Problem, needed = false): void => {
     const value = fields[field];
     const reason = value === undefined ? (needed ? 'is needed' : null) : problemOf(value);
-    if (reason !== null) issues.push({ path: `/${names[field] ?? field}`, reason });
+    if (reason !== null) issues.push({ path: `/${field}`, reason });
   };
 }
 

@@ -1,26 +1,15 @@
-import { ServiceError } from '../../../platform/errors.ts';
-import { BrokerLink, type BrokerLinkOptions } from '../../../protocol/mqtt/broker-link.ts';
+import type { ServiceError } from '../../../platform/errors.ts';
+import { BrokerLink, type BrokerLinkOptions, LASTING_LINK } from '../../../protocol/mqtt/broker-link.ts';
 import type { BrokerMessage, LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
-import { MESSAGE_LINK_LIMITS } from '../../../protocol/mqtt/packet-limits.ts';
 import type { ListenOptions, StreamMessage, StreamSession } from '../model/stream-session.ts';
 
-export interface StreamSessionOptions
-  extends Omit<BrokerLinkOptions, 'isLasting' | 'receiveMaximum' | 'clientId' | 'isBoundedByCaller'> {
+export interface StreamSessionOptions extends Omit<BrokerLinkOptions, 'isLasting' | 'clientId' | 'isBoundedByCaller'> {
   /**
    * The client id of the reading connection; the publishing one adds `-out`. The same in each process that runs the
    * streams.
    */
   readonly clientId: string;
-  /** Default: 4,000. */
-  readonly receiveMaximum?: number;
 }
-
-/** How long messages wait for a gateway that is not connected (MQTT 5; with 3.1.1 the broker decides). */
-const SESSION_EXPIRY_SECONDS = 24 * 60 * 60;
-/**
- * A broker queues further messages of QoS 1 and 2; the queue of Mosquitto has 1,000 by default, and then drops them.
- */
-const RECEIVE_MAXIMUM = 4_000;
 
 /**
  * Two connections of the streams to one broker. The reading connection has a persistent session and acknowledges a
@@ -34,7 +23,7 @@ export class MqttStreamSession implements StreamSession {
   readonly #listeners = new Set<(status: LinkStatus) => void>();
   #status: LinkStatus;
 
-  constructor({ clientId, receiveMaximum = RECEIVE_MAXIMUM, ...options }: StreamSessionOptions) {
+  constructor({ clientId, ...options }: StreamSessionOptions) {
     this.#publishing = new BrokerLink({
       ...options,
       clientId: `${clientId}-out`,
@@ -42,14 +31,7 @@ export class MqttStreamSession implements StreamSession {
       // The engine bounds unreleased messages. A refused message would be sent and refused again.
       isBoundedByCaller: true,
     });
-    this.#reading = new BrokerLink({
-      sessionExpirySeconds: SESSION_EXPIRY_SECONDS,
-      limits: MESSAGE_LINK_LIMITS,
-      ...options,
-      clientId,
-      receiveMaximum,
-      isLasting: true,
-    });
+    this.#reading = new BrokerLink({ ...LASTING_LINK, ...options, clientId });
     this.#status = this.#publishing.status;
     this.#publishing.onStatus((status) => {
       if (status.state === 'CONNECTED') this.#reading.open();
@@ -79,15 +61,7 @@ export class MqttStreamSession implements StreamSession {
   }
 
   publish(topic: string, payload: Buffer | string, qos: 0 | 1 | 2, done: (error: ServiceError | null) => void): void {
-    this.#publishing.send(topic, payload, { qos }, (error) => {
-      if (error?.code !== 'BROKER_TIMEOUT') {
-        done(error);
-        return;
-      }
-      // The broker may have received it. After a reconnect it sends all unacknowledged messages again.
-      done(new ServiceError('BROKER_UNREACHABLE', error.message, { cause: error }));
-      this.#publishing.restart(error.message);
-    });
+    this.#publishing.sendAgain(topic, payload, { qos }, done);
   }
 
   pause(): void {

@@ -24,6 +24,14 @@ export interface StreamDefinition {
   readonly textDescription: string | null;
 }
 
+/** Fields that may be `null`, which the stream API writes as an empty string. */
+export const NULLABLE_FIELDS: ReadonlySet<string> = new Set<keyof StreamDefinition>([
+  'targetTopic',
+  'key',
+  'textName',
+  'textDescription',
+]);
+
 export const DEFAULT_DEFINITION = {
   targetTopic: null,
   targetQos: -1,

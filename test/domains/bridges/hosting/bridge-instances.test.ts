@@ -25,6 +25,10 @@ class TestBridge extends BaseBridge<unknown> {
     this.changed(part);
   }
 
+  protected queuesOf() {
+    return [];
+  }
+
   protected async applyNext(config: unknown) {
     this.steps.push(`apply ${config}`);
     if (config === 'hang') await new Promise(() => undefined);

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Echoes } from '../../../../src/domains/bridges/link/echoes.ts';
 
 const X = Buffer.from('x');
@@ -14,7 +14,9 @@ test('as many as were published are echoes, and no more', () => {
 
 test('one that never came back is forgotten after a while, or with the session', () => {
   let now = 0;
-  const echoes = new Echoes(() => now);
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+  onTestFinished(() => clock.mockRestore());
+  const echoes = new Echoes();
   echoes.expect('t', X);
   now = 31_000;
   expect(echoes.isEcho('t', X)).toBe(false);

@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  definitionIssues,
-  replayIssues,
-  WIRE_NAMES,
-} from '../../../../src/domains/streams/definition/definition-issues.ts';
+import { modelPlace, wirePlace } from '../../../../src/domains/streams/control/stream-wire.ts';
+import { definitionIssues, replayIssues } from '../../../../src/domains/streams/definition/definition-issues.ts';
 import { DEFAULT_DEFINITION } from '../../../../src/domains/streams/model/stream-definition.ts';
 
 const chars = (length: number) => 'x'.repeat(length);
@@ -76,10 +73,11 @@ test('a change needs neither name nor source, and what it has is looked at all t
   expect(definitionIssues({ name: '', ttl: -5 }, { partial: true }).map(({ path }) => path)).toEqual(['/name', '/ttl']);
 });
 
-test('issues go by the names that fields have on the wire, where these are asked for', () => {
-  const names = WIRE_NAMES;
+test('the paths of issues have the names of the fields of commands after `wirePlace`, and back', () => {
   const wrong = { sourceTopic: '', targetTopic: '+', targetQos: 9, ttl: -1, textName: 1, textDescription: 1, query: 1 };
-  expect(definitionIssues(wrong, { names }).map(({ path }) => path)).toEqual([
+  const issues = definitionIssues(wrong);
+  expect(issues.map(({ path }) => modelPlace(wirePlace(path)))).toEqual(issues.map(({ path }) => path));
+  expect(issues.map(({ path }) => wirePlace(path))).toEqual([
     '/streamname',
     '/sourcetopic',
     '/targettopic',
@@ -89,11 +87,12 @@ test('issues go by the names that fields have on the wire, where these are asked
     '/textdescription',
     '/query',
   ]);
-  expect(replayIssues({ from: 2, to: 1, speed: 0 }, { names })).toEqual([
-    { path: '/replaytopic', reason: 'is needed' },
-    { path: '/lte', reason: 'must not be before the lower bound' },
+  expect(replayIssues({ from: 2, to: 1, speed: 0 })).toEqual([
+    { path: '/topic', reason: 'is needed' },
+    { path: '/to', reason: 'must not be before the lower bound' },
     { path: '/speed', reason: expect.stringMatching(/"fastest"$/) },
   ]);
+  expect(['/topic', '/to', '/speed'].map(wirePlace)).toEqual(['/replaytopic', '/lte', '/speed']);
 });
 
 const REPLAY_FIELDS: readonly (readonly [field: string, refused: unknown, reason: RegExp, taken: unknown])[] = [
