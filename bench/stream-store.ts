@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
-import type { MessageLog } from '../src/domains/streams/store/message-store.ts';
+import type { SegmentLog } from '../src/domains/streams/store/segment-log.ts';
 import { SegmentStore } from '../src/domains/streams/store/segment-store.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
@@ -88,7 +88,7 @@ async function ownRound(folder: string, { bytes, logs, messages }: Load): Promis
 }
 
 /** Appends a batch in each iteration of the event loop, like an engine, with at most some megabytes in memory. */
-function appendAll(logs: readonly MessageLog[], messages: number, payload: Buffer): Promise<void> {
+function appendAll(logs: readonly SegmentLog[], messages: number, payload: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     let appended = 0;
     let done = 0;
@@ -108,7 +108,7 @@ function appendAll(logs: readonly MessageLog[], messages: number, payload: Buffe
   });
 }
 
-function readAll(logs: readonly MessageLog[], reverse: boolean, messages: number): void {
+function readAll(logs: readonly SegmentLog[], reverse: boolean, messages: number): void {
   let seen = 0;
   for (const log of logs) {
     let after: number | null = null;

@@ -61,7 +61,6 @@ export class ProjectService {
     return project;
   }
 
-  /** The projects in which the viewer has a role, in order of creation. */
   visibleTo(viewer: Viewer | null): readonly ProjectRecord[] {
     const known = requireSignedIn(viewer);
     if (known.isRootAdmin) return this.#options.cache.all();

@@ -3,10 +3,8 @@ import type { Claims } from './rules/claim-values.ts';
 
 export interface ExternalUser {
   readonly provider: SignInProvider;
-  /** The permanent identifier of the user at the provider. */
   readonly subject: string;
   readonly email: string | null;
-  /** Whether the provider has verified the e-mail address. */
   readonly isEmailVerified: boolean;
   readonly name: string | null;
   /** Claims for sign-in rules, with a bounded size. */

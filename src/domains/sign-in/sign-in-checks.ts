@@ -149,7 +149,6 @@ export class SignInChecks {
     await this.#ended(userId, { provider, sessions: ended, reason: 'GONE' });
   }
 
-  /** Deletes the sessions of users whose last successful check is older than MAX_UNCHECKED_MS. */
   async #endUnchecked(): Promise<void> {
     const { db, log } = this.#options;
     const late = { checkedAt: { lte: new Date(Date.now() - MAX_UNCHECKED_MS) } };

@@ -114,7 +114,6 @@ export class SignIn {
   }
 }
 
-/** The settings of the OpenID provider, `null` if none is configured. */
 export function oidcOptions(config: Config): Omit<OidcProviderOptions, 'log'> | null {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret = null } = config;
   if (issuer === undefined || clientId === undefined) return null;

@@ -8,7 +8,6 @@ export interface NewToken {
   readonly name: string;
   readonly role: ProjectRole;
   readonly type?: TokenType | null | undefined;
-  /** Visible brokers of the project. Default: all brokers, also later ones. */
   readonly brokerIds?: readonly string[] | null | undefined;
   readonly validUntil?: Date | null | undefined;
 }
@@ -48,7 +47,6 @@ const endIssues = (validUntil: Date | null): InputIssue[] =>
     : [];
 
 export interface Rotation {
-  /** How long the previous secret remains valid, in seconds. Default: one hour. */
   readonly overlapSeconds?: number | null | undefined;
   readonly validUntil?: Date | null | undefined;
 }

@@ -18,7 +18,6 @@ import { checkedRotation, checkedToken, type NewToken, type Rotation } from './t
 
 export type TokenWithBrokers = ProjectToken & { readonly brokers: readonly { readonly brokerId: string }[] };
 
-/** A token with its secret, of which only the hash is stored. */
 export interface IssuedToken {
   readonly token: TokenWithBrokers;
   readonly secret: string;

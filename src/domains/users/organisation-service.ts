@@ -17,7 +17,6 @@ interface OrganisationServiceOptions {
   readonly ownership: OwnershipLimit;
 }
 
-/** Groups of users that own projects. Owners have the role ADMIN in its projects, other members VIEWER. */
 export class OrganisationService {
   readonly #options: OrganisationServiceOptions;
 
@@ -43,7 +42,6 @@ export class OrganisationService {
     }
   }
 
-  /** Selects the organisations of the viewer; for a root administrator all organisations. */
   visibleWhere(viewer: Viewer | null): Prisma.OrganisationWhereInput {
     const known = requireSignedIn(viewer);
     return known.isRootAdmin ? {} : { members: { some: { userId: known.id } } };

@@ -4,7 +4,6 @@ import type { RootAdmins } from './root-admins.ts';
 
 interface OwnedObjects {
   readonly projects: readonly Named[];
-  /** Organisations whose last owner is the user. */
   readonly organisations: readonly Named[];
 }
 

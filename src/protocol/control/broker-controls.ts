@@ -29,7 +29,6 @@ export interface BrokerControlsOptions {
   readonly plugins?: readonly PluginFactory[];
   /** APIs that are resolved when the broker connects, because their plugins follow events. */
   readonly eager?: readonly ControlApi[];
-  /** Called with the error that a listener or plugin threw. */
   readonly onFault?: (error: unknown) => void;
 }
 
@@ -45,7 +44,6 @@ interface Resolving {
   done: Resolution | null;
 }
 
-/** Writes of this API may grant missing permissions. */
 const ACCESS_API: ControlApi = 'dynamic-security';
 
 /**

@@ -97,7 +97,6 @@ export class ControlClient {
     return () => listeners.delete(listener);
   }
 
-  /** See ControlCaller. Starts when the first call has subscribed the response topic. */
   onForeignAnswers(api: ControlApi, listener: (commands: readonly string[]) => void): Stop {
     const listeners = this.#foreignListeners.get(api) ?? new Set();
     this.#foreignListeners.set(api, listeners.add(listener));
@@ -163,7 +162,6 @@ export class ControlClient {
     const other = otherResponseTopic(api);
     const [stop, stopOther] = await Promise.all([
       this.#session.subscribe(responseTopic(api), receive),
-      // Optional: a refusal is ignored.
       other === null ? null : this.#session.subscribe(other, receive).catch(() => null),
     ]);
     return () => {
@@ -270,7 +268,6 @@ export class ControlClient {
   }
 }
 
-/** Error info of a command without a response. */
 function outcomeOf({ api, command, sent }: Pending): Fields {
   if (!sent) return { api, command, outcome: 'not sent' };
   return isRead(command) ? { api, command } : { api, command, outcome: 'unknown' };

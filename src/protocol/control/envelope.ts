@@ -1,4 +1,3 @@
-/** The control APIs that this service speaks or serves. Request topic: `$CONTROL/<api>/v1`. */
 export type ControlApi =
   | 'broker'
   | 'dynamic-security'
@@ -18,7 +17,6 @@ export interface ControlCommand {
   readonly [field: string]: unknown;
 }
 
-/** The response to one command. `error` is present if the command was refused. */
 export interface ControlResponse {
   readonly command: string;
   readonly correlationData?: string;

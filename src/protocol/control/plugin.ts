@@ -46,7 +46,6 @@ interface RefusalDetail {
 
 export interface PluginHost {
   readonly session: BrokerSession;
-  /** Sends an event of this plugin's API to its listeners. */
   emit(event: ControlEvent): void;
   /** Whether events have listeners; without listeners plugins may skip expensive events. Default: true. */
   isHeard?(): boolean;
@@ -78,7 +77,6 @@ export interface PluginFactory {
 
 /** A started plugin that may turn out to be unnecessary. It sends no events before `finish`. */
 export interface BegunPlugin {
-  /** Called at most once, if the broker does not serve the API. Like PluginFactory.create. */
   finish(): Promise<ControlPlugin | Unavailable>;
   /** Called if the broker serves the API, or at shutdown. Also closes the plugin of `finish`. */
   close(): void | Promise<void>;
@@ -121,6 +119,5 @@ export interface ControlCaller {
    */
   onForeignAnswers(api: ControlApi, listener: (commands: readonly string[]) => void): Stop;
   onEvent(api: ControlApi, listener: (event: ControlEvent) => void): Stop;
-  /** Resolved on demand and cached for the connection. */
   capability(api: ControlApi): Promise<ControlCapability>;
 }

@@ -29,7 +29,6 @@ const ANSWERED = 'hostedAnswer';
 const MAX_PENDING = 1_000;
 const MAX_COMMAND_CHARACTERS = 1_000_000;
 const MAX_RESPONSE_CHARACTERS = 10_000_000;
-/** Older rows, whose caller exited, are deleted. */
 const MAX_AGE_MS = 600_000;
 
 /**

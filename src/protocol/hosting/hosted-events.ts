@@ -39,7 +39,6 @@ export class HostedEvents {
   readonly #options: HostedEventsOptions;
   readonly #changed = new Map<string, Set<string>>();
   readonly #followers = new Map<string, Follower>();
-  /** Keys to request, while an earlier request is in progress. */
   readonly #requested = new Map<string, Set<string>>();
   readonly #stop: Stop;
   #timer: NodeJS.Timeout | null = null;

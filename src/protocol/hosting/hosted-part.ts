@@ -10,7 +10,6 @@ export abstract class HostedPart<Service extends Closable> {
   protected abstract readonly hosting: Hosting;
   protected abstract readonly thread: Closable;
 
-  /** Call it before links to brokers are opened. */
   start(): Promise<void> {
     return this.hosting.start();
   }

@@ -5,7 +5,6 @@ import { type ControlPlugin, ControlRefusal } from '../control/plugin.ts';
 import type { HostedCalls } from './hosted-calls.ts';
 import type { EventForwarding } from './hosted-events.ts';
 
-/** What runs in this process while it holds the lease. */
 export interface Hosted {
   readonly plugin: ControlPlugin;
   close(): Promise<void>;

@@ -17,7 +17,6 @@ interface HostedRowsOptions<Row> {
   readonly rowsOf: (id: string) => Promise<readonly Row[]>;
 }
 
-/** Cache of the rows that configure one kind of hosted plugin. */
 export class HostedRows<Row extends HostedRow> extends Directory<Row, Row> {
   readonly #changes: Changes;
   readonly #kind: string;

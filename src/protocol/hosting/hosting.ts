@@ -16,14 +16,12 @@ import { unknownFolders } from './unknown-folders.ts';
 interface HostedApi {
   readonly api: ControlApi;
   readonly forwarding: EventForwarding | null;
-  /** Whether something stored for the broker must run without a request. */
   isWanted(brokerId: string): boolean;
   start(link: BrokerLinkOptions, emit: (event: ControlEvent) => void): Hosted | Promise<Hosted>;
 }
 
 interface HostedConfig {
   load(): Promise<void>;
-  /** Notifies of each broker with a changed configuration, whichever process wrote it. */
   onBrokerChange(listener: (brokerId: string) => void): Stop;
   brokerRemoved(brokerId: string): void;
   close(): Promise<void>;
@@ -41,7 +39,6 @@ interface LinkedBroker {
 }
 
 interface LinkedBrokers {
-  /** Adds the plugins of each broker whose link opens later. */
   addPlugins(pluginsOf: (link: BrokerLinkOptions) => GatewayPlugins): void;
   /** Notifies of links that are open, that were opened, and that are about to close. */
   onRuntime(listener: (broker: LinkedBroker, change: 'OPENED' | 'CLOSING') => void): void;
@@ -65,7 +62,6 @@ interface HostingOptions extends HostingParts {
   readonly folder: string | null;
 }
 
-/** Hosts control APIs. A plugin with a stored configuration runs as soon as its broker is connected. */
 export class Hosting {
   readonly #options: HostingOptions;
   readonly #hosted: ReadonlyMap<ControlApi, Map<string, HostedPlugin>>;

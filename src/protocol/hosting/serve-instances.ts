@@ -97,7 +97,6 @@ export class Instances<Setup, Api extends Callable<Api>, Event> {
   async #call(instance: number, method: string, args: readonly unknown[]): Promise<unknown> {
     const running = await this.#known.get(instance)?.running.catch(() => undefined);
     if (running === undefined) throw new ServiceError('BROKER_UNREACHABLE', 'It does not run');
-    // WorkerInstance.call checks the types.
     const api: Readonly<Record<string, (...given: never[]) => unknown>> = running.api;
     return api[method]?.(...(args as never[]));
   }

@@ -10,9 +10,7 @@ interface WorkerLog {
 }
 
 export interface WorkerHostOptions {
-  /** What the thread runs, such as `streams`. */
   readonly name: string;
-  /** The compiled worker, which calls `serveInstances`. */
   readonly workerUrl: URL;
   readonly log: WorkerLog;
   /** Heap limit of the thread in MiB. Default: 512. Beyond it the thread exits and is restarted. */
@@ -60,7 +58,6 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements Inst
     return this.#thread !== null;
   }
 
-  /** Nothing runs before `start` of the instance. */
   open(options: InstanceOptions<Setup, Event>): WorkerInstance<Setup, Api, Event> {
     const instance: WorkerInstance<Setup, Api, Event> = new WorkerInstance(this, options, () =>
       this.#instances.delete(instance),

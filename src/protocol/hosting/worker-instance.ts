@@ -2,7 +2,6 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { Callable } from './worker-messages.ts';
 
 export interface InstanceOptions<Setup, Event> {
-  /** What errors call it, such as `bridge`. */
   readonly name: string;
   readonly setup: Setup;
   /** Calls that bring a new instance to the wanted state. Called after each creation. */
@@ -16,14 +15,12 @@ export interface InstanceHost<Setup, Api extends Callable<Api>, Event> {
   /** Why there is no thread until the next restart; `null` if there is one, or it can be started. */
   readonly downReason: string | null;
   want(instance: WorkerInstance<Setup, Api, Event>, isWanted: boolean): void;
-  /** Starts the thread if needed. Returns the number of the instance. */
   create(instance: WorkerInstance<Setup, Api, Event>, setup: Setup): number;
   /** Errors: those of the method; BROKER_UNREACHABLE if the thread exits before the result. */
   call(instance: number, method: string, args: readonly unknown[]): Promise<unknown>;
   remove(instance: number, discard: boolean): Promise<void>;
 }
 
-/** Pause before an instance that failed is created again. */
 const RETRY_MS = 30_000;
 
 /**

@@ -4,7 +4,6 @@ interface WorkerThreadOptions<Received> {
   readonly name: string;
   readonly workerUrl: URL;
   readonly workerData?: unknown;
-  /** Heap limit in MiB. Beyond it the thread exits with an error. */
   readonly maxHeapMegabytes: number;
   readonly maxYoungMegabytes: number;
   readonly onMessage: (message: Received) => void;
@@ -18,7 +17,6 @@ export interface ThreadExit {
 export interface WorkerThread<Sent> {
   /** Resolves after the last message of the thread. */
   readonly exited: Promise<ThreadExit>;
-  /** Does nothing after the exit. */
   send(message: Sent): void;
   terminate(): void;
 }

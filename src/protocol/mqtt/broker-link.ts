@@ -30,7 +30,6 @@ import { UnclaimedMessages } from './unclaimed-messages.ts';
 import { unreachable } from './when-connected.ts';
 
 export interface BrokerLinkOptions extends BrokerAddress {
-  /** Part of the client identifier. */
   readonly id: string;
   /** Longest wait for CONNACK, SUBACK or PUBACK. */
   readonly timeoutMs: number;

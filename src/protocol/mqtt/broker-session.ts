@@ -76,7 +76,6 @@ export interface TakenSession {
 
 export type Stop = () => void;
 
-/** The view of a remote or embedded broker that control plugins and the control client use. */
 export interface BrokerSession {
   readonly clientId: string;
   /** User name of the connection; `null`: none; `undefined`: unknown. */

@@ -31,7 +31,6 @@ export class HeldMessage implements BrokerMessage {
     return this.#holders === 0;
   }
 
-  /** See StreamMessage.hold. */
   hold(): () => void {
     if (this.qos === 0) return NOTHING;
     this.#holders += 1;

@@ -1,7 +1,6 @@
 import { LinkLimitExceeded } from './packet-limits.ts';
 import type { ReadingTime } from './reading-time.ts';
 
-/** Limits on the input of all links of one thread. */
 export interface Intake {
   readonly unfinished: UnfinishedPackets;
   /** `null`: no limit, as in worker threads. */

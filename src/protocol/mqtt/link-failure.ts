@@ -12,8 +12,6 @@ export interface LinkFailure {
 const UNTRUSTED =
   "The broker's certificate is not signed by a trusted authority: configure the CA certificate of the broker";
 const NO_TLS = "The broker's port does not speak TLS";
-const CLIENT_CERTIFICATE = 'The broker requires a client certificate';
-const CLIENT_CERTIFICATE_REFUSED = 'The broker refused the client certificate';
 const RESET = 'The broker reset the connection';
 export const SILENT = 'The broker did not answer in time';
 const NOT_MQTT = 'The broker did not follow the MQTT protocol';
@@ -99,25 +97,24 @@ export function failureOf(error: unknown): LinkFailure {
   if (error instanceof LinkLimitExceeded) return { state: 'UNREACHABLE', text: error.message };
   const code = codeOf(error);
   if (typeof code === 'number') return refusedConnect(code);
-  return {
-    state: 'UNREACHABLE',
-    text: textOf(code, error),
-    isPortClosed: code === 'ECONNREFUSED',
-  };
+  return { state: 'UNREACHABLE', text: textOf(code, error), isPortClosed: code === 'ECONNREFUSED' };
 }
 
+/** Texts by the code of an error of OpenSSL. The first matching row applies. */
+const BY_PATTERN: readonly (readonly [RegExp, string])[] = [
+  [/ALERT_CERTIFICATE_REQUIRED/, 'The broker requires a client certificate'],
+  [/ALERT_HANDSHAKE_FAILURE/, 'The broker refused the TLS handshake: it may require a client certificate'],
+  [
+    /ALERT_(BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)/,
+    'The broker refused the client certificate',
+  ],
+  [/^ERR_OSSL|PEM|KEY_VALUES_MISMATCH|ERR_CRYPTO/, 'The certificate or key configured for the broker cannot be read'],
+  [/^ERR_SSL/, 'The TLS handshake with the broker failed'],
+];
+
 function textOf(code: string, error: unknown): string {
-  const known = BY_CODE[code];
+  const known = BY_CODE[code] ?? BY_PATTERN.find(([pattern]) => pattern.test(code))?.[1];
   if (known) return known;
-  if (/ALERT_CERTIFICATE_REQUIRED/.test(code)) return CLIENT_CERTIFICATE;
-  if (/ALERT_HANDSHAKE_FAILURE/.test(code))
-    return 'The broker refused the TLS handshake: it may require a client certificate';
-  if (/ALERT_(BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)/.test(code)) {
-    return CLIENT_CERTIFICATE_REFUSED;
-  }
-  if (/^ERR_OSSL|PEM|KEY_VALUES_MISMATCH|ERR_CRYPTO/.test(code))
-    return 'The certificate or key configured for the broker cannot be read';
-  if (/^ERR_SSL/.test(code)) return 'The TLS handshake with the broker failed';
   if (!(error instanceof Error)) return NOT_MQTT;
   if (isConnackTimeout(error)) return SILENT;
   if (isKeepaliveTimeout(error)) return 'The broker stopped responding';

@@ -7,20 +7,17 @@ import {
   tooShort,
 } from './packet-properties.ts';
 
-/** Packet types: upper four bits of the first byte (MQTT 3.1.1, 2.2.1). */
 const PUBLISH = 3;
 const PUBACK = 4;
 const PUBREC = 5;
 const PUBREL = 6;
 const PUBCOMP = 7;
-/** Flags: lower four bits of the first byte (MQTT 3.1.1, 2.2.2). */
 const DUP = 0x08;
 const RETAIN = 0x01;
 const PUBREL_FLAGS = 0x02;
 
 /** First byte and four bytes of Remaining Length (MQTT 3.1.1, 2.2.3). */
 const LARGEST_HEADER = 5;
-/** Fixed header and the largest Remaining Length. */
 export const LARGEST_PACKET = LARGEST_HEADER + 268_435_455;
 const NO_BYTES = Buffer.alloc(0);
 
@@ -107,7 +104,6 @@ export class PacketReader {
     this.#isPaused = true;
   }
 
-  /** Synchronous, unless a packet is being reported. */
   resume(): void {
     this.#isPaused = false;
     this.#parse();

@@ -60,7 +60,6 @@ export class PacketStream implements PacketHolder {
     this.#stop();
   }
 
-  /** Continues reading after the current synchronous code. */
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
@@ -96,7 +95,6 @@ export class PacketStream implements PacketHolder {
     if (!this.#isPaused && !this.#isWaiting && !this.#isDiscarding) this.stream.resume();
   }
 
-  /** Parses a chunk; `null`: parses what the reader has stored. */
   #read(chunk: Buffer | null): void {
     if (this.#isDiscarding) return;
     const { time } = this.#options.intake;

@@ -1,7 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { IterationBatch } from '../../platform/scheduling/iteration-batch.ts';
 
-/** First bytes of packets (MQTT 3.1.1, 2.2.1 and 2.2.2). */
 const PUBLISH = 0x30;
 const RETAIN = 0x01;
 export const PUBACK = 0x40;

@@ -14,7 +14,6 @@ interface RawConnectionOptions {
 }
 
 const GRACE_MS = 500;
-/** The packet identifier of every request. */
 export const ONLY_PACKET_ID = 1;
 
 /** An MQTT connection without a client library. One packet is awaited at a time. */
@@ -77,7 +76,6 @@ export class RawConnection {
     if (packet.cmd === 'disconnect') this.#fail(unreachable(disconnected(packet.reasonCode).text));
     const waiting = this.#waiting;
     if (waiting === null || packet.cmd !== waiting.cmd) return;
-    // Not the response to the pending request.
     if (packet.cmd !== 'connack' && packet.messageId !== ONLY_PACKET_ID) return;
     this.#waiting = null;
     waiting.resolve(packet);

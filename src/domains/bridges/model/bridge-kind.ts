@@ -8,7 +8,6 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export type BridgeApi = `cedalo/${string}-bridge`;
 
 export interface BridgeKind {
-  /** Such as `mqtt-bridge`; the id of the bridge in the graph and in paths. */
   readonly id: string;
   readonly api: BridgeApi;
   readonly name: string;
@@ -48,11 +47,9 @@ export const brokerHosts = (
   inside: isTrusted ? 'ALL' : insideBrokers,
 });
 
-/** The connections of a configuration, which every kind of bridge has. */
 export const connectionsOf = (config: unknown): readonly unknown[] =>
   isFields(config) && Array.isArray(config.connections) ? config.connections : [];
 
-/** The schema of a configuration: connections that fit `connection`. */
 export const configSchema = (title: string, texts: { whole: string; connections: string }, connection: JsonSchema) => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title,
@@ -65,5 +62,4 @@ export const configSchema = (title: string, texts: { whole: string; connections:
   },
 });
 
-/** The normalized URL. A text that is no URL remains unchanged. */
 export const hrefOf = (text: string): string => (URL.canParse(text) ? new URL(text).href : text);

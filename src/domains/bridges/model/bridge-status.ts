@@ -16,21 +16,17 @@ export interface BridgeRejection {
  */
 export interface BridgeConnectionStatus {
   readonly connectionName: string;
-  /** Whether both sides are connected: the broker, and the target. */
   readonly isConnected: boolean;
   readonly state: BridgeConnectionState;
   /** Epoch milliseconds of the last change of state. */
   readonly since: number;
-  /** The last error in the current state; absent if there is none. */
   readonly error?: string;
-  /** Messages received and not yet delivered, in memory and on disk. */
   readonly queuedMessages: number;
   readonly queuedBytes: number;
   readonly received: number;
   readonly delivered: number;
   /** Messages dropped because the queue was full, or expired in the queue (MQTT 5). */
   readonly dropped: number;
-  /** The last one of `rejected`; absent if there was none. */
   readonly lastRejection?: BridgeRejection;
   /** Messages that cannot be delivered. The kind of bridge defines whether they are stored elsewhere. */
   readonly rejected: number;

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { MessageProperties } from '../model/bridge-message.ts';
 
-/** The user property (MQTT 5) with the brokers that a message has passed. */
 export const PATH_PROPERTY = 'brokergraph-path';
 /** Maximum characters. A message that passed so many brokers is in a loop. */
 const LONGEST = 1_000;

@@ -20,7 +20,6 @@ export const mqttBridgeKind: BridgeKind = {
   name: 'MQTT bridge',
   schema: mqttBridgeSchema,
   empty: { connections: [] },
-  // Called for configurations that fit the schema only.
   check: (config, rules) => mqttBridgeIssues(config as MqttBridgeConfig, rules),
   addressOf: (connection) => hrefOf((connection as MqttConnectionConfig).url),
 };

@@ -7,7 +7,6 @@ import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
 import type { MqttBridgeConfig, MqttConnectionConfig } from './mqtt-bridge-config.ts';
 import { queueNames, RunningConnection } from './running-connection.ts';
 
-/** Pause before a connection that failed to open is retried, in milliseconds. */
 const REOPEN_MS = 30_000;
 
 /**

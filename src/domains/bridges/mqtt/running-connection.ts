@@ -25,7 +25,6 @@ interface RunningConnectionOptions {
   readonly bridge: BridgeOptions;
   readonly config: MqttConnectionConfig;
   readonly groupCommit: GroupCommit;
-  /** All configurations that used its sessions before. */
   readonly earlier: readonly MqttConnectionConfig[];
   readonly onState: () => void;
   readonly onCount: () => void;
@@ -57,14 +56,13 @@ const STATES: readonly (BridgeConnectionState & LinkState)[] = [
 const ROUND =
   'Both sides are the same broker, and with MQTT 3.1.1 its messages would go round for ever: use prefixes that lead to other topics';
 
-/** A session with each of the two brokers, and one or two directions between them. */
 export class RunningConnection {
   readonly #options: RunningConnectionOptions;
   readonly #local: MqttBridgeSession;
   readonly #remote: MqttBridgeSession;
   readonly #ways: RunningWay[] = [];
   readonly #maybeRound: boolean;
-  #config: MqttConnectionConfig;
+  config: MqttConnectionConfig;
   #state: BridgeConnectionState = 'CONNECTING';
   #since = Date.now();
   #failure: string | null = null;
@@ -76,7 +74,7 @@ export class RunningConnection {
   constructor(options: RunningConnectionOptions) {
     const { bridge, config } = options;
     this.#options = options;
-    this.#config = config;
+    this.config = config;
     this.#maybeRound = mayGoRound(bridge, config);
     const clientId = bridgeClientId(bridge, config.name, 12);
     const leftOver = (way: Way) => filtersLeft(options.earlier, config, way);
@@ -94,15 +92,11 @@ export class RunningConnection {
 
   /** For the next connection: all configurations whose filters may remain in its sessions. */
   get earlier(): readonly MqttConnectionConfig[] {
-    return [...(this.#isEverConnected ? [] : this.#options.earlier.slice(1 - MOST_EARLIER)), this.#config];
+    return [...(this.#isEverConnected ? [] : this.#options.earlier.slice(1 - MOST_EARLIER)), this.config];
   }
 
   get isFailed(): boolean {
     return this.#failure !== null;
-  }
-
-  get config(): MqttConnectionConfig {
-    return this.#config;
   }
 
   status(): BridgeConnectionStatus {
@@ -110,7 +104,7 @@ export class RunningConnection {
     const error = this.#error();
     const lastRejection = this.#lastRejection();
     return {
-      connectionName: this.#config.name,
+      connectionName: this.config.name,
       isConnected: this.#sides.every(([, { status }]) => status.state === 'CONNECTED'),
       state: this.#state,
       since: this.#since,
@@ -126,7 +120,7 @@ export class RunningConnection {
   }
 
   setBounds(config: MqttConnectionConfig): void {
-    this.#config = config;
+    this.config = config;
     for (const { passing } of this.#ways) passing.queue.setBounds(boundsOf(config));
   }
 
@@ -137,7 +131,7 @@ export class RunningConnection {
     const drained = Promise.all(this.#ways.map(({ passing }) => passing.drain()));
     if (!discardQueues) await drained;
     await Promise.all(this.#ways.map(({ passing }) => passing.queue.close({ discard: discardQueues })));
-    const isElsewhere = next !== null && (next.url !== this.#config.url || next.clientId !== this.#config.clientId);
+    const isElsewhere = next !== null && (next.url !== this.config.url || next.clientId !== this.config.clientId);
     await Promise.all([
       this.#local.close({ discard: discardSessions }),
       this.#remote.close({ discard: discardSessions || isElsewhere }),
@@ -153,13 +147,13 @@ export class RunningConnection {
 
   #addWay(way: Way): void {
     const { bridge, groupCommit, onCount } = this.#options;
-    const { name, topics, url, active = true } = this.#config;
+    const { name, topics, url, active = true } = this.config;
     const filters = filtersOf(topics, way);
     if (filters.length === 0) return;
     const queue = new BridgeQueue({
       folder: bridge.folder,
       name: queueName(name, way),
-      bounds: boundsOf(this.#config),
+      bounds: boundsOf(this.config),
       storage: bridge.storage,
       groupCommit,
       onProblem: (reason) => {
@@ -181,7 +175,7 @@ export class RunningConnection {
   }
 
   #listen(): void {
-    if (this.#config.active === false) return;
+    if (this.config.active === false) return;
     for (const [, session] of this.#sides) {
       session.onStatus(() => {
         for (const { passing, subscriptions } of this.#ways) {
@@ -207,7 +201,7 @@ export class RunningConnection {
 
   #currentState(): BridgeConnectionState {
     if (this.#failure !== null) return 'FAILED';
-    if (this.#config.active === false) return 'INACTIVE';
+    if (this.config.active === false) return 'INACTIVE';
     const states: readonly LinkState[] = this.#sides.map(([, { status }]) => status.state);
     const worst = STATES.find((state) => states.includes(state)) ?? 'CONNECTING';
     if (worst !== 'CONNECTED') return worst;
@@ -232,7 +226,7 @@ export class RunningConnection {
 
   #error(): string | null {
     if (this.#failure !== null) return this.#failure;
-    if (this.#config.active === false) return null;
+    if (this.config.active === false) return null;
     for (const [name, { status }] of this.#sides) {
       if (status.state !== this.#state || status.lastError === undefined) continue;
       const problem = this.#queueProblem === null ? '' : `; ${this.#queueProblem}`;

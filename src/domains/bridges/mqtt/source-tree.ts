@@ -6,10 +6,8 @@ interface Node {
 
 const createNode = (): Node => ({ children: new Map(), rules: new Map() });
 
-/** The budget of comparisons of a configuration is used up. */
 export class TooManyComparisons extends Error {}
 
-/** Comparisons of levels that checking one configuration may take. */
 export class ComparisonBudget {
   #left: number;
 

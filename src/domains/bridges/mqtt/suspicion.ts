@@ -4,7 +4,6 @@ import type { QueueEntry } from '../queue/queue-entry.ts';
 export const CALM_MS = 1_000;
 /** Maximum milliseconds until a broker disconnects because of a message. */
 const PROMPT_MS = 5_000;
-/** Number of consecutive connections that the same message must end. */
 const STRIKES = 3;
 
 /**

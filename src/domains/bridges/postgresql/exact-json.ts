@@ -12,7 +12,6 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.]*(?:[eE][+-]?\d+)?/g;
 const MAYBE_LONG = /[\d.]{16}|[eE][+-]?\d{3}/;
 const WRITTEN_MARK = /"\\u0000number:([^"]*)"/g;
 
-/** Errors: SyntaxError. */
 export function parseExactJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   // Invalid JSON was refused above with its original text.
@@ -25,7 +24,6 @@ export function exactText(value: unknown): string {
   return exactJson(value);
 }
 
-/** As JSON. */
 export const exactJson = (value: unknown): string => JSON.stringify(value).replace(WRITTEN_MARK, '$1');
 
 /** A number of such a document; `null` if the value is not a number. */

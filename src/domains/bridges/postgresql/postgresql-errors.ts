@@ -24,7 +24,6 @@ export function failureOf(error: unknown): SinkFailure | BadBatch {
   });
 }
 
-/** The SQLSTATE; `null` if the error is not from the server. */
 function stateOf(error: unknown): string | null {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as object) ? code : null;

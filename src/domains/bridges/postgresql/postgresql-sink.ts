@@ -156,7 +156,6 @@ export class PostgresqlSink implements Sink {
   }
 }
 
-/** Counts messages, not rows. */
 function deliveredBut(bad: readonly BadRow[]): Delivered {
   const reason = bad.at(-1)?.reason;
   return {

@@ -19,14 +19,10 @@ export interface BrokerStorage {
 export class QueueStorage {
   readonly #maxBytes: number;
   readonly #brokers = new Map<string, BrokerStorage>();
-  #bytes = 0;
+  bytes = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
   }
 
   of(brokerId: string): BrokerStorage {
@@ -35,10 +31,10 @@ export class QueueStorage {
     let ofBroker = 0;
     const storage: BrokerStorage = {
       hasRoom: (bytes) =>
-        bytes <= 0 || (this.#bytes + bytes <= this.#maxBytes && ofBroker + bytes <= this.#maxBytes * BROKER_SHARE),
+        bytes <= 0 || (this.bytes + bytes <= this.#maxBytes && ofBroker + bytes <= this.#maxBytes * BROKER_SHARE),
       add: (bytes) => {
         ofBroker += bytes;
-        this.#bytes += bytes;
+        this.bytes += bytes;
       },
     };
     this.#brokers.set(brokerId, storage);

@@ -38,7 +38,7 @@ interface State {
 export class SinkConnection<Config extends SinkConnectionConfig> {
   readonly #options: SinkConnectionOptions<Config>;
   readonly #queue: BridgeQueue;
-  #config: Config;
+  config: Config;
   #session: MqttBridgeSession | null = null;
   #subscriptions: SourceSubscriptions<SourceFilter> | null = null;
   #delivery: SinkDelivery | null = null;
@@ -55,7 +55,7 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
   /** Nothing is connected before `configure`. Errors: those of an unreadable queue. */
   constructor(options: SinkConnectionOptions<Config>, config: Config) {
     this.#options = options;
-    this.#config = config;
+    this.config = config;
     this.#queue = new BridgeQueue({
       folder: options.folder,
       name: options.name,
@@ -66,10 +66,6 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
         this.#changed();
       },
     });
-  }
-
-  get config(): Config {
-    return this.#config;
   }
 
   get status(): BridgeConnectionStatus {
@@ -92,7 +88,7 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
 
   async configure(config: Config): Promise<void> {
     const { kind } = this.#options;
-    this.#config = config;
+    this.config = config;
     await this.#delivery?.close();
     this.#delivery = null;
     this.#lastRejection = null;
@@ -182,7 +178,7 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
 
   /** The broker's side comes first, because without it the other side gets no messages. */
   #state(): State {
-    if (this.#config.active === false) return { state: 'INACTIVE', error: null };
+    if (this.config.active === false) return { state: 'INACTIVE', error: null };
     const link = this.#session?.status;
     if (link !== undefined && link.state !== 'CONNECTED' && link.state !== 'CLOSED') {
       return { state: link.state, error: link.lastError === undefined ? null : `The broker: ${link.lastError}` };

@@ -51,7 +51,6 @@ export async function connectedTo<T>(
   }
 }
 
-/** Removes the brackets of an IPv6 address, which certificates do not contain. */
 const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
 
 /** The socket of a connection and the TLS socket of StartTLS, with common limits. */
@@ -70,7 +69,6 @@ class BoundedSockets {
     return socket;
   }
 
-  /** Errors: errors of the work, and exceeded limits. */
   async within<T>(longestMs: number, work: () => Promise<T>): Promise<T> {
     const aborted = new Promise<never>((_, reject) => {
       this.#abort = (error) => {

@@ -2,7 +2,6 @@ import type { Entry } from 'ldapts';
 
 /** Bit of `userAccountControl` for a disabled account: [MS-ADTS] 2.2.16. */
 const ACCOUNT_DISABLED = 2;
-/** The attributes that are read of a user. */
 export const ATTRIBUTES = [
   'mail',
   'displayName',

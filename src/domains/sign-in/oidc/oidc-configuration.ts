@@ -66,7 +66,6 @@ export class OidcConfiguration {
   }
 }
 
-/** Reads the metadata of the provider. Errors: those of openid-client, see `describeOidcError`. */
 export async function readConfiguration({
   issuer,
   clientId,

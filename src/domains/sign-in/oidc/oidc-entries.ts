@@ -43,13 +43,8 @@ export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): Htt
     if (counter.count === 0) begun.set(caller, counter);
     counter.count += 1;
     if (counter.count > MAX_PER_MINUTE) {
-      throw new ServiceError(
-        'RATE_LIMITED',
-        'Too many sign-ins were started from your network; try again in a minute',
-        {
-          info: { retryAfterSeconds: 60 },
-        },
-      );
+      const text = 'Too many sign-ins were started from your network; try again in a minute';
+      throw new ServiceError('RATE_LIMITED', text, { info: { retryAfterSeconds: 60 } });
     }
     const wanted = new URLSearchParams(query);
     const { location, state, browser } = await signIn.begin(wanted.get('returnTo'), wanted.get('challenge'));

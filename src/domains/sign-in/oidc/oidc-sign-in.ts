@@ -14,7 +14,6 @@ interface OidcSignInOptions {
   readonly audit: Pick<AuditService, 'record'>;
   readonly publicUrl: string;
   readonly returnTo: readonly string[];
-  /** Called for each sign-in that was refused or failed. */
   readonly onRefused: (error: unknown) => void;
   readonly log: Logger;
 }

@@ -2,7 +2,6 @@ import type { SignInRule } from '../../../generated/sqlite/client.ts';
 import type { Changes, Stop } from '../../../platform/storage/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 
-/** The columns of a rule that are needed to match it. */
 export type CachedRule = Pick<SignInRule, 'projectId' | 'claimPath' | 'pattern' | 'role'>;
 
 /** The rules are read again after this time, because a process may exit between a write and its announcement. */

@@ -32,7 +32,6 @@ type SignInRuleChange = Nullish<Pick<SignInRule, 'claimPath' | 'pattern' | 'role
 interface SignInRuleServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
-  /** The claim with the groups of a user, by provider. */
   readonly groupsClaims: Readonly<Record<SignInProvider, string>>;
 }
 

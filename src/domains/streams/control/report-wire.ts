@@ -120,7 +120,6 @@ function readNode({ nodeId, state: given, differences, report, problem }: Fields
 
 const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 
-/** Returns a count, limited to the integers that a number represents exactly. */
 export const countOf = (value: unknown): number =>
   typeof value === 'number' && value > 0 ? Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER) : 0;
 

@@ -29,7 +29,6 @@ const MAX_LIST_CHARACTERS = 100_000_000;
 
 interface StreamPage {
   readonly offset?: number;
-  /** -1: all streams. */
   readonly count?: number;
 }
 

@@ -235,7 +235,6 @@ export class StreamPlugin implements ControlPlugin {
     if (leftMs > 0) await engine.settled(id, leftMs).catch(ignoreServiceError);
   }
 
-  /** Resolves when all changes so far are processed. */
   #changed(): Promise<void> {
     return this.#changes.run(async () => undefined);
   }

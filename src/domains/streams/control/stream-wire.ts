@@ -88,7 +88,6 @@ export function boundsOf(command: Fields): TimeBounds {
   return { from: bound('gte'), to: bound('lte') };
 }
 
-/** Reads a replay request, unchecked except for the bounds. Errors: those of `boundsOf`. */
 export function replayOf(command: Fields): Readonly<Record<keyof ReplayRequest, unknown>> {
   const limit = fieldOf(command, 'limit') ?? -1;
   const speed = fieldOf(command, 'speed') ?? 'original';

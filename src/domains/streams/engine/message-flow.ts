@@ -2,7 +2,7 @@ import type { ServiceError } from '../../../platform/errors.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { StreamMessage, StreamSession } from '../model/stream-session.ts';
 import type { StreamProcessor } from '../query/stream-processor.ts';
-import type { MessageLog } from '../store/message-store.ts';
+import type { SegmentLog } from '../store/segment-log.ts';
 import type { Backlog } from './backlog.ts';
 import { publishRefusal } from './refusals.ts';
 import type { StreamCounts } from './stream-counts.ts';
@@ -10,7 +10,7 @@ import type { StreamCounts } from './stream-counts.ts';
 interface FlowOptions {
   readonly definition: StreamDefinition;
   readonly processor: StreamProcessor | null;
-  readonly log: MessageLog | null;
+  readonly log: SegmentLog | null;
   readonly session: StreamSession;
   readonly counts: StreamCounts;
   readonly backlog: Backlog;
@@ -23,7 +23,6 @@ interface Work {
   readonly release: () => void;
   readonly qos: 0 | 1 | 2;
   readonly bytes: number;
-  /** Number of outstanding results: stored, published. */
   pending: number;
   isLost: boolean;
 }
@@ -38,12 +37,13 @@ interface Work {
 export class MessageFlow {
   readonly #options: FlowOptions;
   readonly #processor: StreamProcessor | null;
-  readonly #log: MessageLog | null;
+  readonly #log: SegmentLog | null;
   readonly #session: StreamSession;
   readonly #counts: StreamCounts;
   readonly #targetTopic: string | null;
   readonly #targetQos: StreamDefinition['targetQos'];
-  #refusal: string | null = null;
+  /** Why the broker refused the last publish and how to correct it. `null` if it was accepted. */
+  refusal: string | null = null;
 
   constructor(options: FlowOptions) {
     this.#options = options;
@@ -54,11 +54,6 @@ export class MessageFlow {
     this.#counts = options.counts;
     this.#targetTopic = options.definition.targetTopic;
     this.#targetQos = options.definition.targetQos;
-  }
-
-  /** Why the broker refused the last publish and how to correct it. `null` if it was accepted. */
-  get refusal(): string | null {
-    return this.#refusal;
   }
 
   take(message: StreamMessage): void {
@@ -106,7 +101,7 @@ export class MessageFlow {
   #published(work: Work, error: ServiceError | null): void {
     if (error === null) {
       this.#counts.published += 1;
-      if (this.#refusal !== null) this.#refusedFor(null);
+      if (this.refusal !== null) this.#refusedFor(null);
     } else this.#notPublished(work, error);
     this.#done(work);
   }
@@ -124,8 +119,8 @@ export class MessageFlow {
   }
 
   #refusedFor(refusal: string | null): void {
-    if (refusal === this.#refusal) return;
-    this.#refusal = refusal;
+    if (refusal === this.refusal) return;
+    this.refusal = refusal;
     this.#options.onRefusal();
   }
 

@@ -1,6 +1,5 @@
 import type { ServiceError } from '../../../platform/errors.ts';
 
-/** Describes a refused subscription and the access rules (ACL) that would allow it. */
 export function subscribeRefusal(error: ServiceError, filter: string): string {
   if (error.code !== 'NOT_ALLOWED') return `The subscription to "${filter}" was refused: ${error.message}`;
   return `The broker does not allow to subscribe to "${filter}": grant subscribePattern and publishClientReceive on it`;

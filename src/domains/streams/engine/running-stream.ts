@@ -11,7 +11,8 @@ import type { StreamSession } from '../model/stream-session.ts';
 import type { StreamProcessor } from '../query/stream-processor.ts';
 import { Replay } from '../replay/replay.ts';
 import type { ReplayClock } from '../replay/replay-clock.ts';
-import type { MessageLog, MessageStore } from '../store/message-store.ts';
+import type { SegmentLog } from '../store/segment-log.ts';
+import type { SegmentStore } from '../store/segment-store.ts';
 import type { Backlog } from './backlog.ts';
 import { MessageFlow } from './message-flow.ts';
 import { SourceSubscription } from './source-subscription.ts';
@@ -19,7 +20,7 @@ import { StreamCounts } from './stream-counts.ts';
 
 export interface StreamSurroundings {
   readonly session: StreamSession;
-  readonly store: MessageStore;
+  readonly store: SegmentStore;
   compile(query: StreamQuery): StreamProcessor;
   readonly backlog: Backlog;
   readonly subscribeLimit: ConcurrencyLimit;
@@ -45,7 +46,7 @@ export class RunningStream {
   #flow: MessageFlow | null = null;
   #definition: StreamDefinition;
   #compiled: { readonly query: StreamQuery; readonly processor: StreamProcessor } | null = null;
-  #log: MessageLog | null = null;
+  #log: SegmentLog | null = null;
   #replay: Replay | null = null;
   #fault: string | null = null;
   #storageProblem: string | null = null;
@@ -165,7 +166,7 @@ export class RunningStream {
   }
 
   /** Returns `null` if nothing is to be stored now. Existing messages expire even if no more are stored. */
-  #logToStoreIn(): MessageLog | null {
+  #logToStoreIn(): SegmentLog | null {
     const { store, id, hasStored } = this.#options;
     const { persist, ttl, active } = this.#definition;
     try {

@@ -46,8 +46,9 @@ export class SourceSubscription {
   /** Number of causes to subscribe (again). There is one attempt per cause. */
   #reasons = 0;
   #triedFor = 0;
-  #problem: string | null = null;
-  #isRefused = false;
+  /** Why the source is not subscribed. `null` if it is subscribed or was not tried yet. */
+  problem: string | null = null;
+  isRefused = false;
   #retry: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -59,20 +60,11 @@ export class SourceSubscription {
     return this.#current !== null && this.#current.filter === this.#wanted?.filter;
   }
 
-  get isRefused(): boolean {
-    return this.#isRefused;
-  }
-
-  /** Why the source is not subscribed. `null` if it is subscribed or was not tried yet. */
-  get problem(): string | null {
-    return this.#problem;
-  }
-
   /** Sets the wanted source, or none with `null`. Resolves when it is subscribed or cannot be subscribed for now. */
   async want(wanted: Wanted | null): Promise<void> {
     this.#wanted = wanted;
-    this.#isRefused = false;
-    this.#problem = null;
+    this.isRefused = false;
+    this.problem = null;
     clearTimeout(this.#retry);
     if (wanted === null) {
       this.#leave();
@@ -148,13 +140,13 @@ export class SourceSubscription {
     this.#leave();
     this.#entering = null;
     this.#current = next;
-    this.#problem = null;
-    this.#isRefused = false;
+    this.problem = null;
+    this.isRefused = false;
   }
 
   #failed(error: unknown, filter: string): void {
-    this.#isRefused = isRefusal(error);
-    this.#problem = this.#isRefused ? subscribeRefusal(error as ServiceError, filter) : (error as Error).message;
+    this.isRefused = isRefusal(error);
+    this.problem = this.isRefused ? subscribeRefusal(error as ServiceError, filter) : (error as Error).message;
     this.#retryLater();
   }
 
@@ -162,8 +154,8 @@ export class SourceSubscription {
   #refusedLater(subscribed: Subscribed, error: ServiceError): void {
     if (subscribed !== this.#current || this.#isClosed) return;
     this.#leave();
-    this.#isRefused = true;
-    this.#problem = subscribeRefusal(error, subscribed.filter);
+    this.isRefused = true;
+    this.problem = subscribeRefusal(error, subscribed.filter);
     this.#retryLater();
     this.#options.onChange();
   }
@@ -171,7 +163,7 @@ export class SourceSubscription {
   #retryLater(): void {
     clearTimeout(this.#retry);
     if (this.#isClosed || !this.#isConnected) return;
-    this.#retry = setTimeout(() => this.linkChanged(), this.#isRefused ? REFUSED_RETRY_MS : RETRY_MS);
+    this.#retry = setTimeout(() => this.linkChanged(), this.isRefused ? REFUSED_RETRY_MS : RETRY_MS);
   }
 
   #take(subscribed: Subscribed, message: StreamMessage): void {

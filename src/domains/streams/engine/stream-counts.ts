@@ -1,6 +1,5 @@
 import type { StreamCounters } from '../model/stream-report.ts';
 
-/** The counters of one stream, as numbers that are incremented for each message. */
 export class StreamCounts {
   readonly since: number;
   received = 0;

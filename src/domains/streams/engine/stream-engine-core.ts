@@ -12,7 +12,7 @@ import type { StreamReport } from '../model/stream-report.ts';
 import type { StreamSession } from '../model/stream-session.ts';
 import type { StreamProcessor } from '../query/stream-processor.ts';
 import { REPLAY_CLOCK, type ReplayClock } from '../replay/replay-clock.ts';
-import type { MessageStore } from '../store/message-store.ts';
+import type { SegmentStore } from '../store/segment-store.ts';
 import { Backlog } from './backlog.ts';
 import { ChangeAnnouncer } from './change-announcer.ts';
 import { RunningStream, type StreamSurroundings } from './running-stream.ts';
@@ -23,7 +23,7 @@ const DRAIN_MS = 2_000;
 
 export interface StreamEngineOptions {
   readonly session: StreamSession;
-  readonly store: MessageStore;
+  readonly store: SegmentStore;
   compile(query: StreamQuery): StreamProcessor;
   /** Clock of replays. Default: the time of this process. */
   readonly clock?: ReplayClock;
@@ -35,7 +35,7 @@ export interface StreamEngineOptions {
  * them.
  */
 export class StreamEngineCore implements StreamEngine {
-  readonly #store: MessageStore;
+  readonly #store: SegmentStore;
   readonly #surroundings: StreamSurroundings;
   readonly #streams = new Map<string, RunningStream>();
   /** By stream id: removals, and later operations with the same id. */

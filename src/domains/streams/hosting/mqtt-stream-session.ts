@@ -21,7 +21,7 @@ export class MqttStreamSession implements StreamSession {
   readonly #reading: BrokerLink;
   readonly #publishing: BrokerLink;
   readonly #listeners = new Set<(status: LinkStatus) => void>();
-  #status: LinkStatus;
+  status: LinkStatus;
 
   constructor({ clientId, ...options }: StreamSessionOptions) {
     this.#publishing = new BrokerLink({
@@ -32,17 +32,13 @@ export class MqttStreamSession implements StreamSession {
       isBoundedByCaller: true,
     });
     this.#reading = new BrokerLink({ ...LASTING_LINK, ...options, clientId });
-    this.#status = this.#publishing.status;
+    this.status = this.#publishing.status;
     this.#publishing.onStatus((status) => {
       if (status.state === 'CONNECTED') this.#reading.open();
       else this.#reading.suspend(status.lastError ?? 'Not connected yet');
       this.#notify();
     });
     this.#reading.onStatus(() => this.#notify());
-  }
-
-  get status(): LinkStatus {
-    return this.#status;
   }
 
   open(): void {
@@ -80,8 +76,8 @@ export class MqttStreamSession implements StreamSession {
   #notify(): void {
     const publishing = this.#publishing.status;
     const status = publishing.state === 'CONNECTED' ? this.#reading.status : publishing;
-    const isChanged = status.state !== this.#status.state;
-    this.#status = status;
+    const isChanged = status.state !== this.status.state;
+    this.status = status;
     if (!isChanged) return;
     for (const listener of [...this.#listeners]) if (this.#listeners.has(listener)) listener(status);
   }

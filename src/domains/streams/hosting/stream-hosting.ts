@@ -64,7 +64,6 @@ export function streamHosting({ thread, folder, ...parts }: StreamHostingOptions
   });
 }
 
-/** Deletes the messages of streams that were deleted while another process ran them. */
 async function deleteUnknown(folder: string, ids: ReadonlySet<string>): Promise<void> {
   const unknown = await unknownFolders(folder, (id) => ids.has(id));
   for (const path of unknown) await rm(path, { recursive: true, force: true });

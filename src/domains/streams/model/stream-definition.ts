@@ -7,14 +7,11 @@ export type StreamQos = -1 | 0 | 1 | 2;
 export interface StreamDefinition {
   readonly name: string;
   readonly sourceTopic: string;
-  /** `null` if the stream publishes nothing. */
   readonly targetTopic: string | null;
   readonly targetQos: StreamQos;
   /** Minimum retention in seconds; the maximum is twice that. 0: messages are stored until cleared. */
   readonly ttl: number;
-  /** Whether the stream runs. `false`: nothing is processed, stored or published. */
   readonly active: boolean;
-  /** Whether the query is applied. `false`: payloads pass unchanged. */
   readonly process: boolean;
   readonly persist: boolean;
   /** Stored here and sent to brokers that support it; this service does not use it. */

@@ -18,7 +18,6 @@ export interface ReplayRequest {
 export type ReplayState = 'RUNNING' | 'PAUSED' | 'DONE' | 'STOPPED' | 'FAILED';
 
 export interface ReplayProgress {
-  /** Unique among the replays of a stream. */
   readonly id: number;
   readonly state: ReplayState;
   readonly request: ReplayRequest;
@@ -35,6 +34,5 @@ export interface ReplayProgress {
   readonly problem: string | null;
 }
 
-/** Returns the QoS of a replayed message, which is the QoS with which the stream publishes. */
 export const replayQos = (targetQos: StreamQos, stored: 0 | 1 | 2): 0 | 1 | 2 =>
   targetQos === -1 ? stored : targetQos;

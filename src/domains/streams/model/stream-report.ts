@@ -21,12 +21,9 @@ export interface Reason {
 export interface StreamCounters {
   readonly since: number;
   readonly received: number;
-  /** Messages published on the target topic and accepted by the broker. */
   readonly published: number;
   readonly stored: number;
-  /** Messages filtered by `where` or because a selected path is missing. */
   readonly filtered: number;
-  /** Messages that are not JSON, have no number where one is required, or were refused by the broker. */
   readonly failed: number;
   readonly notStored: number;
   readonly replayed: number;

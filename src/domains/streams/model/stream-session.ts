@@ -36,7 +36,6 @@ export interface StreamSession {
    * BROKER_UNREACHABLE if the connection ended before the acknowledgement.
    */
   publish(topic: string, payload: Buffer | string, qos: 0 | 1 | 2, done: (error: ServiceError | null) => void): void;
-  /** Stops reading from the broker until `resume` is called. */
   pause(): void;
   resume(): void;
 }

@@ -3,7 +3,6 @@
  * copied whole.
  */
 
-/** Returns the keys of a path, or `null` if the text is not a path. */
 export function parsePath(path: string): readonly string[] | null {
   return PATH.test(path) ? path.slice(1, -1).split('][') : null;
 }

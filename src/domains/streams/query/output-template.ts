@@ -12,7 +12,6 @@ interface Target {
  */
 interface OutputTemplate {
   readonly texts: readonly string[];
-  /** Item indexes in the order of writing. */
   readonly items: readonly number[];
 }
 

@@ -21,7 +21,6 @@ export type Processed =
   | {
       readonly outcome: 'FAILED';
       readonly reason: string;
-      /** Whether the output would have had more than `maxOutput` characters. */
       readonly isTooLong?: boolean;
     };
 

@@ -1,5 +1,6 @@
 import type { ReplayRequest } from '../model/stream-replay.ts';
-import type { MessageLog, StoredMessage } from '../store/message-store.ts';
+import type { StoredMessage } from '../store/message-store.ts';
+import type { SegmentLog } from '../store/segment-log.ts';
 
 const PAGE_MESSAGES = 256;
 const PAGE_BYTES = 1024 * 1024;
@@ -9,7 +10,7 @@ const PAGE_BYTES = 1024 * 1024;
  * included. Messages that were cleared or expired are left out when their page is read.
  */
 export class ReplayPages {
-  readonly #log: MessageLog;
+  readonly #log: SegmentLog;
   readonly #request: ReplayRequest;
   /** Id of the newest message at creation. `null` if there is nothing to replay. */
   readonly #newest: number | null;
@@ -18,7 +19,7 @@ export class ReplayPages {
   #page: StoredMessage[] = [];
   #place = 0;
 
-  constructor(log: MessageLog, request: ReplayRequest) {
+  constructor(log: SegmentLog, request: ReplayRequest) {
     const { from, to, reverse, limit } = request;
     this.#log = log;
     this.#request = request;

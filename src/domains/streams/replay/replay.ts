@@ -3,7 +3,8 @@ import type { LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts'
 import { publishRefusal } from '../engine/refusals.ts';
 import type { ReplayProgress, ReplayRequest, ReplayState } from '../model/stream-replay.ts';
 import type { StreamSession } from '../model/stream-session.ts';
-import { type MessageLog, type StoredMessage, storedAt } from '../store/message-store.ts';
+import { type StoredMessage, storedAt } from '../store/message-store.ts';
+import type { SegmentLog } from '../store/segment-log.ts';
 import type { ReplayClock } from './replay-clock.ts';
 import { ReplayPace } from './replay-pace.ts';
 import { ReplayPages } from './replay-pages.ts';
@@ -20,7 +21,7 @@ const RETRY_MS = 1_000;
 interface ReplayOptions {
   readonly id: number;
   readonly request: ReplayRequest;
-  readonly log: MessageLog | null;
+  readonly log: SegmentLog | null;
   readonly session: StreamSession;
   readonly clock: ReplayClock;
   qosOf(stored: 0 | 1 | 2): 0 | 1 | 2;

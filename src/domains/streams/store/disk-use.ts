@@ -2,7 +2,7 @@ export class DiskUse {
   readonly #max: number;
   /** Free space required before storing resumes. Without it, each freed page would be used for a single message. */
   readonly #slack: number;
-  #bytes = 0;
+  bytes = 0;
   #full = false;
 
   constructor(maxBytes: number) {
@@ -10,18 +10,14 @@ export class DiskUse {
     this.#slack = Math.min(maxBytes / 20, MAX_SLACK);
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   add(bytes: number): void {
-    this.#bytes += bytes;
+    this.bytes += bytes;
   }
 
   /** Returns why nothing is stored until space is free again, or `null` if there is space. */
   refusal(): string | null {
-    if (this.#bytes >= this.#max) this.#full = true;
-    else if (this.#bytes <= this.#max - this.#slack) this.#full = false;
+    if (this.bytes >= this.#max) this.#full = true;
+    else if (this.bytes <= this.#max - this.#slack) this.#full = false;
     return this.#full ? this.#reason() : null;
   }
 

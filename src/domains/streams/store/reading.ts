@@ -29,16 +29,12 @@ export function readPage(folder: SegmentFolder, options: PageOptions): StoredMes
 class Page {
   messages: StoredMessage[] = [];
   #bytes = 0;
-  #isFull = false;
+  isFull = false;
   readonly #options: PageOptions;
 
   constructor(options: PageOptions) {
     this.#options = options;
-    this.#isFull = options.limit <= 0;
-  }
-
-  get isFull(): boolean {
-    return this.#isFull;
+    this.isFull = options.limit <= 0;
   }
 
   mark(): { readonly count: number; readonly bytes: number } {
@@ -48,13 +44,13 @@ class Page {
   reset({ count, bytes }: ReturnType<Page['mark']>): void {
     this.messages.length = count;
     this.#bytes = bytes;
-    this.#isFull = false;
+    this.isFull = false;
   }
 
   fill(file: SegmentFile): true {
     let { from, to } = this.#options;
     const { reverse } = this.#options;
-    while (!this.#isFull) {
+    while (!this.isFull) {
       const limit = this.#rows();
       const rows = file.page(from, to, reverse, limit);
       for (const message of rows) if (!this.#add(message)) return true;
@@ -69,11 +65,11 @@ class Page {
   #add(message: StoredMessage): boolean {
     const { limit, maxBytes } = this.#options;
     const bytes = this.#bytes + message.payload.length;
-    this.#isFull = this.messages.length > 0 && bytes > maxBytes;
-    if (this.#isFull) return false;
+    this.isFull = this.messages.length > 0 && bytes > maxBytes;
+    if (this.isFull) return false;
     this.#bytes = bytes;
-    this.#isFull = this.messages.push(message) >= limit;
-    return !this.#isFull;
+    this.isFull = this.messages.push(message) >= limit;
+    return !this.isFull;
   }
 
   /** Estimates the rows that fit into the rest of the page from the size of the rows read so far. */

@@ -24,9 +24,9 @@ interface SetAside {
 /** The segments of one stream, newest last. The folder is created with its first segment. */
 export class SegmentFolder {
   readonly #options: SegmentFolderOptions;
-  #segments: Segment[] = [];
+  segments: Segment[] = [];
   #setAside: SetAside[] = [];
-  #ttl: number | null = null;
+  ttl: number | null = null;
 
   constructor(options: SegmentFolderOptions) {
     this.#options = options;
@@ -41,31 +41,23 @@ export class SegmentFolder {
       if (base !== null) bases.push(base);
       else if (name.endsWith(UNFINISHED) || isOrphan(name, names)) rmSync(join(path, name), { force: true });
       else if (name.endsWith(DAMAGED)) this.#keepAside(join(path, name));
-      else if (name === TTL_FILE) this.#ttl = Number(readFileSync(join(path, name), 'utf8')) || 0;
+      else if (name === TTL_FILE) this.ttl = Number(readFileSync(join(path, name), 'utf8')) || 0;
     }
-    this.#segments = bases.sort((a, b) => a - b).map((base) => new Segment(path, base, this.#options));
-  }
-
-  get ttl(): number | null {
-    return this.#ttl;
+    this.segments = bases.sort((a, b) => a - b).map((base) => new Segment(path, base, this.#options));
   }
 
   keepTtl(seconds: number): void {
-    if (this.#ttl === seconds) return;
-    this.#ttl = seconds;
+    if (this.ttl === seconds) return;
+    this.ttl = seconds;
     if (existsSync(this.#options.path)) this.#writeTtl();
   }
 
-  get segments(): readonly Segment[] {
-    return this.#segments;
-  }
-
   get newest(): Segment | null {
-    return this.#segments.at(-1) ?? null;
+    return this.segments.at(-1) ?? null;
   }
 
   get bytes(): number {
-    const segments = this.#segments.reduce((sum, { bytes }) => sum + bytes, 0);
+    const segments = this.segments.reduce((sum, { bytes }) => sum + bytes, 0);
     return this.#setAside.reduce((sum, { bytes }) => sum + bytes, segments);
   }
 
@@ -74,7 +66,7 @@ export class SegmentFolder {
   }
 
   get isEmpty(): boolean {
-    return this.#segments.length === 0 && !this.hasSetAside;
+    return this.segments.length === 0 && !this.hasSetAside;
   }
 
   roll(base: number): Segment {
@@ -86,18 +78,18 @@ export class SegmentFolder {
       this.#writeTtl();
     }
     const segment = Segment.create(path, base, this.#options);
-    this.#segments.push(segment);
+    this.segments.push(segment);
     return segment;
   }
 
   /** Returns an upper bound of the ids in `segment`, without reading the file. */
   endOf(segment: Segment): number {
     if (segment.knownFacts !== null) return segment.knownFacts.last + 1;
-    return this.#segments[this.#segments.indexOf(segment) + 1]?.base ?? Number.POSITIVE_INFINITY;
+    return this.segments[this.segments.indexOf(segment) + 1]?.base ?? Number.POSITIVE_INFINITY;
   }
 
   within(from: number, to: number): Segment[] {
-    return this.#segments.filter((segment) => segment.base <= to && this.endOf(segment) > from);
+    return this.segments.filter((segment) => segment.base <= to && this.endOf(segment) > from);
   }
 
   /**
@@ -111,7 +103,7 @@ export class SegmentFolder {
       return work(segment);
     } catch (error) {
       if (!segment.isDamagedBy(error)) throw error;
-      this.#segments = this.#segments.filter((each) => each !== segment);
+      this.segments = this.segments.filter((each) => each !== segment);
       for (const path of segment.setAside()) this.#keepAside(path);
       this.#options.onDamage(`${segment.path} is damaged and was set aside: ${reasonOf(error)}`);
       return null;
@@ -121,7 +113,7 @@ export class SegmentFolder {
   /** Hides the messages of these segments immediately. `drop` deletes the files. */
   detach(segments: readonly Segment[]): void {
     const gone = new Set(segments);
-    this.#segments = this.#segments.filter((segment) => !gone.has(segment));
+    this.segments = this.segments.filter((segment) => !gone.has(segment));
   }
 
   drop(segment: Segment): void {
@@ -144,8 +136,8 @@ export class SegmentFolder {
   *removal(): SlicedTask<void> {
     const { path, disk } = this.#options;
     let bytes = this.#setAside.reduce((sum, each) => sum + each.bytes, 0);
-    for (const segment of this.#segments) bytes += segment.leave();
-    this.#segments = [];
+    for (const segment of this.segments) bytes += segment.leave();
+    this.segments = [];
     this.#setAside = [];
     if (!existsSync(path)) return;
     const removed = `${path}-${Date.now()}${REMOVED}`;
@@ -166,7 +158,7 @@ export class SegmentFolder {
 
   #writeTtl(): void {
     const path = join(this.#options.path, TTL_FILE);
-    writeFileSync(`${path}${UNFINISHED}`, String(this.#ttl ?? 0), { mode: 0o600 });
+    writeFileSync(`${path}${UNFINISHED}`, String(this.ttl ?? 0), { mode: 0o600 });
     renameSync(`${path}${UNFINISHED}`, path);
   }
 }

@@ -5,7 +5,7 @@ import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamStorage } from '../model/stream-report.ts';
 import type { DiskUse } from './disk-use.ts';
 import { erase, eraseRange } from './erasing.ts';
-import { type MessageLog, type NewMessage, type ReadOptions, type StoredMessage, storedAt } from './message-store.ts';
+import { type NewMessage, type ReadOptions, type StoredMessage, storedAt } from './message-store.ts';
 import { readPage } from './reading.ts';
 import type { Segment } from './segment.ts';
 import type { SegmentFacts } from './segment-file.ts';
@@ -39,38 +39,30 @@ interface SegmentLogOptions {
  *
  * If a batch cannot be written, it fails with the reason, and so do all messages until the next retry after RETRY_MS.
  */
-export class SegmentLog implements MessageLog, Committer {
+export class SegmentLog implements Committer {
   readonly #options: SegmentLogOptions;
   readonly #folder: SegmentFolder;
   #pending: Pending[] = [];
-  #pendingBytes = 0;
+  pendingBytes = 0;
   #lastId: number | null = null;
   /** Messages with a higher id are not stored in the same segment as those up to this id. */
   #boundary = 0;
-  #ttl: number;
+  ttl: number;
   #failure: { readonly reason: string; readonly until: number } | null = null;
   #ended: string | null = null;
 
   constructor(options: SegmentLogOptions) {
     this.#options = options;
     this.#folder = options.folder;
-    this.#ttl = options.folder.ttl ?? 0;
-  }
-
-  get ttl(): number {
-    return this.#ttl;
+    this.ttl = options.folder.ttl ?? 0;
   }
 
   get isEmpty(): boolean {
     return this.#folder.segments.length === 0;
   }
 
-  get pendingBytes(): number {
-    return this.#pendingBytes;
-  }
-
   setTtl(seconds: number): void {
-    this.#ttl = seconds;
+    this.ttl = seconds;
     try {
       this.#folder.keepTtl(seconds);
     } catch (error) {
@@ -79,6 +71,10 @@ export class SegmentLog implements MessageLog, Committer {
     this.#options.onTtl(seconds);
   }
 
+  /**
+   * Queues a message in memory; messages are written in batches. `done` is called in the order of the calls, with
+   * `null` when the message is on disk and survives the end of the process, or with the reason why it is not stored.
+   */
   append({ topic, payload, qos }: NewMessage, done: (problem: string | null) => void): void {
     if (this.#ended !== null) {
       done(this.#ended);
@@ -88,7 +84,7 @@ export class SegmentLog implements MessageLog, Committer {
     const content = typeof payload === 'string' ? Buffer.from(payload) : asBuffer(payload);
     const bytes = content.length + topic.length + MESSAGE_BYTES;
     this.#pending.push({ id, topic, payload: content, qos, bytes, done });
-    this.#pendingBytes += bytes;
+    this.pendingBytes += bytes;
     this.#options.groupCommit.add(this);
   }
 
@@ -96,8 +92,8 @@ export class SegmentLog implements MessageLog, Committer {
     const batch = this.#nextBatch();
     if (batch.length === 0) return false;
     const bytes = batch.reduce((sum, message) => sum + message.bytes, 0);
-    const problem = this.#pendingBytes > MAX_PENDING_BYTES ? TOO_MANY : this.#store(batch);
-    this.#pendingBytes -= bytes;
+    const problem = this.pendingBytes > MAX_PENDING_BYTES ? TOO_MANY : this.#store(batch);
+    this.pendingBytes -= bytes;
     for (const { done } of batch) done(problem);
     return this.#pending.length > 0;
   }
@@ -130,6 +126,10 @@ export class SegmentLog implements MessageLog, Committer {
     return counts.reduce((sum: number, count) => sum + (count ?? 0), 0);
   }
 
+  /**
+   * Returns at most `limit` messages within the bounds: after the id `after` in ascending order or, if `reverse` is
+   * true, before it in descending order. Messages older than twice the ttl are never returned.
+   */
   read({ after, reverse, limit, maxBytes, ...bounds }: ReadOptions): StoredMessage[] {
     const { from, to } = this.#range(bounds);
     const start = after === null || reverse ? from : Math.max(from, after + 1);
@@ -137,10 +137,12 @@ export class SegmentLog implements MessageLog, Committer {
     return readPage(this.#folder, { from: start, to: end, reverse, limit, maxBytes });
   }
 
+  /** Deletes messages in slices, so that other work is not blocked for long. Returns their number. */
   clear(bounds: TimeBounds): Promise<number> {
     return runInSlices(this.#clearing(bounds));
   }
 
+  /** Deletes all messages. Later `append` calls are refused. */
   async remove(): Promise<void> {
     if (this.#ended !== null) return;
     this.#end('Its stream was removed');
@@ -156,14 +158,14 @@ export class SegmentLog implements MessageLog, Committer {
   /** Whether messages may be older than the ttl. Compares file names only, for there may be thousands of streams. */
   get mayHaveExpired(): boolean {
     const [oldest] = this.#folder.segments;
-    if (this.#ttl === 0) return false;
-    return this.#folder.hasSetAside || (oldest !== undefined && oldest.base < this.#idOfAge(this.#ttl));
+    if (this.ttl === 0) return false;
+    return this.#folder.hasSetAside || (oldest !== undefined && oldest.base < this.#idOfAge(this.ttl));
   }
 
   *expiry(): SlicedTask<void> {
-    if (this.#ttl === 0) return;
-    const young = this.#idOfAge(this.#ttl);
-    const tooOld = this.#idOfAge(2 * this.#ttl);
+    if (this.ttl === 0) return;
+    const young = this.#idOfAge(this.ttl);
+    const tooOld = this.#idOfAge(2 * this.ttl);
     for (const segment of [...this.#folder.segments]) {
       if (segment.base >= young) break;
       if (this.#folder.endOf(segment) > young) {
@@ -230,7 +232,7 @@ export class SegmentLog implements MessageLog, Committer {
   }
 
   #span(): number {
-    return this.#ttl === 0 ? Number.POSITIVE_INFINITY : (this.#ttl * 1_000_000) / SEGMENTS_OF_TTL;
+    return this.ttl === 0 ? Number.POSITIVE_INFINITY : (this.ttl * 1_000_000) / SEGMENTS_OF_TTL;
   }
 
   #nextId(): number {
@@ -247,8 +249,8 @@ export class SegmentLog implements MessageLog, Committer {
   /** Excludes messages older than twice the ttl, because they may be in a file that is about to be deleted. */
   #range(bounds: TimeBounds): { readonly from: number; readonly to: number } {
     const { from, to } = idRange(bounds);
-    if (this.#ttl === 0) return { from, to };
-    return { from: Math.max(from, this.#idOfAge(2 * this.#ttl)), to };
+    if (this.ttl === 0) return { from, to };
+    return { from: Math.max(from, this.#idOfAge(2 * this.ttl)), to };
   }
 
   #idOfAge(seconds: number): number {
@@ -276,7 +278,7 @@ export class SegmentLog implements MessageLog, Committer {
     this.#options.groupCommit.remove(this);
     const pending = this.#pending;
     this.#pending = [];
-    this.#pendingBytes = 0;
+    this.pendingBytes = 0;
     for (const { done } of pending) done(reason);
   }
 }

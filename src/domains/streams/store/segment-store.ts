@@ -4,7 +4,6 @@ import { GroupCommit } from '../../../platform/scheduling/group-commit.ts';
 import { runInSlices, runSync, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { reasonOf } from '../../../platform/storage/message-files/batch.ts';
 import { DiskUse } from './disk-use.ts';
-import type { MessageLog, MessageStore } from './message-store.ts';
 import { limitsOfProcess, OpenFiles, segmentsToOpen } from './open-files.ts';
 import { REMOVED, SegmentFolder } from './segment-folder.ts';
 import { SegmentLog } from './segment-log.ts';
@@ -35,7 +34,7 @@ const IDLE_MS = 60_000;
  * The stored messages of the streams of one broker: a folder per stream with a SQLite file per period, see SegmentLog.
  * Its calls block on the disk, so it belongs in a worker thread. Each folder has exactly one owner.
  */
-export class SegmentStore implements MessageStore {
+export class SegmentStore {
   readonly #options: SegmentStoreOptions;
   readonly #logs = new Map<string, SegmentLog>();
   readonly #files: OpenFiles;
@@ -58,7 +57,8 @@ export class SegmentStore implements MessageStore {
     this.#schedule();
   }
 
-  log(streamId: string): MessageLog {
+  /** Opens or creates the log of a stream. Returns the same object for the same id. */
+  log(streamId: string): SegmentLog {
     const known = this.#logs.get(streamId);
     if (known) return known;
     const log = this.#make(streamId, this.#folder(streamId));
@@ -86,6 +86,7 @@ export class SegmentStore implements MessageStore {
     await this.#expiring;
   }
 
+  /** Resolves when all appended messages are on disk. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

@@ -34,8 +34,8 @@ export class Segment {
   readonly path: string;
   readonly #parts: SegmentParts;
   #facts: SegmentFacts | null = null;
-  #bytes = 0;
-  #gone = false;
+  bytes = 0;
+  isGone = false;
 
   constructor(folder: string, base: number, parts: SegmentParts) {
     this.base = base;
@@ -51,16 +51,8 @@ export class Segment {
     return segment;
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  get isGone(): boolean {
-    return this.#gone;
-  }
-
   get facts(): SegmentFacts {
-    this.#facts ??= this.#file().facts();
+    this.#facts ??= this.file.facts();
     return this.#facts;
   }
 
@@ -70,7 +62,7 @@ export class Segment {
   }
 
   get file(): SegmentFile {
-    return this.#file();
+    return this.#parts.files.use(this.path, () => this.#measure());
   }
 
   /** Inserts all messages or none. Their ids must be above all existing ids. */
@@ -85,7 +77,7 @@ export class Segment {
   /** Runs a write operation. Facts and size are updated afterwards, also if the operation failed. */
   change<T>(work: (file: SegmentFile) => T, facts?: SegmentFacts): T {
     try {
-      const result = work(this.#file());
+      const result = work(this.file);
       this.#facts = facts ?? null;
       return result;
     } catch (error) {
@@ -119,23 +111,19 @@ export class Segment {
     try {
       this.close();
     } finally {
-      this.#gone = true;
+      this.isGone = true;
     }
-    return this.#bytes;
+    return this.bytes;
   }
 
   isDamagedBy(error: unknown): boolean {
     return isDamage(error) || !existsSync(this.path);
   }
 
-  #file(): SegmentFile {
-    return this.#parts.files.use(this.path, () => this.#measure());
-  }
-
   #measure(): void {
-    if (this.#gone) return;
+    if (this.isGone) return;
     const bytes = durableBytes(this.path);
-    this.#parts.disk.add(bytes - this.#bytes);
-    this.#bytes = bytes;
+    this.#parts.disk.add(bytes - this.bytes);
+    this.bytes = bytes;
   }
 }

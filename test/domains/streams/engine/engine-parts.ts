@@ -10,11 +10,11 @@ import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../../src/domai
 import type { StreamReport } from '../../../../src/domains/streams/model/stream-report.ts';
 import type { StreamSession } from '../../../../src/domains/streams/model/stream-session.ts';
 import { compileQuery } from '../../../../src/domains/streams/query/compile-query.ts';
-import type { MessageLog, MessageStore } from '../../../../src/domains/streams/store/message-store.ts';
+import type { SegmentLog } from '../../../../src/domains/streams/store/segment-log.ts';
 import { SegmentStore, type SegmentStoreOptions } from '../../../../src/domains/streams/store/segment-store.ts';
 
 /** An empty store on disk, gone when the test ends. */
-export function openStore(options: Partial<SegmentStoreOptions> = {}): MessageStore {
+export function openStore(options: Partial<SegmentStoreOptions> = {}): SegmentStore {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-engine-'));
   const store = new SegmentStore({ folder, maxBytes: 1024 ** 3, onProblem: () => undefined, ...options });
   onTestFinished(async () => {
@@ -64,7 +64,7 @@ export async function reported(
 }
 
 /** Appends, and waits until it is on disk. */
-export function stored(log: MessageLog, payload: string, qos: 0 | 1 | 2 = 1): Promise<void> {
+export function stored(log: SegmentLog, payload: string, qos: 0 | 1 | 2 = 1): Promise<void> {
   return new Promise((resolve, reject) => {
     log.append({ topic: 'recorded', payload, qos }, (problem) => {
       if (problem === null) resolve();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { StreamEngineCore } from '../../../../src/domains/streams/engine/stream-engine-core.ts';
 import type { StreamQos } from '../../../../src/domains/streams/model/stream-definition.ts';
 import type { ReplayProgress, ReplayRequest } from '../../../../src/domains/streams/model/stream-replay.ts';
-import type { MessageLog } from '../../../../src/domains/streams/store/message-store.ts';
+import type { SegmentLog } from '../../../../src/domains/streams/store/segment-log.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { startRelay } from '../../../support/relay.ts';
 import { definition, openStore, reported, startEngine, stored } from '../engine/engine-parts.ts';
@@ -155,6 +155,6 @@ function ended(engine: StreamEngineCore): Promise<ReplayProgress> {
   });
 }
 
-async function fill(log: MessageLog, count: number, qos: 0 | 1 | 2): Promise<void> {
+async function fill(log: SegmentLog, count: number, qos: 0 | 1 | 2): Promise<void> {
   await Promise.all(Array.from({ length: count }, (_, index) => stored(log, `${index}`, qos)));
 }

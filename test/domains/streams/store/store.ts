@@ -2,7 +2,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { MessageLog, NewMessage, StoredMessage } from '../../../../src/domains/streams/store/message-store.ts';
+import type { NewMessage, StoredMessage } from '../../../../src/domains/streams/store/message-store.ts';
+import type { SegmentLog } from '../../../../src/domains/streams/store/segment-log.ts';
 import { SegmentStore, type SegmentStoreOptions } from '../../../../src/domains/streams/store/segment-store.ts';
 
 export const ALWAYS = { from: null, to: null };
@@ -32,7 +33,7 @@ export function openTestStore(folder: string, options: Partial<SegmentStoreOptio
 }
 
 /** Resolves with what each was answered. */
-export function append(log: MessageLog, messages: readonly NewMessage[]): Promise<(string | null)[]> {
+export function append(log: SegmentLog, messages: readonly NewMessage[]): Promise<(string | null)[]> {
   return Promise.all(messages.map((message) => new Promise<string | null>((done) => log.append(message, done))));
 }
 
@@ -42,7 +43,7 @@ export const message = (text: string, bytes = 0): NewMessage => ({
   qos: 1,
 });
 
-export function readAll(log: MessageLog, reverse = false, limit = 1_000): StoredMessage[] {
+export function readAll(log: SegmentLog, reverse = false, limit = 1_000): StoredMessage[] {
   const all: StoredMessage[] = [];
   for (;;) {
     const page = log.read({ ...ALWAYS, after: all.at(-1)?.id ?? null, reverse, limit, maxBytes: MEGABYTE });
