@@ -20,13 +20,11 @@ interface SignInAttemptsOptions {
 /** Pending sign-ins in the database, because the browser may return to another process. Each one is used once. */
 export class SignInAttempts {
   readonly #db: Database;
-  readonly #sealer: Sealer;
-  readonly #maxAttempts: number;
+  readonly #options: SignInAttemptsOptions;
 
-  constructor({ db, sealer, maxAttempts = MAX_ATTEMPTS }: SignInAttemptsOptions) {
-    this.#db = db;
-    this.#sealer = sealer;
-    this.#maxAttempts = maxAttempts;
+  constructor(options: SignInAttemptsOptions) {
+    this.#db = options.db;
+    this.#options = options;
   }
 
   /** Stores `content` as JSON and returns the secret for `take`. */
@@ -36,7 +34,7 @@ export class SignInAttempts {
     const now = Date.now();
     await this.#db.signInAttempt.deleteMany({ where: { expiresAt: { lte: new Date(now) } } });
     if (kind === 'state') await this.#makeRoom(now);
-    const sealed = this.#sealer.seal(JSON.stringify(content), attemptContext(secretHash));
+    const sealed = this.#options.sealer.seal(JSON.stringify(content), attemptContext(secretHash));
     const expiresAt = new Date(now + LIFETIME_MS[kind]);
     await this.#db.signInAttempt.create({ data: { secretHash, provider, sealed, expiresAt } });
     return secret;
@@ -54,7 +52,7 @@ export class SignInAttempts {
     const secretHash = hashOf(kind, secret);
     const attempt = await this.#db.signInAttempt.findUnique({ where: { secretHash } });
     if (attempt === null) return null;
-    const content = JSON.parse(this.#sealer.open(attempt.sealed, attemptContext(secretHash))) as Content;
+    const content = JSON.parse(this.#options.sealer.open(attempt.sealed, attemptContext(secretHash))) as Content;
     if (!isForCaller(content)) return null;
     // Only one of two concurrent calls deletes the row.
     const { count } = await this.#db.signInAttempt.deleteMany({ where: { secretHash } });
@@ -64,7 +62,8 @@ export class SignInAttempts {
   /** Deletes the oldest attempts above the maximum. Codes need a successful sign-in and are not counted. */
   async #makeRoom(now: number): Promise<void> {
     const where = { expiresAt: { gt: new Date(now + LIFETIME_MS.code) } };
-    const over = (await this.#db.signInAttempt.count({ where })) - this.#maxAttempts + 1;
+    const { maxAttempts = MAX_ATTEMPTS } = this.#options;
+    const over = (await this.#db.signInAttempt.count({ where })) - maxAttempts + 1;
     if (over <= 0) return;
     const select = { secretHash: true } as const;
     const first = await this.#db.signInAttempt.findMany({ where, select, orderBy: { expiresAt: 'asc' }, take: over });

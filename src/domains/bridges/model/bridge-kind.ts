@@ -50,6 +50,22 @@ export const brokerHosts = (
 export const connectionsOf = (config: unknown): readonly unknown[] =>
   isFields(config) && Array.isArray(config.connections) ? config.connections : [];
 
+export const textSchema = (description: string, bounds: JsonSchema = {}): JsonSchema => ({
+  type: 'string',
+  description,
+  ...bounds,
+});
+export const flagSchema = (description: string, isDefault: boolean): JsonSchema => ({
+  type: 'boolean',
+  description,
+  default: isDefault,
+});
+export const integerSchema = (
+  description: string,
+  [minimum, maximum]: readonly [minimum: number, maximum: number],
+  usual: number,
+): JsonSchema => ({ type: 'integer', description, minimum, maximum, default: usual });
+
 export const configSchema = (title: string, texts: { whole: string; connections: string }, connection: JsonSchema) => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title,

@@ -1,5 +1,14 @@
 import type { InputIssue } from '../../../platform/errors.ts';
-import { type BridgeKind, type BridgeRules, configSchema, type JsonSchema, sinkHosts } from '../model/bridge-kind.ts';
+import {
+  type BridgeKind,
+  type BridgeRules,
+  configSchema,
+  flagSchema,
+  integerSchema,
+  type JsonSchema,
+  sinkHosts,
+  textSchema,
+} from '../model/bridge-kind.ts';
 import type { BatchBounds } from '../sink/sink.ts';
 import { filterIssues, hostIssues, nameIssues } from '../sink/sink-issues.ts';
 import { activeSchema, batchSchema, filtersSchema, nameSchema, qosSchema, queueSchema } from '../sink/sink-schema.ts';
@@ -20,12 +29,7 @@ export const POSTGRESQL_BATCH: BatchBounds = { maxMessages: 500, maxBytes: 4_194
 /** Maximum length of a name in PostgreSQL: NAMEDATALEN - 1. Longer names are truncated. */
 const LONGEST_NAME = 63;
 
-const identifier = (description: string): JsonSchema => ({
-  type: 'string',
-  minLength: 1,
-  maxLength: LONGEST_NAME,
-  description,
-});
+const identifier = (description: string) => textSchema(description, { minLength: 1, maxLength: LONGEST_NAME });
 
 const columnSchema: JsonSchema = {
   type: 'object',
@@ -34,16 +38,13 @@ const columnSchema: JsonSchema = {
   description: 'One column and the source of its value.',
   properties: {
     column: identifier('Name of the column, exactly as in the catalog.'),
-    source: {
-      type: 'string',
-      minLength: 1,
-      maxLength: 1_000,
-      description:
-        'topic: the whole topic. topic[0]: one level, from 0; negative numbers count from the end. ' +
+    source: textSchema(
+      'topic: the whole topic. topic[0]: one level, from 0; negative numbers count from the end. ' +
         'payload: the whole payload, as bytes for bytea, otherwise as UTF-8 text. ' +
         'payload.key, payload.key.list[0], payload["any key"]: a value of a JSON payload, or NULL if it does not exist. ' +
         'qos; retain. receivedAt: the time for columns of time, milliseconds since 1970 for numbers, otherwise ISO 8601.',
-    },
+      { minLength: 1, maxLength: 1_000 },
+    ),
     type: {
       enum: ['epochSeconds', 'epochMilliseconds', 'base64'],
       description:
@@ -60,7 +61,7 @@ const mappingSchema: JsonSchema = {
   description:
     'Topics whose messages become rows of one table. A message that several mappings match becomes a row of each.',
   properties: {
-    name: { type: 'string', minLength: 1, maxLength: 200, description: 'Names the mapping; unique in its connection.' },
+    name: textSchema('Names the mapping; unique in its connection.', { minLength: 1, maxLength: 200 }),
     topics: filtersSchema,
     qos: qosSchema,
     schema: { ...identifier('Schema of the tables.'), default: DEFAULT_SCHEMA },
@@ -91,27 +92,22 @@ const connectionSchema: JsonSchema = {
   properties: {
     name: nameSchema,
     active: activeSchema,
-    url: {
-      type: 'string',
-      minLength: 1,
-      maxLength: 2_000,
-      description:
-        'postgresql://user:password@host:5432/database?sslmode=require. Alternatively use the properties host, port and database.',
-    },
-    host: { type: 'string', minLength: 1, maxLength: 255, description: 'Host name or address of the server.' },
-    port: { type: 'integer', minimum: 1, maximum: 65_535, default: 5_432, description: 'Port of the server.' },
-    database: { type: 'string', minLength: 1, maxLength: LONGEST_NAME, description: 'Name of the database.' },
-    username: { type: 'string', minLength: 1, maxLength: 200, description: 'Role to log in as.' },
-    password: { type: 'string', maxLength: 2_000, writeOnly: true, description: 'Password of the role.' },
-    tls: { type: 'boolean', default: false, description: 'Whether the connection is encrypted.' },
+    url: textSchema(
+      'postgresql://user:password@host:5432/database?sslmode=require. Alternatively use the properties host, port and database.',
+      { minLength: 1, maxLength: 2_000 },
+    ),
+    host: textSchema('Host name or address of the server.', { minLength: 1, maxLength: 255 }),
+    port: integerSchema('Port of the server.', [1, 65_535], 5_432),
+    database: identifier('Name of the database.'),
+    username: textSchema('Role to log in as.', { minLength: 1, maxLength: 200 }),
+    password: textSchema('Password of the role.', { maxLength: 2_000, writeOnly: true }),
+    tls: flagSchema('Whether the connection is encrypted.', false),
     ...tlsProperties,
-    statementTimeoutMs: {
-      type: 'integer',
-      minimum: 100,
-      maximum: 600_000,
-      default: STATEMENT_TIMEOUT_MS,
-      description: 'Timeout of one statement at the server, in milliseconds.',
-    },
+    statementTimeoutMs: integerSchema(
+      'Timeout of one statement at the server, in milliseconds.',
+      [100, 600_000],
+      STATEMENT_TIMEOUT_MS,
+    ),
     batch: batchSchema(POSTGRESQL_BATCH, 10_000),
     queue: queueSchema,
     mappings: {

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import type { InputIssue } from '../../../platform/errors.ts';
 import { givenValues } from '../../../platform/given-values.ts';
-import type { JsonSchema } from '../model/bridge-kind.ts';
+import { flagSchema, type JsonSchema, textSchema } from '../model/bridge-kind.ts';
 
 export interface TlsMaterial {
   /** Default: true. */
@@ -13,18 +13,12 @@ export interface TlsMaterial {
 }
 
 export const tlsProperties: Readonly<Record<keyof TlsMaterial, JsonSchema>> = {
-  verifyCa: {
-    type: 'boolean',
-    default: true,
-    description: 'Whether the certificate of the server and its host name are verified.',
-  },
-  ca: {
-    type: 'string',
-    description:
-      'PEM. Authorities that may sign the certificate of the server, instead of those that are known everywhere.',
-  },
-  cert: { type: 'string', description: 'PEM. Certificate of this client.' },
-  key: { type: 'string', writeOnly: true, description: 'PEM. Private key of that certificate.' },
+  verifyCa: flagSchema('Whether the certificate of the server and its host name are verified.', true),
+  ca: textSchema(
+    'PEM. Authorities that may sign the certificate of the server, instead of those that are known everywhere.',
+  ),
+  cert: textSchema('PEM. Certificate of this client.'),
+  key: textSchema('PEM. Private key of that certificate.', { writeOnly: true }),
 };
 
 export const tlsOptions = ({ verifyCa = true, ca, cert, key }: TlsMaterial) => ({

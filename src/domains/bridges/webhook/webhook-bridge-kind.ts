@@ -7,8 +7,10 @@ import {
   type BridgeRules,
   configSchema,
   hrefOf,
+  integerSchema,
   type JsonSchema,
   sinkHosts,
+  textSchema,
 } from '../model/bridge-kind.ts';
 import type { BatchBounds } from '../sink/sink.ts';
 import { filterIssues, hostIssues, nameIssues } from '../sink/sink-issues.ts';
@@ -27,24 +29,19 @@ const connectionSchema: JsonSchema = {
   properties: {
     name: nameSchema,
     active: activeSchema,
-    url: {
-      type: 'string',
+    url: textSchema('The http or https URL that batches are sent to by POST. Redirects are not followed.', {
       minLength: 1,
       maxLength: 2_000,
-      description: 'The http or https URL that batches are sent to by POST. Redirects are not followed.',
-    },
-    secret: {
-      type: 'string',
-      maxLength: 2_000,
-      writeOnly: true,
-      description:
-        'Signs the requests by Standard Webhooks: whsec_ and 24 to 64 bytes in base64. Several secrets, separated by spaces, sign each ' +
+    }),
+    secret: textSchema(
+      'Signs the requests by Standard Webhooks: whsec_ and 24 to 64 bytes in base64. Several secrets, separated by spaces, sign each ' +
         'request, so that receivers can rotate theirs.',
-    },
+      { maxLength: 2_000, writeOnly: true },
+    ),
     headers: {
       type: 'object',
       maxProperties: 50,
-      additionalProperties: { type: 'string', maxLength: 8_192, description: 'Value of the header.' },
+      additionalProperties: textSchema('Value of the header.', { maxLength: 8_192 }),
       writeOnly: true,
       description: 'Further headers of each request, such as Authorization.',
     },
@@ -58,13 +55,7 @@ const connectionSchema: JsonSchema = {
         'The format of payloads. text: "payload" if it is UTF-8, otherwise "payloadBase64"; json: "json", the value, if it is JSON, ' +
         'otherwise as with text; base64: always "payloadBase64".',
     },
-    timeoutMs: {
-      type: 'integer',
-      minimum: 100,
-      maximum: 600_000,
-      default: TIMEOUT_MS,
-      description: 'Timeout for a response, in milliseconds.',
-    },
+    timeoutMs: integerSchema('Timeout for a response, in milliseconds.', [100, 600_000], TIMEOUT_MS),
     batch: batchSchema(WEBHOOK_BATCH, 10_000),
     queue: queueSchema,
   },

@@ -72,12 +72,10 @@ function preview(processor: StreamProcessor, payload: string, at: number, budget
 
 function spend(budget: PreviewBudget, characters: number): void {
   budget.charactersLeft -= characters;
-  if (budget.charactersLeft < 0) throw tooLarge(budget);
-}
-
-function tooLarge({ limit }: PreviewBudget): ServiceError {
+  if (budget.charactersLeft >= 0) return;
+  const { limit } = budget;
   const words = `The samples and outputs of all previews of a request have more than ${limit} characters: send fewer or smaller samples`;
-  return new ServiceError('TOO_LARGE', words, { info: { limit } });
+  throw new ServiceError('TOO_LARGE', words, { info: { limit } });
 }
 
 const NO_JSON = 'the sample cannot be written as JSON';
