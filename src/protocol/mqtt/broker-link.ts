@@ -350,7 +350,7 @@ export class BrokerLink implements BrokerSession {
     for (const shared of this.#subscriptions.filters()) {
       shared.isGranted &&= sessionPresent;
       // MQTT 3.1.1 has no Retain Handling: the broker would send the retained messages again.
-      if (shared.isGranted && shared.retainedOnce && connection.version === 4) continue;
+      if (shared.isGranted && shared.options.retainedOnce && connection.version === 4) continue;
       this.#sendSubscribe(connection, shared, true).catch((error: unknown) =>
         this.#subscriptions.refused(shared, error),
       );

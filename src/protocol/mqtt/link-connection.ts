@@ -23,11 +23,6 @@ interface ConnectionOptions extends SplitClientOptions {
   readonly iterationBatch: IterationBatch | undefined;
 }
 
-type WantedFilter = Pick<
-  SharedFilter,
-  'filter' | 'qos' | 'retained' | 'noLocal' | 'retainAsPublished' | 'retainedOnce'
->;
-
 interface ConnectionEvents {
   onConnected(packet: IConnackPacket): void;
   onMessage(message: BrokerMessage, identifiers: number | readonly number[] | undefined): void;
@@ -38,7 +33,8 @@ interface ConnectionEvents {
 /** MQTT 3.1.1 has no Receive Maximum. Mosquitto drops QoS 2 messages beyond 20 silently. */
 const RECEIVE_MAXIMUM_3_1_1 = 20;
 const LARGEST_RECEIVE_MAXIMUM = 65_535;
-/** Retain Handling (MQTT 5, 3.8.3.1): retained messages are sent for a new subscription only, or never. */
+/** Retain Handling (MQTT 5, 3.8.3.1): retained messages are sent always, for a new subscription only, or never. */
+const RETAINED = 0;
 const RETAINED_IF_NEW = 1;
 const NO_RETAINED = 2;
 
@@ -99,18 +95,17 @@ export class LinkConnection {
     return { ...packet, qos, retain: packet.retain && this.#isRetainAvailable };
   }
 
-  subscribe(wanted: WantedFilter, number: number, onGranted?: () => void): Promise<void> {
-    const { filter, qos, retained, noLocal, retainAsPublished, retainedOnce } = wanted;
-    const handling = retained ? RETAINED_IF_NEW : NO_RETAINED;
-    const options = {
+  subscribe({ filter, qos, retained, options }: SharedFilter, number: number, onGranted?: () => void): Promise<void> {
+    const { noLocal = false, retainAsPublished = false, retainedOnce = false } = options;
+    const granted = retainedOnce ? RETAINED_IF_NEW : RETAINED;
+    const rh = retained ? granted : NO_RETAINED;
+    const subscription = {
       qos,
-      ...(this.version === 5 && (!retained || retainedOnce) ? { rh: handling } : {}),
-      ...(this.version === 5 && noLocal ? { nl: true } : {}),
-      ...(this.version === 5 && retainAsPublished ? { rap: true } : {}),
+      ...(this.version === 5 ? { rh, nl: noLocal, rap: retainAsPublished } : {}),
       ...(this.#identifiers ? { properties: { subscriptionIdentifier: number } } : {}),
     };
     return this.#answered((settle) => {
-      const id = internals.subscribe(this.#client, this.#ids, filter, options, (error) =>
+      const id = internals.subscribe(this.#client, this.#ids, filter, subscription, (error) =>
         settle(error && subscribeRefusal(internals.subackReasonCode(error), error)),
       );
       // MQTT.js calls back after the packets that follow SUBACK; onGranted must be called before them.

@@ -17,10 +17,8 @@ export interface SharedFilter {
   readonly filter: string;
   qos: 0 | 1 | 2;
   retained: boolean;
-  /** This and the next two options are those of the last subscriber. */
-  noLocal: boolean;
-  retainAsPublished: boolean;
-  retainedOnce: boolean;
+  /** Of the last subscriber. */
+  options: Pick<SubscribeOptions, 'noLocal' | 'retainAsPublished' | 'retainedOnce'>;
   isGranted: boolean;
   readonly listeners: Set<Subscriber>;
   /** Numbers of its SUBSCRIBE packets; the last one is the newest. */
@@ -92,9 +90,7 @@ export class Subscriptions {
     const shared = this.#filters.get(filter) ?? this.#create(filter, qos);
     if (qos > shared.qos) shared.qos = qos;
     if (retained) shared.retained = true;
-    shared.noLocal = options.noLocal === true;
-    shared.retainAsPublished = options.retainAsPublished === true;
-    shared.retainedOnce = options.retainedOnce === true;
+    shared.options = options;
     const subscriber: Subscriber = { listener, onRefused, retained, since: Number.POSITIVE_INFINITY };
     shared.listeners.add(subscriber);
     return {
@@ -164,7 +160,7 @@ export class Subscriptions {
   #deliver(shared: SharedFilter, message: BrokerMessage, number: number): void {
     for (const { listener, retained, since } of shared.listeners) {
       // With Retain As Published a live message may have RETAIN, and Retain Handling 2 excludes retained messages.
-      if (message.retain && ((!retained && !shared.retainAsPublished) || since < number)) continue;
+      if (message.retain && ((!retained && !shared.options.retainAsPublished) || since < number)) continue;
       try {
         listener(message);
       } catch (error) {
@@ -178,9 +174,7 @@ export class Subscriptions {
       filter,
       qos,
       retained: false,
-      noLocal: false,
-      retainAsPublished: false,
-      retainedOnce: false,
+      options: {},
       isGranted: false,
       listeners: new Set(),
       numbers: [],

@@ -1,6 +1,5 @@
 import type { BrokerMessage } from './broker-session.ts';
-
-type Identifiers = number | readonly number[] | undefined;
+import type { Identifiers } from './packet-properties.ts';
 
 interface Unclaimed {
   readonly message: BrokerMessage;

@@ -31,6 +31,7 @@ const BridgeOriginType = builder.enumType('BridgeOrigin', {
 });
 
 const NOT_REPORTED = 'Null if its provider does not report it.';
+const reported = (description: string) => ({ description: `${description} ${NOT_REPORTED}`, nullable: true }) as const;
 
 const Rejection = builder.objectRef<BridgeRejection>('BridgeRejection').implement({
   description: 'A message that cannot be delivered.',
@@ -46,37 +47,18 @@ export const BridgeConnectionType = builder.objectRef<BridgeConnectionView>('Bri
   fields: (t) => ({
     name: t.exposeString('name', { description: 'The name in the configuration.' }),
     isConnected: t.exposeBoolean('isConnected', { description: 'Whether both sides are connected.' }),
-    state: t.expose('state', {
-      description: `The state of the connection. ${NOT_REPORTED}`,
-      type: BridgeConnectionStateType,
-      nullable: true,
-    }),
+    state: t.expose('state', { ...reported('The state of the connection.'), type: BridgeConnectionStateType }),
     since: timeField(t, `The time of the last change of state. ${NOT_REPORTED}`, ({ since }) => since),
     error: t.exposeString('error', {
       description: 'The last error in the current state. Null if there is none.',
       nullable: true,
     }),
-    queuedMessages: t.exposeFloat('queuedMessages', {
-      description: `Messages received and not yet delivered. ${NOT_REPORTED}`,
-      nullable: true,
-    }),
-    queuedBytes: t.exposeFloat('queuedBytes', {
-      description: `The total size of these messages. ${NOT_REPORTED}`,
-      nullable: true,
-    }),
-    received: t.exposeFloat('received', { description: `Messages received. ${NOT_REPORTED}`, nullable: true }),
-    delivered: t.exposeFloat('delivered', {
-      description: `Messages delivered to the other side. ${NOT_REPORTED}`,
-      nullable: true,
-    }),
-    dropped: t.exposeFloat('dropped', {
-      description: `Messages dropped because the queue was full. ${NOT_REPORTED}`,
-      nullable: true,
-    }),
-    rejected: t.exposeFloat('rejected', {
-      description: `Messages that cannot be delivered. ${NOT_REPORTED}`,
-      nullable: true,
-    }),
+    queuedMessages: t.exposeFloat('queuedMessages', reported('Messages received and not yet delivered.')),
+    queuedBytes: t.exposeFloat('queuedBytes', reported('The total size of these messages.')),
+    received: t.exposeFloat('received', reported('Messages received.')),
+    delivered: t.exposeFloat('delivered', reported('Messages delivered to the other side.')),
+    dropped: t.exposeFloat('dropped', reported('Messages dropped because the queue was full.')),
+    rejected: t.exposeFloat('rejected', reported('Messages that cannot be delivered.')),
     lastRejection: t.expose('lastRejection', {
       description: 'The last rejected message. Null if there was none, or its provider does not report it.',
       type: Rejection,

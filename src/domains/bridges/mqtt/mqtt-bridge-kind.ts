@@ -3,6 +3,7 @@ import type { InputIssue } from '../../../platform/errors.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
 import { type BridgeKind, type BridgeRules, brokerHosts, hrefOf } from '../model/bridge-kind.ts';
+import { isUsable } from '../sink/tls-material.ts';
 import {
   type MqttBridgeConfig,
   type MqttConnectionConfig,
@@ -55,11 +56,8 @@ function mqttBridgeIssues({ connections }: MqttBridgeConfig, rules: BridgeRules)
       for (const issue of topicIssues(connection.topics, `${path}/topics`, budget)) issues.push(issue);
     } catch (error) {
       if (!(error instanceof TooManyComparisons)) throw error;
-      issues.push({
-        path: `${path}/topics`,
-        reason: 'has too many wildcards to be checked: use fewer or wider topics',
-      });
-      return issues;
+      const reason = 'has too many wildcards to be checked: use fewer or wider topics';
+      return [...issues, { path: `${path}/topics`, reason }];
     }
   }
   return issues;
@@ -76,14 +74,14 @@ function urlProblem(text: string, { allowedHosts, inside }: ReturnType<typeof br
 function certificateIssues({ ca, cert, key }: MqttConnectionConfig, path: string): InputIssue[] {
   const issues: InputIssue[] = [];
   for (const [name, pem] of Object.entries({ ca, cert })) {
-    if (pem !== undefined && !isReadable(() => new X509Certificate(pem)))
+    if (pem !== undefined && !isUsable(() => new X509Certificate(pem)))
       issues.push({ path: `${path}/${name}`, reason: 'must be a certificate in PEM' });
   }
-  if (key !== undefined && !isReadable(() => createPrivateKey(key)))
+  if (key !== undefined && !isUsable(() => createPrivateKey(key)))
     issues.push({ path: `${path}/key`, reason: 'must be a private key in PEM, without a passphrase' });
   if ((cert === undefined) !== (key === undefined))
     issues.push({
-      path: `${path}/${cert === undefined ? 'key' : 'cert'}`,
+      path: `${path}/${key === undefined ? 'cert' : 'key'}`,
       reason: 'needs the other one of cert and key',
     });
   else if (cert !== undefined && key !== undefined && issues.length === 0) {
@@ -91,15 +89,6 @@ function certificateIssues({ ca, cert, key }: MqttConnectionConfig, path: string
       issues.push({ path: `${path}/key`, reason: 'is not that of the client certificate' });
   }
   return issues;
-}
-
-function isReadable(read: () => unknown): boolean {
-  try {
-    read();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function topicIssues(topics: readonly TopicRule[], path: string, budget: ComparisonBudget): InputIssue[] {

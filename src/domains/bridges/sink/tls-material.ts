@@ -41,7 +41,7 @@ export function tlsMaterialIssues({ ca, cert, key }: TlsMaterial): InputIssue[] 
   return issues;
 }
 
-function isUsable(read: () => unknown): boolean {
+export function isUsable(read: () => unknown): boolean {
   try {
     read();
     return true;

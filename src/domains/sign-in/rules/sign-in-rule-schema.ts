@@ -42,6 +42,8 @@ builder.objectFields(Project, (t) => ({
   }),
 }));
 
+type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
+
 const PATTERN =
   'A regular expression in RE2 syntax with at most 200 characters. It must match a whole value, or one value of a list. `(?i)` at the start ignores case.';
 
@@ -65,11 +67,14 @@ const CreateSignInRulesInput = builder.inputType('CreateSignInRulesInput', {
     rules: t.field({ type: [NewSignInRule], required: true, description: 'The rules, at least one.' }),
   }),
 });
+const target = (t: InputFields) => ({
+  ruleId: t.id({ required: true, description: 'Id of the rule.' }),
+  projectId: t.id({ description: 'If set, the rule must belong to this project (otherwise NOT_FOUND).' }),
+});
 const UpdateSignInRuleInput = builder.inputType('UpdateSignInRuleInput', {
   description: 'Changes of a rule. Absent fields do not change.',
   fields: (t) => ({
-    ruleId: t.id({ required: true, description: 'Id of the rule.' }),
-    projectId: t.id({ description: 'If set, the rule must belong to this project (otherwise NOT_FOUND).' }),
+    ...target(t),
     claimPath: t.string({ description: 'Path of the claim: names of nested members, separated by dots.' }),
     pattern: t.string({ description: PATTERN }),
     role: t.field({ type: ProjectRole, description: 'The role of matching users.' }),
@@ -77,10 +82,7 @@ const UpdateSignInRuleInput = builder.inputType('UpdateSignInRuleInput', {
 });
 const DeleteSignInRuleInput = builder.inputType('DeleteSignInRuleInput', {
   description: 'The rule to delete.',
-  fields: (t) => ({
-    ruleId: t.id({ required: true, description: 'Id of the rule.' }),
-    projectId: t.id({ description: 'If set, the rule must belong to this project (otherwise NOT_FOUND).' }),
-  }),
+  fields: target,
 });
 
 const SignInRulesPayload = builder

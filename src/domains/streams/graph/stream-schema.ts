@@ -10,8 +10,10 @@ import { StreamCountersType, StreamReplayType, StreamStateType, StreamStorageTyp
 /** Assumed number of cluster nodes, for the cost of queries. */
 const USUAL_NODES = 3;
 
-const NOT_ON_NODE = 'Null if the node does not have the stream or does not report it.';
-const NOT_REPORTED = 'Null if the broker runs its own streams and does not report it.';
+const nullIf = (reason: string) => (description: string) =>
+  ({ description: `${description} Null if ${reason}.`, nullable: true }) as const;
+const onNode = nullIf('the node does not have the stream or does not report it');
+const reported = nullIf('the broker runs its own streams and does not report it');
 
 const StreamNodeStateType = builder.enumType('StreamNodeState', {
   description: 'How a stream of a cluster on one node compares with the first node that has the stream.',
@@ -39,29 +41,16 @@ export const StreamNode = builder.objectRef<StreamOnNodeView>('StreamNode').impl
       description: 'The settings that differ, by the names of the fields of a stream.',
       resolve: ({ differences }) => [...differences],
     }),
-    state: t.expose('state', {
-      description: `The state on the node. ${NOT_ON_NODE}`,
-      type: StreamStateType,
-      nullable: true,
-    }),
+    state: t.expose('state', { ...onNode('The state on the node.'), type: StreamStateType }),
     problem: t.exposeString('problem', {
       description: 'What is wrong on the node, or why the node cannot be queried. Null if no problem is known.',
       nullable: true,
     }),
-    counters: t.expose('counters', {
-      description: `The messages counted on the node. ${NOT_ON_NODE}`,
-      type: StreamCountersType,
-      nullable: true,
-    }),
-    storage: t.expose('storage', {
-      description: `The messages stored on the node. ${NOT_ON_NODE}`,
-      type: StreamStorageType,
-      nullable: true,
-    }),
+    counters: t.expose('counters', { ...onNode('The messages counted on the node.'), type: StreamCountersType }),
+    storage: t.expose('storage', { ...onNode('The messages stored on the node.'), type: StreamStorageType }),
     replay: t.expose('replay', {
-      description: `The running replay on the node, or the last one. Null if there is none. ${NOT_ON_NODE}`,
+      ...onNode('The running replay on the node, or the last one. Null if there is none.'),
       type: StreamReplayType,
-      nullable: true,
     }),
   }),
 });
@@ -107,29 +96,13 @@ export const Stream = builder.objectRef<StreamView>('Stream').implement({
       description: 'A description for users.',
       nullable: true,
     }),
-    state: t.expose('state', {
-      description: `The state of the stream. ${NOT_REPORTED}`,
-      type: StreamStateType,
-      nullable: true,
-    }),
-    problem: t.exposeString('problem', {
-      description: `What is wrong and how to correct it. Null if there is no problem. ${NOT_REPORTED}`,
-      nullable: true,
-    }),
-    counters: t.expose('counters', {
-      description: `The messages of the stream so far. ${NOT_REPORTED}`,
-      type: StreamCountersType,
-      nullable: true,
-    }),
-    storage: t.expose('storage', {
-      description: `The stored messages. ${NOT_REPORTED}`,
-      type: StreamStorageType,
-      nullable: true,
-    }),
+    state: t.expose('state', { ...reported('The state of the stream.'), type: StreamStateType }),
+    problem: t.exposeString('problem', reported('What is wrong and how to correct it. Null if there is no problem.')),
+    counters: t.expose('counters', { ...reported('The messages of the stream so far.'), type: StreamCountersType }),
+    storage: t.expose('storage', { ...reported('The stored messages.'), type: StreamStorageType }),
     replay: t.expose('replay', {
-      description: `The running replay, or the last one since the stream was started. Null if there is none. ${NOT_REPORTED}`,
+      ...reported('The running replay, or the last one since the stream was started. Null if there is none.'),
       type: StreamReplayType,
-      nullable: true,
     }),
     messageCount: t.float({
       description:

@@ -1,3 +1,5 @@
+import { isFields } from '../../../protocol/control/fields.ts';
+
 /**
  * Paths of queries, `[key][key]`. A key is any text without `]`. Paths select keys of objects only; arrays can only be
  * copied whole.
@@ -28,10 +30,7 @@ export function compilePath(path: string): ReadPath {
 function compileStep(key: string): ReadPath {
   // Inherited keys are not part of the message. Only keys of Object.prototype need the ownership check.
   if (key in Object.prototype) {
-    return (value) => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined);
+    return (value) => (isFields(value) && Object.hasOwn(value, key) ? value[key] : undefined);
   }
-  return (value) => (isObject(value) ? value[key] : undefined);
+  return (value) => (isFields(value) ? value[key] : undefined);
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,6 +1,7 @@
 import type { InputIssue } from '../../../platform/errors.ts';
 import { pointerStep } from '../../../platform/text/json-schema.ts';
 import { nearestName } from '../../../platform/text/nearest-name.ts';
+import { type Fields, isFields } from '../../../protocol/control/fields.ts';
 import { OPERATORS, SELECT_FUNCTIONS } from '../model/stream-query.ts';
 import { parsePath } from './json-path.ts';
 
@@ -34,8 +35,6 @@ export function queryIssues(query: unknown): InputIssue[] {
   check.query(query);
   return check.issues;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 class QueryCheck {
   readonly issues: InputIssue[] = [];
@@ -216,10 +215,6 @@ class QueryCheck {
     if (this.issues.length < MAX_ISSUES) this.issues.push({ path, reason });
   }
 }
-
-/** An own property `__proto__` is treated like any other unknown key. */
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isNothing = (source: unknown): boolean => source === undefined || source === '' || source === '*';
 
