@@ -31,7 +31,6 @@ import type { BridgeConnectionStatus } from './model/bridge-status.ts';
 import { SysBridges } from './sys-bridges.ts';
 
 export interface BridgeServiceOptions extends BrokerFeedsOptions {
-  /** The kinds that the gateway runs for brokers that do not serve them. */
   readonly kinds: readonly BridgeKind[];
   /** Why a broker cannot have bridges, because its entry stands for several brokers; `null` if it can. */
   readonly refusalOf: (broker: BrokerRecord) => string | null;
@@ -46,7 +45,6 @@ export type BridgeEvent = PolledEvent<BridgeStatus>;
 const STATUS_CONTENT: PolledContent<BridgeStatus> = {
   initial: { status: null },
   history: 300,
-  // Characters of JSON.
   maxWeight: 4_000_000,
   weigh: ({ status }) => JSON.stringify(status).length,
 };

@@ -21,7 +21,6 @@ const SYS_PREFIX = 'connection-';
 
 export const sysBridgeId = ({ remoteClientId }: SysBridge): string => `${SYS_PREFIX}${remoteClientId}`;
 
-/** `null` if it is the id of another kind of bridge. */
 export const remoteClientIdOf = (id: string): string | null =>
   id.startsWith(SYS_PREFIX) ? id.slice(SYS_PREFIX.length) : null;
 

@@ -23,7 +23,6 @@ interface BridgesOptions extends HostingParts, Pick<BridgeServiceOptions, 'refus
 
 const kinds: readonly BridgeKind[] = [mqttBridgeKind, postgresqlBridgeKind, webhookBridgeKind];
 
-/** The bridges of all brokers, and their hosting for brokers without bridges of their own. */
 export class Bridges extends HostedPart<BridgeService> {
   readonly service: BridgeService;
   protected readonly thread: BridgeThread;

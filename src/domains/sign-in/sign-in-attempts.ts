@@ -27,7 +27,6 @@ export class SignInAttempts {
     this.#options = options;
   }
 
-  /** Stores `content` as JSON and returns the secret for `take`. */
   async store(kind: AttemptKind, provider: string, content: unknown): Promise<string> {
     const secret = randomBytes(32).toString('base64url');
     const secretHash = hashOf(kind, secret);

@@ -13,7 +13,6 @@ export interface ReplayStatus {
 
 export type ReplayEvent = PolledEvent<ReplayStatus>;
 
-/** All streams of a broker, or the changed streams and the names of the removed ones. */
 export interface StreamList {
   readonly provider: ControlProvider;
   readonly streams: readonly StreamEntry[];
@@ -46,7 +45,6 @@ export function replaySource(controls: ControlCaller, name: string): PollSource<
   };
 }
 
-/** Maximum number of streams per event. Larger snapshots are sent in parts. */
 const MAX_PER_EVENT = 500;
 
 /** All streams with their counters. The history has a minute with one change per second. */

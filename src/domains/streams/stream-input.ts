@@ -13,10 +13,8 @@ export interface NewStreamInput extends Given<Omit<StreamDefinition, 'name' | 's
   readonly sourceTopic: string;
 }
 
-/** `null` clears a nullable field. */
 export type StreamChangesInput = Given<Omit<StreamDefinition, 'name'>>;
 
-/** `null` or absent: unbounded. */
 export interface ClearInput {
   readonly from?: Date | null | undefined;
   readonly to?: Date | null | undefined;

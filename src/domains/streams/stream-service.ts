@@ -41,7 +41,6 @@ import { STREAM_METRICS, type StreamTotals } from './stream-metrics.ts';
 import { type StreamView, streamView } from './stream-view.ts';
 
 interface StreamPage extends ListConnection<StreamView> {
-  /** Which cluster nodes could not be queried, and why. `null` if there is no problem. */
   readonly problem: string | null;
 }
 

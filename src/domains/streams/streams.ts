@@ -14,7 +14,6 @@ interface StreamsOptions extends HostingParts {
   readonly workerUrl: URL | undefined;
 }
 
-/** The streams of all brokers, and their hosting for brokers without streams of their own. */
 export class Streams extends HostedPart<StreamService> {
   readonly service: StreamService;
   protected readonly thread: StreamThread;

@@ -29,7 +29,6 @@ interface NewUser extends Nullish<Record<'name' | 'firstName' | 'lastName', stri
  */
 type UserChange = Nullish<Pick<User, 'name' | 'verified'> & { ssoType: SignInProvider }>;
 
-/** The user accounts. Announced changes end the open operations of a user. */
 export class UserService {
   readonly #db: Database;
   readonly #changes: Changes;

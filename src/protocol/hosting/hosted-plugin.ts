@@ -14,7 +14,6 @@ interface HostedPluginOptions {
   readonly api: ControlApi;
   readonly brokerId: string;
   readonly start: (emit: (event: ControlEvent) => void) => Hosted | Promise<Hosted>;
-  /** `null` if events are not forwarded to other processes. */
   readonly forwarding: EventForwarding | null;
   readonly leases: Leases;
   /** Calls between the processes on one database; `null` if there can be only one. */

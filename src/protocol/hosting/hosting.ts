@@ -40,7 +40,6 @@ interface LinkedBroker {
 
 interface LinkedBrokers {
   addPlugins(pluginsOf: (link: BrokerLinkOptions) => GatewayPlugins): void;
-  /** Notifies of links that are open, that were opened, and that are about to close. */
   onRuntime(listener: (broker: LinkedBroker, change: 'OPENED' | 'CLOSING') => void): void;
 }
 

@@ -7,7 +7,6 @@ import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BridgeApi } from '../model/bridge-kind.ts';
 import { isTooDeep, MAX_DEPTH } from './config-secrets.ts';
 
-/** The event for each change; its `status` has all connections of the bridge. */
 export const BRIDGE_STATUS = 'bridgeStatus';
 
 /** Maximum characters of JSON, in requests and responses. Masking a million takes a second. */

@@ -7,7 +7,6 @@ const MAX_APPLYING = 100;
 /** Maximum number of schemas for one configuration, about 0.2 s. Everything after it counts as secret. */
 const MAX_STEPS = 200_000;
 
-/** Keywords whose schemas apply to the same value. */
 const SAME_VALUE = [
   '$ref',
   '$dynamicRef',

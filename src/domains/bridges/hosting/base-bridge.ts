@@ -21,7 +21,6 @@ export abstract class BaseBridge<Config> implements Bridge<Config> {
   }
 
   abstract status(): readonly BridgeConnectionStatus[];
-  /** The names of the queues that the configuration uses. */
   protected abstract queuesOf(config: Config): readonly string[];
   protected abstract applyNext(config: Config): Promise<void>;
   protected abstract closeAll(discard: boolean): Promise<void>;

@@ -3,7 +3,6 @@ import type { LocalBroker } from '../../../protocol/hosting/local-broker.ts';
 import type { BridgeRules } from '../model/bridge-kind.ts';
 import type { BrokerStorage } from '../queue/queue-storage.ts';
 
-/** What a bridge of one broker is started with. Its configuration follows by `apply`. */
 export interface BridgeOptions {
   readonly brokerId: string;
   readonly bridgeId: string;

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 
-/** Milliseconds after which a published message is no longer expected back. */
 const EXPECTED_MS = 30_000;
 /** Maximum number of expected messages. Beyond it, the oldest are evicted, and count as messages of other clients. */
 const MAX_EXPECTED = 100_000;

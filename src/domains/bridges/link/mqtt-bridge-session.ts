@@ -66,7 +66,6 @@ export class MqttBridgeSession {
     return this.#link.status;
   }
 
-  /** 5 or 4 once connected, `null` before. */
   get protocolVersion(): 4 | 5 | null {
     return this.#link.protocolVersion;
   }

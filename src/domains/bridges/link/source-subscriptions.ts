@@ -37,7 +37,6 @@ export class SourceSubscriptions<Source extends SourceFilter> {
     this.#options = options;
   }
 
-  /** The first filter that the broker refuses; `null` if it refuses none, or has not responded yet. */
   get refusal(): { readonly filter: string; readonly reason: string } | null {
     for (const { source, refusal } of this.#entries)
       if (refusal !== null) return { filter: source.filter, reason: refusal };

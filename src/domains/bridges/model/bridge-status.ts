@@ -18,7 +18,6 @@ export interface BridgeConnectionStatus {
   readonly connectionName: string;
   readonly isConnected: boolean;
   readonly state: BridgeConnectionState;
-  /** Epoch milliseconds of the last change of state. */
   readonly since: number;
   readonly error?: string;
   readonly queuedMessages: number;

@@ -1,11 +1,9 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BridgeConnectionStatus } from './bridge-status.ts';
 
-/** A running bridge of one kind for one broker. `Config` is already validated. */
 export interface Bridge<Config = unknown> {
   /** Unchanged connections continue undisturbed. Resolves before all are connected. */
   apply(config: Config): Promise<void>;
-  /** One entry for each connection, in the order of the configuration. */
   status(): readonly BridgeConnectionStatus[];
   /** Notifies of each change of state immediately, and of changed counters at most twice a second. */
   onStatus(listener: () => void): Stop;

@@ -32,7 +32,6 @@ const MAX_COMPARISONS = 2_000_000;
 
 const SCHEMES = ['mqtt:', 'mqtts:', 'ws:', 'wss:'];
 
-/** The issues of a configuration that fits the schema; paths are JSON pointers. */
 function mqttBridgeIssues({ connections }: MqttBridgeConfig, rules: BridgeRules): InputIssue[] {
   const issues: InputIssue[] = [];
   const names = new Set<string>();

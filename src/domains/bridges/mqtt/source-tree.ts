@@ -1,6 +1,5 @@
 interface Node {
   readonly children: Map<string, Node>;
-  /** By target: the rule whose source ends here. */
   readonly rules: Map<string, number>;
 }
 

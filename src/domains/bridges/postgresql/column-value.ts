@@ -7,7 +7,6 @@ import { exactJson, exactNumber, exactText, parseExactJson } from './exact-json.
 import type { ColumnConfig, ColumnReading } from './postgresql-config.ts';
 import type { ColumnForm, TableColumn } from './table-columns.ts';
 
-/** A value in the server's text format; bytes are sent unchanged. */
 export type SqlValue = string | Buffer | null;
 
 /** Errors: BadBatch if the message has no such value. */

@@ -3,7 +3,6 @@
  * JavaScript number. Such a number becomes a text with a mark that no other text starts with.
  */
 const MARK = '\u0000number:';
-/** Digits that a JavaScript number always keeps. */
 const SAFE_DIGITS = 15;
 
 /** Skips strings, so that digits within them remain unchanged. */
@@ -26,7 +25,6 @@ export function exactText(value: unknown): string {
 
 export const exactJson = (value: unknown): string => JSON.stringify(value).replace(WRITTEN_MARK, '$1');
 
-/** A number of such a document; `null` if the value is not a number. */
 export function exactNumber(value: unknown): string | null {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value.startsWith(MARK) ? value.slice(MARK.length) : null;

@@ -1,7 +1,6 @@
 import type { Client } from 'pg';
 import { SinkFailure } from '../sink/sink.ts';
 
-/** The kind of value of a column, as far as it determines how the value is written. */
 export type ColumnForm = 'bytes' | 'json' | 'time' | 'number' | 'list' | 'other';
 
 export interface TableColumn {

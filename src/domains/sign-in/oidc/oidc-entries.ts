@@ -9,7 +9,6 @@ import type { OidcSignIn } from './oidc-sign-in.ts';
 
 const BEGIN = '/auth/oidc';
 const CALLBACK = '/auth/oidc/callback';
-/** Maximum duration of a sign-in. */
 const COOKIE_S = 600;
 const MAX_PER_MINUTE = 60;
 /** Maximum number of counted networks. Beyond it the one unused for longest is evicted. */

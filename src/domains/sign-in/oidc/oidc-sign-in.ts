@@ -18,7 +18,6 @@ interface OidcSignInOptions {
   readonly log: Logger;
 }
 
-/** A pending sign-in, stored sealed until the browser returns. */
 interface BegunSignIn extends OidcChecks {
   readonly returnTo: string;
   /** SHA-256 of the cookie of the browser, so that another browser cannot complete the sign-in. */

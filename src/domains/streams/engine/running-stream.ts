@@ -50,7 +50,6 @@ export class RunningStream {
   #replay: Replay | null = null;
   #fault: string | null = null;
   #storageProblem: string | null = null;
-  /** Pending calls of `settled`, each with a timeout. */
   readonly #waiting = new Set<() => void>();
   #notified = '';
 

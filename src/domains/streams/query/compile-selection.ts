@@ -109,7 +109,6 @@ function readerOf(source: string, bucket: TimeBucket | null): Source['read'] | n
 }
 
 interface Where {
-  /** Returns `null` if the condition is met. */
   readonly before: (root: unknown, values: readonly unknown[]) => Processed | null;
   readonly after: () => Processed | null;
 }

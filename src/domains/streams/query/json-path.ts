@@ -11,7 +11,6 @@ export function parsePath(path: string): readonly string[] | null {
 
 const PATH = /^(?:\[[^\]]+\])+$/;
 
-/** Returns the value at a path, or `undefined` if there is none. */
 type ReadPath = (root: unknown) => unknown;
 
 export function compilePath(path: string): ReadPath {

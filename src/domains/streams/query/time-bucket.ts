@@ -13,12 +13,10 @@ export class TimeBucket {
     this.#offset = Math.round(offset * 1_000);
   }
 
-  /** Start in epoch seconds, with a fraction if size or offset have one. */
   get start(): number {
     return this.#start / 1_000;
   }
 
-  /** End in epoch seconds, exclusive. */
   get end(): number {
     return (this.#start + this.#size) / 1_000;
   }

@@ -1,7 +1,6 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 
 export interface ReplayClock {
-  /** Monotonic time in milliseconds. */
   now(): number;
   /** Calls `call` once after `ms` milliseconds, at most MAX_TIMER_MS. 0: in the next event loop turn. */
   after(ms: number, call: () => void): Stop;

@@ -49,7 +49,6 @@ export class Replay {
   /** Published and not yet acknowledged, in order of publishing. */
   #inFlight = new Set<StoredMessage>();
   #inFlightBytes = 0;
-  /** Messages to publish again, because they were unacknowledged when the connection was lost. */
   #again: StoredMessage[] = [];
   /** Number of the current connection. Results of earlier connections are ignored. */
   #round = 0;

@@ -14,7 +14,6 @@ export class DiskUse {
     this.bytes += bytes;
   }
 
-  /** Returns why nothing is stored until space is free again, or `null` if there is space. */
   refusal(): string | null {
     if (this.bytes >= this.#max) this.#full = true;
     else if (this.bytes <= this.#max - this.#slack) this.#full = false;

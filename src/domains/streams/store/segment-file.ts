@@ -109,7 +109,6 @@ export function createSegmentFile(path: string): void {
   }
 }
 
-/** File name suffix of a file that is not complete yet. */
 export const UNFINISHED = '.new';
 
 export function syncFolder(path: string): void {

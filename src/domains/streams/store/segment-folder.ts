@@ -21,7 +21,6 @@ interface SetAside {
   readonly changedAt: number;
 }
 
-/** The segments of one stream, newest last. The folder is created with its first segment. */
 export class SegmentFolder {
   readonly #options: SegmentFolderOptions;
   segments: Segment[] = [];
@@ -163,6 +162,5 @@ export class SegmentFolder {
   }
 }
 
-/** Whether this is the WAL of a segment whose deletion was interrupted. */
 const isOrphan = (name: string, names: ReadonlySet<string>): boolean =>
   name.endsWith(WAL) && !names.has(name.slice(0, -WAL.length));
