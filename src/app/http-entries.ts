@@ -9,7 +9,7 @@ import type { HttpServer } from '../gateway/http/http-server.ts';
 import { isLocal, MetricsEntry } from '../gateway/http/metrics-entry.ts';
 import type { Traffic } from '../gateway/http/traffic.ts';
 import { authorizeRoute } from '../gateway/rest/authorize.ts';
-import { apiDocuments } from '../gateway/rest/documents.ts';
+import { apiDocuments } from '../gateway/rest/docs-page.ts';
 import { createRestServer } from '../gateway/rest/router.ts';
 import type { Config } from '../platform/config/config.ts';
 import { RequestRates } from '../platform/limits/request-rates.ts';
@@ -21,7 +21,7 @@ import type { Parts } from './parts.ts';
 import { schema } from './schema.ts';
 
 /** Shared by all services of the process. */
-const DOCUMENTS = apiDocuments(apiRoutes, { version: VERSION });
+const DOCUMENTS = apiDocuments(apiRoutes, VERSION);
 
 interface HttpEntriesOptions {
   /** The address of this service, to which browsers return after single sign-on. */

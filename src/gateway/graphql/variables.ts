@@ -71,19 +71,12 @@ export class VariableReader {
     try {
       for (const variable of this.#variables) {
         const { node, name, type } = variable;
-        const isSent = Object.hasOwn(sent, name);
-        const value = isSent ? sent[name] : undefined;
-        if (!isSent) {
+        if (!Object.hasOwn(sent, name)) {
           if (variable.hasDefault) values[name] = variable.defaultValue;
-          else if (isNonNullType(type))
-            reading.add(
-              new GraphQLError(`Variable "$${name}" of required type "${type}" was not provided.`, { nodes: node }),
-            );
-        } else if (value === null && isNonNullType(type)) {
-          reading.add(
-            new GraphQLError(`Variable "$${name}" of non-null type "${type}" must not be null.`, { nodes: node }),
-          );
-        } else values[name] = reading.variable(node, value, type);
+          else if (isNonNullType(type)) reading.refuse(node, `of required type "${type}" was not provided.`);
+        } else if (sent[name] === null && isNonNullType(type)) {
+          reading.refuse(node, `of non-null type "${type}" must not be null.`);
+        } else values[name] = reading.variable(node, sent[name], type);
       }
     } catch (error) {
       if (!(error instanceof Stop)) throw error;
@@ -111,7 +104,11 @@ class Reading {
     this.#maxEntries = maxEntries;
   }
 
-  add(error: GraphQLError): void {
+  refuse(node: VariableDefinitionNode, words: string): void {
+    this.#add(new GraphQLError(`Variable "$${node.variable.name.value}" ${words}`, { nodes: node }));
+  }
+
+  #add(error: GraphQLError): void {
     this.errors ??= [];
     this.errors.push(error);
     if (this.errors.length >= MAX_ERRORS) throw new Stop();
@@ -232,7 +229,7 @@ class Reading {
   }
 
   #fail(error: ServiceError): void {
-    this.add(new GraphQLError(error.message, { nodes: this.#node, originalError: error }));
+    this.#add(new GraphQLError(error.message, { nodes: this.#node, originalError: error }));
   }
 }
 

@@ -7,8 +7,8 @@ import type { KnownHosts } from './known-hosts.ts';
 import { listen } from './listen.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
 import { RequestsPerNetwork } from './requests-per-network.ts';
+import { writeJson } from './text-body.ts';
 import { Traffic } from './traffic.ts';
-import { writeJson } from './write-json.ts';
 
 export type RequestKind = 'graphql' | 'rest';
 
@@ -98,10 +98,6 @@ export async function startHttpServer({
   let parts: HttpParts | null = null;
   let requestLog: RequestLog | null = null;
   let closed: Promise<void> | null = null;
-  const serve = (given: HttpParts) => {
-    parts = given;
-    requestLog = given.log?.isLevelEnabled('debug') ? given.log : null;
-  };
   const start = (req: IncomingMessage, res: ServerResponse) => {
     const connection = connections.get(req.socket);
     if (connection !== undefined) connection.requests += 1;
@@ -141,7 +137,10 @@ export async function startHttpServer({
   return {
     port: await listen(server, host, port),
     connections,
-    serve,
+    serve: (given) => {
+      parts = given;
+      requestLog = given.log?.isLevelEnabled('debug') ? given.log : null;
+    },
     close: () => {
       connections.close();
       closed ??= drain(server, responding, connections.sockets());

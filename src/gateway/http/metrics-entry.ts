@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Viewer } from '../../platform/auth/viewer.ts';
 import type { HttpHandler } from './cross-origin.ts';
-import { writeJson } from './write-json.ts';
+import { writeJson } from './text-body.ts';
 
 interface MetricsEntryOptions {
   readonly metrics: { readonly contentType: string; text(): Promise<string> };

@@ -3,7 +3,7 @@ import type { ListenAddress } from '../../platform/config/setting-values.ts';
 import type { HttpHandler } from './cross-origin.ts';
 import { KnownHosts, type KnownHostsOptions } from './known-hosts.ts';
 import { listen } from './listen.ts';
-import { writeJson } from './write-json.ts';
+import { writeJson } from './text-body.ts';
 
 /** Further connections are closed immediately. A scraper needs one. */
 const MAX_CONNECTIONS = 100;

@@ -19,3 +19,7 @@ export function endWithText(res: ServerResponse, { text, bytes }: TextBody): voi
   if (bytes > MAX_COPIED_BYTES) res.end(Buffer.from(text, encoding));
   else res.end(text, encoding);
 }
+
+export function writeJson(res: ServerResponse, status: number, body: object): void {
+  res.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(`${JSON.stringify(body)}\n`);
+}

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { OutgoingHttpHeader } from 'node:http';
-import { ROLE_WORDS, tagOf } from './openapi.ts';
+import { openApiOf, ROLE_WORDS, tagOf } from './openapi.ts';
 import { queryIn } from './prepared-route.ts';
 import { DEFAULT_REVISION, existsIn } from './revisions.ts';
 import type { JsonSchema, Route } from './route.ts';
@@ -42,20 +42,40 @@ if (location.hash) { const entry = document.getElementById(decodeURIComponent(lo
 
 const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-export const DOCS_HEADERS: readonly OutgoingHttpHeader[] = [
+const DOCS_HEADERS: readonly OutgoingHttpHeader[] = [
   'Content-Security-Policy',
   `default-src 'none'; style-src ${digest(STYLE)}; script-src ${digest(SCRIPT)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   'Referrer-Policy',
   'no-referrer',
 ];
 
-export function docsPage(routes: readonly Route[], { version }: { readonly version: string }): string {
+export interface ApiDocument {
+  readonly path: string;
+  readonly contentType: string;
+  readonly body: () => Buffer;
+  /** Alternating names and values. */
+  readonly headers: readonly OutgoingHttpHeader[];
+}
+
+export const apiDocuments = (routes: readonly Route[], version: string): readonly ApiDocument[] => [
+  {
+    path: '/api/openapi.json',
+    contentType: 'application/json; charset=utf-8',
+    body: once(() => JSON.stringify(openApiOf(routes, version))),
+    headers: [],
+  },
+  {
+    path: '/api/docs',
+    contentType: 'text/html; charset=utf-8',
+    body: once(() => docsPage(routes, version)),
+    headers: DOCS_HEADERS,
+  },
+];
+
+export function docsPage(routes: readonly Route[], version: string): string {
   const groups = new Map<string, Route[]>();
-  for (const route of routes) {
-    if (!existsIn(DEFAULT_REVISION, route)) continue;
-    const group = groups.get(tagOf(route)) ?? [];
-    groups.set(tagOf(route), group);
-    group.push(route);
+  for (const route of routes.filter((one) => existsIn(DEFAULT_REVISION, one))) {
+    groups.set(tagOf(route), [...(groups.get(tagOf(route)) ?? []), route]);
   }
   const sections = [...groups].map(
     ([name, entries]) => `<section><h2>${escapeHtml(name)}</h2>${entries.map(entryHtml).join('')}</section>`,
@@ -148,15 +168,21 @@ function typeOf(schema: JsonSchema, depth: number): string {
     return `{\n${lines.join('\n')}\n${'  '.repeat(depth)}}`;
   }
   const type = String(schema.type ?? 'any');
+  const { minLength, minimum, maximum, default: fallback } = schema;
   const limits = [
-    schema.minLength === undefined
-      ? ''
-      : schema.minLength === 1
-        ? 'not empty'
-        : `at least ${schema.minLength} characters`,
-    schema.minimum === undefined ? '' : `from ${schema.minimum}`,
-    schema.maximum === undefined ? '' : `to ${schema.maximum}`,
-    schema.default === undefined ? '' : `default ${JSON.stringify(schema.default)}`,
+    minLength === 1 && 'not empty',
+    Number(minLength) > 1 && `at least ${minLength} characters`,
+    minimum !== undefined && `from ${minimum}`,
+    maximum !== undefined && `to ${maximum}`,
+    fallback !== undefined && `default ${JSON.stringify(fallback)}`,
   ].filter(Boolean);
   return limits.length > 0 ? `${type} (${limits.join(', ')})` : type;
+}
+
+function once(create: () => string): () => Buffer {
+  let created: Buffer | null = null;
+  return () => {
+    created ??= Buffer.from(create());
+    return created;
+  };
 }

@@ -29,7 +29,7 @@ const STATUS_WORDS: Readonly<Record<number, string>> = {
   503: 'The broker cannot be reached.',
 };
 
-export function openApiOf(routes: readonly Route[], { version }: { readonly version: string }): Json {
+export function openApiOf(routes: readonly Route[], version: string): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};
   for (const route of routes) {

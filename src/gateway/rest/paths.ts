@@ -1,6 +1,6 @@
 import findMyWay from 'find-my-way';
 import { ServiceError } from '../../platform/errors.ts';
-import type { ApiDocument } from './documents.ts';
+import type { ApiDocument } from './docs-page.ts';
 import type { Exchange } from './exchange.ts';
 import type { PreparedRoute } from './prepared-route.ts';
 import { existsIn, REVISIONS, type Revision } from './revisions.ts';

@@ -8,7 +8,7 @@ import { UnreadBodyError } from '../http/read-body.ts';
 import { maxBodyBytesOf, Traffic } from '../http/traffic.ts';
 import { proceed } from '../maybe-promise.ts';
 import { readJsonBody } from './body.ts';
-import type { ApiDocument } from './documents.ts';
+import type { ApiDocument } from './docs-page.ts';
 import { Exchange, requestIdOf } from './exchange.ts';
 import { requestPathOf } from './issue-paths.ts';
 import { pageOf } from './long-lists.ts';

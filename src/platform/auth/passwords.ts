@@ -37,9 +37,12 @@ function workOf(encodedHash: string): number {
   return Number(memory) * Number(passes);
 }
 
-/** A password that is easy to type: 20 characters, about 98 bits, from an alphabet without similar characters. */
-export function generatePassword(): string {
+/** 100 bits. */
+export const generatePassword = (): string => typeableText(20, 5);
+
+/** Random text in groups with hyphens, from an alphabet without similar characters: five bits per character. */
+export function typeableText(length: number, groupLength: number): string {
   const alphabet = 'abcdefghijkmnpqrstuvwxyz23456789';
-  const letters = Array.from(randomBytes(20), (byte) => alphabet[byte % alphabet.length]).join('');
-  return (letters.match(/.{5}/g) ?? []).join('-');
+  const letters = Array.from(randomBytes(length), (byte) => alphabet[byte % alphabet.length]).join('');
+  return letters.replace(new RegExp(`.{${groupLength}}(?=.)`, 'g'), '$&-');
 }

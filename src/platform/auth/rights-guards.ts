@@ -100,12 +100,12 @@ export class RightsGuards {
   }
 
   #count(id: string): void {
-    const count = (this.#counts.get(id) ?? 0) + 1;
-    if (count > MAX_GUARDS) {
-      const info = { limit: MAX_GUARDS, actual: count };
-      throw new ServiceError('RATE_LIMITED', `Too many concurrent subscriptions: the limit is ${MAX_GUARDS}`, { info });
+    const actual = (this.#counts.get(id) ?? 0) + 1;
+    if (actual > MAX_GUARDS) {
+      const message = `Too many concurrent subscriptions: the limit is ${MAX_GUARDS}`;
+      throw new ServiceError('RATE_LIMITED', message, { info: { limit: MAX_GUARDS, actual } });
     }
-    this.#counts.set(id, count);
+    this.#counts.set(id, actual);
   }
 
   #watch(viewer: Viewer): WatchedCredential {
@@ -116,9 +116,8 @@ export class RightsGuards {
       this.#schedule(watched);
     }
     // The rights may have changed after the viewer was read and before this guard was registered.
-    const isCertain =
-      known === undefined ? this.#options.isCurrent(viewer) : rightsKey(known.viewer) === rightsKey(viewer);
-    if (!isCertain) this.#read(watched, this.#changed);
+    const isCurrent = known ? rightsKey(known.viewer) === rightsKey(viewer) : this.#options.isCurrent(viewer);
+    if (!isCurrent) this.#read(watched, this.#changed);
     return watched;
   }
 
@@ -201,7 +200,6 @@ export class RightsGuards {
 function endOfRights(error: unknown): ServiceError {
   if (!(error instanceof ServiceError)) return unknownCredential();
   if (error.code !== 'NOT_FOUND') return error;
-  return new ServiceError('NOT_ALLOWED', 'You no longer have the rights that this operation requires', {
-    cause: error,
-  });
+  const message = 'You no longer have the rights that this operation requires';
+  return new ServiceError('NOT_ALLOWED', message, { cause: error });
 }

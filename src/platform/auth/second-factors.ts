@@ -1,12 +1,12 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { notFound, ServiceError } from '../errors.ts';
 import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/sealed.ts';
+import { typeableText } from './passwords.ts';
 
 const RECOVERY_CODES = 10;
-const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
 interface SecondFactorHolder {
   readonly id: string;
@@ -64,11 +64,10 @@ export class SecondFactors {
         where: { id: userId, totpSecret: user.totpSecret, totpSince: null },
         data: { totpSince: new Date(), totpStep: step },
       });
-      if (count === 0)
-        throw new ServiceError(
-          'NOT_FOUND',
-          'The second factor was set up again meanwhile; confirm the new one with its code',
-        );
+      if (count === 0) {
+        const message = 'The second factor was set up again meanwhile; confirm the new one with its code';
+        throw new ServiceError('NOT_FOUND', message);
+      }
       await db.recoveryCode.deleteMany({ where: { userId } });
       await db.recoveryCode.createMany({ data: codes.map((one) => ({ userId, codeHash: hashOf(one) })) });
       await db.session.deleteMany({ where: { userId, id: { not: exceptSession } } });
@@ -82,9 +81,8 @@ export class SecondFactors {
     if (totpSecret === null || totpSince === null) return false;
     const given = code.trim();
     if (!isTotpCode(given)) {
-      const { count } = await this.#options.db.recoveryCode.deleteMany({
-        where: { userId: id, codeHash: hashOf(given) },
-      });
+      const where = { userId: id, codeHash: hashOf(given) };
+      const { count } = await this.#options.db.recoveryCode.deleteMany({ where });
       return count === 1;
     }
     const totpStep = stepOfCode(this.#open(id, totpSecret), given);
@@ -132,12 +130,7 @@ export class SecondFactors {
 export const secondFactorContext = (userId: string): string => `${userId}/second-factor`;
 
 /** Codes such as "abcd-efgh-ijkm-npqr". With 80 random bits each, their hashes cannot be reversed by guessing. */
-function newRecoveryCodes(): readonly string[] {
-  return Array.from({ length: RECOVERY_CODES }, () => {
-    const letters = Array.from(randomBytes(16), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
-    return (letters.match(/.{4}/g) ?? []).join('-');
-  });
-}
+const newRecoveryCodes = () => Array.from({ length: RECOVERY_CODES }, () => typeableText(16, 4));
 
 const hashOf = (code: string): string =>
   createHash('sha256').update(code.toLowerCase().replace(/[\s-]/g, '')).digest('hex');

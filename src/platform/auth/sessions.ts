@@ -58,24 +58,16 @@ export class Sessions {
         const where = {
           id: userId,
           passwordHash,
-          ...(secondFactorSince === undefined ? {} : { totpSince: secondFactorSince }),
+          ...(secondFactorSince !== undefined && { totpSince: secondFactorSince }),
         };
         // An update without a change: its row lock delays a change of the password until the session is committed.
         const { count } = await db.user.updateMany({ where, data: { passwordHash } });
         if (count === 0) throw changedMeanwhile();
       }
       await db.session.deleteMany({ where: { userId, expiresAt: { lte: now } } });
+      const times = { createdAt: now, lastUsedAt: now, expiresAt };
       await db.session.create({
-        data: {
-          id: newId('session'),
-          userId,
-          tokenHash: hashSecret(token),
-          provider,
-          address,
-          createdAt: now,
-          lastUsedAt: now,
-          expiresAt,
-        },
+        data: { id: newId('session'), userId, tokenHash: hashSecret(token), provider, address, ...times },
       });
     });
     this.#options.onOpened?.(provider);

@@ -54,12 +54,12 @@ export class Bursts<Subject> {
   }
 
   #endFirst(): void {
-    for (const [key, { subject, count, startedAt, lastAt }] of this.#counted) {
-      this.#counted.delete(key);
-      const seconds = Math.round((lastAt - startedAt) / 1000);
-      if (count >= this.#options.from) this.#options.onEnd(subject, count, seconds);
-      return;
-    }
+    const [first] = this.#counted;
+    if (first === undefined) return;
+    const [key, { subject, count, startedAt, lastAt }] = first;
+    this.#counted.delete(key);
+    const seconds = Math.round((lastAt - startedAt) / 1000);
+    if (count >= this.#options.from) this.#options.onEnd(subject, count, seconds);
   }
 
   #arm(): void {

@@ -52,10 +52,8 @@ export class OperationStarts {
       this.#isBusy = true;
       this.waitingCount += 1;
       const waiting = this.#waiting.get(key);
-      if (waiting !== undefined) {
-        waiting.push(operation);
-        return;
-      }
+      waiting?.push(operation);
+      if (waiting !== undefined) return;
       this.#waiting.set(key, [operation]);
       this.#queueSlice(key);
     });

@@ -66,10 +66,9 @@ export class ConcurrencyLimit {
   #wait(key: string, isWanted: () => boolean): Promise<void> {
     this.#makeRoom(key);
     return new Promise((start, refuse) => {
-      const list = this.#waiting.get(key);
-      const entry = { start, refuse, isWanted };
-      if (list) list.push(entry);
-      else this.#waiting.set(key, [entry]);
+      const list = this.#waiting.get(key) ?? [];
+      list.push({ start, refuse, isWanted });
+      this.#waiting.set(key, list);
       this.waitingCount += 1;
     });
   }

@@ -10,17 +10,11 @@ const RESPONSE_TIMEOUT_MS = 5_000;
 export function postgresqlConfig(databaseUrl: string): ClientConfig {
   const url = URL.canParse(databaseUrl) ? new URL(databaseUrl) : null;
   if (!url || !/^postgres(ql)?:$/.test(url.protocol)) {
-    throw new ServiceError(
-      'INVALID',
-      'DATABASE_URL must be a PostgreSQL URL: postgresql://user:password@host:5432/name',
-    );
+    throw unusable('must be a PostgreSQL URL: postgresql://user:password@host:5432/name');
   }
   const schema = url.searchParams.get('schema');
   if (schema !== null && schema !== 'public') {
-    throw new ServiceError(
-      'INVALID',
-      'DATABASE_URL contains a schema: remove it, only the schema "public" is supported',
-    );
+    throw unusable('contains a schema: remove it, only the schema "public" is supported');
   }
   url.searchParams.delete('schema');
   return {
@@ -31,6 +25,8 @@ export function postgresqlConfig(databaseUrl: string): ClientConfig {
   };
 }
 
+const unusable = (reason: string): ServiceError => new ServiceError('INVALID', `DATABASE_URL ${reason}`);
+
 /** Opens a connection, which the caller closes. Errors: ServiceError INTERNAL_ERROR. */
 export async function connectPostgresql(databaseUrl: string): Promise<pg.Client> {
   const client = new pg.Client(postgresqlConfig(databaseUrl));
@@ -38,19 +34,16 @@ export async function connectPostgresql(databaseUrl: string): Promise<pg.Client>
     await client.connect();
     return client;
   } catch (error) {
-    throw new ServiceError('INTERNAL_ERROR', `Cannot connect to PostgreSQL at ${addressOf(client)}: ${reason(error)}`, {
-      cause: error,
-    });
+    const message = `Cannot connect to PostgreSQL at ${addressOf(client)}: ${reason(error)}`;
+    throw new ServiceError('INTERNAL_ERROR', message, { cause: error });
   }
 }
 
 /** Errors: those of the query; an Error after RESPONSE_TIMEOUT_MS, which may mean a dead connection. */
-export const query = (client: pg.Client, sql: string, values?: unknown[]): Promise<pg.QueryResult> =>
-  within(
-    RESPONSE_TIMEOUT_MS,
-    client.query(sql, values),
-    () => new Error(`no response within ${RESPONSE_TIMEOUT_MS} ms`),
-  );
+export const query = (client: pg.Client, sql: string, values?: unknown[]): Promise<pg.QueryResult> => {
+  const tooLate = () => new Error(`no response within ${RESPONSE_TIMEOUT_MS} ms`);
+  return within(RESPONSE_TIMEOUT_MS, client.query(sql, values), tooLate);
+};
 
 function addressOf({ host, port, database }: pg.Client): string {
   return `${host}:${port}/${database ?? ''}`;

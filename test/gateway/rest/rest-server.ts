@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import SchemaBuilder from '@pothos/core';
 import { onTestFinished } from 'vitest';
 import type { RequestContext } from '../../../src/gateway/context.ts';
-import { apiDocuments } from '../../../src/gateway/rest/documents.ts';
+import { apiDocuments } from '../../../src/gateway/rest/docs-page.ts';
 import type { JsonSchema, Route } from '../../../src/gateway/rest/route.ts';
 import { createRestServer, type RestServerOptions } from '../../../src/gateway/rest/router.ts';
 import { closed, FILTER_QUERY, PAGE_QUERY, STRING } from '../../../src/gateway/rest/schemas.ts';
@@ -297,7 +297,7 @@ export async function startLampServer(options: Partial<RestServerOptions> & { re
     },
     log: { error: (fields, message) => logged.push({ fields, message }) },
     maxBodyBytes: 10_000,
-    documents: apiDocuments(routes, { version: '1.2.3' }),
+    documents: apiDocuments(routes, '1.2.3'),
     ...rest,
   });
   const server = createServer(handle);

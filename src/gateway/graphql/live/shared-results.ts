@@ -24,26 +24,24 @@ interface Entry {
   waiting: ((text: ResultText) => void)[] | null;
 }
 
-type Texts = LRUCache<Entry, ResultText>;
-
 export class ResultSharing {
   readonly calls = new SlicedCalls();
-  readonly #log: ErrorLog;
+  readonly log: ErrorLog;
   readonly #groups = new WeakMap<Operation, Map<string, SharedResults>>();
-  readonly #texts: Texts = new LRUCache({
+  readonly texts = new LRUCache<Entry, ResultText>({
     max: MAX_TEXTS,
     maxSize: MAX_CHARACTERS,
     sizeCalculation: ({ text }) => text.length,
   });
 
   constructor(log: ErrorLog) {
-    this.#log = log;
+    this.log = log;
   }
 
   /** Joins the results; call `leave` at the end. With `isAlone` they have the caller's identity and are not shared. */
   join(stream: SourceStream, viewer: Viewer | null, context: RequestContext, isAlone: boolean): SharedResults {
     const { operation, key } = stream;
-    if (isAlone) return new SharedResults(this.#parts(stream, viewer, context), () => undefined);
+    if (isAlone) return new SharedResults(this, { stream, viewer, context }, () => undefined);
     let groups = this.#groups.get(operation);
     if (groups === undefined) {
       groups = new Map();
@@ -52,42 +50,34 @@ export class ResultSharing {
     const groupKey = `${viewer === null ? '' : rightsKey(viewer)} ${key}`;
     let group = groups.get(groupKey);
     if (group === undefined) {
-      const parts = this.#parts(stream, viewer && sharedViewer(viewer), {
-        ...context,
-        address: '',
-        requestId: randomUUID(),
-      });
-      group = new SharedResults(parts, () => groups.delete(groupKey));
+      const shared = { ...context, address: '', requestId: randomUUID() };
+      const run = { stream, viewer: viewer && sharedViewer(viewer), context: shared };
+      group = new SharedResults(this, run, () => groups.delete(groupKey));
       groups.set(groupKey, group);
     }
     group.memberCount += 1;
     return group;
   }
-
-  #parts(stream: SourceStream, viewer: Viewer | null, context: RequestContext): SharedParts {
-    return { stream, viewer, context, log: this.#log, texts: this.#texts, calls: this.calls };
-  }
 }
 
-interface SharedParts {
+interface SharedRun {
   readonly stream: SourceStream;
   readonly viewer: Viewer | null;
   readonly context: RequestContext;
-  readonly log: ErrorLog;
-  readonly texts: Texts;
-  readonly calls: SlicedCalls;
 }
 
 export class SharedResults {
   memberCount = 0;
-  readonly #parts: SharedParts;
+  readonly #sharing: ResultSharing;
+  readonly #run: SharedRun;
   readonly #onEmpty: () => void;
   readonly #entries = new WeakMap<object, Entry>();
   /** The newest small result, which most subscriptions read next. */
   #last: { readonly event: object; readonly text: ResultText } | null = null;
 
-  constructor(parts: SharedParts, onEmpty: () => void) {
-    this.#parts = parts;
+  constructor(sharing: ResultSharing, run: SharedRun, onEmpty: () => void) {
+    this.#sharing = sharing;
+    this.#run = run;
     this.#onEmpty = onEmpty;
   }
 
@@ -99,7 +89,7 @@ export class SharedResults {
   cached(event: object): ResultText | null {
     if (event === this.#last?.event) return this.#last.text;
     const entry = this.#entries.get(event);
-    return entry === undefined ? null : (this.#parts.texts.get(entry) ?? null);
+    return entry === undefined ? null : (this.#sharing.texts.get(entry) ?? null);
   }
 
   /** Creates a result, or returns null and calls `onCreated` later if the execution is asynchronous. */
@@ -113,7 +103,7 @@ export class SharedResults {
       entry.waiting.push(onCreated);
       return null;
     }
-    const created = this.#run(event);
+    const created = this.#execute(event);
     if (created instanceof ResultText) {
       this.#cache(event, entry, created);
       return created;
@@ -127,18 +117,18 @@ export class SharedResults {
     this.#cache(event, entry, text);
     const waiting = entry.waiting ?? [];
     entry.waiting = null;
-    for (const onCreated of waiting) this.#parts.calls.add(() => onCreated(text));
+    for (const onCreated of waiting) this.#sharing.calls.add(() => onCreated(text));
   }
 
   #cache(event: object, entry: Entry, text: ResultText): void {
     if (this.memberCount < 2) return;
-    this.#parts.texts.set(entry, text);
+    this.#sharing.texts.set(entry, text);
     if (!text.isLarge) this.#last = { event, text };
   }
 
-  #run(event: object): MaybePromise<ResultText> {
-    const { stream, viewer, context, log } = this.#parts;
-    const errorContext = { requestId: context.requestId, log };
+  #execute(event: object): MaybePromise<ResultText> {
+    const { stream, viewer, context } = this.#run;
+    const errorContext = { requestId: context.requestId, log: this.#sharing.log };
     const refused = (error: unknown) => new ResultText({ errors: [publicError(error, errorContext)] });
     const written = (executed: ExecutionResult) => {
       const result = publicResult(executed, errorContext);
