@@ -5,7 +5,7 @@ import { Bridges } from '../domains/bridges/bridges.ts';
 import { BrokerMetricsService } from '../domains/brokers/broker-metrics-service.ts';
 import { openCertificates } from '../domains/certificates/certificates.ts';
 import { openClients } from '../domains/clients/clients.ts';
-import { Clusters } from '../domains/clusters/clusters.ts';
+import { openClusters } from '../domains/clusters/clusters.ts';
 import { MessageService } from '../domains/messages/message-service.ts';
 import { ProjectService } from '../domains/projects/project-service.ts';
 import { SecretRotator } from '../domains/secrets/secret-rotation.ts';
@@ -133,16 +133,15 @@ function openFeatures(
     }),
   );
   const clusters = closers.keep(
-    new Clusters({
+    openClusters({
+      ...ofBrokers,
       storage,
       sealer,
       cache: caches.clusters,
       membership,
       contactNodes,
       store: clusterStore,
-      brokerCache: brokers,
       projects,
-      runtimes,
       access: accessControl,
       clients,
       topics: topicTrees.service,

@@ -4,7 +4,7 @@ import { ANYTHING, type Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { Directory } from '../../platform/storage/directory.ts';
 import type { AccessDocument } from '../access-control/documents/access-document.ts';
-import type { BegunWrite, ClusterKeeper, ClusterNodeRecord, ClusterRecord } from './model/cluster.ts';
+import type { BegunWrite, ClusterKeeper, ClusterRecord } from './model/cluster.ts';
 
 const CLUSTER_PARTS = {
   nodes: { orderBy: { nodeId: 'asc' } },
@@ -28,14 +28,14 @@ export class ClusterCache extends Directory<ClusterRow, ClusterRecord> {
   #byNode: ReadonlyMap<string, ClusterRecord> | null = null;
 
   constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
-    const documents = new KnownDocuments();
+    const documents = new Map<string, KnownDocument>();
     super({
       changes,
       log,
       // The cluster's id is that of its broker entry, and both are deleted together.
       kinds: [CHANGED, 'broker'],
       rowsOf: (id) => db.cluster.findMany({ where: id === ANYTHING ? {} : { id }, include: CLUSTER_PARTS }),
-      toEntry: (row) => toRecord(row, documents.of(row)),
+      toEntry: (row) => toRecord(row, documentOf(row, documents)),
       isSame: ({ document, ...one }, { document: otherDocument, ...other }) =>
         document === otherDocument && JSON.stringify(one) === JSON.stringify(other),
     });
@@ -44,7 +44,7 @@ export class ClusterCache extends Directory<ClusterRow, ClusterRecord> {
     // Registered first, so that later listeners see the new state.
     this.onChange((after, before) => {
       this.#byNode = null;
-      if (after === null && before !== null) documents.forget(before.id);
+      if (after === null && before !== null) documents.delete(before.id);
     });
   }
 
@@ -85,47 +85,37 @@ export class ClusterCache extends Directory<ClusterRow, ClusterRecord> {
   }
 }
 
+interface KnownDocument {
+  readonly text: string;
+  readonly document: AccessDocument;
+}
+
 /** A document is large and rarely changes, so the same text returns the same object. */
-class KnownDocuments {
-  readonly #known = new Map<string, { readonly text: string; readonly document: AccessDocument }>();
-
-  of({ id, document: text }: ClusterRow): AccessDocument | null {
-    if (text === null) return null;
-    let known = this.#known.get(id);
-    if (known?.text !== text) {
-      known = { text, document: JSON.parse(text) as AccessDocument };
-      this.#known.set(id, known);
-    }
-    return known.document;
+function documentOf({ id, document: text }: ClusterRow, documents: Map<string, KnownDocument>): AccessDocument | null {
+  if (text === null) return null;
+  let known = documents.get(id);
+  if (known?.text !== text) {
+    known = { text, document: JSON.parse(text) as AccessDocument };
+    documents.set(id, known);
   }
-
-  forget(id: string): void {
-    this.#known.delete(id);
-  }
+  return known.document;
 }
 
 function toRecord(
-  { nodes, broker, document: _, writing, keeper, createdAt, ...row }: ClusterRow,
+  { nodes, broker, writing, keeper, createdAt, ...row }: ClusterRow,
   document: AccessDocument | null,
 ): ClusterRecord {
-  const { id, name, mode, revision, autoRepair } = row;
   return {
-    id,
+    ...row,
     projectId: broker.projectId,
-    name,
-    mode,
     // Only this service writes the column.
     keeper: keeper as ClusterKeeper,
     document,
-    revision,
     writing: writing === null ? null : (JSON.parse(writing) as BegunWrite),
-    autoRepair,
     createdAt: createdAt.toISOString(),
-    nodes: nodes.map(nodeOf),
+    nodes: nodes.map(({ missingPasswords, ...node }) => ({
+      ...node,
+      missingPasswords: JSON.parse(missingPasswords) as string[],
+    })),
   };
 }
-
-const nodeOf = ({ missingPasswords, ...node }: ClusterNode): ClusterNodeRecord => ({
-  ...node,
-  missingPasswords: JSON.parse(missingPasswords) as string[],
-});

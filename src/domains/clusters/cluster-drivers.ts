@@ -4,8 +4,7 @@ import type { ControlApi } from '../../protocol/control/envelope.ts';
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
-import type { ClusterKeeper, ClusterRecord, NewNode } from './model/cluster.ts';
-import type { ClusterDriver } from './model/cluster-driver.ts';
+import type { ClusterDriver, ClusterKeeper, ClusterRecord, NewNode } from './model/cluster.ts';
 
 interface ClusterDriversOptions {
   readonly drivers: Readonly<Record<ClusterKeeper, ClusterDriver>>;

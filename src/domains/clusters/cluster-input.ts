@@ -1,4 +1,5 @@
 import { type InputIssue, invalid, notFound, ServiceError } from '../../platform/errors.ts';
+import type { Nullish } from '../../platform/given-values.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
@@ -20,9 +21,18 @@ const SECRETS = { password: 'sealedPassword', clientKey: 'sealedClientKey' } as 
 
 interface Known {
   readonly brokers: BrokerCache;
-  readonly clusters: ClusterCache;
+  readonly cache: ClusterCache;
   readonly sealer: Sealer;
 }
+
+/** The columns of a node, without the connection that the caller may name. */
+export const nodeData = ({ nodeId, brokerId, name, address, port }: NewNode): NewNode => ({
+  nodeId,
+  brokerId,
+  name: name.trim(),
+  address: address.trim(),
+  port,
+});
 
 export function checkName(name: string): void {
   const issues = textIssues('input.name', name.trim(), { min: 1, max: MAX_NAME });
@@ -35,12 +45,10 @@ export function checkNodes(projectId: string, nodes: readonly NodeInput[], least
   }
   const issues = nodes.flatMap((node, index) => nodeIssues(`input.nodes.${index}`, projectId, node, known));
   for (const key of ['nodeId', 'brokerId'] as const) {
-    const first = new Map<unknown, number>();
     for (const [index, node] of nodes.entries()) {
-      const before = first.get(node[key]);
-      if (before === undefined) first.set(node[key], index);
-      else
-        issues.push({ path: `input.nodes.${index}.${key}`, reason: `is already used by entry ${before} of the list` });
+      const first = nodes.findIndex((other) => other[key] === node[key]);
+      const reason = `is already used by entry ${first} of the list`;
+      if (first < index) issues.push({ path: `input.nodes.${index}.${key}`, reason });
     }
   }
   if (issues.length > 0) throw invalid(issues);
@@ -74,7 +82,7 @@ function nodeIssues(path: string, projectId: string, node: NodeInput, known: Kno
     issues.push({ path: `${path}.brokerId`, reason: 'is not a broker of the project' });
     return issues;
   }
-  const reason = unusableReason(broker, known.clusters);
+  const reason = unusableReason(broker, known.cache);
   if (reason !== null) issues.push({ path: `${path}.brokerId`, reason });
   issues.push(...connectionIssues(path, node, broker, known.sealer));
   return issues;
@@ -89,11 +97,9 @@ function unusableReason({ id, ha, url }: BrokerRecord, clusters: ClusterCache): 
 
 /** The service connects to a node as its entry says, so different connection fields are refused. */
 function connectionIssues(path: string, node: NodeInput, broker: BrokerRecord, sealer: Sealer): InputIssue[] {
-  const issue = (key: string): InputIssue => ({
-    path: `${path}.${key}`,
-    reason:
-      'differs from the entry of the broker, through which the service connects to the node: change the entry first',
-  });
+  const reason =
+    'differs from the entry of the broker, through which the service connects to the node: change the entry first';
+  const issue = (key: string): InputIssue => ({ path: `${path}.${key}`, reason });
   const issues: InputIssue[] = PLAIN.filter((key) => node[key] != null && node[key] !== broker[key]).map(issue);
   if (node.url != null && !sameAddress(node.url, broker.url)) issues.push(issue('url'));
   for (const key of ['password', 'clientKey'] as const) {
@@ -115,10 +121,9 @@ function normalizedUrl(url: string): string {
   return `${protocol}//${host.toLowerCase()}${pathname.replace(/\/$/, '')}${search}`;
 }
 
-/** Fields of a node that joins. Missing fields are taken from the cluster and from the broker entry. */
-export type JoiningNode = { readonly [Key in keyof NodeInput]?: NodeInput[Key] | null | undefined };
+export type JoiningNode = Nullish<NodeInput>;
 
-export type LeavingNode = Pick<JoiningNode, 'nodeId' | 'brokerId' | 'url'>;
+export type LeavingNode = Nullish<Pick<NodeInput, 'nodeId' | 'brokerId' | 'url'>>;
 
 /** Fills in the missing fields of a node that joins. Errors: INVALID (no broker is named). */
 export function completeNode({ projectId, nodes }: ClusterRecord, node: JoiningNode, brokers: BrokerCache): NodeInput {

@@ -1,11 +1,11 @@
+import type { Logger } from 'pino';
 import { Broadcast, type BroadcastEvent } from '../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { type ProjectFeed, ProjectFeeds } from '../../gateway/live/project-feeds.ts';
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import type { ClusterDrivers } from './cluster-drivers.ts';
-import type { ClusterRecord } from './model/cluster.ts';
-import type { ClusterStatus } from './model/cluster-status.ts';
+import type { ClusterRecord, ClusterStatus } from './model/cluster.ts';
 
 /** Current state of a cluster for subscribers. `now` is `null` once the cluster is deleted. */
 export interface ClusterChange {
@@ -18,7 +18,7 @@ export type ClusterEvent = BroadcastEvent<readonly ClusterChange[], ClusterChang
 interface ClusterLiveOptions {
   readonly cache: ClusterCache;
   readonly drivers: ClusterDrivers;
-  readonly onFault: (error: unknown) => void;
+  readonly log: Logger;
 }
 
 interface Feed extends ProjectFeed<readonly ClusterChange[], ClusterChange> {
@@ -104,8 +104,9 @@ export class ClusterLive {
   }
 
   #refresh(clusterId: string): void {
+    const { cache, log } = this.#options;
     const pending = this.#pending.get(clusterId);
-    const cluster = this.#options.cache.get(clusterId);
+    const cluster = cache.get(clusterId);
     if (pending !== undefined) pending.again = true;
     if (pending !== undefined || cluster === null || !this.#hasSubscribers(cluster)) return;
     const own = { again: false };
@@ -113,9 +114,9 @@ export class ClusterLive {
     this.#read(cluster)
       .then((change) => {
         // A cluster that was deleted in the meantime was already published as deleted.
-        if (this.#options.cache.get(clusterId) !== null) this.#publish(cluster.projectId, change);
+        if (cache.get(clusterId) !== null) this.#publish(cluster.projectId, change);
       })
-      .catch(this.#options.onFault)
+      .catch((error: unknown) => log.error({ err: error }, 'could not update the live status of clusters'))
       .finally(() => {
         this.#pending.delete(clusterId);
         if (own.again) this.#refresh(clusterId);
@@ -147,13 +148,7 @@ export class ClusterLive {
 function shownFields({ now }: ClusterChange): string {
   if (now === null) return '';
   const { name, autoRepair, nodes } = now.cluster;
-  const shown = nodes.map(({ nodeId, brokerId, address, port, ...node }) => [
-    nodeId,
-    brokerId,
-    node.name,
-    address,
-    port,
-  ]);
+  const shown = nodes.map((node) => [node.nodeId, node.brokerId, node.name, node.address, node.port]);
   const status = now.status.nodes.map(({ error, ...node }) => [node, error?.code, error?.message]);
   return JSON.stringify([name, autoRepair, shown, now.status.state, status]);
 }

@@ -5,7 +5,7 @@ import type { TopicNodes } from '../topic-tree/topic-view.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import type { ClusterRecord } from './model/cluster.ts';
 import { hasClientsPerNode, nodesOfCluster } from './serving/cluster-nodes.ts';
-import { unsupportedReason } from './serving/unsupported.ts';
+import { unsupportedReason } from './serving/cluster-plugin.ts';
 
 interface ClusterMembershipOptions {
   readonly cache: ClusterCache;

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import { freshly } from '../../platform/scraped.ts';
-import type { ClusterStatus } from './model/cluster-status.ts';
+import type { ClusterStatus } from './model/cluster.ts';
 
 export type ClusterMetricSource = () => Promise<ReadonlyMap<string, ClusterStatus>>;
 

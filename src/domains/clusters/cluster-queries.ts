@@ -9,14 +9,13 @@ import { notFound, OutOfSight } from '../../platform/errors.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import type { ClusterDrivers } from './cluster-drivers.ts';
-import type { ClusterRecord } from './model/cluster.ts';
-import type { ClusterStatus } from './model/cluster-status.ts';
+import type { ContactNodes } from './contact-nodes.ts';
+import type { ClusterRecord, ClusterStatus } from './model/cluster.ts';
 
 interface ClusterQueriesOptions {
   readonly cache: ClusterCache;
   readonly drivers: ClusterDrivers;
-  /** Broker entry of the contact node. `null` if the cluster has no node. */
-  readonly contactNodeOf: (cluster: ClusterRecord) => string | null;
+  readonly contactNodes: ContactNodes;
 }
 
 /** Returns the clusters that a viewer may see, and their status. */
@@ -55,7 +54,7 @@ export class ClusterQueries {
   nodeOf(broker: BrokerRecord, viewer: Viewer | null) {
     const cluster = this.ofBroker(broker, viewer);
     if (cluster === null) return null;
-    const brokerId = cluster.id === broker.id ? this.#options.contactNodeOf(cluster) : broker.id;
+    const brokerId = cluster.id === broker.id ? this.#options.contactNodes.of(cluster) : broker.id;
     const node = cluster.nodes.find((one) => one.brokerId === brokerId);
     return node === undefined ? null : { cluster, node };
   }

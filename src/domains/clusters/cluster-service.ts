@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { ClusterMode } from '../../generated/sqlite/client.ts';
-import { type ErrorCode, invalid, notFound, ServiceError } from '../../platform/errors.ts';
+import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
+import { givenValues, type Nullish } from '../../platform/given-values.ts';
 import type { LeasedMutex } from '../../platform/scheduling/leased-mutex.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
@@ -16,15 +17,15 @@ import {
   type LeavingNode,
   leavingNode,
   type NodeInput,
+  nodeData,
 } from './cluster-input.ts';
 import type { ClusterStore } from './cluster-store.ts';
-import type { ClusterRecord, NewNode } from './model/cluster.ts';
-import type { NodeOutcome, RepairOptions } from './model/cluster-driver.ts';
+import type { ClusterRecord, NewNode, NodeOutcome, RepairOptions } from './model/cluster.ts';
 
 interface ClusterServiceOptions {
   readonly cache: ClusterCache;
   readonly store: ClusterStore;
-  readonly brokerCache: BrokerCache;
+  readonly brokers: BrokerCache;
   readonly drivers: ClusterDrivers;
   /** By cluster id: one change of the nodes at a time, over all processes. */
   readonly mutex: LeasedMutex;
@@ -45,7 +46,7 @@ export interface DeletedCluster {
   readonly outcomes: readonly NodeOutcome[];
 }
 
-/** Result of an operation on one of several clusters. `error` is `null` if the operation succeeded. */
+/** `error` is `null` if the operation succeeded. */
 export interface ClusterResult extends DeletedCluster {
   readonly error: ServiceError | null;
 }
@@ -67,14 +68,14 @@ export class ClusterService {
 
   /** Errors: INVALID, NOT_FOUND (the project), NOT_SUPPORTED_BY_BROKER, and those of brokers. */
   async create(projectId: string, { name, mode, nodes }: NewCluster): Promise<ClusterRecord> {
-    const { drivers, store, brokerCache } = this.#options;
+    const { drivers, store, brokers } = this.#options;
     checkName(name);
-    checkNodes(projectId, nodes, LEAST_NODES.GATEWAY, this.#known);
+    checkNodes(projectId, nodes, LEAST_NODES.GATEWAY, this.#options);
     const keeper = await drivers.selectKeeper(mode, nodes);
-    checkNodes(projectId, nodes, LEAST_NODES[keeper], this.#known);
-    const sorted = nodes.map(withoutConnection).toSorted((one, other) => one.nodeId - other.nodeId);
+    checkNodes(projectId, nodes, LEAST_NODES[keeper], this.#options);
+    const sorted = nodes.map(nodeData).sort((one, other) => one.nodeId - other.nodeId);
     const [first] = sorted as [NewNode, ...NewNode[]];
-    const like = brokerCache.get(first.brokerId);
+    const like = brokers.get(first.brokerId);
     if (like === null) throw notFound('broker', first.brokerId);
     const made = await store.reserve(projectId, { name: name.trim(), mode, keeper, nodes: sorted }, like);
     const { id } = made;
@@ -107,11 +108,11 @@ export class ClusterService {
 
   /** Errors: as `create`; NOT_FOUND; NOT_ALLOWED if stored passwords would be sent without `by.mayControl`. */
   join(id: string, joining: JoiningNode, by: { readonly mayControl: boolean }): Promise<ClusterRecord> {
-    const { drivers, store, brokerCache, storesPasswords } = this.#options;
+    const { drivers, store, brokers, storesPasswords } = this.#options;
     return this.#runExclusive(id, async (cluster) => {
       if (!by.mayControl && storesPasswords(cluster)) throw passwordsNeedAdmin(cluster.name);
-      const node = completeNode(cluster, joining, brokerCache);
-      checkJoining(cluster, node, this.#known);
+      const node = completeNode(cluster, joining, brokers);
+      checkJoining(cluster, node, this.#options);
       await drivers.checkNode(cluster, node);
       const { nodeId } = node;
       await store.addNode(id, node);
@@ -128,25 +129,21 @@ export class ClusterService {
 
   /** Errors: INVALID, NOT_FOUND, IN_USE (too few nodes), those of brokers. */
   leave(id: string, which: LeavingNode): Promise<ClusterRecord> {
-    const { drivers, store, brokerCache } = this.#options;
+    const { drivers, store, brokers } = this.#options;
     return this.#runExclusive(id, async (cluster) => {
-      const { nodeId } = leavingNode(cluster, which, { brokers: brokerCache, least: LEAST_NODES[cluster.keeper] });
+      const { nodeId } = leavingNode(cluster, which, { brokers, least: LEAST_NODES[cluster.keeper] });
       await drivers.of(cluster).leave(cluster, nodeId);
       try {
         await store.removeNode(id, nodeId);
       } catch (error) {
-        throw this.#storageError(
-          error,
-          `Node ${nodeId} has left, but the change could not be stored: repeat leaveCluster`,
-        );
+        const what = `Node ${nodeId} has left, but the change could not be stored: repeat leaveCluster`;
+        throw this.#storageError(error, what);
       }
       return this.#read(id);
     });
   }
 
-  /**
-   * Errors: NOT_FOUND, NOT_ALLOWED, NOT_SUPPORTED_BY_BROKER (brokers that synchronize themselves), those of the node.
-   */
+  /** Errors: NOT_FOUND, NOT_ALLOWED, NOT_SUPPORTED_BY_BROKER (brokers that synchronize themselves), those of the node. */
   async repair(id: string, nodeId: number, options: RepairOptions): Promise<ClusterRecord> {
     const cluster = this.#read(id);
     if (!cluster.nodes.some((node) => node.nodeId === nodeId)) throw notFound('node', String(nodeId));
@@ -160,23 +157,15 @@ export class ClusterService {
   }
 
   /** Changes only the given fields. The entry gets the same name. Errors: INVALID, NOT_FOUND. */
-  async update(
-    id: string,
-    change: { readonly name?: string | null | undefined; readonly autoRepair?: boolean | null | undefined },
-  ): Promise<ClusterRecord> {
+  async update(id: string, { name, autoRepair }: Nullish<Pick<ClusterRecord, 'name' | 'autoRepair'>>) {
     const { store } = this.#options;
-    const { name, autoRepair } = change;
     const cluster = this.#read(id);
     if (name != null) checkName(name);
     if (name != null && name.trim() !== cluster.name && cluster.keeper === 'BROKER') {
-      throw invalid([
-        { path: 'input.name', reason: 'cannot be changed: the brokers identify the cluster by its name' },
-      ]);
+      const reason = 'cannot be changed: the brokers identify the cluster by its name';
+      throw invalid([{ path: 'input.name', reason }]);
     }
-    await store.change(id, {
-      ...(name == null ? {} : { name: name.trim() }),
-      ...(autoRepair == null ? {} : { autoRepair }),
-    });
+    await store.change(id, givenValues({ name: name?.trim(), autoRepair }));
     return this.#read(id);
   }
 
@@ -214,26 +203,19 @@ export class ClusterService {
   }
 
   async #dissolve(cluster: ClusterRecord, purge: boolean): Promise<ClusterResult> {
+    const outcomes = await this.#options.drivers.of(cluster).dissolve(cluster, { purge });
+    const error = purge ? null : dissolveError(cluster, outcomes);
+    if (error !== null) return { cluster, outcomes, error };
     try {
-      const outcomes = await this.#options.drivers.of(cluster).dissolve(cluster, { purge });
-      const error = purge ? null : dissolveError(cluster, outcomes);
-      if (error !== null) return { cluster, outcomes, error };
-      try {
-        await this.#options.store.remove(cluster.id);
-        return { cluster, outcomes, error: null };
-      } catch (failure) {
-        const what = `The nodes of "${cluster.name}" were changed, but the change could not be stored: repeat deleteCluster`;
-        return { cluster, outcomes, error: this.#storageError(failure, what) };
-      }
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      return { cluster, outcomes: [], error };
+      await this.#options.store.remove(cluster.id);
+      return { cluster, outcomes, error: null };
+    } catch (failure) {
+      const what = `The nodes of "${cluster.name}" were changed, but the change could not be stored: repeat deleteCluster`;
+      return { cluster, outcomes, error: this.#storageError(failure, what) };
     }
   }
 
-  /**
-   * Runs `work` with the stored cluster, one at a time. Errors: NOT_FOUND, IN_USE, RATE_LIMITED (others wait too long).
-   */
+  /** Runs `work` with the stored cluster, one at a time. Errors: NOT_FOUND, IN_USE, RATE_LIMITED (others wait too long). */
   #runExclusive<T>(id: string, work: (cluster: ClusterRecord) => Promise<T>): Promise<T> {
     const { mutex, cache } = this.#options;
     return mutex.run(id, async () => {
@@ -252,14 +234,8 @@ export class ClusterService {
       // Another request rolled it back, or nothing was stored.
       if (failure instanceof ServiceError && failure.code === 'NOT_FOUND') return error;
       const { code, message, info } = error instanceof ServiceError ? error : this.#storageError(error, 'It failed');
-      return this.#storageError(
-        failure,
-        `${message.replace(/\.$/, '')}; the change could not be rolled back: ${left}`,
-        {
-          code,
-          ...(info === undefined ? {} : { info }),
-        },
-      );
+      const what = `${message.replace(/\.$/, '')}; the change could not be rolled back: ${left}`;
+      return this.#storageError(failure, what, { code, info });
     }
   }
 
@@ -267,15 +243,10 @@ export class ClusterService {
   #storageError(
     failure: unknown,
     message: string,
-    { code = 'INTERNAL_ERROR', info }: { readonly code?: ErrorCode; readonly info?: ServiceError['info'] } = {},
+    { code, info }: Pick<ServiceError, 'code' | 'info'> = { code: 'INTERNAL_ERROR', info: undefined },
   ): ServiceError {
     this.#options.log.error({ err: failure }, 'could not store a change of a cluster');
     return new ServiceError(code, message, { cause: failure, ...(info === undefined ? {} : { info }) });
-  }
-
-  get #known() {
-    const { brokerCache: brokers, cache: clusters, sealer } = this.#options;
-    return { brokers, clusters, sealer };
   }
 
   #read(id: string): ClusterRecord {
@@ -301,11 +272,3 @@ function dissolveError({ name }: ClusterRecord, outcomes: readonly NodeOutcome[]
       : `"${name}" was dissolved on node ${done.join(', ')} only`;
   return new ServiceError(first.code, `${what}: ${first.error}`, { info: { nodes } });
 }
-
-const withoutConnection = ({ nodeId, brokerId, name, address, port }: NodeInput): NewNode => ({
-  nodeId,
-  brokerId,
-  name: name.trim(),
-  address: address.trim(),
-  port,
-});

@@ -4,6 +4,7 @@ import { isUniqueViolation, missingAsNotFound } from '../../platform/storage/pri
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerService } from '../brokers/broker-service.ts';
 import type { ClusterCache } from './cluster-cache.ts';
+import { nodeData } from './cluster-input.ts';
 import type { ClusterRecord, NewNode } from './model/cluster.ts';
 
 interface ClusterStoreOptions {
@@ -48,8 +49,8 @@ export class ClusterStore {
   }
 
   /** The caller must then call `refresh`. Errors: IN_USE (another cluster has the broker), NOT_FOUND (the cluster). */
-  async addNode(clusterId: string, { nodeId, brokerId, name, address, port }: NewNode): Promise<void> {
-    const data = { clusterId, nodeId, brokerId, name: name.trim(), address: address.trim(), port };
+  async addNode(clusterId: string, node: NewNode): Promise<void> {
+    const data = { clusterId, ...nodeData(node) };
     await this.#options.db.clusterNode.create({ data }).catch(toInUse).catch(missingAsNotFound('cluster', clusterId));
   }
 

@@ -6,9 +6,14 @@ import type { SharedAccess } from '../../access-control/access-control-service.t
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
-import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
-import type { ClusterDriver, NodeOutcome } from '../model/cluster-driver.ts';
-import type { ClusterStatus, NodeStatus } from '../model/cluster-status.ts';
+import type {
+  ClusterDriver,
+  ClusterNodeRecord,
+  ClusterRecord,
+  ClusterStatus,
+  NodeOutcome,
+  NodeStatus,
+} from '../model/cluster.ts';
 import type { NodeAccess } from './node-plan.ts';
 import { NodeStates } from './node-states.ts';
 import { NodeWatch } from './node-watch.ts';
@@ -33,11 +38,6 @@ interface ManagedCluster {
   readonly states: NodeStates;
 }
 
-/**
- * Interval of comparisons of all nodes, in addition to comparisons after events. The access control of Mosquitto 2.0 is
- * cached for 30 s, so an earlier comparison would only see the cached state.
- */
-const POLL_MS = 31_000;
 const MAX_DIFFERENCES = 100;
 
 /** Driver of clusters whose dynamic security this service synchronizes. See SyncedCluster. */
@@ -61,7 +61,6 @@ export class DynsecDriver implements ClusterDriver {
     const watch = new NodeWatch({
       cache,
       runtimes,
-      pollMs: POLL_MS,
       check: (id, nodeId) => this.#clusterOf(id).cluster.check(nodeId),
       onDisconnect: (id, nodeId) => {
         this.#clusterOf(id).states.set(nodeId, { state: 'UNKNOWN' });
@@ -105,10 +104,7 @@ export class DynsecDriver implements ClusterDriver {
   }
 
   /** Nothing is sent to the nodes. A node that lacks changes would never receive them, so it fails the operation. */
-  async dissolve(
-    { id, nodes }: ClusterRecord,
-    { purge }: { readonly purge: boolean },
-  ): Promise<readonly NodeOutcome[]> {
+  async dissolve({ id, nodes }: ClusterRecord, { purge }: { readonly purge: boolean }): Promise<NodeOutcome[]> {
     const { cluster, states } = this.#clusterOf(id);
     if (!purge) for (const { nodeId } of nodes) await cluster.check(nodeId);
     const outcomes = nodes.map(({ nodeId, brokerId }): NodeOutcome => {
@@ -183,9 +179,8 @@ export class DynsecDriver implements ClusterDriver {
     if (known !== undefined) return known;
     const states = new NodeStates(() => this.#notify(id));
     const cluster = new SyncedCluster({ ...this.#options, id, states });
-    const managed = { cluster, states };
-    this.#clusters.set(id, managed);
-    return managed;
+    this.#clusters.set(id, { cluster, states });
+    return { cluster, states };
   }
 
   #notify(id: string): void {

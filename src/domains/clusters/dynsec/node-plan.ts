@@ -5,7 +5,7 @@ import type { AccessDocument } from '../../access-control/documents/access-docum
 import type { AccessPolicy } from '../../access-control/policy/access-model.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import type { PolicyNow } from '../../access-control/writing/read-back.ts';
-import type { NodeDifference } from '../model/cluster-status.ts';
+import type { NodeDifference } from '../model/cluster.ts';
 
 export type NodeAccess = Pick<AccessControlService, 'ofBroker'>;
 

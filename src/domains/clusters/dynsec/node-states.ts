@@ -1,5 +1,5 @@
 import type { ServiceError } from '../../../platform/errors.ts';
-import type { NodeDifference, NodeSyncState } from '../model/cluster-status.ts';
+import type { NodeDifference, NodeSyncState } from '../model/cluster.ts';
 
 interface NodeState {
   readonly state: NodeSyncState;

@@ -11,14 +11,15 @@ interface NodeWatchOptions {
   readonly check: (clusterId: string, nodeId: number) => Promise<void>;
   readonly onDisconnect: (clusterId: string, nodeId: number) => void;
   readonly onFault: (error: unknown) => void;
-  readonly pollMs: number;
 }
 
+/** Mosquitto 2.0: its access control is cached for 30 s, so an earlier comparison would only see the cached state. */
+const POLL_MS = 31_000;
 const ACCESS_API: ControlApi = 'dynamic-security';
 
 /**
  * Compares the nodes of synchronized clusters after a connection is established, after a write of another client or
- * process, and every `pollMs`. A node is compared by one check at a time. Requests during a check cause one more check.
+ * process, and every 31 s. A node is compared by one check at a time. Requests during a check cause one more check.
  */
 export class NodeWatch {
   readonly #options: NodeWatchOptions;
@@ -28,7 +29,7 @@ export class NodeWatch {
   #isClosed = false;
 
   constructor(options: NodeWatchOptions) {
-    const { runtimes, cache, pollMs } = options;
+    const { runtimes, cache } = options;
     this.#options = options;
     runtimes.onRuntime((runtime, change) => {
       this.#subscriptions.get(runtime.id)?.();
@@ -37,8 +38,7 @@ export class NodeWatch {
       if (change === 'OPENED') this.#subscribe(runtime);
       else this.#disconnected(runtime.id);
     });
-    const ticker = setInterval(() => this.#checkAll(), pollMs);
-    ticker.unref();
+    const ticker = setInterval(() => this.#checkAll(), POLL_MS).unref();
     this.#stops.push(
       () => clearInterval(ticker),
       cache.onChange((after, before) => {

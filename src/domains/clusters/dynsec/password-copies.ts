@@ -12,7 +12,7 @@ interface PasswordCopiesOptions {
 }
 
 const PASSWORD_API: ControlApi = 'brokergraph/password-copies';
-/** Maximum number of accounts per request, so that it fits into a payload. */
+/** Per request, so that it fits into a payload. */
 const MAX_ACCOUNTS = 500;
 
 /** Copies passwords of accounts between embedded brokers of this service, as sealed hashes. */

@@ -2,9 +2,7 @@ import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import type { ServiceError } from '../../../platform/errors.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
-import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
-import type { NodeOutcome } from '../model/cluster-driver.ts';
-import type { ClusterStatus, NodeStatus } from '../model/cluster-status.ts';
+import type { ClusterNodeRecord, ClusterRecord, ClusterStatus, NodeOutcome, NodeStatus } from '../model/cluster.ts';
 import { NodeRaftType, NodeSyncType } from './node-status-schema.ts';
 
 export const ClusterNodeError = builder

@@ -6,8 +6,7 @@ import { ERROR_STATUS, ServiceError } from '../../../platform/errors.ts';
 import { Broker, ClusterMode } from '../../brokers/broker-schema.ts';
 import { Project } from '../../projects/project-schema.ts';
 import type { ClusterResult } from '../cluster-service.ts';
-import type { ClusterRecord } from '../model/cluster.ts';
-import type { ClusterStatus } from '../model/cluster-status.ts';
+import type { ClusterRecord, ClusterStatus } from '../model/cluster.ts';
 import {
   ClusterNode,
   ClusterNodeError,

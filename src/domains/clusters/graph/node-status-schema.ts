@@ -1,5 +1,5 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
-import type { NodeDifference, NodeRaft, NodeSync } from '../model/cluster-status.ts';
+import type { NodeDifference, NodeRaft, NodeSync } from '../model/cluster.ts';
 
 const RaftState = builder.enumType('RaftState', {
   description: 'Raft state of a node.',

@@ -1,12 +1,9 @@
 import type { ClusterMode } from '../../../generated/sqlite/client.ts';
-import { notFound, ServiceError } from '../../../platform/errors.ts';
+import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlApi } from '../../../protocol/control/envelope.ts';
 import { type Fields, isFields } from '../../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import type { BrokerCache } from '../../brokers/broker-cache.ts';
-import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
-import type { ClusterNodeRecord } from '../model/cluster.ts';
-import type { NodeRaft, RaftRole, RaftState } from '../model/cluster-status.ts';
+import type { NodeRaft } from '../model/cluster.ts';
 
 /** Control API of commercial clusters (AsyncAPI of 2.7 and 2.8). `syncmode` is documented only for REST. */
 const CLUSTER_API: ControlApi = 'cedalo/ha';
@@ -36,8 +33,8 @@ interface HaNodeStatus {
 }
 
 const MODES = { FULL: 'full', DYNSEC: 'dynsec', HP: 'hp' } as const satisfies Record<ClusterMode, string>;
-const STATES = ['UNAVAILABLE', 'FOLLOWER', 'CANDIDATE', 'LEADER'] as const satisfies RaftState[];
-const ROLES = ['STANDBY', 'VOTER', 'SPARE'] as const satisfies RaftRole[];
+const STATES = ['UNAVAILABLE', 'FOLLOWER', 'CANDIDATE', 'LEADER'] as const satisfies NodeRaft['state'][];
+const ROLES = ['STANDBY', 'VOTER', 'SPARE'] as const satisfies NodeRaft['role'][];
 
 /**
  * Adds the receiving node to a cluster: `createCluster` for the first node, `joinCluster` for the others. Errors of all
@@ -114,37 +111,4 @@ const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 function numberOf(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : null;
-}
-
-export interface HaNodesOptions {
-  readonly brokers: BrokerCache;
-  readonly runtimes: BrokerRuntimes;
-}
-
-export class HaNodes {
-  readonly #options: HaNodesOptions;
-
-  constructor(options: HaNodesOptions) {
-    this.#options = options;
-  }
-
-  isConnected({ brokerId }: Pick<ClusterNodeRecord, 'brokerId'>): boolean {
-    return this.#options.runtimes.isConnected(brokerId);
-  }
-
-  /** Runs `send` within the deadline of a broker. Errors: those of brokers, with the name of the node. */
-  async call<T>({ brokerId, nodeId }: ClusterNodeRecord, send: (controls: ControlCaller) => Promise<T>): Promise<T> {
-    const { brokers, runtimes } = this.#options;
-    const broker = brokers.get(brokerId);
-    if (broker === null) throw notFound('broker', brokerId);
-    try {
-      return await runtimes.ask(broker, ({ controls }) => send(controls));
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      throw new ServiceError(error.code, `Node ${nodeId} ("${broker.name}"): ${error.message}`, {
-        info: { ...error.info, nodeId, brokerId },
-        cause: error,
-      });
-    }
-  }
 }

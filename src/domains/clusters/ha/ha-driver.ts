@@ -1,44 +1,10 @@
 import { notFound, ServiceError } from '../../../platform/errors.ts';
-import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
-import type { ClusterCache } from '../cluster-cache.ts';
-import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
-import type { ClusterDriver, NodeOutcome } from '../model/cluster-driver.ts';
-import type { ClusterStatus } from '../model/cluster-status.ts';
-import {
-  addMember,
-  deleteCluster,
-  getCluster,
-  getNodeStatus,
-  type HaNode,
-  HaNodes,
-  type HaNodesOptions,
-  isRefusal,
-  sendNode,
-} from './ha-control.ts';
+import type { ClusterDriver, ClusterNodeRecord, ClusterRecord, NodeOutcome } from '../model/cluster.ts';
+import { addMember, deleteCluster, getCluster, getNodeStatus, type HaNode, isRefusal, sendNode } from './ha-control.ts';
 import { HaWatch } from './ha-watch.ts';
 
-interface HaDriverOptions extends HaNodesOptions {
-  readonly cache: ClusterCache;
-}
-
 /** Driver of clusters that commercial brokers synchronize themselves (`cedalo/ha`). */
-export class HaDriver implements ClusterDriver {
-  readonly #nodes: HaNodes;
-  readonly #watch: HaWatch;
-
-  constructor({ cache, ...options }: HaDriverOptions) {
-    this.#nodes = new HaNodes(options);
-    this.#watch = new HaWatch({ cache, runtimes: options.runtimes, nodes: this.#nodes });
-  }
-
-  start(): void {
-    this.#watch.start();
-  }
-
-  close(): void {
-    this.#watch.close();
-  }
-
+export class HaDriver extends HaWatch implements ClusterDriver {
   async create(cluster: ClusterRecord): Promise<void> {
     const { id, name, mode } = cluster;
     const nodes = cluster.nodes.map(haNode);
@@ -46,7 +12,7 @@ export class HaDriver implements ClusterDriver {
     try {
       for (const node of cluster.nodes) {
         const command = undo.length === 0 ? 'createCluster' : 'joinCluster';
-        const undoStep = () => this.#nodes.call(node, (controls) => deleteCluster(controls, name));
+        const undoStep = () => this.call(node, (controls) => deleteCluster(controls, name));
         await this.#step(undo, node, undoStep, (controls) =>
           addMember(controls, command, { name, mode, nodes, own: node.nodeId }),
         );
@@ -54,7 +20,7 @@ export class HaDriver implements ClusterDriver {
     } catch (error) {
       throw await this.#rollBack(cluster, undo, error);
     } finally {
-      this.#watch.invalidate(id);
+      this.invalidate(id);
     }
   }
 
@@ -72,7 +38,7 @@ export class HaDriver implements ClusterDriver {
     } catch (error) {
       throw await this.#rollBack(cluster, undo, error);
     } finally {
-      this.#watch.invalidate(id);
+      this.invalidate(id);
     }
   }
 
@@ -85,36 +51,24 @@ export class HaDriver implements ClusterDriver {
       if (leader !== null && leader.nodeId !== nodeId) await this.#removeBy(name, leader, node);
       else await this.#leave(name, node);
     } finally {
-      this.#watch.invalidate(id);
+      this.invalidate(id);
     }
   }
 
   async dissolve({ id, nodes, name }: ClusterRecord, options: { readonly purge: boolean }): Promise<NodeOutcome[]> {
     if (!options.purge) {
-      const found = await Promise.all(nodes.map((node) => outcomeOf(node, this.#nodes.call(node, getCluster))));
+      const found = await Promise.all(nodes.map((node) => outcomeOf(node, this.call(node, getCluster))));
       if (found.some(isFailed)) return found.map((one) => (isFailed(one) ? one : { ...one, isSkipped: true }));
     }
     try {
       return await Promise.all(nodes.map((node) => outcomeOf(node, this.#deleteOn(name, node))));
     } finally {
-      this.#watch.invalidate(id);
+      this.invalidate(id);
     }
   }
 
-  status(cluster: ClusterRecord): Promise<ClusterStatus> {
-    return this.#watch.status(cluster);
-  }
-
-  contactNode(cluster: ClusterRecord): string | null {
-    return this.#watch.contactNode(cluster);
-  }
-
-  onChange(listener: (clusterId: string) => void): Stop {
-    return this.#watch.onChange(listener);
-  }
-
   async #leader(cluster: ClusterRecord): Promise<ClusterNodeRecord> {
-    this.#watch.invalidate(cluster.id);
+    this.invalidate(cluster.id);
     const { nodes } = await this.status(cluster);
     const leader = nodes.find(({ isLeader }) => isLeader);
     const problem = nodes.find(({ isReachable, error }) => !isReachable && error !== null)?.error;
@@ -125,25 +79,25 @@ export class HaDriver implements ClusterDriver {
   }
 
   #leave(name: string, node: ClusterNodeRecord): Promise<unknown> {
-    return this.#nodes.call(node, (controls) => sendNode(controls, 'leaveCluster', name, haNode(node)));
+    return this.call(node, (controls) => sendNode(controls, 'leaveCluster', name, haNode(node)));
   }
 
   /** Deletes the cluster on a node. A node in no cluster is no error: an earlier attempt may have succeeded. */
   async #deleteOn(name: string, node: ClusterNodeRecord): Promise<void> {
     try {
-      await this.#nodes.call(node, (controls) => deleteCluster(controls, name));
+      await this.call(node, (controls) => deleteCluster(controls, name));
     } catch (error) {
-      if (!isRefusal(error) || (await this.#nodes.call(node, getCluster)) !== null) throw error;
+      if (!isRefusal(error) || (await this.call(node, getCluster)) !== null) throw error;
     }
   }
 
   /** Removes a node through the leader. A node that is no member is no error. */
   async #removeBy(name: string, leader: ClusterNodeRecord, node: ClusterNodeRecord): Promise<void> {
     try {
-      await this.#nodes.call(leader, (controls) => sendNode(controls, 'removeNode', name, haNode(node)));
+      await this.call(leader, (controls) => sendNode(controls, 'removeNode', name, haNode(node)));
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      const { members } = await this.#nodes.call(leader, (controls) => getNodeStatus(controls, leader.nodeId));
+      const { members } = await this.call(leader, (controls) => getNodeStatus(controls, leader.nodeId));
       if (members === null || members.includes(node.nodeId)) throw error;
     }
   }
@@ -155,9 +109,9 @@ export class HaDriver implements ClusterDriver {
     undoStep: () => Promise<unknown>,
     command: (controls: Parameters<typeof getCluster>[0]) => Promise<unknown>,
   ): Promise<void> {
-    const wasConnected = this.#nodes.isConnected(node);
+    const wasConnected = this.isConnected(node);
     try {
-      await this.#nodes.call(node, command);
+      await this.call(node, command);
       undo.push({ node, isCertain: true, undoStep });
     } catch (error) {
       const code = error instanceof ServiceError ? error.code : null;
@@ -172,7 +126,7 @@ export class HaDriver implements ClusterDriver {
   async #rollBack({ name }: ClusterRecord, undo: readonly Undo[], error: unknown): Promise<unknown> {
     const undoStep = async ({ node, isCertain, undoStep: rollBack }: Undo) => {
       // The node may be in another cluster, which must not change.
-      if (isCertain || (await this.#nodes.call(node, getCluster)) === name) await rollBack();
+      if (isCertain || (await this.call(node, getCluster)) === name) await rollBack();
     };
     const outcomes = await Promise.all(undo.toReversed().map((one) => outcomeOf(one.node, undoStep(one))));
     const left = outcomes.filter(isFailed);

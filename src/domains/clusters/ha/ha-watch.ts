@@ -1,15 +1,16 @@
-import { ServiceError } from '../../../platform/errors.ts';
+import { notFound, ServiceError } from '../../../platform/errors.ts';
+import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
+import type { BrokerCache } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
-import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
-import type { ClusterStatus, NodeStatus } from '../model/cluster-status.ts';
-import { getNodeStatus, type HaNodes } from './ha-control.ts';
+import type { ClusterNodeRecord, ClusterRecord, ClusterStatus, NodeStatus } from '../model/cluster.ts';
+import { getNodeStatus } from './ha-control.ts';
 
 interface HaWatchOptions {
   readonly cache: ClusterCache;
+  readonly brokers: BrokerCache;
   readonly runtimes: BrokerRuntimes;
-  readonly nodes: HaNodes;
 }
 
 interface CachedStatus {
@@ -21,7 +22,7 @@ interface CachedStatus {
 const POLL_MS = 5_000;
 const HOLD_MS = 1_000;
 
-/** Reads the status of commercial clusters periodically, after connection changes and on request. */
+/** Calls the nodes of commercial clusters. Reads their status periodically, after connection changes and on request. */
 export class HaWatch {
   readonly #options: HaWatchOptions;
   readonly #listeners = new Set<(clusterId: string) => void>();
@@ -30,7 +31,6 @@ export class HaWatch {
   readonly #reported = new Map<string, string>();
   readonly #leaders = new Map<string, { readonly brokerId: string; readonly term: number }>();
   readonly #stops: Stop[] = [];
-  #ticker: NodeJS.Timeout | null = null;
 
   constructor(options: HaWatchOptions) {
     this.#options = options;
@@ -51,13 +51,13 @@ export class HaWatch {
         this.#leaders.delete(id);
       }),
     );
-    this.#ticker = setInterval(() => {
+    const ticker = setInterval(() => {
       for (const cluster of cache.all()) this.#refresh(cluster);
     }, POLL_MS).unref();
+    this.#stops.push(() => clearInterval(ticker));
   }
 
   close(): void {
-    if (this.#ticker) clearInterval(this.#ticker);
     for (const stop of this.#stops.splice(0)) stop();
     this.#listeners.clear();
   }
@@ -83,13 +83,36 @@ export class HaWatch {
   /** The last known leader. While it is not connected, the first connected node. */
   contactNode({ id, nodes }: ClusterRecord): string | null {
     const leader = this.#leaders.get(id)?.brokerId;
-    const connected = nodes.filter((node) => this.#options.nodes.isConnected(node));
+    const connected = nodes.filter((node) => this.isConnected(node));
     return (connected.find(({ brokerId }) => brokerId === leader) ?? connected[0])?.brokerId ?? null;
   }
 
   onChange(listener: (clusterId: string) => void): Stop {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  protected isConnected({ brokerId }: ClusterNodeRecord): boolean {
+    return this.#options.runtimes.isConnected(brokerId);
+  }
+
+  /** Runs `send` within the deadline of a broker. Errors: those of brokers, with the name of the node. */
+  protected async call<T>(
+    { brokerId, nodeId }: ClusterNodeRecord,
+    send: (controls: ControlCaller) => Promise<T>,
+  ): Promise<T> {
+    const { brokers, runtimes } = this.#options;
+    const broker = brokers.get(brokerId);
+    if (broker === null) throw notFound('broker', brokerId);
+    try {
+      return await runtimes.ask(broker, ({ controls }) => send(controls));
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      throw new ServiceError(error.code, `Node ${nodeId} ("${broker.name}"): ${error.message}`, {
+        info: { ...error.info, nodeId, brokerId },
+        cause: error,
+      });
+    }
   }
 
   /** `isNewest` returns whether the cluster is unchanged since the request started. */
@@ -120,7 +143,7 @@ export class HaWatch {
     const { nodeId, brokerId } = node;
     const common = { nodeId, brokerId, lag: null, sync: null };
     try {
-      const reply = await this.#options.nodes.call(node, (controls) => getNodeStatus(controls, nodeId));
+      const reply = await this.call(node, (controls) => getNodeStatus(controls, nodeId));
       const isOther = reply.name !== null && reply.name !== name;
       const reason = isOther
         ? `The node is in another cluster: "${reply.name}"`

@@ -61,7 +61,9 @@ export class ClusterNodes {
   }
 
   onChange(listener: () => void): Stop {
-    return this.#options.onNodes(this.#clusterId, listener);
+    return this.#options.onNodes((id) => {
+      if (id === this.#clusterId) listener();
+    });
   }
 
   /** Calls nodes in parallel, each with a deadline. Errors: that of the first node if all nodes fail. */
@@ -118,7 +120,8 @@ interface ClusterNodesOptions {
   readonly brokers: BrokerCache;
   readonly runtimes: BrokerRuntimes;
   readonly timeoutMs: number;
-  onNodes(clusterId: string, listener: () => void): Stop;
+  /** Calls the listener with the id of each cluster whose nodes have changed. */
+  onNodes(listener: (clusterId: string) => void): Stop;
 }
 
 export function nodesOfCluster(

@@ -11,13 +11,13 @@ import type { StreamService } from '../../streams/stream-service.ts';
 import type { TopicService } from '../../topic-tree/topic-service.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
 import { type CallNode, ClusterNodes, hasClientsPerNode } from './cluster-nodes.ts';
+import { unsupportedPlugin } from './cluster-plugin.ts';
 import { mergedClientControlPlugin } from './merged-client-control.ts';
 import { mergedInspectPlugin } from './merged-inspect-plugin.ts';
 import { mergedStreamsPlugin } from './merged-streams-plugin.ts';
 import { mergedTopicsPlugin } from './merged-topics-plugin.ts';
-import { unsupportedPlugin } from './unsupported.ts';
 
-interface ClusterServingOptions {
+export interface ClusterServingOptions {
   readonly cache: ClusterCache;
   readonly brokers: BrokerCache;
   readonly runtimes: BrokerRuntimes;
@@ -38,7 +38,7 @@ interface ClusterServingOptions {
  */
 export class ClusterServing {
   readonly #options: ClusterServingOptions;
-  readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #listeners = new Set<(clusterId: string) => void>();
   #stop: Stop = () => undefined;
 
   constructor(options: ClusterServingOptions) {
@@ -54,8 +54,12 @@ export class ClusterServing {
     const { id: brokerId } = link;
     const cluster = this.#options.cache.get(brokerId);
     if (cluster === null || !hasClientsPerNode(cluster)) return null;
-    const nodes = this.#nodesOf(brokerId);
     const { runtimes, clients, topics, streams, streamMutex, timeoutMs, bridgeApis } = this.#options;
+    const onNodes = (listener: (clusterId: string) => void) => {
+      this.#listeners.add(listener);
+      return () => this.#listeners.delete(listener);
+    };
+    const nodes = new ClusterNodes(brokerId, { ...this.#options, onNodes });
     const call: CallNode = ({ broker }, request) => runtimes.ask(broker, ({ controls }) => request(controls));
     return {
       plugins: [
@@ -82,8 +86,7 @@ export class ClusterServing {
       this.#nodeChanged(id);
     });
     this.#stop = cache.onChange((after, before) => {
-      // If another process created the cluster, the runtime of its entry may have been opened before the cluster was
-      // known.
+      // Another process created the cluster: the runtime of its entry may be open already.
       if (after !== null && before === null && hasClientsPerNode(after)) runtimes.reopen(after.id);
       if (after !== null) this.#notify(after.id);
     });
@@ -94,25 +97,12 @@ export class ClusterServing {
     this.#listeners.clear();
   }
 
-  #nodesOf(clusterId: string): ClusterNodes {
-    const { cache, brokers, runtimes, timeoutMs } = this.#options;
-    const onNodes = (id: string, listener: () => void) => {
-      const listeners = this.#listeners.get(id) ?? new Set();
-      this.#listeners.set(id, listeners.add(listener));
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size === 0) this.#listeners.delete(id);
-      };
-    };
-    return new ClusterNodes(clusterId, { cache, brokers, runtimes, timeoutMs, onNodes });
-  }
-
   #nodeChanged(brokerId: string): void {
     const cluster = this.#options.cache.ofNode(brokerId);
     if (cluster !== null) this.#notify(cluster.id);
   }
 
   #notify(clusterId: string): void {
-    for (const listener of this.#listeners.get(clusterId) ?? []) listener();
+    for (const listener of this.#listeners) listener(clusterId);
   }
 }
