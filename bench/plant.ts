@@ -1,10 +1,12 @@
 /** Data of the GraphQL and REST benchmarks, in memory: five projects with ten brokers each, and one with 50 brokers. */
 
+import { Counter } from 'prom-client';
 import { Metrics } from '../src/app/metrics.ts';
 import type { BrokerRecord } from '../src/domains/brokers/broker-cache.ts';
 import type { ProjectRecord } from '../src/domains/projects/project-cache.ts';
 import type { RequestContext } from '../src/gateway/context.ts';
 import type { RequestFacts } from '../src/gateway/graphql/endpoint.ts';
+import { Traffic } from '../src/gateway/http/traffic.ts';
 import { SignInCounts } from '../src/platform/auth/sign-in-counts.ts';
 import type { Viewer } from '../src/platform/auth/viewer.ts';
 import { notFound } from '../src/platform/errors.ts';
@@ -118,18 +120,16 @@ export const contextFor = ({ headers, address }: Pick<RequestFacts, 'headers' | 
 /** Further options of the product's HTTP server. */
 export const surroundings = () => ({
   metrics: new Metrics({
-    brokers: () => [],
-    cloudBrokers: () => [],
+    parts: {
+      services: {
+        auth: { signInCounts: new SignInCounts() },
+        cloudBrokers: { faults: new Counter({ name: 'faults', help: 'Faults.', registers: [] }) },
+      },
+      caches: {},
+      mqttRefusals: { register: () => undefined },
+    } as unknown as ConstructorParameters<typeof Metrics>[0]['parts'],
+    http: { traffic: new Traffic(), connections: { size: 0, stalledCount: 0, refusedCount: 0 } },
     webSockets: () => 0,
-    subscriptions: () => 0,
-    streams: () => Promise.resolve(new Map()),
-    bridges: () => Promise.resolve(new Map()),
-    clusters: () => Promise.resolve(new Map()),
-    certificates: () => [],
-    signIns: new SignInCounts(),
-    mqttRefusals: { register: () => undefined },
-    brokerFaults: { register: () => undefined },
-    audit: () => ({ waiting: 0, failedWrites: 0 }),
   }),
   ready: () => Promise.resolve(),
 });

@@ -7,7 +7,6 @@ import type { Database } from '../platform/storage/database.ts';
 interface RequestFacts {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly address: string;
-  readonly url: string;
   readonly requestId?: string;
   /** Whether the request is part of a counted request, such as another page of its response. Default: false. */
   readonly isContinued?: boolean;
@@ -26,12 +25,7 @@ export function contextMaker(
   db: Database,
   { trustProxy, rates, via = 'GRAPHQL' }: ContextMakerOptions,
 ) {
-  return ({
-    headers,
-    address,
-    requestId,
-    isContinued = false,
-  }: RequestFacts): RequestContext | Promise<RequestContext> => {
+  return ({ headers, address, requestId, isContinued = false }: RequestFacts) => {
     const caller = callerOf(headers, address, trustProxy);
     const id = requestId ?? String(headers['x-request-id'] ?? '');
     const make = (viewer: Viewer | null): RequestContext => {
@@ -40,8 +34,7 @@ export function contextMaker(
       return context;
     };
     const refuse = (error: unknown): never => {
-      const isUnknown = error instanceof ServiceError && error.code === 'UNAUTHORIZED';
-      if (isUnknown) {
+      if (error instanceof ServiceError && error.code === 'UNAUTHORIZED') {
         services.audit.unknownCredential({ address: caller, requestId: id, via });
         rates.request({ viewer: null, address: caller });
       }

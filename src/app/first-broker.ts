@@ -1,4 +1,4 @@
-import type { BrokerCache, BrokerRecord } from '../domains/brokers/broker-cache.ts';
+import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
 import type { ListenerWanted } from '../domains/brokers/broker-engine.ts';
 import { ADMINISTRATOR, passwordFile } from '../engines/cloud-brokers/cloud-brokers.ts';
 import type { Services } from '../gateway/context.ts';
@@ -6,13 +6,7 @@ import type { ListenerProtocol } from '../generated/sqlite/client.ts';
 import type { Config } from '../platform/config/config.ts';
 import { SETTINGS } from '../platform/config/settings.ts';
 import { LeasedMutex } from '../platform/scheduling/leased-mutex.ts';
-import type { Storage } from '../platform/storage/storage.ts';
-
-interface FirstBrokerParts {
-  readonly services: Pick<Services, 'projects' | 'cloudBrokers'>;
-  readonly storage: Pick<Storage, 'db' | 'leases'>;
-  readonly brokerCache: BrokerCache;
-}
+import type { Parts } from './parts.ts';
 
 /** Longest wait for another process that creates the broker. */
 const TIMEOUT_MS = 60_000;
@@ -21,15 +15,15 @@ const TIMEOUT_MS = 60_000;
  * Creates a first project with a broker, so that the first start shows everything working. If several processes start
  * for the first time together, one process creates them and the others return `null`. Errors: IN_USE.
  */
-export async function ensureFirstBroker(config: Config, parts: FirstBrokerParts): Promise<BrokerRecord | null> {
+export async function ensureFirstBroker(config: Config, parts: Parts): Promise<BrokerRecord | null> {
   const { db, leases } = parts.storage;
-  for (const broker of parts.brokerCache.all()) if (broker.type === 'CLOUD') return broker;
+  for (const broker of parts.caches.brokers.all()) if (broker.type === 'CLOUD') return broker;
   if ((await db.project.count()) > 0) return null;
   const mutex = new LeasedMutex({ leases, name: 'the first broker', prefix: 'first', timeoutMs: TIMEOUT_MS });
   return mutex.run('broker', async () => ((await db.project.count()) > 0 ? null : createFirst(config, parts)));
 }
 
-async function createFirst(config: Config, { services, storage }: FirstBrokerParts): Promise<BrokerRecord | null> {
+async function createFirst(config: Config, { services, storage }: Parts): Promise<BrokerRecord | null> {
   const root = await storage.db.user.findFirst({ where: { isRoot: true }, orderBy: { id: 'asc' } });
   if (root === null) return null;
   const project = await services.projects.createFor({ name: 'First project', description: '' }, root.id);
@@ -58,7 +52,7 @@ const wantedPorts = ({ mqttPort, mqttWsPort, mqttTlsPort, mqttWssPort }: Config)
  * Returns the port settings that differ from the ports of an existing first broker, such as `MQTT_PORT=1884`: an
  * existing broker keeps its ports. A setting of 0 accepts any port. A default setting requests no missing listener.
  */
-export function unusedPorts(config: Config, { listeners }: BrokerRecord): string[] {
+function unusedPorts(config: Config, { listeners }: BrokerRecord): string[] {
   return wantedPorts(config).flatMap(({ env, protocol, tls, port: set }) => {
     const made = listeners.find((listener) => listener.protocol === protocol && listener.tls === tls)?.port;
     if (set === 0 || set === null || set === made) return [];
@@ -69,8 +63,7 @@ export function unusedPorts(config: Config, { listeners }: BrokerRecord): string
 /** Brokers of earlier versions have no TLS listener, and the default setting is no request for one. */
 const isDefault = (port: number): boolean => String(port) === SETTINGS.mqttTlsPort.fallback;
 
-/** The addresses of the first broker and its administrator, for the start message. */
-export function mqttReport({ dataDir }: Config, brokerId: string, listeners: readonly ListenerWanted[]) {
+function mqttReport({ dataDir }: Config, brokerId: string, listeners: readonly ListenerWanted[]) {
   const urls = { MQTT: ['mqtt', 'mqtts'], WEBSOCKET: ['ws', 'wss'] } as const;
   const url = (protocol: ListenerProtocol, tls: boolean): string | null => {
     const found = listeners.find((listener) => listener.protocol === protocol && listener.tls === tls);
@@ -85,4 +78,30 @@ export function mqttReport({ dataDir }: Config, brokerId: string, listeners: rea
     username: ADMINISTRATOR,
     passwordFile: passwordFile(dataDir, brokerId),
   };
+}
+
+/** The facts about the first broker, which is `null` if this process does not run one. */
+export function brokerReport(config: Config, first: BrokerRecord | null, { cloudBrokers }: Services) {
+  const listeners = first && cloudBrokers.listenersOf(first.id);
+  const isMoved = ({ number, protocol, tls, port }: BrokerRecord['listeners'][number]) =>
+    protocol === 'MQTT' && !tls && port !== 0 && listeners?.every((one) => one.number !== number || one.port !== port);
+  return {
+    mqtt: first && listeners && mqttReport(config, first.id, listeners),
+    /** The configured port if it was in use, so that the broker has another one; otherwise `null`. */
+    mqttPortWanted: first?.listeners.find(isMoved)?.port ?? null,
+    /** Port settings that an existing first broker does not follow, such as `MQTT_PORT=1884`. */
+    unusedPorts: first ? unusedPorts(config, first) : [],
+  };
+}
+
+/** The facts of the start message. */
+export interface StartReport extends ReturnType<typeof brokerReport> {
+  readonly url: string;
+  /** `null` unless this start generated the password. */
+  readonly rootPassword: { readonly email: string; readonly generated: string } | null;
+  /**
+   * The only user who may sign in with a password of this service (LOCAL_LOGIN=off). `canSignIn` is true if the user is
+   * a root administrator with a password. `null` if all users may sign in with passwords.
+   */
+  readonly passwordsOnlyFor: { readonly email: string; readonly canSignIn: boolean } | null;
 }

@@ -5,27 +5,14 @@ import { ClusterCache } from '../domains/clusters/cluster-cache.ts';
 import { ProjectCache } from '../domains/projects/project-cache.ts';
 import type { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
-import { openSealer, type RotatableSealer } from '../platform/storage/sealed.ts';
-import { openStorage, type Storage } from '../platform/storage/storage.ts';
+import { openSealer } from '../platform/storage/sealed.ts';
+import { openStorage } from '../platform/storage/storage.ts';
 
 /** What all parts use: the settings, the database, the key of stored secrets, and the caches of rows. */
-export interface Foundation {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly closers: Closers;
-  readonly storage: Storage;
-  readonly sealer: RotatableSealer;
-  /** The rows that almost every request reads. */
-  readonly caches: {
-    readonly projects: ProjectCache;
-    readonly brokers: BrokerCache;
-    readonly certificates: CertificateCache;
-    readonly clusters: ClusterCache;
-  };
-}
+export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 
 /** Errors: ServiceError IN_USE when another process owns the data folder. */
-export async function openFoundation(config: Config, log: Logger, closers: Closers): Promise<Foundation> {
+export async function openFoundation(config: Config, log: Logger, closers: Closers) {
   const { dataDir, databaseUrl, secretKey, secretKeyPrevious: previousSecretKey } = config;
   const storage = closers.keep(await openStorage({ dataDir, databaseUrl, log }));
   const sealer = openSealer({ dataDir, secretKey, previousSecretKey });

@@ -5,9 +5,7 @@ import { oidcEntries } from '../domains/sign-in/oidc/oidc-entries.ts';
 import { DEFAULT_LIMITS } from '../gateway/graphql/limits.ts';
 import { createGraphqlServer } from '../gateway/graphql/server.ts';
 import { forOrigins } from '../gateway/http/cross-origin.ts';
-import type { HttpServer } from '../gateway/http/http-server.ts';
 import { isLocal, MetricsEntry } from '../gateway/http/metrics-entry.ts';
-import type { Traffic } from '../gateway/http/traffic.ts';
 import { authorizeRoute } from '../gateway/rest/authorize.ts';
 import { apiDocuments } from '../gateway/rest/docs-page.ts';
 import { createRestServer } from '../gateway/rest/router.ts';
@@ -18,23 +16,15 @@ import { apiRoutes } from './api-routes.ts';
 import { callerOf, contextMaker } from './context-maker.ts';
 import { Metrics } from './metrics.ts';
 import type { Parts } from './parts.ts';
+import type { Ports } from './ports.ts';
 import { schema } from './schema.ts';
 
 /** Shared by all services of the process. */
 const DOCUMENTS = apiDocuments(apiRoutes, VERSION);
 
-interface HttpEntriesOptions {
-  /** The address of this service, to which browsers return after single sign-on. */
-  readonly url: string;
-  readonly log: Logger;
-  /** Budgets of bytes in transfer. */
-  readonly traffic: Traffic;
-  readonly connections: HttpServer['connections'];
-}
-
 /** Everything that HTTP serves: the graph, REST, downloads, single sign-on of browsers, and metrics. */
-export function httpEntries(config: Config, parts: Parts, { url, log, traffic, connections }: HttpEntriesOptions) {
-  const { services, storage, caches, streams, bridges, signIn } = parts;
+export function httpEntries(config: Config, parts: Parts, { url, http: { connections }, traffic }: Ports, log: Logger) {
+  const { services, storage, signIn } = parts;
   const oidcSignIn = signIn.oidcSignIn(url);
   const { trustProxy } = config;
   const rates = new RequestRates({
@@ -74,28 +64,8 @@ export function httpEntries(config: Config, parts: Parts, { url, log, traffic, c
     onBody: (context, bytes) => rates.body(context, bytes),
     traffic,
   });
-  const metrics = new Metrics({
-    brokers: function* () {
-      for (const { id } of caches.brokers.all()) yield { isConnected: services.runtimes.isConnected(id) };
-    },
-    cloudBrokers: () => caches.brokers.all(),
-    brokerFaults: services.cloudBrokers.faults,
-    subscriptions: () => services.auth.guards.count,
-    webSockets: () => graphql.webSocketCount,
-    http: { traffic, connections },
-    signIns: services.auth.signInCounts,
-    mqttRefusals: parts.mqttRefusals,
-    audit: () => services.audit.backlog,
-    clusters: () => services.clusters.statuses(),
-    bridges: () => services.bridges.totals(caches.brokers.all().filter(({ id }) => bridges.runs(id))),
-    certificates: () => caches.certificates.all(),
-    streams: () =>
-      services.streams.totals(
-        caches.brokers.all().filter(({ id }) => streams.runs(id) || services.cloudBrokers.listenersOf(id) !== null),
-      ),
-  });
-  const addressOf = ({ headers, socket }: IncomingMessage) =>
-    callerOf(headers, socket.remoteAddress ?? '', config.trustProxy);
+  const metrics = new Metrics({ parts, http: { traffic, connections }, webSockets: () => graphql.webSocketCount });
+  const addressOf = ({ headers, socket }: IncomingMessage) => callerOf(headers, socket.remoteAddress ?? '', trustProxy);
   const metricsEntry = new MetricsEntry({
     metrics,
     token: config.metricsToken ?? null,
@@ -106,13 +76,7 @@ export function httpEntries(config: Config, parts: Parts, { url, log, traffic, c
   return {
     graphql,
     downloads: { [AUDIT_PATH]: new AuditDownload({ contextFor: restContextFor, log }) },
-    ...(oidcSignIn && {
-      auth: oidcEntries({
-        signIn: oidcSignIn,
-        addressOf,
-        log,
-      }),
-    }),
+    ...(oidcSignIn && { auth: oidcEntries({ signIn: oidcSignIn, addressOf, log }) }),
     rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
     metrics,
     metricsEntry,

@@ -1,39 +1,20 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { type AuditBacklog, registerAuditMetrics } from '../domains/audit/audit-metrics.ts';
-import { BRIDGE_METRICS, type BridgeTotals } from '../domains/bridges/bridge-metrics.ts';
+import { registerAuditMetrics } from '../domains/audit/audit-metrics.ts';
+import { BRIDGE_METRICS } from '../domains/bridges/bridge-metrics.ts';
 import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
 import { registerTotals } from '../domains/brokers/broker-totals.ts';
-import {
-  type CertificateMetricSource,
-  registerCertificateMetrics,
-} from '../domains/certificates/expiry/certificate-metrics.ts';
-import { type ClusterMetricSource, registerClusterMetrics } from '../domains/clusters/cluster-metrics.ts';
-import { STREAM_METRICS, type StreamTotals } from '../domains/streams/stream-metrics.ts';
-import type { BrokerFaults } from '../engines/cloud-brokers/broker-faults.ts';
-import { registerCloudBrokerMetrics } from '../engines/cloud-brokers/cloud-broker-metrics.ts';
-import type { MqttRefusals } from '../engines/cloud-brokers/mqtt-refusals.ts';
+import { registerCertificateMetrics } from '../domains/certificates/expiry/certificate-metrics.ts';
+import { registerClusterMetrics } from '../domains/clusters/cluster-metrics.ts';
+import { STREAM_METRICS } from '../domains/streams/stream-metrics.ts';
 import { type HttpMetricSource, registerHttpMetrics } from '../gateway/http/http-metrics.ts';
 import type { RequestKind, RequestMetrics } from '../gateway/http/http-server.ts';
-import type { SignInCounts } from '../platform/auth/sign-in-counts.ts';
+import type { Parts } from './parts.ts';
 
-/** What the gauges read at a scrape. */
-interface MetricSources {
-  readonly brokers: () => Iterable<{ readonly isConnected: boolean }>;
-  readonly cloudBrokers: () => Iterable<Pick<BrokerRecord, 'type' | 'state'>>;
-  readonly brokerFaults: Pick<BrokerFaults, 'register'>;
-  /** Open now. */
+interface MetricsOptions {
+  readonly parts: Pick<Parts, 'services' | 'caches' | 'streams' | 'bridges' | 'mqttRefusals'>;
+  readonly http: HttpMetricSource;
+  /** Number of open WebSockets. */
   readonly webSockets: () => number;
-  /** Open now. */
-  readonly subscriptions: () => number;
-  readonly streams: () => Promise<StreamTotals>;
-  readonly bridges: () => Promise<BridgeTotals>;
-  readonly clusters: ClusterMetricSource;
-  readonly certificates: CertificateMetricSource;
-  readonly signIns: Pick<SignInCounts, 'register'>;
-  readonly mqttRefusals: Pick<MqttRefusals, 'register'>;
-  readonly audit: () => AuditBacklog;
-  /** Default: connections and bytes in transfer are not reported. */
-  readonly http?: HttpMetricSource;
 }
 
 /** Prometheus metrics of one service. */
@@ -43,9 +24,12 @@ export class Metrics implements RequestMetrics {
   readonly #reads: readonly (() => Promise<void>)[];
   readonly #requests: Record<RequestKind, Record<string, { observe(seconds: number): void }>>;
 
-  constructor(sources: MetricSources) {
-    const registers = [this.#registry];
-    collectDefaultMetrics({ register: this.#registry });
+  constructor({ parts, http, webSockets }: MetricsOptions) {
+    const { services, caches, streams, bridges, mqttRefusals } = parts;
+    const registry = this.#registry;
+    const registers = [registry];
+    const brokersWith = (isWanted: (broker: BrokerRecord) => boolean) => caches.brokers.all().filter(isWanted);
+    collectDefaultMetrics({ register: registry });
     const duration = new Histogram({
       name: 'brokergraph_http_request_duration_seconds',
       help: 'Time from the request line to the end of the answer',
@@ -57,51 +41,63 @@ export class Metrics implements RequestMetrics {
       Object.fromEntries(
         ['1xx', '2xx', '3xx', '4xx', '5xx'].map((status) => [status[0], duration.labels(kind, status)]),
       );
-    registerCertificateMetrics(sources.certificates, this.#registry);
-    registerCloudBrokerMetrics(sources.cloudBrokers, this.#registry);
-    sources.brokerFaults.register(this.#registry);
-    registerAuditMetrics(sources.audit, this.#registry);
-    if (sources.http !== undefined) registerHttpMetrics(sources.http, this.#registry);
-    sources.signIns.register(this.#registry);
-    sources.mqttRefusals.register(this.#registry);
-    this.#reads = [
-      registerTotals(STREAM_METRICS, sources.streams, this.#registry),
-      registerTotals(BRIDGE_METRICS, sources.bridges, this.#registry),
-      registerClusterMetrics(sources.clusters, this.#registry),
-    ];
     this.#requests = { graphql: children('graphql'), rest: children('rest') };
+    registerCertificateMetrics(() => caches.certificates.all(), registry);
+    registerAuditMetrics(() => services.audit.backlog, registry);
+    registerHttpMetrics(http, registry);
+    registry.registerMetric(services.cloudBrokers.faults);
+    services.auth.signInCounts.register(registry);
+    mqttRefusals.register(registry);
+    const isStreaming = ({ id }: BrokerRecord) => streams.runs(id) || services.cloudBrokers.listenersOf(id) !== null;
+    this.#reads = [
+      registerTotals(STREAM_METRICS, () => services.streams.totals(brokersWith(isStreaming)), registry),
+      registerTotals(
+        BRIDGE_METRICS,
+        () => services.bridges.totals(brokersWith(({ id }) => bridges.runs(id))),
+        registry,
+      ),
+      registerClusterMetrics(() => services.clusters.statuses(), registry),
+    ];
     new Gauge({
       name: 'brokergraph_brokers',
       help: 'Broker entries by whether they are connected',
       labelNames: ['connected'],
       registers,
       collect() {
-        let connected = 0;
-        let all = 0;
-        for (const { isConnected } of sources.brokers()) {
-          all += 1;
-          if (isConnected) connected += 1;
-        }
+        const connected = brokersWith(({ id }) => services.runtimes.isConnected(id)).length;
         this.set({ connected: 'true' }, connected);
-        this.set({ connected: 'false' }, all - connected);
+        this.set({ connected: 'false' }, caches.brokers.all().length - connected);
       },
     });
     new Gauge({
-      name: 'brokergraph_subscriptions',
-      help: 'Subscriptions of the graph that are open, over WebSocket and server-sent events',
+      name: 'brokergraph_cloud_brokers',
+      help: 'Brokers that this service runs, by their state; error: the engine cannot run, and is tried again',
+      labelNames: ['state'],
       registers,
       collect() {
-        this.set(sources.subscriptions());
+        this.reset();
+        // The series exists before anything fails, so that alerts can compare values.
+        this.set({ state: 'error' }, 0);
+        for (const { state } of brokersWith(({ type }) => type === 'CLOUD')) {
+          this.inc({ state: (state ?? 'NEW').toLowerCase() });
+        }
       },
     });
-    new Gauge({
-      name: 'brokergraph_websockets',
-      help: 'WebSockets of the graph that are open',
-      registers,
-      collect() {
-        this.set(sources.webSockets());
-      },
-    });
+    const gauge = (name: string, help: string, read: () => number) =>
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(read());
+        },
+      });
+    gauge(
+      'brokergraph_subscriptions',
+      'Subscriptions of the graph that are open, over WebSocket and server-sent events',
+      () => services.auth.guards.count,
+    );
+    gauge('brokergraph_websockets', 'WebSockets of the graph that are open', webSockets);
   }
 
   get contentType(): string {

@@ -41,14 +41,12 @@ async function findNode(id: string, context: RequestContext): Promise<{ readonly
   }
 }
 
-/** Errors: NOT_FOUND (out of sight). */
 async function findUser(id: string, { db, viewer }: RequestContext): Promise<User | null> {
   const user = await db.user.findUnique({ where: { id } });
   if (user !== null && !viewer?.isRootAdmin && viewer?.id !== id) throw new OutOfSight('user', id);
   return user;
 }
 
-/** Errors: NOT_FOUND (out of sight). */
 async function findOrganisation(id: string, { db, services, viewer }: RequestContext): Promise<Organisation | null> {
   const where = { id, ...services.organisations.visibleWhere(viewer) };
   const organisation = await db.organisation.findFirst({ where });
@@ -58,7 +56,6 @@ async function findOrganisation(id: string, { db, services, viewer }: RequestCon
   return organisation;
 }
 
-/** Errors: those of a broker that is not reachable; NOT_FOUND if the caller may not see the broker. */
 async function findNamed(id: string, { services, viewer }: RequestContext): Promise<{ readonly id: string } | null> {
   const node = parseNamedNodeId(id);
   if (node === null) return null;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { AccessControlService } from '../domains/access-control/access-control-service.ts';
+import { AuditService } from '../domains/audit/audit-service.ts';
 import { Bridges } from '../domains/bridges/bridges.ts';
 import { BrokerMetricsService } from '../domains/brokers/broker-metrics-service.ts';
 import { openCertificates } from '../domains/certificates/certificates.ts';
@@ -9,26 +10,25 @@ import { openClusters } from '../domains/clusters/clusters.ts';
 import { MessageService } from '../domains/messages/message-service.ts';
 import { ProjectService } from '../domains/projects/project-service.ts';
 import { SecretRotator } from '../domains/secrets/secret-rotation.ts';
+import { SignIn } from '../domains/sign-in/sign-in.ts';
 import { Streams } from '../domains/streams/streams.ts';
+import { TokenService } from '../domains/tokens/token-service.ts';
 import { TopicTrees } from '../domains/topic-tree/topic-trees.ts';
+import { OrganisationService } from '../domains/users/organisation-service.ts';
+import { OwnershipLimit } from '../domains/users/ownership-limit.ts';
+import { UserService } from '../domains/users/user-service.ts';
 import type { Services } from '../gateway/context.ts';
 import type { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
 import { MIB, openBrokers } from './brokers.ts';
 import { type Foundation, openFoundation } from './foundation.ts';
-import { openPeople } from './people.ts';
 
-export interface ServiceOptions {
+type WorkerName = 'embeddedWorker' | 'streamWorker' | 'bridgeWorker' | 'topicWorker';
+
+/** The compiled workers are by default next to their modules. Tests run from the sources and name others. */
+export interface ServiceOptions extends Readonly<Partial<Record<WorkerName, URL>>> {
   readonly log: Logger;
-  /** The compiled worker of the embedded broker. Default: the worker next to its module. Tests run from the sources. */
-  readonly embeddedWorker?: URL;
-  /** The compiled worker of hosted streams, with the same default. */
-  readonly streamWorker?: URL;
-  /** The compiled worker of hosted bridges, with the same default. */
-  readonly bridgeWorker?: URL;
-  /** The compiled worker of hosted topic recorders, with the same default. */
-  readonly topicWorker?: URL;
 }
 
 export type Parts = Awaited<ReturnType<typeof openParts>>;
@@ -75,6 +75,20 @@ export async function openParts(config: Config, options: ServiceOptions, closers
     topics: topicTrees.service,
   };
   return { services: all, storage, sealer, caches, signIn, mqttRefusals, streams, bridges, topicTrees, clusters };
+}
+
+/** Who uses the service and what they did: users, organisations, signing in, tokens, and the audit log. */
+async function openPeople(foundation: Foundation) {
+  const { config, log, closers, storage, sealer, caches } = foundation;
+  const { dataDir, auditRetentionDays: retentionDays } = config;
+  const { db, changes } = storage;
+  const audit = closers.keep(new AuditService({ db, sealer, dataDir, retentionDays, ...caches, log }));
+  await audit.start();
+  const signIn = new SignIn({ ...foundation, audit, projects: caches.projects });
+  const users = new UserService({ db, changes, signInMethods: signIn.methods });
+  const ownership = new OwnershipLimit({ db, limit: config.maxProjectsPerUser });
+  const organisations = new OrganisationService({ db, changes, users, ownership });
+  return { audit, signIn, users, ownership, organisations, tokens: new TokenService({ db, changes }) };
 }
 
 /** What users do with brokers: clients, messages, access control, streams, bridges, topics, clusters, certificates. */

@@ -5,14 +5,15 @@ import { startMetricsServer } from '../gateway/http/metrics-server.ts';
 import { Traffic } from '../gateway/http/traffic.ts';
 import type { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
+import { MIB } from './brokers.ts';
 import { callerOf } from './context-maker.ts';
 
-const MB = 1_048_576;
+export type Ports = Awaited<ReturnType<typeof openPorts>>;
 
 /** Opens the HTTP port, and that of METRICS_HOST if it is set. Requests get 503 until their handlers are set. */
 export async function openPorts(config: Config, log: Logger, closers: Closers) {
-  const { host, port, metricsHost, publicUrl, allowedHosts: allowed } = config;
-  const { maxConnections, maxConnectionsPerNetwork, trustProxy: isBehindProxy } = config;
+  const { host, port, metricsHost, publicUrl, allowedHosts: allowed, trustProxy: isBehindProxy } = config;
+  const { maxConnections, maxConnectionsPerNetwork } = config;
   const traffic = trafficOf(config);
   const http = closers.keep(
     await startHttpServer({
@@ -38,8 +39,8 @@ export async function openPorts(config: Config, log: Logger, closers: Closers) {
 /** One network may use half of a budget, and that half must have room for two bodies of the largest size. */
 function trafficOf({ maxRequestsMb, maxResponsesMb, maxBodyBytes, trustProxy }: Config): Traffic {
   return new Traffic({
-    maxRequestBytes: Math.max(maxRequestsMb * MB, 4 * maxBodyBytes),
-    maxResponseBytes: maxResponsesMb * MB,
+    maxRequestBytes: Math.max(maxRequestsMb * MIB, 4 * maxBodyBytes),
+    maxResponseBytes: maxResponsesMb * MIB,
     callerOf: ({ headers, socket }) => callerOf(headers, socket.remoteAddress ?? '', trustProxy),
   });
 }

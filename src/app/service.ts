@@ -3,13 +3,12 @@ import type { Services } from '../gateway/context.ts';
 import { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import { ensureFirstBroker } from './first-broker.ts';
+import { brokerReport, ensureFirstBroker, type StartReport } from './first-broker.ts';
 import { httpEntries } from './http-entries.ts';
 import { asOperator } from './operator/as-operator.ts';
 import { openOperatorSocket } from './operator/operator-socket.ts';
 import { openParts, type Parts, type ServiceOptions } from './parts.ts';
 import { openPorts } from './ports.ts';
-import { brokerReport, type StartReport } from './start-report.ts';
 
 export interface RunningService {
   readonly port: number;
@@ -33,7 +32,8 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     const { services, storage, sealer, signIn, streams, bridges, topicTrees, clusters } = parts;
     await checkSecretKey(storage.db, sealer, log);
     // The port is taken first: a start that fails for its port must not use up the password that is shown once.
-    const { http, metrics, traffic, url } = await openPorts(config, log, closers);
+    const ports = await openPorts(config, log, closers);
+    const { http, metrics, url } = ports;
     const rootPassword = await services.users.ensureRootAdmin(config.rootEmail, config.rootPassword);
     const passwordsOnlyFor = config.localLogin ? null : await endOtherPasswordSessions(config.rootEmail, services);
     const first = await startCloudBrokers(config, parts, closers);
@@ -46,12 +46,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     services.audit.startRetention();
     signIn.checks.start();
 
-    const { metricsEntry, ...entries } = httpEntries(config, parts, {
-      url,
-      log,
-      traffic,
-      connections: http.connections,
-    });
+    const { metricsEntry, ...entries } = httpEntries(config, parts, ports, log);
     metrics?.serve(metricsEntry);
     http.serve(metrics ? entries : { ...entries, metricsEntry });
     closers.keep(http);
@@ -72,17 +67,17 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   }
 }
 
-/** Starts the brokers of this service. Returns the first broker, or `null` if this process does not run brokers. */
-async function startCloudBrokers(config: Config, { services, storage, caches }: Parts, closers: Closers) {
-  const { cloudBrokers } = services;
+/** Returns the first broker. `null` if this process does not run brokers. */
+async function startCloudBrokers(config: Config, parts: Parts, closers: Closers) {
+  const { cloudBrokers } = parts.services;
   if (config.embeddedBroker) {
-    const first = await ensureFirstBroker(config, { services, storage, brokerCache: caches.brokers });
+    const first = await ensureFirstBroker(config, parts);
     closers.keep(cloudBrokers);
     await cloudBrokers.start();
     return first;
   }
   // With PostgreSQL another process may run these brokers.
-  if (storage.engine === 'sqlite') await cloudBrokers.noteStopped();
+  if (parts.storage.engine === 'sqlite') await cloudBrokers.noteStopped();
   return null;
 }
 

@@ -1,27 +1,11 @@
+import type { Explanation, LookedAtRule } from '../../domains/access-control/explain/access-explanation.ts';
+import type { BlastRadius, WriteReport } from '../../domains/access-control/writing/access-report.ts';
 import { shown, table, textOfLines } from './terminal.ts';
 
-export interface ShownImport {
-  readonly outcome: string;
+export interface ShownImport extends Pick<WriteReport, 'outcome' | 'changes'> {
   readonly notes: readonly string[];
   readonly needPassword: readonly string[];
-  readonly changes: readonly {
-    readonly outcome: string;
-    readonly commands: readonly {
-      readonly command: string;
-      readonly fields: Readonly<Record<string, unknown>>;
-      readonly state: string;
-      readonly error: { readonly message: string } | null;
-    }[];
-    readonly error: { readonly message: string } | null;
-  }[];
-  readonly blastRadius: {
-    readonly clientCount: number;
-    readonly clients: readonly { readonly clientId: string; readonly username: string | null }[];
-    readonly usernames: readonly string[];
-    readonly anonymous: boolean;
-    readonly gateway: boolean;
-    readonly isComplete: boolean;
-  };
+  readonly blastRadius: BlastRadius & { readonly clientCount: number };
 }
 
 /** Maximum number of printed names and connections per list. `--json` prints all. */
@@ -95,28 +79,7 @@ const fieldsText = (fields: Readonly<Record<string, unknown>>): string =>
     .map(([name, value]) => `${name}=${shown(JSON.stringify(value) ?? '')}`)
     .join(' ');
 
-export interface ShownExplanation {
-  readonly allowed: boolean;
-  readonly reason: string;
-  readonly conditional: boolean;
-  readonly elsewhere: string | null;
-  readonly remarks: readonly string[];
-  readonly lookedAtTotal: number;
-  readonly lookedAt: readonly {
-    readonly rolename: string;
-    readonly groupname: string | null;
-    readonly priority: number;
-    readonly verdict: string;
-    readonly rule: {
-      readonly aclType: string;
-      readonly topic: string;
-      readonly priority: number;
-      readonly allow: boolean;
-    } | null;
-  }[];
-}
-
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<Explanation['reason'], string>> = {
   BROKER: 'the broker itself refuses, independent of the rules',
   RULE: 'by the last rule below',
   DEFAULT: 'by the default: no rule matched',
@@ -126,9 +89,13 @@ const REASONS: Readonly<Record<string, string>> = {
   CLIENT_ID: 'the account cannot connect with this client id',
 };
 
+export interface ShownExplanation extends Explanation {
+  readonly lookedAt: readonly (LookedAtRule & { readonly groupname: string | null })[];
+}
+
 export function explanationText(explanation: ShownExplanation): string {
   const { allowed, reason, conditional, elsewhere, remarks, lookedAt, lookedAtTotal } = explanation;
-  const lines = [`${allowed ? 'ALLOWED' : 'DENIED'}: ${REASONS[reason] ?? reason}`];
+  const lines = [`${allowed ? 'ALLOWED' : 'DENIED'}: ${REASONS[reason]}`];
   if (conditional) lines.push('With another client id the result is the opposite.');
   const rows = lookedAt.map(({ rolename, groupname, verdict, rule }) => [
     rolename,
@@ -139,13 +106,7 @@ export function explanationText(explanation: ShownExplanation): string {
     verdict.toLowerCase().replaceAll('_', ' '),
   ]);
   const head = ['ROLE', 'BY GROUP', 'RULE', 'TOPIC', 'PRIORITY', 'VERDICT'];
-  if (rows.length > 0)
-    lines.push(
-      '',
-      ...table([head, ...rows])
-        .trimEnd()
-        .split('\n'),
-    );
+  if (rows.length > 0) lines.push('', table([head, ...rows]).trimEnd());
   if (lookedAtTotal > rows.length) lines.push(`… and ${lookedAtTotal - rows.length} more`);
   const words = [...remarks, ...(elsewhere === null ? [] : [elsewhere])];
   if (words.length > 0) lines.push('', ...words.map(shown));

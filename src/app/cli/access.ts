@@ -102,10 +102,7 @@ const APPLY = `mutation ($input: AccessControlImportInput!) { report: applyAcces
 
 const DONE: ReadonlySet<string> = new Set(['APPLIED', 'UNCHANGED', 'PLANNED']);
 
-/**
- * Errors: INVALID if a file cannot be read; those of the graph; BROKER_REJECTED if not every change was planned or
- * applied.
- */
+/** Errors: INVALID (a file cannot be read); those of the graph; BROKER_REJECTED (not all planned or applied). */
 async function importAccess(
   cli: Cli,
   applies: boolean,

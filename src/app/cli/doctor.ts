@@ -1,8 +1,14 @@
 import { licensePlugin } from '../../domains/brokers/license-plugin.ts';
 import { clientControlPlugin } from '../../domains/clients/control/client-control-plugin.ts';
 import { inspectPlugin } from '../../domains/clients/inspect/inspect-plugin.ts';
+import { checkLdapSettings } from '../../domains/sign-in/ldap/ldap-settings-check.ts';
+import { checkOidcSettings } from '../../domains/sign-in/oidc/oidc-settings-check.ts';
+import { redirectUriOf } from '../../domains/sign-in/oidc/oidc-sign-in.ts';
+import type { SettingCheck } from '../../domains/sign-in/setting-check.ts';
+import { ldapOptions, oidcOptions } from '../../domains/sign-in/sign-in.ts';
 import { STREAM_API } from '../../domains/streams/control/stream-control.ts';
 import { TOPIC_API } from '../../domains/topic-tree/control/topic-control.ts';
+import { givenValues } from '../../platform/given-values.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
 import { KNOWN_APIS } from '../../protocol/control/capability-probe.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
@@ -10,7 +16,7 @@ import { type ControlCapability, ControlRefusal, type PluginFactory } from '../.
 import { BrokerLink } from '../../protocol/mqtt/broker-link.ts';
 import { whenConnected } from '../../protocol/mqtt/when-connected.ts';
 import { readTextFile } from './files.ts';
-import { type Cli, type JsonOption, print, shown, table } from './terminal.ts';
+import { type Cli, type JsonOption, NegativeResult, print, shown, table } from './terminal.ts';
 
 interface DoctorOptions extends JsonOption {
   readonly username?: string;
@@ -46,19 +52,13 @@ const hostedByService = (api: ControlApi): PluginFactory => ({
 export async function doctor(cli: Cli, url: string, options: DoctorOptions): Promise<void> {
   const { brokerTimeoutMs: timeoutMs } = cli.config;
   const files = [options.passwordFile, options.ca, options.cert, options.key];
-  const [password, ca, cert, key] = await Promise.all(
-    files.map((file) => (file === undefined ? undefined : readTextFile(file))),
-  );
+  const [password, ca, cert, key] = await Promise.all(files.map((file) => file && readTextFile(file)));
   const link = new BrokerLink({
     id: 'doctor',
     url,
     timeoutMs,
     verifyCa: !options.insecure,
-    ...(options.username === undefined ? {} : { username: options.username }),
-    ...(password === undefined ? {} : { password: password.trim() }),
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
+    ...givenValues({ username: options.username, password: password?.trim(), ca, cert, key }),
   });
   link.open();
   const hosted = [hostedByService(STREAM_API), hostedByService(TOPIC_API)];
@@ -105,4 +105,31 @@ function asText({ mqttVersion, capabilities, advice }: Report): string {
       ? 'Nothing is missing.\n'
       : `Recommendations:\n${advice.map((line) => `  - ${shown(line)}\n`).join('')}`;
   return `Connected with MQTT ${mqttVersion}.\n\n${table([['API', 'SERVED BY'], ...rows])}\n${list}`;
+}
+
+/** Tests the sign-in providers of the settings and prints the findings. Errors: NegativeResult if a test fails. */
+export async function examineSettings(cli: Cli, options: JsonOption & { readonly login?: string }): Promise<void> {
+  const { config } = cli;
+  const oidc = oidcOptions(config);
+  const ldap = ldapOptions(config);
+  const publicUrl =
+    config.publicUrl ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;
+  const checks = (
+    await Promise.all([
+      oidc === null ? [] : checkOidcSettings(oidc, redirectUriOf(publicUrl)),
+      ldap === null ? [] : checkLdapSettings(ldap, options.login ?? null),
+    ])
+  ).flat();
+  const findings = checks.map(({ setting, works, messages }) => ({ setting, works, told: messages }));
+  print(cli, options, { findings }, findingsText(checks));
+  if (checks.some(({ works }) => !works)) throw new NegativeResult();
+}
+
+function findingsText(checks: readonly SettingCheck[]): string {
+  if (checks.length === 0) return 'Nothing to test: neither OIDC_ISSUER nor LDAP_URL is set.\n';
+  return table(
+    checks.flatMap(({ setting, works, messages }) =>
+      messages.map((line, i) => (i === 0 ? [setting, works ? 'works' : 'FAILS', line] : ['', '', line])),
+    ),
+  );
 }

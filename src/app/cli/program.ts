@@ -83,8 +83,8 @@ function createProgram(terminal: Terminal): Command {
     .option('--json', 'print JSON')
     .action(
       toAction(async (cli, url: string | undefined, options: object) => {
-        if (url === undefined) await (await import('./doctor-settings.ts')).examineSettings(cli, options);
-        else await (await import('./doctor.ts')).doctor(cli, url, options);
+        const { doctor, examineSettings } = await import('./doctor.ts');
+        await (url === undefined ? examineSettings(cli, options) : doctor(cli, url, options));
       }),
     );
   return program;

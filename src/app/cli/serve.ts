@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { relative } from 'node:path';
 import { createLog } from '../../platform/log.ts';
 import { within } from '../../platform/scheduling/within.ts';
+import type { StartReport } from '../first-broker.ts';
 import { startService } from '../service.ts';
-import type { StartReport } from '../start-report.ts';
 import { allowHeapGrowth } from './heap.ts';
 import type { Cli } from './terminal.ts';
 

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { chmod, rm } from 'node:fs/promises';
-import { createServer, request } from 'node:http';
+import { createServer, type IncomingMessage, request } from 'node:http';
 import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { ExecutionResult } from 'graphql';
 import { ServiceError } from '../../platform/errors.ts';
 
@@ -29,24 +30,20 @@ export async function openOperatorSocket(dataDir: string, run: RunOperation): Pr
   if (path === null) return { close: async () => undefined };
   // A killed process left it. No other process uses it, because this process holds the lock of the folder.
   await rm(path, { force: true });
-  const server = createServer((req, res) => {
-    const chunks: Buffer[] = [];
+  const execute = async (req: IncomingMessage) => {
     let size = 0;
     req.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size > MAX_REQUEST_BYTES) req.destroy();
-      else chunks.push(chunk);
     });
-    req.on('end', () => {
-      const execute = async () => {
-        const { document, variables } = JSON.parse(Buffer.concat(chunks).toString('utf8'));
-        return run(String(document), variables ?? {});
-      };
-      execute().then(
-        (result) => res.end(JSON.stringify(result)),
-        (error: unknown) => res.writeHead(400).end(JSON.stringify({ errors: [{ message: String(error) }] })),
-      );
-    });
+    const { document, variables } = JSON.parse(await text(req));
+    return run(String(document), variables ?? {});
+  };
+  const server = createServer((req, res) => {
+    execute(req).then(
+      (result) => res.end(JSON.stringify(result)),
+      (error: unknown) => res.writeHead(400).end(JSON.stringify({ errors: [{ message: String(error) }] })),
+    );
   });
   server.listen(path);
   await once(server, 'listening');
@@ -62,35 +59,29 @@ export async function openOperatorSocket(dataDir: string, run: RunOperation): Pr
 }
 
 /** Runs an operation in the service that owns the data folder. `null` if no service runs. */
-export function callOperatorSocket(
+export async function callOperatorSocket(
   dataDir: string,
   document: string,
   variables: Readonly<Record<string, unknown>>,
 ): Promise<ExecutionResult | null> {
   const socketPath = socketIn(dataDir);
-  if (socketPath === null) return Promise.resolve(null);
-  return new Promise((done, fail) => {
-    const req = request({ socketPath, method: 'POST', path: '/' }, (res) => {
-      let text = '';
-      res.setEncoding('utf8');
-      res.on('data', (chunk: string) => {
-        text += chunk;
-      });
-      res.on('end', () => {
-        try {
-          done(JSON.parse(text) as ExecutionResult);
-        } catch (cause) {
-          fail(new ServiceError('INTERNAL_ERROR', 'The response of the running service is invalid', { cause }));
-        }
-      });
-      res.on('error', (cause) =>
-        fail(new ServiceError('INTERNAL_ERROR', 'The running service stopped before it responded', { cause })),
-      );
-    });
-    req.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') done(null);
-      else fail(new ServiceError('INTERNAL_ERROR', 'The running service cannot be reached', { cause: error }));
-    });
-    req.end(JSON.stringify({ document, variables }));
+  if (socketPath === null) return null;
+  const req = request({ socketPath, method: 'POST', path: '/' });
+  req.end(JSON.stringify({ document, variables }));
+  let res: IncomingMessage;
+  try {
+    [res] = await once(req, 'response');
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ECONNREFUSED') return null;
+    throw new ServiceError('INTERNAL_ERROR', 'The running service cannot be reached', { cause });
+  }
+  const body = await text(res).catch((cause: unknown) => {
+    throw new ServiceError('INTERNAL_ERROR', 'The running service stopped before it responded', { cause });
   });
+  try {
+    return JSON.parse(body) as ExecutionResult;
+  } catch (cause) {
+    throw new ServiceError('INTERNAL_ERROR', 'The response of the running service is invalid', { cause });
+  }
 }

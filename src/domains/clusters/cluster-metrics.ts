@@ -2,29 +2,28 @@ import { Gauge, type Registry } from 'prom-client';
 import { freshly } from '../../platform/scraped.ts';
 import type { ClusterStatus } from './model/cluster.ts';
 
-export type ClusterMetricSource = () => Promise<ReadonlyMap<string, ClusterStatus>>;
-
 /** Registers the metrics of clusters. Returns a function to await before each scrape. */
-export function registerClusterMetrics(source: ClusterMetricSource, registry: Registry): () => Promise<void> {
-  const registers = [registry];
-  const states = new Gauge({
-    name: 'brokergraph_clusters',
-    help: 'Number of clusters by state. degraded: the cluster works with errors. inactive: the cluster does not work',
-    labelNames: ['state'],
-    registers,
-  });
-  const nodes = new Gauge({
-    name: 'brokergraph_cluster_nodes',
-    help: 'Number of nodes of a cluster, by whether they are reachable',
-    labelNames: ['cluster', 'reachable'],
-    registers,
-  });
-  const lag = new Gauge({
-    name: 'brokergraph_cluster_lag',
-    help: 'Largest number of entries or changes that a node of the cluster lacks. Nodes with an unknown lag are left out',
-    labelNames: ['cluster'],
-    registers,
-  });
+export function registerClusterMetrics(
+  source: () => Promise<ReadonlyMap<string, ClusterStatus>>,
+  registry: Registry,
+): () => Promise<void> {
+  const gauge = (name: string, labelNames: readonly string[], help: string) =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+  const states = gauge(
+    'brokergraph_clusters',
+    ['state'],
+    'Number of clusters by state. degraded: the cluster works with errors. inactive: the cluster does not work',
+  );
+  const nodes = gauge(
+    'brokergraph_cluster_nodes',
+    ['cluster', 'reachable'],
+    'Number of nodes of a cluster, by whether they are reachable',
+  );
+  const lag = gauge(
+    'brokergraph_cluster_lag',
+    ['cluster'],
+    'Largest number of entries or changes that a node of the cluster lacks. Nodes with an unknown lag are left out',
+  );
   return freshly(async () => {
     const statuses = await source();
     for (const gauge of [states, nodes, lag]) gauge.reset();

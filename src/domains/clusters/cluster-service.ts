@@ -143,7 +143,7 @@ export class ClusterService {
     });
   }
 
-  /** Errors: NOT_FOUND, NOT_ALLOWED, NOT_SUPPORTED_BY_BROKER (brokers that synchronize themselves), those of the node. */
+  /** Errors: NOT_FOUND, NOT_ALLOWED, NOT_SUPPORTED_BY_BROKER (brokers synchronize themselves), those of the node. */
   async repair(id: string, nodeId: number, options: RepairOptions): Promise<ClusterRecord> {
     const cluster = this.#read(id);
     if (!cluster.nodes.some((node) => node.nodeId === nodeId)) throw notFound('node', String(nodeId));
@@ -215,7 +215,7 @@ export class ClusterService {
     }
   }
 
-  /** Runs `work` with the stored cluster, one at a time. Errors: NOT_FOUND, IN_USE, RATE_LIMITED (others wait too long). */
+  /** Runs `work` with the stored cluster, one at a time. Errors: NOT_FOUND, and those of LeasedMutex. */
   #runExclusive<T>(id: string, work: (cluster: ClusterRecord) => Promise<T>): Promise<T> {
     const { mutex, cache } = this.#options;
     return mutex.run(id, async () => {

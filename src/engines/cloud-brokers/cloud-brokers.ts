@@ -16,7 +16,6 @@ import type { GatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
 import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
 import { mosquittoPlugins } from '../mosquitto/mosquitto-plugins.ts';
-import type { BrokerFaults } from './broker-faults.ts';
 import { CloudBrokerRun, type OnState, type Wanted } from './cloud-broker-run.ts';
 import { type CloudEngines, isMosquitto } from './cloud-engines.ts';
 import { type CloudBrokerInput, cloudBrokerIssues, type ListenerInput } from './cloud-input.ts';
@@ -81,7 +80,7 @@ export class CloudBrokers {
     return this.#runs.get(id)?.running?.listeners ?? null;
   }
 
-  get faults(): BrokerFaults {
+  get faults() {
     return this.#options.engines.faults;
   }
 

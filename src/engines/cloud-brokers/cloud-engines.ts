@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
+import { Counter } from 'prom-client';
 import type { BrokerRecord } from '../../domains/brokers/broker-cache.ts';
 import {
   type Engine,
@@ -9,10 +10,10 @@ import {
   type RunningState,
 } from '../../domains/brokers/broker-engine.ts';
 import type { TopicPayloads } from '../../domains/topic-tree/hosting/topic-payloads.ts';
+import type { Fault } from '../embedded/core/faults.ts';
 import { startEmbeddedBroker } from '../embedded/embedded-broker.ts';
 import { MosquittoBroker, startMosquittoBroker } from '../mosquitto/mosquitto-broker.ts';
 import { findMosquitto, type MosquittoPlaces } from '../mosquitto/mosquitto-program.ts';
-import { BrokerFaults } from './broker-faults.ts';
 import type { MqttRefusals } from './mqtt-refusals.ts';
 
 interface CloudEnginesOptions {
@@ -39,11 +40,19 @@ interface EngineStart {
 
 /** Starts brokers on either engine. */
 export class CloudEngines {
-  readonly faults = new BrokerFaults();
+  /** By what an exception ended at most. */
+  readonly faults = new Counter({
+    name: 'brokergraph_mqtt_faults_total',
+    help: 'Exceptions in embedded brokers that ended a connection, or lost a message or a stored record; the log has their stacks',
+    labelNames: ['kind'],
+    registers: [],
+  });
   readonly #options: CloudEnginesOptions;
 
   constructor(options: CloudEnginesOptions) {
     this.#options = options;
+    // The series exist before anything fails, so that alerts can compare values.
+    for (const kind of ['connection', 'message', 'record'] satisfies Fault['kind'][]) this.faults.inc({ kind }, 0);
   }
 
   /** Returns why the engine is not available on this machine, and what would help. `null` if it is. */
@@ -71,7 +80,7 @@ export class CloudEngines {
         log,
         onState,
         onRefused: (message) => refusals?.reported(id, message),
-        onFault: this.faults.add,
+        onFault: (kind) => this.faults.inc({ kind }),
       });
     }
     if (engine !== 'mosquitto') throw new Error(`There is no engine "${engine}"`);

@@ -53,7 +53,7 @@ interface HttpServerOptions {
   readonly knownHosts?: KnownHosts;
 }
 
-export interface HttpServer {
+interface HttpServer {
   readonly port: number;
   readonly connections: Pick<Connections, 'size' | 'stalledCount' | 'refusedCount'>;
   /** Sets the handlers. Until this is called, /healthz responds with 200 and every other path with 503. */

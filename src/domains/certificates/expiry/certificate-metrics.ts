@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { CertificateRecord } from '../certificate-cache.ts';
 import { DAY_MS } from './certificate-expiry.ts';
 
-export type CertificateMetricSource = () => readonly CertificateRecord[];
+type CertificateMetricSource = () => readonly CertificateRecord[];
 
 const MAX_SERIES = 1_000;
 
