@@ -1,6 +1,6 @@
 import { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
 import { BrokerService } from '../domains/brokers/broker-service.ts';
-import { licensePlugin } from '../domains/brokers/license-plugin.ts';
+import { licensePlugin } from '../domains/brokers/license.ts';
 import { clientControlPlugin } from '../domains/clients/control/client-control-plugin.ts';
 import { inspectPlugin } from '../domains/clients/inspect/inspect-plugin.ts';
 import { ClusterMembership } from '../domains/clusters/cluster-membership.ts';

@@ -1,4 +1,4 @@
-import { licensePlugin } from '../../domains/brokers/license-plugin.ts';
+import { licensePlugin } from '../../domains/brokers/license.ts';
 import { clientControlPlugin } from '../../domains/clients/control/client-control-plugin.ts';
 import { inspectPlugin } from '../../domains/clients/inspect/inspect-plugin.ts';
 import { checkLdapSettings } from '../../domains/sign-in/ldap/ldap-settings-check.ts';

@@ -1,9 +1,8 @@
 import type { ListenerProtocol } from '../../generated/sqlite/client.ts';
 
-const ENGINES = ['embedded', 'mosquitto'] as const;
-export type Engine = (typeof ENGINES)[number];
+export type Engine = 'embedded' | 'mosquitto';
 
-export const isEngine = (engine: string | null): engine is Engine => ENGINES.some((known) => known === engine);
+export const isEngine = (engine: string | null): engine is Engine => engine === 'embedded' || engine === 'mosquitto';
 
 export interface ListenerWanted {
   /** From 1; never changes. `listener_id` in the control APIs. */
@@ -25,9 +24,12 @@ export function addressOf(listeners: readonly ListenerWanted[]): string {
   const plain = listeners.find(isPlain);
   if (plain === undefined) throw new Error('The broker has no MQTT listener without TLS for this service');
   const { host, port } = plain;
-  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  const reached = reachedAt(host);
   return `mqtt://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }
+
+/** The address at which this machine reaches a listener. */
+export const reachedAt = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
 
 /** FAILED is followed by STARTING: the engine restarts a failed broker with increasing backoff. */
 export type RunningState = 'STARTING' | 'RUNNING' | 'FAILED' | 'STOPPED';

@@ -19,7 +19,7 @@ import { unreachable, whenConnected } from '../../protocol/mqtt/when-connected.t
 import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
 import { type ConnectionRules, readConnectionFile } from './broker-connection.ts';
 import { withoutAddress } from './broker-service.ts';
-import { getLicenseInformation, type LicenseInformation } from './license-control.ts';
+import { getLicenseInformation, type LicenseInformation } from './license.ts';
 import { LinkShares } from './link-shares.ts';
 import { SysTopics, type SysTopicsSample } from './sys-topics.ts';
 

@@ -10,7 +10,7 @@ import { Project, ProjectSettings } from '../projects/project-schema.ts';
 import type { BrokerRecord } from './broker-cache.ts';
 import { type Engine, isEngine } from './broker-engine.ts';
 import type { BrokerInfoData } from './broker-runtimes.ts';
-import type { LicenseInformation } from './license-control.ts';
+import type { LicenseInformation } from './license.ts';
 import type { SysTopicsSample } from './sys-topics.ts';
 
 const BrokerType = builder.enumType('BrokerType', {

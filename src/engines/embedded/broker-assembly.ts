@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
-import { inOrderOfPorts } from '../../domains/brokers/port-candidates.ts';
 import { Closers } from '../../platform/closers.ts';
+import { inOrderOfPorts } from '../free-ports.ts';
 import { brokerPlugin, licensePlugin } from './control/broker-plugin.ts';
 import { certificatePlugin } from './control/certificate-plugin.ts';
 import { clientControlPlugin } from './control/client-control-plugin.ts';

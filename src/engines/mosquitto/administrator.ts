@@ -20,12 +20,7 @@ const RIGHTS = [
 
 /** The defaults of `mosquitto_ctrl dynsec init`. */
 const NOTHING_YET = {
-  defaultACLAccess: {
-    publishClientSend: false,
-    publishClientReceive: true,
-    subscribe: false,
-    unsubscribe: true,
-  },
+  defaultACLAccess: { publishClientSend: false, publishClientReceive: true, subscribe: false, unsubscribe: true },
   clients: [],
   groups: [],
   roles: [],
@@ -41,16 +36,17 @@ export interface Administrator {
  * and changes nothing else. Must not be called while a Mosquitto uses the file. Errors: the file cannot be read.
  */
 export async function ensureAdministrator(path: string, { username, password }: Administrator): Promise<void> {
-  const kept = await readKept(path);
-  const clients = entries(kept, 'clients');
-  const roles = entries(kept, 'roles');
+  const stored = await readStored(path);
+  const clients = entries(stored, 'clients');
+  const roles = entries(stored, 'roles');
   const account = clients.find((client) => client.username === username);
-  const held = entries(account ?? {}, 'roles').filter(({ rolename }) => rolename !== ROLE);
+  const { disabled: _disabled, clientid: _clientid, encoded_password: _encoded, ...kept } = account ?? {};
+  const held = entries(kept, 'roles').filter(({ rolename }) => rolename !== ROLE);
   const salt = randomBytes(12);
   const administrator = {
     username,
     textname: 'Brokergraph',
-    ...without(account ?? {}, 'disabled', 'clientid', 'encoded_password'),
+    ...kept,
     roles: [...held, { rolename: ROLE }],
     password: pbkdf2Sync(password, salt, ITERATIONS, 64, 'sha512').toString('base64'),
     salt: salt.toString('base64'),
@@ -61,7 +57,7 @@ export async function ensureAdministrator(path: string, { username, password }: 
     (acl) => !RIGHTS.some(({ acltype, topic }) => acl.acltype === acltype && acl.topic === topic),
   );
   const file = {
-    ...kept,
+    ...stored,
     clients: [...clients.filter((client) => client !== account), administrator],
     roles: [...roles.filter((one) => one !== role), { rolename: ROLE, ...role, acls: [...others, ...RIGHTS] }],
   };
@@ -70,17 +66,17 @@ export async function ensureAdministrator(path: string, { username, password }: 
 
 type Entry = Readonly<Record<string, unknown>>;
 
-async function readKept(path: string): Promise<Entry> {
+async function readStored(path: string): Promise<Entry> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return NOTHING_YET;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return NOTHING_YET;
     throw error;
   }
   try {
-    const kept: unknown = JSON.parse(text);
-    if (isFields(kept)) return kept;
+    const stored: unknown = JSON.parse(text);
+    if (isFields(stored)) return stored;
   } catch {
     // Reported below.
   }
@@ -92,6 +88,3 @@ function entries(of: Entry, key: string): Entry[] {
   const value = of[key];
   return Array.isArray(value) ? value.filter(isFields) : [];
 }
-
-const without = (entry: Entry, ...keys: string[]): Entry =>
-  Object.fromEntries(Object.entries(entry).filter(([key]) => !keys.includes(key)));

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
-import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
+import { type ListenerWanted, reachedAt } from '../../domains/brokers/broker-engine.ts';
 import {
   type CertificateMaterial,
   materialIssues,
@@ -60,11 +60,10 @@ export class ListenerCertificates {
     if (material.key !== null)
       throw new ControlRefusal('The certificate of an authority comes without its private key');
     const unknown = missingIssuer(material);
-    if (unknown !== null) {
+    if (unknown !== null)
       throw new ControlRefusal(
         `Mosquitto trusts an authority only with its chain up to the root: ${unknown} is missing`,
       );
-    }
     const added = { fileName, pem: material.cert, fingerprint256: material.leaf.fingerprint256 };
     await this.#change(number, (before, { requireCertificate }) => {
       if (!requireCertificate) throw new ControlRefusal(REQUESTS_NO_CERTIFICATES);
@@ -141,18 +140,17 @@ const samePems = (some: readonly ListenerCertificate[], others: readonly Listene
   some.length === others.length && some.every(({ pem }, index) => pem === others[index]?.pem);
 
 function judged(cert: string, privateKey: string | null): CertificateMaterial {
+  let issues: readonly InputIssue[];
   try {
     const material = readMaterial({ cert, privateKey });
-    const issues = materialIssues(material);
+    issues = materialIssues(material);
     if (issues.length === 0) return material;
-    throw unusable(issues);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    throw unusable((error.info?.issues ?? []) as readonly InputIssue[]);
+    issues = (error.info?.issues ?? []) as readonly InputIssue[];
   }
+  throw new ControlRefusal(materialRefusal(issues), { code: 'INVALID' });
 }
-
-const unusable = (issues: readonly InputIssue[]) => new ControlRefusal(materialRefusal(issues), { code: 'INVALID' });
 
 const HANDSHAKE_MS = 3_000;
 
@@ -168,10 +166,8 @@ function servedFingerprint({ host, port }: ListenerWanted): Promise<string> {
     });
     socket.setTimeout(HANDSHAKE_MS, () => socket.destroy(new Error('the listener does not answer')));
     // `reason` is more readable than OpenSSL's message.
-    socket.on('error', (error: Error & { readonly reason?: string }) =>
-      reject(new Error(error.reason ?? error.message)),
+    socket.on('error', ({ reason, message }: Error & { readonly reason?: string }) =>
+      reject(new Error(reason ?? message)),
     );
   });
 }
-
-const reachedAt = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import {
   addressOf,
   type ListenerWanted,
@@ -8,8 +9,8 @@ import {
   type RunningState,
 } from '../../domains/brokers/broker-engine.ts';
 import { RestartBackoff } from '../../protocol/hosting/worker-thread.ts';
+import { withFreePorts } from '../free-ports.ts';
 import { type Administrator, ensureAdministrator } from './administrator.ts';
-import { withFreePorts } from './free-ports.ts';
 import { ListenerCertificates } from './listener-certificates.ts';
 import { ListenerFiles } from './listener-files.ts';
 import { mosquittoConfig } from './mosquitto-config.ts';
@@ -18,12 +19,6 @@ import type { MosquittoProgram } from './mosquitto-program.ts';
 import { MISSED_PINGS, watchMosquitto } from './mosquitto-watch.ts';
 import { stopOrphanedProcess } from './orphaned-process.ts';
 import { replaceFile } from './replace-file.ts';
-
-interface MosquittoLog {
-  info(fields: object, text: string): void;
-  warn(fields: object, text: string): void;
-  error(fields: object, text: string): void;
-}
 
 export interface MosquittoBrokerOptions {
   readonly id: string;
@@ -34,7 +29,7 @@ export interface MosquittoBrokerOptions {
   /** The account of the service. Each start restores it. The folder stores only the password hash. */
   readonly administrator: Administrator;
   readonly program: MosquittoProgram;
-  readonly log: MosquittoLog;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Interval of pings in milliseconds. After four unanswered pings, the process is restarted. Default: 15,000. */
   readonly pingMs?: number;
   /** As in `EmbeddedBrokerOptions`; also RUNNING -> STARTING for a restart. */
@@ -43,7 +38,7 @@ export interface MosquittoBrokerOptions {
 
 const CONFIG_FILE = 'mosquitto.conf';
 const PID_FILE = 'mosquitto.pid';
-/** Writing a large database may take long, and a restart is not urgent. */
+/** Writing a large database may take long. */
 const RESTART_END_MS = 60_000;
 const HANGING_END_MS = 2_000;
 /** Mosquitto serves no client while it writes, for example at each save of its database. */

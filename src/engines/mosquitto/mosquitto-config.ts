@@ -56,12 +56,8 @@ function listenerLines(listener: ListenerWanted, filesOf: (number: number) => Li
   if (!tls) return lines;
   const files = filesOf(number);
   if (files === null) return [];
-  lines.push(
-    `certfile ${files.server}`,
-    `keyfile ${files.server}`,
-    'tls_version tlsv1.2',
-    `ciphers ${CIPHERS_OF_TLS_1_2}`,
-  );
+  lines.push(`certfile ${files.server}`, `keyfile ${files.server}`);
+  lines.push('tls_version tlsv1.2', `ciphers ${CIPHERS_OF_TLS_1_2}`);
   // Without it, Mosquitto requests no client certificate. With it and without authorities, no client can connect.
   if (requireCertificate) lines.push('require_certificate true');
   if (requireCertificate && files.authorities !== null) lines.push(`cafile ${files.authorities}`);

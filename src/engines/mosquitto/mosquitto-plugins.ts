@@ -1,9 +1,14 @@
-import { requestTopic } from '../../protocol/control/envelope.ts';
+import { CERTIFICATE_API } from '../../domains/certificates/certificate-control.ts';
+import { type ControlCommand, requestTopic } from '../../protocol/control/envelope.ts';
+import { fieldOf } from '../../protocol/control/fields.ts';
 import { listenerList } from '../../protocol/control/listener-list.ts';
-import type { PluginFactory } from '../../protocol/control/plugin.ts';
+import { ControlRefusal, type PluginFactory } from '../../protocol/control/plugin.ts';
+import { requiredText } from '../../protocol/control/plugin-arguments.ts';
 import type { GatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
+import type { BrokerSession } from '../../protocol/mqtt/broker-session.ts';
 import { tablePlugin } from '../table-plugin.ts';
-import { certificatePlugin } from './certificate-plugin.ts';
+import type { ListenerCertificates } from './listener-certificates.ts';
+import type { ListenerCertificate } from './listener-files.ts';
 import type { MosquittoBroker } from './mosquitto-broker.ts';
 import { watchClientId } from './mosquitto-watch.ts';
 
@@ -24,3 +29,71 @@ const brokerPlugin = (broker: MosquittoBroker): PluginFactory => ({
       listlisteners: () => listenerList(broker.listeners),
     }),
 });
+
+/** The `certificate-management` API of a Mosquitto that this service runs. */
+const certificatePlugin = (certificates: ListenerCertificates): PluginFactory => ({
+  api: CERTIFICATE_API,
+  create: async ({ session }) => {
+    /** The response waits until a restarted broker is connected again, so that the next command finds it available. */
+    const success = async (change: Promise<void>) => {
+      await change;
+      await whenBack(session);
+      return { response: 'SUCCESS' };
+    };
+    return tablePlugin(CERTIFICATE_API, {
+      insertcacertificate: (command) =>
+        success(certificates.insertAuthority(...fileOf(command), requiredText(command, 'ca_cert_pem'))),
+      deletecacertificate: (command) => success(certificates.deleteAuthority(...fileOf(command))),
+      setservercertificate: (command) => {
+        const file = fileOf(command);
+        const pems = [requiredText(command, 'cert_pem'), requiredText(command, 'key_pem')] as const;
+        return success(certificates.setServer(...file, ...pems));
+      },
+      removeservercertificate: (command) => success(certificates.removeServer(listenerId(command))),
+      listcertificates: () => ({
+        listeners: certificates.list().map(({ number, server, authorities }) => ({
+          listener_id: number,
+          server: server === null ? null : summaryOf(server),
+          cas: authorities.map(summaryOf),
+        })),
+      }),
+    });
+  },
+});
+
+const summaryOf = ({ fileName, fingerprint256 }: ListenerCertificate) => ({ file_name: fileName, fingerprint256 });
+
+const fileOf = (command: ControlCommand) => [listenerId(command), fileName(command)] as const;
+
+function listenerId(command: ControlCommand): number {
+  const id = fieldOf(command, 'listener_id');
+  if (!Number.isSafeInteger(id)) throw new ControlRefusal('Invalid/missing listener_id');
+  return id as number;
+}
+
+function fileName(command: ControlCommand): string {
+  const name = requiredText(command, 'file_name');
+  if (name === '' || name.length > 255 || /[/\\\0]|^\.\.?$/.test(name)) {
+    throw new ControlRefusal('Invalid/missing file_name');
+  }
+  return name;
+}
+
+/** Maximum wait in milliseconds for the connection. The change itself is complete by then. */
+const BACK_MS = 1_500;
+
+/** When a restart is complete, the connection has already noticed that it began. */
+function whenBack(session: BrokerSession): Promise<void> {
+  if (session.status.state === 'CONNECTED') return Promise.resolve();
+  return new Promise<void>((resolve) => {
+    const finish = () => {
+      clearTimeout(timer);
+      stop();
+      resolve();
+    };
+    const timer = setTimeout(finish, BACK_MS);
+    const stop = session.onStatus(({ state }) => {
+      if (state === 'CONNECTED') finish();
+    });
+  });
+}

@@ -58,16 +58,19 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
       resolve(failure ?? endOf(code, signal, log.problems));
     });
   });
+  const failing = ended.then((reason): never => {
+    throw new Error(reason);
+  });
+  failing.catch(() => undefined);
+  /** Waits for a line of the log. Errors: Mosquitto ended before. */
+  const logged = (line: RegExp, timeoutMs: number, late: string) =>
+    within(timeoutMs, Promise.race([log.next(line), failing]), () => new Error(late));
   const running: MosquittoProcess = {
     ended,
-    reload: async () => {
-      const begun = log.next(/^Reloading config\.$/);
+    reload: () => {
+      const reloaded = logged(/^Reloading config\.$/, RELOAD_MS, 'Mosquitto did not read its files again in time');
       child.kill('SIGHUP');
-      await within(
-        RELOAD_MS,
-        Promise.race([begun, failing(ended)]),
-        () => new Error('Mosquitto did not read its files again in time'),
-      );
+      return reloaded;
     },
     end: (patienceMs) => end(child, ended, patienceMs),
     endAtOnce: () => void child.kill('SIGTERM'),
@@ -78,8 +81,7 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
   try {
     // Written immediately, so that the process is found again if the service is killed now.
     if (child.pid !== undefined) writeFileSync(pidFile, String(child.pid), { mode: 0o600 });
-    const ready = Promise.race([log.next(/^mosquitto version \S+ running$/), failing(ended)]);
-    await within(START_MS, ready, () => new Error(`Mosquitto did not listen within ${START_MS / 1_000} s`));
+    await logged(/^mosquitto version \S+ running$/, START_MS, `Mosquitto did not listen within ${START_MS / 1_000} s`);
   } catch (error) {
     await running.end(END_MS);
     throw error;
@@ -104,10 +106,6 @@ async function end(child: ChildProcess, ended: Promise<string>, patienceMs: numb
   clearInterval(asking);
   clearTimeout(timer);
 }
-
-const failing = async (ended: Promise<string>): Promise<never> => {
-  throw new Error(await ended);
-};
 
 function endOf(code: number | null, signal: NodeJS.Signals | null, problems: readonly string[]): string {
   const how = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { getLicenseInformation, NO_END, parseLicense } from '../../../src/domains/brokers/license-control.ts';
-import { licensePlugin } from '../../../src/domains/brokers/license-plugin.ts';
+import { getLicenseInformation, licensePlugin, NO_END, parseLicense } from '../../../src/domains/brokers/license.ts';
 import { BrokerControls } from '../../../src/protocol/control/broker-controls.ts';
 import { connectedLink } from '../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';

@@ -5,7 +5,7 @@ import type { BrokerLinkOptions } from '../../../protocol/mqtt/broker-link.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerCache } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
-import { licensePlugin } from '../../brokers/license-plugin.ts';
+import { licensePlugin } from '../../brokers/license.ts';
 import type { ClientService } from '../../clients/client-service.ts';
 import type { StreamService } from '../../streams/stream-service.ts';
 import type { TopicService } from '../../topic-tree/topic-service.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
-import { NO_END } from '../../brokers/license-control.ts';
+import { NO_END } from '../../brokers/license.ts';
 import { MAX_TTL } from '../definition/definition-issues.ts';
 import {
   DEFAULT_DEFINITION,

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ListenerWanted } from '../../../domains/brokers/broker-engine.ts';
-import { listenOnFreePort } from '../../free-port.ts';
+import { listenOnFreePort } from '../../free-ports.ts';
 import { Connection, type ListenerInfo } from '../core/connection.ts';
 import { type HandshakeLimits, TlsGate } from './tls-gate.ts';
 import { WebSocketGate } from './websocket-gate.ts';

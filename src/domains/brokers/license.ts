@@ -1,6 +1,7 @@
-import type { ControlCaller } from '../../protocol/control/plugin.ts';
+import { KNOWN_APIS } from '../../protocol/control/capability-probe.ts';
+import { type ControlCaller, ControlRefusal, type PluginFactory } from '../../protocol/control/plugin.ts';
 
-/** The `cedalo/license` control API reports the features of a broker's licence and its validity. */
+/** Control API that reports the features of a broker's licence and its validity. */
 export const LICENSE_API = 'cedalo/license';
 
 /** `validUntil` of an unlimited licence: 9999-12-31, the last day that every date library supports. */
@@ -55,4 +56,31 @@ function time(value: unknown, fallback: number): number {
   const raw = isNumber ? Number(value) : typeof value === 'string' ? Date.parse(value) : Number.NaN;
   if (!Number.isFinite(raw) || raw < 0 || raw > LAST_TIME) return fallback;
   return Math.trunc(isNumber && raw < SECONDS_END ? raw * 1_000 : raw);
+}
+
+/** `cedalo/license` for brokers without a licence: open source, unlimited, with the available control APIs. */
+export const licensePlugin: PluginFactory = {
+  api: LICENSE_API,
+  create: async ({ controls }) => ({
+    api: LICENSE_API,
+    async execute({ command }) {
+      if (command.toLowerCase() !== 'getlicenseinformation') throw new ControlRefusal('Unknown command');
+      return {
+        plan: 'open-source',
+        edition: 'mosquitto',
+        issuedBy: '',
+        issuedTo: '',
+        validSince: 0,
+        validUntil: NO_END,
+        features: controls ? await servedApis(controls) : [],
+      } satisfies LicenseInformation;
+    },
+    close: () => undefined,
+  }),
+};
+
+async function servedApis(controls: ControlCaller): Promise<string[]> {
+  const others = KNOWN_APIS.filter((api) => api !== LICENSE_API);
+  const capabilities = await Promise.all(others.map((api) => controls.capability(api)));
+  return capabilities.filter(({ provider }) => provider !== 'NONE').map(({ api }) => api);
 }
