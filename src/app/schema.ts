@@ -37,7 +37,6 @@ import '../domains/certificates/graph/certificate-schema.ts';
 import '../domains/certificates/graph/certificate-mutations-schema.ts';
 import '../domains/certificates/graph/certificate-expiry-schema.ts';
 import '../domains/clusters/graph/cluster-schema.ts';
-import '../domains/clusters/graph/cluster-node-fields-schema.ts';
 import '../domains/clusters/graph/cluster-mutations-schema.ts';
 import '../domains/clusters/graph/cluster-live-schema.ts';
 import '../domains/audit/audit-schema.ts';

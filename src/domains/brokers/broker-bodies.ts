@@ -4,6 +4,12 @@ import { CLOUD, ON_PREMISE_SETUP, type Properties, SELF_HOSTED, serviceOfType } 
 
 export const CLUSTER_MODES = { FULL: 'full', DYNSEC: 'dynsec', HP: 'hp' } as const;
 
+/** Spells the keys of a body as the graph does: `ca_cert` becomes `caCert`. */
+export const inCamelCase = (body: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(body).map(([key, value]) => [key.replaceAll(/_(\w)/g, (_, x: string) => x.toUpperCase()), value]),
+  );
+
 const text = (description: string): JsonSchema => ({ type: ['string', 'null'], minLength: 1, description });
 
 const FILE = 'A file in the folder BROKER_FILES_DIR of the service.';

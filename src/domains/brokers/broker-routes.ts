@@ -1,7 +1,15 @@
 import { enumName, type Route, type RouteInput } from '../../gateway/rest/route.ts';
 import { CREATED_ID } from '../../gateway/rest/schemas.ts';
 import { BROKER_SPELLING, CLOUD_FIELDS, ON_PREMISE_FIELDS, SELF_HOSTED_FIELDS } from '../projects/service-bodies.ts';
-import { BROKER, BROKER_CONNECTION, BROKER_INFO, BROKERS, CLUSTER_MODES, LICENSE } from './broker-bodies.ts';
+import {
+  BROKER,
+  BROKER_CONNECTION,
+  BROKER_INFO,
+  BROKERS,
+  CLUSTER_MODES,
+  inCamelCase,
+  LICENSE,
+} from './broker-bodies.ts';
 
 const BROKER_KINDS = `
   ... on CloudBroker { ${CLOUD_FIELDS} description isConnected }
@@ -46,12 +54,9 @@ const UPDATE = 'mutation ($input: UpdateBrokerInput!) { updateBroker(input: $inp
 const DELETE = 'mutation ($input: DeleteBrokerInput!) { deleteBroker(input: $input) { deletedBrokerId } }';
 
 function brokerInput({ params, body: { clustermode, ...body } }: RouteInput): Record<string, unknown> {
-  const settings = Object.entries(body).map(([key, value]) => [inCamelCase(key), value]);
   const clusterMode = enumName(CLUSTER_MODES, clustermode as string | null | undefined);
-  return { ...Object.fromEntries(settings), projectId: params.projectId, clusterMode };
+  return { ...inCamelCase(body), projectId: params.projectId, clusterMode };
 }
-
-const inCamelCase = (key: string): string => key.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 const LIST_PATH = '/api/projects/{projectId}/brokers';
 const BROKER_PATH = `${LIST_PATH}/{brokerId}`;

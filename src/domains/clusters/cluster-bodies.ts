@@ -7,33 +7,16 @@ export const CLUSTER_STATES = { ACTIVE: 'active', DEGRADED: 'degraded', INACTIVE
 const oneOf = (spelling: Spelling): JsonSchema => ({ type: 'string', enum: Object.values(spelling) });
 const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
 
-/** Integers. The documented interface declares them as `number`. */
-const NODE_ID: JsonSchema = {
-  type: 'number',
-  multipleOf: 1,
-  minimum: 1,
-  description: 'Number of the node, unique in the cluster.',
-};
-const PORT: JsonSchema = {
-  type: 'number',
-  multipleOf: 1,
-  minimum: 1,
-  maximum: 65_535,
-  description: 'Address at which the other nodes connect to the node.',
-};
-const ADDRESS: JsonSchema = {
-  type: 'string',
-  minLength: 1,
-  description: 'Address at which the other nodes connect to the node.',
-};
+/** The documented interface declares integers as `number`. */
+const POSITIVE = { type: 'number', multipleOf: 1, minimum: 1 } as const;
+const REACHED_AT = { description: 'Address at which the other nodes connect to the node.' };
+const NODE_ID: JsonSchema = { ...POSITIVE, description: 'Number of the node, unique in the cluster.' };
+const PORT: JsonSchema = { ...POSITIVE, maximum: 65_535, ...REACHED_AT };
+const ADDRESS: JsonSchema = { type: 'string', minLength: 1, ...REACHED_AT };
 const AS_ENTRY: JsonSchema = { type: 'string', description: 'If given, it must equal the value in the broker entry.' };
 
-const CONNECTION = {
-  username: AS_ENTRY,
-  client_cert_file: AS_ENTRY,
-  client_key_file: AS_ENTRY,
-  ca_cert_file: AS_ENTRY,
-};
+const FILES = { client_cert_file: AS_ENTRY, client_key_file: AS_ENTRY, ca_cert_file: AS_ENTRY };
+const CONNECTION = { username: AS_ENTRY, ...FILES };
 const NODE = { broker_id: STRING, url: AS_ENTRY, nodeid: NODE_ID, name: STRING, address: ADDRESS, port: PORT };
 
 export const NEW_CLUSTER: JsonSchema = closed(
@@ -91,6 +74,10 @@ export const CREATED_CLUSTER: JsonSchema = closed(
 );
 
 const NODE_ERROR = closed({ code: STRING, message: STRING }, { title: 'ClusterNodeError' });
+const NODE_STATE = { broker_id: STRING, nodeid: INTEGER, connected: BOOLEAN, leader: BOOLEAN };
+/** The error is omitted if there is none. */
+const withError = (required: Readonly<Record<string, JsonSchema>>, optional = {}, more = {}): JsonSchema =>
+  closed({ ...required, ...optional, error: NODE_ERROR }, { required: Object.keys(required), ...more });
 
 export const CLUSTER: JsonSchema = closed(
   {
@@ -98,22 +85,7 @@ export const CLUSTER: JsonSchema = closed(
     clustername: STRING,
     syncmode: oneOf(CLUSTER_MODES),
     state: oneOf(CLUSTER_STATES),
-    nodes: listOf(
-      closed(
-        {
-          broker_id: STRING,
-          nodeid: INTEGER,
-          name: STRING,
-          address: STRING,
-          port: INTEGER,
-          url: STRING,
-          connected: BOOLEAN,
-          leader: BOOLEAN,
-          error: NODE_ERROR,
-        },
-        { required: ['broker_id', 'nodeid', 'name', 'address', 'port', 'connected', 'leader'] },
-      ),
-    ),
+    nodes: listOf(withError({ ...NODE_STATE, name: STRING, address: STRING, port: INTEGER }, { url: STRING })),
     created_at: STRING,
   },
   { title: 'Cluster' },
@@ -126,30 +98,17 @@ const RESULT = {
   clustername: STRING,
   status: { type: 'integer', description: 'HTTP status for this cluster alone.' },
   success: BOOLEAN,
-  error: NODE_ERROR,
+} as const;
+
+const DONE: JsonSchema = {
+  type: 'boolean',
+  description: 'Whether the operation succeeded on this node. `false` if this node or another node failed.',
 };
-
-const OUTCOMES: JsonSchema = listOf(
-  closed(
-    {
-      broker_id: STRING,
-      nodeid: INTEGER,
-      done: {
-        type: 'boolean',
-        description: 'Whether the operation succeeded on this node. `false` if this node or another node failed.',
-      },
-      error: NODE_ERROR,
-    },
-    { required: ['broker_id', 'nodeid', 'done'], title: 'ClusterNodeOutcome' },
-  ),
+const OUTCOMES = listOf(
+  withError({ broker_id: STRING, nodeid: INTEGER, done: DONE }, {}, { title: 'ClusterNodeOutcome' }),
 );
 
-export const DELETED_CLUSTERS: JsonSchema = listOf(
-  closed(
-    { ...RESULT, nodes: OUTCOMES },
-    { required: ['id', 'clustername', 'status', 'success', 'nodes'], title: 'DeletedCluster' },
-  ),
-);
+export const DELETED_CLUSTERS = listOf(withError({ ...RESULT, nodes: OUTCOMES }, {}, { title: 'DeletedCluster' }));
 
 /** Spelling of the cluster API of commercial brokers. */
 export const RAFT_STATES = {
@@ -182,28 +141,9 @@ const SYNC: JsonSchema = closed(
   { title: 'NodeSync', description: 'Only in clusters that this service synchronizes.' },
 );
 
-export const CLUSTER_STATUSES: JsonSchema = listOf(
-  closed(
-    {
-      ...RESULT,
-      nodes: listOf(
-        closed(
-          {
-            broker_id: STRING,
-            nodeid: INTEGER,
-            connected: BOOLEAN,
-            leader: BOOLEAN,
-            raft: RAFT,
-            sync: SYNC,
-            lag: NUMBER,
-            error: NODE_ERROR,
-          },
-          { required: ['broker_id', 'nodeid', 'connected', 'leader'] },
-        ),
-      ),
-    },
-    { required: ['id', 'clustername', 'status', 'success', 'nodes'], title: 'ClusterStatus' },
-  ),
+const NODE_STATUS = withError(NODE_STATE, { raft: RAFT, sync: SYNC, lag: NUMBER });
+export const CLUSTER_STATUSES = listOf(
+  withError({ ...RESULT, nodes: listOf(NODE_STATUS) }, {}, { title: 'ClusterStatus' }),
 );
 
 export const DELETED: JsonSchema = closed({ success: BOOLEAN }, { title: 'Success' });

@@ -42,10 +42,10 @@ export class ClusterDrivers {
    */
   async selectKeeper(mode: ClusterMode, nodes: readonly Pick<NewNode, 'brokerId'>[]): Promise<ClusterKeeper> {
     const brokers = nodes.map(({ brokerId }) => this.#broker(brokerId));
-    const serving = await Promise.all(brokers.map((broker) => this.#serves(broker, CLUSTER_API)));
-    if (serving.every((serves) => serves)) return 'BROKER';
-    if (serving.some((serves) => serves)) {
-      const without = brokers.filter((_broker, index) => !serving[index]);
+    const found = await Promise.all(brokers.map((broker) => this.#capability(broker, CLUSTER_API)));
+    const without = brokers.filter((_broker, index) => found[index]?.provider !== 'BROKER');
+    if (without.length === 0) return 'BROKER';
+    if (without.length < brokers.length) {
       throw unsupported(`${names(without)} cannot be in a cluster with brokers that synchronize themselves`);
     }
     if (mode !== 'DYNSEC') throw unsupported(withoutClusterApi(mode, brokers));
@@ -57,23 +57,22 @@ export class ClusterDrivers {
   async checkNode({ keeper, mode }: ClusterRecord, node: Pick<NewNode, 'brokerId'>): Promise<void> {
     const found = await this.selectKeeper(mode, [node]);
     if (found === keeper) return;
+    const name = names([this.#broker(node.brokerId)]);
     throw unsupported(
       keeper === 'BROKER'
-        ? `${names([this.#broker(node.brokerId)])} has no ${CLUSTER_API}, which the other nodes have`
-        : `${names([this.#broker(node.brokerId)])} synchronizes clusters itself, which the other nodes do not`,
+        ? `${name} has no ${CLUSTER_API}, which the other nodes have`
+        : `${name} synchronizes clusters itself, which the other nodes do not`,
     );
   }
 
   async #requireDynsec(broker: BrokerRecord): Promise<void> {
-    const { runtimes } = this.#options;
-    const { provider, reason } = await runtimes.ask(broker, ({ controls }) => controls.capability(ACCESS_API));
+    const { provider, reason } = await this.#capability(broker, ACCESS_API);
     if (provider === 'NONE')
       throw unsupported(`${names([broker])}: ${reason ?? `the broker does not support ${ACCESS_API}`}`);
   }
 
-  async #serves(broker: BrokerRecord, api: ControlApi): Promise<boolean> {
-    const capability = await this.#options.runtimes.ask(broker, ({ controls }) => controls.capability(api));
-    return capability.provider === 'BROKER';
+  #capability(broker: BrokerRecord, api: ControlApi) {
+    return this.#options.runtimes.ask(broker, ({ controls }) => controls.capability(api));
   }
 
   #broker(id: string): BrokerRecord {

@@ -1,5 +1,5 @@
 import { enumName, type Route, type RouteInput } from '../../gateway/rest/route.ts';
-import { CLUSTER_MODES } from '../brokers/broker-bodies.ts';
+import { CLUSTER_MODES, inCamelCase } from '../brokers/broker-bodies.ts';
 import {
   CLUSTER,
   CLUSTER_NODE,
@@ -66,25 +66,7 @@ const DELETE_ALL = `mutation ($input: DeleteClustersInput!) {
   deleteClusters(input: $input) { results { id: clusterId clustername: name status success ${ERROR} ${OUTCOMES} } }
 }`;
 
-/** Maps the documented keys of a node to the names of the graph. Missing keys stay missing. */
-function nodeOf(node: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return {
-    brokerId: node.broker_id,
-    nodeId: node.nodeid,
-    name: node.name,
-    address: node.address,
-    port: node.port,
-    url: node.url,
-    username: node.username,
-    password: node.password,
-    caCert: node.ca_cert,
-    caCertFile: node.ca_cert_file,
-    clientCert: node.client_cert,
-    clientCertFile: node.client_cert_file,
-    clientKey: node.client_key,
-    clientKeyFile: node.client_key_file,
-  };
-}
+const nodeOf = ({ nodeid: nodeId, ...node }: Readonly<Record<string, unknown>>) => ({ ...inCamelCase(node), nodeId });
 
 const clusterOf = ({ params, body }: RouteInput) => ({
   input: {

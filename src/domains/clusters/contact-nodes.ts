@@ -28,15 +28,19 @@ export class ContactNodes {
     const { cache, brokers } = this.#options;
     const cluster = cache.get(broker.id);
     if (cluster === null) return broker;
-    const node = this.#nodeOf(cluster);
-    if (node === undefined) return null;
+    const node = this.of(cluster);
+    if (node === null) return null;
     this.#contacts.set(broker.id, node);
     return brokers.get(node);
   };
 
-  /** Broker entry of the contact node. `null` if the cluster has no node. */
-  of(cluster: ClusterRecord): string | null {
-    return this.#nodeOf(cluster) ?? null;
+  /**
+   * Broker entry of the contact node: the first node until one is known to be connected, because its error explains why
+   * the cluster is not reachable. `null` if the cluster has no node.
+   */
+  of({ id, nodes }: ClusterRecord): string | null {
+    const contact = this.#contacts.get(id);
+    return (nodes.find(({ brokerId }) => brokerId === contact) ?? nodes[0])?.brokerId ?? null;
   }
 
   start(drivers: ClusterDrivers, runtimes: BrokerRuntimes): void {
@@ -64,15 +68,9 @@ export class ContactNodes {
     const previous = this.#contacts.get(clusterId);
     const isNode = cluster.nodes.some(({ brokerId }) => brokerId === previous);
     if (cluster.keeper === 'GATEWAY' && previous !== undefined && isNode && runtimes.isConnected(previous)) return;
-    const now = drivers.of(cluster).contactNode(cluster) ?? this.#nodeOf(cluster);
-    if (now === undefined || now === previous) return;
+    const now = drivers.of(cluster).contactNode(cluster) ?? this.of(cluster);
+    if (now === null || now === previous) return;
     this.#contacts.set(clusterId, now);
     if (previous !== undefined) runtimes.reopen(clusterId);
-  }
-
-  /** Returns the first node until one is known to be connected: its error explains why the cluster is not reachable. */
-  #nodeOf({ id, nodes }: ClusterRecord): string | undefined {
-    const contact = this.#contacts.get(id);
-    return (nodes.find(({ brokerId }) => brokerId === contact) ?? nodes[0])?.brokerId;
   }
 }

@@ -39,16 +39,13 @@ const NAME = 'Name of the node.';
 const ADDRESS = 'Address at which the other nodes connect to the node.';
 const PORT = 'Port at which the other nodes connect to the node.';
 
-const connectionFields = (t: InputFields) => ({
-  username: t.string({ description: AS_ENTRY }),
-  password: t.string({ description: AS_ENTRY }),
-  caCert: t.string({ description: AS_ENTRY }),
-  caCertFile: t.string({ description: AS_ENTRY }),
-  clientCert: t.string({ description: AS_ENTRY }),
-  clientCertFile: t.string({ description: AS_ENTRY }),
-  clientKey: t.string({ description: AS_ENTRY }),
-  clientKeyFile: t.string({ description: AS_ENTRY }),
-});
+const connectionFields = (t: InputFields) => {
+  const asEntry = () => t.string({ description: AS_ENTRY });
+  return {
+    ...{ username: asEntry(), password: asEntry(), caCert: asEntry(), caCertFile: asEntry() },
+    ...{ clientCert: asEntry(), clientCertFile: asEntry(), clientKey: asEntry(), clientKeyFile: asEntry() },
+  };
+};
 
 const ClusterNodeInput = builder.inputType('ClusterNodeInput', {
   description: 'A broker that becomes a node.',
@@ -162,19 +159,26 @@ const ClusterEntryConnection = builder.objectRef<BrokerRecord>('ClusterEntryConn
   }),
 });
 
-const ClusterPayload = builder.objectRef<{ readonly cluster: ClusterRecord }>('ClusterPayload').implement({
+const entryOf = ({ id }: ClusterRecord, _args: unknown, { services, viewer }: RequestContext) =>
+  services.brokers.visible(id, viewer);
+
+const ClusterPayload = builder.objectRef<ClusterRecord>('ClusterPayload').implement({
   description: 'Result of a change of a cluster.',
   fields: (t) => ({
-    cluster: t.expose('cluster', { description: 'The cluster after the change.', type: Cluster }),
+    cluster: t.field({
+      description: 'The cluster after the change.',
+      type: Cluster,
+      resolve: (cluster) => cluster,
+    }),
     connection: t.field({
       description: 'Connection of the broker entry that represents the cluster.',
       type: ClusterEntryConnection,
-      resolve: ({ cluster }, _args, { services, viewer }) => services.brokers.visible(cluster.id, viewer),
+      resolve: entryOf,
     }),
     broker: t.field({
       description: 'The broker entry that represents the cluster.',
       type: Broker,
-      resolve: ({ cluster }, _args, { services, viewer }) => services.brokers.visible(cluster.id, viewer),
+      resolve: entryOf,
     }),
   }),
 });
@@ -191,18 +195,16 @@ const DeleteClustersInput = builder.inputType('DeleteClustersInput', {
   }),
 });
 
-const DeleteClustersPayload = builder
-  .objectRef<{ readonly results: readonly ClusterResult[] }>('DeleteClustersPayload')
-  .implement({
-    description: 'Result of deleting the clusters of a project.',
-    fields: (t) => ({
-      results: t.field({
-        description: 'One result for each cluster, in order of creation.',
-        type: [ClusterResultType],
-        resolve: ({ results }) => [...results],
-      }),
+const DeleteClustersPayload = builder.objectRef<{ readonly results: ClusterResult[] }>('DeleteClustersPayload');
+DeleteClustersPayload.implement({
+  description: 'Result of deleting the clusters of a project.',
+  fields: (t) => ({
+    results: t.expose('results', {
+      description: 'One result for each cluster, in order of creation.',
+      type: [ClusterResultType],
     }),
-  });
+  }),
+});
 
 const DeleteClusterPayload = builder.objectRef<DeletedCluster>('DeleteClusterPayload').implement({
   description: 'Result of deleting a cluster.',
@@ -227,9 +229,8 @@ builder.mutationFields((t) => ({
     type: ClusterPayload,
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'The new cluster.', type: CreateClusterInput, required: true }) },
-    resolve: async (_root, { input: { projectId, ...cluster } }, { services }) => ({
-      cluster: await services.clusterChanges.create(projectId, cluster),
-    }),
+    resolve: (_root, { input: { projectId, ...cluster } }, { services }) =>
+      services.clusterChanges.create(projectId, cluster),
   }),
   joinCluster: t.field({
     description:
@@ -237,9 +238,9 @@ builder.mutationFields((t) => ({
     type: ClusterPayload,
     ...onCluster('EDITOR'),
     args: { input: t.arg({ description: 'The broker and the cluster.', type: JoinClusterInput, required: true }) },
-    resolve: async (_root, { input: { clusterId, projectId: _, ...node } }, { services, viewer }) => {
+    resolve: (_root, { input: { clusterId, projectId: _, ...node } }, { services, viewer }) => {
       const by = { mayControl: mayControl(viewer, services.clusters.visible(clusterId, viewer, 'EDITOR')) };
-      return { cluster: await services.clusterChanges.join(clusterId, node, by) };
+      return services.clusterChanges.join(clusterId, node, by);
     },
   }),
   leaveCluster: t.field({
@@ -247,9 +248,8 @@ builder.mutationFields((t) => ({
     type: ClusterPayload,
     ...onCluster('EDITOR'),
     args: { input: t.arg({ description: 'The node and the cluster.', type: LeaveClusterInput, required: true }) },
-    resolve: async (_root, { input: { clusterId, projectId: _, ...which } }, { services }) => ({
-      cluster: await services.clusterChanges.leave(clusterId, which),
-    }),
+    resolve: (_root, { input: { clusterId, projectId: _, ...which } }, { services }) =>
+      services.clusterChanges.leave(clusterId, which),
   }),
   updateCluster: t.field({
     description: 'Changes the name of a cluster, or whether nodes are repaired automatically.',
@@ -258,9 +258,8 @@ builder.mutationFields((t) => ({
     args: {
       input: t.arg({ description: 'The cluster and the changes.', type: UpdateClusterInput, required: true }),
     },
-    resolve: async (_root, { input: { clusterId, projectId: _, ...change } }, { services }) => ({
-      cluster: await services.clusterChanges.update(clusterId, change),
-    }),
+    resolve: (_root, { input: { clusterId, projectId: _, ...change } }, { services }) =>
+      services.clusterChanges.update(clusterId, change),
   }),
   repairClusterNode: t.field({
     description:
@@ -270,12 +269,9 @@ builder.mutationFields((t) => ({
     args: {
       input: t.arg({ description: 'The node and how to repair it.', type: RepairClusterNodeInput, required: true }),
     },
-    resolve: async (_root, { input: { clusterId, nodeId, adopt } }, { services, viewer }) => {
-      const options = {
-        adopt: adopt ?? false,
-        mayControl: mayControl(viewer, services.clusters.visible(clusterId, viewer, 'EDITOR')),
-      };
-      return { cluster: await services.clusterChanges.repair(clusterId, nodeId, options) };
+    resolve: (_root, { input: { clusterId, nodeId, adopt } }, { services, viewer }) => {
+      const isAllowed = mayControl(viewer, services.clusters.visible(clusterId, viewer, 'EDITOR'));
+      return services.clusterChanges.repair(clusterId, nodeId, { adopt: adopt ?? false, mayControl: isAllowed });
     },
   }),
   deleteClusters: t.field({
