@@ -4,6 +4,7 @@ import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-sour
 import { type ProjectFeed, ProjectFeeds } from '../../gateway/live/project-feeds.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { givenValues } from '../../platform/given-values.ts';
+import { SerialQueues } from '../../platform/scheduling/serial-queues.ts';
 import { within } from '../../platform/scheduling/within.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
@@ -76,8 +77,8 @@ export class BrokerRuntimes {
   readonly #runtimes = new Map<string, BrokerRuntime>();
   /** Why a runtime could not be opened (a missing file, a secret that cannot be opened). */
   readonly #failures = new Map<string, LinkStatus>();
-  /** The end of each broker's serial queue of openings and closings. */
-  readonly #queues = new Map<string, Promise<void>>();
+  /** Openings and closings, by broker. */
+  readonly #queues = new SerialQueues();
   /** Shared by all links of this process, including observers. */
   readonly #intake = newIntake(new ReadingTime());
   readonly #feeds = new ProjectFeeds<ProjectFeed<readonly BrokerStatusChange[], BrokerStatusChange>>(
@@ -109,7 +110,7 @@ export class BrokerRuntimes {
   async start(): Promise<void> {
     this.#opening = 'ALL';
     for (const broker of this.#options.brokers.all()) this.#brokerChanged(broker, null);
-    await Promise.all(this.#queues.values());
+    await this.#queues.idle();
   }
 
   /** Opens the link to a broker with the first request: for a process that runs a single command and no brokers. */
@@ -143,7 +144,7 @@ export class BrokerRuntimes {
     const { timeoutMs } = this.#options;
     const work = async () => {
       if (this.#opening === 'ON_DEMAND') this.#openOnDemand(broker);
-      await this.#queues.get(broker.id);
+      if (this.#queues.isRunning(broker.id)) await this.#queues.run(broker.id, async () => undefined);
       const runtime = this.get(broker);
       await whenConnected(runtime.link, timeoutMs);
       // The runtime was closed meanwhile; a watcher would follow a closed link.
@@ -205,7 +206,7 @@ export class BrokerRuntimes {
     this.#opening = 'NONE';
     this.#stop();
     this.#feeds.close();
-    await Promise.all(this.#queues.values());
+    await this.#queues.idle();
     await Promise.all([...this.#runtimes.keys()].map((id) => this.#closeRuntime(id)));
   }
 
@@ -234,7 +235,7 @@ export class BrokerRuntimes {
         `The broker "${name}" runs inside the service, which is not running on this data folder: start the service first`,
       );
     }
-    if (url === null || this.#runtimes.has(id) || this.#failures.has(id) || this.#queues.has(id)) return;
+    if (url === null || this.#runtimes.has(id) || this.#failures.has(id) || this.#queues.isRunning(id)) return;
     this.#enqueue(id, () => this.#openRuntime(broker));
   }
 
@@ -259,16 +260,14 @@ export class BrokerRuntimes {
   }
 
   #enqueue(id: string, step: () => Promise<void>): void {
-    const done = (this.#queues.get(id) ?? Promise.resolve())
-      .then(step)
-      // A bug in one step must not block the next one or end the process.
-      .catch((error: unknown) =>
-        this.#options.log.error({ err: error, brokerId: id }, 'cannot open or close the connection to a broker'),
-      )
-      .finally(() => {
-        if (this.#queues.get(id) === done) this.#queues.delete(id);
-      });
-    this.#queues.set(id, done);
+    const work = async () => {
+      // The caller first publishes the status before the step.
+      await null;
+      await step();
+    };
+    this.#queues.run(id, work).catch((error: unknown) => {
+      this.#options.log.error({ err: error, brokerId: id }, 'cannot open or close the connection to a broker');
+    });
   }
 
   /** The status of a broker without an address, or before its link is opened. */
@@ -400,10 +399,11 @@ export class BrokerRuntimes {
     return standInOf(broker)?.engine === 'embedded' ? { silenceMs: null } : {};
   }
 
-  async #linkOptions({ id, name, ...entry }: BrokerRecord): Promise<BrokerLinkOptions> {
+  async #linkOptions(entry: BrokerRecord): Promise<BrokerLinkOptions> {
+    const { id } = entry;
     const { sealer, rules, timeoutMs, log, standInOf = (itself) => itself } = this.#options;
-    const broker = standInOf({ id, name, ...entry });
-    if (broker === null) throw new ServiceError('BROKER_UNREACHABLE', `No node of "${name}" is reachable`);
+    const broker = standInOf(entry);
+    if (broker === null) throw new ServiceError('BROKER_UNREACHABLE', `No node of "${entry.name}" is reachable`);
     const { url, username, sealedPassword, sealedClientKey, verifyCaCert } = broker;
     if (url === null) throw withoutAddress(broker.name);
     const open = (sealed: string | null, what: string) => sealed && sealer.open(sealed, `${broker.id}/${what}`);
@@ -438,18 +438,10 @@ const hostsOf = ({ allowedHosts, inside = 'ALL' }: ConnectionRules, { trustedUrl
 });
 
 /** The settings of a link; only changes of these cause a reconnect. */
-const CONNECTION_COLUMNS = [
-  'url',
-  'username',
-  'sealedPassword',
-  'caCert',
-  'caCertFile',
-  'clientCert',
-  'clientCertFile',
-  'sealedClientKey',
-  'clientKeyFile',
-  'verifyCaCert',
-] as const satisfies (keyof BrokerRecord)[];
+const CONNECTION_COLUMNS: readonly (keyof BrokerRecord)[] = [
+  ...(['url', 'username', 'sealedPassword', 'verifyCaCert', 'caCert', 'caCertFile'] as const),
+  ...(['clientCert', 'clientCertFile', 'sealedClientKey', 'clientKeyFile'] as const),
+];
 
 /**
  * The address of a broker that this service runs is valid only while it runs: another process may listen there later.

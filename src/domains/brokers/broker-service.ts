@@ -30,15 +30,9 @@ import {
   secretsWithoutAddress,
 } from './stored-secrets.ts';
 
-type OtherSettings =
-  | 'name'
-  | 'description'
-  | 'verifyCaCert'
-  | 'metricsEnabled'
-  | 'ha'
-  | 'clusterMode'
-  | 'clientTakeover';
-type BrokerInput = BrokerConnectionInput & Nullish<Pick<Broker, OtherSettings>>;
+type Texts = 'name' | 'description' | 'clusterMode';
+type Switches = 'verifyCaCert' | 'metricsEnabled' | 'ha' | 'clientTakeover';
+type BrokerInput = BrokerConnectionInput & Nullish<Pick<Broker, Texts | Switches>>;
 
 interface BrokerWriter {
   /** Whether the caller is a root administrator, who may enter addresses of this service's own machine. */
@@ -111,24 +105,17 @@ export class BrokerService {
   }
 
   async addSelfHosted(projectId: string, input: BrokerInput, by = ORDINARY): Promise<BrokerRecord> {
-    await this.#check(input, by, { path: 'input.url', reason: 'is required' });
+    await this.#check(input, by, input.url == null ? [{ path: 'input.url', reason: 'is required' }] : []);
     return this.#create(projectId, 'SELF_HOSTED', input, by);
   }
 
   /** Adds an on-premise installation, with or without an address. Errors: INVALID. */
-  async addOnPremiseSetup(
-    projectId: string,
-    input: BrokerInput,
-    setup: SetupInput,
-    by = ORDINARY,
-  ): Promise<BrokerRecord> {
-    await this.#check(input, by, null);
+  async addOnPremiseSetup(projectId: string, input: BrokerInput, setup: SetupInput, by = ORDINARY) {
     const issues = (['issuedTo', 'productId'] as const).flatMap((name) =>
       textIssues(`input.${name}`, setup[name].trim(), { min: 1, max: MAX_NAME }),
     );
-    if (issues.length > 0) throw invalid(issues);
-    const columns = { ...setup, periodEnd: setup.periodEnd ?? null };
-    return this.#create(projectId, 'ON_PREMISE_SETUP', input, by, columns);
+    await this.#check(input, by, issues);
+    return this.#create(projectId, 'ON_PREMISE_SETUP', input, by, { ...setup, periodEnd: setup.periodEnd ?? null });
   }
 
   /**
@@ -140,8 +127,8 @@ export class BrokerService {
     projectId: string,
     { name, mode, like }: { readonly name: string; readonly mode: ClusterMode; readonly like: BrokerRecord },
   ): Promise<BrokerRow> {
-    const { url, trustedUrl, username, caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert } =
-      like;
+    const { url, trustedUrl, username, verifyCaCert } = like;
+    const { caCert, caCertFile, clientCert, clientCertFile, clientKeyFile } = like;
     const address = { url, trustedUrl, username };
     const tls = { caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert };
     const entry = { id: newId('broker'), projectId, type: 'SELF_HOSTED', name, ha: true, clusterMode: mode } as const;
@@ -184,8 +171,11 @@ export class BrokerService {
       if (issues.length > 0) throw invalid(issues);
       const where = { id, ...connectionColumns(stored) };
       const data = this.#columns(id, input, by, stored);
-      const row = await db.broker.update({ where, data, include: BROKER_PARTS }).catch(missingIsNull);
-      if (row !== null) return row;
+      try {
+        return await db.broker.update({ where, data, include: BROKER_PARTS });
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
     }
     throw new ServiceError('IN_USE', `The broker ${id} is being changed by other requests: retry the request`);
   }
@@ -237,10 +227,9 @@ export class BrokerService {
     await this.#options.changes.announce('broker', id);
   }
 
-  async #check(input: BrokerInput, by: BrokerWriter, missingUrl: InputIssue | null): Promise<void> {
+  async #check(input: BrokerInput, by: BrokerWriter, found: readonly InputIssue[]): Promise<void> {
     await checkConnection(input, this.#rulesFor(by));
-    const issues = nameIssues(input);
-    if (input.url == null && missingUrl !== null) issues.push(missingUrl);
+    const issues = [...nameIssues(input), ...found];
     if (issues.length > 0) throw invalid(issues);
   }
 
@@ -293,11 +282,6 @@ const isTrustedUrl = (
 /** Attempts of one update; each failure means that another update was written meanwhile. */
 const MAX_UPDATE_ATTEMPTS = 10;
 
-function missingIsNull(error: unknown): null {
-  if (isNotFound(error)) return null;
-  throw error;
-}
-
 function tooMany(limit: number): ServiceError {
   const reason = `the project has ${limit} brokers, the maximum (MAX_BROKERS_PER_PROJECT)`;
   return new ServiceError('INVALID', `input: ${reason}`, { info: { limit, issues: [{ path: 'input', reason }] } });
@@ -305,14 +289,13 @@ function tooMany(limit: number): ServiceError {
 
 /** `false` also for a secret that cannot be opened because its key was lost: it is replaced. */
 function opensTo(sealer: Sealer, sealed: string, context: string, secret: string): boolean {
-  let known: Buffer;
   try {
-    known = Buffer.from(sealer.open(sealed, context));
+    const known = Buffer.from(sealer.open(sealed, context));
+    const given = Buffer.from(secret);
+    return known.length === given.length && timingSafeEqual(known, given);
   } catch {
     return false;
   }
-  const given = Buffer.from(secret);
-  return known.length === given.length && timingSafeEqual(known, given);
 }
 
 function given<Key extends keyof BrokerInput & keyof Broker>(input: BrokerInput, ...keys: Key[]) {
@@ -336,12 +319,9 @@ function refuseConnection(
 
 /** Does not name the cluster of a node: a caller that may see the node may not see the other nodes. */
 function usedBy({ name, isEntry }: Pick<BrokerCluster, 'name' | 'isEntry'>): ServiceError {
-  return new ServiceError(
-    'IN_USE',
-    isEntry
-      ? `The broker is the entry of the cluster "${name}": delete the cluster`
-      : 'The broker is a node of a cluster: remove the node from the cluster first, or delete the cluster',
-  );
+  const ofNode = 'The broker is a node of a cluster: remove the node from the cluster first, or delete the cluster';
+  const ofEntry = `The broker is the entry of the cluster "${name}": delete the cluster`;
+  return new ServiceError('IN_USE', isEntry ? ofEntry : ofNode);
 }
 
 function nameIssues({ name, description }: BrokerInput): InputIssue[] {

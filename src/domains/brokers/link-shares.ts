@@ -7,13 +7,8 @@ interface LinkClaim {
   readonly isOwn: boolean;
 }
 
-interface LinkDecision {
-  readonly isGranted: boolean;
-  readonly evicted: string | null;
-}
-
-const GRANTED: LinkDecision = { isGranted: true, evicted: null };
-const WAITING: LinkDecision = { isGranted: false, evicted: null };
+const GRANTED = { isGranted: true, evicted: null };
+const WAITING = { isGranted: false, evicted: null };
 
 /**
  * Decides which brokers have a link if there are more brokers than links. Owners of projects have equal shares, and so
@@ -38,7 +33,7 @@ export class LinkShares {
     return this.#held.has(id);
   }
 
-  claim(claim: LinkClaim): LinkDecision {
+  claim(claim: LinkClaim): { readonly isGranted: boolean; readonly evicted: string | null } {
     if (this.#held.has(claim.id)) return GRANTED;
     this.#waiting.delete(claim.id);
     if (this.#held.size < this.#maxLinks) {
@@ -63,10 +58,12 @@ export class LinkShares {
     if (!this.#held.delete(id) || this.#held.size >= this.#maxLinks) return null;
     const owners = countsOf(this.#held.values(), ({ owner }) => owner);
     const projects = countsOf(this.#held.values(), ({ projectId }) => projectId);
-    const rank = ({ owner, projectId }: LinkClaim) => [owners.get(owner) ?? 0, projects.get(projectId) ?? 0] as const;
-    let next: LinkClaim | null = null;
-    for (const claim of this.#waiting.values()) if (next === null || isLess(rank(claim), rank(next))) next = claim;
-    if (next === null) return null;
+    const less = (counts: ReadonlyMap<string, number>, one: string, other: string) =>
+      (counts.get(one) ?? 0) - (counts.get(other) ?? 0);
+    const [next] = [...this.#waiting.values()].sort(
+      (one, other) => less(owners, one.owner, other.owner) || less(projects, one.projectId, other.projectId),
+    );
+    if (next === undefined) return null;
     this.#waiting.delete(next.id);
     this.#held.set(next.id, next);
     return next.id;
@@ -109,6 +106,3 @@ function countsOf(claims: Iterable<LinkClaim>, groupOf: (claim: LinkClaim) => st
   for (const claim of claims) counts.set(groupOf(claim), (counts.get(groupOf(claim)) ?? 0) + 1);
   return counts;
 }
-
-const isLess = (a: readonly [number, number], b: readonly [number, number]) =>
-  a[0] === b[0] ? a[1] < b[1] : a[0] < b[0];

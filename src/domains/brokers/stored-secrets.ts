@@ -2,7 +2,7 @@ import { type InputIssue, ServiceError } from '../../platform/errors.ts';
 import type { BrokerRecord } from './broker-cache.ts';
 import type { BrokerConnectionInput } from './broker-connection.ts';
 
-const SECRETS = { password: 'sealedPassword', clientKey: 'sealedClientKey' } as const;
+export const SECRETS = { password: 'sealedPassword', clientKey: 'sealedClientKey' } as const;
 const SECRET_NAMES = ['password', 'clientKey'] as const;
 const AUTHORITIES = ['caCert', 'caCertFile'] as const;
 
@@ -27,14 +27,16 @@ type TrustInput = BrokerConnectionInput & { readonly verifyCaCert?: boolean | nu
 export function secretsForAnotherReceiver(broker: StoredConnection, input: TrustInput): InputIssue[] {
   // Without an address the secrets are deleted: see `secretsWithoutAddress`.
   if (input.url === null) return [];
-  const unchanged = isOtherAddress(broker.url, input.url) ? unchangedSecrets(broker, input) : [];
-  if (unchanged.length > 0) {
-    return unchanged.map((name) => ({
-      path: `input.${name}`,
-      reason: 'is stored for another address; give it again, or null, with the new url',
-    }));
+  const unchanged = SECRET_NAMES.filter((name) => broker[SECRETS[name]] !== null && input[name] === undefined);
+  if (unchanged.length > 0 && isOtherAddress(broker.url, input.url)) {
+    const reason = 'is stored for another address; give it again, or null, with the new url';
+    return unchanged.map((name) => ({ path: `input.${name}`, reason }));
   }
-  return passwordForAnotherTrust(broker, input);
+  // Only the password: a client key is never sent. A server that was not verified before could already be any server.
+  const change = otherTrust(broker, input);
+  if (!unchanged.includes('password') || change === undefined) return [];
+  const reason = `is stored for a server that was verified; give it again, or null, with ${change}`;
+  return [{ path: 'input.password', reason }];
 }
 
 /** Whether an update changes the address of the broker, or how its server is verified. */
@@ -50,18 +52,6 @@ export const passwordsNeedAdmin = (cluster: string): ServiceError =>
 /** Deletes the stored secrets together with the address for which they were given. */
 export function secretsWithoutAddress(input: BrokerConnectionInput): { sealedPassword?: null; sealedClientKey?: null } {
   return input.url === null ? { sealedPassword: null, sealedClientKey: null } : {};
-}
-
-const unchangedSecrets = (broker: StoredConnection, input: BrokerConnectionInput) =>
-  SECRET_NAMES.filter((name) => broker[SECRETS[name]] !== null && input[name] === undefined);
-
-/** Only the password: a client key is never sent. A server that was not verified before could already be any server. */
-function passwordForAnotherTrust(broker: StoredConnection, input: TrustInput): InputIssue[] {
-  const isUnchanged = broker.sealedPassword !== null && input.password === undefined;
-  const change = otherTrust(broker, input);
-  if (!isUnchanged || change === undefined) return [];
-  const reason = `is stored for a server that was verified; give it again, or null, with ${change}`;
-  return [{ path: 'input.password', reason }];
 }
 
 /** The changed field because of which another server could be trusted. */

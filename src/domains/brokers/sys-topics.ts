@@ -14,7 +14,7 @@ interface SysTree {
 
 export interface SysTopicsOptions {
   readonly history?: number;
-  /** Minimum time between samples. Default: 9,000. Brokers publish every 10 s, sometimes a little earlier. */
+  /** Minimum time between samples. Default: 9,000. Brokers publish every 10 s or a little earlier. */
   readonly sampleMs?: number;
   /** Interval in which messages are one burst. Default: 200. A broker publishes all its values in one burst. */
   readonly burstMs?: number;
@@ -22,7 +22,7 @@ export interface SysTopicsOptions {
 
 export interface SysBurst {
   readonly date: number;
-  /** `false` if all messages were retained, so that their age is unknown. */
+  /** `false` if all messages were retained. */
   readonly isLive: boolean;
   readonly isSample: boolean;
 }
@@ -36,10 +36,11 @@ export interface SysValue {
 
 /** The topic filters to subscribe to. `$SYS/#` would include the broker's whole log. */
 export const SYS_FILTERS: readonly string[] = [
-  '$SYS/broker/+',
-  ...['clients', 'messages', 'publish', 'bytes', 'store', 'subscriptions', 'shared_subscriptions', 'retained messages'],
-  ...['heap', 'load', 'packet', 'connections', 'connection', 'plugin', 'cluster', 'ha', 'metrics'],
-].map((name) => (name.startsWith('$') ? name : `$SYS/broker/${name}/#`));
+  '+',
+  ...['clients/#', 'messages/#', 'publish/#', 'bytes/#', 'store/#', 'subscriptions/#', 'shared_subscriptions/#'],
+  ...['retained messages/#', 'heap/#', 'load/#', 'packet/#', 'connections/#', 'connection/#', 'plugin/#'],
+  ...['cluster/#', 'ha/#', 'metrics/#'],
+].map((filter) => `$SYS/broker/${filter}`);
 
 const MAX_TOPICS = 2_000;
 const MAX_PAYLOAD = 1_024;
@@ -197,30 +198,21 @@ const wasInterrupted = (result: PromiseSettledResult<unknown>): boolean =>
 
 /** The value of a topic that is also a parent of other topics is omitted. */
 function treeOf(values: ReadonlyMap<string, Value>): SysTree {
-  const root: Record<string, unknown> = {};
+  // Without a prototype, a topic level with the name `__proto__` is a key like any other.
+  const newNode = (): Record<string, string | SysTree> => Object.create(null);
+  const root = newNode();
   for (const [topic, { text }] of values) {
     if (text === null) continue;
     const levels = topic.split('/').slice(1);
     const leaf = levels.pop() ?? '';
     let node = root;
-    for (const level of levels) node = childOf(node, level);
-    if (typeof ownValue(node, leaf) !== 'object') define(node, leaf, text);
+    for (const level of levels) {
+      const known = node[level];
+      const child = typeof known === 'object' ? (known as typeof root) : newNode();
+      node[level] = child;
+      node = child;
+    }
+    if (typeof node[leaf] !== 'object') node[leaf] = text;
   }
-  return root as SysTree;
-}
-
-function childOf(node: Record<string, unknown>, level: string): Record<string, unknown> {
-  const known = ownValue(node, level);
-  if (typeof known === 'object' && known !== null) return known as Record<string, unknown>;
-  const child: Record<string, unknown> = {};
-  define(node, level, child);
-  return child;
-}
-
-const ownValue = (node: Record<string, unknown>, key: string): unknown =>
-  Object.hasOwn(node, key) ? node[key] : undefined;
-
-/** Assignment would fail for a topic level with the name `__proto__`. */
-function define(node: Record<string, unknown>, key: string, value: unknown): void {
-  Object.defineProperty(node, key, { value, enumerable: true, writable: true, configurable: true });
+  return root;
 }

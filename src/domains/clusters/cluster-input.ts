@@ -4,6 +4,7 @@ import type { Sealer } from '../../platform/storage/sealed.ts';
 import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerConnectionInput } from '../brokers/broker-connection.ts';
+import { SECRETS } from '../brokers/stored-secrets.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord, NewNode } from './model/cluster.ts';
 
@@ -17,7 +18,6 @@ const LARGEST_PORT = 65_535;
 const LARGEST_NODE_ID = 2_147_483_647;
 
 const PLAIN = ['username', 'caCert', 'caCertFile', 'clientCert', 'clientCertFile', 'clientKeyFile'] as const;
-const SECRETS = { password: 'sealedPassword', clientKey: 'sealedClientKey' } as const;
 
 interface Known {
   readonly brokers: BrokerCache;

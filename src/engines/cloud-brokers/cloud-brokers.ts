@@ -9,6 +9,7 @@ import type { CloudBrokerState, CloudBrokerTargetState, Prisma } from '../../gen
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
+import { SerialQueues } from '../../platform/scheduling/serial-queues.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
@@ -60,7 +61,7 @@ export class CloudBrokers {
   readonly #options: CloudBrokersOptions;
   readonly #runs = new Map<string, CloudBrokerRun>();
   /** State writes of a broker, in order. */
-  readonly #writes = new Map<string, Promise<void>>();
+  readonly #writes = new SerialQueues();
   readonly #stopFollowing: Stop;
   readonly #removals = new Map<string, Promise<void>>();
   /** Brokers are created one after another, so that the maximum number is checked correctly. */
@@ -160,7 +161,7 @@ export class CloudBrokers {
     this.#phase = 'CLOSED';
     this.#stopFollowing();
     await Promise.all([...this.#runs.values()].map((run) => run.wake()));
-    await Promise.all([...this.#writes.values(), ...this.#removals.values()]);
+    await Promise.all([this.#writes.idle(), ...this.#removals.values()]);
     process.off('exit', this.#endAtOnce);
   }
 
@@ -306,7 +307,6 @@ export class CloudBrokers {
     const folder = folderOf(this.#options.dataDir, id);
     await this.#runs.get(id)?.wake();
     this.#runs.delete(id);
-    this.#writes.delete(id);
     await endLeftOverIn(folder);
     await rm(folder, { recursive: true, force: true });
   }
@@ -326,8 +326,6 @@ export class CloudBrokers {
         log.error({ err: error, brokerId: id, state: data.state }, 'the state of a broker could not be written');
       }
     };
-    const done = (this.#writes.get(id) ?? Promise.resolve()).then(write);
-    this.#writes.set(id, done);
-    await done;
+    await this.#writes.run(id, write);
   }
 }

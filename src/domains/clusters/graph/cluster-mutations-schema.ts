@@ -159,17 +159,20 @@ const ClusterEntryConnection = builder.objectRef<BrokerRecord>('ClusterEntryConn
   }),
 });
 
-const entryOf = ({ id }: ClusterRecord, _args: unknown, { services, viewer }: RequestContext) =>
-  services.brokers.visible(id, viewer);
+interface Changed {
+  readonly cluster: ClusterRecord;
+}
 
-const ClusterPayload = builder.objectRef<ClusterRecord>('ClusterPayload').implement({
+/** The audit finds the id of a new cluster in the field. */
+const payloadOf = async (cluster: Promise<ClusterRecord>): Promise<Changed> => ({ cluster: await cluster });
+
+const entryOf = ({ cluster }: Changed, _args: unknown, { services, viewer }: RequestContext) =>
+  services.brokers.visible(cluster.id, viewer);
+
+const ClusterPayload = builder.objectRef<Changed>('ClusterPayload').implement({
   description: 'Result of a change of a cluster.',
   fields: (t) => ({
-    cluster: t.field({
-      description: 'The cluster after the change.',
-      type: Cluster,
-      resolve: (cluster) => cluster,
-    }),
+    cluster: t.expose('cluster', { description: 'The cluster after the change.', type: Cluster }),
     connection: t.field({
       description: 'Connection of the broker entry that represents the cluster.',
       type: ClusterEntryConnection,
@@ -230,7 +233,7 @@ builder.mutationFields((t) => ({
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'The new cluster.', type: CreateClusterInput, required: true }) },
     resolve: (_root, { input: { projectId, ...cluster } }, { services }) =>
-      services.clusterChanges.create(projectId, cluster),
+      payloadOf(services.clusterChanges.create(projectId, cluster)),
   }),
   joinCluster: t.field({
     description:
@@ -240,7 +243,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ description: 'The broker and the cluster.', type: JoinClusterInput, required: true }) },
     resolve: (_root, { input: { clusterId, projectId: _, ...node } }, { services, viewer }) => {
       const by = { mayControl: mayControl(viewer, services.clusters.visible(clusterId, viewer, 'EDITOR')) };
-      return services.clusterChanges.join(clusterId, node, by);
+      return payloadOf(services.clusterChanges.join(clusterId, node, by));
     },
   }),
   leaveCluster: t.field({
@@ -249,7 +252,7 @@ builder.mutationFields((t) => ({
     ...onCluster('EDITOR'),
     args: { input: t.arg({ description: 'The node and the cluster.', type: LeaveClusterInput, required: true }) },
     resolve: (_root, { input: { clusterId, projectId: _, ...which } }, { services }) =>
-      services.clusterChanges.leave(clusterId, which),
+      payloadOf(services.clusterChanges.leave(clusterId, which)),
   }),
   updateCluster: t.field({
     description: 'Changes the name of a cluster, or whether nodes are repaired automatically.',
@@ -259,7 +262,7 @@ builder.mutationFields((t) => ({
       input: t.arg({ description: 'The cluster and the changes.', type: UpdateClusterInput, required: true }),
     },
     resolve: (_root, { input: { clusterId, projectId: _, ...change } }, { services }) =>
-      services.clusterChanges.update(clusterId, change),
+      payloadOf(services.clusterChanges.update(clusterId, change)),
   }),
   repairClusterNode: t.field({
     description:
@@ -271,7 +274,8 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, { input: { clusterId, nodeId, adopt } }, { services, viewer }) => {
       const isAllowed = mayControl(viewer, services.clusters.visible(clusterId, viewer, 'EDITOR'));
-      return services.clusterChanges.repair(clusterId, nodeId, { adopt: adopt ?? false, mayControl: isAllowed });
+      const options = { adopt: adopt ?? false, mayControl: isAllowed };
+      return payloadOf(services.clusterChanges.repair(clusterId, nodeId, options));
     },
   }),
   deleteClusters: t.field({
