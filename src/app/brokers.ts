@@ -19,7 +19,6 @@ export const MIB = 1_048_576;
 
 interface BrokersOptions {
   readonly audit: Services['audit'];
-  /** The compiled worker of the embedded broker. `undefined`: the one next to its module. */
   readonly embeddedWorker: URL | undefined;
 }
 

@@ -15,7 +15,6 @@ interface RequestFacts {
 interface ContextMakerOptions {
   readonly trustProxy: boolean;
   readonly rates: Pick<RequestRates, 'request'>;
-  /** Default: GRAPHQL. */
   readonly via?: Transport;
 }
 

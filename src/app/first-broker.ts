@@ -8,7 +8,6 @@ import { SETTINGS } from '../platform/config/settings.ts';
 import { LeasedMutex } from '../platform/scheduling/leased-mutex.ts';
 import type { Parts } from './parts.ts';
 
-/** Longest wait for another process that creates the broker. */
 const TIMEOUT_MS = 60_000;
 
 /**
@@ -37,7 +36,6 @@ interface WantedPort {
   readonly env: string;
   readonly protocol: ListenerProtocol;
   readonly tls: boolean;
-  /** `null` if the setting switches the listener off. */
   readonly port: number | null;
 }
 

@@ -81,7 +81,6 @@ async function startCloudBrokers(config: Config, parts: Parts, closers: Closers)
   return null;
 }
 
-/** Ends the password sessions of all other users. */
 async function endOtherPasswordSessions(
   email: string,
   { auth, users }: Services,

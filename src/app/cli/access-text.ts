@@ -11,7 +11,6 @@ export interface ShownImport extends Pick<WriteReport, 'outcome' | 'changes'> {
 /** Maximum number of printed names and connections per list. `--json` prints all. */
 const MAX_SHOWN = 20;
 
-/** `applied`: whether the import was applied; the states of the commands show how much of it. */
 export function importText({ changes, blastRadius, notes, needPassword }: ShownImport, applied: boolean): string {
   const lines: string[] = [];
   if (changes.length === 0) lines.push('Nothing to change.');

@@ -146,7 +146,6 @@ const EXPLAIN = `query ($brokerId: ID!, $username: String, $anonymous: Boolean, 
   }
 }`;
 
-/** Evaluates an anonymous client without a user name. Errors: those of the graph; NegativeResult with `exitCode`. */
 async function explainAccess(
   cli: Cli,
   brokerId: string,

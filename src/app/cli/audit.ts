@@ -25,7 +25,6 @@ export function addAuditCommands(program: Command, toAction: ToAction): void {
     .action(toAction(verifyAudit));
 }
 
-/** The list has the newest entries first, so its last page is the start of the chain. */
 const PAGE = `query ($filter: AuditFilter, $before: String) {
   auditEvents(last: 1000, before: $before, filter: $filter) {
     nodes {

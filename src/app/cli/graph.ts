@@ -28,7 +28,6 @@ interface Page<T> {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
 }
 
-/** All entries of the list that a query with the variable `$after` returns in pages. */
 export async function listOnGraph<T>(
   cli: { readonly config: Config },
   document: string,
@@ -80,7 +79,6 @@ function dataOf<T>({ data, errors }: ExecutionResult, names: ArgumentNames = {})
   throw new ServiceError(code, asOnCommandLine(error.message, names));
 }
 
-/** Replaces `input.handOverTo`, and the advice `(handOverTo)`, by the option of the command line. */
 const asOnCommandLine = (message: string, names: ArgumentNames): string =>
   message
     .replace(/\binput\.(\w+)/g, (found, field: string) => names[field] ?? found)

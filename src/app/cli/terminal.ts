@@ -12,7 +12,6 @@ export interface Terminal {
   readonly onBug: (listener: (error: unknown) => void) => void;
 }
 
-/** A terminal with the settings in its environment. */
 export interface Cli extends Terminal {
   readonly config: Config;
 }
@@ -26,7 +25,6 @@ export interface JsonOption {
   readonly json?: boolean;
 }
 
-/** Prints a value as JSON with `--json`, otherwise the text. */
 export function print({ out }: Terminal, { json }: JsonOption, value: unknown, text: string): void {
   out(json ? `${JSON.stringify(value)}\n` : text);
 }
@@ -39,7 +37,6 @@ export const shown = (text: string): string => text.replaceAll(/\p{Cc}/gu, '\uff
 
 export const textOfLines = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
 
-/** Formats rows as aligned columns. Cells may contain any character. */
 export function table(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map(shown));
   const widths: number[] = [];

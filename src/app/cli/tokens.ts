@@ -48,7 +48,6 @@ export function addTokenCommands(program: Command, toAction: ToAction): void {
     .action(toAction(revokeToken));
 }
 
-/** Accepts the spelling of the graph and of the REST interface. */
 function projectRole(text: string): string {
   if (/^(viewer|editor|admin)$/i.test(text)) return text.toLowerCase();
   throw new InvalidArgumentError('It must be viewer, editor or admin.');

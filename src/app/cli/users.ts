@@ -116,11 +116,9 @@ async function createUser(cli: Cli, email: string, options: CreateOptions): Prom
 
 interface NewPassword {
   readonly password?: string;
-  /** The password, unless the user has chosen it. */
   readonly generated?: string;
 }
 
-/** The first line of the input, or a generated password. */
 async function newPassword({ readInput }: Cli, email: string, { askPassword }: PasswordOptions): Promise<NewPassword> {
   if (askPassword) return { password: (await readInput(`Password for ${email}`)).split(/\r?\n/, 1)[0] ?? '' };
   const { generatePassword } = await import('../../platform/auth/passwords.ts');

@@ -8,7 +8,6 @@ import type { RunOperation } from './operator-socket.ts';
 /** Sufficient for the largest request of the operator's socket, see `openOperatorSocket`. */
 const MAX_VARIABLE_ENTRIES = 8_000_000;
 
-/** The operator of the machine, who owns the data folder. */
 const OPERATOR: Viewer = {
   kind: 'OPERATOR',
   id: 'operator',

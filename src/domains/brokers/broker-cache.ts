@@ -8,7 +8,6 @@ type DateColumn = 'createdAt' | 'updatedAt' | 'canceledAt' | 'periodStart' | 'pe
 
 export const BROKER_PARTS = { listeners: { orderBy: { number: 'asc' } } } as const;
 
-/** A broker's row, and its listeners if this service runs it. */
 export type BrokerRow = Broker & { readonly listeners: readonly BrokerListener[] };
 
 /** A cached broker: its row, with dates as ISO 8601 text. Sealed secrets remain sealed. */

@@ -57,7 +57,6 @@ export async function checkConnection(input: BrokerConnectionInput, rules: Conne
   if (issues.length > 0) throw invalid(issues);
 }
 
-/** Errors: INVALID if the file is outside the configured folder or not readable. */
 export async function readConnectionFile(file: string, filesDir: string | undefined): Promise<string> {
   const problem = await fileProblem(file, filesDir);
   if (problem !== null) throw new ServiceError('INVALID', `The file "${file}" ${problem}`);

@@ -19,7 +19,6 @@ const isPlain = ({ protocol, tls }: ListenerWanted): boolean => protocol === 'MQ
 
 export const hasPlainListener = (listeners: readonly ListenerWanted[]): boolean => listeners.some(isPlain);
 
-/** The local address of a broker with these listeners: `mqtt://127.0.0.1:1883`. */
 export function addressOf(listeners: readonly ListenerWanted[]): string {
   const plain = listeners.find(isPlain);
   if (plain === undefined) throw new Error('The broker has no MQTT listener without TLS for this service');

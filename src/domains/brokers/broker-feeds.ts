@@ -35,7 +35,6 @@ export class BrokerFeeds<Value extends object> {
     this.#stop = directory.onRemove(({ id }) => this.#endAll(id));
   }
 
-  /** Errors: see `PolledFeed`. */
   watch(runtime: BrokerRuntime, key: string, options: SubscriberOptions): Promise<LiveSource<PolledEvent<Value>>> {
     const feeds = this.#feeds.get(runtime.id) ?? new Map<string, PolledFeed<Value>>();
     this.#feeds.set(runtime.id, feeds);

@@ -4,7 +4,6 @@ import type { BrokerSession, Stop } from '../../protocol/mqtt/broker-session.ts'
 import { type BrokerMetrics, type BrokerNumbers, ratesBetween, readNumbers } from './broker-metrics.ts';
 import type { SysBurst, SysTopics } from './sys-topics.ts';
 
-/** Immutable. */
 interface BrokerMetricsState {
   readonly isConnected: boolean;
   /** The last metrics, also after the connection is lost; `null` if there are none since the settings changed. */
@@ -59,7 +58,6 @@ export class BrokerMetricsFeed {
     return this.#history;
   }
 
-  /** Follows a broker's connection and the values that arrive over it. */
   attach(session: Pick<BrokerSession, 'status' | 'onStatus'>, sys: Pick<SysTopics, 'onBurst' | 'valueOf'>): void {
     this.#stop();
     this.#history = [];

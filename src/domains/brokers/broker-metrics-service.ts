@@ -34,7 +34,6 @@ export class BrokerMetricsService {
     return feed.state.metrics ?? this.#runtimes.ask(broker, async () => feed.state.metrics);
   }
 
-  /** Oldest first. Errors: NOT_FOUND. */
   history({ id }: BrokerRecord): readonly BrokerMetrics[] {
     return this.#feed(id).history;
   }

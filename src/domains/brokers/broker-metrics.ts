@@ -74,7 +74,6 @@ export interface BrokerMetrics extends BrokerNumbers {
   readonly isStale: boolean;
 }
 
-/** @param textOf returns the value of a topic */
 export function readNumbers(textOf: (topic: string) => string | null, asOf: number): BrokerNumbers {
   const read = (name: string) => textOf(`$SYS/broker/${name}`);
   const numbers = <Names extends Record<string, readonly string[]>>(topics: Names): Numbers<Names> =>

@@ -106,7 +106,6 @@ export class BrokerRuntimes {
     this.#replacement = pluginsOf;
   }
 
-  /** Opens a link to every cached broker; does not wait for connections. */
   async start(): Promise<void> {
     this.#opening = 'ALL';
     for (const broker of this.#options.brokers.all()) this.#brokerChanged(broker, null);
@@ -162,7 +161,6 @@ export class BrokerRuntimes {
     return this.ask(broker, ({ controls }) => controls.capabilities());
   }
 
-  /** If the broker is down, returns the last known values. */
   async info(broker: BrokerRecord) {
     const license = await this.license(broker).catch((error: unknown) => {
       if (error instanceof ServiceError) return null;
@@ -277,7 +275,6 @@ export class BrokerRuntimes {
     return { state: broker !== null && isReachable(broker) ? 'CONNECTING' : 'CLOSED', since };
   }
 
-  /** Whether the broker gets a link. Another broker may lose its link. */
   #claimLink({ id, projectId, type }: BrokerRecord): boolean {
     const { ownerOf = (project) => project } = this.#options;
     const claim = { id, projectId, owner: ownerOf(projectId), isOwn: type === 'CLOUD' };

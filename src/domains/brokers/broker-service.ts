@@ -97,7 +97,6 @@ export class BrokerService {
     return broker !== null && seesBroker(requireSignedIn(viewer), broker) ? broker : null;
   }
 
-  /** The brokers of a project that the viewer may see, in the order of creation. */
   visibleIn(projectId: string, viewer: Viewer | null): readonly BrokerRecord[] {
     const brokers = this.#brokers.ofProject(projectId);
     const only = viewer?.brokers;
@@ -109,7 +108,6 @@ export class BrokerService {
     return this.#create(projectId, 'SELF_HOSTED', input, by);
   }
 
-  /** Adds an on-premise installation, with or without an address. Errors: INVALID. */
   async addOnPremiseSetup(projectId: string, input: BrokerInput, setup: SetupInput, by = ORDINARY) {
     const issues = (['issuedTo', 'productId'] as const).flatMap((name) =>
       textIssues(`input.${name}`, setup[name].trim(), { min: 1, max: MAX_NAME }),
@@ -273,7 +271,6 @@ export class BrokerService {
   }
 }
 
-/** Whether the address equals the stored one, which is trusted. */
 const isTrustedUrl = (
   url: string | null | undefined,
   stored: Pick<Broker, 'url' | 'trustedUrl'> | undefined,
@@ -303,7 +300,6 @@ function given<Key extends keyof BrokerInput & keyof Broker>(input: BrokerInput,
   return Object.fromEntries(entries) as Pick<Partial<Broker>, Key>;
 }
 
-/** The fields of a cluster's entry that depend on its nodes. */
 const CLUSTER_KEYS = [...CONNECTION_KEYS, 'verifyCaCert', 'ha', 'clusterMode'] as const satisfies (keyof BrokerInput)[];
 
 function refuseConnection(

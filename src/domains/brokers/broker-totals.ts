@@ -4,16 +4,13 @@ import type { BrokerRecord } from './broker-cache.ts';
 
 /** The metrics of one kind of part of a broker, such as its streams: help texts by name. */
 export interface PartMetrics<Count extends string, Size extends string> {
-  /** Prefix of the names of metrics. */
   readonly prefix: string;
   /** Numbers of messages, which only grow while a part runs. */
   readonly counts: Readonly<Record<Count, string>>;
   readonly sizes: Readonly<Record<Size, string>>;
-  /** The gauge of the number of parts by state. */
   readonly parts: { readonly name: string; readonly help: string };
 }
 
-/** One part of a broker now. */
 interface Reading<Count extends string, Size extends string> {
   /** Identifies the part and, if known, its run: another run counts from 0. */
   readonly key: string;
@@ -22,7 +19,6 @@ interface Reading<Count extends string, Size extends string> {
   readonly sizes: Readonly<Record<Size, number>>;
 }
 
-/** Totals of all parts of one broker. */
 interface BrokerTotals<Count extends string, Size extends string> {
   /** Messages since this process first read each part. Never decreases, also if parts are removed. */
   readonly counts: Readonly<Record<Count, number>>;
@@ -30,7 +26,6 @@ interface BrokerTotals<Count extends string, Size extends string> {
   readonly sizes: Readonly<Record<Size, number>>;
 }
 
-/** The totals of several brokers, by broker id. */
 export type TotalsByBroker<Count extends string, Size extends string> = ReadonlyMap<string, BrokerTotals<Count, Size>>;
 
 /** Adds up the counts of the parts of brokers, from reading to reading. */
@@ -67,7 +62,6 @@ export class TotalsOfBrokers<Count extends string, Size extends string> {
   }
 }
 
-/** The sums of one broker. */
 export class BrokerSums<Count extends string, Size extends string> {
   readonly #counts: Record<Count, number>;
   readonly #sizeNames: readonly Size[];
@@ -78,7 +72,6 @@ export class BrokerSums<Count extends string, Size extends string> {
     this.#sizeNames = namesOf(sizes);
   }
 
-  /** `readings`: all parts of the broker. */
   take(readings: readonly Reading<Count, Size>[]): BrokerTotals<Count, Size> {
     const states = new Map<string, number>();
     for (const { key, counts, state } of readings) {

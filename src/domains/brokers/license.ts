@@ -18,7 +18,6 @@ export interface LicenseInformation {
   readonly features: readonly string[];
 }
 
-/** Errors: as `ControlCaller`. */
 export async function getLicenseInformation(caller: ControlCaller): Promise<LicenseInformation> {
   return parseLicense(await caller.call(LICENSE_API, 'getLicenseInformation'));
 }
@@ -48,7 +47,6 @@ const featureName = (value: unknown): string => (typeof value === 'string' ? val
 
 /** Smaller times are in seconds: as milliseconds they would be before March 1973. */
 const SECONDS_END = 100_000_000_000;
-/** The last time that a Date supports. */
 const LAST_TIME = 8_640_000_000_000_000;
 
 function time(value: unknown, fallback: number): number {

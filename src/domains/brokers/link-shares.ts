@@ -1,7 +1,6 @@
 interface LinkClaim {
   readonly id: string;
   readonly projectId: string;
-  /** The user or organisation that owns the project. */
   readonly owner: string;
   /** Whether this service runs the broker, which then always has a link. */
   readonly isOwn: boolean;
@@ -20,7 +19,6 @@ const WAITING = { isGranted: false, evicted: null };
 export class LinkShares {
   readonly #maxLinks: number;
   readonly #downMs: (id: string) => number;
-  /** In the order of grants. */
   readonly #held = new Map<string, LinkClaim>();
   readonly #waiting = new Map<string, LinkClaim>();
 

@@ -39,7 +39,6 @@ export function secretsForAnotherReceiver(broker: StoredConnection, input: Trust
   return [{ path: 'input.password', reason }];
 }
 
-/** Whether an update changes the address of the broker, or how its server is verified. */
 export const changesReceiver = (broker: StoredConnection, input: TrustInput): boolean =>
   isOtherAddress(broker.url, input.url ?? undefined) || otherTrust(broker, input) !== undefined;
 
@@ -54,7 +53,6 @@ export function secretsWithoutAddress(input: BrokerConnectionInput): { sealedPas
   return input.url === null ? { sealedPassword: null, sealedClientKey: null } : {};
 }
 
-/** The changed field because of which another server could be trusted. */
 function otherTrust(
   broker: StoredConnection,
   input: TrustInput,

@@ -30,7 +30,6 @@ export interface SysBurst {
 export interface SysValue {
   readonly topic: string;
   readonly text: string;
-  /** Whether the message was retained, so that its age is unknown. */
   readonly isRetained: boolean;
 }
 
@@ -51,9 +50,7 @@ const MAX_LEVELS = 20;
 const UPTIME = '$SYS/broker/uptime';
 
 interface Value {
-  /** `null` if the value is invalid. */
   readonly text: string | null;
-  /** Number of the connection over which the value arrived. */
   readonly connection: number;
 }
 
@@ -90,7 +87,6 @@ export class SysTopics {
     this.#statusChanged(session.status);
   }
 
-  /** @param topic such as `$SYS/broker/version` */
   valueOf(topic: string): string | null {
     return this.#values.get(topic)?.text ?? null;
   }

@@ -144,7 +144,6 @@ export class ClusterLive {
   }
 }
 
-/** The fields that subscribers see. The row of a cluster also changes with every write to it. */
 function shownFields({ now }: ClusterChange): string {
   if (now === null) return '';
   const { name, autoRepair, nodes } = now.cluster;

@@ -18,7 +18,6 @@ interface ClusterQueriesOptions {
   readonly contactNodes: ContactNodes;
 }
 
-/** Returns the clusters that a viewer may see, and their status. */
 export class ClusterQueries {
   readonly #options: ClusterQueriesOptions;
 
@@ -59,7 +58,6 @@ export class ClusterQueries {
     return node === undefined ? null : { cluster, node };
   }
 
-  /** Status of all clusters by id. Clusters whose status cannot be read are missing. */
   async statuses(): Promise<ReadonlyMap<string, ClusterStatus>> {
     const found = new Map<string, ClusterStatus>();
     const read = async (cluster: ClusterRecord) => found.set(cluster.id, await this.status(cluster));

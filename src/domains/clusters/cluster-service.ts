@@ -30,7 +30,6 @@ interface ClusterServiceOptions {
   /** By cluster id: one change of the nodes at a time, over all processes. */
   readonly mutex: LeasedMutex;
   readonly sealer: Sealer;
-  /** Whether the service stores passwords that are set on the cluster, and sends them to nodes that join. */
   readonly storesPasswords: (cluster: ClusterRecord) => boolean;
   readonly log: Logger;
 }

@@ -59,7 +59,6 @@ export class ClusterStore {
     await this.#options.cache.refreshAndAnnounce(clusterId);
   }
 
-  /** Reads the stored cluster and notifies the other processes. Errors: NOT_FOUND. */
   async refresh(id: string): Promise<ClusterRecord> {
     const record = await this.#options.cache.refreshAndAnnounce(id);
     if (record === null) throw notFound('cluster', id);

@@ -23,7 +23,6 @@ export class ContactNodes {
     this.#options = options;
   }
 
-  /** Returns the broker entry to connect to. For the entry of a cluster: the contact node, which is selected now. */
   readonly resolve = (broker: BrokerRecord): BrokerRecord | null => {
     const { cache, brokers } = this.#options;
     const cluster = cache.get(broker.id);

@@ -30,7 +30,6 @@ interface CloudBrokersOptions {
   readonly engines: CloudEngines;
   readonly dataDir: string;
   readonly maxBrokers: number;
-  /** Maximum number in one project, except for root administrators. */
   readonly maxPerProject: number;
   readonly log: Logger;
 }
@@ -60,7 +59,6 @@ export const passwordFile = (dataDir: string, brokerId: string) => join(folderOf
 export class CloudBrokers {
   readonly #options: CloudBrokersOptions;
   readonly #runs = new Map<string, CloudBrokerRun>();
-  /** State writes of a broker, in order. */
   readonly #writes = new SerialQueues();
   readonly #stopFollowing: Stop;
   readonly #removals = new Map<string, Promise<void>>();
@@ -91,7 +89,6 @@ export class CloudBrokers {
     return run?.problem ?? run?.running?.notice ?? null;
   }
 
-  /** Returns the control APIs that only the process of a broker can provide. */
   pluginsFor(id: string): GatewayPlugins {
     const running = this.#runs.get(id)?.running ?? null;
     return isMosquitto(running) ? mosquittoPlugins(id, running) : { plugins: [], clientIds: [] };
@@ -137,7 +134,6 @@ export class CloudBrokers {
     return broker;
   }
 
-  /** Resolves when all data of a deleted broker are removed. */
   async gone(id: string): Promise<void> {
     await this.#removals.get(id);
   }

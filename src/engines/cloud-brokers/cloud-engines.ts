@@ -20,11 +20,8 @@ interface CloudEnginesOptions {
   readonly host: string;
   /** URL of the compiled worker of the embedded broker. Default: next to its module. */
   readonly workerUrl?: URL | undefined;
-  /** Maximum disk space in bytes for stored stream messages of each embedded broker. */
   readonly streamStorageBytes?: number;
-  /** Maximum memory in bytes for recorded topics of each embedded broker. */
   readonly topicTreeBytes?: number;
-  /** Returns whether payloads of an embedded broker's topics are stored. Default: always. */
   readonly topicPayloadsOf?: (brokerId: string) => TopicPayloads;
   readonly refusals?: Pick<MqttRefusals, 'reported'>;
   readonly mosquitto: MosquittoPlaces;
@@ -38,7 +35,6 @@ interface EngineStart {
   readonly onState: (state: RunningState, error?: string) => void;
 }
 
-/** Starts brokers on either engine. */
 export class CloudEngines {
   /** By what an exception ended at most. */
   readonly faults = new Counter({

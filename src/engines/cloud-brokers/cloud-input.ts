@@ -5,7 +5,6 @@ import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts
 
 export interface ListenerInput {
   readonly protocol: ListenerProtocol;
-  /** 0 selects any free port. */
   readonly port: number;
   readonly tls: boolean;
   readonly requireCertificate: boolean;
@@ -25,7 +24,6 @@ const MAX_LISTENERS = 10;
 const MAX_PORT = 65_535;
 const FIRST_UNPRIVILEGED_PORT = 1_024;
 
-/** Returns the issues of a broker to be created that do not depend on other brokers. */
 export function cloudBrokerIssues(input: CloudBrokerInput, isRootAdmin: boolean): InputIssue[] {
   const { name, description, location, listeners } = input;
   const issues = [

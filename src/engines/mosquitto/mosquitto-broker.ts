@@ -65,7 +65,6 @@ export function endLeftOverIn(folder: string): Promise<boolean> {
 /** A Mosquitto process of this service, which is restarted whenever it ends. */
 export class MosquittoBroker implements RunningBroker {
   readonly listeners: readonly ListenerWanted[];
-  /** Certificates. A change takes effect after `reload` or `restart`. */
   readonly files: ListenerFiles;
   readonly certificates = new ListenerCertificates(this);
   readonly #options: MosquittoBrokerOptions;

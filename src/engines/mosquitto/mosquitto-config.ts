@@ -3,7 +3,6 @@ import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
 import { CIPHERS_OF_TLS_1_2 } from '../../domains/certificates/material/ciphers.ts';
 
 interface MosquittoConfigOptions {
-  /** Folder of the broker, which also contains Mosquitto's database. */
   readonly folder: string;
   readonly plugin: string;
   readonly accessFile: string;

@@ -8,7 +8,6 @@ interface MosquittoProcessOptions {
   readonly program: MosquittoProgram;
   readonly folder: string;
   readonly configFile: string;
-  /** Contains the process id while the process runs. */
   readonly pidFile: string;
   readonly stop: AbortSignal;
   /** Called for errors and warnings of the log, at most ten times per second. */
@@ -27,7 +26,6 @@ export interface MosquittoProcess {
 
 /** Mosquitto reads its database before it listens. */
 const START_MS = 60_000;
-/** Time limit when the service shuts down. */
 const END_MS = 4_000;
 /** Mosquitto 2.0.11 ignores a SIGTERM between the log line that it listens and its event loop. */
 const ASK_AGAIN_MS = 100;

@@ -6,7 +6,6 @@ import type { Administrator } from './administrator.ts';
 
 interface MosquittoWatchOptions {
   readonly brokerId: string;
-  /** Address of the broker, for example `mqtt://127.0.0.1:1883`. */
   readonly url: string;
   readonly administrator: Administrator;
   /** Timeout of each ping in milliseconds, and interval between a response and the next ping. */

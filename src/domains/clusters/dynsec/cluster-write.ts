@@ -17,7 +17,6 @@ interface FirstNodeWrite {
   readonly changes: readonly AccessChange[];
   readonly passwords: PasswordEffects;
   readonly revision: number;
-  /** Whether all changes were applied completely, so that an equal node can repeat them. */
   readonly isPlain: boolean;
 }
 
@@ -52,7 +51,6 @@ export class ClusterWrite {
     throw problem ?? new ServiceError('BROKER_UNREACHABLE', 'The cluster has no nodes');
   }
 
-  /** Starts the write on a node. `null` if the node differs from the document. Errors: nothing was sent. */
   async #begin(nodeId: number, changes: readonly AccessChange[], mayControl: boolean): Promise<WriteReport | null> {
     const nodes = this.#nodes;
     if (!(await nodes.sync(nodeId))) return null;

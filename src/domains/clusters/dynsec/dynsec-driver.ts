@@ -79,7 +79,6 @@ export class DynsecDriver implements ClusterDriver {
     this.#listeners.clear();
   }
 
-  /** Access control of the cluster that the entry represents. `null` if it represents no synchronized cluster. */
   sharedAccess({ id }: Pick<BrokerRecord, 'id'>): SharedAccess | null {
     const { cache } = this.#options;
     if (cache.get(id)?.keeper !== 'GATEWAY') return null;

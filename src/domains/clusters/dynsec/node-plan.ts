@@ -11,7 +11,6 @@ export type NodeAccess = Pick<AccessControlService, 'ofBroker'>;
 
 interface NodeTarget {
   readonly document: AccessDocument;
-  /** Stored passwords by account. `null` if the account has no password. */
   readonly passwords: ReadonlyMap<string, string | null>;
   /** Accounts that may have another password on the node than on other nodes. */
   readonly lacking: readonly string[];
@@ -67,7 +66,6 @@ function without(policy: AccessPolicy, usernames: readonly string[]): AccessPoli
   return { ...policy, clients };
 }
 
-/** Returns the objects that the changes affect, each once. */
 export function objectsOf(changes: readonly AccessChange[]): NodeDifference[] {
   const objects = changes.map(objectOf);
   return [...new Map(objects.map((object) => [`${object.kind}/${object.name}`, object])).values()];

@@ -10,7 +10,6 @@ interface NodeState {
 
 const UNKNOWN = { state: 'UNKNOWN', differences: [], error: null } as const;
 
-/** States of the nodes of one cluster. Calls `onChange` after a change. */
 export class NodeStates {
   readonly #onChange: () => void;
   readonly #states = new Map<number, NodeState>();

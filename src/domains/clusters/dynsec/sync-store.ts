@@ -15,7 +15,6 @@ interface SyncStoreOptions {
 
 interface NewDocument {
   readonly document: AccessDocument;
-  /** The node to which the change was already applied. */
   readonly nodeId: number;
   readonly passwords: PasswordEffects;
   /** Whether the node may have applied more than `document` says. */
@@ -121,7 +120,6 @@ export class SyncStore {
     await this.#written(id);
   }
 
-  /** Returns the stored passwords by account. `null` if the account has no password. */
   async storedPasswords(id: string): Promise<ReadonlyMap<string, string | null>> {
     const { db, sealer } = this.#options;
     const rows = await db.clusterPassword.findMany({ where: { clusterId: id } });

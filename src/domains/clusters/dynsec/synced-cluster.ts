@@ -15,7 +15,6 @@ import { differencesTo } from './node-plan.ts';
 import { SyncedNodes, type SyncedNodesOptions } from './synced-nodes.ts';
 
 interface SyncedClusterOptions extends SyncedNodesOptions {
-  /** By cluster id, over all processes. */
   readonly mutex: LeasedMutex;
   readonly storesPasswords: (cluster: ClusterRecord) => boolean;
   readonly log: Logger;
@@ -45,7 +44,6 @@ export class SyncedCluster {
     return reached.find(({ nodeId }) => states.of(nodeId).state === 'EQUAL') ?? reached[0] ?? null;
   }
 
-  /** Broker entry through which the cluster is read. The first node if none is connected. Errors: NOT_FOUND. */
   reader(): BrokerRecord {
     return this.#nodes.broker((this.contactNode() ?? this.#record.nodes[0])?.nodeId ?? 0);
   }

@@ -30,7 +30,6 @@ export const FOLLOWER_MS = 500;
 
 interface Known {
   readonly lacking?: readonly string[];
-  /** Known passwords by account. `null` if the account has no password. */
   readonly passwords?: ReadonlyMap<string, string | null>;
 }
 
@@ -81,7 +80,6 @@ export class SyncedNodes {
     return this.node(nodeId).revision !== this.record.revision;
   }
 
-  /** Whether the node was equal at the last comparison. */
   isEqual(nodeId: number): boolean {
     return this.#options.states.of(nodeId).state === 'EQUAL';
   }
@@ -149,7 +147,6 @@ export class SyncedNodes {
     if (changes.length > 0) requireApplied(await writer.write(changes, { dryRun: true, mayControl: true }));
   }
 
-  /** Whether missing passwords can be copied from another node. */
   canCopyPasswords(nodeId: number): boolean {
     const { missingPasswords } = this.node(nodeId);
     if (missingPasswords.length === 0) return false;
@@ -204,7 +201,6 @@ export class SyncedNodes {
     return copied;
   }
 
-  /** Nodes that have the passwords of the cluster and can copy them to this node. */
   #sourcesFor(nodeId: number): readonly ClusterNodeRecord[] {
     const { passwordCopies, brokers, runtimes } = this.#options;
     const { nodes, revision } = this.record;
@@ -233,7 +229,6 @@ export class SyncedNodes {
   }
 }
 
-/** Errors: that of the first change that failed; BROKER_REJECTED if it has none. */
 function requireApplied({ changes }: WriteReport): void {
   const wrong = changes.find(({ outcome }) => !['APPLIED', 'UNCHANGED', 'PLANNED'].includes(outcome));
   if (wrong === undefined) return;

@@ -22,7 +22,6 @@ export function* documentAfter(document: AccessDocument, { changes }: WriteRepor
 }
 
 export interface PasswordEffects {
-  /** New passwords by account. `null` if the account has no password. */
   readonly set: ReadonlyMap<string, string | null>;
   /** Accounts whose password may have changed, because the response was lost. */
   readonly unconfirmed: readonly string[];

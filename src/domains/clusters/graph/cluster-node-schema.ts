@@ -41,7 +41,6 @@ export const NodeOutcomeType = builder.objectRef<NodeOutcome>('ClusterNodeOutcom
 });
 
 interface NodeView extends ClusterNodeRecord {
-  /** `null` if the status is not known. */
   readonly status: NodeStatus | null;
 }
 

@@ -14,7 +14,6 @@ export interface HaNode {
   readonly nodeid: number;
 }
 
-/** Cluster parameters for a new member. `own` is the number of that member. */
 interface HaMembership {
   readonly name: string;
   readonly mode: ClusterMode;
@@ -26,9 +25,7 @@ interface HaMembership {
 interface HaNodeStatus {
   readonly raft: NodeRaft;
   readonly isLeader: boolean;
-  /** Name of the cluster that the node is in. `null` if the node does not report it. */
   readonly name: string | null;
-  /** Numbers of the nodes that the node knows. `null` if the node does not report them. */
   readonly members: readonly number[] | null;
 }
 
@@ -99,7 +96,6 @@ export async function getNodeStatus(controls: ControlCaller, nodeid: number): Pr
   };
 }
 
-/** Whether the broker refused a command and changed nothing. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof ServiceError &&
   typeof error.info?.brokerError === 'string' &&

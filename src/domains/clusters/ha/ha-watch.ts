@@ -27,7 +27,6 @@ export class HaWatch {
   readonly #options: HaWatchOptions;
   readonly #listeners = new Set<(clusterId: string) => void>();
   readonly #statuses = new Map<string, CachedStatus>();
-  /** The status that listeners were last notified of, as JSON, by cluster. */
   readonly #reported = new Map<string, string>();
   readonly #leaders = new Map<string, { readonly brokerId: string; readonly term: number }>();
   readonly #stops: Stop[] = [];
@@ -115,7 +114,6 @@ export class HaWatch {
     }
   }
 
-  /** `isNewest` returns whether the cluster is unchanged since the request started. */
   async #read(cluster: ClusterRecord, isNewest: () => boolean): Promise<ClusterStatus> {
     const found = await Promise.all(
       cluster.nodes.map(async (node) => {
@@ -159,7 +157,6 @@ export class HaWatch {
     }
   }
 
-  /** Records the leader unless a leader with a later term is known. */
   #setLeader(id: string, node: NodeStatus): void {
     const known = this.#leaders.get(id);
     if (known?.brokerId === node.brokerId || (known !== undefined && termOf(node) < known.term)) return;

@@ -7,9 +7,6 @@ export interface FoundClient {
   readonly view: ClientView;
 }
 
-/**
- * Returns the nodes that know the client, and the nodes that failed. Errors: that of the first node if all nodes fail.
- */
 export async function findClients(
   nodes: ClusterNodes,
   clients: Pick<ClientService, 'find'>,
@@ -26,7 +23,6 @@ export async function findClients(
   };
 }
 
-/** Whether the client is connected, or may be connected. */
 export const isConnected = ({ view: { known } }: FoundClient): boolean => known.connected !== false;
 
 /** Returns the connected client. Of several, the one that connected last, or that of the first node. */

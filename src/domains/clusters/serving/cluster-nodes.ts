@@ -28,7 +28,6 @@ interface NodeResults<T> {
   readonly failures: readonly NodeFailure[];
 }
 
-/** Runs `request` with the control APIs of a node. Errors: those of an unreachable broker, and of the request. */
 export type CallNode = <T>(node: NodeEntry, request: (controls: ControlCaller) => Promise<T>) => Promise<T>;
 
 /** Share of the deadline of a command for calls to nodes. The rest is for merging their results. */
@@ -36,7 +35,6 @@ const NODE_SHARE = 0.7;
 /** Share of the deadline of a command for calls in sequence. The rest is for requests before them. */
 const SEQUENCE_SHARE = 0.6;
 
-/** Errors of nodes that are not reachable. Other nodes are called nevertheless. */
 const AWAY: readonly string[] = ['BROKER_UNREACHABLE', 'BROKER_TIMEOUT'];
 
 /** Whether each node has its own clients and messages, which other nodes do not see. */
@@ -145,7 +143,6 @@ export function withNodeName({ node, error }: NodeFailure): ServiceError {
   });
 }
 
-/** The error if a node failed that may have what no other node has. */
 export function unknownElsewhere(failure: NodeFailure, name: string): ServiceError {
   const { code, message, info } = withNodeName(failure);
   return new ServiceError(code, `No other node has "${name}", and this node failed: ${message}`, info ? { info } : {});

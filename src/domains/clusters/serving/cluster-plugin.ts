@@ -4,7 +4,6 @@ import { runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { NodeEntry } from './cluster-nodes.ts';
 
 export interface ClusterCommands {
-  /** By command name in lower case. */
   readonly commands: Parameters<typeof runCommandOf>[0];
   readonly close?: () => void;
 }

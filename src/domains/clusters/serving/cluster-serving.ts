@@ -26,9 +26,7 @@ export interface ClusterServingOptions {
   readonly streams: StreamService;
   /** The APIs of bridges that the gateway runs for brokers without bridges of their own. */
   readonly bridgeApis: readonly ControlApi[];
-  /** By cluster id. */
   readonly streamMutex: LeasedMutex;
-  /** Maximum wait for a response of a broker, in milliseconds. */
   readonly timeoutMs: number;
 }
 

@@ -98,7 +98,6 @@ class MergedClientControl implements ClusterCommands {
   }
 }
 
-/** Returns the nodes to which the client is connected. If there are none, the nodes that have its session. */
 function nodesOf(found: readonly FoundClient[]): NodeEntry[] {
   const connected = found.filter(isConnected);
   return (connected.length > 0 ? connected : found).map(({ node }) => node);

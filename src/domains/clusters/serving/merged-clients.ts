@@ -14,7 +14,6 @@ interface MergedClientsOptions {
 interface MergedState {
   /** Whether all nodes are connected and report all of their clients. */
   readonly complete: boolean;
-  /** Start of the newest node subscription, in epoch milliseconds. */
   readonly since?: number;
   readonly source: ClientSource;
 }
@@ -60,7 +59,6 @@ export class MergedClients {
     };
   }
 
-  /** Waits until all events of reachable nodes are applied. Errors: that of the first node if all nodes fail. */
   async catchUp(): Promise<void> {
     const { nodes, onChange } = this.#options;
     this.#stop ??= nodes.onChange(() => {
@@ -105,12 +103,11 @@ export class MergedClients {
       nodeClients.close();
       this.#nodeClients.delete(nodeId);
     }
-    for (const node of reached) {
-      // `catchUp` reports the error.
+    // `catchUp` reports the errors.
+    for (const node of reached)
       this.#of(node)
         .start()
         .catch(() => undefined);
-    }
   }
 
   #of(node: NodeEntry): NodeClients {

@@ -33,7 +33,6 @@ import { type FoundStream, MergedStreams } from './merged-streams.ts';
 interface MergedStreamsOptions {
   readonly nodes: ClusterNodes;
   readonly call: CallNode;
-  /** Runs one change of the cluster's streams at a time, over all processes. */
   readonly runExclusive: <T>(work: () => Promise<T>) => Promise<T>;
   readonly timeoutMs: number;
 }
@@ -125,7 +124,6 @@ class MergedStreamsPlugin implements ClusterCommands {
     throwIfPartial({ results: [...present, ...results], failures: [...failures, ...more] });
   }
 
-  /** Makes the stream equal on all nodes, including nodes that differ or lack it. */
   async #modify(command: ControlCommand, changes: ReturnType<typeof givenFields>): Promise<void> {
     const { name, present, absent, failures } = await this.#findRequired(command);
     const base = present[0]?.value.definition;

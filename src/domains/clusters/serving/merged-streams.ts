@@ -14,9 +14,7 @@ export interface FoundStream {
 }
 
 interface ListedByNodes {
-  /** In the order of the first node, followed by streams that only later nodes have. */
   readonly streams: readonly StreamEntry[];
-  /** Errors of the nodes that failed. `null` if there are none. */
   readonly problem: string | null;
 }
 

@@ -34,7 +34,6 @@ async function readSettings({ nodes, call }: MergedTopicsOptions): Promise<objec
   return settingFields(first.value);
 }
 
-/** Changes the settings on each node. Errors: that of the first failed node, with `info.nodes` for all nodes. */
 async function changeSettings({ nodes, call }: MergedTopicsOptions, command: ControlCommand): Promise<void> {
   const change = Object.fromEntries(
     SETTING_KEYS.flatMap((key) => {

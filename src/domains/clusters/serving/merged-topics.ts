@@ -128,7 +128,6 @@ export class MergedTopics {
     for (const [topic, found] of topics) {
       const recorded = found === null || withPayloads ? found : { ...found, payload: null };
       if (recorded === null) expired.push(topic);
-      // Added on every node that lists the topic.
       else if ((addedAt.get(topic) ?? 0) >= (recorded.nodes?.length ?? 1)) added.push(recorded);
       else changed.push(recorded);
     }
@@ -147,7 +146,6 @@ export class MergedTopics {
     return new Set(pages.flatMap(({ value: { topics } }) => topics.map(({ topic }) => topic))).size;
   }
 
-  /** Returns the last topic before the offset. `null` if the list is shorter. */
   async #afterSkipping(request: Omit<FindTopics, 'offset'>, offset: number): Promise<string | null | undefined> {
     if (offset > MAX_OFFSET) {
       throw new ServiceError(

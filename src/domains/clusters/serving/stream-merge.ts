@@ -28,7 +28,6 @@ const REPLAY_STATES: readonly ReplayState[] = ['RUNNING', 'PAUSED', 'FAILED', 'S
 /** Replays of a cluster start on all nodes at the same time. A replay that started earlier than this is another one. */
 const BEGUN_WITHIN_MS = 60_000;
 
-/** `entries` must be sorted by `nodeId` and not empty. */
 export function mergedStream(
   entries: readonly NodeValue<StreamEntry>[],
   others: readonly NodeWithoutStream[],
@@ -87,7 +86,6 @@ function mergedCounters(counters: readonly NodeValue<StreamCounters>[]): StreamC
       })
       .reduce<Reason | null>((latest, one) => (latest === null || one.at > latest.at ? one : latest), null);
   return {
-    // All counted messages were received after this time.
     since: Math.min(...counters.map(({ value: { since } }) => since)),
     received: sum(counters, ({ received }) => received),
     published: sum(counters, ({ published }) => published),
@@ -111,7 +109,6 @@ const mergedStorage = (storages: readonly NodeValue<StreamStorage>[]): StreamSto
   problem: joinedText(textsOf(storages, ({ problem }) => problem)),
 });
 
-/** Merges the newest replay over all nodes that run it. */
 function mergedReplay(replays: readonly NodeValue<ReplayProgress>[]): ReplayProgress | null {
   const [latest] = replays.toSorted((one, other) => other.value.startedAt - one.value.startedAt);
   if (latest === undefined) return null;

@@ -89,7 +89,6 @@ export function mergedStatus(statuses: readonly NodeValue<RecorderStatus>[], lac
 }
 
 const NONE: KindCounts = { count: 0, leftOut: 0, isTruncated: false };
-/** Maximum characters of texts of several nodes. */
 const MAX_TEXT = 1_000;
 
 interface NodeList<T> {
