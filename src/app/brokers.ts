@@ -1,3 +1,4 @@
+import type { AuditService } from '../domains/audit/audit-service.ts';
 import { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
 import { BrokerService } from '../domains/brokers/broker-service.ts';
 import { licensePlugin } from '../domains/brokers/license.ts';
@@ -11,14 +12,13 @@ import { topicPayloadsOf } from '../domains/topic-tree/hosting/topic-payloads.ts
 import { CloudBrokers } from '../engines/cloud-brokers/cloud-brokers.ts';
 import { CloudEngines } from '../engines/cloud-brokers/cloud-engines.ts';
 import { MqttRefusals } from '../engines/cloud-brokers/mqtt-refusals.ts';
-import type { Services } from '../gateway/context.ts';
 import { isLocalHost } from '../protocol/network/allowed-hosts.ts';
 import type { Foundation } from './foundation.ts';
 
 export const MIB = 1_048_576;
 
 interface BrokersOptions {
-  readonly audit: Services['audit'];
+  readonly audit: AuditService;
   readonly embeddedWorker: URL | undefined;
 }
 

@@ -17,7 +17,6 @@ import { TopicTrees } from '../domains/topic-tree/topic-trees.ts';
 import { OrganisationService } from '../domains/users/organisation-service.ts';
 import { OwnershipLimit } from '../domains/users/ownership-limit.ts';
 import { UserService } from '../domains/users/user-service.ts';
-import type { Services } from '../gateway/context.ts';
 import type { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
@@ -48,7 +47,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
   const { brokers, cloudBrokers, runtimes, mqttRefusals } = fleet;
   const { streams, bridges, topicTrees, clusters, ...services } = features;
   const { db, changes } = storage;
-  const all: Services = {
+  const all = {
     ...services,
     ...signIn.services,
     ...clusters.services,

@@ -44,5 +44,6 @@ function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(pid, name);
   } catch {
-    // The process has just exited.}
+    // The process has just exited.
+  }
 }
