@@ -34,8 +34,7 @@ export type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /**
  * Creates every part, each after those that it uses. No port is open, no broker is connected, and nothing runs by
- * itself. Commands of the command line use these parts without starting them. Errors: ServiceError IN_USE when another
- * process owns the data folder.
+ * itself. The command line uses parts without starting them. Errors: IN_USE (another process owns the data folder).
  */
 export async function openParts(config: Config, options: ServiceOptions, closers: Closers) {
   const foundation = await openFoundation(config, options.log, closers);

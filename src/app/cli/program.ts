@@ -11,9 +11,7 @@ import { type Cli, type JsonOption, NegativeResult, print, shown, type Terminal,
 import { addTokenCommands } from './tokens.ts';
 import { addUserCommands } from './users.ts';
 
-/**
- * Runs one command. Returns the exit code: 0 success, 1 error or negative result, 2 invalid command line or setting.
- */
+/** Returns the exit code: 0 success, 1 error or negative result, 2 invalid command line or setting. */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
     await createProgram(terminal).parseAsync(args, { from: 'user' });

@@ -233,10 +233,7 @@ async function resetSecondFactor(cli: Cli, address: string, options: JsonOption)
   print(cli, options, { email }, text);
 }
 
-/**
- * Resets waiting times after failed log-ins. They are in the memory of service processes: a service must run on the
- * data folder, or may run on the same PostgreSQL. Errors: NOT_FOUND.
- */
+/** Waiting times are in the memory of service processes, which may also run elsewhere on the same PostgreSQL. */
 async function unlockUser(cli: Cli, address: string, options: JsonOption): Promise<void> {
   const { id, email } = await userOf(cli, address);
   const { databaseUrl, dataDir } = cli.config;

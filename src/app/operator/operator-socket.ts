@@ -11,9 +11,7 @@ export type RunOperation = (document: string, variables: Readonly<Record<string,
 
 /** Linux cannot bind longer paths. Such a data folder has no socket, and commands require the service to be stopped. */
 const MAX_SOCKET_PATH = 107;
-/**
- * Enough for the access control of a broker with some hundred thousand accounts. Only the folder's owner can send it.
- */
+/** Enough for the access control of some hundred thousand accounts. Only the folder's owner can send it. */
 const MAX_REQUEST_BYTES = 64_000_000;
 
 const socketIn = (dataDir: string): string | null => {

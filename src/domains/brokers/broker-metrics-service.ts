@@ -25,9 +25,7 @@ export class BrokerMetricsService {
     });
   }
 
-  /**
-   * The last metrics; `null` if there are none yet. Errors: NOT_FOUND; without metrics those of an unreachable broker.
-   */
+  /** `null` if there are none yet. Errors: NOT_FOUND; without metrics those of an unreachable broker. */
   async of(broker: BrokerRecord): Promise<BrokerMetrics | null> {
     const feed = this.#feed(broker.id);
     // Sends no request, but fails with the reason if the broker is unreachable.

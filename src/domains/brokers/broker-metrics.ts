@@ -98,9 +98,7 @@ export function readNumbers(textOf: (topic: string) => string | null, asOf: numb
   };
 }
 
-/**
- * Changes of the counters per second. `null` if a value is unknown, or if the broker reset the counter or restarted.
- */
+/** Changes of counters per second. `null` if a value is unknown, or the broker reset the counter or restarted. */
 export function ratesBetween(previous: BrokerNumbers | null, now: BrokerNumbers): BrokerRates {
   const isRestarted =
     previous !== null && (previous.uptimeSeconds ?? 0) > (now.uptimeSeconds ?? Number.POSITIVE_INFINITY);

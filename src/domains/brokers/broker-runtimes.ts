@@ -135,10 +135,7 @@ export class BrokerRuntimes {
     throw new ServiceError('BROKER_UNREACHABLE', this.status(id).lastError ?? reason);
   }
 
-  /**
-   * Sends a request with the timeout of all brokers. Waits for the first attempt to connect; fails immediately if the
-   * broker is known to be down.
-   */
+  /** Waits for the first attempt to connect, and fails immediately if the broker is known to be down. */
   async ask<T>(broker: BrokerRecord, request: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
     const { timeoutMs } = this.#options;
     const work = async () => {
@@ -440,9 +437,7 @@ const CONNECTION_COLUMNS: readonly (keyof BrokerRecord)[] = [
   ...(['clientCert', 'clientCertFile', 'sealedClientKey', 'clientKeyFile'] as const),
 ];
 
-/**
- * The address of a broker that this service runs is valid only while it runs: another process may listen there later.
- */
+/** The address of a broker of this service is valid only while it runs: another process may listen there later. */
 const isReachable = ({ type, state, url }: BrokerRecord) =>
   url !== null && (type !== 'CLOUD' || state === 'ACTIVE' || state === 'UPDATING');
 

@@ -116,10 +116,7 @@ export class BrokerService {
     return this.#create(projectId, 'ON_PREMISE_SETUP', input, by, { ...setup, periodEnd: setup.periodEnd ?? null });
   }
 
-  /**
-   * Creates the entry of a cluster in the transaction that creates the cluster; call `announce` afterwards. It shows
-   * the address of one node, but has no secrets.
-   */
+  /** Call `announce` after the transaction. The entry shows the address of one node, but has no secrets. */
   createClusterEntry(
     tx: Prisma.TransactionClient,
     projectId: string,
@@ -247,10 +244,7 @@ export class BrokerService {
     return this.announce(row);
   }
 
-  /**
-   * The columns that an input changes. A secret that equals the stored one is not sealed again, which would cause a
-   * reconnect.
-   */
+  /** A secret that equals the stored one is not sealed again, which would cause a reconnect. */
   #columns(id: string, input: BrokerInput, by: BrokerWriter, stored?: Broker): Partial<Broker> {
     const { name, verifyCaCert, metricsEnabled, ha, clientTakeover, password, clientKey } = input;
     const { sealer } = this.#options;

@@ -36,10 +36,7 @@ export class ClusterDrivers {
     };
   }
 
-  /**
-   * Returns who synchronizes a cluster of these brokers. Errors: NOT_SUPPORTED_BY_BROKER, with what each node lacks,
-   * and those of brokers that are not reachable.
-   */
+  /** Errors: NOT_SUPPORTED_BY_BROKER, with what each node lacks, and those of brokers that are not reachable. */
   async selectKeeper(mode: ClusterMode, nodes: readonly Pick<NewNode, 'brokerId'>[]): Promise<ClusterKeeper> {
     const brokers = nodes.map(({ brokerId }) => this.#broker(brokerId));
     const found = await Promise.all(brokers.map((broker) => this.#capability(broker, CLUSTER_API)));

@@ -125,10 +125,7 @@ export class ClusterWrite {
     return this.#nodes.recordFailure(nodeId, new ServiceError('INTERNAL_ERROR', message));
   }
 
-  /**
-   * Repeats the write on another node. `null` if the node must be synchronized instead, because it is behind or the
-   * result differs. Changes by other clients stay, and are reported.
-   */
+  /** `null` if the node must be synchronized instead, because it is behind or the result differs. */
   async #repeatOn(
     nodeId: number,
     { changes, passwords, revision, isPlain }: FirstNodeWrite,

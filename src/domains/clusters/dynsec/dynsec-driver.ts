@@ -86,10 +86,7 @@ export class DynsecDriver implements ClusterDriver {
     return { reader: () => cluster.reader(), write: (wanted, options) => cluster.write(wanted, options) };
   }
 
-  /**
-   * The first node by number determines the access control of the cluster. A node that disconnects meanwhile is
-   * synchronized later. Errors: those of any node. Nothing was changed then.
-   */
+  /** The first node by number determines the access control. Errors: those of any node. Nothing was changed then. */
   async create({ id }: ClusterRecord): Promise<void> {
     await this.#clusterOf(id).cluster.initialize();
   }

@@ -48,9 +48,7 @@ export class SyncedCluster {
     return this.#nodes.broker((this.contactNode() ?? this.#record.nodes[0])?.nodeId ?? 0);
   }
 
-  /**
-   * All nodes are read and validated before anything is changed. Errors: those of the nodes, with their numbers.
-   */
+  /** Reads and validates all nodes before anything is changed. Errors: those of the nodes, with their numbers. */
   async initialize(): Promise<void> {
     const [first, ...others] = this.#record.nodes.map(({ nodeId }) => nodeId);
     if (first === undefined) return;
@@ -72,10 +70,7 @@ export class SyncedCluster {
     await this.check(nodeId);
   }
 
-  /**
-   * Changes the access control of all nodes. The report has an outcome for each node. Errors: BROKER_UNREACHABLE (no
-   * node is connected), IN_USE (all connected nodes have drifted), and as for a single broker.
-   */
+  /** Errors: BROKER_UNREACHABLE (no node is connected), IN_USE (all have drifted), and as for a single broker. */
   async write(wanted: RequestedChanges, { dryRun, mayControl }: AccessWriteOptions): Promise<WriteReport> {
     const { id, access, store, storesPasswords, log } = this.#options;
     if (dryRun) {
@@ -118,10 +113,7 @@ export class SyncedCluster {
     });
   }
 
-  /**
-   * Makes the access control of a node that of the cluster, including changes by other clients. Errors: those of the
-   * node; NOT_ALLOWED if it changes rights on `$CONTROL/` and `mayControl` is false.
-   */
+  /** Errors: those of the node; NOT_ALLOWED if it changes rights on `$CONTROL/` and `mayControl` is false. */
   async adopt(nodeId: number, mayControl: boolean): Promise<void> {
     await this.#runExclusive(async () => {
       // Changes that the node missed while it was away are not deletions by another client.

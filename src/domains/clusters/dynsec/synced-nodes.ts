@@ -112,10 +112,7 @@ export class SyncedNodes {
     return differences.length === 0 || this.record.autoRepair;
   }
 
-  /**
-   * Applies the document to a node and records its state. Returns whether something was changed. Errors: as of a write,
-   * including BROKER_REJECTED.
-   */
+  /** Applies the document to a node. Returns whether something was changed. Errors: as of a write. */
   async apply(nodeId: number, known: Known = {}): Promise<boolean> {
     const { id, store } = this.#options;
     const { document, revision } = this.record;

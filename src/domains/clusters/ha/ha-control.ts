@@ -33,10 +33,7 @@ const MODES = { FULL: 'full', DYNSEC: 'dynsec', HP: 'hp' } as const satisfies Re
 const STATES = ['UNAVAILABLE', 'FOLLOWER', 'CANDIDATE', 'LEADER'] as const satisfies NodeRaft['state'][];
 const ROLES = ['STANDBY', 'VOTER', 'SPARE'] as const satisfies NodeRaft['role'][];
 
-/**
- * Adds the receiving node to a cluster: `createCluster` for the first node, `joinCluster` for the others. Errors of all
- * commands: those of the broker.
- */
+/** Adds the receiving node to a cluster. Errors of all commands: those of the broker. */
 export const addMember = (
   controls: ControlCaller,
   command: 'createCluster' | 'joinCluster',

@@ -110,19 +110,15 @@ export interface RepairOptions {
  */
 export interface ClusterDriver {
   /**
-   * Creates the cluster on all nodes or on none: when a node fails, the change is rolled back on the nodes before it.
-   * `info.nodes` lists nodes that could not be rolled back. Errors: BROKER_UNREACHABLE, BROKER_TIMEOUT,
-   * BROKER_REJECTED, with the name of the node.
+   * Creates the cluster on all nodes or on none. `info.nodes` lists nodes that could not be rolled back. Errors:
+   * BROKER_UNREACHABLE, BROKER_TIMEOUT, BROKER_REJECTED, with the name of the node.
    */
   create(cluster: ClusterRecord): Promise<void>;
   join(cluster: ClusterRecord, nodeId: number): Promise<void>;
   leave(cluster: ClusterRecord, nodeId: number): Promise<void>;
   /** Dissolves the cluster on each node, or on none if one is unreachable and `purge` is false. Never rejects. */
   dissolve(cluster: ClusterRecord, options: { readonly purge: boolean }): Promise<readonly NodeOutcome[]>;
-  /**
-   * Makes a node equal to the others, or with `adopt` the others equal to the node. Only the driver of synchronized
-   * clusters has this method. Errors: those of the node.
-   */
+  /** Makes a node equal to the others, or with `adopt` the others equal to the node. Only in synchronized clusters. */
   readonly repair?: (cluster: ClusterRecord, nodeId: number, options: RepairOptions) => Promise<void>;
   /** Never rejects. The status contains the errors of the nodes. */
   status(cluster: ClusterRecord): Promise<ClusterStatus>;

@@ -44,10 +44,7 @@ export class ClusterServing {
     options.runtimes.replacePlugins((link) => this.#pluginsFor(link));
   }
 
-  /**
-   * Gateway plugins for the entry of a cluster. `null` if the entry does not represent such a cluster. In a cluster in
-   * mode FULL all messages pass through the leader, so the plugins of a single broker are used.
-   */
+  /** `null` for other entries. In mode FULL all messages pass through the leader, which needs no merging. */
   #pluginsFor(link: BrokerLinkOptions): GatewayPlugins | null {
     const { id: brokerId } = link;
     const cluster = this.#options.cache.get(brokerId);

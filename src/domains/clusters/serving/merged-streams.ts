@@ -18,9 +18,7 @@ interface ListedByNodes {
   readonly problem: string | null;
 }
 
-/**
- * How long a list is cached for the next page, in milliseconds. All pages of a list come from one read of all nodes.
- */
+/** How long a list is cached for the next page: all pages of a list come from one read of all nodes. */
 const NEXT_PAGE_MS = 1_000;
 
 /** Merges the streams of all nodes. Errors of all methods: that of the first node if all nodes fail. */
