@@ -94,10 +94,8 @@ export class SyncStore {
         }
         const known = await tx.clusterPassword.findMany({ where: { clusterId: id }, select: { username: true } });
         const outdated = known.filter(({ username }) => passwords.set.has(username) || !exists.has(username));
-        if (outdated.length > 0) {
-          const usernames = outdated.map(({ username }) => username);
-          await tx.clusterPassword.deleteMany({ where: { clusterId: id, username: { in: usernames } } });
-        }
+        const usernames = outdated.map(({ username }) => username);
+        await tx.clusterPassword.deleteMany({ where: { clusterId: id, username: { in: usernames } } });
         const data = [...passwords.set].flatMap(([username, password]) => {
           if (!exists.has(username) || (password !== null && !storesPasswords)) return [];
           const sealedPassword = password && sealer.seal(password, clusterPasswordContext(id, username));

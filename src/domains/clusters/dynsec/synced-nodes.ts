@@ -147,7 +147,9 @@ export class SyncedNodes {
   canCopyPasswords(nodeId: number): boolean {
     const { missingPasswords } = this.node(nodeId);
     if (missingPasswords.length === 0) return false;
-    return this.#sourcesFor(nodeId).some((source) => missingPasswords.some((username) => !lacks(source, username)));
+    return this.#sourcesFor(nodeId).some((source) =>
+      missingPasswords.some((username) => !source.missingPasswords.includes(username)),
+    );
   }
 
   recordDifferences(nodeId: number, differences: readonly AccessChange[]): void {
@@ -185,9 +187,8 @@ export class SyncedNodes {
       const from = this.broker(source.nodeId);
       // Accounts of this service, which have a different password on each broker.
       const own = new Set([to.username, from.username]);
-      const wanted = usernames.filter(
-        (username) => !copied.has(username) && !own.has(username) && !lacks(source, username),
-      );
+      const known = new Set([...copied, ...own, ...source.missingPasswords]);
+      const wanted = usernames.filter((username) => !known.has(username));
       if (wanted.length === 0) continue;
       try {
         for (const username of await passwordCopies.copy(from, to, wanted)) copied.add(username);
@@ -231,6 +232,3 @@ function requireApplied({ changes }: WriteReport): void {
   if (wrong === undefined) return;
   throw wrong.error ?? new ServiceError('BROKER_REJECTED', 'The node refused the access control of the cluster');
 }
-
-const lacks = ({ missingPasswords }: ClusterNodeRecord, username: string): boolean =>
-  missingPasswords.includes(username);

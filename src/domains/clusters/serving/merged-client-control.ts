@@ -19,8 +19,6 @@ interface MergedClientControlOptions {
   readonly call: CallNode;
 }
 
-const GATEWAY_FIELDS = ['force', 'among', 'takeover'] as const;
-
 /**
  * `cedalo/client-control` for a cluster whose nodes have their own clients. A command goes to each node to which the
  * client is connected. If it is connected to none, the command goes to the nodes that have its session.
@@ -51,32 +49,21 @@ class MergedClientControl implements ClusterCommands {
     return { method: first?.method, disconnected: [...new Set(results.flatMap(({ clientids }) => clientids))] };
   }
 
-  async #disconnectAt(
-    node: NodeEntry,
-    { command, ...fields }: ControlCommand,
-    clientid: string,
-  ): Promise<Disconnected> {
+  async #disconnectAt(node: NodeEntry, command: ControlCommand, clientid: string): Promise<Disconnected> {
     const { call, clients } = this.#options;
-    const isForeseen = command === PREVIEW_DISCONNECT;
+    const isForeseen = command.command === PREVIEW_DISCONNECT;
     const whenKnown = isForeseen ? null : clients.expectEnds(node.broker, [clientid]);
     const done = await call(node, async (controls) => {
-      const isGateway = await isGatewayPlugin(controls);
       // A broker closes only this connection.
-      if (isForeseen && !isGateway) return { method: 'BROKER', clientids: [clientid] } as const;
-      const data = await controls.call(CLIENT_CONTROL_API, command, isGateway ? fields : documented(fields));
-      return parseDisconnected(data, fields as Partial<DisconnectClient> & { clientid: string });
+      if (isForeseen && !(await isGatewayPlugin(controls))) return { method: 'BROKER', clientids: [clientid] } as const;
+      return parseDisconnected(await send(controls, command), { ...(command as Partial<DisconnectClient>), clientid });
     });
     await whenKnown?.([clientid]);
     return done;
   }
 
-  async #change({ command, ...fields }: ControlCommand): Promise<object> {
-    await this.#onNodesOf({ command, ...fields }, (node) =>
-      this.#options.call(node, async (controls) => {
-        const isGateway = await isGatewayPlugin(controls);
-        await controls.call(CLIENT_CONTROL_API, command, isGateway ? fields : documented(fields));
-      }),
-    );
+  async #change(command: ControlCommand): Promise<object> {
+    await this.#onNodesOf(command, (node) => this.#options.call(node, (controls) => send(controls, command)));
     return {};
   }
 
@@ -106,5 +93,8 @@ function nodesOf(found: readonly FoundClient[]): NodeEntry[] {
 const isGatewayPlugin = async (controls: ControlCaller): Promise<boolean> =>
   (await controls.capability(CLIENT_CONTROL_API)).provider === 'GATEWAY';
 
-const documented = (fields: Readonly<Record<string, unknown>>) =>
-  Object.fromEntries(Object.entries(fields).filter(([name]) => !(GATEWAY_FIELDS as readonly string[]).includes(name)));
+/** Brokers receive only the documented fields. */
+async function send(controls: ControlCaller, { command, ...fields }: ControlCommand): Promise<unknown> {
+  const { force: _force, among: _among, takeover: _takeover, ...documented } = fields;
+  return controls.call(CLIENT_CONTROL_API, command, (await isGatewayPlugin(controls)) ? fields : documented);
+}

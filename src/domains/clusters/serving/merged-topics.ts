@@ -21,7 +21,9 @@ import {
   mergedTopic,
   mergedTopics,
   type NodeValue,
+  partsOf,
   readCursor,
+  sum,
   writeCursor,
 } from './topic-merge.ts';
 
@@ -95,16 +97,14 @@ export class MergedTopics {
       ([...before.keys()].every((nodeId) => present.has(nodeId)) && perNode.every(({ nodeId }) => before.has(nodeId)));
     for (const nodeId of before.keys()) if (!present.has(nodeId)) cursors.delete(nodeId);
     const now = await this.#merged(request, perNode);
-    const leftOut = (name: 'addedLeftOut' | 'changedLeftOut' | 'expiredLeftOut') =>
-      perNode.reduce((total, { value: changes }) => total + changes[name], 0);
     return {
       cursor: writeCursor(cursors),
       isContinued: since !== null && isSameNodes && perNode.every(({ value: { isContinued } }) => isContinued),
       ...now,
-      addedLeftOut: leftOut('addedLeftOut'),
-      changedLeftOut: leftOut('changedLeftOut'),
-      expiredLeftOut: leftOut('expiredLeftOut'),
-      counts: mergedCounts(perNode.map(({ nodeId, value: { counts } }) => ({ nodeId, value: counts }))),
+      addedLeftOut: sum(perNode, ({ addedLeftOut }) => addedLeftOut),
+      changedLeftOut: sum(perNode, ({ changedLeftOut }) => changedLeftOut),
+      expiredLeftOut: sum(perNode, ({ expiredLeftOut }) => expiredLeftOut),
+      counts: mergedCounts(partsOf(perNode, ({ counts }) => counts)),
     };
   }
 
@@ -141,17 +141,15 @@ export class MergedTopics {
     const { after: _place, ...all } = request;
     const pages = await this.#each('find', { ...all, first: MAX_COUNTED, withCount: true, withPayloads: false });
     if (pages.some(({ value: { hasMore } }) => hasMore)) {
-      return pages.reduce((total, { value: { totalCount } }) => total + (totalCount ?? 0), 0);
+      return sum(pages, ({ totalCount }) => totalCount ?? 0);
     }
     return new Set(pages.flatMap(({ value: { topics } }) => topics.map(({ topic }) => topic))).size;
   }
 
   async #afterSkipping(request: Omit<FindTopics, 'offset'>, offset: number): Promise<string | null | undefined> {
     if (offset > MAX_OFFSET) {
-      throw new ServiceError(
-        'TOO_LARGE',
-        `In a cluster the offset is limited to ${MAX_OFFSET}: use the cursor of a page instead`,
-      );
+      const reason = `In a cluster the offset is limited to ${MAX_OFFSET}: use the cursor of a page instead`;
+      throw new ServiceError('TOO_LARGE', reason);
     }
     let { after } = request;
     for (let left = offset; left > 0; ) {
@@ -175,11 +173,7 @@ export class MergedTopics {
     return results;
   }
 
-  #call<Type extends keyof TopicRequests>(
-    node: NodeEntry,
-    type: Type,
-    request: Request<Type>,
-  ): Promise<TopicResponses[Type]> {
+  #call<Type extends keyof TopicRequests>(node: NodeEntry, type: Type, request: Request<Type>) {
     return this.#options.call(node, (topics) => topics.query(type, request));
   }
 }
@@ -192,6 +186,6 @@ function refuseUnseen(kind: TopicKind, failures: Parameters<typeof failureText>[
 }
 
 function joined(topics: readonly NodeValue<RecordedTopic | null>[]): RecordedTopic | null {
-  const listed = topics.flatMap(({ nodeId, value }) => (value === null ? [] : [{ nodeId, value }]));
+  const listed = partsOf(topics, (topic) => topic);
   return listed.length === 0 ? null : mergedTopic(listed);
 }

@@ -9,7 +9,7 @@ import type {
   StreamState,
   StreamStorage,
 } from '../../streams/model/stream-report.ts';
-import { joinedText, type NodeValue, sum, textsOf } from './topic-merge.ts';
+import { joinedText, type NodeValue, partsOf, sum, textsOf } from './topic-merge.ts';
 
 /** Merged streams have the definition of the first node, and counters and storage as sums over all nodes. */
 
@@ -58,11 +58,9 @@ function mergedReport(nodes: readonly StreamOnNode[]): StreamReport | null {
   return {
     state: worst(STATES, reports, ({ state }) => state),
     problem: joinedText(nodes.map(problemOf).filter((problem) => problem !== null)),
-    counters: mergedCounters(reports.map(({ nodeId, value: { counters } }) => ({ nodeId, value: counters }))),
-    storage: mergedStorage(reports.map(({ nodeId, value: { storage } }) => ({ nodeId, value: storage }))),
-    replay: mergedReplay(
-      reports.flatMap(({ nodeId, value: { replay } }) => (replay === null ? [] : [{ nodeId, value: replay }])),
-    ),
+    counters: mergedCounters(partsOf(reports, ({ counters }) => counters)),
+    storage: mergedStorage(partsOf(reports, ({ storage }) => storage)),
+    replay: mergedReplay(partsOf(reports, ({ replay }) => replay)),
   };
 }
 
@@ -78,13 +76,10 @@ function problemOf({ nodeId, state, differences, problem, report }: StreamOnNode
 }
 
 function mergedCounters(counters: readonly NodeValue<StreamCounters>[]): StreamCounters {
-  const last = (of: (one: StreamCounters) => Reason | null) =>
-    counters
-      .flatMap(({ nodeId, value }) => {
-        const reason = of(value);
-        return reason === null ? [] : [{ at: reason.at, reason: `Node ${nodeId}: ${reason.reason}` }];
-      })
-      .reduce<Reason | null>((latest, one) => (latest === null || one.at > latest.at ? one : latest), null);
+  const last = (of: (one: StreamCounters) => Reason | null) => {
+    const [latest] = partsOf(counters, of).sort((one, other) => other.value.at - one.value.at);
+    return latest === undefined ? null : { ...latest.value, reason: `Node ${latest.nodeId}: ${latest.value.reason}` };
+  };
   return {
     since: Math.min(...counters.map(({ value: { since } }) => since)),
     received: sum(counters, ({ received }) => received),
@@ -141,6 +136,6 @@ function extreme<T>(
   list: readonly NodeValue<T>[],
   of: (value: T) => number | null,
 ): number | null {
-  const known = list.map(({ value }) => of(value)).filter((value) => value !== null);
+  const known = partsOf(list, of).map(({ value }) => value);
   return known.length === 0 ? null : pick(...known);
 }

@@ -62,7 +62,9 @@ const STATES: readonly RecorderState[] = ['UNREACHABLE', 'DENIED', 'STARTING', '
 
 /** Returns the worst status. `lacking` has the errors of failed nodes. `null` if there are none. */
 export function mergedStatus(statuses: readonly NodeValue<RecorderStatus>[], lacking: string | null): RecorderStatus {
-  const unseen = statuses.find(({ value: { subscribed } }) => subscribed === null);
+  const subscribed = partsOf(statuses, (status) => status.subscribed);
+  const isSeen = subscribed.length === statuses.length;
+  const unseen = textsOf(statuses, (status) => (status.subscribed === null ? status.subscribedReason : null));
   const reasons = [...textsOf(statuses, ({ reason }) => reason), ...(lacking === null ? [] : [lacking])];
   const sinces = statuses.map(({ value: { since } }) => since);
   const worst = STATES.find((state) => statuses.some(({ value }) => value.state === state)) ?? 'RECORDING';
@@ -71,24 +73,15 @@ export function mergedStatus(statuses: readonly NodeValue<RecorderStatus>[], lac
     reason: joinedText(reasons),
     since: sinces.includes(null) ? null : Math.max(...sinces.map((since) => since ?? 0)),
     deniedFilters: [...new Set(statuses.flatMap(({ value: { deniedFilters } }) => deniedFilters))],
-    published: mergedCounts(statuses.map(({ nodeId, value: { published } }) => ({ nodeId, value: published }))),
-    subscribed:
-      unseen === undefined
-        ? mergedCounts(statuses.map(({ nodeId, value: { subscribed } }) => ({ nodeId, value: subscribed ?? NONE })))
-        : null,
-    subscribedReason:
-      unseen === undefined
-        ? null
-        : (joinedText(
-            textsOf(statuses, ({ subscribed, subscribedReason: reason }) => (subscribed === null ? reason : null)),
-          ) ?? ''),
+    published: mergedCounts(partsOf(statuses, ({ published }) => published)),
+    subscribed: isSeen ? mergedCounts(subscribed) : null,
+    subscribedReason: isSeen ? null : (joinedText(unseen) ?? ''),
     memoryBytes: sum(statuses, ({ memoryBytes }) => memoryBytes),
     messages: sum(statuses, ({ messages }) => messages),
     tellsRetain: statuses.every(({ value: { tellsRetain } }) => tellsRetain),
   };
 }
 
-const NONE: KindCounts = { count: 0, leftOut: 0, isTruncated: false };
 const MAX_TEXT = 1_000;
 
 interface NodeList<T> {
@@ -133,9 +126,7 @@ function merged<T>(
 
 function mergedLevel(levels: readonly NodeValue<TopicLevel>[]): TopicLevel {
   const [first] = levels as [NodeValue<TopicLevel>, ...NodeValue<TopicLevel>[]];
-  const recorded = levels.flatMap(({ nodeId, value }) =>
-    value.recorded === null ? [] : [{ nodeId, value: value.recorded }],
-  );
+  const recorded = partsOf(levels, (level) => level.recorded);
   return {
     name: first.value.name,
     topic: first.value.topic,
@@ -150,11 +141,15 @@ const sizeOf = ({ topic, payload }: RecordedTopic): number => topic.length + (pa
 export const sum = <T>(list: readonly NodeValue<T>[], of: (value: T) => number): number =>
   list.reduce((total, { value }) => total + of(value), 0);
 
-export const textsOf = <T>(list: readonly NodeValue<T>[], of: (value: T) => string | null): string[] =>
+/** Returns a part of each value. Values without the part (`null`) are left out. */
+export const partsOf = <T, Part>(list: readonly NodeValue<T>[], of: (value: T) => Part | null): NodeValue<Part>[] =>
   list.flatMap(({ nodeId, value }) => {
-    const text = of(value);
-    return text === null ? [] : [`Node ${nodeId}: ${text}`];
+    const part = of(value);
+    return part === null ? [] : [{ nodeId, value: part }];
   });
+
+export const textsOf = <T>(list: readonly NodeValue<T>[], of: (value: T) => string | null): string[] =>
+  partsOf(list, of).map(({ nodeId, value }) => `Node ${nodeId}: ${value}`);
 
 export const joinedText = (texts: readonly string[]): string | null =>
   texts.length === 0 ? null : texts.join('; ').slice(0, MAX_TEXT);
