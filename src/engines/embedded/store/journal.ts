@@ -5,21 +5,17 @@ import Database from 'better-sqlite3';
 /**
  * The data of one embedded broker on disk: a SQLite file that is locked by this process.
  *
- * Writes are collected in memory and written in order, with one transaction per batch. `commit()` resolves when all
- * earlier writes are on disk (WAL, synchronous FULL: they survive a power failure). Commits of one iteration of the
- * event loop share a transaction. Writes without a commit are on disk within LAZY_MS.
- *
- * States: OPEN -> CLOSED, or OPEN -> BROKEN if a transaction fails (disk full). Memory is then ahead of the file: all
- * commits are rejected, and `onBroken` must shut down the broker.
+ * Writes are collected in memory and written in order, with one transaction per iteration of the event loop. When
+ * `commit()` resolves, earlier writes survive a power failure (WAL, synchronous FULL). Writes without a commit are on
+ * disk within LAZY_MS. If a transaction fails (disk full), memory is ahead of the file: all commits are rejected, and
+ * `onBroken` must shut down the broker.
  */
 export class Journal {
   readonly #db: Database.Database;
   readonly #statements = new Map<string, Database.Statement>();
   readonly #onBroken: (error: Error) => void;
   #writes: Write[] = [];
-  #waiter: Waiter | null = null;
   #commit: Promise<void> | null = null;
-  #eager = false;
   #lazyTimer: NodeJS.Timeout | null = null;
   #broken: Error | null = null;
   #open = true;
@@ -64,10 +60,9 @@ export class Journal {
   add(sql: string, ...values: SqlValue[]): void {
     if (!this.#open || this.#broken) return;
     this.#writes.push({ statement: this.#statement(sql), values });
-    if (!this.#eager && this.#lazyTimer === null) this.#lazyTimer = setTimeout(() => this.flush(), LAZY_MS);
+    if (this.#commit === null && this.#lazyTimer === null) this.#lazyTimer = setTimeout(() => this.flush(), LAZY_MS);
   }
 
-  /** Returns a parsed value of the table `setting`; `undefined` if it is missing. */
   setting<T>(name: string): T | undefined {
     const [row] = this.rows<{ value: string }>('SELECT value FROM setting WHERE name = ?', name);
     return row && (JSON.parse(row.value) as T);
@@ -80,14 +75,16 @@ export class Journal {
   /** Resolves when everything added until now is on disk. */
   commit(): Promise<void> {
     if (this.#broken) return Promise.reject(this.#broken);
+    if (this.#commit !== null) return this.#commit;
     if (this.#writes.length === 0) return Promise.resolve();
-    if (!this.#commit) {
-      this.#commit = new Promise((resolve, reject) => {
-        this.#waiter = { resolve, reject };
+    this.#commit = new Promise((resolve, reject) => {
+      setImmediate(() => {
+        this.#commit = null;
+        this.flush();
+        if (this.#broken) reject(this.#broken);
+        else resolve();
       });
-      this.#eager = true;
-      setImmediate(() => this.flush());
-    }
+    });
     return this.#commit;
   }
 
@@ -98,20 +95,12 @@ export class Journal {
     this.#db.close();
   }
 
-  /** Everything added until now is on disk when it returns. */
   flush(): void {
     if (this.#lazyTimer) clearTimeout(this.#lazyTimer);
     this.#lazyTimer = null;
-    this.#eager = false;
     const writes = this.#writes;
-    const waiter = this.#waiter;
     this.#writes = [];
-    this.#waiter = null;
-    this.#commit = null;
-    if (!this.#open || writes.length === 0) {
-      waiter?.resolve();
-      return;
-    }
+    if (!this.#open || writes.length === 0) return;
     try {
       this.#db.exec('BEGIN IMMEDIATE');
       for (const { statement, values } of writes) statement.run(...values);
@@ -119,11 +108,8 @@ export class Journal {
     } catch (error) {
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
       this.#broken = error instanceof Error ? error : new Error(String(error));
-      waiter?.reject(this.#broken);
       this.#onBroken(this.#broken);
-      return;
     }
-    waiter?.resolve();
   }
 
   #statement(sql: string): Database.Statement {
@@ -144,11 +130,6 @@ export type SqlValue = string | number | null | Uint8Array;
 interface Write {
   readonly statement: Database.Statement;
   readonly values: readonly SqlValue[];
-}
-
-interface Waiter {
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
 }
 
 const ACCESS_TABLES = ['access_client', 'access_group', 'access_role'];
