@@ -13,27 +13,17 @@ import type { RefusalMessage } from './listening/refused-connects.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
 import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
-interface BrokerLog {
-  info(fields: object, text: string): void;
-  warn(fields: object, text: string): void;
-  error(fields: object, text: string): void;
-}
-
 export interface EmbeddedBrokerOptions {
   readonly id: string;
   readonly folder: string;
-  /** Port 0 means any free port. If a port is in use, the next free port is used. */
   readonly listeners: readonly ListenerWanted[];
   /** Account of the service. Each start restores it. The folder has only the hash of the password. */
   readonly administrator: { readonly username: string; readonly password: string };
-  /** Version of the product, published on `$SYS/broker/version`. */
   readonly version?: string;
-  /** The compiled worker. Default: `worker.js` in the folder of this file. */
+  /** Default: `worker.js` in the folder of this file. */
   readonly workerUrl?: URL | undefined;
-  readonly log: BrokerLog;
-  /**
-   * STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; `close()` -> STOPPED. `error` is set with FAILED.
-   */
+  readonly log: Readonly<Record<'info' | 'warn' | 'error', (fields: object, text: string) => void>>;
+  /** STARTING -> RUNNING | FAILED (with `error`); FAILED -> STARTING after a pause; `close()` -> STOPPED. */
   readonly onState?: (state: RunningState, error?: string) => void;
   /** Called with counts of refused CONNECTs, at most once a second, and at the start and end of bursts of log-ins. */
   readonly onRefused?: (message: RefusalMessage) => void;
@@ -42,11 +32,10 @@ export interface EmbeddedBrokerOptions {
   readonly maxHeapMegabytes?: number;
   /** Interval of the `$SYS` statistics in milliseconds. Default: 10,000. */
   readonly sysIntervalMs?: number;
-  /** Limit of stored stream messages on disk. Default: 10 GiB. */
+  /** On disk. Default: 10 GiB. */
   readonly streamStorageBytes?: number | undefined;
   /** Limit of recorded topics in memory. Default: 512 MiB. */
   readonly topicTreeBytes?: number | undefined;
-  /** Whether payloads of recorded topics are stored. Default: always. */
   readonly topicPayloads?: TopicPayloads | undefined;
 }
 
@@ -60,7 +49,6 @@ export async function startEmbeddedBroker(options: EmbeddedBrokerOptions): Promi
 const CLOSE_TIMEOUT_MS = 5_000;
 /** A small young generation reduces the memory of an idle broker; the measured throughput does not change. */
 const YOUNG_MEGABYTES = 16;
-/** Maximum number of records in quarantine that `notice` names. */
 const MAX_NAMED = 3;
 
 type BrokerThread = WorkerThread<ServiceMessage>;
@@ -69,7 +57,6 @@ class BrokerSupervisor implements RunningBroker {
   listeners: readonly ListenerWanted[];
   readonly #options: EmbeddedBrokerOptions;
   readonly #failures: FailureRecord;
-  /** The first records that were moved into quarantine, and their total number. */
   readonly #quarantined: QuarantinedRecord[] = [];
   #quarantinedCount = 0;
   #thread: BrokerThread | null = null;
@@ -103,34 +90,31 @@ class BrokerSupervisor implements RunningBroker {
   async #close(): Promise<void> {
     this.#closing.abort();
     const thread = this.#thread;
-    if (thread) {
-      thread.send({ type: 'close' });
-      const timer = setTimeout(() => thread.terminate(), CLOSE_TIMEOUT_MS);
-      await this.#supervision;
-      clearTimeout(timer);
-    }
+    thread?.send({ type: 'close' });
+    const timer = setTimeout(() => thread?.terminate(), CLOSE_TIMEOUT_MS);
     await this.#supervision;
+    clearTimeout(timer);
     this.#failures.clear();
     this.#options.onState?.('STOPPED');
   }
 
   async #supervise(first: BrokerThread): Promise<void> {
-    let running: BrokerThread | null = first;
+    const { signal } = this.#closing;
     const backoff = new RestartBackoff();
-    while (running) {
-      const startedAt = Date.now();
-      const end = await running.exited;
-      if (this.#closing.signal.aborted) return;
-      let ranMs = Date.now() - startedAt;
-      if (RestartBackoff.isSteady(ranMs)) this.#failures.clear();
-      this.#failed(end);
-      running = null;
-      while (!running && !this.#closing.signal.aborted) {
-        await delay(backoff.next(ranMs), undefined, { signal: this.#closing.signal }).catch(() => {});
-        ranMs = 0;
-        if (this.#closing.signal.aborted) return;
-        running = await this.#run().catch(() => null);
+    let running: BrokerThread | null = first;
+    for (;;) {
+      let ranMs = 0;
+      if (running) {
+        const startedAt = Date.now();
+        const end = await running.exited;
+        if (signal.aborted) return;
+        ranMs = Date.now() - startedAt;
+        if (RestartBackoff.isSteady(ranMs)) this.#failures.clear();
+        this.#failed(end);
       }
+      await delay(backoff.next(ranMs), undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      running = await this.#run().catch(() => null);
     }
   }
 
@@ -142,20 +126,12 @@ class BrokerSupervisor implements RunningBroker {
     onState?.('FAILED', reason);
   }
 
-  #reportFault(message: Extract<WorkerMessage, { type: 'fault' | 'quarantined' }>): void {
+  #quarantine(record: QuarantinedRecord): void {
     const { id, log, onFault } = this.#options;
-    if (message.type === 'fault') {
-      onFault?.(message.kind);
-      if (message.log === null) return;
-      const { text, reason, stack } = message.log;
-      log.error({ broker: id, reason, stack }, text);
-      return;
-    }
-    const { name, reason } = message.record;
     onFault?.('record');
     this.#quarantinedCount += 1;
-    if (this.#quarantined.length < MAX_NAMED) this.#quarantined.push(message.record);
-    log.error({ broker: id, record: name, reason }, 'a stored record was moved into quarantine');
+    if (this.#quarantined.length < MAX_NAMED) this.#quarantined.push(record);
+    log.error({ broker: id, record: record.name, reason: record.reason }, 'a stored record was moved into quarantine');
   }
 
   async #run(): Promise<BrokerThread> {
@@ -188,10 +164,11 @@ class BrokerSupervisor implements RunningBroker {
         if (message.type === 'running') isRunning(message.listeners);
         else if (message.type === 'refused' || message.type === 'refusedBurst') this.#options.onRefused?.(message);
         else if (message.type === 'failed') failure = { reason: message.reason, stack: message.stack };
-        else if (message.type === 'fault' || message.type === 'quarantined') this.#reportFault(message);
+        else if (message.type === 'fault') this.#options.onFault?.(message.kind);
+        else if (message.type === 'quarantined') this.#quarantine(message.record);
         else if (message.type === 'log') {
-          const { level, text, reason } = message;
-          log[level]({ broker: id, reason }, text);
+          const { level, text, reason, stack } = message;
+          log[level]({ broker: id, reason, ...(stack && { stack }) }, text);
         }
       },
     });

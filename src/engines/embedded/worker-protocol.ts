@@ -22,14 +22,15 @@ export type WorkerMessage =
   /** `listeners` has the assigned ports. */
   | { readonly type: 'running'; readonly listeners: readonly ListenerWanted[] }
   | { readonly type: 'failed'; readonly reason: string; readonly stack: string }
-  /** `log` is `null` if the same fault was logged within a second. */
-  | {
-      readonly type: 'fault';
-      readonly kind: Fault['kind'];
-      readonly log: { readonly text: string; readonly reason: string; readonly stack: string } | null;
-    }
+  | { readonly type: 'fault'; readonly kind: Fault['kind'] }
   | { readonly type: 'quarantined'; readonly record: QuarantinedRecord }
-  | { readonly type: 'log'; readonly level: 'warn' | 'error'; readonly text: string; readonly reason?: string }
+  | {
+      readonly type: 'log';
+      readonly level: 'warn' | 'error';
+      readonly text: string;
+      readonly reason: string;
+      readonly stack?: string;
+    }
   | { readonly type: 'closed' };
 
 export type ServiceMessage =

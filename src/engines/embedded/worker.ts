@@ -36,8 +36,8 @@ const onProblem = (text: string, error: unknown) => {
 };
 const onFault = ({ kind, text, error }: Fault) => {
   const reason = reasonOf(error);
-  const log = isLogged(text, reason) ? { text, reason, stack: stackOf(error) } : null;
-  send({ type: 'fault', kind, log });
+  send({ type: 'fault', kind });
+  if (isLogged(text, reason)) send({ type: 'log', level: 'error', text, reason, stack: stackOf(error) });
 };
 
 let broker: AssembledBroker | null = null;
