@@ -14,9 +14,8 @@ export interface Credentials {
 }
 
 /**
- * REFUSED: unknown user, wrong password, disabled account, or anonymous without permission; the client does not learn
- * which. THROTTLED: too many wrong passwords from this network; the password was not checked. BUSY: too many passwords
- * wait to be checked, or the client has disconnected.
+ * REFUSED: the account or the password, and the client does not learn which. THROTTLED: too many wrong passwords from
+ * this network. BUSY: too many passwords wait to be checked, or the client has disconnected.
  */
 export type Verdict = 'ACCEPTED' | 'REFUSED' | 'THROTTLED' | 'BUSY';
 

@@ -25,7 +25,7 @@ import { type RefusalMessage, RefusedConnects } from './listening/refused-connec
 import { BrokerStore } from './store/broker-store.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
 import { startStreams } from './streams/embedded-streams.ts';
-import { startTopics } from './topics/embedded-topics.ts';
+import { startTopics } from './topics/embedded-topic-recorder.ts';
 import type { WorkerOptions } from './worker-protocol.ts';
 
 export interface AssembledBroker {
@@ -48,7 +48,6 @@ interface BrokerHooks {
 
 const CLOSE_TIMEOUT_MS = 3_000;
 
-/** Creates and starts one embedded broker. Runs in the worker thread. */
 export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): Promise<AssembledBroker> {
   const closers = new Closers();
   try {
@@ -88,12 +87,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       registry,
       access,
       limits: BROKER_LIMITS,
-      serveControl: (client, topic, payload) =>
-        control.serve(topic, payload, {
-          maySend: (request) => core.maySend(client, request),
-          receives: (response) => core.receives(client, response),
-          send: (response, text) => core.sendTo(client, response, text),
-        }),
+      serveControl: (client, topic, payload) => control.serve(topic, payload, core.requester(client)),
       onProblem,
       onRefused: ({ address }, username, reason) => refused.add(address, username, reason),
       onFault: hooks.onFault,
@@ -116,7 +110,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       }),
       clientControlPlugin(core.clients),
       licensePlugin(since, apis),
-      new DynamicSecurityPlugin({ store: accessStore, kick: core.kick, addresses }),
+      new DynamicSecurityPlugin(accessStore, core.kick, addresses),
       brokerPlugin(version, apis, () => listeners.map(({ info }) => info)),
       passwordCopyPlugin(accessStore, administrator.password, core.kick),
       certificatePlugin(certificates),
@@ -138,7 +132,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     closeStreams = await startStreams({ ...parts, journal, folder, maxBytes: streamStorageBytes });
     await core.resume();
 
-    closers.add(publishStatistics({ version, core, registry, store, intervalMs: options.sysIntervalMs }));
+    closers.add(publishStatistics(core, registry, store, options));
     const refusals = closers.keep(refusalLog(onProblem));
     closers.add(() => {
       for (const listener of listeners) listener.close();

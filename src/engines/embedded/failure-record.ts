@@ -7,12 +7,6 @@ const FILE = 'failure.json';
 /** Failures of the same kind after which the next start searches for the record that causes them. */
 const REPEATED = 2;
 
-interface Failure {
-  readonly kind: string;
-  readonly reason: string;
-  readonly count: number;
-}
-
 /** Counts consecutive failures of the same kind soon after the start of a broker. */
 export class FailureRecord {
   readonly #file: string;
@@ -24,7 +18,7 @@ export class FailureRecord {
   failed(end: ThreadExit): void {
     const kind = kindOf(end);
     const previous = this.#read();
-    const failure: Failure = { kind, reason: end.reason, count: previous?.kind === kind ? previous.count + 1 : 1 };
+    const failure = { kind, reason: end.reason, count: previous?.kind === kind ? previous.count + 1 : 1 };
     try {
       writeFileSync(this.#file, JSON.stringify(failure), { mode: 0o600 });
     } catch {
@@ -37,15 +31,14 @@ export class FailureRecord {
     rmSync(this.#file, { force: true });
   }
 
-  /** `undefined` if failures do not repeat. */
   get suspicion(): string | undefined {
     const failure = this.#read();
     return failure !== null && failure.count >= REPEATED ? failure.reason : undefined;
   }
 
-  #read(): Failure | null {
+  #read(): { readonly kind: string; readonly reason: string; readonly count: number } | null {
     try {
-      return JSON.parse(readFileSync(this.#file, 'utf8')) as Failure;
+      return JSON.parse(readFileSync(this.#file, 'utf8'));
     } catch {
       return null;
     }

@@ -3,16 +3,35 @@ import { filterProblem, topicProblem } from '../../protocol/mqtt/topics.ts';
 /** Maximum number of levels of a topic. mqemitter 7 uses qlobber 8, which throws "too many words" for more. */
 const MAX_TOPIC_LEVELS = 100;
 
-export function topicNameProblem(topic: string): string | null {
-  return topicProblem(topic) ?? levelProblem(topic);
-}
+export const topicNameProblem = (topic: string): string | null => topicProblem(topic) ?? levelProblem(topic);
 
-export function topicFilterProblem(filter: string): string | null {
-  return filterProblem(filter) ?? levelProblem(filter);
-}
+export const topicFilterProblem = (filter: string): string | null => filterProblem(filter) ?? levelProblem(filter);
 
 function levelProblem(text: string): string | null {
   let levels = 1;
   for (let at = text.indexOf('/'); at !== -1; at = text.indexOf('/', at + 1)) levels += 1;
   return levels > MAX_TOPIC_LEVELS ? `must not have more than ${MAX_TOPIC_LEVELS} levels` : null;
+}
+
+/** Usual maximum number of levels. Each further level has an additional weight. */
+const USUAL_LEVELS = 16;
+const DEEP_WEIGHT = 20;
+/** Additional weight of `+`. */
+const WILDCARD_WEIGHT = 3;
+/** Number of characters that weigh as much as a level, because of their memory and comparison. */
+const LENGTH_OF_LEVEL = 32;
+const SLASH = 47;
+const PLUS = 43;
+
+/** The cost of a topic filter: a level takes about 170 bytes, and 2^n filters of n levels may match a topic. */
+export function filterWeight(filter: string): number {
+  let levels = 1;
+  let wildcards = 0;
+  for (let at = 0; at < filter.length; at += 1) {
+    const code = filter.charCodeAt(at);
+    if (code === SLASH) levels += 1;
+    else if (code === PLUS) wildcards += 1;
+  }
+  const length = Math.floor(filter.length / LENGTH_OF_LEVEL);
+  return levels + DEEP_WEIGHT * Math.max(0, levels - USUAL_LEVELS) + WILDCARD_WEIGHT * wildcards + length;
 }

@@ -15,7 +15,11 @@ function startLimited(limits: Partial<AccessLimits>) {
   const journal = new Journal(temporaryFolder(), fail);
   onTestFinished(() => journal.close());
   const store = new AccessStore(journal, { ...ACCESS_LIMITS, ...limits });
-  const plugin = new DynamicSecurityPlugin({ store, kick: () => {}, addresses: () => [] });
+  const plugin = new DynamicSecurityPlugin(
+    store,
+    () => {},
+    () => [],
+  );
   return async (...commands: readonly Command[]): Promise<(string | null)[]> => {
     const answer = await serveControlRequest(Buffer.from(JSON.stringify({ commands })), plugin, fail);
     const { responses } = JSON.parse(answer) as { responses: { error?: string }[] };

@@ -7,7 +7,6 @@ import type { ListenerInfo } from '../core/connection.ts';
 /** The latest time with a year of four digits in ISO 8601: the licence does not expire. */
 const NEVER = Date.UTC(9999, 11, 31, 23, 59, 59);
 
-/** `broker`: lists the control APIs and the listeners of the broker. */
 export const brokerPlugin = (
   version: string,
   apis: () => readonly ControlApi[],

@@ -18,9 +18,6 @@ const MAX_IDENTIFIER = 268_435_455;
  * - `subscribeClient` (`clientid`, `topic`, `qos`; optional `subscription_identifier` and `options` with `no_local`,
  *   `retain_as_published` and `send_retain`; `null` means absent): as if the client had sent SUBSCRIBE.
  * - `unsubscribeClient` (`clientid`, `topic`): succeeds also without such a subscription.
- *
- * Errors: `Client not found` (in `disconnectClient` also for an offline client), `Invalid/missing <field>`, `Invalid
- * topic: <reason>`, and the texts of `REFUSALS`.
  */
 export const clientControlPlugin = (clients: ClientControl): ControlPlugin =>
   tablePlugin(CLIENT_CONTROL_API, {

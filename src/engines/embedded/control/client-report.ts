@@ -12,7 +12,6 @@ import { BROKER_LIMITS } from '../limits.ts';
 import type { IncomingStore } from '../store/incoming-store.ts';
 import type { Session } from '../store/session.ts';
 
-/** The JSON form of a client detail, in which the options of subscriptions have other names. */
 export interface WireClientDetail extends Omit<ConnectedClientDetail, 'subscriptionOptions'> {
   readonly subscriptionOptions: readonly { readonly no_local: boolean; readonly retain_as_published: boolean }[];
 }
@@ -20,12 +19,9 @@ export interface WireClientDetail extends Omit<ConnectedClientDetail, 'subscript
 /**
  * Inspection data of one client of the embedded broker. Bytes are payload bytes.
  *
- * - `queues`: waiting messages. In: publishes of QoS 1 and 2 that are not on disk yet. Out: messages that wait in the
- *   session, or for the flow control of MQTT 5. QoS 0 messages never wait, and no messages are paged.
+ * - `queues`: waiting messages. In: QoS 1 and 2 that are not on disk yet. Out: in the session or the send window.
  * - `inflight`: unacknowledged messages. In: QoS 2 from PUBREC to PUBREL. Out: QoS 1 and 2; for an offline client the
- *   messages that will be sent again. `bytesMax` is 0 (no limit) for a client without a session.
- * - The limits of out apply to waiting and unacknowledged messages together. An offline client has a lower limit;
- *   earlier messages stay.
+ *   messages that will be sent again. The limits of out apply to waiting and unacknowledged messages together.
  * - `numDropped`: of the session since the start of the broker, or of the connection of a client without a session.
  * - The other counters are those of the last connection. They are absent if the broker was killed meanwhile.
  */

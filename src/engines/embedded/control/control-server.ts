@@ -10,10 +10,10 @@ interface ControlServerOptions {
   readonly onBug: (error: unknown, command: string) => void;
 }
 
-/** Maximum time to deliver a response before the actions that follow it start. */
 const DELIVERY_TIMEOUT_MS = 500;
 
-interface Requester {
+/** The client that sends a request. */
+export interface Requester {
   maySend(topic: string): boolean;
   receives(topic: string): boolean;
   /** Sends without regard to subscriptions and permissions. Resolves when the message was written. */

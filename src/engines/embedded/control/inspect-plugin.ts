@@ -21,17 +21,15 @@ interface InspectPluginOptions {
   readonly emit: (event: ClientsChangedEvent) => void;
 }
 
-/** Milliseconds for which changes are collected before an event. */
 const COLLECT_MS = 50;
 
 /** Maximum number of clients of one event. Further changes follow in more events. */
 const MAX_EVENT_CLIENTS = 1_000;
 
 /**
- * `cedalo/inspect` of the embedded broker: its connected clients, and offline clients with a persistent session.
- *
- * Each `clientsChanged` event has the next sequence number. Pending changes are sent before a list is created, so a
- * caller that lists the clients at number n and applies the events after n has the current state.
+ * `cedalo/inspect` of the embedded broker: connected clients, and offline clients with a persistent session. Each
+ * event has the next sequence number. Pending changes are sent before a list is created, so a caller that lists the
+ * clients at number n and applies the events after n has the current state.
  */
 export class InspectPlugin implements ControlPlugin {
   readonly api = 'cedalo/inspect';

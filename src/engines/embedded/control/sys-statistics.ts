@@ -1,17 +1,15 @@
 import type { BrokerCore } from '../core/broker-core.ts';
 import type { ClientRegistry } from '../core/client-registry.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
+import type { WorkerOptions } from '../worker-protocol.ts';
 
-interface SysStatisticsOptions {
-  readonly version: string;
-  readonly core: BrokerCore;
-  readonly registry: ClientRegistry;
-  readonly store: BrokerStore;
-  readonly intervalMs: number;
-}
-
-/** Publishes `$SYS/broker` of Mosquitto with QoS 0: all now, and changed values every `intervalMs` until the end. */
-export function publishStatistics({ version, core, registry, store, intervalMs }: SysStatisticsOptions): () => void {
+/** Publishes `$SYS/broker` of Mosquitto with QoS 0: all now, and changed values every `sysIntervalMs` until the end. */
+export function publishStatistics(
+  core: BrokerCore,
+  registry: ClientRegistry,
+  store: BrokerStore,
+  { version, sysIntervalMs }: WorkerOptions,
+): () => void {
   const startedAt = process.hrtime.bigint();
   const published = new Map<string, string>();
   const publish = (name: string, value: number | string) => {
@@ -50,6 +48,6 @@ export function publishStatistics({ version, core, registry, store, intervalMs }
   };
   publish('version', `brokergraph embedded ${version}`);
   update();
-  const timer = setInterval(update, intervalMs);
+  const timer = setInterval(update, sysIntervalMs);
   return () => clearInterval(timer);
 }

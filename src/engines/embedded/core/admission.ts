@@ -2,8 +2,8 @@ import type { Client } from 'aedes';
 import { networkOf } from '../../../platform/limits/network.ts';
 import type { Identity } from '../access.ts';
 import { NOWHERE } from '../store/aedes-packets.ts';
-import { filterWeight } from '../store/filter-weight.ts';
 import type { Session } from '../store/session.ts';
+import { filterWeight } from '../topic-rules.ts';
 import { setSessionEnd, subscriptionsOf } from './aedes-internals.ts';
 import type { RefusalReason } from './connect-refusal.ts';
 import { type Connection, SESSION_TAKEN_OVER } from './connection.ts';
@@ -97,7 +97,6 @@ export class Admission {
   refusalFor(client: Client, connection: Connection, filter: string): FilterRefusal | null {
     const { identity, filters: count, filterWeight: weight } = connection;
     if (!identity) return 'FORBIDDEN';
-    // A resumed session already has the filter.
     const session = connection.isClean ? undefined : this.#parts.store.sessions.get(identity.clientId);
     const isSubscribed = subscriptionsOf(client)[filter] !== undefined || session?.subscriptions.has(filter) === true;
     return this.refusal(identity, filter, { isSubscribed, count, weight });
@@ -107,10 +106,9 @@ export class Admission {
   mayStore({ identity }: Connection, filter: string): boolean {
     if (!identity) return false;
     const session = this.#parts.store.sessions.get(identity.clientId);
-    return this.refusal(identity, filter, session ? filterUsageOf(session, filter) : NO_FILTERS) === null;
+    return this.refusal(identity, filter, filterUsageOf(session, filter)) === null;
   }
 
-  /** Returns whether the subscription is granted. A granted subscription is counted. */
   subscribe(client: Client, connection: Connection, filter: string, qos: 0 | 1 | 2): boolean {
     if (this.refusalFor(client, connection, filter) !== null) return false;
     if (!subscriptionsOf(client)[filter]) {
@@ -144,19 +142,13 @@ export class Admission {
   }
 }
 
-/** The topic filters of a client: whether it already has the filter in question, their number and their weight. */
-interface FilterUsage {
-  readonly isSubscribed: boolean;
-  readonly count: number;
-  readonly weight: number;
-}
+type FilterUsage = ReturnType<typeof filterUsageOf>;
 
-const NO_FILTERS: FilterUsage = { isSubscribed: false, count: 0, weight: 0 };
-
-export const filterUsageOf = ({ subscriptions, filterWeight: weight }: Session, filter: string): FilterUsage => ({
-  isSubscribed: subscriptions.has(filter),
-  count: subscriptions.size,
-  weight,
+/** Number and weight of the topic filters of a session, and whether it has this one. */
+export const filterUsageOf = (session: Session | undefined, filter: string) => ({
+  isSubscribed: session?.subscriptions.has(filter) ?? false,
+  count: session?.subscriptions.size ?? 0,
+  weight: session?.filterWeight ?? 0,
 });
 
 const REFUSALS = { REFUSED: 'credentials', THROTTLED: 'throttled', BUSY: 'busy' } as const;

@@ -39,22 +39,18 @@ interface EmittedPacket {
 
 interface GrantedSubscription {
   readonly qos: 0 | 1 | 2;
-  /** MQTT 5: subscription identifier, No Local and Retain As Published. */
   readonly si?: number;
   readonly nl?: boolean;
   readonly rap?: boolean;
 }
 
 /** A subscription with the names that aedes gives to the options of MQTT 5 (3.8.3.1). */
-interface SubscriptionOptions {
+export interface RequestedSubscription {
   readonly topic: string;
   readonly qos: 0 | 1 | 2;
   readonly rh: number;
   readonly rap: boolean;
   readonly nl: boolean;
-}
-
-export interface RequestedSubscription extends SubscriptionOptions {
   readonly identifier: number | undefined;
 }
 
@@ -86,7 +82,6 @@ export function useSafeClientTables(client: Client): void {
   internals.duplicates = Object.create(null);
 }
 
-/** `subscriptions`: the granted subscriptions of a connected client by topic filter. */
 export const subscriptionsOf = (client: Client): Readonly<Record<string, GrantedSubscription | undefined>> =>
   internalsOf(client).subscriptions;
 
@@ -123,7 +118,6 @@ export function discardWill(client: Client): void {
   internalsOf(client)._disconnected = true;
 }
 
-/** `_nextBatch`: reads from the stream, parses and handles what has arrived. */
 export function readNext(client: Client): void {
   internalsOf(client)._nextBatch();
 }

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { Aedes, type Client } from 'aedes';
 import { filterMatches } from '../../../protocol/mqtt/filter-match.ts';
 import { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
+import type { Requester } from '../control/control-server.ts';
 import type { ClientRef } from '../store/incoming-store.ts';
 import { Persistence } from '../store/persistence.ts';
 import { Admission } from './admission.ts';
@@ -28,7 +29,6 @@ import { guardSubscribe, guardUnsubscribe, hasValidFilters } from './subscriptio
 
 /** Called after each change of subscriptions that end with their connection. */
 interface TransientSubscriptionListener {
-  /** The client may already have had the subscriptions. */
   subscribed(client: Client, subscriptions: readonly { readonly topic: string; readonly qos: 0 | 1 | 2 }[]): void;
   /** Also called for filters that the client had not subscribed to, and for all filters when the connection ends. */
   unsubscribed(client: Client, filter: string): void;
@@ -39,7 +39,6 @@ export class BrokerCore {
   readonly clients: ClientControl;
   readonly tap = new PublishTap();
   readonly publisher: InternalPublisher;
-  /** `null` while subscriptions are not recorded. */
   transientSubscriptionListener: TransientSubscriptionListener | null = null;
   readonly #parts: CoreParts;
   readonly #aedes: Aedes;
@@ -172,12 +171,10 @@ export class BrokerCore {
     return this.#publishHandler.refused;
   }
 
-  /** Number of QoS 0 messages that were dropped for slow clients since the start. */
   get droppedDeliveries(): number {
-    return this.#delivery.dropped;
+    return this.#delivery.budget.dropped;
   }
 
-  /** Serves MQTT on a stream until either side closes it. */
   readonly accept = (connection: Connection, stream: Duplex): void => {
     const { registry, access, limits, faults, time } = this.#parts;
     registry.open.add(connection);
@@ -198,7 +195,7 @@ export class BrokerCore {
       noteDisconnect(connection, packet);
       return null;
     };
-    guardPackets(client, connection, { faults, before });
+    guardPackets(client, connection, faults, before);
     connection.readOn = readInSlices(client, connection, time);
     meterPackets(client, connection, limits.maxPacketBytes, (packetId) => {
       this.#delivery.settled(client, connection, packetId);
@@ -224,27 +221,25 @@ export class BrokerCore {
     if (isOffline && clientId !== undefined) this.#sessionExpiry.closed(clientId, connection, now);
   }
 
-  maySend(client: Client, topic: string): boolean {
-    const identity = this.#connections.get(client)?.identity;
-    return identity ? this.#parts.access.mayPublish(identity, topic) : false;
-  }
-
-  receives(client: Client, topic: string): boolean {
-    const identity = this.#connections.get(client)?.identity;
-    if (!identity || !this.#parts.access.mayReceive(identity, topic)) return false;
-    return Object.keys(subscriptionsOf(client)).some((filter) => filterMatches(filter, topic));
-  }
-
-  /** Sends a message of QoS 0 without regard to subscriptions and permissions. Resolves also if it fails. */
-  sendTo(client: Client, topic: string, payload: string): Promise<void> {
+  /** The client as the sender of a control request. */
+  requester(client: Client): Requester {
+    const { access } = this.#parts;
     const connection = this.#connections.get(client);
-    const packet = { cmd: 'publish', topic, payload: Buffer.from(payload), qos: 0, retain: false, dup: false } as const;
-    return new Promise((resolve) => {
-      // aedes calls `authorizeForward` before `publish` returns.
-      if (connection) connection.isReceivingResponse = true;
-      client.publish(packet, () => resolve());
-      if (connection) connection.isReceivingResponse = false;
-    });
+    const identity = connection?.identity;
+    return {
+      maySend: (topic) => Boolean(identity && access.mayPublish(identity, topic)),
+      receives: (topic) =>
+        Boolean(identity && access.mayReceive(identity, topic)) &&
+        Object.keys(subscriptionsOf(client)).some((filter) => filterMatches(filter, topic)),
+      send: (topic, payload) =>
+        new Promise((resolve) => {
+          const message = { topic, payload: Buffer.from(payload), qos: 0, retain: false, dup: false } as const;
+          // aedes calls `authorizeForward` before `publish` returns.
+          if (connection) connection.isReceivingResponse = true;
+          client.publish({ cmd: 'publish', ...message }, () => resolve());
+          if (connection) connection.isReceivingResponse = false;
+        }),
+    };
   }
 
   async close(): Promise<void> {

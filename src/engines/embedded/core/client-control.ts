@@ -7,7 +7,6 @@ import type { Connection } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
 import type { Delivery } from './delivery.ts';
 
-/** NOT_FOUND: the client has neither a connection nor a session. */
 export type ControlOutcome = 'DONE' | 'NOT_FOUND' | FilterRefusal;
 
 /** Commands of an administrator for one client. Offline clients get retained messages of QoS 1 and 2 queued. */
@@ -67,7 +66,6 @@ export class ClientControl {
     return 'DONE';
   }
 
-  /** Finds the connection or session of the client. Waits while it connects or disconnects. */
   async #find(clientId: string): Promise<{ connection: Connection; client: Client } | { session: Session } | null> {
     const { registry } = this.#parts;
     for (;;) {

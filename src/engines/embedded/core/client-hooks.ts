@@ -3,12 +3,17 @@ import { consume } from '../store/aedes-packets.ts';
 import type { Admission } from './admission.ts';
 import { hasIdentifier } from './aedes-internals.ts';
 import { readConnect } from './connect-packet.ts';
-import { type RefusalReason, refuseRate, refuseWith, returnCodeOf, willRefusal } from './connect-refusal.ts';
+import {
+  CONNECTION_RATE_EXCEEDED,
+  type RefusalReason,
+  refuseWith,
+  returnCodeOf,
+  willRefusal,
+} from './connect-refusal.ts';
 import type { Connection } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
 import type { Delivery } from './delivery.ts';
 import type { PublishHandler } from './publish-handler.ts';
-import { ByteBudget } from './send-window.ts';
 import type { SessionExpiry } from './session-expiry.ts';
 
 interface ClientHookParts extends CoreParts {
@@ -32,7 +37,7 @@ const PUBLISH_FAULT = "a client's publish could not be handled";
 /** The hooks of aedes. Exceptions close the connection in question, because aedes catches none. */
 export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions, Hooks>> {
   const { connectionOf, admission, publishHandler, expiry, delivery, faults, onRefused, limits } = parts;
-  const windowBytes = new ByteBudget(limits.totalBytes);
+  const windowBytes = { total: 0 };
   let delayed = 0;
 
   const publish = (
@@ -75,7 +80,8 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
       const done: typeof callback = (error, isAccepted) =>
         faults.run(connection, CONNECT_FAULT, () => callback(error, isAccepted));
       const send = (reason: RefusalReason) => {
-        if (reason === 'throttled' && connection?.protocolVersion === 5) refuseRate(client);
+        if (reason === 'throttled' && connection?.protocolVersion === 5)
+          refuseWith(client, 5, CONNECTION_RATE_EXCEEDED);
         else done(Object.assign(new Error('refused'), { returnCode: returnCodeOf(reason) }), false);
       };
       const refuse = (reason: RefusalReason) => {

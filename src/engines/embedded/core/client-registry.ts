@@ -38,12 +38,9 @@ export class ClientRegistry {
     return this.#connections.size;
   }
   get offlineCount(): number {
-    let count = 0;
-    for (const { id } of this.#sessions.all()) if (!this.#connections.has(id)) count += 1;
-    return count;
+    return [...this.#sessions.all()].filter(({ id }) => !this.#connections.has(id)).length;
   }
 
-  /** Number of subscriptions of connected clients, and of sessions of offline clients. */
   subscriptionCount(): number {
     let count = 0;
     for (const { client } of this.#connections.values())
@@ -62,7 +59,6 @@ export class ClientRegistry {
     return this.#sessions.get(clientId);
   }
 
-  /** Calls the listener with the id of each client whose state changes. */
   onChange(listener: (clientId: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -78,7 +74,6 @@ export class ClientRegistry {
     });
   }
 
-  /** Called when CONNECT has arrived, before the client is authenticated. */
   claimed(connection: Connection, username: string | null): void {
     if (!this.open.has(connection)) return;
     connection.claimedUsername = username;
@@ -110,7 +105,6 @@ export class ClientRegistry {
     if (clientId === undefined) return false;
     const current = this.#connections.get(clientId);
     if (current === connection) this.#connections.delete(clientId);
-    // A newer connection has taken over the session.
     else if (current) return false;
     const session = this.#sessions.get(clientId);
     // Otherwise a newer connection, which is being admitted, has opened the session.

@@ -5,14 +5,14 @@ import type { MessageProperties } from '../store/message-properties.ts';
 import type { WillPacket } from '../store/will-store.ts';
 import { NEVER_EXPIRES } from './aedes-internals.ts';
 import type { Connection } from './connection.ts';
-import { type ByteBudget, SendWindow } from './send-window.ts';
+import { SendWindow, type WindowBytes } from './send-window.ts';
 
 /** Copies the fields of CONNECT to the connection, and removes those that aedes would apply itself. */
 export function readConnect(
   connection: Connection,
   packet: ConnectPacket,
   limits: BrokerLimits,
-  all: ByteBudget,
+  bytes: WindowBytes,
 ): void {
   const { protocolVersion = 4, clean = true, properties = {} } = packet;
   connection.protocolVersion = protocolVersion;
@@ -23,8 +23,7 @@ export function readConnect(
     connection.expirySeconds = expiryOf(properties.sessionExpiryInterval ?? 0);
     connection.maxPacketBytes = properties.maximumPacketSize ?? null;
     const { receiveMaximum } = properties;
-    const { onlineMessages: maxQueued, sessionBytes: maxQueuedBytes } = limits;
-    if (receiveMaximum) connection.window = new SendWindow(receiveMaximum, { maxQueued, maxQueuedBytes, all });
+    if (receiveMaximum) connection.window = new SendWindow(receiveMaximum, limits, bytes);
   } else connection.expirySeconds = clean ? 0 : null;
   connection.isClean = connection.expirySeconds === 0;
   if (!packet.will) return;
@@ -47,13 +46,11 @@ export function readConnect(
 
 export const expiryOf = (interval: number): number | null => (interval >= NEVER_EXPIRES ? null : interval);
 
-/** The will properties of CONNECT (MQTT 5, 3.1.3.2). */
 interface SentWillProperties extends Omit<MessageProperties, 'correlationData' | 'userProperties'> {
   readonly correlationData?: Uint8Array | undefined;
   readonly userProperties?: object | undefined;
 }
 
-/** All properties except the delay, which inspection reports separately. */
 function willProperties(sent: SentWillProperties = {}): ClientWillProperty[] {
   const { payloadFormatIndicator: isText, messageExpiryInterval: expiry, correlationData, userProperties } = sent;
   const values = {

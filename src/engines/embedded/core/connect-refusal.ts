@@ -33,12 +33,10 @@ const RETURN_CODES: Partial<Record<RefusalReason, number>> = {
 };
 /** Reason codes of CONNACK (MQTT 5, 3.2.2.2). */
 const TOPIC_NAME_INVALID = 0x90;
-const CONNECTION_RATE_EXCEEDED = 0x9f;
+export const CONNECTION_RATE_EXCEEDED = 0x9f;
 
 /** The return code of MQTT 3.1.1. Default: "server unavailable", after which clients reconnect. */
 export const returnCodeOf = (reason: RefusalReason): number => RETURN_CODES[reason] ?? SERVER_UNAVAILABLE;
-
-export const refuseRate = (client: Client): void => refuseWith(client, 5, CONNECTION_RATE_EXCEEDED);
 
 /** Sends CONNACK with a reason code that aedes 2.0.0-beta.1 cannot send; MQTT 3 clients get "not authorized". */
 export function refuseWith(client: Client, protocolVersion: number | undefined, reasonCode: number): void {

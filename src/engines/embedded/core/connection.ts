@@ -2,35 +2,21 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { AedesPublishPacket, Client } from 'aedes';
-import type { ClientTls, ClientWillProperty } from '../../../domains/clients/inspect/inspect-data.ts';
+import type { ListenerWanted } from '../../../domains/brokers/broker-engine.ts';
+import type { ClientTls, ClientWill } from '../../../domains/clients/inspect/inspect-data.ts';
 import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
 import type { Identity } from '../access.ts';
 import type { SessionAbout, Traffic } from '../store/session.ts';
 import { allowDisconnectPacket, discardWill, resumeReadingStream, stopReadingStream } from './aedes-internals.ts';
-import { InFlightMessages } from './in-flight-messages.ts';
-import type { PacketQueue, SubscribeOrder } from './packet-queue.ts';
-import type { PublisherBackpressure } from './publisher-backpressure.ts';
-import type { SendWindow } from './send-window.ts';
+import type { PacketQueue, PublisherBackpressure, SubscribeOrder } from './packet-queue.ts';
+import { InFlightMessages, type SendWindow } from './send-window.ts';
 
-export interface ListenerInfo {
-  /** From 1; `id` and `listener_id` in the control APIs. */
-  readonly number: number;
-  readonly port: number;
-  readonly host: string;
+export interface ListenerInfo extends Omit<ListenerWanted, 'protocol'> {
   readonly protocol: 'MQTT' | 'MQTT-WS';
-  readonly tls: boolean;
-  readonly requireCertificate: boolean;
 }
 
-export interface WillInfo {
-  readonly topic: string;
+export interface WillInfo extends Omit<ClientWill, 'payload'> {
   readonly payload: Uint8Array;
-  readonly qos: number;
-  readonly retain: boolean;
-  /** In the order of CONNECT. */
-  readonly properties: readonly ClientWillProperty[];
-  /** Will Delay Interval of CONNECT, in seconds. */
-  readonly delayInterval: number;
 }
 
 /** Reason codes of DISCONNECT (MQTT 5, 3.14.2.1). */
@@ -55,12 +41,10 @@ export class Connection {
   identity: Identity | null = null;
   protocolVersion = 0;
   keepalive = 0;
-  /** Whether the client discards an earlier session. */
   isCleanStart = true;
   isClean = true;
   /** Seconds that the session outlives the connection. `null` if the session never expires. */
   expirySeconds: number | null = 0;
-  /** Whether CONNECT has no client id. Before MQTT 5 this requires a clean session. */
   hasNoId = false;
   will: WillInfo | null = null;
   connectedAt = 0;
@@ -84,7 +68,6 @@ export class Connection {
   publishedBytes = 0;
   delivered = 0;
   deliveredBytes = 0;
-  /** QoS 0 messages that were dropped because the client reads too slowly. */
   dropped = 0;
   /** Payload bytes of large messages that are written to the stream in the next iteration of the event loop. */
   notWrittenBytes = 0;
@@ -149,7 +132,6 @@ export class Connection {
     return this.#socket.bytesWritten;
   }
 
-  /** Records the time that handling its packets has taken. */
   spend(time: ReadingTime, ms: number): void {
     time.spend(ms);
     this.hasTime = time.charge(this.identity?.clientId ?? '', ms);
@@ -182,19 +164,16 @@ export class Connection {
     });
   }
 
-  /** Closes the connection for an administrator, without the will. Resolves when the connection is closed. */
   async kick(): Promise<void> {
     if (this.client) discardWill(this.client);
     void this.disconnect(ADMINISTRATIVE_ACTION);
     await this.whenClosed();
   }
 
-  /** Resolves when the stream is closed, after its earlier listeners were called. */
   whenClosed(): Promise<void> {
     return new Promise((resolve) => void this.onClosed(resolve));
   }
 
-  /** Calls `listener` once when the stream is closed. The returned function removes the listener. */
   onClosed(listener: () => void): () => void {
     if (this.isClosed || this.#stream.closed) {
       listener();

@@ -4,10 +4,7 @@ import type { CoreParts } from './core-parts.ts';
 /** Maximum number of waiting deliveries of one publisher. Nothing more is read of the publisher then. */
 const MAX_WAITING = 100;
 
-/**
- * Delivers messages that are on disk in time slices, in turn over publishers and with the reading of other clients.
- * Messages of one publisher keep their order.
- */
+/** Delivers messages that are on disk in time slices, in turn over publishers. Each publisher's keep their order. */
 export class DeliveryScheduler {
   readonly #parts: CoreParts;
   readonly #waiting = new Map<Connection, (() => void)[]>();

@@ -32,19 +32,14 @@ export class Delivery {
   readonly #aedes: Aedes;
   /** Prefix of the topics of aedes' own events, which are delivered to no client. */
   readonly #ownTopics: string;
-  readonly #budget: SocketBudget;
+  readonly budget: SocketBudget;
 
   constructor(parts: CoreParts, aedes: Aedes) {
     this.#parts = parts;
     this.#aedes = aedes;
     this.#ownTopics = `$SYS/${aedes.id}/`;
-    this.#budget = new SocketBudget(parts);
-    this.#budget.watch(emitterOf(aedes));
-  }
-
-  /** Number of QoS 0 messages that were dropped for slow clients since the start. */
-  get dropped(): number {
-    return this.#budget.dropped;
+    this.budget = new SocketBudget(parts);
+    this.budget.watch(emitterOf(aedes));
   }
 
   /**
@@ -98,7 +93,7 @@ export class Delivery {
     if (messageId === undefined && qos > connection.lowestQos) packet.qos = grantedQos(client, topic, qos);
     if (isLive && !connection.isReceivingResponse) {
       // Every stream that `BrokerCore.accept` passes to aedes is a Duplex.
-      const admittance = this.#budget.admit(connection, client.conn as Duplex, packet.qos, packet.payload.length);
+      const admittance = this.budget.admit(connection, client.conn as Duplex, packet.qos, packet.payload.length);
       if (admittance === 'CLOSE') connection.destroy();
       if (admittance !== 'SEND') return null;
     }
@@ -190,7 +185,6 @@ export class Delivery {
   ): boolean {
     const { window } = connection;
     if (window && (!window.isOpen || window.hasQueued)) {
-      // The message is in the queue of the session.
       if (entry) connection.isDraining = true;
       else window.enqueue({ ...packet });
       return true;
@@ -258,7 +252,6 @@ export class Delivery {
   }
 }
 
-/** The next packet id that no message of the session has. */
 function nextPacketId(client: Client, session: Session | undefined): number {
   for (;;) {
     const packetId = takePacketId(client);

@@ -8,7 +8,6 @@ import type { Persistence } from '../store/persistence.ts';
 import { readNextAfterWrite } from './aedes-internals.ts';
 import type { RetainedDelivery } from './retained-delivery.ts';
 
-/** Called with an exception or a rejection that aedes does not handle, and the client that it concerns. */
 type OnFault = (client: ClientRef, error: unknown) => void;
 
 interface GuardOptions {

@@ -12,7 +12,6 @@ export class InternalPublisher {
     this.#delivery = delivery;
   }
 
-  /** Publishes a message of the broker itself. Rejects if the message could not be stored. */
   publish(
     topic: string,
     payload: Uint8Array | string,

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { parser as createParser, writeToStream } from 'mqtt-packet';
 
-/** The fields of a received packet that the broker itself reads. */
 export interface IncomingPacket {
   readonly cmd: string;
   readonly qos?: number;

@@ -4,18 +4,17 @@ import { type Connection, type DisconnectReason, MALFORMED_PACKET } from './conn
 import type { Faults } from './faults.ts';
 import { type IncomingPacket, packetLength, refuseMalformedFields, wasReadBeyondEnd } from './mqtt-packet-internals.ts';
 
-interface PacketGuardOptions {
-  readonly faults: Faults;
-  /** Called before aedes handles a packet. Returns the reason to close the connection, or `null`. */
-  readonly before: (packet: IncomingPacket) => DisconnectReason | null;
-}
-
 /**
  * Guards aedes against the packets of a connection. A malformed packet, one that `before` refuses, or an exception
  * closes the connection, and nothing more is read. Call it before anything else listens to the client's parser.
  * mqtt-packet returns `null`, -1 or `undefined` for truncated fields, which aedes would use.
  */
-export function guardPackets(client: Client, connection: Connection, { faults, before }: PacketGuardOptions): void {
+export function guardPackets(
+  client: Client,
+  connection: Connection,
+  faults: Faults,
+  before: (packet: IncomingPacket) => DisconnectReason | null,
+): void {
   const parser = parserOf(client);
   if (!parser) return;
   let isOver = false;
@@ -70,12 +69,9 @@ const MAX_CONNECT_BYTES = 330_000;
 /** Packets that are not answered by exactly one packet. Whether PUBLISH is answered depends on its QoS. */
 const UNANSWERED = new Set(['connect', 'puback', 'pubcomp', 'disconnect']);
 
-/** The lowest reason code of a failure. */
 const FAILURE = 0x80;
 
-/**
- * Counts packets, and refuses a packet that is too large before its body is read. `settled`: acknowledged packet ids.
- */
+/** Counts packets, and refuses too large ones before their bodies are read. `settled`: acknowledged packet ids. */
 export function meterPackets(
   client: Client,
   connection: Connection,

@@ -2,7 +2,7 @@
 const MAX_TASKS = 1_000;
 const MAX_BYTES = 1_048_576;
 
-export interface PausableReader {
+interface PausableReader {
   stopReading(): void;
   resumeReading(): void;
 }
@@ -67,8 +67,8 @@ export class PacketQueue {
 }
 
 /**
- * Delays the publishes of a connection until the SUBSCRIBEs before them are in effect, which may wait for the disk.
- * Otherwise a client that subscribes and publishes immediately would miss its own message, unlike with Mosquitto.
+ * Delays the publishes of a connection until the SUBSCRIBEs before them are in effect, which may wait for the disk: a
+ * client that subscribes and publishes immediately gets its own message, as with Mosquitto.
  */
 export class SubscribeOrder {
   readonly #queue: PacketQueue;
@@ -100,8 +100,52 @@ export class SubscribeOrder {
     this.#queue.add(bytes, run)();
   }
 
-  /** Called when the connection is closed: aedes completes none of its SUBSCRIBEs. */
   close(): void {
     for (const subscriptions of [...this.#pending.keys()]) this.settled(subscriptions);
+  }
+}
+
+/** Payload bytes that sockets have not taken, beyond which nothing more is read of the publisher. */
+const MAX_UNSENT_BYTES = 512 * 1_024;
+const MAX_WAIT_MS = 1_000;
+
+/** Slows a publisher of large QoS 0 messages down to its subscribers, but by at most a second per message. */
+export class PublisherBackpressure {
+  readonly #publisher: PausableReader;
+  #bytes = 0;
+  /** Messages of earlier rounds are no longer counted. */
+  #round = 0;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(publisher: PausableReader) {
+    this.#publisher = publisher;
+  }
+
+  began(bytes: number): () => void {
+    const round = this.#round;
+    this.#bytes += bytes;
+    if (this.#timer === null && this.#bytes > MAX_UNSENT_BYTES) this.#stop();
+    return () => {
+      if (round !== this.#round) return;
+      this.#bytes -= bytes;
+      if (this.#timer !== null && this.#bytes <= MAX_UNSENT_BYTES) this.#resume(this.#timer);
+    };
+  }
+
+  #stop(): void {
+    this.#publisher.stopReading();
+    const timer = setTimeout(() => {
+      this.#round += 1;
+      this.#bytes = 0;
+      this.#resume(timer);
+    }, MAX_WAIT_MS);
+    timer.unref();
+    this.#timer = timer;
+  }
+
+  #resume(timer: NodeJS.Timeout): void {
+    clearTimeout(timer);
+    this.#timer = null;
+    this.#publisher.resumeReading();
   }
 }

@@ -11,7 +11,6 @@ import { PacketQueue } from './packet-queue.ts';
 /** Maximum number of unfinished control requests of one client. Its next packet then waits. */
 const MAX_PENDING_CONTROL = 64;
 
-/** Continues with the packet in aedes. An error closes the connection. */
 type Done = (error?: Error | null) => void;
 
 /**
@@ -78,7 +77,6 @@ export class PublishHandler {
     tapped?.notify();
   }
 
-  /** Serves a publish to `$CONTROL/` once, without delivering it. */
   #takeControl(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
     const { serveControl, onProblem } = this.#parts;
     // The command has run, and aedes acknowledges the stored packet id.

@@ -15,7 +15,6 @@ interface Sender {
   _transform(message: RetainedPacket, encoding: BufferEncoding, sent: () => void): void;
 }
 
-/** The retained messages for one SUBSCRIBE; see `RetainedStore.forSubscriber`. */
 interface Request {
   readonly messages: Iterator<RetainedPacket | null>;
   readonly sender: Sender;
@@ -30,8 +29,7 @@ interface ClientRequests {
 
 /**
  * Sends retained messages after SUBSCRIBE, in slices and round robin over clients: comparing hundreds of filters with a
- * hundred thousand topics takes seconds. If there is time, the first slice follows SUBACK immediately. Requests of
- * persistent sessions continue after a disconnect, because QoS 1 and 2 go into the queue.
+ * hundred thousand topics takes seconds. Requests of persistent sessions continue after a disconnect.
  */
 export class RetainedDelivery {
   readonly #parts: CoreParts;
@@ -110,7 +108,6 @@ export class RetainedDelivery {
     }
   }
 
-  /** Sends one slice. The next slice follows when the socket has taken this one. */
   #sendSlice(client: ClientRequests): void {
     const { time } = this.#parts;
     const [request] = client.requests;

@@ -1,36 +1,19 @@
-/** Memory of one queued message without its payload. */
+import type { BrokerLimits } from '../limits.ts';
+
 const PACKET_BYTES = 512;
 /** Maximum number of messages in flight, even if the client allows more. */
 const LARGEST_WINDOW = 100;
 
-/** Limits the payload bytes in the send windows of all clients of a broker. */
-export class ByteBudget {
-  readonly #max: number;
-  #bytes = 0;
-
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  hasRoomFor(bytes: number): boolean {
-    return this.#bytes + bytes <= this.#max;
-  }
-
-  add(bytes: number): void {
-    this.#bytes += bytes;
-  }
-}
-
-interface SendWindowLimits {
-  readonly maxQueued: number;
-  readonly maxQueuedBytes: number;
-  readonly all: ByteBudget;
+/** Payload bytes in the send windows of all clients of a broker. */
+export interface WindowBytes {
+  total: number;
 }
 
 /** Enforces the Receive Maximum [MQTT-3.3.4-9]. Messages without a session wait here, within limits, or are dropped. */
 export class SendWindow<Packet extends { readonly payload: { readonly length: number } }> {
   readonly size: number;
-  readonly #limits: SendWindowLimits;
+  readonly #limits: BrokerLimits;
+  readonly #bytes: WindowBytes;
   /** Packet ids of unacknowledged messages. */
   readonly inFlight = new Set<number>();
   #packets: Packet[] = [];
@@ -39,9 +22,10 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
   #isClosed = false;
   dropped = 0;
 
-  constructor(receiveMaximum: number, limits: SendWindowLimits) {
+  constructor(receiveMaximum: number, limits: BrokerLimits, bytes: WindowBytes) {
     this.size = Math.min(receiveMaximum, LARGEST_WINDOW);
     this.#limits = limits;
+    this.#bytes = bytes;
   }
 
   get queued(): number {
@@ -57,15 +41,15 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
 
   enqueue(packet: Packet): void {
     const { length } = packet.payload;
-    const { maxQueued, maxQueuedBytes, all } = this.#limits;
-    const isFull = this.queued >= maxQueued || this.queuedBytes + length > maxQueuedBytes;
-    if (isFull || this.#isClosed || !all.hasRoomFor(length + PACKET_BYTES)) {
+    const { onlineMessages, sessionBytes, totalBytes } = this.#limits;
+    const isFull = this.queued >= onlineMessages || this.queuedBytes + length > sessionBytes;
+    if (isFull || this.#isClosed || this.#bytes.total + length + PACKET_BYTES > totalBytes) {
       this.dropped += 1;
       return;
     }
     this.#packets.push(packet);
     this.queuedBytes += length;
-    all.add(length + PACKET_BYTES);
+    this.#bytes.total += length + PACKET_BYTES;
   }
 
   shift(): Packet | undefined {
@@ -73,7 +57,7 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
     if (!packet) return undefined;
     this.#next += 1;
     this.queuedBytes -= packet.payload.length;
-    this.#limits.all.add(-packet.payload.length - PACKET_BYTES);
+    this.#bytes.total -= packet.payload.length + PACKET_BYTES;
     if (this.#next * 2 > this.#packets.length) {
       this.#packets = this.#packets.slice(this.#next);
       this.#next = 0;
@@ -84,5 +68,32 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
   close(): void {
     this.#isClosed = true;
     while (this.shift()) {}
+  }
+}
+
+/** The same as `onlineMessages`, the limit of a session whose client is connected. */
+const MAX_IN_FLIGHT = 20_000;
+
+/** Number and bytes of the unacknowledged QoS 1 and 2 messages of a connection; at most the newest 20,000 count. */
+export class InFlightMessages {
+  readonly #sizes = new Map<number, number>();
+  bytes = 0;
+
+  get count(): number {
+    return this.#sizes.size;
+  }
+
+  add(packetId: number, bytes: number): void {
+    this.settle(packetId);
+    if (this.#sizes.size >= MAX_IN_FLIGHT) this.settle(this.#sizes.keys().next().value ?? packetId);
+    this.#sizes.set(packetId, bytes);
+    this.bytes += bytes;
+  }
+
+  settle(packetId: number): void {
+    const bytes = this.#sizes.get(packetId);
+    if (bytes === undefined) return;
+    this.#sizes.delete(packetId);
+    this.bytes -= bytes;
   }
 }

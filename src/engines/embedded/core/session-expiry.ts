@@ -26,7 +26,6 @@ export class SessionExpiry {
     this.#publisher = publisher;
   }
 
-  /** Restores the deadlines of the last run, and publishes the wills of its connections. */
   async resume(now: number): Promise<void> {
     const { sessions, wills, trial } = this.#parts.store;
     if (trial.isOn) for (const will of wills.all()) await this.#resumeWill(will, now);
@@ -48,7 +47,6 @@ export class SessionExpiry {
 
   closed(clientId: string, { isClean, expirySeconds }: Connection, now: number): void {
     const { store } = this.#parts;
-    // The packet ids of QoS 2 publishes belong to the session.
     if (isClean) store.incoming.clear(clientId);
     // A newer connection has ended the session.
     else if (!store.sessions.get(clientId)) return;

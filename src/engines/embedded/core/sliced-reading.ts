@@ -8,11 +8,9 @@ import { afterEachPacket, hasUnparsedBytes, missingBytes, takeUnparsedBytes } fr
 const MAX_READ_BYTES = 16_384;
 
 /**
- * Reads a connection in time slices, fairly with other connections: a slice ends with the first packet after `time` is
- * over, and a client that needs much time is read after the others. Unparsed bytes return to the socket's buffer. aedes
- * 2.0.0-beta.1 handles all bytes that have arrived without a pause.
- *
- * The packets behind CONNECT are read after CONNACK was sent: call the returned function then.
+ * Reads a connection in time slices, because aedes 2.0.0-beta.1 handles all bytes that have arrived without a pause. A
+ * slice ends with the first packet after `time` is over, and a client that needs much time is read after the others.
+ * Unparsed bytes return to the socket's buffer. Call the returned function when CONNACK was sent, to read on.
  */
 export function readInSlices(client: Client, connection: Connection, time: ReadingTime): () => void {
   const { conn } = client;

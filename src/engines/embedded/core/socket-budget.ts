@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { Emitter } from './aedes-internals.ts';
 import type { Connection } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
-import { PublisherBackpressure } from './publisher-backpressure.ts';
+import { PublisherBackpressure } from './packet-queue.ts';
 
 /** Memory of one `write` that waits in a stream, without its bytes. A PUBLISH is up to five writes. */
 const WRITE_BYTES = 128;
@@ -15,11 +15,10 @@ const LARGE_BYTES = 16_384;
 type Admittance = 'SEND' | 'DROP' | 'CLOSE';
 
 /**
- * Limits the memory of live messages that subscribers have not taken from their sockets.
- *
- * Per client: `unsentBytes` of QoS 0, `sessionBytes` of QoS 1 and 2, plus one message. Per broker, where a payload
- * counts once: above `unsentTotalBytes`, QoS 0 is dropped for clients above their fair share; above `totalBytes`, QoS 0
- * is dropped for all, and clients above their share are disconnected at QoS 1 and 2.
+ * Limits the memory of live messages that subscribers have not taken from their sockets. Per client: `unsentBytes` of
+ * QoS 0, `sessionBytes` of QoS 1 and 2, plus one message. Per broker, where a payload counts once: above
+ * `unsentTotalBytes`, clients above their fair share get no QoS 0. Above `totalBytes`, QoS 0 is dropped for all, and
+ * clients above their share are disconnected at QoS 1 and 2.
  */
 export class SocketBudget {
   readonly #parts: CoreParts;

@@ -12,7 +12,6 @@ export class SortedIds {
     this.#changed.add(id);
   }
 
-  /** The returned list does not change later. */
   all(): readonly string[] {
     const changed = [...this.#changed].filter((id) => this.#exists(id) !== this.#has(id));
     this.#changed.clear();

@@ -19,15 +19,15 @@ export interface Settings {
 export class AccessState {
   readonly limits: AccessLimits;
   settings: Settings;
-  /** The current policy. Its maps change with this object. */
   policy: AccessPolicy;
   readonly #clients = new Map<string, AccessClient>();
   readonly #groups = new Map<string, AccessGroup>();
   readonly #roles = new Map<string, AccessRole>();
   readonly #passwordHashes = new Map<string, string>();
-  readonly #members = new Holders();
-  readonly #roleClients = new Holders();
-  readonly #roleGroups = new Holders();
+  /** The members of groups, and the clients and groups with roles. */
+  readonly members = new Holders();
+  readonly clientsWith = new Holders();
+  readonly groupsWith = new Holders();
   readonly #listeners = new Set<(username: string | null) => void>();
   readonly #sortedNames = new Map<ReadonlyMap<string, object>, readonly string[]>();
   #changes = noChanges();
@@ -57,18 +57,6 @@ export class AccessState {
     return names;
   }
 
-  members(groupname: string): string[] {
-    return this.#members.sorted(groupname);
-  }
-
-  clientsWith(rolename: string): string[] {
-    return this.#roleClients.sorted(rolename);
-  }
-
-  groupsWith(rolename: string): string[] {
-    return this.#roleGroups.sorted(rolename);
-  }
-
   /** Calls the listener after each change with the account that it concerns; `null` if it concerns all. */
   onChange(listener: (username: string | null) => void): void {
     this.#listeners.add(listener);
@@ -77,8 +65,8 @@ export class AccessState {
   putClient(client: AccessClient): void {
     const { username } = client;
     const old = this.#clients.get(username);
-    this.#roleClients.move(username, old?.roles, client.roles);
-    this.#members.move(username, old?.groups, client.groups);
+    this.clientsWith.move(username, old?.roles, client.roles);
+    this.members.move(username, old?.groups, client.groups);
     this.#replace('clients', this.#clients, username, client);
   }
 
@@ -91,8 +79,8 @@ export class AccessState {
   removeClient(username: string): void {
     const old = this.#clients.get(username);
     if (!old) return;
-    this.#roleClients.move(username, old.roles, []);
-    this.#members.move(username, old.groups, []);
+    this.clientsWith.move(username, old.roles, []);
+    this.members.move(username, old.groups, []);
     this.#passwordHashes.delete(username);
     this.#replace('clients', this.#clients, username, null);
   }
@@ -100,19 +88,18 @@ export class AccessState {
   putGroup(group: AccessGroup): void {
     const { groupname } = group;
     const old = this.#groups.get(groupname);
-    this.#roleGroups.move(groupname, old?.roles, group.roles);
+    this.groupsWith.move(groupname, old?.roles, group.roles);
     this.#replace('groups', this.#groups, groupname, group);
   }
 
-  /** Removes the group, also from its members. */
   removeGroup(groupname: string): void {
     const old = this.#groups.get(groupname);
     if (!old) return;
-    for (const username of this.members(groupname)) {
+    for (const username of this.members.of(groupname)) {
       const client = this.#clients.get(username);
       if (client) this.putClient({ ...client, groups: withoutMembership(client.groups, groupname) });
     }
-    this.#roleGroups.move(groupname, old.roles, []);
+    this.groupsWith.move(groupname, old.roles, []);
     this.#replace('groups', this.#groups, groupname, null);
   }
 
@@ -120,15 +107,14 @@ export class AccessState {
     this.#replace('roles', this.#roles, role.rolename, role);
   }
 
-  /** Removes the role, also from its clients and groups. */
   removeRole(rolename: string): void {
     const old = this.#roles.get(rolename);
     if (!old) return;
-    for (const username of this.clientsWith(rolename)) {
+    for (const username of this.clientsWith.of(rolename)) {
       const client = this.#clients.get(username);
       if (client) this.putClient({ ...client, roles: withoutMembership(client.roles, rolename) });
     }
-    for (const groupname of this.groupsWith(rolename)) {
+    for (const groupname of this.groupsWith.of(rolename)) {
       const group = this.#groups.get(groupname);
       if (group) this.putGroup({ ...group, roles: withoutMembership(group.roles, rolename) });
     }
@@ -142,7 +128,6 @@ export class AccessState {
     this.#changed(null);
   }
 
-  /** Counts a write command, whether or not it has changed anything. */
   countWrite(): void {
     this.settings = { ...this.settings, changeIndex: this.settings.changeIndex + 1 };
     this.#changes.settings = true;
@@ -154,7 +139,6 @@ export class AccessState {
     return changes;
   }
 
-  /** Sets an object, or deletes it if it is `null`. */
   #replace<T extends Sized>(
     kind: 'clients' | 'groups' | 'roles',
     objects: Map<string, T>,
@@ -190,7 +174,6 @@ const noChanges = () => ({
   settings: false,
 });
 
-/** The same array if it does not have the name. */
 export const withoutMembership = (memberships: readonly Membership[], name: string): readonly Membership[] =>
   memberships.some((membership) => membership.name === name)
     ? memberships.filter((membership) => membership.name !== name)
@@ -213,12 +196,12 @@ class Holders {
     }
   }
 
-  sorted(name: string): string[] {
+  /** Sorted names. */
+  of(name: string): string[] {
     return Array.from(this.#byName.get(name) ?? []).sort(compareNames);
   }
 }
 
-/** Size of a membership or a rule without its text. */
 const ENTRY = 50;
 
 export const membershipSize = (name: string): number => ENTRY + name.length;

@@ -5,22 +5,18 @@ import {
   type Membership,
 } from '../../../domains/access-control/policy/access-model.ts';
 import type { AccessControl, Identity } from '../access.ts';
+import type { WorkerOptions } from '../worker-protocol.ts';
 import type { AccessStore } from './access-store.ts';
 import { holds, sortMemberships } from './membership-fields.ts';
 import { ADMINISTRATOR_COST, hashPassword, type PasswordCheck } from './password-check.ts';
 import { sortAcls } from './role-commands.ts';
-
-interface AdministratorAccount {
-  readonly username: string;
-  readonly password: string;
-}
 
 const ROLE = 'admin';
 
 /** Ensures that the account of the service is enabled, has the password and no client id, and may use `$CONTROL`. */
 export async function ensureAdministrator(
   store: AccessStore,
-  { username, password }: AdministratorAccount,
+  { username, password }: WorkerOptions['administrator'],
   passwords: PasswordCheck,
   access: AccessControl,
 ): Promise<void> {

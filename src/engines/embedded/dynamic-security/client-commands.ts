@@ -110,7 +110,6 @@ export const CLIENT_COMMANDS: CommandTable = {
     const name = requiredName(command, 'rolename');
     const client = find(state, username);
     found(state.policy.roles, name, 'Role');
-    // The error text of Mosquitto.
     if (holds(client.roles, name)) throw new ControlRefusal('Internal error');
     const roles = addMembership(client.roles, { name, priority: priorityOf(command) }, state);
     state.putClient(withRoom(state, { ...client, roles }, client));
@@ -143,7 +142,6 @@ function newGroups(fields: Fields, state: AccessState): readonly Membership[] {
   return checkCount(sortMemberships(groups.values()), state);
 }
 
-/** `undefined` if there is no list. */
 function replacedGroups(fields: Fields, state: AccessState): readonly Membership[] | undefined {
   const entries = namedEntries(fields, 'groups', 'groupname');
   if (!entries) return undefined;

@@ -33,7 +33,6 @@ export function integerOf(fields: Fields, field: string, fallback: number): numb
   return Math.max(-0x8000_0000, Math.min(0x7fff_ffff, Math.trunc(value))) + 0;
 }
 
-/** Another type means absent. */
 export function flagOf(fields: Fields, field: string, fallback: boolean): boolean {
   const value = fieldOf(fields, field);
   return typeof value === 'boolean' ? value : fallback;

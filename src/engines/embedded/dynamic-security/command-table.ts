@@ -5,7 +5,6 @@ import { flagOf, integerOf } from './command-fields.ts';
 
 export interface CommandContext {
   readonly state: AccessState;
-  /** The hash of the password in the command; `null` if it has none. */
   passwordHash(command: ControlCommand): string | null;
   /** Disconnects the clients of an account after the response; `null`: clients without a user name. */
   kick(username: string | null): void;
@@ -15,19 +14,18 @@ export interface CommandContext {
 /** Returns `data` if the command reads; `undefined` if it writes. Throws `ControlRefusal` before the first change. */
 export type Run = (command: ControlCommand, context: CommandContext) => object | undefined;
 
-/** Commands by their names in Mosquitto. */
 export type CommandTable = Readonly<Record<string, Run>>;
 
 export function kickMembers(groupname: string, { state, kick }: CommandContext): void {
   if (state.policy.anonymousGroup === groupname) kick(null);
-  for (const username of state.members(groupname)) kick(username);
+  for (const username of state.members.of(groupname)) kick(username);
 }
 
 /** Disconnects the clients that have the role directly or through a group. */
 export function kickHolders(rolename: string, context: CommandContext): void {
   const { state, kick } = context;
-  for (const username of state.clientsWith(rolename)) kick(username);
-  for (const groupname of state.groupsWith(rolename)) kickMembers(groupname, context);
+  for (const username of state.clientsWith.of(rolename)) kick(username);
+  for (const groupname of state.groupsWith.of(rolename)) kickMembers(groupname, context);
 }
 
 export const NO_ROOM = 'Too much access control to keep';

@@ -98,21 +98,10 @@ export class DynamicSecurityAccess implements AccessControl {
     return verdict;
   }
 
-  mayPublish(identity: Identity, topic: string): boolean {
-    return this.#may(identity, 'PUBLISH', topic);
-  }
-
-  mayReceive(identity: Identity, topic: string): boolean {
-    return this.#may(identity, 'RECEIVE', topic);
-  }
-
-  maySubscribe(identity: Identity, filter: string): boolean {
-    return this.#may(identity, 'SUBSCRIBE', filter);
-  }
-
-  mayUnsubscribe(identity: Identity, filter: string): boolean {
-    return this.#may(identity, 'UNSUBSCRIBE', filter);
-  }
+  readonly mayPublish = (identity: Identity, topic: string): boolean => this.#may(identity, 'PUBLISH', topic);
+  readonly mayReceive = (identity: Identity, topic: string): boolean => this.#may(identity, 'RECEIVE', topic);
+  readonly maySubscribe = (identity: Identity, filter: string): boolean => this.#may(identity, 'SUBSCRIBE', filter);
+  readonly mayUnsubscribe = (identity: Identity, filter: string): boolean => this.#may(identity, 'UNSUBSCRIBE', filter);
 
   /** `null` if the client is refused with any password. */
   #hashFor({ username = '', clientId }: Credentials): string | null {

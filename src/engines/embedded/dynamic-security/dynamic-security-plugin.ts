@@ -14,19 +14,11 @@ import { GROUP_COMMANDS } from './group-commands.ts';
 import { ACCOUNT_COST, hashPassword } from './password-check.ts';
 import { ROLE_COMMANDS } from './role-commands.ts';
 
-interface DynamicSecurityOptions {
-  readonly store: AccessStore;
-  /** Disconnects these accounts without wills; sessions stay. `null`: clients without a user name. */
-  readonly kick: (usernames: ReadonlySet<string | null>) => void;
-  readonly addresses: (username: string) => readonly string[];
-}
-
 /** Passwords that are hashed in parallel. Each uses a thread of the pool that connecting clients need, too. */
 const PARALLEL_HASHES = 3;
 
 const TYPES: ReadonlyMap<string, DefaultAclType> = new Map(DEFAULT_ACL_TYPES.map((type) => [type.toLowerCase(), type]));
 
-/** Commands for the default access, and for access control as a whole. */
 const DEFAULT_COMMANDS: CommandTable = {
   /** Entries with an unknown type or without `allow` are skipped. */
   setDefaultACLAccess(command, { state }) {
@@ -64,19 +56,23 @@ const COMMANDS: ReadonlyMap<string, { readonly name: string; readonly run: Run }
 const WITH_PASSWORD: ReadonlySet<string> = new Set(['createclient', 'modifyclient', 'setclientpassword']);
 
 /**
- * `dynamic-security` of Mosquitto 2.1. Changes apply immediately and are on disk before the response; clients are
- * disconnected after it. Passwords are hashed in parallel before the first command. Unlike in Mosquitto, each way to
- * assign a role is tracked, a refused command changes nothing, and an empty password is no password.
+ * `dynamic-security` of Mosquitto 2.1. Changes are on disk before the response; clients are disconnected after it.
+ * Unlike in Mosquitto, a refused command changes nothing, and an empty password is no password.
  */
 export class DynamicSecurityPlugin implements ControlPlugin {
   readonly api = 'dynamic-security';
   readonly #store: AccessStore;
-  readonly #kick: DynamicSecurityOptions['kick'];
+  readonly #kick: (usernames: ReadonlySet<string | null>) => void;
   readonly #context: CommandContext;
   #hashes = new Map<ControlCommand, string>();
   #kicks = new Set<string | null>();
 
-  constructor({ store, kick, addresses }: DynamicSecurityOptions) {
+  /** `kick` disconnects these accounts without wills; sessions stay. `null`: clients without a user name. */
+  constructor(
+    store: AccessStore,
+    kick: (usernames: ReadonlySet<string | null>) => void,
+    addresses: CommandContext['addresses'],
+  ) {
     this.#store = store;
     this.#kick = kick;
     this.#context = {

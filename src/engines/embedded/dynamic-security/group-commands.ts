@@ -42,12 +42,12 @@ export const GROUP_COMMANDS: CommandTable = {
 
   getGroup(command, { state }) {
     const group = find(state, requiredName(command, 'groupname'));
-    return { group: groupResponse(group, state.members(group.groupname)) };
+    return { group: groupResponse(group, state.members.of(group.groupname)) };
   },
 
   listGroups(command, { state }) {
     const { groups } = state.policy;
-    const listed = pageOf(command, state, groups, (group) => groupResponse(group, state.members(group.groupname)));
+    const listed = pageOf(command, state, groups, (group) => groupResponse(group, state.members.of(group.groupname)));
     return { totalCount: groups.size, groups: listed };
   },
 
@@ -150,7 +150,7 @@ function replacedMembers(fields: Fields, groupname: string, state: AccessState):
 
 function replaceMembers(state: AccessState, name: string, members: ReadonlyMap<string, number>): void {
   const { clients } = state.policy;
-  for (const username of state.members(name)) {
+  for (const username of state.members.of(name)) {
     const client = clients.get(username);
     if (client && !members.has(username)) {
       state.putClient({ ...client, groups: withoutMembership(client.groups, name) });

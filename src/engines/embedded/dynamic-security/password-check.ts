@@ -12,16 +12,11 @@ import { LRUCache } from 'lru-cache';
 import { ConcurrencyLimit, QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
 
 /** Cost of scrypt (RFC 7914) that OWASP recommends for interactive log-ins: 16 MiB and about 50 ms. */
-export const ADMINISTRATOR_COST: PasswordCost = { N: 16_384, r: 8, p: 1 };
+export const ADMINISTRATOR_COST = { N: 16_384, r: 8, p: 1 };
 /** Cost for devices, thousands of which may reconnect: 1 MiB and about 2.5 ms. */
-export const ACCOUNT_COST: PasswordCost = { N: 1_024, r: 8, p: 1 };
+export const ACCOUNT_COST = { N: 1_024, r: 8, p: 1 };
+type PasswordCost = Readonly<typeof ACCOUNT_COST>;
 const KEY_BYTES = 32;
-
-interface PasswordCost {
-  readonly N: number;
-  readonly r: number;
-  readonly p: number;
-}
 
 /** Returns `scrypt$<N>$<r>$<p>$<salt, base64>$<key, base64>`. */
 export async function hashPassword(password: Uint8Array | string, cost: PasswordCost): Promise<string> {
@@ -43,13 +38,8 @@ export interface PasswordAttempt {
 /** Different passwords of one account and network that wait. Devices of an account share one or two passwords. */
 const MAX_PENDING_OF_ACCOUNT = 32;
 
-/** CROWDED: too many passwords of the account wait. BUSY: too many checks wait. `isNew`: it was hashed now. */
-interface PasswordResult {
-  readonly verdict: 'RIGHT' | 'WRONG' | 'CROWDED' | 'BUSY';
-  readonly isNew: boolean;
-}
+type PasswordVerdict = 'RIGHT' | 'WRONG' | 'CROWDED' | 'BUSY';
 
-/** A check for one or more attempts. */
 interface Pending {
   readonly result: Promise<boolean | null>;
   readonly wanted: (() => boolean)[];
@@ -67,11 +57,9 @@ interface Pending {
 export class PasswordCheck {
   readonly #key = randomBytes(32);
   readonly #queue: ConcurrencyLimit;
-  /** Digests of correct passwords by hash. */
   readonly #right: LRUCache<string, string>;
   readonly #wrong: LRUCache<string, true>;
   readonly #pending = new Map<string, Pending>();
-  /** Pending checks by account and the network of the first attempt. */
   readonly #pendingOf = new Map<string, number>();
   hashed = 0;
 
@@ -86,7 +74,8 @@ export class PasswordCheck {
     return this.#recall(attempt.hash, this.#digestOf(attempt));
   }
 
-  async check(attempt: PasswordAttempt): Promise<PasswordResult> {
+  /** CROWDED: too many passwords of the account wait. BUSY: too many checks wait. `isNew`: it was hashed now. */
+  async check(attempt: PasswordAttempt): Promise<{ verdict: PasswordVerdict; isNew: boolean }> {
     const { hash, network, isWanted = () => true } = attempt;
     const digest = this.#digestOf(attempt);
     const known = this.#recall(hash, digest);
@@ -101,7 +90,6 @@ export class PasswordCheck {
     return { verdict: isRight ? 'RIGHT' : 'WRONG', isNew: shared === undefined };
   }
 
-  /** `null` if too many checks of the account wait. */
   #begin(digest: string, { username, password, hash, network: first }: PasswordAttempt): Pending | null {
     const account = `${first} ${username}`;
     const count = this.#pendingOf.get(account) ?? 0;

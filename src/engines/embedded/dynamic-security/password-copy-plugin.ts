@@ -6,11 +6,8 @@ import { tablePlugin } from '../../table-plugin.ts';
 import type { AccessStore } from './access-store.ts';
 
 /**
- * `brokergraph/password-copies`: the service copies passwords between the embedded brokers of a cluster with it.
- * Unknown accounts are skipped.
- *
- * - `getPasswords` (`usernames`): encrypted password hashes of these accounts, see `sealed-hashes.ts`.
- * - `putPasswords` (`passwords`): stores these hashes, and disconnects the accounts whose password changed.
+ * `brokergraph/password-copies`: the service copies passwords between the embedded brokers of a cluster with it, as
+ * encrypted hashes (`sealed-hashes.ts`). Unknown accounts are skipped; changed ones are disconnected.
  */
 export function passwordCopyPlugin(
   access: AccessStore,

@@ -129,7 +129,6 @@ function roleAndAcl(fields: Fields, state: AccessState) {
 /** Mosquitto's maximum number of topic levels. */
 const MAX_LEVELS = 201;
 
-/** Whether each wildcard is a level of its own, and `#` is the last level. */
 function isFilter(topic: string): boolean {
   const levels = topic.split('/');
   if (levels.length > MAX_LEVELS) return false;

@@ -18,7 +18,6 @@ interface ListenerOptions extends HandshakeLimits {
   readonly all?: readonly ListenerWanted[];
   readonly maxConnections: number;
   readonly maxPacketBytes: number;
-  /** Serves a new connection; the stream carries MQTT packets. */
   readonly accept: (connection: Connection, stream: Duplex) => void;
   /** Called when the listener could not accept a connection (too many open files). It continues to listen. */
   readonly onError: (error: Error) => void;
@@ -34,9 +33,8 @@ export async function startListener(wanted: ListenerWanted, options: ListenerOpt
   const halfOpen = { allowHalfOpen: isWeb };
   const server = createServer({ ...halfOpen, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 });
   server.maxConnections = maxConnections;
-  const { host, number } = wanted;
   const port = await listenOnFreePort(server, wanted, options.all ?? []);
-  const info: ListenerInfo = { number, host, port, protocol: isWeb ? 'MQTT-WS' : 'MQTT', tls, requireCertificate };
+  const info: ListenerInfo = { ...wanted, port, protocol: isWeb ? 'MQTT-WS' : 'MQTT' };
   const serve = (socket: Socket, stream: Duplex = socket) => accept(new Connection(stream, socket, info), stream);
   const web = isWeb ? new WebSocketGate(maxPacketBytes, serve) : null;
   const enter = web ? web.take : (socket: Socket) => serve(socket);

@@ -35,7 +35,6 @@ export class RefusedConnects {
   #counts: Partial<Record<RefusalReason, number>> = {};
   #timer: NodeJS.Timeout | null = null;
 
-  /** `send` is called with counts at most once a second. */
   constructor(isAccount: (username: string) => boolean, send: (message: RefusalMessage) => void) {
     this.#isAccount = isAccount;
     this.#send = send;

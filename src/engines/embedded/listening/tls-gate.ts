@@ -14,7 +14,6 @@ interface TlsGateOptions {
 
 interface Handshake {
   readonly socket: Socket;
-  /** Epoch milliseconds. */
   readonly since: number;
   readonly timer: NodeJS.Timeout;
   /** The TLS server of the handshake; `null` before the handshake has started. */
@@ -24,7 +23,6 @@ interface Handshake {
 /** Age in milliseconds from which an unfinished handshake may be replaced if there are too many. */
 const REPLACEABLE_AFTER_MS = 1_000;
 
-/** Certificates that OpenSSL has accepted. */
 export interface PreparedTls {
   readonly material: TlsMaterial;
   readonly server: Server;
@@ -43,7 +41,6 @@ const NO_MATERIAL: TlsMaterial = { server: null, authorities: [] };
 export class TlsGate {
   readonly #options: TlsGateOptions;
   readonly #handshakes = new Map<string, Handshake>();
-  /** Handshakes in state WAITING, in the order in which they start. */
   readonly #waiting = new Set<Handshake>();
   #current: PreparedTls;
   #turn: NodeJS.Immediate | null = null;

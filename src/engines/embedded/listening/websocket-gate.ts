@@ -3,7 +3,6 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createWebSocketStream, WebSocketServer } from 'ws';
 
-/** Maximum time until the WebSocket handshake is complete. */
 const UPGRADE_TIMEOUT_MS = 10_000;
 
 const SUBPROTOCOLS = ['mqtt', 'mqttv3.1'] as const;
@@ -13,7 +12,6 @@ export class WebSocketGate {
   readonly #http = createServer((_request, response) => {
     response.writeHead(426, { 'content-type': 'text/plain' }).end('MQTT over WebSocket only\n');
   });
-  /** Connections without a WebSocket handshake, with their timeouts. */
   readonly #waiting = new Map<Socket, NodeJS.Timeout>();
 
   constructor(maxPacketBytes: number, onOpen: (socket: Socket, stream: Duplex) => void) {

@@ -3,11 +3,9 @@ import { type AcknowledgementHold, type ClientRef, IncomingStore } from './incom
 import { Journal } from './journal.ts';
 import { copyOf, type MessageProperties, withExpiry } from './message-properties.ts';
 import { type DeliveryNumber, MessageQueues } from './message-queues.ts';
-import { Quarantine, type QuarantinedRecord } from './quarantine.ts';
+import { Quarantine, type QuarantinedRecord, RecordTrial } from './quarantine.ts';
 import { checkRecords } from './record-check.ts';
-import { RecordTrial } from './record-trial.ts';
 import { RetainedStore } from './retained-store.ts';
-import type { StoredMessage } from './session.ts';
 import { SessionStore } from './session-store.ts';
 import { WillStore } from './will-store.ts';
 
@@ -26,16 +24,8 @@ interface Publish {
   readonly retain: boolean;
   readonly messageId?: number | undefined;
   readonly properties?: MessageProperties | undefined;
-  /** Time of the publish in epoch milliseconds. Default: now. */
-  readonly at?: number | undefined;
 }
 
-interface Accepted {
-  /** `null` if no session queues the message. */
-  readonly message: StoredMessage | null;
-  /** Whether the acknowledgement has to wait for `commit()`. */
-  readonly isDurable: boolean;
-}
 /** The persistent data of one embedded broker. Writes before a resolved `commit()` survive a killed process. */
 export class BrokerStore {
   readonly journal: Journal;
@@ -56,13 +46,11 @@ export class BrokerStore {
     this.journal.flush();
     this.queues = new MessageQueues(this.journal, limits);
     this.sessions = new SessionStore(this.journal, this.queues);
-    const { retainedMessages: maxCount, retainedBytes: maxBytes } = limits;
-    this.retained = new RetainedStore(this.journal, { maxCount, maxBytes });
+    this.retained = new RetainedStore(this.journal, limits);
     this.incoming = new IncomingStore(this.journal);
     this.wills = new WillStore(this.journal);
   }
 
-  /** Loads the data of earlier runs. `number` numbers each queued message. */
   load(number: () => DeliveryNumber): void {
     this.sessions.load(number, Date.now());
     this.incoming.load();
@@ -75,18 +63,16 @@ export class BrokerStore {
 
   /**
    * Stores a publish in one transaction: as retained message, in queues, and its QoS 2 packet id, which is in memory
-   * only without `clean`. `publisher` is `null` for the broker itself. `hold` delays the acknowledgement. The caller
-   * calls `retained.delivered` after the delivery of a retained message.
+   * only without `clean`. `publisher` is `null` for the broker itself. `hold` delays the acknowledgement, which waits
+   * for `commit()` if `isDurable`. The caller calls `retained.delivered` after the delivery of a retained message.
    */
-  accept(publisher: ClientRef | null, publish: Publish, hold: AcknowledgementHold | null = null): Accepted {
+  accept(publisher: ClientRef | null, publish: Publish, hold: AcknowledgementHold | null = null) {
     const { topic, payload, qos, retain, messageId, properties } = publish;
     const matches = qos > 0 ? this.sessions.match(topic) : [];
     // A stored payload must not keep the buffer of the socket in memory.
     const stored = typeof payload !== 'string' && (retain || matches.length > 0) ? copyOf(payload) : payload;
     const expiring =
-      properties && (retain || matches.length > 0)
-        ? { properties: withExpiry(properties, publish.at ?? Date.now()) }
-        : {};
+      properties && (retain || matches.length > 0) ? { properties: withExpiry(properties, Date.now()) } : {};
     let isDurable = retain
       ? this.retained.put({ cmd: 'publish', topic, payload: stored, qos, retain: true, ...expiring })
       : false;

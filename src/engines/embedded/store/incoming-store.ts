@@ -57,7 +57,6 @@ export class IncomingStore {
     return incoming?.packet ?? incoming;
   }
 
-  /** Stores a packet of aedes in memory only. */
   put(clientId: string, packetId: number, packet: object, bytes: number): void {
     this.#set(clientId, packetId, { packet, bytes });
   }

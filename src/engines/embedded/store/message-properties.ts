@@ -7,7 +7,6 @@ export interface MessageProperties {
   readonly responseTopic?: string | undefined;
   readonly correlationData?: Buffer | undefined;
   readonly userProperties?: Readonly<Record<string, string | string[]>> | undefined;
-  /** In epoch milliseconds. Set by `withExpiry`. */
   readonly expiresAt?: number | undefined;
 }
 

@@ -30,11 +30,8 @@ const ENTRY_BYTES = 256;
 export class MessageQueues {
   readonly #journal: Journal;
   readonly #limits: BrokerLimits;
-  /** Number of queued messages. A message in several queues counts once. */
   count = 0;
-  /** Bytes of their topics, payloads and properties. */
   bytes = 0;
-  /** Number of messages that full queues have dropped since the start. */
   dropped = 0;
   #nextMessageId = 1;
   #entries = 0;
@@ -59,11 +56,10 @@ export class MessageQueues {
       const message = messages.get(row.message_id);
       if (!message) continue;
       const session = sessionOf(row.client_id);
-      const packetId = row.packet_id ?? undefined;
-      const dup = packetId !== undefined;
       const { position, qos } = row;
-      const about = { retain: row.retain === 1, packetId, released: row.released === 1, dup };
-      const entry = { position, message, qos, ...about };
+      const packetId = row.packet_id ?? undefined;
+      const flags = { retain: row.retain === 1, released: row.released === 1, dup: packetId !== undefined };
+      const entry = { position, message, qos, packetId, ...flags };
       this.#link(session, entry);
       session.byCounter.set(message.counter, entry);
     }
@@ -85,7 +81,6 @@ export class MessageQueues {
     return messages;
   }
 
-  /** Whether `add` would queue a message for the session. */
   hasRoom(session: Session, { topic, payload, properties }: NewMessage): boolean {
     const size = sizeOf(topic, payload, toText(properties));
     return this.#hasRoom(session, size, ENTRY_BYTES + size);
@@ -130,7 +125,10 @@ export class MessageQueues {
 
   sent(session: Session, entry: QueueEntry, packetId: number): void {
     if (entry.packetId === packetId) return;
-    setPacketId(session, entry, packetId);
+    if (entry.packetId === undefined) countSent(session, entry, 1);
+    else if (session.byPacketId.get(entry.packetId) === entry) session.byPacketId.delete(entry.packetId);
+    entry.packetId = packetId;
+    session.byPacketId.set(packetId, entry);
     const sql = 'UPDATE queue SET packet_id = ? WHERE client_id = ? AND position = ?';
     this.#journal.add(sql, packetId, session.id, entry.position);
   }
@@ -197,13 +195,6 @@ export class MessageQueues {
 
 const sizeOf = (topic: string, payload: Uint8Array | string, properties: string | null): number =>
   topic.length + payload.length + (properties?.length ?? 0);
-
-function setPacketId(session: Session, entry: QueueEntry, packetId: number): void {
-  if (entry.packetId === undefined) countSent(session, entry, 1);
-  else if (session.byPacketId.get(entry.packetId) === entry) session.byPacketId.delete(entry.packetId);
-  entry.packetId = packetId;
-  session.byPacketId.set(packetId, entry);
-}
 
 function countSent(session: Session, { message }: QueueEntry, sign: 1 | -1): void {
   session.sentMessages += sign;

@@ -136,7 +136,6 @@ export class Persistence {
     return Readable.from(session ? this.#outgoing(client, session) : []);
   }
 
-  /** Expired messages are removed from the queue. */
   #outgoing(client: ClientRef, session: Session): object[] {
     const now = Date.now();
     const hasWindow = this.#hasWindow(client);

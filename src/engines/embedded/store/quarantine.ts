@@ -1,12 +1,11 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Journal, SqlValue } from './journal.ts';
 
 export interface QuarantinedRecord {
-  /** For example `will "client-1"`. */
   readonly name: string;
   readonly reason: string;
 }
 
-/** The table of each kind of record, and its key columns. */
 const KINDS = {
   will: { table: 'will', key: ['client_id'] },
   'delayed will': { table: 'delayed_will', key: ['client_id'] },
@@ -70,5 +69,55 @@ export class Quarantine {
     const sql = 'INSERT INTO quarantine (at, kind, name, reason, record) VALUES (?, ?, ?, ?, ?)';
     this.#journal.add(sql, Date.now(), kind, key.join(' '), reason, record);
     this.#journal.add(`DELETE FROM quarantine WHERE id <= (SELECT max(id) FROM quarantine) - ${MAX_RECORDS}`);
+  }
+}
+
+/** Name of the setting that has the current record. */
+const NOTE = 'recordOnTrial';
+
+interface Note {
+  readonly kind: RecordKind;
+  readonly clientId: string;
+}
+
+/**
+ * Finds a stored record that ends the broker at its start, if failures repeat (`suspicion`). Records are then handled
+ * one after the other, and a note on disk names the current one. The next start moves it into quarantine.
+ */
+export class RecordTrial {
+  readonly #journal: Journal;
+  readonly #suspicion: string | null;
+
+  constructor(journal: Journal, quarantine: Quarantine, suspicion: string | null) {
+    this.#journal = journal;
+    this.#suspicion = suspicion;
+    const note = journal.setting<Note>(NOTE);
+    if (!note) return;
+    const detail = suspicion === null ? '' : `: ${suspicion}`;
+    quarantine.move(note.kind, [note.clientId], `the broker ended whenever it handled this${detail}`);
+    this.#clear();
+  }
+
+  get isOn(): boolean {
+    return this.#suspicion !== null;
+  }
+
+  /** Calls `work` for one record, and waits two iterations of the event loop for its effects. */
+  async run(kind: RecordKind, clientId: string, work: () => Promise<void>): Promise<void> {
+    if (!this.isOn) {
+      await work();
+      return;
+    }
+    this.#journal.putSetting(NOTE, { kind, clientId } satisfies Note);
+    this.#journal.flush();
+    await work();
+    await turn();
+    await turn();
+    this.#clear();
+  }
+
+  #clear(): void {
+    this.#journal.add('DELETE FROM setting WHERE name = ?', NOTE);
+    this.#journal.flush();
   }
 }

@@ -1,4 +1,5 @@
 import { filterMatches, hasWildcard } from '../../../protocol/mqtt/filter-match.ts';
+import type { BrokerLimits } from '../limits.ts';
 import type { Journal } from './journal.ts';
 import { fromText, isExpired, type MessageProperties, outgoing, toText } from './message-properties.ts';
 
@@ -24,18 +25,15 @@ const TOPIC_COST = 32;
 /** Retained messages: in memory, and in the journal except `$SYS`. A message beyond a limit is not retained. */
 export class RetainedStore {
   readonly #journal: Journal;
-  readonly #maxCount: number;
-  readonly #maxBytes: number;
+  readonly #limits: BrokerLimits;
   readonly #entries = new Map<string, Entry>();
-  /** Number of accepted messages by topic that are not delivered yet. */
   readonly #arriving = new Map<string, number>();
   #sequence = 0;
   #bytes = 0;
 
-  constructor(journal: Journal, { maxCount, maxBytes }: { readonly maxCount: number; readonly maxBytes: number }) {
+  constructor(journal: Journal, limits: BrokerLimits) {
     this.#journal = journal;
-    this.#maxCount = maxCount;
-    this.#maxBytes = maxBytes;
+    this.#limits = limits;
     type RetainedRow = { topic: string; payload: Buffer; qos: 0 | 1 | 2; properties: string | null };
     for (const row of journal.rows<RetainedRow>('SELECT topic, payload, qos, properties FROM retained')) {
       const { topic, payload, qos } = row;
@@ -54,7 +52,9 @@ export class RetainedStore {
     if (payload.length === 0) return this.#remove(topic) && journaled;
     const replaced = this.#entries.get(topic)?.packet;
     const growth = sizeOf(packet) - (replaced ? sizeOf(replaced) : 0);
-    if ((!replaced && this.#entries.size >= this.#maxCount) || this.#bytes + growth > this.#maxBytes) return false;
+    const { retainedMessages, retainedBytes } = this.#limits;
+    if (!replaced && this.#entries.size >= retainedMessages) return false;
+    if (this.#bytes + growth > retainedBytes) return false;
     this.#delete(topic);
     this.#set(packet);
     if (!journaled) return false;
@@ -63,7 +63,6 @@ export class RetainedStore {
     return true;
   }
 
-  /** A message was accepted. `delivered` must be called after its delivery. */
   accepted(topic: string): void {
     this.#arriving.set(topic, (this.#arriving.get(topic) ?? 0) + 1);
     const entry = this.#entries.get(topic);

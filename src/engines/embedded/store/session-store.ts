@@ -1,5 +1,5 @@
 import { FilterTree } from '../../../protocol/mqtt/filter-tree.ts';
-import { filterWeight } from './filter-weight.ts';
+import { filterWeight } from '../topic-rules.ts';
 import type { Journal } from './journal.ts';
 import type { MessageProperties } from './message-properties.ts';
 import type { DeliveryNumber, Grant, MessageQueues } from './message-queues.ts';
@@ -22,9 +22,7 @@ interface QueuedMessage {
   readonly publisherId?: string | null;
 }
 
-/** Called after each change of the subscriptions of persistent sessions. */
 interface SubscriptionListener {
-  /** `isNew` is `false` if an existing subscription was replaced. */
   subscribed(session: Session, filter: string, qos: 0 | 1 | 2, isNew: boolean): void;
   unsubscribed(session: Session, filter: string): void;
   ended(session: Session): void;
@@ -37,11 +35,8 @@ export class SessionStore {
   readonly #sessions = new Map<string, Session>();
   /** Subscriptions with a queue, which have QoS 1 or 2. */
   readonly #tree = new FilterTree<SessionSubscription>();
-  /** Weight of the topic filters of all sessions. */
   filterWeight = 0;
-  /** Called with the client id when a session is created or deleted. */
   onMember: (clientId: string) => void = () => {};
-  /** `null` while subscriptions are not recorded. */
   subscriptionListener: SubscriptionListener | null = null;
 
   constructor(journal: Journal, queues: MessageQueues) {
@@ -91,7 +86,6 @@ export class SessionStore {
     return session;
   }
 
-  /** Called when the connection is closed and the session stays for `expirySeconds`. */
   leave(session: Session, now: number, expirySeconds: number | null, traffic?: Traffic): void {
     session.online = false;
     // The connection with its socket and buffers would take several times the memory of the session.

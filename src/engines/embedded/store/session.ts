@@ -41,19 +41,16 @@ export interface StoredMessage {
   readonly topic: string;
   readonly payload: Uint8Array | string;
   readonly properties: MessageProperties | undefined;
-  /** Bytes of topic, payload and properties. */
   readonly size: number;
   /** The number of the delivery, see `DeliveryNumber`; 0 until the message is delivered. */
   brokerId: string | undefined;
   counter: number;
   references: number;
-  /** The queues of the message, until it is numbered. */
   queued: { readonly session: Session; readonly entry: QueueEntry }[];
 }
 
 /** A message in the queue of a session: queued, sent (`packetId`), for QoS 2 released, and at last removed. */
 export interface QueueEntry {
-  /** Id of the message, which gives the order of the queue. */
   readonly position: number;
   readonly message: StoredMessage;
   readonly qos: 1 | 2;
@@ -74,7 +71,6 @@ export class Session {
   readonly byCounter = new Map<number, QueueEntry>();
   about: SessionAbout | null = null;
   online = false;
-  /** Whether the session existed before its current or last connection. */
   isResumed = false;
   /** The connection that has the session; `null` if the client is offline. */
   owner: object | null = null;
@@ -82,7 +78,6 @@ export class Session {
   /** Bytes of topics, payloads and properties, as counted by the limits. */
   queuedBytes = 0;
   payloadBytes = 0;
-  /** Number and payload bytes of queued messages that were sent. */
   sentMessages = 0;
   sentBytes = 0;
   dropped = 0;

@@ -35,15 +35,8 @@ export class WillStore {
   }
 
   load(): void {
-    type Row = {
-      clientId: string;
-      topic: string;
-      payload: Buffer;
-      qos: 0 | 1 | 2;
-      retain: number;
-      properties: string | null;
-      time: number;
-    };
+    type Columns = { clientId: string; retain: number; properties: string | null; time: number };
+    type Row = Pick<DelayedWill, 'topic' | 'payload' | 'qos'> & Columns;
     const rows = (time: string, table: string) =>
       this.#journal
         .rows<Row>(

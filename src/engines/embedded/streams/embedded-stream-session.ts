@@ -63,7 +63,6 @@ export class EmbeddedStreamSession implements StreamSession {
     this.#core.tap.resume();
   }
 
-  /** Releases all held messages. Safe to call twice. */
   close(): void {
     if (this.#isClosed) return;
     this.status = { state: 'CLOSED', since: Date.now() };

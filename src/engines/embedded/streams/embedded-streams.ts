@@ -12,7 +12,6 @@ import type { Journal } from '../store/journal.ts';
 import { EmbeddedStreamSession } from './embedded-stream-session.ts';
 
 interface EmbeddedStreamsOptions {
-  /** Folder of the broker. Stored messages are in its subfolder `streams`. */
   readonly folder: string;
   readonly maxBytes: number;
   readonly journal: Journal;

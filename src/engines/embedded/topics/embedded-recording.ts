@@ -18,15 +18,12 @@ export interface EmbeddedRecordingOptions {
   readonly registry: ClientRegistry;
   readonly store: BrokerStore;
   readonly ownClientIds: string;
-  /** Limit of recorded topics in memory. */
   readonly maxBytes: number;
-  /** Called when a bug has made the recording incorrect. */
   readonly onFault: (error: unknown) => void;
 }
 
 /** Longest part of a long task, while messages of the broker wait. */
 const SLICE_MS = 2;
-/** Milliseconds between two attempts to record filters that were left out by a limit. */
 const RETRY_MS = 5_000;
 
 /** Records the accepted publishes, and the subscriptions of all clients and sessions, existing ones as if new. */

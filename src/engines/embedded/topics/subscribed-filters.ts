@@ -11,9 +11,7 @@ interface SubscribedFiltersOptions {
   readonly registry: ClientRegistry;
   readonly store: BrokerStore;
   readonly ownClientIds: string;
-  /** Called for each new or existing subscription. */
   readonly onUse: (filter: string, qos: 0 | 1 | 2) => void;
-  /** Called when the last subscriber has unsubscribed. */
   readonly onRelease: (filter: string) => void;
 }
 
