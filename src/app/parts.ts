@@ -4,7 +4,9 @@ import { AccessControlService } from '../domains/access-control/access-control-s
 import { AuditService } from '../domains/audit/audit-service.ts';
 import { Bridges } from '../domains/bridges/bridges.ts';
 import { BrokerMetricsService } from '../domains/brokers/broker-metrics-service.ts';
-import { openCertificates } from '../domains/certificates/certificates.ts';
+import { CertificateService } from '../domains/certificates/certificate-service.ts';
+import { CertificateDeployer } from '../domains/certificates/deployment/certificate-deployer.ts';
+import { CertificateExpiry } from '../domains/certificates/expiry/certificate-expiry.ts';
 import { openClients } from '../domains/clients/clients.ts';
 import { openClusters } from '../domains/clusters/clusters.ts';
 import { MessageService } from '../domains/messages/message-service.ts';
@@ -163,24 +165,23 @@ function openFeatures(
       log,
     }),
   );
-  const certificates = openCertificates({
-    storage,
-    sealer,
-    cache: caches.certificates,
-    brokerCache: brokers,
-    brokers: fleet.brokers,
-    runtimes,
-    timeoutMs,
-    closers,
-    log,
-  });
+  const { certificates: cache } = caches;
   return {
     metrics,
     clients,
     clientControl,
     messages,
     accessControl,
-    ...certificates,
+    certificates: new CertificateService({ db, cache, brokers, sealer }),
+    certificateDeployer: new CertificateDeployer({
+      storage,
+      cache,
+      brokers: fleet.brokers,
+      runtimes,
+      sealer,
+      timeoutMs,
+    }),
+    certificateExpiry: closers.keep(new CertificateExpiry({ cache, log })),
     streams,
     bridges,
     topicTrees,

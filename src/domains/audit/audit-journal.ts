@@ -24,7 +24,7 @@ export class AuditJournal {
   constructor(dataDir: string, log: Logger) {
     this.#file = join(dataDir, 'audit-pending.jsonl');
     this.#log = log;
-    for (const [id, line] of pendingLines(readIfPresent(this.#file))) this.#pending.set(id, line);
+    for (const [id, line] of pendingLines(readIfPresent(this.#file) ?? '')) this.#pending.set(id, line);
     this.#fd = this.#rewritten();
   }
 
@@ -93,11 +93,12 @@ export class AuditJournal {
   }
 }
 
-function readIfPresent(file: string): string {
+/** `null` if there is no file. */
+export function readIfPresent(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
 }

@@ -5,19 +5,25 @@ import { ServiceError } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/limits/network.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { type ChainPosition, type ChainProblem, Marks, type UnchainedEntry } from './audit-chain.ts';
-import { entryOf, MAX_NAME } from './audit-entry.ts';
+import { codeOf, entryOf, MAX_NAME, outcomeOf, refusedReadOf, resultOf } from './audit-entry.ts';
 import { type AuditCaller, type AuditFacts, type AuditTarget, actorOf, NOBODY } from './audit-event.ts';
 import { AuditJournal } from './audit-journal.ts';
 import { AuditLog } from './audit-log.ts';
 import type { AuditBacklog } from './audit-metrics.ts';
-import { codeOf, outcomeOf, refusedReadOf, resultOf } from './audit-outcome.ts';
 import { AuditRetention } from './audit-retention.ts';
-import { type AuditInput, idInPayload, targetOf, targetOfRead } from './audit-target.ts';
+import {
+  type AuditInput,
+  changedValues,
+  idInPayload,
+  readTarget,
+  type TargetReaderParts,
+  targetOf,
+  targetOfRead,
+} from './audit-target.ts';
 import { type AuditVerification, verifyChain } from './audit-verification.ts';
 import { AuditWitness } from './audit-witness.ts';
 import { type CountedAttempts, type RefusedAttempt, RefusedAttempts } from './refused-attempts.ts';
 import { MAX_BYTES, masked } from './secret-masking.ts';
-import { changedValues, readTarget, type TargetReaderParts } from './target-reader.ts';
 
 const MAX_REFUSED_BYTES = 2_000;
 

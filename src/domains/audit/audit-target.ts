@@ -1,5 +1,7 @@
-import { namedNodeId } from '../../gateway/named-node-id.ts';
+import { namedNodeId, parseNamedNodeId } from '../../gateway/named-node-id.ts';
 import { kindOfId } from '../../platform/ids.ts';
+import type { Database } from '../../platform/storage/database.ts';
+import type { Sealer } from '../../platform/storage/sealed.ts';
 import type { AuditTarget } from './audit-event.ts';
 
 export type AuditInput = Readonly<Record<string, unknown>>;
@@ -79,3 +81,107 @@ export function idInPayload(kind: string, payload: unknown): string | null {
 }
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+interface CachedRows<Row = object> {
+  get(id: string): Row | null;
+}
+
+export interface TargetReaderParts {
+  readonly db: Database;
+  readonly sealer: Pick<Sealer, 'open'>;
+  readonly projects: CachedRows<{ readonly id: string }>;
+  readonly brokers: CachedRows<{ readonly id: string; readonly projectId: string }>;
+  readonly certificates: CachedRows<{
+    readonly id: string;
+    readonly projectId: string;
+    readonly cert: string;
+    readonly chain: unknown;
+  }>;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+type Read = (parts: TargetReaderParts, id: string, input: AuditInput) => Row | null | Promise<Row | null>;
+
+/** Each reader uses a cache or one query. */
+const READ: Readonly<Record<string, Read>> = {
+  project: ({ db, projects }, id, { email }) =>
+    typeof email === 'string'
+      ? db.projectMember.findFirst({
+          where: { projectId: id, user: { email: accountOf(email) } },
+          select: { role: true, createdAt: true },
+        })
+      : (projects.get(id) as Row | null),
+  broker: ({ brokers }, id) => brokers.get(id) as Row | null,
+  certificate: ({ certificates }, id) => {
+    const known = certificates.get(id);
+    if (known === null) return null;
+    const { cert: _cert, chain: _chain, ...rest } = known;
+    return rest as unknown as Row;
+  },
+  user: ({ db }, id, { email }) =>
+    db.user.findUnique({ where: id === '' ? { email: accountOf(String(email)) } : { id } }),
+  organisation: ({ db }, id, { email }) =>
+    typeof email === 'string'
+      ? db.organisationMember.findFirst({
+          where: { organisationId: id, user: { email: accountOf(email) } },
+          select: { role: true, createdAt: true },
+        })
+      : db.organisation.findUnique({ where: { id }, include: { members: { select: { userId: true, role: true } } } }),
+  token: async ({ db }, id) => {
+    const row = await db.projectToken.findUnique({ where: { id }, include: { brokers: true } });
+    if (row === null) return null;
+    const { brokers, ...token } = row;
+    return { ...token, brokerIds: brokers.map(({ brokerId }) => brokerId) };
+  },
+  session: ({ db }, id) => db.session.findUnique({ where: { id } }),
+  signInRule: ({ db }, id) => db.signInRule.findUnique({ where: { id } }),
+  cluster: ({ db }, id) =>
+    db.cluster.findUnique({
+      where: { id },
+      select: {
+        name: true,
+        mode: true,
+        keeper: true,
+        autoRepair: true,
+        nodes: { select: { nodeId: true, brokerId: true, name: true, address: true, port: true } },
+      },
+    }),
+  stream: ({ db }, id) => {
+    const node = parseNamedNodeId(id);
+    if (node === null) return null;
+    const { brokerId, name } = node;
+    return db.stream.findUnique({ where: { brokerId_name: { brokerId, name } } });
+  },
+  topicTree: async ({ db }, brokerId) => {
+    const row = await db.topicTreeSettings.findUnique({ where: { brokerId } });
+    return row && (JSON.parse(row.settings) as Row);
+  },
+  bridge: async ({ db, sealer }, bridge, input) => {
+    const brokerId = String(input.brokerId);
+    const row = await db.bridgeConfig.findUnique({ where: { brokerId_bridge: { brokerId, bridge } } });
+    return row && { config: JSON.parse(sealer.open(row.sealedConfig, `${brokerId}/${bridge}`)) as unknown };
+  },
+};
+
+/** The current row of the target, with its secrets. `null` if it does not exist or is not in the database. */
+export async function readTarget(
+  parts: TargetReaderParts,
+  target: AuditTarget,
+  input: AuditInput,
+): Promise<Row | null> {
+  const read = Object.hasOwn(READ, target.kind) ? READ[target.kind] : undefined;
+  const isFound = target.id !== null || (target.kind === 'user' && typeof input.email === 'string');
+  return read === undefined || !isFound ? null : read(parts, target.id ?? '', input);
+}
+
+const DELETES = /^(?:delete|remove|revoke|end|leave|logout)/;
+
+/** The values of a row with a name of the input. All values if there is none, or for a deletion. */
+export function changedValues(operation: string, row: Row, input: AuditInput): Row {
+  const entries = Object.entries(row).filter(([, value]) => value !== null && value !== undefined);
+  if (DELETES.test(operation)) return Object.fromEntries(entries);
+  const named = Object.entries(row).filter(([name]) => name in input && name !== 'id' && !name.endsWith('Id'));
+  return Object.fromEntries(named.length > 0 ? named : entries);
+}
+
+const accountOf = (email: string): string => email.trim().toLowerCase();

@@ -2,13 +2,13 @@
  * A signed file with the newest committed entry. If the chain does not contain it, the chain was emptied or rolled
  * back. The file is written at most once in EVERY_MS, so it may contain an older entry.
  */
-import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { AuditMark } from '../../generated/sqlite/client.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { type ChainPosition, type ChainProblem, GENESIS, type Marks } from './audit-chain.ts';
+import { readIfPresent } from './audit-journal.ts';
 
 const EVERY_MS = 1_000;
 
@@ -61,13 +61,8 @@ export class AuditWitness {
   }
 
   #read(): void {
-    let text: string;
-    try {
-      text = readFileSync(this.#file, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-      throw error;
-    }
+    const text = readIfPresent(this.#file);
+    if (text === null) return;
     const mark = parsed(text);
     const seal = mark === null ? 'BAD' : this.#marks.check({ ...mark, name: 'witness' });
     if (mark !== null && seal === 'GOOD') {

@@ -26,7 +26,7 @@ export interface ListenerEntry {
   readonly id: number | null;
   readonly port: number;
   readonly bindAddress: string | null;
-  readonly protocol: 'MQTT' | 'WEBSOCKET' | 'UNIX';
+  readonly protocol: 'MQTT' | 'WEBSOCKET';
   readonly tls: boolean;
   readonly requireCertificate: boolean | null;
 }
@@ -51,7 +51,7 @@ export async function listListeners(caller: ControlCaller): Promise<ListenerEntr
   return listIn(data, 'listeners')
     .slice(0, MAX_LISTENERS)
     .map(readListener)
-    .filter((entry) => entry !== null && entry.protocol !== 'UNIX') as ListenerEntry[];
+    .filter((entry) => entry !== null);
 }
 
 type Command = 'insertCACertificate' | 'deleteCACertificate' | 'setServerCertificate' | 'removeServerCertificate';
@@ -115,26 +115,23 @@ const MAX_ID = 2_147_483_647;
 const isWhole = (value: unknown, max: number): value is number =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max;
 
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 function readListener(value: unknown): ListenerEntry | null {
   if (!isFields(value)) return null;
   const either = (...names: string[]) => names.map((name) => fieldOf(value, name)).find((found) => found !== undefined);
   const port = fieldOf(value, 'port');
-  if (!isWhole(port, MAX_PORT)) return null;
+  if (!isWhole(port, MAX_PORT) || port === 0) return null;
   const [id, requires] = [fieldOf(value, 'id'), either('require-certificate', 'require_certificate')];
   const bindAddress = either('bind-address', 'bind_address');
   return {
     id: isWhole(id, MAX_ID) ? id : null,
     port,
-    bindAddress: typeof bindAddress === 'string' && bindAddress !== '' ? bindAddress : null,
-    protocol: protocolOf(fieldOf(value, 'protocol'), port),
+    bindAddress: textOf(bindAddress) || null,
+    protocol: /websocket/i.test(textOf(fieldOf(value, 'protocol'))) ? 'WEBSOCKET' : 'MQTT',
     tls: fieldOf(value, 'tls') === true,
     requireCertificate: typeof requires === 'boolean' ? requires : null,
   };
-}
-
-function protocolOf(text: unknown, port: number): ListenerEntry['protocol'] {
-  if (port === 0) return 'UNIX';
-  return typeof text === 'string' && /websocket/i.test(text) ? 'WEBSOCKET' : 'MQTT';
 }
 
 function readCertificates(value: unknown): ListenerCertificates | null {

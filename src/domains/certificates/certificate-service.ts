@@ -94,16 +94,6 @@ export class CertificateService {
     });
   }
 
-  deployedOn({ id, projectId }: BrokerRecord): CertificateOnListener[] {
-    return this.#options.cache.ofProject(projectId).flatMap((certificate) => {
-      const broker = this.#options.brokers.get(id);
-      if (broker === null) return [];
-      return certificate.deployments
-        .filter((deployment) => isOn(deployment, id))
-        .map((deployment) => ({ ...deployment, certificate, broker }));
-    });
-  }
-
   /** Errors: INVALID, ALREADY_EXISTS (the filename), NOT_FOUND (the project). */
   async create(projectId: string, input: NewCertificate): Promise<CertificateRecord> {
     checkNames(input);

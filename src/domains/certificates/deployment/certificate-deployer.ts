@@ -7,7 +7,8 @@ import type { Storage } from '../../../platform/storage/storage.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { BrokerService } from '../../brokers/broker-service.ts';
-import type { CertificateCache, CertificateRecord, CertificateRow } from '../certificate-cache.ts';
+import type { CertificateCache, CertificateRecord, CertificateRow, DeploymentRecord } from '../certificate-cache.ts';
+import { type ListenerEntry, listListeners } from '../certificate-control.ts';
 import { withInputPath } from '../certificate-input.ts';
 import { keyContext } from '../certificate-service.ts';
 import { type CertificateMaterial, checkedMaterial } from '../material/certificate-material.ts';
@@ -34,6 +35,10 @@ export interface DeploymentResult {
   readonly error: string | null;
   readonly succeed: readonly ListenerAddress[];
   readonly failed: readonly ListenerFailure[];
+}
+
+export interface ListenerView extends ListenerEntry {
+  readonly certificates: readonly CertificateRecord[];
 }
 
 interface CertificateDeployerOptions {
@@ -95,6 +100,21 @@ export class CertificateDeployer {
     return this.#onEach(certificate, targets, viewer, (deployment, addresses) =>
       deployment.undeploy(id, file, addresses),
     );
+  }
+
+  /** In the order that the broker reports. Errors: NOT_SUPPORTED_BY_BROKER, and those of an unreachable broker. */
+  async listenersOf(broker: BrokerRecord): Promise<ListenerView[]> {
+    const { cache, runtimes } = this.#options;
+    const entries = await runtimes.ask(broker, ({ controls }) => listListeners(controls));
+    const all = cache.ofProject(broker.projectId);
+    return entries.map((entry) => {
+      const isHere = ({ brokerId, port, bindAddress, deployedAt }: DeploymentRecord) =>
+        brokerId === broker.id &&
+        port === entry.port &&
+        bindAddress === (entry.bindAddress ?? '') &&
+        deployedAt !== null;
+      return { ...entry, certificates: all.filter(({ deployments }) => deployments.some(isHere)) };
+    });
   }
 
   #onEach(

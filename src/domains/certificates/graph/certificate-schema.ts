@@ -8,8 +8,8 @@ import { ListenerProtocolEnum } from '../../brokers/cloud-broker-schema.ts';
 import { Project } from '../../projects/project-schema.ts';
 import type { CertificateRecord } from '../certificate-cache.ts';
 import type { CertificateOnListener } from '../certificate-service.ts';
+import type { ListenerView } from '../deployment/certificate-deployer.ts';
 import { daysLeft } from '../expiry/certificate-expiry.ts';
-import type { ListenerView } from '../listener-service.ts';
 import type { CertificateFacts } from '../material/certificate-facts.ts';
 
 type FactFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], CertificateFacts>;
@@ -119,28 +119,21 @@ Certificate.implement({
 const BrokerListener = builder.objectRef<ListenerView>('BrokerListener').implement({
   description: 'A listener of a broker.',
   fields: (t) => ({
-    id: t.int({
+    id: t.exposeInt('id', {
       description: 'Id of the listener at the broker. Null if the broker reports none.',
       nullable: true,
-      resolve: ({ entry }) => entry.id,
     }),
-    port: t.int({ description: 'TCP port.', resolve: ({ entry }) => entry.port }),
-    bindAddress: t.string({
+    port: t.exposeInt('port', { description: 'TCP port.' }),
+    bindAddress: t.exposeString('bindAddress', {
       description: 'Address of the listener. Null for all addresses.',
       nullable: true,
-      resolve: ({ entry }) => entry.bindAddress,
     }),
-    protocol: t.field({
-      description: 'Protocol of the listener.',
-      type: ListenerProtocolEnum,
-      resolve: ({ entry }) => (entry.protocol === 'WEBSOCKET' ? 'WEBSOCKET' : 'MQTT'),
-    }),
-    tls: t.boolean({ description: 'Whether connections are encrypted.', resolve: ({ entry }) => entry.tls }),
-    requireCertificate: t.boolean({
+    protocol: t.expose('protocol', { description: 'Protocol of the listener.', type: ListenerProtocolEnum }),
+    tls: t.exposeBoolean('tls', { description: 'Whether connections are encrypted.' }),
+    requireCertificate: t.exposeBoolean('requireCertificate', {
       description:
         'Whether clients must present a certificate of an authority that is deployed on the listener. Null if the broker does not report it.',
       nullable: true,
-      resolve: ({ entry }) => entry.requireCertificate,
     }),
     certificates: t.field({
       description: 'Certificates of this service that are deployed on the listener.',
@@ -189,6 +182,6 @@ builder.interfaceFields(Broker, (t) => ({
     type: [BrokerListener],
     nullable: true,
     complexity: BROKER_QUERY_COST,
-    resolve: (broker, _args, { services }) => services.listeners.of(broker),
+    resolve: (broker, _args, { services }) => services.certificateDeployer.listenersOf(broker),
   }),
 }));
