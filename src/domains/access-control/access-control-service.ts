@@ -37,8 +37,8 @@ export interface SharedAccess {
 }
 
 export interface BrokerAccess {
-  readonly index: Pick<AccessIndex, 'read' | 'current'>;
-  readonly writer: Pick<AccessWriter, 'write'>;
+  readonly index: AccessIndex;
+  readonly writer: AccessWriter;
 }
 
 interface AccessControlOptions {
@@ -53,16 +53,11 @@ interface AccessSharing {
   readonly isNode: (broker: BrokerRecord) => boolean;
 }
 
-interface CachedAccess {
-  readonly index: AccessIndex;
-  readonly writer: AccessWriter;
-}
-
 /** One index and one writer per broker. Writes have no deadline, because a list of changes can have many commands. */
 export class AccessControlService {
   readonly #options: AccessControlOptions;
   #sharing: AccessSharing = { sharedOf: () => null, isNode: () => false };
-  readonly #brokers = new Map<string, CachedAccess>();
+  readonly #brokers = new Map<string, BrokerAccess>();
 
   constructor(options: AccessControlOptions) {
     this.#options = options;
@@ -148,7 +143,7 @@ export class AccessControlService {
   }
 
   /** A changed user name of the broker entry creates a new runtime, so it is constant here. */
-  #accessOf(broker: BrokerRecord, { id, controls, link, sys }: BrokerRuntime): CachedAccess {
+  #accessOf(broker: BrokerRecord, { id, controls, link, sys }: BrokerRuntime): BrokerAccess {
     const cached = this.#brokers.get(id);
     if (cached !== undefined) return cached;
     const brokerVersion = () => sys.valueOf('$SYS/broker/version');

@@ -2,9 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import {
-  type AccessClient,
   type AccessDialect,
-  type AccessGroup,
   type AccessPolicy,
   type AccessRole,
   type AclRule,
@@ -21,7 +19,7 @@ import type {
   RoleFields,
 } from '../writing/access-change.ts';
 import { GatewayAccount, heldNames } from '../writing/gateway-account.ts';
-import { type AccessDocument, documentOf, policyOf } from './access-document.ts';
+import { type AccessDocument, clientIn, documentOf, groupIn, policyOf, roleIn } from './access-document.ts';
 import { AccessNotes } from './access-notes.ts';
 
 export interface DiffOptions {
@@ -67,19 +65,19 @@ export function* diffAccess(
   };
   for (const [rolename, role] of want.roles) {
     yield;
-    const fields: RoleFields = differences(have.roles.get(rolename) ?? NEW_ROLE, role, ROLE_KEYS);
+    const fields: RoleFields = differences(have.roles.get(rolename) ?? roleIn({ rolename }), role, ROLE_KEYS);
     const mode = modeOf(have.roles, rolename, fields);
     if (mode) put({ kind: 'PUT_ROLE', rolename, mode, fields }, held.roles.has(rolename), `role "${rolename}"`);
   }
   for (const [groupname, group] of want.groups) {
     yield;
-    const fields: GroupFields = differences(have.groups.get(groupname) ?? NEW_GROUP, group, GROUP_KEYS);
+    const fields: GroupFields = differences(have.groups.get(groupname) ?? groupIn({ groupname }), group, GROUP_KEYS);
     const mode = modeOf(have.groups, groupname, fields);
     if (mode) put({ kind: 'PUT_GROUP', groupname, mode, fields }, held.groups.has(groupname), `group "${groupname}"`);
   }
   for (const [username, client] of want.clients) {
     yield;
-    const fields: ClientFields = differences(have.clients.get(username) ?? NEW_CLIENT, client, CLIENT_KEYS);
+    const fields: ClientFields = differences(have.clients.get(username) ?? clientIn({ username }), client, CLIENT_KEYS);
     const mode = modeOf(have.clients, username, fields);
     const given = options.passwords.get(username);
     if (username === gatewayUsername) {
@@ -143,22 +141,6 @@ const TEXT_KEYS = ['textName', 'textDescription'] as const;
 const ROLE_KEYS = [...TEXT_KEYS, 'allowWildcardSubs', 'acls'] as const;
 const GROUP_KEYS = [...TEXT_KEYS, 'roles'] as const;
 const CLIENT_KEYS = ['clientId', ...TEXT_KEYS, 'disabled', 'roles', 'groups'] as const;
-
-const NEW_ROLE: Omit<AccessRole, 'rolename'> = {
-  textName: null,
-  textDescription: null,
-  allowWildcardSubs: true,
-  acls: [],
-};
-const NEW_GROUP: Omit<AccessGroup, 'groupname'> = { textName: null, textDescription: null, roles: [] };
-const NEW_CLIENT: Omit<AccessClient, 'username'> = {
-  clientId: null,
-  textName: null,
-  textDescription: null,
-  disabled: false,
-  roles: [],
-  groups: [],
-};
 
 function differences<K extends string, T extends Readonly<Record<K, unknown>>>(
   have: Readonly<Record<K, unknown>>,

@@ -95,20 +95,20 @@ function* mapped<From, To>(objects: Iterable<From>, of: (object: From) => To): S
   return all;
 }
 
-const roleIn = (role: DocumentRole): AccessRole => ({
+export const roleIn = (role: DocumentRole): AccessRole => ({
   rolename: role.rolename,
   ...textsIn(role),
   allowWildcardSubs: role.allowWildcardSubs ?? true,
   acls: (role.acls ?? []).map((acl) => ({ ...acl, priority: acl.priority ?? DEFAULT_ACL_PRIORITY })),
 });
 
-const groupIn = (group: DocumentGroup): AccessGroup => ({
+export const groupIn = (group: DocumentGroup): AccessGroup => ({
   groupname: group.groupname,
   ...textsIn(group),
   roles: membershipsIn(group.roles),
 });
 
-const clientIn = (client: DocumentClient): AccessClient => ({
+export const clientIn = (client: DocumentClient): AccessClient => ({
   username: client.username,
   clientId: client.clientId || null,
   ...textsIn(client),

@@ -44,105 +44,79 @@ export function remarksOn(context: RemarkContext): string[] {
 type Remark = (context: RemarkContext) => string | null;
 
 const FILTER_ACTIONS: ReadonlySet<string> = new Set(['SUBSCRIBE', 'UNSUBSCRIBE']);
-
-const brokerRefuses: Remark = ({ result: { reason }, query: { topic } }) => {
-  if (reason !== 'BROKER') return null;
-  return topic.startsWith('$SYS')
-    ? 'The broker does not accept messages from clients on $SYS topics, except the state of a bridge.'
-    : 'Topics that begin with $share can be subscribed to only; messages cannot have them.';
-};
-
-const neverByDefault: Remark = ({ result: { reason } }) =>
-  reason === 'CONTROL_TOPIC'
-    ? 'The default ACL never allows topics that begin with $CONTROL; this access requires a rule.'
-    : null;
-
-const unknownAccount: Remark = ({ result: { reason }, query: { username } }) =>
-  reason === 'UNKNOWN_USER' && username !== null
-    ? `The account "${username}" does not exist. Check the spelling; user names are case-sensitive.`
-    : null;
-
-const noAnonymousGroup: Remark = ({ query: { username }, policy: { anonymousGroup }, dialect }) => {
-  if (username !== null || anonymousGroup !== null) return null;
-  return dialect.isSoleAuthority
-    ? 'The broker has no anonymous group, so clients cannot connect without a user name.'
-    : 'The broker has no anonymous group, so only the default ACL decides.';
-};
-
-const literalPlaceholders: Remark = ({ dialect, result }) => {
-  const rule = dialect.substitution ? undefined : rulesOf(result).find(({ topic }) => substitutionOf(topic));
-  return rule
-    ? `Mosquitto before 2.1 does not replace %c and %u, so ${nameOf(rule)} matches for no client id or user name.`
-    : null;
-};
-
-const unusableIdentity: Remark = ({ dialect, result, identity: { clientId, username } }) => {
-  if (!dialect.substitution) return null;
-  const uses = (key: keyof Substitution) => rulesOf(result).some(({ topic }) => substitutionOf(topic)?.[key]);
-  const value =
-    isUnusable(clientId) && uses('clientId') ? clientId : isUnusable(username) && uses('username') ? username : null;
-  return value === null
-    ? null
-    : `Rules with %c or %u never match for "${value}", because it is empty or contains /, + or #.`;
-};
-
+const MAX_IDS = 20;
 const isUnusable = (value: string | null): boolean => value !== null && (value === '' || /[/+#]/.test(value));
 
-const MAX_IDS = 20;
-
-const oppositeClientIds: Remark = ({ result, oppositeIds }) => {
-  if (!result.conditional) return null;
-  const ids = oppositeIds.slice(0, MAX_IDS).map(quoted).join(', ');
-  const more = oppositeIds.length > MAX_IDS ? ` and ${oppositeIds.length - MAX_IDS} more` : '';
-  return `The query has no client id. With client id ${ids}${more} the access is ${result.allowed ? 'denied' : 'allowed'}.`;
-};
-
-const dollarByWildcard: Remark = ({ query: { action, topic }, dialect, result: { decidedBy } }) => {
-  if (dialect.wildcardsExcludeDollar || !FILTER_ACTIONS.has(action) || !topic.startsWith('$')) return null;
-  const rule = decidedBy?.rule;
-  return rule && /^[+#]/.test(rule.topic) && rule.topic !== topic
-    ? `Before Mosquitto 2.1 wildcards match $SYS, $CONTROL and $share, too, so ${nameOf(rule)} decides on "${topic}".`
-    : null;
-};
-
-const widerFilter: Remark = ({ query: { action, topic }, dialect, result: { decidedBy } }) => {
-  if (dialect.wildcardsExcludeDollar || !FILTER_ACTIONS.has(action) || topic.startsWith('$')) return null;
-  const rule = decidedBy?.rule;
-  return rule && rule.topic !== topic && !filterCovers(rule.topic, topic)
-    ? `Mosquitto before 2.1 removes a final # before it compares filters, so ${nameOf(rule)} decides on the wider filter "${topic}".`
-    : null;
-};
-
-const sharedByFullName: Remark = ({ query: { action, topic } }) =>
-  FILTER_ACTIONS.has(action) && topic.startsWith('$share/')
-    ? 'A shared subscription is compared by its full name. A rule for its topics alone does not match; a rule that begins with $share/+/ does.'
-    : null;
-
-const invalidFilter: Remark = ({ result }) => {
-  const rule = rulesOf(result).find(({ topic }) => filterProblem(topic) !== null);
-  return rule ? `${nameOf(rule)} is not a valid topic filter (${filterProblem(rule.topic)}).` : null;
-};
-
-const missingRoles: Remark = ({ sources, policy }) => {
-  const missing = [...new Set(sources.map(({ rolename }) => rolename))].filter((name) => !policy.roles.has(name));
-  return missing.length > 0
-    ? `Missing roles that the client or its groups still hold: ${missing.map(quoted).join(', ')}.`
-    : null;
-};
-
 const REMARKS: readonly Remark[] = [
-  unknownAccount,
-  brokerRefuses,
-  neverByDefault,
-  noAnonymousGroup,
-  oppositeClientIds,
-  literalPlaceholders,
-  unusableIdentity,
-  dollarByWildcard,
-  widerFilter,
-  sharedByFullName,
-  invalidFilter,
-  missingRoles,
+  ({ result: { reason }, query: { username } }) =>
+    reason === 'UNKNOWN_USER' && username !== null
+      ? `The account "${username}" does not exist. Check the spelling; user names are case-sensitive.`
+      : null,
+  ({ result: { reason }, query: { topic } }) => {
+    if (reason !== 'BROKER') return null;
+    return topic.startsWith('$SYS')
+      ? 'The broker does not accept messages from clients on $SYS topics, except the state of a bridge.'
+      : 'Topics that begin with $share can be subscribed to only; messages cannot have them.';
+  },
+  ({ result: { reason } }) =>
+    reason === 'CONTROL_TOPIC'
+      ? 'The default ACL never allows topics that begin with $CONTROL; this access requires a rule.'
+      : null,
+  ({ query: { username }, policy: { anonymousGroup }, dialect }) => {
+    if (username !== null || anonymousGroup !== null) return null;
+    return dialect.isSoleAuthority
+      ? 'The broker has no anonymous group, so clients cannot connect without a user name.'
+      : 'The broker has no anonymous group, so only the default ACL decides.';
+  },
+  ({ result, oppositeIds }) => {
+    if (!result.conditional) return null;
+    const ids = oppositeIds.slice(0, MAX_IDS).map(quoted).join(', ');
+    const more = oppositeIds.length > MAX_IDS ? ` and ${oppositeIds.length - MAX_IDS} more` : '';
+    return `The query has no client id. With client id ${ids}${more} the access is ${result.allowed ? 'denied' : 'allowed'}.`;
+  },
+  ({ dialect, result }) => {
+    const rule = dialect.substitution ? undefined : rulesOf(result).find(({ topic }) => substitutionOf(topic));
+    return rule
+      ? `Mosquitto before 2.1 does not replace %c and %u, so ${nameOf(rule)} matches for no client id or user name.`
+      : null;
+  },
+  ({ dialect, result, identity: { clientId, username } }) => {
+    if (!dialect.substitution) return null;
+    const uses = (key: keyof Substitution) => rulesOf(result).some(({ topic }) => substitutionOf(topic)?.[key]);
+    const value =
+      isUnusable(clientId) && uses('clientId') ? clientId : isUnusable(username) && uses('username') ? username : null;
+    return value === null
+      ? null
+      : `Rules with %c or %u never match for "${value}", because it is empty or contains /, + or #.`;
+  },
+  ({ query: { action, topic }, dialect, result: { decidedBy } }) => {
+    if (dialect.wildcardsExcludeDollar || !FILTER_ACTIONS.has(action) || !topic.startsWith('$')) return null;
+    const rule = decidedBy?.rule;
+    return rule && /^[+#]/.test(rule.topic) && rule.topic !== topic
+      ? `Before Mosquitto 2.1 wildcards match $SYS, $CONTROL and $share, too, so ${nameOf(rule)} decides on "${topic}".`
+      : null;
+  },
+  ({ query: { action, topic }, dialect, result: { decidedBy } }) => {
+    if (dialect.wildcardsExcludeDollar || !FILTER_ACTIONS.has(action) || topic.startsWith('$')) return null;
+    const rule = decidedBy?.rule;
+    return rule && rule.topic !== topic && !filterCovers(rule.topic, topic)
+      ? `Mosquitto before 2.1 removes a final # before it compares filters, so ${nameOf(rule)} decides on the wider filter "${topic}".`
+      : null;
+  },
+  ({ query: { action, topic } }) =>
+    FILTER_ACTIONS.has(action) && topic.startsWith('$share/')
+      ? 'A shared subscription is compared by its full name. A rule for its topics alone does not match; a rule that begins with $share/+/ does.'
+      : null,
+  ({ result }) => {
+    const rule = rulesOf(result).find(({ topic }) => filterProblem(topic) !== null);
+    return rule ? `${nameOf(rule)} is not a valid topic filter (${filterProblem(rule.topic)}).` : null;
+  },
+  ({ sources, policy }) => {
+    const missing = [...new Set(sources.map(({ rolename }) => rolename))].filter((name) => !policy.roles.has(name));
+    return missing.length > 0
+      ? `Missing roles that the client or its groups still hold: ${missing.map(quoted).join(', ')}.`
+      : null;
+  },
 ];
 
 const rulesOf = ({ lookedAt }: RemarkContext['result']): AclRule[] =>

@@ -62,10 +62,7 @@ export const AclRule = builder.objectRef<AclRuleData>('AclRule').implement({
   }),
 });
 
-interface DefaultAclEntryData {
-  readonly aclType: DefaultAclTypeName;
-  readonly allow: boolean;
-}
+type DefaultAclEntryData = { readonly aclType: DefaultAclTypeName; readonly allow: boolean };
 
 const DefaultAclEntry = builder.objectRef<DefaultAclEntryData>('DefaultAclEntry').implement({
   fields: (t) => ({ aclType: t.expose('aclType', { type: DefaultAclType }), allow: t.exposeBoolean('allow') }),

@@ -69,6 +69,13 @@ export interface AccessPolicy {
   readonly anonymousGroup: string | null;
 }
 
+/** The types of the named objects, by list of the policy. */
+export interface PolicyObjects {
+  readonly clients: AccessClient;
+  readonly groups: AccessGroup;
+  readonly roles: AccessRole;
+}
+
 /** The differences between brokers that support dynamic security. Most came with Mosquitto 2.1. */
 export interface AccessDialect {
   /** Whether `%c` and `%u` in ACL topics are replaced with client id and user name. */

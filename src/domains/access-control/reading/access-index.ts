@@ -2,11 +2,16 @@ import { ServiceError } from '../../../platform/errors.ts';
 import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { BrokerSession, Stop } from '../../../protocol/mqtt/broker-session.ts';
-import { type AccessDialect, type AccessPolicy, DEFAULT_ACL_TYPES } from '../policy/access-model.ts';
+import {
+  type AccessDialect,
+  type AccessPolicy,
+  DEFAULT_ACL_TYPES,
+  type PolicyObjects,
+} from '../policy/access-model.ts';
 import type { TouchedObject } from '../writing/access-plan.ts';
 import { AccessCheck, type CheckResult } from './access-check.ts';
 import { AccessLists } from './access-lists.ts';
-import { ACCESS_PARTS, type AccessPart, type PartObjects, type ReadPart, readPart } from './access-parts.ts';
+import { ACCESS_PARTS, type AccessPart, type ReadPart, readPart } from './access-parts.ts';
 import { dialectOf } from './dynsec-control.ts';
 import { rereadObjects } from './reread-objects.ts';
 
@@ -44,7 +49,7 @@ const IDLE_MS = 300_000;
 /** A broker serves no other client while it writes a page. */
 const PAGE_BYTES = 200_000;
 
-type Parts = { [Part in AccessPart]: ReadPart<PartObjects[Part]> };
+type Parts = { [Part in AccessPart]: ReadPart<PolicyObjects[Part]> };
 
 /**
  * The cached access control of one broker. A list is stale if the change index differs (Mosquitto 2.1), if another

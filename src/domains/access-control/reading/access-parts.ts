@@ -3,18 +3,12 @@ import { DYNSEC_API } from '../../../protocol/control/dynamic-security.ts';
 import { listPages } from '../../../protocol/control/list-pages.ts';
 import { isRead } from '../../../protocol/control/payloads.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import type { AccessClient, AccessGroup, AccessRole } from '../policy/access-model.ts';
+import type { PolicyObjects } from '../policy/access-model.ts';
 import { parseClient, parseGroup, parseRole, withoutMembers } from './dynsec-control.ts';
 
 /** The lists of a policy, each read as a whole. The default ACL and the anonymous group are part of AccessCheck. */
 export const ACCESS_PARTS = ['clients', 'groups', 'roles'] as const;
 export type AccessPart = (typeof ACCESS_PARTS)[number];
-
-export interface PartObjects {
-  readonly clients: AccessClient;
-  readonly groups: AccessGroup;
-  readonly roles: AccessRole;
-}
 
 export interface ReadPart<T> {
   readonly objects: ReadonlyMap<string, T>;
@@ -40,7 +34,7 @@ interface PartReader<T> {
   nameOf(object: T): string;
 }
 
-const READERS: { readonly [Part in AccessPart]: PartReader<PartObjects[Part]> } = {
+const READERS: { readonly [Part in AccessPart]: PartReader<PolicyObjects[Part]> } = {
   clients: { command: 'listClients', firstPage: 50, parse: parseClient, nameOf: ({ username }) => username },
   groups: {
     command: 'listGroups',
@@ -62,7 +56,7 @@ export async function readPart<Part extends AccessPart>(
   controls: ControlCaller,
   part: Part,
   { maxObjects, pageBytes, endsAt }: PartBounds,
-): Promise<ReadPart<PartObjects[Part]> & { readonly isSteady: boolean }> {
+): Promise<ReadPart<PolicyObjects[Part]> & { readonly isSteady: boolean }> {
   const { command, firstPage, parse, nameOf } = READERS[part];
   const readAt = Date.now();
   const { items, isSteady } = await listPages(controls, DYNSEC_API, command, part, {

@@ -154,18 +154,10 @@ const availableFeatures = (permits: Permits): readonly Feature[] =>
 const describe = ({ action, topic }: Permission): string =>
   `${action === 'RECEIVE' ? 'receive' : `${action.toLowerCase()} to`} ${topic}`;
 
-function forbiddenVerb(write: DynsecWrite): string | null {
-  switch (write.command) {
-    case 'deleteClient':
-      return 'be deleted';
-    case 'disableClient':
-      return 'be disabled';
-    case 'setClientPassword':
-      return 'get another password here';
-    case 'modifyClient':
-      if (write.fields.password !== undefined) return 'get another password here';
-      return write.fields.clientid === undefined ? null : 'be bound to a client id';
-    default:
-      return null;
-  }
+function forbiddenVerb({ command, fields }: DynsecWrite): string | null {
+  if (command === 'deleteClient') return 'be deleted';
+  if (command === 'disableClient') return 'be disabled';
+  if (command !== 'setClientPassword' && command !== 'modifyClient') return null;
+  if (fields.password !== undefined) return 'get another password here';
+  return 'clientid' in fields && fields.clientid !== undefined ? 'be bound to a client id' : null;
 }

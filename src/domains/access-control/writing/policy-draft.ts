@@ -5,6 +5,7 @@ import type {
   AccessRole,
   DefaultAcl,
   Membership,
+  PolicyObjects,
 } from '../policy/access-model.ts';
 import { membershipsInOrder, rulesInOrder } from '../policy/access-order.ts';
 import {
@@ -173,18 +174,18 @@ export class PolicyDraft implements AccessPolicy {
     else this.#edit(kind, holder, (client) => ({ [key]: without(client[key], name) }));
   }
 
-  #edit<Kind extends keyof Objects>(
+  #edit<Kind extends keyof PolicyObjects>(
     kind: Kind,
     name: string,
-    change: (object: Objects[Kind]) => Partial<Objects[Kind]>,
+    change: (object: PolicyObjects[Kind]) => Partial<PolicyObjects[Kind]>,
   ): void {
-    const object = (this[kind] as Map<string, Objects[Kind]>).get(name);
+    const object = (this[kind] as Map<string, PolicyObjects[Kind]>).get(name);
     if (object) this.#set(kind, name, { ...object, ...change(object) });
   }
 
-  #set<Kind extends keyof Objects>(kind: Kind, name: string, value: Objects[Kind] | null): void {
-    const map = this[kind] as Map<string, Objects[Kind]>;
-    const put = (before: Objects[Kind] | null, after: Objects[Kind] | null) => {
+  #set<Kind extends keyof PolicyObjects>(kind: Kind, name: string, value: PolicyObjects[Kind] | null): void {
+    const map = this[kind] as Map<string, PolicyObjects[Kind]>;
+    const put = (before: PolicyObjects[Kind] | null, after: PolicyObjects[Kind] | null) => {
       if (after === null) map.delete(name);
       else map.set(name, after);
       this.#reindex(kind, name, before, after);
@@ -194,18 +195,12 @@ export class PolicyDraft implements AccessPolicy {
     this.#undo?.push(() => put(value, before));
   }
 
-  #reindex(kind: keyof Objects, name: string, before: Holding | null, after: Holding | null): void {
+  #reindex(kind: keyof PolicyObjects, name: string, before: Holding | null, after: Holding | null): void {
     if (kind === 'groups') this.#holdingGroups?.update(name, before?.roles, after?.roles);
     if (kind !== 'clients') return;
     this.#members?.update(name, before?.groups, after?.groups);
     this.#holders?.update(name, before?.roles, after?.roles);
   }
-}
-
-interface Objects {
-  readonly clients: AccessClient;
-  readonly groups: AccessGroup;
-  readonly roles: AccessRole;
 }
 
 type Holding = Partial<AccessClient & AccessGroup & AccessRole>;

@@ -59,18 +59,14 @@ async function isConnectedBy(session: Session, deadline: number): Promise<boolea
 
 /** Starts to watch the status and returns a function that waits for a matching one, at most `ms`. */
 function watchStatus(session: Session, isReached: (state: LinkState) => boolean): (ms: number) => Promise<void> {
-  let finish = () => {};
-  const reached = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
-  const stop = session.onStatus(({ state }) => {
-    if (isReached(state)) finish();
-  });
+  const reached = new AbortController();
+  const check = ({ state }: Session['status']) => {
+    if (isReached(state)) reached.abort();
+  };
+  const stop = session.onStatus(check);
   return async (ms) => {
-    if (isReached(session.status.state)) finish();
-    const timer = setTimeout(finish, ms);
-    await reached;
-    clearTimeout(timer);
+    check(session.status);
+    await delay(ms, undefined, { signal: reached.signal }).catch(() => undefined);
     stop();
   };
 }

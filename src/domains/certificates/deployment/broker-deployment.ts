@@ -47,7 +47,7 @@ export class BrokerDeployment {
     const { rows, broker, materialOf } = this.#options;
     if (isServer) this.#requireOwnBroker();
     const { runtime, listeners } = await this.#readListeners();
-    const targets = addresses.map((address) => targetAt(listeners, address));
+    const targets = await targetsAt(listeners, addresses);
     const found = targets.flatMap((target) => (target instanceof ServiceError ? [] : [target]));
     const deployments = found.map((listener) => deploymentOf(certificateId, broker, listener));
     const row = await rows.reserve(certificateId, deployments);
@@ -77,7 +77,7 @@ export class BrokerDeployment {
     const { rows, broker } = this.#options;
     const { runtime, listeners } = await this.#readListeners();
     const recorded = await rows.on(certificateId, broker.id);
-    const targets = addresses.map((address) => targetAt(listeners, address));
+    const targets = await targetsAt(listeners, addresses);
     const outcomes = await this.#runInSequence(targets, (found) =>
       this.#undeployOn(runtime, found, certificateId, file),
     );
@@ -132,7 +132,7 @@ export class BrokerDeployment {
         await cancel(found);
         outcomes.push(unreachable);
       } else {
-        const outcome = await outcomeOf(change(found));
+        const outcome = (await caught(() => change(found))) ?? null;
         unreachable = outcome && ofBroker(outcome);
         outcomes.push(outcome);
       }
@@ -149,7 +149,8 @@ export class BrokerDeployment {
   ): Promise<void> {
     const { rows, broker, timeoutMs } = this.#options;
     const deployment = deploymentOf(row.id, broker, listener);
-    const file = fileOf(row, material);
+    const { leaf, key } = material;
+    const file = { fileName: row.filename, fingerprint256: leaf.fingerprint256, isServer: key !== null };
     try {
       await this.#send(runtime, listener.id, file, material, wasDeployed);
     } catch (error) {
@@ -227,41 +228,29 @@ export class BrokerDeployment {
   }
 }
 
-function targetAt(listeners: readonly ListenerEntry[], address: ListenerAddress): Target {
-  try {
-    return findListener(listeners, address);
-  } catch (error) {
-    if (error instanceof ServiceError) return error;
-    throw error;
-  }
-}
-
 const deploymentOf = (
   certificateId: string,
   { id }: BrokerRecord,
   { port, bindAddress }: FoundListener,
 ): DeploymentKey => ({ certificateId, brokerId: id, port, bindAddress });
 
-const fileOf = ({ filename }: CertificateRow, { leaf, key }: CertificateMaterial): CertificateFile => ({
-  fileName: filename,
-  fingerprint256: leaf.fingerprint256,
-  isServer: key !== null,
-});
-
 const keyOf = ({ port, bindAddress }: Pick<FoundListener, 'port' | 'bindAddress'>): string => `${port} ${bindAddress}`;
 
 const matches = (row: DeploymentKey, { port, bindAddress }: ListenerAddress): boolean =>
   row.port === port && (bindAddress === null || row.bindAddress === bindAddress);
 
-async function outcomeOf(work: Promise<void>): Promise<ListenerOutcome> {
+/** Returns a ServiceError instead of throwing it. */
+async function caught<T>(work: () => T | Promise<T>): Promise<T | ServiceError> {
   try {
-    await work;
-    return null;
+    return await work();
   } catch (error) {
     if (error instanceof ServiceError) return error;
     throw error;
   }
 }
+
+const targetsAt = (listeners: readonly ListenerEntry[], addresses: readonly ListenerAddress[]): Promise<Target[]> =>
+  Promise.all(addresses.map((address) => caught(() => findListener(listeners, address))));
 
 /** Each of the remaining listeners would wait for the timeout again. */
 function ofBroker({ code, message }: ServiceError): ServiceError | null {

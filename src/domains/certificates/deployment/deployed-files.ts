@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../../platform/errors.ts';
 import { unreachable } from '../../../protocol/mqtt/when-connected.ts';
 import type { BrokerRuntime } from '../../brokers/broker-runtimes.ts';
@@ -45,17 +46,13 @@ export async function presenceAfterLoss(
 
 /** Waits until the broker is connected. Errors: BROKER_UNREACHABLE. */
 async function connectedAgain({ link }: BrokerRuntime, timeoutMs: number): Promise<void> {
-  if (link.status.state === 'CONNECTED') return;
-  await new Promise<void>((resolve, reject) => {
-    const finish = () => {
-      clearTimeout(timer);
-      stop();
-      if (link.status.state === 'CONNECTED') resolve();
-      else reject(unreachable(link.status));
-    };
-    const timer = setTimeout(finish, timeoutMs);
-    const stop = link.onStatus(({ state }) => {
-      if (state === 'CONNECTED' || state === 'CLOSED') finish();
-    });
+  const changed = new AbortController();
+  const stop = link.onStatus(({ state }) => {
+    if (state === 'CONNECTED' || state === 'CLOSED') changed.abort();
   });
+  if (link.status.state !== 'CONNECTED') {
+    await delay(timeoutMs, undefined, { signal: changed.signal }).catch(() => undefined);
+  }
+  stop();
+  if (link.status.state !== 'CONNECTED') throw unreachable(link.status);
 }

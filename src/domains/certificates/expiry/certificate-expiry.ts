@@ -36,18 +36,16 @@ const MAX_WARNED = 50;
 
 /** Notifies subscribers, and logs a warning once a day about certificates that expire within WARN_DAYS. */
 export class CertificateExpiry {
-  readonly #cache: CertificateExpiryOptions['cache'];
-  readonly #log: Logger;
+  readonly #options: CertificateExpiryOptions;
   readonly #feeds = new Map<string, Feed>();
   readonly #stop: () => void;
   #timer: NodeJS.Timeout | null = null;
   #warnsAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
-  constructor({ cache, log }: CertificateExpiryOptions) {
-    this.#cache = cache;
-    this.#log = log;
-    this.#stop = cache.onChange((after, before) => {
+  constructor(options: CertificateExpiryOptions) {
+    this.#options = options;
+    this.#stop = options.cache.onChange((after, before) => {
       const projectId = (after ?? before)?.projectId;
       for (const feed of this.#feeds.values()) if (feed.projectId === projectId) this.#update(feed);
       this.#schedule();
@@ -91,7 +89,7 @@ export class CertificateExpiry {
   }
 
   #update({ projectId, list, broadcast }: Feed): void {
-    const change = list.update(this.#cache.ofProject(projectId), Date.now());
+    const change = list.update(this.#options.cache.ofProject(projectId), Date.now());
     if (change !== null) broadcast.publish(change);
   }
 
@@ -112,19 +110,19 @@ export class CertificateExpiry {
     const now = Date.now();
     let next = Math.min(this.#warnsAt, now + CHECK_MS);
     for (const { projectId, list } of this.#feeds.values()) {
-      next = Math.min(next, list.next(this.#cache.ofProject(projectId), now));
+      next = Math.min(next, list.next(this.#options.cache.ofProject(projectId), now));
     }
     this.#timer = setTimeout(() => this.#check(), Math.max(1, next - now)).unref();
   }
 
   #warn(now: number): void {
-    const soon = this.#cache.all().filter((certificate) => daysLeft(certificate, now) < WARN_DAYS);
+    const soon = this.#options.cache.all().filter((certificate) => daysLeft(certificate, now) < WARN_DAYS);
     if (soon.length === 0) return;
     const certificates = soon
       .sort((a, b) => a.expiresAt - b.expiresAt)
       .slice(0, MAX_WARNED)
       .map((certificate) => warning(certificate, now));
-    this.#log.warn({ certificates, count: soon.length }, 'certificates expire soon, or have expired');
+    this.#options.log.warn({ certificates, count: soon.length }, 'certificates expire soon, or have expired');
   }
 }
 
