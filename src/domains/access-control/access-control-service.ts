@@ -29,7 +29,6 @@ export type AccessWriteOptions = Pick<WriteOptions, 'dryRun' | 'mayControl'>;
 
 export interface ImportReport extends WriteReport, Omit<AccessDiff, 'changes'> {}
 
-/** The access control that the nodes of a cluster share. */
 export interface SharedAccess {
   /** Returns the broker whose access control is read. Errors: BROKER_UNREACHABLE. */
   reader(): BrokerRecord;

@@ -18,7 +18,6 @@ export interface AuditActor {
   readonly kind: (typeof ACTOR_KINDS)[number];
   readonly id: string | null;
   readonly name: string | null;
-  /** E-mail address of the user who issued the token. */
   readonly issuer: string | null;
 }
 
@@ -30,7 +29,6 @@ export interface AuditTarget {
 
 /** `AuditService.record` masks secrets in `before` and `after` by the names of their keys. */
 export interface AuditFacts {
-  /** Name of a mutation or of a read field, or a name of the same form for other events. */
   readonly operation: string;
   readonly actor?: AuditActor;
   readonly address?: string;

@@ -28,7 +28,6 @@ export class AuditJournal {
     this.#fd = this.#rewritten();
   }
 
-  /** At the start those of a previous process. */
   pending(): UnchainedEntry[] {
     return [...this.#pending.values()].map((line) => {
       const entry = JSON.parse(line) as UnchainedEntry;

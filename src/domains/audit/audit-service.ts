@@ -183,7 +183,6 @@ export class AuditService {
     }
   }
 
-  /** Records an unknown, expired or revoked session or token. */
   unknownCredential(caller: Pick<AuditCaller, 'address' | 'requestId' | 'via'>): void {
     const { address, via = 'GRAPHQL' } = caller;
     const operation = 'authenticate';

@@ -38,7 +38,6 @@ interface Series {
   since: number;
   singles: number;
   readonly recorded: Set<string>;
-  /** By operation and code. */
   readonly counted: Map<string, Counted>;
 }
 
@@ -69,7 +68,6 @@ export class RefusedAttempts {
     this.#unknown = bursts(false);
   }
 
-  /** Whether the attempt has an entry of its own. Otherwise it is counted. */
   isSingle(attempt: RefusedAttempt, { key, subject }: SeriesKey): boolean {
     const isKnown = attempt.actor.kind !== 'NOBODY';
     const bursts = isKnown ? this.#known : this.#unknown;

@@ -31,7 +31,6 @@ export interface ListenerEntry {
   readonly requireCertificate: boolean | null;
 }
 
-/** As brokers that this service runs report them. */
 export interface ListenerCertificates {
   readonly listenerId: number;
   readonly server: DeployedFile | null;

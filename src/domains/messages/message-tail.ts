@@ -1,7 +1,6 @@
 import { Broadcast, type BroadcastEvent } from '../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import type { BrokerMessage } from '../../protocol/mqtt/broker-session.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 export interface TopicMessage {
   readonly topic: string;
@@ -139,3 +138,25 @@ const weight = ({ topic, payload }: TopicMessage): number => OVERHEAD + topic.le
 
 const weightOf = ({ messages }: TailChange): number =>
   messages.reduce((sum, message) => sum + weight(message), OVERHEAD);
+
+/** `perSecond`, with bursts of the same size. Times in milliseconds of any clock. */
+export class TokenBucket {
+  readonly #perSecond: number;
+  #tokens: number;
+  #filledAt: number;
+
+  constructor(perSecond: number, now: number) {
+    this.#perSecond = perSecond;
+    this.#tokens = perSecond;
+    this.#filledAt = now;
+  }
+
+  /** Takes no tokens, and returns `false`, if fewer are left. */
+  take(amount: number, now: number): boolean {
+    this.#tokens = Math.min(this.#perSecond, this.#tokens + ((now - this.#filledAt) * this.#perSecond) / 1_000);
+    this.#filledAt = now;
+    if (this.#tokens < amount) return false;
+    this.#tokens -= amount;
+    return true;
+  }
+}

@@ -44,7 +44,6 @@ export class SecretRotator {
     this.#options = options;
   }
 
-  /** Rotations run one after the other. */
   /** By default values that no key opens are reported, not deleted. */
   rotate({ discardUnreadable }: { readonly discardUnreadable?: boolean | null | undefined }): Promise<SecretRotation> {
     return this.#limit.run(() => this.#rotate(discardUnreadable ?? false));

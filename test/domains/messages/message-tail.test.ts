@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { MessageTail, type TailEvent } from '../../../src/domains/messages/message-tail.ts';
-import { TokenBucket } from '../../../src/domains/messages/token-bucket.ts';
+import { MessageTail, type TailEvent, TokenBucket } from '../../../src/domains/messages/message-tail.ts';
 
 const receive = (tail: MessageTail, topic: string, payload: string | Buffer = topic) =>
   tail.receive({ topic, payload: Buffer.from(payload), qos: 0, retain: false });

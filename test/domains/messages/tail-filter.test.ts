@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tailFilterProblem } from '../../../src/domains/messages/tail-filter.ts';
+import { tailFilterProblem } from '../../../src/domains/messages/message-service.ts';
 
 test('every filter for messages that a broker accepts is accepted', () => {
   const deep = Array(200).fill('a').join('/');

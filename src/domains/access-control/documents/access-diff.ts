@@ -156,7 +156,6 @@ function differences<K extends string, T extends Readonly<Record<K, unknown>>>(
 const isSame = (one: unknown, other: unknown): boolean =>
   one === other || (typeof one === 'object' && typeof other === 'object' && isDeepStrictEqual(one, other));
 
-/** Returns `null` if the object exists and has no differences. */
 function modeOf(objects: ReadonlyMap<string, unknown>, name: string, fields: object): PutMode | null {
   if (!objects.has(name)) return 'CREATE';
   return Object.keys(fields).length > 0 ? 'UPDATE' : null;

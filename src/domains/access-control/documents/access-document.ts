@@ -43,9 +43,7 @@ interface DocumentRole extends DocumentTexts {
 }
 
 type WithOptionalPriority<T extends { readonly priority: number }> = Omit<T, 'priority'> & Partial<Pick<T, 'priority'>>;
-/** Default priority: 0. */
 export type DocumentAcl = WithOptionalPriority<AclRule>;
-/** Default priority: -1. */
 type DocumentMembership = WithOptionalPriority<Membership>;
 
 interface DocumentGroup extends DocumentTexts {

@@ -1,6 +1,5 @@
 const MAX_NAMES = 20;
 
-/** Groups names by reason: one note per reason. */
 export class AccessNotes {
   readonly #names = new Map<string, string[]>();
 

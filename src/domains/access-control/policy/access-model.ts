@@ -69,7 +69,6 @@ export interface AccessPolicy {
   readonly anonymousGroup: string | null;
 }
 
-/** The types of the named objects, by list of the policy. */
 export interface PolicyObjects {
   readonly clients: AccessClient;
   readonly groups: AccessGroup;
@@ -80,7 +79,6 @@ export interface PolicyObjects {
 export interface AccessDialect {
   /** Whether `%c` and `%u` in ACL topics are replaced with client id and user name. */
   readonly substitution: boolean;
-  /** Whether roles have `allowwildcardsubs`. */
   readonly wildcardFlag: boolean;
   /** Whether a leading wildcard excludes topics that begin with `$` in subscribe rules, too. */
   readonly wildcardsExcludeDollar: boolean;

@@ -12,7 +12,6 @@ export interface CheckResult {
   readonly askedAt: number;
   readonly details: DynsecDetails | null;
   readonly changeIndex: number | null;
-  /** Sizes of the lists; `null` if the broker does not report them. */
   readonly counts: Readonly<Record<AccessPart, number | null>>;
   readonly defaultAcl: DefaultAcl;
   readonly anonymousGroup: string | null;

@@ -57,7 +57,6 @@ export interface FilteredPage<Target extends string> extends PageArguments {
   readonly filter?: ListFilter<Target> | null | undefined;
 }
 
-/** Maximum number of cached filtered lists per policy. The oldest is evicted. */
 const MAX_FILTERED = 8;
 
 /** The objects of one policy sorted by name (UTF-16 code units). Each list is created when first used. */

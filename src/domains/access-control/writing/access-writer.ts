@@ -15,7 +15,6 @@ export interface AccessWriterOptions extends Omit<WriteParts, 'readBackMs' | 'ma
 
 export interface WriteOptions {
   readonly dryRun: boolean;
-  /** See ControlRights. */
   readonly mayControl: boolean;
   readonly readBackMs?: number;
 }

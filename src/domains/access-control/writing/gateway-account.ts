@@ -93,7 +93,6 @@ export class GatewayAccount {
     if (commands.some((command) => this.#isAffected(command))) this.checkPolicy(policy);
   }
 
-  /** Errors: IN_USE; the policy is not accepted then. */
   checkPolicy(policy: AccessPolicy): void {
     const permits = this.#permits(policy);
     const lost = this.#features.flatMap(({ name, permissions }) => {

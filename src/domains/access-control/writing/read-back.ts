@@ -16,7 +16,6 @@ export interface PolicyNow {
 
 type Session = Pick<BrokerSession, 'status' | 'onStatus'>;
 
-/** Interval between attempts if the broker is connected but does not respond. */
 const RETRY_MS = 100;
 
 /**
@@ -57,7 +56,6 @@ async function isConnectedBy(session: Session, deadline: number): Promise<boolea
   return session.status.state === 'CONNECTED';
 }
 
-/** Starts to watch the status and returns a function that waits for a matching one, at most `ms`. */
 function watchStatus(session: Session, isReached: (state: LinkState) => boolean): (ms: number) => Promise<void> {
   const reached = new AbortController();
   const check = ({ state }: Session['status']) => {

@@ -24,7 +24,6 @@ interface DeploymentTarget {
 export interface ListenerFailure extends ListenerAddress {
   readonly code: ErrorCode;
   readonly error: string;
-  /** Whether the response of the broker was lost, so that the operation may have succeeded. */
   readonly isUnknown: boolean;
 }
 

@@ -5,7 +5,6 @@ import { stateIn } from '../../../gateway/live/broadcast.ts';
 import type { ExpiryEvent } from '../expiry/certificate-expiry.ts';
 import { Certificate } from './certificate-schema.ts';
 
-/** Assumed certificates per event, for the cost of a subscription. */
 const USUAL_EVENT = 10;
 
 const CertificateExpiringEvent = builder.objectRef<ExpiryEvent>('CertificateExpiringEvent').implement({

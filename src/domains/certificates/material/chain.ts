@@ -14,7 +14,6 @@ export function isIssuedBy(certificate: X509Certificate, by: X509Certificate): b
 
 const MAX_SHOWN = 100;
 
-/** The common name, or the full subject. */
 export function shownName(certificate: X509Certificate): string {
   const name = /^CN=(.*)$/m.exec(certificate.subject ?? '')?.[1] ?? (certificate.subject ?? '').replaceAll('\n', ', ');
   return `"${name.slice(0, MAX_SHOWN)}"`;
