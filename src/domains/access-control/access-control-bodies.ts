@@ -2,28 +2,20 @@ import type { JsonSchema, Spelling } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, FILTER_QUERY, INTEGER, PAGE_QUERY, STRING } from '../../gateway/rest/schemas.ts';
 import { ACL_TYPES, DEFAULT_ACL_TYPES, MAX_PRIORITY } from './policy/access-model.ts';
 
-/** The values of `filterTarget` in REST, by the enum values in GraphQL. */
-export const CLIENT_TARGETS = {
-  USERNAME: 'username',
-  CLIENT_ID: 'clientid',
-  TEXT_NAME: 'textname',
-  TEXT_DESCRIPTION: 'textdescription',
-  ROLENAME: 'rolename',
-  GROUPNAME: 'groupname',
-} as const;
-export const GROUP_TARGETS = {
-  GROUPNAME: 'groupname',
-  TEXT_NAME: 'textname',
-  TEXT_DESCRIPTION: 'textdescription',
-  ROLENAME: 'rolename',
-  USERNAME: 'username',
-} as const;
-export const ROLE_TARGETS = {
-  ROLENAME: 'rolename',
-  TEXT_NAME: 'textname',
-  TEXT_DESCRIPTION: 'textdescription',
-  TOPIC: 'topic',
-} as const;
+/** The values of `filterTarget` in REST, by the enum values in GraphQL: `TEXT_NAME` is `textname`. */
+const targets = (...names: string[]): Spelling =>
+  Object.fromEntries(names.map((name) => [name, name.toLowerCase().replace('_', '')]));
+
+export const CLIENT_TARGETS = targets(
+  'USERNAME',
+  'CLIENT_ID',
+  'TEXT_NAME',
+  'TEXT_DESCRIPTION',
+  'ROLENAME',
+  'GROUPNAME',
+);
+export const GROUP_TARGETS = targets('GROUPNAME', 'TEXT_NAME', 'TEXT_DESCRIPTION', 'ROLENAME', 'USERNAME');
+export const ROLE_TARGETS = targets('ROLENAME', 'TEXT_NAME', 'TEXT_DESCRIPTION', 'TOPIC');
 
 const spellingOf = (types: readonly string[]): Spelling =>
   Object.fromEntries(types.map((type) => [type.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(), type]));
@@ -55,14 +47,14 @@ interface ObjectBodies {
   readonly changed: JsonSchema;
 }
 
-const listQuery = (targets: Spelling, fallback: string, more: Properties = {}): JsonSchema => ({
+const listQuery = (spelling: Spelling, fallback: string, more: Properties = {}): JsonSchema => ({
   type: 'object',
   properties: {
     ...PAGE_QUERY,
     ...FILTER_QUERY,
     filterTarget: {
       type: 'string',
-      enum: Object.values(targets),
+      enum: Object.values(spelling),
       default: fallback,
       description: 'The text of an entry that is compared with the filter.',
     },

@@ -89,26 +89,18 @@ export interface ChainProblem {
 }
 
 export class ChainCheck {
-  #position: ChainPosition;
-  #checked = 0;
+  position: ChainPosition;
+  checked = 0;
 
   constructor(start: ChainPosition) {
-    this.#position = start;
-  }
-
-  get position(): ChainPosition {
-    return this.#position;
-  }
-
-  get checked(): number {
-    return this.#checked;
+    this.position = start;
   }
 
   next(entry: AuditEntry): ChainProblem | null {
-    const { sequence, hash } = this.#position;
+    const { sequence, hash } = this.position;
     const problem = this.#problemOf(entry, sequence, hash);
-    this.#position = { sequence: entry.sequence, hash: entry.hash };
-    this.#checked += 1;
+    this.position = { sequence: entry.sequence, hash: entry.hash };
+    this.checked += 1;
     return problem;
   }
 

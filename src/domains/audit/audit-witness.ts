@@ -16,7 +16,8 @@ export class AuditWitness {
   readonly #file: string;
   readonly #marks: Marks;
   readonly #log: Logger;
-  #position: ChainPosition | null = null;
+  /** The newest committed entry. */
+  position: ChainPosition | null = null;
   #problem: ChainProblem | null = null;
   #isWritten = true;
   #timer: NodeJS.Timeout | null = null;
@@ -30,12 +31,8 @@ export class AuditWitness {
     this.#read();
   }
 
-  get position(): ChainPosition | null {
-    return this.#position;
-  }
-
   committed(position: ChainPosition): void {
-    this.#position = position;
+    this.position = position;
     this.#problem = null;
     this.#writeSoon();
   }
@@ -46,12 +43,12 @@ export class AuditWitness {
   }
 
   resign(): void {
-    if (this.#position !== null) this.#writeSoon();
+    if (this.position !== null) this.#writeSoon();
   }
 
   /** Call it before the first write. */
   async problem(db: Database): Promise<ChainProblem | null> {
-    return this.#problem ?? findLostEntry(db, this.#marks, this.#position);
+    return this.#problem ?? findLostEntry(db, this.#marks, this.position);
   }
 
   async close(): Promise<void> {
@@ -66,7 +63,7 @@ export class AuditWitness {
     const mark = parsed(text);
     const seal = mark === null ? 'BAD' : this.#marks.check({ ...mark, name: 'witness' });
     if (mark !== null && seal === 'GOOD') {
-      this.#position = { sequence: mark.sequence, hash: mark.hash };
+      this.position = { sequence: mark.sequence, hash: mark.hash };
       // The file may have the previous key, which is removed once all secrets of the database have the current one.
       if (this.#marks.renewed({ ...mark, name: 'witness' })) this.#writeSoon();
     } else {
@@ -77,7 +74,7 @@ export class AuditWitness {
 
   #write(): void {
     this.#timer = null;
-    const position = this.#position;
+    const position = this.position;
     if (this.#isWritten || position === null) return;
     this.#isWritten = true;
     const text = `${JSON.stringify(this.#marks.of('witness', position))}\n`;

@@ -39,7 +39,7 @@ interface Sent extends SentCommand {
 export class WriteRun {
   readonly #parts: WriteParts;
   readonly #changes: readonly AccessChange[];
-  readonly #progress: Progress[];
+  readonly progress: readonly Progress[];
   #now: PolicyNow;
   #sent: Sent[] = [];
   #first = 0;
@@ -51,7 +51,7 @@ export class WriteRun {
     this.#parts = parts;
     this.#now = now;
     this.#changes = changes;
-    this.#progress = changes.map(() => ({ commands: [], error: null, sent: 0 }));
+    this.progress = changes.map(() => ({ commands: [], error: null, sent: 0 }));
     this.#planner = this.#plannerOn(now.policy);
   }
 
@@ -62,13 +62,9 @@ export class WriteRun {
     return run;
   }
 
-  get progress(): readonly ChangeProgress[] {
-    return this.#progress;
-  }
-
   /** Of the commands that the broker received; before `execute`, of all planned commands. */
   *kicks(): Generator<Kick> {
-    for (const { commands } of this.#progress) {
+    for (const { commands } of this.progress) {
       for (const { command, state, error } of commands) {
         if (state !== 'NOT_SENT' && !(state === 'REJECTED' && isOutage(error))) yield command.kicks;
       }
@@ -93,14 +89,14 @@ export class WriteRun {
   }
 
   *#pending(): Generator<Pending> {
-    for (let index = this.#first; index < this.#progress.length; index += 1) {
+    for (let index = this.#first; index < this.progress.length; index += 1) {
       if (index === this.#planned) this.#planNext();
       yield { index, commands: this.#unsent(index) };
     }
   }
 
   #unsent(index: number): readonly PlannedCommand[] {
-    const { commands, sent } = this.#progress[index] ?? { commands: [], sent: 0 };
+    const { commands, sent } = this.progress[index] ?? { commands: [], sent: 0 };
     const isStopped = commands.slice(0, sent).some(({ state }) => state !== 'APPLIED');
     return isStopped ? [] : commands.slice(sent).map(({ command }) => command);
   }
@@ -114,7 +110,7 @@ export class WriteRun {
     await disconnected?.(DISCONNECT_MS);
     let isAsPlanned = !kicksGateway;
     for (const [position, { index, command }] of batch.entries()) {
-      const progress = this.#progress[index];
+      const progress = this.progress[index];
       const entry = progress?.commands[progress.sent];
       if (!progress || !entry) continue;
       progress.sent += 1;
@@ -169,7 +165,7 @@ export class WriteRun {
 
   #planNext(): void {
     const change = this.#changes[this.#planned];
-    const progress = this.#progress[this.#planned];
+    const progress = this.progress[this.#planned];
     this.#planned += 1;
     if (!change || !progress) return;
     const { commands, error } = this.#planner.next(change);
@@ -179,14 +175,14 @@ export class WriteRun {
 
   #abandon(): void {
     const error = new ServiceError('BROKER_UNREACHABLE', 'The broker disconnected before this change was sent');
-    for (const progress of this.#progress) {
+    for (const progress of this.progress) {
       if (progress.sent === 0 && progress.commands.length > 0) progress.error = error;
     }
     this.#finish();
   }
 
   #finish(): void {
-    for (const { commands } of this.#progress) {
+    for (const { commands } of this.progress) {
       for (const command of commands) if (command.state === 'PLANNED') command.state = 'NOT_SENT';
     }
   }
