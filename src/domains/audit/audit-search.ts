@@ -11,7 +11,6 @@ export interface AuditPage {
   /** Beginning with the newest, or with the oldest if negative. Default: 20,000. */
   readonly take?: number | undefined;
   readonly cursor?: { readonly sequence?: number | undefined } | undefined;
-  readonly skip?: number | undefined;
   readonly select?: Prisma.AuditEntrySelect | undefined;
 }
 

@@ -1,6 +1,5 @@
-import type { Transport } from '../../gateway/context.ts';
 import { Bursts } from '../../platform/limits/bursts.ts';
-import type { AuditActor, AuditTarget } from './audit-event.ts';
+import type { AuditFacts } from './audit-event.ts';
 
 /** Maximum number of refused attempts of one caller in a row with an entry each. */
 const SINGLE = 20;
@@ -8,16 +7,11 @@ const MAX_SERIES_MS = 3_600_000;
 /** Maximum number of entries of all unknown callers, refilled by one per second. */
 const MAX_UNKNOWN_ENTRIES = 300;
 
-export interface RefusedAttempt {
-  readonly operation: string;
+type Known = 'operation' | 'actor' | 'address' | 'via' | 'target' | 'projectId' | 'brokerId';
+
+export interface RefusedAttempt extends Required<Pick<AuditFacts, Known>> {
   readonly code: string;
   readonly result?: 'REFUSED' | 'FAILED';
-  readonly actor: AuditActor;
-  readonly address: string;
-  readonly via: Transport;
-  readonly target: AuditTarget | null;
-  readonly projectId: string | null;
-  readonly brokerId: string | null;
 }
 
 /** `attempt` is the most frequent one. */

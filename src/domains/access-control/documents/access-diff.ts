@@ -1,14 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import {
-  type AccessDialect,
-  type AccessPolicy,
-  type AccessRole,
-  type AclRule,
-  DEFAULT_ACL_TYPES,
-  type DefaultAcl,
-} from '../policy/access-model.ts';
+import type { AccessDialect, AccessPolicy, AccessRole, AclRule, DefaultAcl } from '../policy/access-model.ts';
 import { substitutionOf } from '../policy/acl-filter.ts';
 import type {
   AccessChange,
@@ -65,19 +58,19 @@ export function* diffAccess(
   };
   for (const [rolename, role] of want.roles) {
     yield;
-    const fields: RoleFields = differences(have.roles.get(rolename) ?? roleIn({ rolename }), role, ROLE_KEYS);
+    const fields: RoleFields = differences(have.roles.get(rolename) ?? roleIn({ rolename }), role);
     const mode = modeOf(have.roles, rolename, fields);
     if (mode) put({ kind: 'PUT_ROLE', rolename, mode, fields }, held.roles.has(rolename), `role "${rolename}"`);
   }
   for (const [groupname, group] of want.groups) {
     yield;
-    const fields: GroupFields = differences(have.groups.get(groupname) ?? groupIn({ groupname }), group, GROUP_KEYS);
+    const fields: GroupFields = differences(have.groups.get(groupname) ?? groupIn({ groupname }), group);
     const mode = modeOf(have.groups, groupname, fields);
     if (mode) put({ kind: 'PUT_GROUP', groupname, mode, fields }, held.groups.has(groupname), `group "${groupname}"`);
   }
   for (const [username, client] of want.clients) {
     yield;
-    const fields: ClientFields = differences(have.clients.get(username) ?? clientIn({ username }), client, CLIENT_KEYS);
+    const fields: ClientFields = differences(have.clients.get(username) ?? clientIn({ username }), client);
     const mode = modeOf(have.clients, username, fields);
     const given = options.passwords.get(username);
     if (username === gatewayUsername) {
@@ -96,7 +89,7 @@ export function* diffAccess(
     if (!want.clients.has(username)) notes.add(NOTE.passwordUnused, `"${username}"`);
   }
 
-  const acl: Partial<DefaultAcl> = differences(have.defaultAcl, want.defaultAcl, DEFAULT_ACL_TYPES);
+  const acl: Partial<DefaultAcl> = differences(have.defaultAcl, want.defaultAcl);
   if (Object.keys(acl).length > 0) {
     const aclRefusal = refusalOf({ defaultAcl: want.defaultAcl });
     if (aclRefusal === null) changes.push({ kind: 'SET_DEFAULT_ACL', acl });
@@ -137,19 +130,9 @@ export function* diffAccess(
   return { changes, notes: notes.texts(), needPassword };
 }
 
-const TEXT_KEYS = ['textName', 'textDescription'] as const;
-const ROLE_KEYS = [...TEXT_KEYS, 'allowWildcardSubs', 'acls'] as const;
-const GROUP_KEYS = [...TEXT_KEYS, 'roles'] as const;
-const CLIENT_KEYS = ['clientId', ...TEXT_KEYS, 'disabled', 'roles', 'groups'] as const;
-
-function differences<K extends string, T extends Readonly<Record<K, unknown>>>(
-  have: Readonly<Record<K, unknown>>,
-  want: T,
-  keys: readonly K[],
-): { [key in K]?: NonNullable<T[key]> } {
-  return Object.fromEntries(keys.filter((key) => !isSame(have[key], want[key])).map((key) => [key, want[key]])) as {
-    [key in K]?: NonNullable<T[key]>;
-  };
+function differences<T extends object>(have: T, want: T): { [Key in keyof T]?: NonNullable<T[Key]> } {
+  const entries = Object.entries(want).filter(([key, value]) => !isSame(have[key as keyof T], value));
+  return Object.fromEntries(entries) as { [Key in keyof T]?: NonNullable<T[Key]> };
 }
 
 /** Avoids the slow deep comparison for texts. */
