@@ -14,7 +14,7 @@ export interface AuditCaller {
   readonly via?: Transport;
 }
 
-export interface AuditActor {
+interface AuditActor {
   readonly kind: (typeof ACTOR_KINDS)[number];
   readonly id: string | null;
   readonly name: string | null;
