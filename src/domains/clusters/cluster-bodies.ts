@@ -9,10 +9,10 @@ const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
 
 /** The documented interface declares integers as `number`. */
 const POSITIVE = { type: 'number', multipleOf: 1, minimum: 1 } as const;
-const REACHED_AT = { description: 'Address at which the other nodes connect to the node.' };
 const NODE_ID: JsonSchema = { ...POSITIVE, description: 'Number of the node, unique in the cluster.' };
-const PORT: JsonSchema = { ...POSITIVE, maximum: 65_535, ...REACHED_AT };
-const ADDRESS: JsonSchema = { type: 'string', minLength: 1, ...REACHED_AT };
+const REACHED_AT = 'at which the other nodes connect to the node.';
+const PORT: JsonSchema = { ...POSITIVE, maximum: 65_535, description: `Port ${REACHED_AT}` };
+const ADDRESS: JsonSchema = { type: 'string', minLength: 1, description: `Address ${REACHED_AT}` };
 const AS_ENTRY: JsonSchema = { type: 'string', description: 'If given, it must equal the value in the broker entry.' };
 
 const FILES = { client_cert_file: AS_ENTRY, client_key_file: AS_ENTRY, ca_cert_file: AS_ENTRY };

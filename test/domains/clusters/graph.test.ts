@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { TestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
+import { eventsOf } from '../audit/audited-service.ts';
 import { clusterWorld } from './cluster-world.ts';
 import { haNode, haWorld } from './ha-world.ts';
 
@@ -32,6 +33,12 @@ async function tokenFor({ graphql, projectId }: TestService, role: string, broke
   const { data } = await graphql(TOKEN, { input: { projectId, name: `${role} ${brokerIds}`, role, brokerIds } });
   return data.createToken.secret as string;
 }
+
+test('the audit names a cluster that was created', async () => {
+  const { service, clusterId } = await clusterWorld(2);
+  const [created] = await eventsOf(service, { operation: 'createCluster' });
+  expect(created).toMatchObject({ targetKind: 'cluster', targetId: clusterId, result: 'DONE', code: null });
+});
 
 test('subscribers who may see a cluster receive the connection changes of its nodes', async () => {
   const { service, nodes, clusterId, graph } = await clusterWorld(2);
