@@ -112,7 +112,7 @@ export class SysBridges {
   #readLog(): void {
     if (this.#isReading) return;
     this.#isReading = true;
-    // The filter that is also used for clients, so that both share one subscription.
+    // The client registry subscribes to the same filter, so both share one subscription.
     this.#session
       .subscribe(`${LOG}#`, (message) => this.#logged(message))
       .then(

@@ -123,7 +123,7 @@ export function writeErrorResponse(
   writeResponse(res, { result, wellFormed: false }, JSON_TYPE, { status });
 }
 
-/** A browser cannot send it to another origin without a preflight request. */
+/** Whether the headers say JSON. A browser sends JSON to another origin only after a preflight request. */
 export function isJsonBody({ headers }: IncomingMessage): boolean {
   const type = headers['content-type'];
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') return false;

@@ -26,7 +26,10 @@ export interface Call {
   readonly input: RouteInput;
 }
 
-/** The picked part of a result. Errors: NOT_FOUND if no pick leads to a value. */
+/**
+ * Returns the part of a GraphQL result that is the body of the REST response: the value at the first path of `picks`
+ * that has one. Errors: NOT_FOUND if no path has a value.
+ */
 export function bodyOf({ prepared: { picks, route }, input }: Call, { data }: ExecutionResult): unknown {
   for (const pick of picks ?? []) {
     const body = follow(data, pick);

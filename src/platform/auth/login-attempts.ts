@@ -67,7 +67,7 @@ export class LoginAttempts {
       (throttled.trust === 'NONE' ? strangers : trusted).run(networkOf(address), work);
     this.#begin(attempt, throttled);
     return inQueue(queues, async () => {
-      // The account or the network may have failed while this attempt waited.
+      // Other log-ins to this account or from this network may have failed while this attempt waited.
       this.#begin(attempt, throttled);
       const isRight = await check(inQueue);
       if (isRight) {

@@ -9,7 +9,7 @@ const FREE_FAILURES_OF_NETWORK = 25;
 const FREE_FAILURES_OF_ACCOUNT = 50;
 const LONGEST_WAIT_MS = 15 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
-/** Of each count: keys of one count do not evict those of another. 10 MB for all three counts. */
+/** Maximum number of keys in each of the three failure counters, which take about 10 MB together when full. */
 const MAX_KEYS = 20_000;
 /** Callers choose the names that are stored here. */
 const MAX_ACCOUNT_LENGTH = 254;

@@ -3,7 +3,7 @@ import type { PluginFactory } from '../control/plugin.ts';
 export interface GatewayPlugins {
   readonly plugins: readonly PluginFactory[];
   readonly clientIds: readonly string[];
-  /** Prefixes of the client ids of further connections, up to their last `-`. */
+  /** For connections that are not in `clientIds`: the start of each client id, up to its last `-`. */
   readonly clientIdPrefixes?: readonly string[];
 }
 

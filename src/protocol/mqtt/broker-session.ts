@@ -70,7 +70,7 @@ export type SessionAction =
     };
 
 export interface TakenSession {
-  /** If false, the session did not outlive its connection, and the action was not performed. */
+  /** Session Present of CONNACK. If false, the broker had ended the client's session, and nothing was done in it. */
   readonly sessionPresent: boolean;
 }
 

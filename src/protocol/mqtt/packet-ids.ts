@@ -5,7 +5,7 @@ const LARGEST = 65_535;
 /** Allocates packet identifiers consecutively; one in use is not allocated again [MQTT-2.2.1-3]. */
 export class PacketIds {
   readonly #used = new IdTable<true>();
-  /** Identifiers that are never allocated again. Separate from `#used`, where they would cause collisions. */
+  /** Identifiers that are never allocated again. Not in `#used`, where they would cause hash collisions. */
   readonly #retired = new Set<number>();
   #last = 0;
 

@@ -102,7 +102,7 @@ export const patternsOf = (role: AccessRole, action: AccessAction): AclRule[] =>
 /** Of two with one topic (in files only), the broker uses the later one. */
 export const literalsOf = (role: AccessRole, action: AccessAction): AclRule[] => rulesOf(role, LITERALS[action]);
 
-/** Returns the filter that a pattern rule matches with, including `%c` and `%u`; `null` if the rule matches nothing. */
+/** Returns the topic filter of a pattern rule with its `%c` and `%u`; `null` if the rule matches nothing. */
 export function filterOf({ aclType, topic }: AclRule, dialect: AccessDialect): string | null {
   const comparesTopics = aclType === 'publishClientSend' || aclType === 'publishClientReceive';
   return effectiveFilter(topic, comparesTopics || dialect.wildcardsExcludeDollar);

@@ -29,7 +29,8 @@ const CHECKS: readonly ControlCall[] = [
 const DETAILS: ControlCall = { command: 'getDetails' };
 
 /**
- * Checks for changes. The broker executes commands in order, so responses to earlier writes arrive before the check.
+ * Checks whether access control has changed on the broker. The broker executes commands in order, so the responses to
+ * earlier writes arrive before the response to the check.
  */
 export class AccessCheck {
   readonly #controls: ControlCaller;

@@ -62,7 +62,10 @@ export class WriteRun {
     return run;
   }
 
-  /** Of the commands that the broker received; before `execute`, of all planned commands. */
+  /**
+   * The clients that the broker disconnects because of the commands that it received, or may have received. Before
+   * `execute`, those of all planned commands.
+   */
   *kicks(): Generator<Kick> {
     for (const { commands } of this.progress) {
       for (const { command, state, error } of commands) {

@@ -95,7 +95,7 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
       const problem = await this.#follower.start();
       if (problem === null) return this;
       this.close();
-      // If a part of the log arrives, a connect line may have been lost. Silence is final.
+      // With NO_CONNECTIONS other log lines arrive, so only the connect line may have been lost: a retry may succeed.
       return { unavailable: problem, mayPass: problem === NO_CONNECTIONS };
     } catch (error) {
       this.close();

@@ -148,10 +148,19 @@ const ClusterEntryConnection = builder.objectRef<BrokerRecord>('ClusterEntryConn
     }),
     username: t.exposeString('username', { description: "User name of this service's connection.", nullable: true }),
     caCert: t.exposeString('caCert', { description: 'PEM.', nullable: true }),
-    caCertFile: t.exposeString('caCertFile', { description: 'As that of the broker.', nullable: true }),
+    caCertFile: t.exposeString('caCertFile', {
+      description: 'File in the folder BROKER_FILES_DIR of the service.',
+      nullable: true,
+    }),
     clientCert: t.exposeString('clientCert', { description: 'PEM.', nullable: true }),
-    clientCertFile: t.exposeString('clientCertFile', { description: 'As that of the broker.', nullable: true }),
-    clientKeyFile: t.exposeString('clientKeyFile', { description: 'As that of the broker.', nullable: true }),
+    clientCertFile: t.exposeString('clientCertFile', {
+      description: 'File in the folder BROKER_FILES_DIR of the service.',
+      nullable: true,
+    }),
+    clientKeyFile: t.exposeString('clientKeyFile', {
+      description: 'File in the folder BROKER_FILES_DIR of the service.',
+      nullable: true,
+    }),
     verifyCaCert: t.int({
       description: '1 if broker certificates are verified, otherwise 0.',
       resolve: ({ verifyCaCert }) => Number(verifyCaCert),

@@ -132,7 +132,8 @@ export const Stream = builder.objectRef<StreamView>('Stream').implement({
 builder.interfaceFields(Broker, (t) => ({
   streams: t.connection(
     {
-      description: 'In the order of the broker. If this service runs the streams: in the order of their creation.',
+      description:
+        'The streams of the broker, in the order in which the broker lists them. If this service runs the streams, they are sorted by creation time.',
       type: Stream,
       nullable: true,
       complexity: pageCost,
