@@ -3,9 +3,15 @@ export function topicProblem(topic: string): string | null {
   if (topic === '') return 'must not be empty';
   // A UTF-16 code unit has at most three bytes.
   if (topic.length * 3 > 65_535 && Buffer.byteLength(topic) > 65_535) return 'must not exceed 65535 bytes';
+  if (PLAIN_TOPIC.test(topic)) return null;
   if (/[+#\0]/.test(topic)) return 'must not contain +, # or NUL';
-  return null;
+  return FORBIDDEN.test(topic) ? 'must not contain control characters, noncharacters or half surrogate pairs' : null;
 }
+
+/** A fast check: most topics are printable ASCII without wildcards. */
+const PLAIN_TOPIC = /^[ !"$-*,-~]*$/;
+/** For these characters a receiver may close the connection, and Mosquitto does (MQTT 5, 1.5.4). */
+const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u;
 
 /** A fast check: most filters are valid, and access control checks thousands at a time. */
 const MISPLACED_WILDCARD = /[^/][+#]|\+[^/]|#./s;

@@ -120,9 +120,13 @@ test.each([
   { clean: false, filters: { 'm/#': { qos: 0 }, 'm/+': { qos: 1 } }, qos: 1 },
   { clean: false, filters: { 'm/#': { qos: 1 }, 'm/+': { qos: 0 } }, qos: 1 },
   { clean: false, filters: { 'm/#': { qos: 1 }, 'm/+': { qos: 2 } }, qos: 2 },
-  { clean: false, filters: { 'm/#': { qos: 1 }, 'm/a': { qos: 0 } }, qos: 0 },
+  { clean: false, filters: { 'm/#': { qos: 1 }, 'm/a': { qos: 0 } }, qos: 1 },
+  { clean: true, filters: { 'm/a': { qos: 0 }, 'm/#': { qos: 2 } }, qos: 2 },
+  { clean: false, filters: { 'm/a': { qos: 0 }, 'm/#': { qos: 2 } }, qos: 2 },
+  { clean: true, filters: { 'm/#': { qos: 2 }, 'm/a': { qos: 1 } }, qos: 2 },
+  { clean: false, filters: { 'm/#': { qos: 2 }, 'm/a': { qos: 1 } }, qos: 2 },
 ] as const)(
-  'a client with overlapping filters gets a message once, and nothing stays queued: %j',
+  'a client with overlapping filters gets a message once, at the highest QoS, and nothing stays queued [MQTT-3.3.4-2]: %j',
   async ({ clean, filters, qos }) => {
     const { mqttPort } = shared();
     const clientId = `device ${JSON.stringify({ clean, filters })}`;

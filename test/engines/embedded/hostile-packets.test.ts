@@ -94,9 +94,10 @@ test.each(VERSIONS)('a CONNECT whose will cannot be published is refused (protoc
   for (const topic of BAD_WILLS) {
     const sent = connectPacket({ protocolVersion, will: will(topic) });
     const [answer] = await exchange(mqttPort, protocolVersion, generate(sent));
-    // With NUL the packet itself is malformed, and nothing is answered to it.
-    const refusal = protocolVersion === 5 ? { reasonCode: 0x90 } : { returnCode: 5 };
-    if (topic.includes('\0')) expect(answer).toBeUndefined();
+    // With NUL the packet itself is malformed, for which MQTT 3 has no return code.
+    const isMalformed = topic.includes('\0');
+    const refusal = protocolVersion === 5 ? { reasonCode: isMalformed ? 0x81 : 0x90 } : { returnCode: 5 };
+    if (isMalformed && protocolVersion === 4) expect(answer).toBeUndefined();
     else expect(answer).toMatchObject({ cmd: 'connack', ...refusal });
   }
   const allowed = await rawClient(mqttPort, { protocolVersion, clientId: 'deep', will: will(DEEP.slice(2)) });
@@ -131,7 +132,7 @@ test('a CONNECT is refused if its will has no topic, QoS 3, or a Response Topic 
   expect(await exchange(mqttPort, 5, highest)).toMatchObject([{ cmd: 'connack', reasonCode: 0x81 }]);
   const answered = { ...will('x'), properties: { responseTopic: 'a/#' } };
   const sent = bytesOf(5, connectPacket({ ...five, will: answered }));
-  expect(await exchange(mqttPort, 5, sent)).toMatchObject([{ cmd: 'connack', reasonCode: 0x90 }]);
+  expect(await exchange(mqttPort, 5, sent)).toMatchObject([{ cmd: 'connack', reasonCode: 0x81 }]);
   await expectSound();
 });
 
@@ -312,7 +313,6 @@ test.each([
   ['a property that MQTT does not have', '017f', undefined],
   ['a length beyond the packet', '7f0101', undefined],
   ['a length without an end', 'ffffffff01', undefined],
-  ['a Content Type that came twice', '080300016103000162', undefined],
 ])('%s that is truncated closes the connection with 0x81', async (_name, properties, left) => {
   const { mqttPort, expectSound } = await startBroker();
   const watcher = await rawClient(mqttPort, { clientId: 'watcher' }, '#');

@@ -131,8 +131,8 @@ const waitingOf = (session: Session | undefined, connection: Connection | undefi
 
 function subscriptionsIn(connection: Connection | undefined, session: Session | undefined) {
   if (connection?.client) {
-    return Object.entries(subscriptionsOf(connection.client)).flatMap(([filter, granted]) =>
-      granted ? [{ filter, ...optionsOf(granted) }] : [],
+    return Object.entries(subscriptionsOf(connection.client)).flatMap(([filter, subscription]) =>
+      subscription ? [{ filter, ...optionsOf({ ...subscription, qos: subscription.granted }) }] : [],
     );
   }
   return Array.from(session?.subscriptions ?? [], ([filter, record]) => ({ filter, ...optionsOf(record) }));

@@ -10,7 +10,7 @@ interface BrokerInternals {
 }
 
 interface ClientInternals {
-  subscriptions: Record<string, GrantedSubscription | undefined>;
+  subscriptions: object;
   duplicates: object;
   clean: boolean;
   sessionExpiryInterval: number;
@@ -38,7 +38,8 @@ interface EmittedPacket {
 }
 
 interface GrantedSubscription {
-  readonly qos: 0 | 1 | 2;
+  /** What aedes calls `qos`. */
+  readonly granted: 0 | 1 | 2;
   readonly si?: number;
   readonly nl?: boolean;
   readonly rap?: boolean;
@@ -75,15 +76,35 @@ export function useSafeBrokerTables(aedes: Aedes): void {
   broker.brokers = Object.create(null);
 }
 
-/** `subscriptions`, `duplicates`: the same for topic filters and broker ids. Call it before the client is read. */
+/**
+ * `subscriptions`, `duplicates`: the same for topic filters and broker ids. Call it before the client is read.
+ *
+ * aedes lowers the QoS of a message to that of the filter that equals its topic, although another filter of the client
+ * may have a higher one [MQTT-3.3.4-2]. So its subscriptions have a QoS above all, and `granted` has the real one.
+ */
 export function useSafeClientTables(client: Client): void {
   const internals = internalsOf(client);
-  internals.subscriptions = Object.create(null);
   internals.duplicates = Object.create(null);
+  const table = Object.create(null);
+  grantedTables.set(client, table);
+  internals.subscriptions = new Proxy(table, {
+    set: (_table, filter: string, subscription) => {
+      table[filter] = Object.assign(subscription, { granted: subscription.qos, qos: ABOVE_ALL_QOS });
+      return true;
+    },
+  });
 }
 
-export const subscriptionsOf = (client: Client): Readonly<Record<string, GrantedSubscription | undefined>> =>
-  internalsOf(client).subscriptions;
+type GrantedTable = Readonly<Record<string, GrantedSubscription | undefined>>;
+
+/** The tables without their proxies, which are slow to enumerate. */
+const grantedTables = new WeakMap<Client, GrantedTable>();
+const NO_TABLE: GrantedTable = Object.create(null);
+
+/** Differs from every requested QoS, so aedes replaces the subscription by one with the new options. */
+const ABOVE_ALL_QOS = 3;
+
+export const subscriptionsOf = (client: Client): GrantedTable => grantedTables.get(client) ?? NO_TABLE;
 
 /** `deliverQoS`: sends a message. It has no broker id, because aedes would drop a lower number than the last one. */
 export function sendMessage(client: Client, packet: object): void {

@@ -10,7 +10,6 @@ import { Admission } from './admission.ts';
 import { subscriptionsOf, useSafeBrokerTables, useSafeClientTables } from './aedes-internals.ts';
 import { ClientControl } from './client-control.ts';
 import { clientHooks } from './client-hooks.ts';
-import { expiryOf } from './connect-packet.ts';
 import { type Connection, TOPIC_FILTER_INVALID } from './connection.ts';
 import type { BrokerCoreOptions, CoreParts } from './core-parts.ts';
 import { Delivery } from './delivery.ts';
@@ -20,6 +19,7 @@ import { InternalPublisher } from './internal-publisher.ts';
 import type { IncomingPacket } from './mqtt-packet-internals.ts';
 import { guardPackets, meterPackets } from './packet-guard.ts';
 import { SubscribeOrder } from './packet-queue.ts';
+import { sequenceProblem } from './packet-sequence.ts';
 import { PublishHandler } from './publish-handler.ts';
 import { PublishTap } from './publish-tap.ts';
 import { RetainedDelivery } from './retained-delivery.ts';
@@ -176,7 +176,7 @@ export class BrokerCore {
   }
 
   readonly accept = (connection: Connection, stream: Duplex): void => {
-    const { registry, access, limits, faults, time } = this.#parts;
+    const { registry, access, limits, faults, time, store } = this.#parts;
     registry.open.add(connection);
     stream.once('close', () => {
       faults.run(undefined, 'the end of a connection could not be handled', () => this.#closed(connection));
@@ -185,6 +185,7 @@ export class BrokerCore {
     connection.client = client;
     this.#connections.set(client, connection);
     useSafeClientTables(client);
+    const session = () => store.sessions.get(client.id);
     const before = (packet: IncomingPacket) => {
       if (!hasValidFilters(packet)) return TOPIC_FILTER_INVALID;
       guardSubscribe(packet, (subscriptions) => {
@@ -192,8 +193,7 @@ export class BrokerCore {
         connection.subscribing.began(subscriptions);
       });
       guardUnsubscribe(packet, connection, access);
-      noteDisconnect(connection, packet);
-      return null;
+      return sequenceProblem(connection, packet, session);
     };
     guardPackets(client, connection, faults, before);
     connection.readOn = readInSlices(client, connection, time);
@@ -259,14 +259,3 @@ const isQos = (qos: number): qos is 0 | 1 | 2 => qos <= 2;
 
 /** MQTT 5: Topic Alias Maximum, as in Mosquitto. */
 const TOPIC_ALIASES = 10;
-
-/** MQTT 5: DISCONNECT may change the Session Expiry Interval, unless the interval of CONNECT is 0 [MQTT-3.14.2-2]. */
-function noteDisconnect(connection: Connection, packet: IncomingPacket): void {
-  if (packet.cmd !== 'disconnect') return;
-  const { properties } = packet;
-  const interval = properties?.sessionExpiryInterval;
-  if (!properties || interval === undefined) return;
-  if (connection.expirySeconds !== 0) connection.expirySeconds = expiryOf(interval);
-  // `SessionExpiry` applies it. aedes would apply it, too.
-  delete properties.sessionExpiryInterval;
-}

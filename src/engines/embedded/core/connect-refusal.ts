@@ -1,7 +1,6 @@
 import type { Client, ConnectPacket } from 'aedes';
 import { generate } from 'mqtt-packet';
 import { topicNameProblem } from '../topic-rules.ts';
-import { MALFORMED_PACKET } from './connection.ts';
 
 /**
  * Why a CONNECT was refused. `credentials` includes a disabled account and a missing user name, `client_id` is a
@@ -42,16 +41,16 @@ export const returnCodeOf = (reason: RefusalReason): number => RETURN_CODES[reas
 export function refuseWith(client: Client, protocolVersion: number | undefined, reasonCode: number): void {
   const code = protocolVersion === 5 ? { reasonCode } : { returnCode: NOT_AUTHORIZED };
   const packet = { cmd: 'connack', sessionPresent: false, ...code } as const;
-  client.conn.write(generate(packet, { protocolVersion: protocolVersion === 5 ? 5 : 4 }));
+  closeWith(client, generate(packet, { protocolVersion: protocolVersion === 5 ? 5 : 4 }));
+}
+
+export function closeWith(client: Client, connack: Buffer): void {
+  client.conn.write(connack);
   setImmediate(() => client.close());
 }
 
 /** Returns the reason code of MQTT 5 for a will that cannot be published. `null` if it can, or there is none. */
 export function willRefusal({ will }: ConnectPacket): number | null {
   if (!will) return null;
-  // mqtt-packet 9.0.2 accepts QoS 3 [MQTT-3.1.2-12].
-  if (![0, 1, 2].includes(will.qos ?? 0)) return MALFORMED_PACKET;
-  const { responseTopic = will.topic } = will.properties ?? {};
-  const isValid = topicNameProblem(will.topic) === null && topicNameProblem(responseTopic) === null;
-  return isValid ? null : TOPIC_NAME_INVALID;
+  return topicNameProblem(will.topic) === null ? null : TOPIC_NAME_INVALID;
 }

@@ -20,13 +20,11 @@ export interface WillInfo extends Omit<ClientWill, 'payload'> {
 }
 
 /** Reason codes of DISCONNECT (MQTT 5, 3.14.2.1). */
-export const MALFORMED_PACKET = 0x81;
 export const IMPLEMENTATION_ERROR = 0x83;
 export const SESSION_TAKEN_OVER = 0x8e;
 export const TOPIC_FILTER_INVALID = 0x8f;
 export const RECEIVE_MAXIMUM_EXCEEDED = 0x93;
 const ADMINISTRATIVE_ACTION = 0x98;
-export type DisconnectReason = 0x81 | 0x83 | 0x8e | 0x8f | 0x93 | 0x98;
 
 /** One network connection and its counters. The counters are plain fields because every message changes them. */
 export class Connection {
@@ -58,6 +56,8 @@ export class Connection {
   /** MQTT 5: set if the client limits the number of unacknowledged messages (Receive Maximum). */
   window: SendWindow<AedesPublishPacket> | null = null;
   maxPacketBytes: number | null = null;
+  /** MQTT 5: topic aliases that were set. aedes has their topics. At most 65,535, of which aedes accepts ten. */
+  readonly topicAliases = new Set<number>();
   hasIdentifiers = false;
   /** The lowest QoS that the client has requested. Messages at or below it are never downgraded. */
   lowestQos: 0 | 1 | 2 = 2;
@@ -149,7 +149,7 @@ export class Connection {
   }
 
   /** Closes the connection, with DISCONNECT for an MQTT 5 client that reads. Resolves when aedes' client is closed. */
-  disconnect(reason: DisconnectReason): Promise<void> {
+  disconnect(reason: number): Promise<void> {
     const { client } = this;
     return new Promise((resolve) => {
       if (!client) {

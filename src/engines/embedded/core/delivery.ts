@@ -100,12 +100,11 @@ export class Delivery {
     if (isLive && packet.qos > 0) {
       // The message is in the queue, unless it is delivered at QoS 0.
       if (connection.isDraining) return null;
-      // aedes would use the QoS of the first matching subscription, not the highest.
-      if (connection.lowestQos === 0 && isAcknowledged(client, topic)) {
+      // aedes would send it at QoS 0 if the first matching filter has QoS 0.
+      if (connection.lowestQos === 0) {
         sendMessage(client, packet);
         return null;
       }
-      if (connection.lowestQos === 0) store.discard(client.id, packet.brokerCounter);
     }
     // aedes adds the identifier of SUBSCRIBE to its retained messages.
     const isOfSubscribe = retain && !brokerId && messageId === undefined;
@@ -115,7 +114,7 @@ export class Delivery {
       if (messageId !== undefined) release(connection, messageId);
       return null;
     }
-    if (messageId === undefined && packet.qos > 0 && isAcknowledged(client, packet.topic)) {
+    if (messageId === undefined && packet.qos > 0) {
       const queued = entry ?? (isOfSubscribe && session ? this.#queueRetained(session, packet) : undefined);
       if (queued && connection.isDraining) return null;
       if (client.closed) {
@@ -125,7 +124,7 @@ export class Delivery {
       if (this.#waits(client, connection, packet, session, queued)) return null;
       if (!queued) {
         packet.messageId ??= nextPacketId(client, session);
-        connection.inFlight.add(packet.messageId, packet.payload.length);
+        connection.inFlight.add(packet.messageId, packet.qos, packet.payload.length);
       }
     }
     connection.delivered += 1;
@@ -212,7 +211,7 @@ export class Delivery {
       if (!packet) break;
       const messageId = nextPacketId(client, session);
       window.inFlight.add(messageId);
-      connection.inFlight.add(messageId, packet.payload.length);
+      connection.inFlight.add(messageId, packet.qos, packet.payload.length);
       sendMessage(client, { ...packet, messageId });
     }
     if (!session) return;
@@ -260,9 +259,6 @@ function nextPacketId(client: Client, session: Session | undefined): number {
   }
 }
 
-/** Whether the message is sent at QoS 1 or 2: aedes uses QoS 0 if the filter that equals the topic has QoS 0. */
-const isAcknowledged = (client: Client, topic: string): boolean => subscriptionsOf(client)[topic]?.qos !== 0;
-
 function release({ window, inFlight }: Connection, packetId: number): void {
   window?.inFlight.delete(packetId);
   inFlight.settle(packetId);
@@ -273,7 +269,7 @@ function grantedQos(client: Client, topic: string, qos: 0 | 1 | 2): 0 | 1 | 2 {
   let granted: 0 | 1 | 2 = 0;
   const subscriptions = subscriptionsOf(client);
   for (const filter in subscriptions) {
-    const offered = subscriptions[filter]?.qos ?? 0;
+    const offered = subscriptions[filter]?.granted ?? 0;
     if (offered > granted && filterMatches(filter, topic)) granted = offered;
     if (granted >= qos) return qos;
   }

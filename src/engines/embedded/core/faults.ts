@@ -1,5 +1,5 @@
 import type { BrokerStore } from '../store/broker-store.ts';
-import { type Connection, type DisconnectReason, IMPLEMENTATION_ERROR } from './connection.ts';
+import { type Connection, IMPLEMENTATION_ERROR } from './connection.ts';
 
 /** An exception that one packet or stored record caused, and that affected nothing else. */
 export interface Fault {
@@ -25,12 +25,7 @@ export class Faults {
   }
 
   /** Closes the connection, if there is one. Never throws. */
-  ofConnection(
-    connection: Connection | undefined,
-    text: string,
-    error: unknown,
-    reason: DisconnectReason = IMPLEMENTATION_ERROR,
-  ): void {
+  ofConnection(connection: Connection | undefined, text: string, error: unknown, reason = IMPLEMENTATION_ERROR): void {
     this.report({ kind: 'connection', text, error });
     if (!connection) return;
     this.failed(connection);

@@ -1,29 +1,34 @@
 import type { Client } from 'aedes';
+import { checkPacket } from '../packets/packet-rules.ts';
+import { MALFORMED_PACKET, RefusedPacket } from '../packets/refused-packet.ts';
 import { parserOf } from './aedes-internals.ts';
-import { type Connection, type DisconnectReason, MALFORMED_PACKET } from './connection.ts';
+import { closeWith } from './connect-refusal.ts';
+import type { Connection } from './connection.ts';
 import type { Faults } from './faults.ts';
-import { type IncomingPacket, packetLength, refuseMalformedFields, wasReadBeyondEnd } from './mqtt-packet-internals.ts';
+import { checkEachPacket, type IncomingPacket, packetLength } from './mqtt-packet-internals.ts';
 
 /**
- * Guards aedes against the packets of a connection. A malformed packet, one that `before` refuses, or an exception
- * closes the connection, and nothing more is read. Call it before anything else listens to the client's parser.
- * mqtt-packet returns `null`, -1 or `undefined` for truncated fields, which aedes would use.
+ * Guards aedes against the packets of a connection. A packet that the specification forbids, one that `before` refuses,
+ * or an exception closes the connection, and nothing more is read. Call it before anything else listens to the client's
+ * parser.
  */
 export function guardPackets(
   client: Client,
   connection: Connection,
   faults: Faults,
-  before: (packet: IncomingPacket) => DisconnectReason | null,
+  before: (packet: IncomingPacket) => number | null,
 ): void {
   const parser = parserOf(client);
   if (!parser) return;
   let isOver = false;
-  const refuse = (reason: DisconnectReason) => {
+  let hasConnect = false;
+  const refuse = (reason: number, connack: Buffer | null = null) => {
     if (isOver) return;
     isOver = true;
-    void connection.disconnect(reason);
+    if (connack === null || hasConnect) void connection.disconnect(reason);
+    else closeWith(client, connack);
   };
-  const failed = (text: string, error: unknown, reason?: DisconnectReason) => {
+  const failed = (text: string, error: unknown, reason?: number) => {
     isOver = true;
     faults.ofConnection(connection, text, error, reason);
   };
@@ -32,10 +37,7 @@ export function guardPackets(
   parser.removeAllListeners('packet');
   parser.on('packet', (packet) => {
     if (isOver || client.closed) return;
-    if (wasReadBeyondEnd(parser) || (packet.messageId ?? 0) < 0) {
-      refuse(MALFORMED_PACKET);
-      return;
-    }
+    hasConnect = true;
     try {
       const reason = before(packet);
       if (reason !== null) {
@@ -48,9 +50,12 @@ export function guardPackets(
     }
   });
   parser.removeAllListeners('error');
-  parser.on('error', () => refuse(MALFORMED_PACKET));
+  parser.on('error', (error) => {
+    if (error instanceof RefusedPacket) refuse(error.reasonCode, error.connack);
+    else refuse(MALFORMED_PACKET);
+  });
 
-  refuseMalformedFields(parser);
+  checkEachPacket(parser, checkPacket);
   const parse = parser.parse;
   parser.parse = (chunk) => {
     if (isOver) return 0;

@@ -76,24 +76,28 @@ const MAX_IN_FLIGHT = 20_000;
 
 /** Number and bytes of the unacknowledged QoS 1 and 2 messages of a connection; at most the newest 20,000 count. */
 export class InFlightMessages {
-  readonly #sizes = new Map<number, number>();
+  readonly #messages = new Map<number, { readonly bytes: number; readonly qos: number }>();
   bytes = 0;
 
   get count(): number {
-    return this.#sizes.size;
+    return this.#messages.size;
   }
 
-  add(packetId: number, bytes: number): void {
+  add(packetId: number, qos: number, bytes: number): void {
     this.settle(packetId);
-    if (this.#sizes.size >= MAX_IN_FLIGHT) this.settle(this.#sizes.keys().next().value ?? packetId);
-    this.#sizes.set(packetId, bytes);
+    if (this.#messages.size >= MAX_IN_FLIGHT) this.settle(this.#messages.keys().next().value ?? packetId);
+    this.#messages.set(packetId, { bytes, qos });
     this.bytes += bytes;
   }
 
+  qosOf(packetId: number): number | undefined {
+    return this.#messages.get(packetId)?.qos;
+  }
+
   settle(packetId: number): void {
-    const bytes = this.#sizes.get(packetId);
-    if (bytes === undefined) return;
-    this.#sizes.delete(packetId);
-    this.bytes -= bytes;
+    const message = this.#messages.get(packetId);
+    if (message === undefined) return;
+    this.#messages.delete(packetId);
+    this.bytes -= message.bytes;
   }
 }

@@ -115,7 +115,7 @@ export class SubscribedFilters {
     const subscriptions = subscriptionsOf(client);
     const filters = Object.keys(subscriptions);
     if (filters.length > 0) this.#clients.set(client, new Set(filters));
-    for (const filter of filters) this.#use(filter, subscriptions[filter]?.qos ?? 0, true);
+    for (const filter of filters) this.#use(filter, subscriptions[filter]?.granted ?? 0, true);
   }
 
   #use(filter: string, qos: 0 | 1 | 2, isNew: boolean): void {

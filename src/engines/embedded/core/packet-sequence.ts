@@ -1,0 +1,50 @@
+import { PROTOCOL_ERROR } from '../packets/refused-packet.ts';
+import type { Session } from '../store/session.ts';
+import { expiryOf } from './connect-packet.ts';
+import type { Connection } from './connection.ts';
+import type { IncomingPacket } from './mqtt-packet-internals.ts';
+
+/** Whether the broker sent the message of the acknowledgement with the other QoS (MQTT 5, 4.3.2, 4.3.3). */
+const ACKNOWLEDGED_QOS: Readonly<Record<string, 1 | 2 | undefined>> = Object.assign(Object.create(null), {
+  puback: 1,
+  pubrec: 2,
+  pubcomp: 2,
+});
+
+/**
+ * Returns the reason code if the packet contradicts earlier packets of the connection; `null` if it does not. Notes
+ * what the next packets depend on.
+ */
+export function sequenceProblem(
+  connection: Connection,
+  packet: IncomingPacket,
+  sessionOf: () => Session | undefined,
+): number | null {
+  const { cmd, messageId } = packet;
+  if (cmd === 'publish') return isUnknownAlias(connection, packet) ? PROTOCOL_ERROR : null;
+  if (cmd === 'disconnect') return endsWithOtherExpiry(connection, packet) ? PROTOCOL_ERROR : null;
+  const qos = ACKNOWLEDGED_QOS[cmd];
+  if (qos === undefined || messageId === undefined) return null;
+  const sent = sessionOf()?.byPacketId.get(messageId)?.qos ?? connection.inFlight.qosOf(messageId);
+  return sent === undefined || sent === qos ? null : PROTOCOL_ERROR;
+}
+
+/** MQTT 5, 3.3.2.3.4: a PUBLISH without a topic has an alias that an earlier one has set. aedes answers 0x94. */
+function isUnknownAlias(connection: Connection, { topic, properties }: IncomingPacket): boolean {
+  const alias = properties?.topicAlias;
+  if (alias === undefined) return false;
+  if (topic === '') return !connection.topicAliases.has(alias);
+  connection.topicAliases.add(alias);
+  return false;
+}
+
+/** [MQTT-3.14.2-2] DISCONNECT may change the Session Expiry Interval, unless that of CONNECT is 0. */
+function endsWithOtherExpiry(connection: Connection, { properties }: IncomingPacket): boolean {
+  const interval = properties?.sessionExpiryInterval;
+  if (!properties || interval === undefined) return false;
+  if (connection.expirySeconds === 0) return interval > 0;
+  connection.expirySeconds = expiryOf(interval);
+  // `SessionExpiry` applies it. aedes would apply it, too.
+  delete properties.sessionExpiryInterval;
+  return false;
+}

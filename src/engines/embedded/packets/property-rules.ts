@@ -1,0 +1,84 @@
+import type { FieldReader } from './field-reader.ts';
+import { malformed, protocolError, RefusedPacket, TOPIC_ALIAS_INVALID } from './refused-packet.ts';
+
+/** What has properties. `acknowledgement`: PUBACK, PUBREC, PUBREL and PUBCOMP. */
+type PropertyOwner =
+  | 'connect'
+  | 'will'
+  | 'publish'
+  | 'acknowledgement'
+  | 'subscribe'
+  | 'unsubscribe'
+  | 'disconnect'
+  | 'auth';
+
+interface PropertyRule {
+  readonly owners: readonly PropertyOwner[];
+  readonly read: (fields: FieldReader) => void;
+}
+
+const text = (fields: FieldReader): void => void fields.text();
+const binary = (fields: FieldReader): void => void fields.binary();
+const uint32 = (fields: FieldReader): void => void fields.uint32();
+const uint16 = (fields: FieldReader): void => void fields.uint16();
+const flag = (fields: FieldReader): void => {
+  if (fields.byte() > 1) throw protocolError('2.2.2.2: the value of a property is neither 0 nor 1');
+};
+const notZero = (value: number): void => {
+  if (value === 0) throw protocolError('2.2.2.2: the value of a property must not be 0');
+};
+/** [MQTT-3.3.2-8] Beyond the Topic Alias Maximum aedes refuses an alias. */
+const alias = (fields: FieldReader): void => {
+  if (fields.uint16() === 0) throw new RefusedPacket(TOPIC_ALIAS_INVALID, 'MQTT-3.3.2-8: the topic alias is 0');
+};
+const userProperty = (fields: FieldReader): void => {
+  fields.text();
+  fields.text();
+};
+
+const MESSAGE: readonly PropertyOwner[] = ['publish', 'will'];
+const AUTHENTICATION: readonly PropertyOwner[] = ['connect', 'auth'];
+const USER_PROPERTY = 0x26;
+
+/** MQTT 5, table 2-4, for the packets of clients. */
+const RULES = new Map<number, PropertyRule>([
+  [0x01, { owners: MESSAGE, read: flag }],
+  [0x02, { owners: MESSAGE, read: uint32 }],
+  [0x03, { owners: MESSAGE, read: text }],
+  [0x08, { owners: MESSAGE, read: (fields) => void fields.topic('MQTT-3.3.2-14') }],
+  [0x09, { owners: MESSAGE, read: binary }],
+  [0x0b, { owners: ['subscribe'], read: (fields) => notZero(fields.variable()) }],
+  [0x11, { owners: ['connect', 'disconnect'], read: uint32 }],
+  [0x15, { owners: AUTHENTICATION, read: text }],
+  [0x16, { owners: AUTHENTICATION, read: binary }],
+  [0x17, { owners: ['connect'], read: flag }],
+  [0x18, { owners: ['will'], read: uint32 }],
+  [0x19, { owners: ['connect'], read: flag }],
+  [0x1f, { owners: ['acknowledgement', 'disconnect', 'auth'], read: text }],
+  [0x21, { owners: ['connect'], read: (fields) => notZero(fields.uint16()) }],
+  [0x22, { owners: ['connect'], read: uint16 }],
+  [0x23, { owners: ['publish'], read: alias }],
+  [0x27, { owners: ['connect'], read: (fields) => notZero(fields.uint32()) }],
+]);
+
+/** Reads the properties of MQTT 5 (2.2.2). Returns their identifiers, without those of user properties. */
+export function checkProperties(fields: FieldReader, owner: PropertyOwner): ReadonlySet<number> {
+  const length = fields.variable();
+  if (length === 0) return NONE;
+  const seen = new Set<number>();
+  fields.part(length, () => {
+    const identifier = fields.variable();
+    if (identifier === USER_PROPERTY) {
+      userProperty(fields);
+      return;
+    }
+    const rule = RULES.get(identifier);
+    if (!rule?.owners.includes(owner)) throw malformed('2.2.2.2: a property is not allowed in the packet');
+    if (seen.has(identifier)) throw protocolError('2.2.2.2: a property occurs twice');
+    seen.add(identifier);
+    rule.read(fields);
+  });
+  return seen;
+}
+
+const NONE: ReadonlySet<number> = new Set();

@@ -1,0 +1,21 @@
+/** Reason codes of MQTT 5 (2.4). */
+export const MALFORMED_PACKET = 0x81;
+export const PROTOCOL_ERROR = 0x82;
+export const TOPIC_ALIAS_INVALID = 0x94;
+
+/** A packet that MQTT forbids. The message has the rule, by section or statement of MQTT 5 unless it says otherwise. */
+export class RefusedPacket extends Error {
+  override readonly name = 'RefusedPacket';
+  readonly reasonCode: number;
+  /** CONNACK for a CONNECT. `null` if the connection is closed without one, as MQTT 3 does for malformed packets. */
+  readonly connack: Buffer | null;
+
+  constructor(reasonCode: number, rule: string, connack: Buffer | null = null) {
+    super(rule);
+    this.reasonCode = reasonCode;
+    this.connack = connack;
+  }
+}
+
+export const malformed = (rule: string): RefusedPacket => new RefusedPacket(MALFORMED_PACKET, rule);
+export const protocolError = (rule: string): RefusedPacket => new RefusedPacket(PROTOCOL_ERROR, rule);
