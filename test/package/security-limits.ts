@@ -85,8 +85,15 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Messages queued for a disconnected MQTT client': ['engines/embedded/limits.ts', 'offlineMessages'],
   'Bytes queued for one MQTT session': ['engines/embedded/limits.ts', 'sessionBytes'],
   'Bytes queued for all MQTT sessions': ['engines/embedded/limits.ts', 'totalBytes'],
-  'Retained messages of a broker': ['engines/embedded/limits.ts', 'retainedMessages'],
-  'Bytes of retained messages': ['engines/embedded/limits.ts', 'retainedBytes'],
+  'Retained messages of a broker without `$SYS`': ['engines/embedded/limits.ts', 'retainedMessages'],
+  'Topics, payloads and properties of the retained messages of a broker': [
+    'engines/embedded/limits.ts',
+    'retainedBytes',
+  ],
+  'Unacknowledged messages of an MQTT client with a session while it gets retained messages': [
+    'engines/embedded/core/retained-sender.ts',
+    'MAX_UNACKNOWLEDGED',
+  ],
   'SUBSCRIBE packets of one client with retained messages in delivery': [
     'engines/embedded/core/retained-delivery.ts',
     'MAX_WAITING',

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenerWanted, RunningBroker, RunningState } from '../../domains/brokers/broker-engine.ts';
 import type { TopicPayloads } from '../../domains/topic-tree/hosting/topic-payloads.ts';
+import { VERSION } from '../../platform/version.ts';
 import {
   RestartBackoff,
   startWorkerThread,
@@ -19,7 +20,6 @@ export interface EmbeddedBrokerOptions {
   readonly listeners: readonly ListenerWanted[];
   /** Account of the service. Each start restores it. The folder has only the hash of the password. */
   readonly administrator: { readonly username: string; readonly password: string };
-  readonly version?: string;
   /** Default: `worker.js` in the folder of this file. */
   readonly workerUrl?: URL | undefined;
   readonly log: Readonly<Record<'info' | 'warn' | 'error', (fields: object, text: string) => void>>;
@@ -135,12 +135,12 @@ class BrokerSupervisor implements RunningBroker {
   }
 
   async #run(): Promise<BrokerThread> {
-    const { id, folder, administrator, version = '0', log, onState, workerUrl, topicPayloads } = this.#options;
+    const { id, folder, administrator, log, onState, workerUrl, topicPayloads } = this.#options;
     onState?.('STARTING');
     const options: WorkerOptions = {
       id,
       folder,
-      version,
+      version: VERSION,
       listeners: this.listeners,
       administrator,
       sysIntervalMs: this.#options.sysIntervalMs ?? 10_000,

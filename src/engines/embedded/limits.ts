@@ -32,9 +32,10 @@ export const BROKER_LIMITS = {
    * the send windows of MQTT 5 clients, and to messages that wait for sockets.
    */
   totalBytes: 256 * 1_048_576,
-  retainedMessages: 100_000,
-  /** Payloads and properties of retained messages. */
-  retainedBytes: 128 * 1_048_576,
+  /** On disk. Further messages are refused. */
+  retainedMessages: 2_000_000,
+  /** Topics, payloads and properties of retained messages on disk. */
+  retainedBytes: 2_048 * 1_048_576,
 };
 
 export type BrokerLimits = Readonly<typeof BROKER_LIMITS>;

@@ -1,11 +1,19 @@
 import { filterProblem, topicProblem } from '../../protocol/mqtt/topics.ts';
 
-/** Maximum number of levels of a topic. mqemitter 7 uses qlobber 8, which throws "too many words" for more. */
-const MAX_TOPIC_LEVELS = 100;
+/** Maximum number of levels of a topic, or of a filter without its share name. Mosquitto documents the same number. */
+export const MAX_TOPIC_LEVELS = 200;
 
 export const topicNameProblem = (topic: string): string | null => topicProblem(topic) ?? levelProblem(topic);
 
-export const topicFilterProblem = (filter: string): string | null => filterProblem(filter) ?? levelProblem(filter);
+export const topicFilterProblem = (filter: string): string | null =>
+  filterProblem(filter) ?? shareProblem(filter) ?? levelProblem(filter.replace(SHARE, ''));
+
+/** What comes before the topic filter of a shared subscription (MQTT 5, 4.8.2). */
+const SHARE = /^\$share\/[^/+#]+\/(?=.)/s;
+
+/** [MQTT-4.8.2-1, MQTT-4.8.2-2] */
+const shareProblem = (filter: string): string | null =>
+  filter.startsWith('$share/') && !SHARE.test(filter) ? 'a shared subscription is $share/{name}/{filter}' : null;
 
 function levelProblem(text: string): string | null {
   let levels = 1;

@@ -22,11 +22,12 @@ export function parseResponsePayload(payload: Uint8Array): ResponsePayload {
   const message = parseJson(payload);
   if (!isFields(message)) return EMPTY;
   if (isEvent(message)) return { ...EMPTY, events: [message] };
-  if (Array.isArray(message.responses)) {
-    const entries: unknown[] = message.responses.slice(0, MAX_RESPONSES);
-    return { responses: entries.filter(isFields).map(responseOf), events: entries.filter(isEvent), error: null };
-  }
-  return typeof message.error === 'string' ? { ...EMPTY, error: message.error } : EMPTY;
+  const { responses, error } = message;
+  // The embedded broker adds `responses: []` to an error.
+  if (typeof error === 'string' && (!Array.isArray(responses) || responses.length === 0)) return { ...EMPTY, error };
+  if (!Array.isArray(responses)) return EMPTY;
+  const entries: unknown[] = responses.slice(0, MAX_RESPONSES);
+  return { responses: entries.filter(isFields).map(responseOf), events: entries.filter(isEvent), error: null };
 }
 
 function isEvent(value: unknown): value is ResponsePayload['events'][number] {

@@ -2,15 +2,17 @@ import { MalformedPacket, PropertyReader } from './packet-properties.ts';
 
 /** MQTT 5, 3.3.2.3: all but topic alias and identifiers. */
 export interface PublishProperties {
-  readonly contentType?: string;
-  readonly responseTopic?: string;
-  readonly correlationData?: Buffer;
-  readonly payloadFormatIndicator?: boolean;
+  readonly contentType?: string | undefined;
+  readonly responseTopic?: string | undefined;
+  readonly correlationData?: Buffer | undefined;
+  readonly payloadFormatIndicator?: boolean | undefined;
   /** Seconds. */
-  readonly messageExpiryInterval?: number;
-  /** In order; names may repeat. */
-  readonly userProperties?: readonly (readonly [name: string, value: string])[];
+  readonly messageExpiryInterval?: number | undefined;
+  readonly userProperties?: UserProperties | undefined;
 }
+
+/** In order; names may repeat. */
+export type UserProperties = readonly (readonly [name: string, value: string])[];
 
 const PAYLOAD_FORMAT = 0x01;
 const MESSAGE_EXPIRY = 0x02;
@@ -42,8 +44,11 @@ export function readPublishProperties(bytes: Buffer): PublishProperties {
   return found;
 }
 
-/** Encodes properties with their length. Errors: RangeError if a value exceeds 65,535 bytes. */
-export function writePublishProperties(properties: PublishProperties): Buffer {
+/**
+ * Encodes properties with their length. `identifiers`: the subscription identifiers. Errors: RangeError if a value
+ * exceeds 65,535 bytes.
+ */
+export function writePublishProperties(properties: PublishProperties, identifiers: readonly number[] = []): Buffer {
   const { payloadFormatIndicator, messageExpiryInterval, contentType, responseTopic, correlationData } = properties;
   const parts: Buffer[] = [];
   if (payloadFormatIndicator !== undefined) parts.push(Buffer.from([PAYLOAD_FORMAT, payloadFormatIndicator ? 1 : 0]));
@@ -58,13 +63,20 @@ export function writePublishProperties(properties: PublishProperties): Buffer {
   if (correlationData !== undefined) parts.push(Buffer.from([CORRELATION_DATA]), ...lengthPrefixed(correlationData));
   for (const [name, value] of properties.userProperties ?? [])
     parts.push(Buffer.from([USER_PROPERTY]), ...lengthPrefixed(name), ...lengthPrefixed(value));
-  const length: number[] = [];
-  let rest = parts.reduce((sum, part) => sum + part.length, 0);
+  for (const identifier of identifiers) parts.push(Buffer.from([SUBSCRIPTION_IDENTIFIER, ...variable(identifier)]));
+  const length = variable(parts.reduce((sum, part) => sum + part.length, 0));
+  return Buffer.concat([Buffer.from(length), ...parts]);
+}
+
+/** Variable byte integer (1.5.5). */
+function variable(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
   do {
-    length.push(rest > 127 ? (rest & 127) | 128 : rest);
+    bytes.push(rest > 127 ? (rest & 127) | 128 : rest);
     rest >>= 7;
   } while (rest > 0);
-  return Buffer.concat([Buffer.from(length), ...parts]);
+  return bytes;
 }
 
 function lengthPrefixed(value: string | Buffer): [Buffer, Buffer] {

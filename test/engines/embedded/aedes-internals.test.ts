@@ -14,24 +14,16 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   allowDisconnectPacket,
   discardWill,
-  emitterOf,
-  hasIdentifier,
   isConnackSent,
-  nextMessageNumber,
   parserOf,
-  publisherOf,
   readNext,
   readNextAfterWrite,
   resumeReadingStream,
-  sendMessage,
   setSessionEnd,
+  stopFollowingStream,
   stopReadingStream,
-  subscribeClient,
-  subscriptionsOf,
   takePacketId,
-  unsubscribeClient,
   useSafeBrokerTables,
-  useSafeClientTables,
 } from '../../../src/engines/embedded/core/aedes-internals.ts';
 import {
   afterEachPacket,
@@ -41,6 +33,7 @@ import {
   missingBytes,
   type PacketParser,
   packetLength,
+  replaceWriter,
   takeUnparsedBytes,
 } from '../../../src/engines/embedded/core/mqtt-packet-internals.ts';
 import { rawClient } from './raw-client.ts';
@@ -58,9 +51,7 @@ async function startAedes(given: AedesOptions = {}, onClient: (client: Client) =
   useSafeBrokerTables(aedes);
   await aedes.listen();
   const server = createServer((socket) => {
-    const client = aedes.handle(socket);
-    useSafeClientTables(client);
-    onClient(client);
+    onClient(aedes.handle(socket));
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => {
@@ -82,47 +73,6 @@ const publishesOf = ({ packets }: { readonly packets: readonly Packet[] }) =>
   packets.flatMap((packet) => (packet.cmd === 'publish' ? [packet] : []));
 
 describe('aedes', () => {
-  test('`mq` delivers a message to subscribers, and aedes publishes through it', async () => {
-    const { aedes, connect, publish } = await startAedes();
-    const { raw } = await connect({}, 'a');
-    const emitter = emitterOf(aedes);
-    await new Promise<void>((resolve) => void emitter.emit(message({ payload: 'emitted' }), () => resolve()));
-    const emitted: string[] = [];
-    const emit = emitter.emit.bind(emitter);
-    emitter.emit = (packet, done) => {
-      emitted.push(packet.topic);
-      return emit(packet, done);
-    };
-    await publish({ payload: 'published' });
-    await raw.until('publish', 2);
-    expect(publishesOf(raw).map(({ payload }) => String(payload))).toEqual(['emitted', 'published']);
-    expect(emitted).toContain('a');
-  });
-
-  test('`mq` throws for a topic with more than 100 levels', async () => {
-    const { aedes } = await startAedes();
-    const packet = message({ topic: Array(101).fill('a').join('/') });
-    expect(() => emitterOf(aedes).emit(packet, () => {})).toThrow('too many words');
-  });
-
-  test('`counter` numbers messages, and a client drops a message with a lower number', async () => {
-    const { aedes, connect, publish } = await startAedes();
-    const { raw } = await connect({}, 'a');
-    const before = nextMessageNumber(aedes);
-    await publish();
-    const after = nextMessageNumber(aedes);
-    expect(after).toBeGreaterThan(before + 1);
-    const send = (payload: string, brokerCounter: number) =>
-      new Promise<void>((resolve) => {
-        const packet = { ...message({ payload }), brokerId: aedes.id, brokerCounter };
-        emitterOf(aedes).emit(packet, () => resolve());
-      });
-    await send('sent', after);
-    await send('dropped', before);
-    await raw.settle();
-    expect(publishesOf(raw).map(({ payload }) => String(payload))).toEqual(['x', 'sent']);
-  });
-
   test('`clients` and `brokers` are plain objects unless they are replaced', async () => {
     type Tables = { readonly clients: object; readonly brokers: object };
     const original = new Aedes() as unknown as Tables;
@@ -134,46 +84,6 @@ describe('aedes', () => {
     expect(Object.keys(clients)).toEqual(['constructor']);
     expect(Object.keys(brokers)).toEqual([]);
     expect(Object.getPrototypeOf(brokers)).toBe(null);
-  });
-
-  test('`subscriptions` has what was granted, also for the filter `__proto__`', async () => {
-    const { connect } = await startAedes();
-    const { client, raw } = await connect({}, '__proto__');
-    raw.send({
-      cmd: 'subscribe',
-      messageId: 2,
-      subscriptions: [{ ...options, nl: true, rap: true }],
-      properties: { subscriptionIdentifier: 7 },
-    });
-    await raw.until('suback', 2);
-    expect(Object.keys(subscriptionsOf(client))).toEqual(['__proto__', 'a']);
-    expect(Object.values(subscriptionsOf(client))[0]).toMatchObject({ granted: 2 });
-    expect(subscriptionsOf(client).a).toMatchObject({ granted: 1, si: 7, nl: true, rap: true });
-  });
-
-  test('`duplicates` has the number of the last message of each broker', async () => {
-    const { aedes, connect, publish } = await startAedes();
-    const { client, raw } = await connect({}, 'a');
-    await publish();
-    await raw.until('publish', 1);
-    const { duplicates } = client as unknown as { readonly duplicates: Record<string, number> };
-    expect(duplicates).toEqual(Object.assign(Object.create(null), { [aedes.id]: expect.any(Number) }));
-  });
-
-  test('`deliverQoS` sends a message, also one with an earlier number', async () => {
-    const { aedes, connect, publish } = await startAedes();
-    const { client, raw } = await connect({}, 'a');
-    await publish();
-    for (const qos of [0, 1, 2] as const) {
-      sendMessage(client, { ...message({ topic: `qos/${qos}`, qos }), brokerId: aedes.id, brokerCounter: 1 });
-    }
-    await raw.until('publish', 4);
-    expect(publishesOf(raw).map(({ topic, qos }) => `${topic} ${qos}`)).toEqual([
-      'a 0',
-      'qos/0 0',
-      'qos/1 1',
-      'qos/2 2',
-    ]);
   });
 
   test('`_nextId` is the packet id of the next message, and 1 follows 65,535', async () => {
@@ -277,6 +187,19 @@ describe('aedes', () => {
     expect(client.closed).toBe(true);
   });
 
+  test('`_eos` stops closing the client when its stream is over', async () => {
+    const { connect } = await startAedes();
+    const { client } = await connect();
+    const before = client.conn.listenerCount('finish');
+    stopFollowingStream(client);
+    expect(client.conn.listenerCount('finish')).toBeLessThan(before);
+    client.conn.destroy();
+    await once(client.conn, 'close');
+    expect(client.closed).toBe(false);
+    await new Promise<void>((resolve) => client.close(resolve));
+    expect(client.closed).toBe(true);
+  });
+
   test('`clean` and `sessionExpiryInterval` decide whether the session ends with the connection', async () => {
     const { aedes, connect } = await startAedes();
     const isPresent: boolean[] = [];
@@ -296,54 +219,12 @@ describe('aedes', () => {
     }
     expect(isPresent).toEqual([true, false]);
   });
-
-  test('`subscribe` and `unsubscribe` take a subscription identifier and the name of a filter', async () => {
-    const { connect, publish } = await startAedes();
-    const { client, raw } = await connect();
-    await new Promise<unknown>((resolve) => subscribeClient(client, { ...options, identifier: 5 }, resolve));
-    await publish({ payload: 'subscribed' });
-    await new Promise<unknown>((resolve) => unsubscribeClient(client, 'a', resolve));
-    await publish({ payload: 'unsubscribed' });
-    await raw.settle();
-    expect(publishesOf(raw)).toMatchObject([{ topic: 'a', properties: { subscriptionIdentifier: 5 } }]);
-    expect(raw.packets.map(({ cmd }) => cmd)).toEqual(['connack', 'publish', 'pingresp']);
-  });
-
-  test('`subscriptionIdentifier` is on the subscriptions that aedes asks about', async () => {
-    const seen: boolean[] = [];
-    const authorizeSubscribe: AedesOptions['authorizeSubscribe'] = (_client, subscription, done) => {
-      seen.push(hasIdentifier(subscription));
-      done(null, subscription);
-    };
-    const { connect } = await startAedes({ authorizeSubscribe });
-    const { raw } = await connect({}, 'b');
-    const properties = { subscriptionIdentifier: 5 };
-    raw.send({ cmd: 'subscribe', messageId: 2, subscriptions: [options], properties });
-    await raw.until('suback', 2);
-    expect(seen).toEqual([false, true]);
-  });
-
-  test('`clientId` of a message is its publisher', async () => {
-    const seen: unknown[] = [];
-    const authorizeForward: AedesOptions['authorizeForward'] = (_client, packet) => {
-      if (packet.topic === 'a') seen.push(publisherOf(packet));
-      return packet;
-    };
-    const { connect, publish } = await startAedes({ authorizeForward });
-    const { raw } = await connect({ clientId: 'subscriber' }, 'a');
-    const { raw: publisher } = await connect({ clientId: 'publisher' });
-    publisher.send(message());
-    await raw.until('publish', 1);
-    await publish();
-    await raw.until('publish', 2);
-    expect(seen).toEqual(['publisher', undefined]);
-  });
 });
 
 /** Parses bytes that are sent in one piece. Returns the packets, and the messages of the errors. */
 function parse(bytes: Buffer, isGuarded = true) {
   const parser = newParser();
-  if (isGuarded) checkEachPacket(parser, () => {});
+  if (isGuarded) checkEachPacket(parser, () => undefined);
   const packets: Packet[] = [];
   const errors: string[] = [];
   parser.on('packet', (packet) => packets.push(packet as Packet));
@@ -400,6 +281,7 @@ describe('mqtt-packet', () => {
     checkEachPacket(parser, ({ cmd, qos, dup }, body, version) => {
       seen.push([cmd, qos, dup, body.length, version]);
       if (cmd === 'puback') throw new Error('refused');
+      return undefined;
     });
     const connect = generate({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 5, clientId: 'x', keepalive: 0 });
     const sent = Buffer.concat([connect, bytesOf(message({ qos: 1, messageId: 1 })), PINGREQ, hex('40 02 00 01')]);
@@ -425,12 +307,31 @@ describe('mqtt-packet', () => {
     parser.on('error', ({ message }) => seen.push(message));
     checkEachPacket(parser, (_header, body) => {
       body[7] = (body[7] as number) & ~1;
+      return undefined;
     });
     const connect = generate({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId: 'x', keepalive: 0 });
     connect[9] = (connect[9] as number) | 1;
     parser.parse(connect.subarray(0, 12));
     parser.parse(connect.subarray(12));
     expect(seen).toEqual(['connect']);
+  });
+
+  test('a packet that arrives in several chunks is copied once, into one element of `_bufs`', () => {
+    const parser = newParser();
+    const seen: ArrayBufferLike[] = [];
+    checkEachPacket(parser, (_header, body) => {
+      seen.push(body.buffer);
+      return undefined;
+    });
+    parser.on('packet', (packet) => {
+      const { payload } = packet as object as { readonly payload: Buffer };
+      expect(payload).toHaveLength(60_000);
+      seen.push(payload.buffer);
+    });
+    const bytes = bytesOf(message({ payload: Buffer.alloc(60_000) }));
+    for (let at = 0; at < bytes.length; at += 16_384) parser.parse(bytes.subarray(at, at + 16_384));
+    expect(seen).toHaveLength(2);
+    expect(seen[0]).toBe(seen[1]);
   });
 
   test('`cacheNumbers` keeps a buffer for each number of two bytes unless it is disabled', () => {
@@ -442,6 +343,18 @@ describe('mqtt-packet', () => {
     disableNumberCache();
     expect(writer.cacheNumbers).toBe(false);
     expect(bytesOf(message({ qos: 1, messageId: 65_535 }))).toEqual(hex('32 07 0001 61 ffff 00 78'));
+  });
+
+  test('`writeToStream` of the default export writes the packets of aedes', async () => {
+    const { connect } = await startAedes();
+    const written: string[] = [];
+    replaceWriter((write, packet, stream, options) => {
+      written.push(packet.cmd);
+      return write(packet, stream, options);
+    });
+    onTestFinished(() => replaceWriter((write, packet, stream, options) => write(packet, stream, options)));
+    await connect({}, 'a');
+    expect(written).toEqual(['connack', 'suback']);
   });
 
   test('`_parseDisconnect` reads a missing reason code from the next packet unless it is replaced', () => {

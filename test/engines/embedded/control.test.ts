@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
+import { VERSION } from '../../../src/platform/version.ts';
 import { runs } from '../../support/suite.ts';
 import { collect, connect, control, startTestBroker } from './embedded.ts';
 
@@ -68,7 +69,7 @@ test('a request to a topic without an API is answered to the requester only', as
   const [answer] = await until((messages) => messages.length > 0);
   expect(answer).toMatchObject({
     topic: '$CONTROL/no/such/v1/response',
-    text: '{"error":"endpoint not available"}',
+    text: '{"error":"endpoint not available","responses":[]}',
   });
   await other.publishAsync('x', 'x', { qos: 1 });
   expect(heard.messages.filter(({ topic }) => topic.includes('no/such'))).toEqual([]);
@@ -124,7 +125,7 @@ test('licence, listeners, plugins and the administrator are reported', async () 
     plugins: expect.arrayContaining([
       {
         name: 'cedalo/inspect',
-        version: '0',
+        version: VERSION,
         'control-endpoints': ['$CONTROL/cedalo/inspect/v1'],
       },
     ]),

@@ -106,6 +106,48 @@ test('kill -9 at random moments loses no acknowledged message, retained message 
   for (const { topic, text } of kept) expect(Number(text), topic).toBeGreaterThanOrEqual(retained.get(topic) ?? 0);
 }, 120_000);
 
+test('kill -9 loses no acknowledged retained message, and no acknowledged deletion', async () => {
+  const folder = temporaryFolder();
+  const topics = Array.from({ length: 30 }, (_, i) => `kept/${i}`);
+  /** What a topic may have: the acknowledged payload, and the last one that was sent. Empty: deleted. */
+  const possible = new Map<string, string[]>();
+  let broker = await startBrokerProcess(folder);
+  for (let round = 0; round < 4; round += 1) {
+    const { url, whileAlive } = broker;
+    const publisher = await connectTo(url);
+    let sent = 0;
+    let isWorking = () => {};
+    const working = new Promise<void>((resolve) => {
+      isWorking = resolve;
+    });
+    const publishing = topics.map(async (topic, number) => {
+      for (let index = 0; ; index += 1) {
+        const payload = (index + number) % 3 === 0 ? '' : `${round}:${index}`;
+        possible.set(topic, [...(possible.get(topic) ?? ['']), payload]);
+        if (!(await whileAlive(publisher.publishAsync(topic, payload, { qos: 1, retain: true })))) return;
+        possible.set(topic, [payload]);
+        sent += 1;
+        if (sent === 300) isWorking();
+      }
+    });
+    await working;
+    await delay(Math.random() * 100);
+    await broker.kill();
+    publisher.end(true);
+    await Promise.all(publishing);
+    broker = await startBrokerProcess(folder);
+  }
+  const reader = await connectTo(broker.url);
+  const { messages, until } = collect(reader);
+  await reader.subscribeAsync('#', { qos: 1 });
+  await reader.publishAsync('end', 'end', { qos: 1 });
+  await until((seen) => seen.at(-1)?.topic === 'end');
+  for (const topic of topics) {
+    const text = messages.find((message) => message.topic === topic)?.text ?? '';
+    expect(possible.get(topic), topic).toContain(text);
+  }
+});
+
 test('a QoS 2 message that was acknowledged is delivered exactly once, across kill -9', async () => {
   const folder = temporaryFolder();
   let broker = await startBrokerProcess(folder);

@@ -1,13 +1,13 @@
 /** The worker of an embedded broker that fails, without naming a packet or record, for each message on `fatal`. */
-import MQEmitter from 'mqemitter';
+import { SubscriptionIndex } from '../../../dist/engines/embedded/store/subscription-index.js';
 
-const { emit } = MQEmitter.prototype;
-MQEmitter.prototype.emit = function (message, done) {
-  if (message.topic === 'fatal') {
+const { match } = SubscriptionIndex.prototype;
+SubscriptionIndex.prototype.match = function (topic, publisherId) {
+  if (topic === 'fatal') {
     setImmediate(() => {
       throw new Error(`fatal number ${Math.random()}`);
     });
   }
-  return emit.call(this, message, done);
+  return match.call(this, topic, publisherId);
 };
 await import('../../../dist/engines/embedded/worker.js');

@@ -7,11 +7,14 @@ import { rawClient } from './raw-client.ts';
 const COPIED = ['access_client', 'access_group', 'access_role', 'retained', 'session', 'subscription', 'message'];
 const TABLES = [...COPIED, 'queue', 'incoming', 'delayed_will', 'will'];
 
+/** The last version with clusters. */
+const VERSION = 9;
+
 /** The tables that a broker had until version 0.2, when it could be node 1 of a cluster. */
 function asBefore(folder: string, sql: string): void {
   const db = new Database(join(folder, 'broker.sqlite'));
-  const version = Number(db.pragma('user_version', { simple: true }));
   db.exec(`
+    ALTER TABLE queue DROP COLUMN share;
     CREATE TABLE log_place (
       id INTEGER PRIMARY KEY CHECK (id = 1), node_id INTEGER NOT NULL, place TEXT NOT NULL, next_message INTEGER NOT NULL
     );
@@ -21,7 +24,7 @@ function asBefore(folder: string, sql: string): void {
     ${TABLES.map((table) => `CREATE TABLE before_${table} AS SELECT * FROM ${table} WHERE 0;`).join('\n')}
     ${sql}
   `);
-  db.pragma(`user_version = ${version - 1}`);
+  db.pragma(`user_version = ${VERSION}`);
   db.close();
 }
 

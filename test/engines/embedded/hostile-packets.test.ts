@@ -7,7 +7,7 @@ import { rawClient } from './raw-client.ts';
 
 /** What one connection sends ends at most that connection: the broker runs on, and reports what it caught. */
 
-const DEEP = `${'a/'.repeat(100)}z`;
+const DEEP = `${'a/'.repeat(200)}z`;
 /** Names that every object inherits, or that are its prototype. */
 const INHERITED = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
 const VERSIONS = [4, 5] as const;

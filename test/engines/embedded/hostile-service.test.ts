@@ -30,7 +30,7 @@ const faultsOf = async (service: TestService): Promise<string[]> => {
 
 const start = (dataDir: string) => startTestService({ dataDir, embeddedBroker: true });
 
-const DEEP = `${'a/'.repeat(100)}z`;
+const DEEP = `${'a/'.repeat(200)}z`;
 const publish = { cmd: 'publish', topic: 't', payload: '', qos: 2, messageId: 5, retain: false, dup: false } as const;
 const release = { cmd: 'pubrel', messageId: 5 } as const;
 const CUT_OFF = Buffer.from('32120005746F706963123401087061796C6F6164', 'hex');

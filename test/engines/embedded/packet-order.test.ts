@@ -52,7 +52,7 @@ test.each(KINDS)(
     ];
     write(Buffer.concat(sent.map(packet)));
     await until('publish', 4);
-    expect(packets[1]).toMatchObject({ cmd: 'suback', granted: [2, 2, 2, 2] });
+    expect(packets.find(({ cmd }) => cmd === 'suback')).toMatchObject({ granted: [2, 2, 2, 2] });
     const came = packets.filter(({ cmd }) => cmd === 'publish') as IPublishPacket[];
     const own = came.filter(({ topic }) => topic === 'own/x').map(({ payload, qos }) => `${qos}: ${payload}`);
     expect(own.sort()).toEqual(['0: 0', '1: 1', '2: 2']);

@@ -403,6 +403,13 @@ const ROWS: readonly Row[] = [
     mosquittoAccepts: 'its bridges receive SUBACK on the same path',
   },
   {
+    rule: 'MQTT-4.12.0-7: AUTH without an authentication method in CONNECT',
+    versions: ALL,
+    refused: () => packet(0xf0, hex('18 00')),
+    allowed: () => PINGREQ,
+    reason: PROTOCOL_ERROR,
+  },
+  {
     rule: 'MQTT-3.12.4-1: a PINGREQ with content',
     versions: ALL,
     refused: () => packet(0xc0, Buffer.of(1)),
@@ -420,7 +427,15 @@ const CONNECT_ROWS: readonly (readonly [
   allowed: (version: Version) => ConnectFields,
   answer: Answer,
 ])[] = [
-  ['MQTT-3.1.2-2 of 3.1.1: protocol version 6', [4], () => ({ level: 6 }), () => ({}), 1],
+  ['MQTT-3.1.2-2 of 3.1.1: protocol version 2', [4], () => ({ level: 2 }), () => ({}), 1],
+  ['MQTT-3.1.2-2: protocol version 6', [5], () => ({ level: 6 }), () => ({}), 0x84],
+  [
+    '3.1.2.11.9: an authentication method',
+    [5],
+    () => ({ properties: properties(hex('15'), text('SCRAM-SHA-1')) }),
+    () => ({ properties: properties(hex('11 00000001')) }),
+    0x8c,
+  ],
   ['MQTT-3.1.2-2 of 3.1.1: protocol version 4 of MQIsdp', [3], () => ({ level: 4 }), () => ({}), 1],
   ['MQTT-3.1.2-1: another protocol name', [4], () => ({ name: 'MQTZ' }), () => ({ name: 'MQTT' }), 'CLOSED'],
   ['MQTT-3.1.2-3: the reserved connect flag', [4], () => ({ flags: 1 }), () => ({}), 'CLOSED'],
@@ -532,6 +547,11 @@ test.each(ALL)('Mosquitto refuses and allows the same, unless a row says why not
   const expected = exchangesOf(version).filter(({ isAccepted }) => isAccepted);
   expect(accepted).toEqual(expected.map(({ rule }) => rule));
   expect(refusedAllowed).toEqual([]);
+});
+
+test('3.1.2.11.10: authentication data without a method, which Mosquitto ignores', async () => {
+  const sent = [connectPacket(5, { properties: properties(hex('16'), text('data')) })];
+  expect(await exchange(embedded().mqttPort, sent, true)).toBe(PROTOCOL_ERROR);
 });
 
 test('MQTT 3.1 does not use the reserved connect flag', async () => {

@@ -3,13 +3,21 @@ import { parser as createParser, generate, type IConnectPacket, type Packet } fr
 import { onTestFinished } from 'vitest';
 import { ADMINISTRATOR } from './embedded.ts';
 
-/** A client that acknowledges nothing by itself, by default of MQTT 5. It subscribes to `filter` with QoS 2. */
-export async function rawClient(port: number, connectFields: Partial<IConnectPacket>, filter?: string) {
+/**
+ * A client that acknowledges nothing by itself, by default of MQTT 5. It subscribes to `filter` with QoS 2. `connect`:
+ * fields of CONNECT, or the whole packet.
+ */
+export async function rawClient(port: number, connect: Partial<IConnectPacket> | Buffer, filter?: string) {
+  const connectFields = Buffer.isBuffer(connect) ? {} : connect;
   const { protocolVersion = 5 } = connectFields;
   const socket = createConnection(port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());
   const parser = createParser({ protocolVersion });
-  socket.on('data', (chunk) => parser.parse(chunk));
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => {
+    chunks.push(chunk);
+    parser.parse(chunk);
+  });
   // Those that were sent when the broker ends the connection fail.
   socket.on('error', () => {});
   const closed = new Promise<void>((resolve) => void socket.once('close', () => resolve()));
@@ -31,15 +39,11 @@ export async function rawClient(port: number, connectFields: Partial<IConnectPac
     });
   const { username, password } = ADMINISTRATOR;
   const protocol = { protocolId: 'MQTT', protocolVersion, keepalive: 0 } as const;
-  send({
-    cmd: 'connect',
-    clientId: 'raw',
-    clean: true,
-    username,
-    password: Buffer.from(password),
-    ...protocol,
-    ...connectFields,
-  });
+  if (Buffer.isBuffer(connect)) socket.write(connect);
+  else {
+    const login = { username, password: Buffer.from(password) };
+    send({ cmd: 'connect', clientId: 'raw', clean: true, ...login, ...protocol, ...connectFields });
+  }
   await until('connack', 1);
   if (filter !== undefined) {
     send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: filter, qos: 2, nl: false, rap: false, rh: 0 }] });
@@ -60,5 +64,8 @@ export async function rawClient(port: number, connectFields: Partial<IConnectPac
     packets.forEach(listener);
     parser.on('packet', listener);
   };
-  return { packets, packet, write, send, count, until, settle, leave, closed, each };
+  const bytes = () => Buffer.concat(chunks);
+  const pause = () => void socket.pause();
+  const resume = () => void socket.resume();
+  return { packets, bytes, packet, write, send, count, until, settle, leave, closed, each, pause, resume };
 }

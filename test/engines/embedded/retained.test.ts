@@ -1,7 +1,9 @@
-import type { IPublishPacket } from 'mqtt-packet';
+import type { IPublishPacket, Packet } from 'mqtt-packet';
 import { expect, test } from 'vitest';
-import { connect, useTestBroker } from './embedded.ts';
+import { connect, temporaryFolder, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
+import { fill, memory, removeRetained } from './retained.ts';
+import { startTappedCore } from './tapped-core.ts';
 
 const broker = useTestBroker();
 const PERSISTENT = { protocolVersion: 4, clean: false } as const;
@@ -16,6 +18,9 @@ async function retain(folder: string, count: number): Promise<void> {
 
 const subscribe = (messageId: number, qos: 0 | 1 | 2, ...topics: readonly string[]) =>
   ({ cmd: 'subscribe', messageId, subscriptions: topics.map((topic) => ({ topic, qos })) }) as const;
+
+const messagesOf = (packets: readonly Packet[]): IPublishPacket[] =>
+  packets.flatMap((packet) => (packet.cmd === 'publish' ? [packet] : []));
 
 const topicsOf = (packets: readonly { readonly cmd: string }[]): string[] =>
   packets.flatMap((packet) => (packet.cmd === 'publish' ? [(packet as IPublishPacket).topic] : []));
@@ -89,6 +94,38 @@ test('each of many SUBSCRIBEs in one segment gets its retained messages', async 
   expect(client.count('publish')).toBe(40 * 500);
 });
 
+test('beyond a limit a PUBLISH of MQTT 5 is refused with 0x97; others are delivered, not retained, and all are counted', async () => {
+  const { port, store } = await startTappedCore(temporaryFolder(), { retainedMessages: 1 });
+  const watcher = await rawClient(port, { clientId: 'watcher' }, '#');
+  const five = await rawClient(port, { clientId: 'five' });
+  const publish = { cmd: 'publish', retain: true, dup: false, payload: 'x' } as const;
+  five.send({ ...publish, topic: 'first', qos: 1, messageId: 1 });
+  five.send({ ...publish, topic: 'second', qos: 1, messageId: 2 });
+  five.send({ ...publish, topic: 'second', qos: 2, messageId: 3 });
+  five.send({ ...publish, topic: 'first', qos: 1, messageId: 4, payload: 'again' });
+  five.send({ ...publish, topic: 'zero', qos: 0 });
+  await five.until('puback', 3);
+  await five.until('pubrec', 1);
+  await five.settle();
+  const acknowledgements = five.packets.flatMap((packet) =>
+    packet.cmd === 'puback' || packet.cmd === 'pubrec' ? [[packet.messageId, packet.reasonCode ?? 0]] : [],
+  );
+  expect(acknowledgements).toEqual([1, 2, 3, 4].map((id) => [id, id === 2 || id === 3 ? 0x97 : 0]));
+
+  const four = await rawClient(port, { protocolVersion: 4, clientId: 'four' });
+  four.send({ ...publish, topic: 'third', qos: 1, messageId: 1 });
+  await four.until('puback', 1);
+  await watcher.until('publish', 4);
+  await watcher.settle();
+  expect(topicsOf(watcher.packets).sort()).toEqual(['first', 'first', 'third', 'zero']);
+  const late = await rawClient(port, { clientId: 'late' }, '#');
+  await late.until('publish', 1);
+  await late.settle();
+  expect(late.packets.filter(({ cmd }) => cmd === 'publish')).toMatchObject([{ topic: 'first', retain: true }]);
+  expect(store.retained.refused).toBe(4);
+  await expect.poll(() => store.incoming.count('five')).toBe(0);
+});
+
 test('a client that retains each received message gets only the messages that were retained when it subscribed', async () => {
   await retain('echo', 500);
   const client = await connect(broker().mqttPort);
@@ -104,4 +141,90 @@ test('a client that retains each received message gets only the messages that we
   await all;
   await client.publishAsync('end', '', { qos: 1 });
   expect(received.sort()).toEqual(Array.from({ length: 500 }, (_, i) => `echo/${i}/value x`).sort());
+});
+
+test('live messages of a new subscription come after its retained messages, each topic once', async () => {
+  const { port, store } = await startTappedCore();
+  const topics = Array.from({ length: 1_500 }, (_, i) => `all/${i}`);
+  fill(store, topics);
+  const publisher = await rawClient(port, { clientId: 'publisher' });
+  const client = await rawClient(port, { clientId: 'client', protocolVersion: 4 });
+  client.send(subscribe(1, 0, 'all/#'));
+  for (const topic of ['all/1', 'all/1499', 'all/new'])
+    publisher.send({ cmd: 'publish', topic, payload: 'live', qos: 0, retain: true, dup: false });
+  await client.until('suback', 1);
+  client.each((packet) => {
+    if (packet.cmd === 'publish' && packet.retain) client.send({ ...packet, payload: 'again' });
+  });
+  publisher.send({
+    cmd: 'publish',
+    topic: 'all/last',
+    payload: 'live',
+    qos: 1,
+    messageId: 1,
+    retain: true,
+    dup: false,
+  });
+  const countOf = (isRetained: boolean) =>
+    messagesOf(client.packets).filter(({ retain }) => retain === isRetained).length;
+  await client.until('publish', 1_500);
+  await expect.poll(() => countOf(false) - countOf(true)).toBe(4);
+  const messages = messagesOf(client.packets);
+  const retained = messages.filter(({ retain }) => retain).map(({ topic }) => topic);
+  expect(new Set(retained).size).toBe(retained.length);
+  expect(messages.findLastIndex(({ retain }) => retain)).toBe(retained.length - 1);
+  const all = new Set(messages.map(({ topic }) => topic));
+  expect([...topics, 'all/new', 'all/last'].filter((topic) => !all.has(topic))).toEqual([]);
+});
+
+test('mosquitto_sub --remove-retained --retained-only removes all retained messages', async () => {
+  const { port, store } = await startTappedCore();
+  fill(
+    store,
+    Array.from({ length: 5_000 }, (_, i) => `all/${i}`),
+  );
+  removeRetained(port);
+  await expect.poll(() => store.retained.count).toBe(0);
+});
+
+test('a subscriber that does not read costs bounded memory, whatever is retained', async () => {
+  const { port, store, registry } = await startTappedCore();
+  const payload = Buffer.alloc(64 * 1_024, 'x');
+  fill(
+    store,
+    Array.from({ length: 1_000 }, (_, i) => `all/${i}`),
+    payload,
+  );
+  const before = await memory();
+  const slow = await rawClient(port, { clientId: 'slow', protocolVersion: 4 });
+  slow.pause();
+  slow.send(subscribe(1, 0, 'all/#'));
+  const other = await rawClient(port, { clientId: 'other' });
+  const live = { cmd: 'publish', qos: 0, retain: true, dup: false, payload } as const;
+  for (let i = 0; i < 200; i += 1) {
+    other.send({ ...live, topic: `all/${i}` });
+    await other.settle();
+  }
+  const connection = registry.connection('slow');
+  expect((await memory()) - before).toBeLessThan(24 * 1_048_576);
+  expect(connection?.dropped).toBeGreaterThan(100);
+  slow.resume();
+  await slow.until('publish', 800);
+});
+
+test('a session gets retained messages of QoS 1 as fast as it acknowledges them', async () => {
+  const { port, store } = await startTappedCore();
+  const topics = Array.from({ length: 5_000 }, (_, i) => `all/${i}`);
+  fill(store, topics);
+  const client = await rawClient(port, { ...PERSISTENT, clientId: 'session' });
+  client.send(subscribe(1, 1, 'all/#'));
+  await client.until('publish', 1_000);
+  await client.settle();
+  expect(store.sessions.get('session')?.queue.size).toBeLessThan(2_000);
+  client.each((packet) => {
+    if (packet.cmd === 'publish') client.send({ cmd: 'puback', messageId: packet.messageId ?? 0 });
+  });
+  await client.until('publish', topics.length);
+  expect(topicsOf(client.packets).sort()).toEqual(topics.sort());
+  await expect.poll(() => store.sessions.get('session')?.queue.size).toBe(0);
 });

@@ -8,7 +8,7 @@ import { rawClient } from './raw-client.ts';
 
 /** Stores of an earlier version (stores/write.mjs) that ended it at its start, or when the client reconnected. */
 
-const DEEP = `${'a/'.repeat(100)}z`;
+const DEEP = `${'a/'.repeat(200)}z`;
 
 /** A broker that starts on such a store, and what it reported. */
 async function startOn(name: string) {
@@ -51,9 +51,9 @@ async function startOn(name: string) {
   return { ...broker, moved, quarantined };
 }
 
-const LEVELS = 'its topic must not have more than 100 levels';
+const LEVELS = 'its topic must not have more than 200 levels';
 
-test('wills with 101 levels of clients that were connected are moved into quarantine, and others published', async () => {
+test('wills with 201 levels of clients that were connected are moved into quarantine, and others published', async () => {
   const { mqttPort, moved, quarantined } = await startOn('deep-will');
   const client = await connect(mqttPort);
   const { until } = collect(client);
@@ -69,7 +69,7 @@ test('wills with 101 levels of clients that were connected are moved into quaran
   expect(left).toMatchObject({ will: 0, retained: 1 });
 });
 
-test('a delayed will with 101 levels is moved into quarantine, and its session continues', async () => {
+test('a delayed will with 201 levels is moved into quarantine, and its session continues', async () => {
   const { mqttPort, moved, quarantined } = await startOn('deep-delayed-will');
   const client = await rawClient(mqttPort, { clientId: 'delayed', clean: false });
   expect(client.packets[0]).toMatchObject({ cmd: 'connack', reasonCode: 0, sessionPresent: true });
@@ -77,7 +77,7 @@ test('a delayed will with 101 levels is moved into quarantine, and its session c
   expect((await quarantined()).left).toMatchObject({ delayed_will: 0 });
 });
 
-test('retained and queued messages with 101 levels are moved into quarantine, and others delivered', async () => {
+test('retained and queued messages with 201 levels are moved into quarantine, and others delivered', async () => {
   const { mqttPort, moved, quarantined } = await startOn('deep-queued');
   const reader = await rawClient(mqttPort, { protocolVersion: 4, clientId: 'reader', clean: false });
   await reader.until('publish', 1);
@@ -119,7 +119,7 @@ test.each([4, 5] as const)(
   },
 );
 
-test('a subscription with 101 levels is moved into quarantine, and its session continues with the others', async () => {
+test('a subscription with 201 levels is moved into quarantine, and its session continues with the others', async () => {
   const { mqttPort, moved, quarantined } = await startOn('deep-subscription');
   const client = await rawClient(mqttPort, { protocolVersion: 4, clientId: 'reader', clean: false });
   expect(client.packets[0]).toMatchObject({ cmd: 'connack', returnCode: 0, sessionPresent: true });
@@ -139,4 +139,16 @@ test('a retained message whose properties cannot be sent disconnects no subscrib
   expect(client.count('publish')).toBe(0);
   expect(moved).toEqual([expect.stringMatching(/^retained message "poor": its properties cannot be sent: /)]);
   expect((await quarantined()).left).toMatchObject({ retained: 0 });
+});
+
+test('user properties that were stored by name are sent in the order of the record', async () => {
+  const { mqttPort, moved } = await startOn('user-properties');
+  const reader = await rawClient(mqttPort, { clientId: 'reader', clean: false }, 'user/#');
+  // From the queue, and the retained message once more for SUBSCRIBE.
+  await reader.until('publish', 3);
+  const userProperties = { a: ['1', '3'], b: '2' };
+  const messages = reader.packets.filter((packet) => packet.cmd === 'publish');
+  expect(messages.map(({ topic }) => topic).sort()).toEqual(['user/retained', 'user/retained', 'user/will']);
+  for (const { properties } of messages) expect({ ...properties?.userProperties }).toEqual(userProperties);
+  expect(moved).toEqual([]);
 });

@@ -17,7 +17,7 @@ const restart = { do: 'restart', how: 'close' } as const;
 const kill = { do: 'restart', how: 'kill' } as const;
 
 const deepWill = (version: 4 | 5): Sequence => {
-  const will = { topic: { repeat: 'a/', times: 100, end: 'z' }, payload: 'x', qos: 1, retain: true };
+  const will = { topic: { repeat: 'a/', times: 200, end: 'z' }, payload: 'x', qos: 1, retain: true };
   const client = send([connect(version, { will })]);
   return [client, drop, client, kill, send([connect(version)])];
 };
@@ -49,8 +49,8 @@ const cutProperty: Sequence = [send([connect(5), { type: 'raw', hex: '3212000574
 
 /** Sequences that crashed earlier versions of the broker, immediately or at the next start. */
 const CRASHES: readonly (readonly [string, Sequence])[] = [
-  ['a will with 101 levels (MQTT 3.1.1)', deepWill(4)],
-  ['a will with 101 levels (MQTT 5)', deepWill(5)],
+  ['a will with 201 levels (MQTT 3.1.1)', deepWill(4)],
+  ['a will with 201 levels (MQTT 5)', deepWill(5)],
   ['PUBREL twice in one segment (MQTT 3.1.1)', releasedTwice(4)],
   ['PUBREL twice in one segment (MQTT 5)', releasedTwice(5)],
   ['a subscription to __proto__ in a session that comes back (MQTT 3.1.1)', resubscribed(4, '__proto__')],

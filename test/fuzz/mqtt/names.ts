@@ -31,6 +31,7 @@ const EXTREME_TOPICS: readonly Text[] = [
   { repeat: 'a/', times: 99, end: 'z' },
   { repeat: 'a/', times: 100, end: 'z' },
   { repeat: 'a/', times: 199, end: 'z' },
+  { repeat: 'a/', times: 200, end: 'z' },
   { repeat: '/', times: 65_535 },
   '$SYS/broker/uptime',
   '$SYS/a',
@@ -66,6 +67,8 @@ const EXTREME_FILTERS: readonly Text[] = [
   '$share/g+/a',
   { repeat: '+/', times: 99, end: '#' },
   { repeat: '+/', times: 100, end: '#' },
+  { repeat: '+/', times: 199, end: '#' },
+  { repeat: '+/', times: 200, end: '#' },
   { repeat: '+/', times: 32_767 },
 ];
 

@@ -205,8 +205,10 @@ test('"endpoint not available" fails the command; an error without correlation d
   const answers: string[] = [];
   const broker = await startScriptedBroker(() => answers.splice(0));
   const client = await clientOf(broker.url);
-  answers.push('{"error":"endpoint not available"}');
-  await expect(client.call('cedalo/ha', 'getCluster')).rejects.toMatchObject({ code: 'NOT_SUPPORTED_BY_BROKER' });
+  for (const more of ['', ',"responses":[]']) {
+    answers.push(`{"error":"endpoint not available"${more}}`);
+    await expect(client.call('cedalo/ha', 'getCluster')).rejects.toMatchObject({ code: 'NOT_SUPPORTED_BY_BROKER' });
+  }
   answers.push(
     '{"responses":[{"command":"createGroup","error":"Group already exists"},{"command":"Unknown command","error":"Payload not valid JSON"}]}',
   );

@@ -4,8 +4,9 @@ import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
 import { tablePlugin } from '../../table-plugin.ts';
-import type { RequestedSubscription } from '../core/aedes-internals.ts';
 import type { ClientControl, ControlOutcome } from '../core/client-control.ts';
+import type { RequestedSubscription } from '../store/subscription.ts';
+import { isShared } from '../store/subscription-index.ts';
 import { topicFilterProblem } from '../topic-rules.ts';
 
 /** MQTT 5, 3.8.2.1.2. */
@@ -53,7 +54,6 @@ function filterOf(command: ControlCommand): string {
 }
 
 function unsupportedProblem(filter: string): string | null {
-  if (filter.startsWith('$share/')) return 'this broker has no shared subscriptions';
   // Invalid UTF-8 was decoded to lone surrogates.
   return /\p{Cs}/u.test(filter) ? 'not valid UTF-8' : null;
 }
@@ -64,10 +64,13 @@ function subscriptionOf(command: ControlCommand): RequestedSubscription {
   if (qos !== 0 && qos !== 1 && qos !== 2) throw new ControlRefusal('Invalid/missing qos');
   const options = optional(command, 'options') ?? {};
   if (!isFields(options)) throw new ControlRefusal('Invalid options');
+  const nl = flagOf(options, 'no_local');
+  // [MQTT-3.8.3-4]
+  if (nl && isShared(topic)) throw new ControlRefusal('Invalid no_local: the subscription is shared');
   return {
     topic,
     qos,
-    nl: flagOf(options, 'no_local'),
+    nl,
     rap: flagOf(options, 'retain_as_published'),
     rh: retainHandlingOf(options),
     identifier: identifierOf(command),

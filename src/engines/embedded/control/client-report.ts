@@ -5,7 +5,6 @@ import {
   type ConnectedClientDetail,
   type ConnectedClientSummary,
 } from '../../../domains/clients/inspect/inspect-data.ts';
-import { subscriptionsOf } from '../core/aedes-internals.ts';
 import { type ClientRegistry, droppedOn } from '../core/client-registry.ts';
 import type { Connection, WillInfo } from '../core/connection.ts';
 import { BROKER_LIMITS } from '../limits.ts';
@@ -130,12 +129,8 @@ const waitingOf = (session: Session | undefined, connection: Connection | undefi
   (session ? session.queue.size - session.sentMessages : 0) + (connection?.window?.queued ?? 0);
 
 function subscriptionsIn(connection: Connection | undefined, session: Session | undefined) {
-  if (connection?.client) {
-    return Object.entries(subscriptionsOf(connection.client)).flatMap(([filter, subscription]) =>
-      subscription ? [{ filter, ...optionsOf({ ...subscription, qos: subscription.granted }) }] : [],
-    );
-  }
-  return Array.from(session?.subscriptions ?? [], ([filter, record]) => ({ filter, ...optionsOf(record) }));
+  const { subscriptions } = connection?.holder ?? session ?? {};
+  return Array.from(subscriptions ?? [], ([filter, record]) => ({ filter, ...optionsOf(record) }));
 }
 
 const optionsOf = ({ qos, nl, rap }: { readonly qos: 0 | 1 | 2; readonly nl?: unknown; readonly rap?: unknown }) => ({

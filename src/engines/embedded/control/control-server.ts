@@ -46,7 +46,8 @@ export class ControlServer {
   serve(topic: string, payload: Uint8Array, requester: Requester): Promise<void> {
     const endpoint = this.#endpoints.get(topic);
     if (!endpoint) {
-      void requester.send(`${topic}/response`, JSON.stringify({ error: 'endpoint not available' }));
+      // Tools that do not look at `error` expect `responses` in each message of the topic.
+      void requester.send(`${topic}/response`, JSON.stringify({ error: 'endpoint not available', responses: [] }));
       return Promise.resolve();
     }
     const { plugin, queue } = endpoint;

@@ -19,7 +19,7 @@ export function publishStatistics(
     void core.publisher.publish(`$SYS/broker/${name}`, text, { retain: true });
   };
   const update = () => {
-    const { queues, retained } = store;
+    const { queues, retained, subscriptions } = store;
     const totals = registry.totals();
     const connected = registry.connectedCount;
     const offline = registry.offlineCount;
@@ -42,9 +42,10 @@ export function publishStatistics(
     publish('messages/stored', queues.count);
     publish('store/messages/count', queues.count);
     publish('store/messages/bytes', queues.bytes);
-    publish('subscriptions/count', registry.subscriptionCount());
-    publish('shared_subscriptions/count', 0);
+    publish('subscriptions/count', subscriptions.count);
+    publish('shared_subscriptions/count', subscriptions.sharedCount);
     publish('retained messages/count', retained.count);
+    publish('retained messages/refused', retained.refused);
   };
   publish('version', `brokergraph embedded ${version}`);
   update();

@@ -3,8 +3,9 @@ import { networkOf } from '../../../platform/limits/network.ts';
 import type { Identity } from '../access.ts';
 import { NOWHERE } from '../store/aedes-packets.ts';
 import type { Session } from '../store/session.ts';
+import type { Subscription, SubscriptionRecord } from '../store/subscription.ts';
 import { filterWeight } from '../topic-rules.ts';
-import { setSessionEnd, subscriptionsOf } from './aedes-internals.ts';
+import { setSessionEnd } from './aedes-internals.ts';
 import type { RefusalReason } from './connect-refusal.ts';
 import { type Connection, SESSION_TAKEN_OVER } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
@@ -63,7 +64,7 @@ export class Admission {
       return null;
     }
     connection.isDraining = true;
-    store.sessions.open(clientId, connection.about, connection);
+    connection.session = store.sessions.open(clientId, connection.about, connection);
     this.#dropForbidden(connection.identity);
     await store.commit();
     return null;
@@ -80,7 +81,7 @@ export class Admission {
 
   refusal(identity: Identity, filter: string, usage: FilterUsage): FilterRefusal | null {
     const { access } = this.#parts;
-    if (filter.startsWith('$share/') || filter.startsWith(NOWHERE)) return 'FORBIDDEN';
+    if (filter.startsWith(NOWHERE)) return 'FORBIDDEN';
     if (!usage.isSubscribed && this.#exceedsLimit(filter, usage)) return 'TOO_MANY';
     return access.maySubscribe(identity, filter) ? null : 'FORBIDDEN';
   }
@@ -93,52 +94,48 @@ export class Admission {
     return total > limits.maxTotalFilterWeight && own > limits.maxTotalFilterWeight / 1_000;
   }
 
-  /** The same for a connected client. aedes also calls `authorizeSubscribe` for the filters of a resumed session. */
-  refusalFor(client: Client, connection: Connection, filter: string): FilterRefusal | null {
-    const { identity, filters: count, filterWeight: weight } = connection;
+  /** The same for a connected client. */
+  refusalFor(
+    { identity, session, subscriptions, filterWeight: weight }: Connection,
+    filter: string,
+  ): FilterRefusal | null {
     if (!identity) return 'FORBIDDEN';
-    const session = connection.isClean ? undefined : this.#parts.store.sessions.get(identity.clientId);
-    const isSubscribed = subscriptionsOf(client)[filter] !== undefined || session?.subscriptions.has(filter) === true;
-    return this.refusal(identity, filter, { isSubscribed, count, weight });
+    if (session) return this.refusal(identity, filter, filterUsageOf(session, filter));
+    return this.refusal(identity, filter, {
+      isSubscribed: subscriptions.has(filter),
+      count: subscriptions.size,
+      weight,
+    });
   }
 
-  /** Whether the session stores a filter of SUBSCRIBE. aedes passes refused filters to the persistence, too. */
-  mayStore({ identity }: Connection, filter: string): boolean {
-    if (!identity) return false;
-    const session = this.#parts.store.sessions.get(identity.clientId);
-    return this.refusal(identity, filter, filterUsageOf(session, filter)) === null;
+  /** Adds a subscription that ends with the connection. */
+  addTransient(connection: Connection, filter: string, record: SubscriptionRecord): Subscription {
+    const { subscriptions, identity } = connection;
+    const subscription = { holder: connection, clientId: identity?.clientId ?? '', topic: filter, ...record };
+    const previous = subscriptions.get(filter);
+    subscriptions.set(filter, subscription);
+    this.#parts.store.subscriptions.add(subscription, previous);
+    if (!previous) this.#weigh(connection, filterWeight(filter));
+    return subscription;
   }
 
-  subscribe(client: Client, connection: Connection, filter: string, qos: 0 | 1 | 2): boolean {
-    if (this.refusalFor(client, connection, filter) !== null) return false;
-    if (!subscriptionsOf(client)[filter]) {
-      connection.filters += 1;
-      this.#weigh(connection, connection.filterWeight + filterWeight(filter));
-    }
-    if (qos < connection.lowestQos) connection.lowestQos = qos;
+  /** Returns whether there was such a subscription. */
+  removeTransient(connection: Connection, filter: string): boolean {
+    const subscription = connection.subscriptions.get(filter);
+    if (!subscription) return false;
+    connection.subscriptions.delete(filter);
+    this.#parts.store.subscriptions.remove(subscription);
+    this.#weigh(connection, -filterWeight(filter));
     return true;
   }
 
-  unsubscribed(client: Client, connection: Connection): void {
-    const filters = Object.keys(subscriptionsOf(client));
-    if (filters.length === connection.filters) return;
-    connection.filters = filters.length;
-    this.#weigh(
-      connection,
-      filters.reduce((sum, filter) => sum + filterWeight(filter), 0),
-    );
-  }
-
   closed(connection: Connection): void {
-    if (connection.isClean) this.#filterWeight -= connection.filterWeight;
-    connection.filterWeight = 0;
+    for (const filter of [...connection.subscriptions.keys()]) this.removeTransient(connection, filter);
   }
 
   #weigh(connection: Connection, weight: number): void {
-    // aedes continues with a SUBSCRIBE whose connection is closed.
-    if (!this.#parts.registry.open.has(connection)) return;
-    if (connection.isClean) this.#filterWeight += weight - connection.filterWeight;
-    connection.filterWeight = weight;
+    connection.filterWeight += weight;
+    this.#filterWeight += weight;
   }
 }
 

@@ -1,72 +1,36 @@
-import type { Aedes, AedesPublishPacket, Client, Subscription } from 'aedes';
+import type { Aedes, Client } from 'aedes';
 import type { PacketParser } from './mqtt-packet-internals.ts';
 
 /** Members of aedes 2.0.0-beta.1 that its types do not declare. Only this file uses them, and a test checks each. */
 interface BrokerInternals {
-  counter: number;
-  readonly mq: Emitter;
+  maxTopicLevels: number;
   clients: object;
   brokers: object;
 }
 
 interface ClientInternals {
-  subscriptions: object;
-  duplicates: object;
   clean: boolean;
   sessionExpiryInterval: number;
   connected: boolean;
   readonly connackSent: boolean;
-  readonly deliverQoS: (packet: object, done: () => void) => void;
   readonly waitForDrain: (done: Continue) => void;
   readonly _parser?: PacketParser;
   readonly _nextBatch: Continue;
+  readonly _keepaliveInterval: number;
+  readonly _keepaliveTimer: NodeJS.Timeout | null;
+  readonly _eos: () => void;
   _nextId: number;
   _disconnected: boolean;
 }
 
 type Continue = (error?: Error | null) => void;
 
-export interface Emitter {
-  emit(packet: EmittedPacket, done: Continue): unknown;
-}
-
-interface EmittedPacket {
-  readonly topic: string;
-  readonly qos?: number;
-  readonly payload?: { readonly length: number };
-  readonly clientId?: string;
-}
-
-interface GrantedSubscription {
-  /** What aedes calls `qos`. */
-  readonly granted: 0 | 1 | 2;
-  readonly si?: number;
-  readonly nl?: boolean;
-  readonly rap?: boolean;
-}
-
-/** A subscription with the names that aedes gives to the options of MQTT 5 (3.8.3.1). */
-export interface RequestedSubscription {
-  readonly topic: string;
-  readonly qos: 0 | 1 | 2;
-  readonly rh: number;
-  readonly rap: boolean;
-  readonly nl: boolean;
-  readonly identifier: number | undefined;
-}
-
 const brokerOf = (aedes: Aedes): BrokerInternals => aedes as unknown as BrokerInternals;
 const internalsOf = (client: Client): ClientInternals => client as unknown as ClientInternals;
-const ignore = (): void => {};
 
-/** `mq`: aedes registers granted filters at this emitter, and emits each message there after it has stored it. */
-export const emitterOf = (aedes: Aedes): Emitter => brokerOf(aedes).mq;
-
-/** `counter`: numbers each message. aedes drops a message for a client that was sent a higher number (`duplicates`). */
-export function nextMessageNumber(aedes: Aedes): number {
-  const broker = brokerOf(aedes);
-  broker.counter += 1;
-  return broker.counter;
+/** `maxTopicLevels`: aedes limits it to the 100 levels of mqemitter, which gets no message of this broker. */
+export function setMaxTopicLevels(aedes: Aedes, levels: number): void {
+  brokerOf(aedes).maxTopicLevels = levels;
 }
 
 /** `clients`, `brokers`: plain objects by id in aedes 2.0.0-beta.1 (GHSA-52qw-whmv-87c5, fixed in 1.2.0). */
@@ -74,41 +38,6 @@ export function useSafeBrokerTables(aedes: Aedes): void {
   const broker = brokerOf(aedes);
   broker.clients = Object.create(null);
   broker.brokers = Object.create(null);
-}
-
-/**
- * `subscriptions`, `duplicates`: the same for topic filters and broker ids. Call it before the client is read.
- *
- * aedes lowers the QoS of a message to that of the filter that equals its topic, although another filter of the client
- * may have a higher one [MQTT-3.3.4-2]. So its subscriptions have a QoS above all, and `granted` has the real one.
- */
-export function useSafeClientTables(client: Client): void {
-  const internals = internalsOf(client);
-  internals.duplicates = Object.create(null);
-  const table = Object.create(null);
-  grantedTables.set(client, table);
-  internals.subscriptions = new Proxy(table, {
-    set: (_table, filter: string, subscription) => {
-      table[filter] = Object.assign(subscription, { granted: subscription.qos, qos: ABOVE_ALL_QOS });
-      return true;
-    },
-  });
-}
-
-type GrantedTable = Readonly<Record<string, GrantedSubscription | undefined>>;
-
-/** The tables without their proxies, which are slow to enumerate. */
-const grantedTables = new WeakMap<Client, GrantedTable>();
-const NO_TABLE: GrantedTable = Object.create(null);
-
-/** Differs from every requested QoS, so aedes replaces the subscription by one with the new options. */
-const ABOVE_ALL_QOS = 3;
-
-export const subscriptionsOf = (client: Client): GrantedTable => grantedTables.get(client) ?? NO_TABLE;
-
-/** `deliverQoS`: sends a message. It has no broker id, because aedes would drop a lower number than the last one. */
-export function sendMessage(client: Client, packet: object): void {
-  internalsOf(client).deliverQoS({ ...packet, brokerId: undefined }, ignore);
 }
 
 /** `_nextId`: the packet id that aedes gives to the next message of QoS 1 or 2, from 1 to 65,535. */
@@ -127,6 +56,14 @@ export function parserOf(client: Client): PacketParser | null {
 
 /** `connackSent`: aedes sets it when CONNACK was written. Packets that are parsed before are queued in memory. */
 export const isConnackSent = (client: Client): boolean => internalsOf(client).connackSent;
+
+/**
+ * `_eos`: removes the eight listeners with which aedes learns that the stream is over. Call `client.close` when the
+ * stream emits `close`.
+ */
+export function stopFollowingStream(client: Client): void {
+  internalsOf(client)._eos();
+}
 
 /** `connected`: aedes sends DISCONNECT only if it is set. Sets it after CONNACK, not only after the queue was sent. */
 export function allowDisconnectPacket(client: Client): void {
@@ -152,6 +89,17 @@ export function resumeReadingStream(client: Client): void {
   if (!client.closed) client.conn.on('readable', internalsOf(client)._nextBatch);
 }
 
+/** `waitForDrain`: `done` is called when the stream drains, the client leaves, or `drainTimeout` is over. */
+export function waitForDrain(client: Client, done: () => void): void {
+  internalsOf(client).waitForDrain(done);
+}
+
+/** `_keepaliveTimer`: restarts the Keep Alive (3.1.2.10) for a packet that aedes does not handle. */
+export function refreshKeepAlive(client: Client): void {
+  const { _keepaliveInterval: interval, _keepaliveTimer: timer } = internalsOf(client);
+  if (interval > 0) timer?.refresh();
+}
+
 /** Reads the next packets. If the stream is full, aedes first waits until it drains, for at most `drainTimeout`. */
 export function readNextAfterWrite(client: Client, hasRoom: boolean): void {
   const internals = internalsOf(client);
@@ -167,22 +115,3 @@ export function setSessionEnd(client: Client, isClean: boolean): void {
   internals.clean = isClean;
   internals.sessionExpiryInterval = isClean ? 0 : NEVER_EXPIRES;
 }
-
-/** Subscribes a client as if it had sent SUBSCRIBE, without SUBACK. The types of aedes know no properties here. */
-export function subscribeClient(client: Client, { identifier, ...options }: RequestedSubscription, done: Continue) {
-  const properties = identifier === undefined ? {} : { properties: { subscriptionIdentifier: identifier } };
-  client.subscribe({ subscriptions: [options], ...properties } as never, done);
-}
-
-/** Unsubscribes a client as if it had sent UNSUBSCRIBE, without UNSUBACK. aedes expects names, unlike its types. */
-export function unsubscribeClient(client: Client, filter: string, done: Continue): void {
-  client.unsubscribe([filter] as never, done);
-}
-
-/** `subscriptionIdentifier`: the identifier of SUBSCRIBE; restored subscriptions have it, too. */
-export const hasIdentifier = (subscription: Subscription): boolean =>
-  (subscription as { subscriptionIdentifier?: number }).subscriptionIdentifier !== undefined;
-
-/** `clientId`: the publisher. aedes compares it with the subscriber for No Local. */
-export const publisherOf = (packet: AedesPublishPacket): string | undefined =>
-  (packet as { clientId?: string }).clientId;

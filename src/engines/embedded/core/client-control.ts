@@ -1,11 +1,16 @@
-import type { Client } from 'aedes';
+import { SLICE_MS } from '../../../protocol/mqtt/reading-time.ts';
 import { withExpiry } from '../store/message-properties.ts';
+import type { RetainedPacket } from '../store/retained-rows.ts';
 import type { Session } from '../store/session.ts';
+import type { RequestedSubscription } from '../store/subscription.ts';
+import { isShared } from '../store/subscription-index.ts';
 import { type Admission, type FilterRefusal, filterUsageOf } from './admission.ts';
-import { type RequestedSubscription, subscribeClient, unsubscribeClient } from './aedes-internals.ts';
-import type { Connection } from './connection.ts';
+import { Connection } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
-import type { Delivery } from './delivery.ts';
+import type { SubscribeHandler } from './subscribe-handler.ts';
+
+/** Limits of one reading of retained messages. */
+const SLICE = { messages: 100, bytes: 65_536 };
 
 export type ControlOutcome = 'DONE' | 'NOT_FOUND' | FilterRefusal;
 
@@ -13,12 +18,12 @@ export type ControlOutcome = 'DONE' | 'NOT_FOUND' | FilterRefusal;
 export class ClientControl {
   readonly #parts: CoreParts;
   readonly #admission: Admission;
-  readonly #delivery: Delivery;
+  readonly #handler: SubscribeHandler;
 
-  constructor(parts: CoreParts, admission: Admission, delivery: Delivery) {
+  constructor(parts: CoreParts, admission: Admission, handler: SubscribeHandler) {
     this.#parts = parts;
     this.#admission = admission;
-    this.#delivery = delivery;
+    this.#handler = handler;
   }
 
   /** Closes the connection without its will; the session stays. NOT_FOUND: the client is not connected. */
@@ -31,25 +36,23 @@ export class ClientControl {
   /** Adds or replaces a subscription, with the access control and limits of SUBSCRIBE. */
   async subscribe(clientId: string, requested: RequestedSubscription): Promise<ControlOutcome> {
     const { topic: filter } = requested;
-    for (;;) {
-      const found = await this.#find(clientId);
-      if (!found) return 'NOT_FOUND';
-      if ('session' in found) {
-        const { about } = found.session;
-        const identity = { clientId, username: about?.username ?? null };
-        const refusal = this.#admission.refusal(identity, filter, filterUsageOf(found.session, filter));
-        if (refusal) return refusal;
-        this.#subscribeOffline(found.session, requested);
-        await this.#parts.store.commit();
-        return 'DONE';
-      }
-      const { connection, client } = found;
-      const refusal = this.#admission.refusalFor(client, connection, filter);
+    const found = await this.#find(clientId);
+    if (!found) return 'NOT_FOUND';
+    const { store } = this.#parts;
+    if (found instanceof Connection) {
+      const refusal = this.#admission.refusalFor(found, filter);
       if (refusal) return refusal;
-      const isDone = await settledBy(connection, (done) => subscribeClient(client, requested, done));
-      // Otherwise the client has disconnected meanwhile; its session may still exist.
-      if (isDone) return 'DONE';
+      const sendRetained = this.#handler.addOne(found, requested);
+      await store.commit();
+      sendRetained();
+      return 'DONE';
     }
+    const identity = { clientId, username: found.about?.username ?? null };
+    const refusal = this.#admission.refusal(identity, filter, filterUsageOf(found, filter));
+    if (refusal) return refusal;
+    await this.#subscribeOffline(found, requested);
+    await store.commit();
+    return 'DONE';
   }
 
   /** Removes a subscription without regard to access control. Its queued messages stay. */
@@ -57,52 +60,47 @@ export class ClientControl {
     const { store } = this.#parts;
     const found = await this.#find(clientId);
     if (!found) return 'NOT_FOUND';
-    store.sessions.unsubscribe(clientId, filter);
-    if ('client' in found) {
-      const { connection, client } = found;
-      await settledBy(connection, (done) => unsubscribeClient(client, filter, done));
-    }
+    if (found instanceof Connection) this.#handler.remove(found, filter);
+    else store.sessions.unsubscribe(clientId, filter);
     await store.commit();
     return 'DONE';
   }
 
-  async #find(clientId: string): Promise<{ connection: Connection; client: Client } | { session: Session } | null> {
+  async #find(clientId: string): Promise<Connection | Session | null> {
     const { registry } = this.#parts;
     for (;;) {
       const connection = registry.connection(clientId);
       const session = registry.session(clientId);
-      const client = connection?.client;
-      if (connection && client && !client.closed) return { connection, client };
-      if (!connection && !session?.online) return session ? { session } : null;
+      if (connection?.client && !connection.client.closed) return connection;
+      if (!connection && !session?.online) return session ?? null;
       await registry.nextChange(clientId);
     }
   }
 
-  #subscribeOffline(session: Session, { topic: filter, identifier, ...options }: RequestedSubscription): void {
-    const { store } = this.#parts;
-    const now = Date.now();
+  async #subscribeOffline(
+    session: Session,
+    { topic: filter, identifier, ...options }: RequestedSubscription,
+  ): Promise<void> {
+    const { store, time } = this.#parts;
     const isNew = !session.subscriptions.has(filter);
     const record = identifier === undefined ? options : { ...options, subscriptionIdentifier: identifier };
     store.sessions.subscribe(session.id, filter, record);
-    if (options.rh === 2 || (options.rh === 1 && !isNew)) return;
-    for (const { topic, payload, qos: published, properties } of store.retained.matching([filter], now)) {
-      const qos = Math.min(published, options.qos);
-      if (qos === 0) continue;
-      const grant = { qos: qos === 2 ? 2 : 1, retain: true } as const;
-      const queued = { topic, payload, properties: withExpiry(properties, now) };
-      const message = store.queues.add(new Map([[session, grant]]), queued);
-      if (message) store.queues.number(message, this.#delivery.number());
+    if (isShared(filter) || options.rh === 2 || (options.rh === 1 && !isNew)) return;
+    const snapshot = store.retained.snapshot([filter]);
+    for (let isDone = false; !isDone && store.sessions.get(session.id) === session; ) {
+      const reading = snapshot.read({ ...SLICE, end: performance.now() + SLICE_MS });
+      isDone = reading.isDone;
+      for (const { packet } of reading.matches) this.#queue(session, packet, options.qos);
+      if (!isDone) await new Promise<void>((resolve) => time.nextIteration(resolve));
     }
   }
-}
 
-function settledBy(connection: Connection, run: (done: (error?: Error | null) => void) => void): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const stop = connection.onClosed(() => resolve(false));
-    run((error) => {
-      stop();
-      if (error) reject(error);
-      else resolve(true);
-    });
-  });
+  #queue(session: Session, { topic, payload, qos: published, properties }: RetainedPacket, granted: 0 | 1 | 2): void {
+    const { queues } = this.#parts.store;
+    const qos = Math.min(published, granted);
+    if (qos === 0) return;
+    const grant = { session, qos: qos === 2 ? 2 : 1, retain: true, share: null } as const;
+    const message = { topic, payload, properties: withExpiry(properties, Date.now()) };
+    for (const { entry } of queues.add([grant], message)) entry.message.isDelivered = true;
+  }
 }

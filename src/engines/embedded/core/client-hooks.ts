@@ -1,7 +1,6 @@
-import type { AedesOptions, Client, PublishPacket } from 'aedes';
-import { consume } from '../store/aedes-packets.ts';
+import type { AedesOptions, Client } from 'aedes';
+import { consume, type ReceivedPublish } from '../store/aedes-packets.ts';
 import type { Admission } from './admission.ts';
-import { hasIdentifier } from './aedes-internals.ts';
 import { readConnect } from './connect-packet.ts';
 import {
   CONNECTION_RATE_EXCEEDED,
@@ -12,7 +11,7 @@ import {
 } from './connect-refusal.ts';
 import type { Connection } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
-import type { Delivery } from './delivery.ts';
+import { limitPackets } from './packet-writer.ts';
 import type { PublishHandler } from './publish-handler.ts';
 import type { SessionExpiry } from './session-expiry.ts';
 
@@ -21,10 +20,9 @@ interface ClientHookParts extends CoreParts {
   readonly admission: Admission;
   readonly publishHandler: PublishHandler;
   readonly expiry: SessionExpiry;
-  readonly delivery: Delivery;
 }
 
-type Hooks = 'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe' | 'authorizeForward';
+type Hooks = 'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe';
 
 /** Milliseconds until a throttled client gets CONNACK, because many clients reconnect as soon as they are refused. */
 const THROTTLED_DELAY_MS = 1_000;
@@ -36,28 +34,21 @@ const PUBLISH_FAULT = "a client's publish could not be handled";
 
 /** The hooks of aedes. Exceptions close the connection in question, because aedes catches none. */
 export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions, Hooks>> {
-  const { connectionOf, admission, publishHandler, expiry, delivery, faults, onRefused, limits } = parts;
+  const { connectionOf, admission, publishHandler, expiry, faults, onRefused, limits } = parts;
   const windowBytes = { total: 0 };
   let delayed = 0;
 
   const publish = (
     client: Client | null,
     connection: Connection | undefined,
-    packet: PublishPacket,
+    packet: ReceivedPublish,
     done: (error?: Error | null) => void,
   ): void => {
     // The packet of a will has no command.
     if (client && connection && packet.cmd === 'publish') {
-      const { subscribing } = connection;
-      if (!subscribing?.isPending) {
-        publishHandler.take(client, connection, packet, done);
-        return;
-      }
-      const take = () => publishHandler.take(client, connection, packet, done);
-      subscribing.after(packet.payload.length, () => faults.run(connection, PUBLISH_FAULT, take));
+      publishHandler.take(client, connection, packet, done);
       return;
     }
-    connection?.subscribing?.close();
     expiry.takeWill(connection?.identity ?? null, packet);
     consume(packet);
     done();
@@ -66,6 +57,8 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
   return {
     preConnect: (client, packet, done) => {
       const connection = connectionOf(client);
+      const { maximumPacketSize } = packet.properties ?? {};
+      if (maximumPacketSize !== undefined) limitPackets(client.conn, maximumPacketSize);
       const refusal = willRefusal(packet);
       if (refusal !== null) {
         if (connection) onRefused?.(connection, packet.username ?? null, 'will');
@@ -126,27 +119,12 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
         }
       };
       try {
-        publish(client, connection, packet, done);
+        publish(client, connection, packet as object as ReceivedPublish, done);
       } catch (fault) {
         faults.ofConnection(connection, PUBLISH_FAULT, fault);
       }
     },
-    authorizeSubscribe: (client, subscription, done) => {
-      const connection = connectionOf(client);
-      const { topic, qos } = subscription;
-      if (connection && hasIdentifier(subscription)) connection.hasIdentifiers = true;
-      const isGranted = connection !== undefined && admission.subscribe(client, connection, topic, qos);
-      done(null, isGranted ? subscription : null);
-    },
-    authorizeForward: (client, packet) => {
-      const connection = connectionOf(client);
-      if (!connection) return null;
-      try {
-        return delivery.forward(client, connection, packet);
-      } catch (error) {
-        faults.ofConnection(connection, 'a message could not be sent to a client', error);
-        return null;
-      }
-    },
+    // Only for what `Persistence.subscriptionsByClient` returns.
+    authorizeSubscribe: (_client, _subscription, done) => done(null, null),
   };
 }

@@ -26,9 +26,11 @@ export function readConnect(
     if (receiveMaximum) connection.window = new SendWindow(receiveMaximum, limits, bytes);
   } else connection.expirySeconds = clean ? 0 : null;
   connection.isClean = connection.expirySeconds === 0;
-  if (!packet.will) return;
-  const { topic, payload, qos, retain } = packet.will;
-  const willOptions = packet.will.properties;
+  // The user properties are pairs, unlike in the types of aedes.
+  const will = packet.will as object as SentWill | undefined;
+  if (!will) return;
+  const { topic, payload, qos, retain } = will;
+  const willOptions = will.properties;
   connection.will = {
     topic,
     payload: Buffer.from(payload),
@@ -40,31 +42,28 @@ export function readConnect(
   if (!willOptions?.willDelayInterval) return;
   // The timer of aedes keeps the client in memory and is lost at a restart. `SessionExpiry` delays the will instead.
   const delaySeconds = Math.min(willOptions.willDelayInterval, connection.expirySeconds ?? Number.POSITIVE_INFINITY);
-  (packet.will as WillPacket).delaySeconds = delaySeconds;
+  will.delaySeconds = delaySeconds;
   willOptions.willDelayInterval = 0;
 }
 
 export const expiryOf = (interval: number): number | null => (interval >= NEVER_EXPIRES ? null : interval);
 
-interface SentWillProperties extends Omit<MessageProperties, 'correlationData' | 'userProperties'> {
-  readonly correlationData?: Uint8Array | undefined;
-  readonly userProperties?: object | undefined;
+interface SentWill extends WillPacket {
+  readonly properties?: MessageProperties & { willDelayInterval?: number };
 }
 
-function willProperties(sent: SentWillProperties = {}): ClientWillProperty[] {
+function willProperties(sent: MessageProperties = {}): ClientWillProperty[] {
   const { payloadFormatIndicator: isText, messageExpiryInterval: expiry, correlationData, userProperties } = sent;
   const values = {
     'payload-format-indicator': isText === undefined ? undefined : String(Number(isText)),
     'message-expiry-interval': expiry?.toString(),
     'content-type': sent.contentType,
     'response-topic': sent.responseTopic,
-    'correlation-data': correlationData && Buffer.from(correlationData).toString('base64'),
+    'correlation-data': correlationData?.toString('base64'),
   };
   const properties: ClientWillProperty[] = Object.entries(values).flatMap(([identifier, value]) =>
     value === undefined ? [] : { identifier, value },
   );
-  for (const [name, texts] of Object.entries(userProperties ?? {})) {
-    for (const text of [texts].flat()) properties.push({ identifier: 'user-property', name, value: String(text) });
-  }
+  for (const [name, value] of userProperties ?? []) properties.push({ identifier: 'user-property', name, value });
   return properties;
 }

@@ -1,6 +1,7 @@
 import type { Client, ConnectPacket } from 'aedes';
 import { generate } from 'mqtt-packet';
 import { topicNameProblem } from '../topic-rules.ts';
+import { acceptsPacket } from './packet-writer.ts';
 
 /**
  * Why a CONNECT was refused. `credentials` includes a disabled account and a missing user name, `client_id` is a
@@ -45,7 +46,7 @@ export function refuseWith(client: Client, protocolVersion: number | undefined, 
 }
 
 export function closeWith(client: Client, connack: Buffer): void {
-  client.conn.write(connack);
+  if (acceptsPacket(client.conn, connack.length)) client.conn.write(connack);
   setImmediate(() => client.close());
 }
 

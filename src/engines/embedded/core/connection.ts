@@ -1,15 +1,18 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import type { AedesPublishPacket, Client } from 'aedes';
+import type { Client } from 'aedes';
 import type { ListenerWanted } from '../../../domains/brokers/broker-engine.ts';
 import type { ClientTls, ClientWill } from '../../../domains/clients/inspect/inspect-data.ts';
 import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
 import type { Identity } from '../access.ts';
-import type { SessionAbout, Traffic } from '../store/session.ts';
+import { type QueueEntry, Session, type SessionAbout, type Traffic } from '../store/session.ts';
+import type { Subscription, SubscriptionHolder } from '../store/subscription.ts';
 import { allowDisconnectPacket, discardWill, resumeReadingStream, stopReadingStream } from './aedes-internals.ts';
-import type { PacketQueue, PublisherBackpressure, SubscribeOrder } from './packet-queue.ts';
+import type { HeldMessages } from './held-messages.ts';
+import type { PacketQueue, PublisherBackpressure } from './packet-queue.ts';
 import { InFlightMessages, type SendWindow } from './send-window.ts';
+import type { UnacknowledgedShared, WaitingMessage } from './sent-messages.ts';
 
 export interface ListenerInfo extends Omit<ListenerWanted, 'protocol'> {
   readonly protocol: 'MQTT' | 'MQTT-WS';
@@ -27,7 +30,7 @@ export const RECEIVE_MAXIMUM_EXCEEDED = 0x93;
 const ADMINISTRATIVE_ACTION = 0x98;
 
 /** One network connection and its counters. The counters are plain fields because every message changes them. */
-export class Connection {
+export class Connection implements SubscriptionHolder {
   readonly listener: ListenerInfo;
   readonly address: string;
   readonly remotePort: number;
@@ -49,28 +52,33 @@ export class Connection {
   previousDisconnect: number | null = null;
   /** Reads the packets behind CONNECT. Called when CONNACK was sent. */
   readOn: () => void = () => {};
-  /** Whether CONNACK and the queue of the session were sent. */
+  /** Whether CONNACK was sent. */
   isReady = false;
   /** Whether the queue of the session is being sent. Live messages of QoS 1 and 2 wait behind it. */
   isDraining = false;
+  /** Where the reading of the queue continues; `null`: at its beginning. */
+  unsent: Iterator<QueueEntry> | null = null;
+  isDrainScheduled = false;
+  /** Set while the client gets retained messages of new subscriptions. */
+  held: HeldMessages | null = null;
+  /** `null` before the client is admitted, and if its session ends with the connection. */
+  session: Session | null = null;
+  /** Subscriptions that end with the connection. */
+  readonly subscriptions = new Map<string, Subscription>();
+  /** Set if the client got messages of shared subscriptions that belong to no session. */
+  shared: UnacknowledgedShared | null = null;
   /** MQTT 5: set if the client limits the number of unacknowledged messages (Receive Maximum). */
-  window: SendWindow<AedesPublishPacket> | null = null;
+  window: SendWindow<WaitingMessage> | null = null;
   maxPacketBytes: number | null = null;
-  /** MQTT 5: topic aliases that were set. aedes has their topics. At most 65,535, of which aedes accepts ten. */
-  readonly topicAliases = new Set<number>();
-  hasIdentifiers = false;
-  /** The lowest QoS that the client has requested. Messages at or below it are never downgraded. */
-  lowestQos: 0 | 1 | 2 = 2;
-  /** Upper bound of the number of its topic filters, and of their weight. */
-  filters = 0;
+  /** MQTT 5: topic aliases that were set. aedes has their topics. `null`: none yet. aedes accepts ten. */
+  topicAliases: Set<number> | null = null;
+  /** Weight of the filters of `subscriptions`. */
   filterWeight = 0;
   published = 0;
   publishedBytes = 0;
   delivered = 0;
   deliveredBytes = 0;
   dropped = 0;
-  /** Payload bytes of large messages that are written to the stream in the next iteration of the event loop. */
-  notWrittenBytes = 0;
   backpressure: PublisherBackpressure | null = null;
   packetsIn = 0;
   /** Number of packets sent to the client except PUBLISH. Each responds to one received packet. */
@@ -86,13 +94,9 @@ export class Connection {
   pendingQos2Bytes = 0;
   /** Publishes with delayed acknowledgements, and those behind them [MQTT-4.6.0-2, MQTT-4.6.0-3]. `null`: none yet. */
   delayedAcks: PacketQueue | null = null;
-  /** SUBSCRIBEs that are not in effect yet, and the publishes behind them. `null` before the first SUBSCRIBE. */
-  subscribing: SubscribeOrder | null = null;
   /** Number of `stopReading` calls without `resumeReading`. While it is above 0, nothing is read. */
   readingStops = 0;
   pendingControl = 0;
-  /** Whether the broker is sending a control response to the client, which needs no permission to receive it. */
-  isReceivingResponse = false;
   isClosed = false;
 
   constructor(stream: Duplex, socket: Socket, listener: ListenerInfo) {
@@ -101,6 +105,42 @@ export class Connection {
     this.listener = listener;
     this.address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d)/, '');
     this.remotePort = socket.remotePort ?? 0;
+  }
+
+  /** Who has the client's subscriptions. */
+  get holder(): SubscriptionHolder {
+    return this.session ?? this;
+  }
+
+  /** Bytes that the client has not taken yet, with the memory of each chunk. */
+  get unsentBytes(): number {
+    const { writableLength } = this.#stream;
+    const held = this.held?.bytes ?? 0;
+    if (writableLength === 0) return held;
+    const state = (this.#stream as { _writableState?: { bufferedRequestCount?: number } })._writableState;
+    return held + writableLength + (state?.bufferedRequestCount ?? 0) * CHUNK_BYTES;
+  }
+
+  /** Whether the client takes what is sent to it. */
+  get hasRoom(): boolean {
+    return this.#stream.writableLength < MAX_UNSENT_BYTES;
+  }
+
+  /** Writes a packet, together with others of this iteration of the event loop. Returns whether there is room. */
+  write(head: Buffer, payload: Buffer | null): boolean {
+    const stream = this.#stream;
+    if (stream.writableCorked === 0) {
+      stream.cork();
+      process.nextTick(uncork, stream);
+    }
+    stream.write(head);
+    if (payload !== null) stream.write(payload);
+    return stream.writableLength < MAX_UNSENT_BYTES;
+  }
+
+  /** Closing the stream discards what it has not tried to send yet. */
+  #flush(): void {
+    while (this.#stream.writableCorked > 0) this.#stream.uncork();
   }
 
   get traffic(): Traffic {
@@ -151,6 +191,7 @@ export class Connection {
   /** Closes the connection, with DISCONNECT for an MQTT 5 client that reads. Resolves when aedes' client is closed. */
   disconnect(reason: number): Promise<void> {
     const { client } = this;
+    this.#flush();
     return new Promise((resolve) => {
       if (!client) {
         this.destroy();
@@ -200,4 +241,18 @@ export class Connection {
     this.#stream.destroy();
     this.#socket.destroy();
   }
+}
+
+/** A full socket makes publishers wait for the client. Node.js reports a stream as full at 16 KiB already. */
+const MAX_UNSENT_BYTES = 65_536;
+/** Memory of one chunk that waits in a stream, without its bytes. */
+const CHUNK_BYTES = 128;
+
+const uncork = (stream: Duplex): void => stream.uncork();
+
+/** The connection that messages for a holder of subscriptions are sent to; `null` if its client is not connected. */
+export function connectedOf(holder: SubscriptionHolder): Connection | null {
+  const connection = holder instanceof Session ? holder.owner : holder;
+  if (!(connection instanceof Connection) || !connection.isReady || connection.isClosed) return null;
+  return connection.client && !connection.client.closed ? connection : null;
 }

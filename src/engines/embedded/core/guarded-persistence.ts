@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { Client } from 'aedes';
 import { writeToStream } from 'mqtt-packet';
 import { NOWHERE } from '../store/aedes-packets.ts';
@@ -6,20 +5,16 @@ import type { BrokerStore } from '../store/broker-store.ts';
 import type { ClientRef } from '../store/incoming-store.ts';
 import type { Persistence } from '../store/persistence.ts';
 import { readNextAfterWrite } from './aedes-internals.ts';
-import type { RetainedDelivery } from './retained-delivery.ts';
 
 type OnFault = (client: ClientRef, error: unknown) => void;
 
 interface GuardOptions {
   readonly store: BrokerStore;
-  readonly retained: RetainedDelivery;
   readonly onFault: OnFault;
 }
 
 /** Methods of aedes-persistence 10 that concern one client, which is their first argument. */
 const CLIENT_METHODS = [
-  'addSubscriptions',
-  'removeSubscriptions',
   'subscriptionsByClient',
   'cleanSubscriptions',
   'outgoingUpdate',
@@ -36,7 +31,7 @@ interface PacketRef {
 }
 
 /** Returns the persistence for aedes, which does not handle exceptions in callbacks nor rejections before `finally`. */
-export function guardPersistence(persistence: Persistence, { store, retained, onFault }: GuardOptions): object {
+export function guardPersistence(persistence: Persistence, { store, onFault }: GuardOptions): object {
   const guarded: Record<string, unknown> = Object.create(null);
   for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(persistence))) {
     const member = persistence[name as keyof Persistence];
@@ -55,15 +50,6 @@ export function guardPersistence(persistence: Persistence, { store, retained, on
   });
   // A packet id that stays on disk after PUBCOMP would discard the next publish with the same id.
   guard('incomingDelPacket', async (client) => client.clean === false && store.commit());
-  guarded.createRetainedStreamCombi = (filters: readonly string[]) => retained.read(filters);
-  guarded.outgoingStream = (client: ClientRef) => {
-    try {
-      return persistence.outgoingStream(client);
-    } catch (error) {
-      onFault(client, error);
-      return Readable.from([]);
-    }
-  };
   return guarded;
 }
 

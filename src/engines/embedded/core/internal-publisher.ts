@@ -1,5 +1,6 @@
 import type { CoreParts } from './core-parts.ts';
-import type { Delivery, LiveMessage } from './delivery.ts';
+import type { Delivery } from './delivery.ts';
+import type { LiveMessage } from './sent-messages.ts';
 
 /** Publishes messages that no connection sends: the broker's own messages, and wills. Access control does not apply. */
 export class InternalPublisher {
@@ -30,19 +31,15 @@ export class InternalPublisher {
    */
   send(publisherId: string | null, live: LiveMessage, done: (error: Error | null) => void): void {
     const { store, tap } = this.#parts;
-    const { message, isDurable } = store.accept(publisherId === null ? null : { id: publisherId }, live);
+    const accepted = store.accept(publisherId === null ? null : { id: publisherId }, live);
     const tapped = tap.take(live, false);
     const delivered = () => {
       if (tapped) tapped.whenFree(() => done(null));
       else done(null);
     };
-    const { topic, retain } = live;
-    const deliver = () => {
-      this.#delivery.deliver(publisherId, live, message, delivered);
-      if (retain) store.retained.delivered(topic);
-    };
+    const deliver = () => this.#delivery.deliver(publisherId, live, accepted, delivered);
     // QoS 1 and 2 keep their order: a message that needs no commit waits for earlier ones that do.
-    if (live.qos === 0 || (!isDurable && this.#pendingCommits === 0)) deliver();
+    if (live.qos === 0 || (!accepted.isDurable && this.#pendingCommits === 0)) deliver();
     else {
       this.#pendingCommits += 1;
       store.commit().then(
@@ -52,7 +49,6 @@ export class InternalPublisher {
         },
         (error: Error) => {
           this.#pendingCommits -= 1;
-          if (retain) store.retained.delivered(topic);
           done(error);
         },
       );

@@ -8,15 +8,15 @@ import type { Faults } from './faults.ts';
 import { checkEachPacket, type IncomingPacket, packetLength } from './mqtt-packet-internals.ts';
 
 /**
- * Guards aedes against the packets of a connection. A packet that the specification forbids, one that `before` refuses,
- * or an exception closes the connection, and nothing more is read. Call it before anything else listens to the client's
- * parser.
+ * Guards aedes against the packets of a connection. aedes does not get those that `before` has handled (DONE). A packet
+ * that the specification forbids, one that `before` refuses with a reason code, or an exception closes the connection,
+ * and nothing more is read. Call it before anything else listens to the client's parser.
  */
 export function guardPackets(
   client: Client,
   connection: Connection,
   faults: Faults,
-  before: (packet: IncomingPacket) => number | null,
+  before: (packet: IncomingPacket) => number | null | 'DONE',
 ): void {
   const parser = parserOf(client);
   if (!parser) return;
@@ -40,11 +40,8 @@ export function guardPackets(
     hasConnect = true;
     try {
       const reason = before(packet);
-      if (reason !== null) {
-        refuse(reason);
-        return;
-      }
-      handle?.call(parser, packet);
+      if (reason === null) handle?.call(parser, packet);
+      else if (reason !== 'DONE') refuse(reason);
     } catch (error) {
       failed(`a client's ${packet.cmd} could not be handled`, error);
     }

@@ -66,45 +66,6 @@ export class PacketQueue {
   }
 }
 
-/**
- * Delays the publishes of a connection until the SUBSCRIBEs before them are in effect, which may wait for the disk: a
- * client that subscribes and publishes immediately gets its own message, as with Mosquitto.
- */
-export class SubscribeOrder {
-  readonly #queue: PacketQueue;
-  readonly #pending = new Map<object, () => void>();
-
-  constructor(reader: PausableReader) {
-    this.#queue = new PacketQueue(reader);
-  }
-
-  /** aedes handles a SUBSCRIBE now, which is identified by its list of subscriptions. */
-  began(subscriptions: object): void {
-    this.#pending.set(
-      subscriptions,
-      this.#queue.add(0, () => {}),
-    );
-  }
-
-  settled(subscriptions: object): void {
-    const settle = this.#pending.get(subscriptions);
-    this.#pending.delete(subscriptions);
-    settle?.();
-  }
-
-  get isPending(): boolean {
-    return !this.#queue.isEmpty;
-  }
-
-  after(bytes: number, run: () => void): void {
-    this.#queue.add(bytes, run)();
-  }
-
-  close(): void {
-    for (const subscriptions of [...this.#pending.keys()]) this.settled(subscriptions);
-  }
-}
-
 /** Payload bytes that sockets have not taken, beyond which nothing more is read of the publisher. */
 const MAX_UNSENT_BYTES = 512 * 1_024;
 const MAX_WAIT_MS = 1_000;

@@ -1,5 +1,4 @@
 import { PROTOCOL_ERROR } from '../packets/refused-packet.ts';
-import type { Session } from '../store/session.ts';
 import { expiryOf } from './connect-packet.ts';
 import type { Connection } from './connection.ts';
 import type { IncomingPacket } from './mqtt-packet-internals.ts';
@@ -15,17 +14,13 @@ const ACKNOWLEDGED_QOS: Readonly<Record<string, 1 | 2 | undefined>> = Object.ass
  * Returns the reason code if the packet contradicts earlier packets of the connection; `null` if it does not. Notes
  * what the next packets depend on.
  */
-export function sequenceProblem(
-  connection: Connection,
-  packet: IncomingPacket,
-  sessionOf: () => Session | undefined,
-): number | null {
+export function sequenceProblem(connection: Connection, packet: IncomingPacket): number | null {
   const { cmd, messageId } = packet;
   if (cmd === 'publish') return isUnknownAlias(connection, packet) ? PROTOCOL_ERROR : null;
   if (cmd === 'disconnect') return endsWithOtherExpiry(connection, packet) ? PROTOCOL_ERROR : null;
   const qos = ACKNOWLEDGED_QOS[cmd];
   if (qos === undefined || messageId === undefined) return null;
-  const sent = sessionOf()?.byPacketId.get(messageId)?.qos ?? connection.inFlight.qosOf(messageId);
+  const sent = connection.session?.byPacketId.get(messageId)?.qos ?? connection.inFlight.qosOf(messageId);
   return sent === undefined || sent === qos ? null : PROTOCOL_ERROR;
 }
 
@@ -33,7 +28,8 @@ export function sequenceProblem(
 function isUnknownAlias(connection: Connection, { topic, properties }: IncomingPacket): boolean {
   const alias = properties?.topicAlias;
   if (alias === undefined) return false;
-  if (topic === '') return !connection.topicAliases.has(alias);
+  if (topic === '') return !connection.topicAliases?.has(alias);
+  connection.topicAliases ??= new Set();
   connection.topicAliases.add(alias);
   return false;
 }

@@ -1,5 +1,5 @@
-import type { Client, PublishPacket } from 'aedes';
-import { consume } from '../store/aedes-packets.ts';
+import type { Client } from 'aedes';
+import { consume, type ReceivedPublish } from '../store/aedes-packets.ts';
 import type { AcknowledgementHold } from '../store/incoming-store.ts';
 import { forwardable } from '../store/message-properties.ts';
 import { type Connection, RECEIVE_MAXIMUM_EXCEEDED } from './connection.ts';
@@ -7,9 +7,13 @@ import type { CoreParts } from './core-parts.ts';
 import type { Delivery } from './delivery.ts';
 import { DeliveryScheduler } from './delivery-scheduler.ts';
 import { PacketQueue } from './packet-queue.ts';
+import { writeResponse } from './responses.ts';
 
 /** Maximum number of unfinished control requests of one client. Its next packet then waits. */
 const MAX_PENDING_CONTROL = 64;
+
+/** Reason code of PUBACK and PUBREC (MQTT 5, 3.4.2.1). */
+const QUOTA_EXCEEDED = 0x97;
 
 type Done = (error?: Error | null) => void;
 
@@ -34,7 +38,7 @@ export class PublishHandler {
     this.#scheduler = new DeliveryScheduler(parts);
   }
 
-  take(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
+  take(client: Client, connection: Connection, packet: ReceivedPublish, done: Done): void {
     const { access, store, tap } = this.#parts;
     const { topic, payload, qos } = packet;
     // [MQTT-4.3.3-10] A publish that is repeated before PUBREL is the same message.
@@ -63,21 +67,15 @@ export class PublishHandler {
     }
     if (packet.properties) Object.assign(packet, { properties: forwardable(packet.properties) });
     const tapped = tap.take(packet, true);
-    if (!packet.retain && !tapped) {
-      done();
-      return;
-    }
-    // aedes would wait for the store, and the next message would overtake this one.
-    if (packet.retain) store.accept(client, packet);
+    const accepted = store.accept(client, packet);
     const { properties, retain } = packet;
     consume(packet);
     const delivered = delayAck(connection, tapped, payload.length, done);
-    this.#delivery.deliver(client.id, { topic, payload, qos, retain, properties }, null, delivered);
-    if (retain) store.retained.delivered(topic);
+    this.#delivery.deliver(client.id, { topic, payload, qos, retain, properties }, accepted, delivered);
     tapped?.notify();
   }
 
-  #takeControl(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
+  #takeControl(client: Client, connection: Connection, packet: ReceivedPublish, done: Done): void {
     const { serveControl, onProblem } = this.#parts;
     // The command has run, and aedes acknowledges the stored packet id.
     if (this.#isRepeated(client, packet)) {
@@ -97,11 +95,11 @@ export class PublishHandler {
     else void served.then(() => done());
   }
 
-  #isRepeated(client: Client, { qos, messageId }: PublishPacket): boolean {
+  #isRepeated(client: Client, { qos, messageId }: ReceivedPublish): boolean {
     return qos === 2 && messageId !== undefined && this.#parts.store.incoming.has(client.id, messageId);
   }
 
-  #takeAcknowledged(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
+  #takeAcknowledged(client: Client, connection: Connection, packet: ReceivedPublish, done: Done): void {
     const { store, tap, limits, onProblem } = this.#parts;
     const { topic, payload, qos, retain } = packet;
     if (this.#isRepeated(client, packet)) {
@@ -114,20 +112,22 @@ export class PublishHandler {
       else done(new Error('too many QoS 2 publishes without PUBREL'));
       return;
     }
+    if (retain && connection.protocolVersion === 5 && !store.mayRetain(packet)) {
+      this.#refuseRetained(client, connection, packet);
+      return;
+    }
     const tapped = tap.take(packet, true);
-    const { message, isDurable } = store.accept(client, packet, tapped);
+    const accepted = store.accept(client, packet, tapped);
     const properties = forwardable(packet.properties);
     const delivered = delayAck(connection, tapped, payload.length, () => {
       // aedes acknowledges QoS 2 from the stored packet id, and publishes QoS 1 after PUBACK.
       if (qos === 1) consume(packet);
       done();
     });
-    const deliver = () => {
-      this.#delivery.deliver(client.id, { topic, payload, qos, retain, properties }, message, delivered);
-      if (retain) store.retained.delivered(topic);
-    };
+    const deliver = () =>
+      this.#delivery.deliver(client.id, { topic, payload, qos, retain, properties }, accepted, delivered);
     // Messages of a client keep their order: one that needs no commit waits for earlier ones that do.
-    if (!isDurable && connection.pendingCommits === 0) deliver();
+    if (!accepted.isDurable && connection.pendingCommits === 0) deliver();
     else {
       countPending(connection, qos, payload.length, 1);
       const finished = () => countPending(connection, qos, payload.length, -1);
@@ -148,8 +148,22 @@ export class PublishHandler {
     tapped?.notify();
   }
 
+  /** Responds to MQTT 5 instead of aedes, behind the acknowledgements of earlier publishes. */
+  #refuseRetained(client: Client, connection: Connection, { qos, messageId = 0, payload }: ReceivedPublish): void {
+    const { store } = this.#parts;
+    this.refused += 1;
+    store.retained.refused += 1;
+    const response = { cmd: qos === 1 ? 'puback' : 'pubrec', messageId, reasonCode: QUOTA_EXCEEDED } as const;
+    const respond = () => {
+      if (!client.closed) writeResponse(client, response);
+    };
+    const add = () => this.#scheduler.add(connection, respond);
+    // A broken journal shuts the broker down.
+    delayAck(connection, null, payload.length, () => void store.commit().then(add, () => {}))();
+  }
+
   /** aedes sends PUBREC from the stored packet id, which must be on disk then. */
-  #takeRepeated(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
+  #takeRepeated(client: Client, connection: Connection, packet: ReceivedPublish, done: Done): void {
     const { store, tap } = this.#parts;
     const { messageId = 0, payload } = packet;
     const hold = store.incoming.holdOf(client.id, messageId);

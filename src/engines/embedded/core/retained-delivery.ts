@@ -1,23 +1,20 @@
-import type { RetainedPacket } from '../store/retained-store.ts';
+import type { RetainedSnapshot } from '../store/retained-snapshot.ts';
+import type { Subscription } from '../store/subscription.ts';
 import type { Connection } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
+import type { Delivery } from './delivery.ts';
 
 /** Limits of one slice. A larger message is a slice of its own. */
-const MAX_MESSAGES = 100;
-const MAX_BYTES = 65_536;
+const SLICE = { messages: 500, bytes: 65_536 };
 /** Maximum number of waiting SUBSCRIBEs of one client. Nothing more is read of the client then. */
 const MAX_WAITING = 16;
 /** Disconnected clients whose retained messages are still queued. Beyond it they end with the connection. */
 const MAX_OFFLINE = 1_000;
 
-/** The transform stream of aedes that sends a retained message, and calls `sent` when the socket has taken it. */
-interface Sender {
-  _transform(message: RetainedPacket, encoding: BufferEncoding, sent: () => void): void;
-}
-
 interface Request {
-  readonly messages: Iterator<RetainedPacket | null>;
-  readonly sender: Sender;
+  readonly snapshot: RetainedSnapshot;
+  /** By topic filter. */
+  readonly subscriptions: ReadonlyMap<string, Subscription>;
 }
 
 /** The requests of one client. The first request is in progress. */
@@ -37,24 +34,24 @@ export class RetainedDelivery {
   #ready: ClientRequests[] = [];
   #isScheduled = false;
   #offline = 0;
-  #subscriber: Connection | undefined;
+  readonly #delivery: Delivery;
 
-  constructor(parts: CoreParts) {
+  constructor(parts: CoreParts, delivery: Delivery) {
     this.#parts = parts;
+    this.#delivery = delivery;
   }
 
-  /** aedes requests retained messages immediately after its event `subscribe`, and does not name the client. */
-  subscribed(connection: Connection | undefined): void {
-    this.#subscriber = connection;
-  }
-
-  read(filters: readonly string[]): { pipe(sender: Sender): void } {
-    const connection = this.#subscriber;
-    const messages = this.#parts.store.retained.forSubscriber(filters);
-    return { pipe: (sender) => connection && this.#add(connection, { messages, sender }) };
+  /** The messages of new subscriptions as of this call. The returned function begins to send them. */
+  request(connection: Connection, subscriptions: readonly Subscription[]): () => void {
+    const byFilter = new Map(subscriptions.map((subscription) => [subscription.topic, subscription]));
+    if (byFilter.size === 0) return () => {};
+    const snapshot = this.#parts.store.retained.snapshot([...byFilter.keys()]);
+    this.#delivery.retained.hold(connection);
+    return () => this.#add(connection, { snapshot, subscriptions: byFilter });
   }
 
   closed(connection: Connection): void {
+    connection.held?.close();
     const client = this.#clients.get(connection);
     if (!client) return;
     if (!connection.isClean && this.#offline < MAX_OFFLINE) {
@@ -109,32 +106,22 @@ export class RetainedDelivery {
   }
 
   #sendSlice(client: ClientRequests): void {
-    const { time } = this.#parts;
+    const { time, limits } = this.#parts;
     const [request] = client.requests;
     if (!request) return;
-    const start = performance.now();
-    const end = start + time.leftMs;
-    let isDone = false;
-    let unsent = 1;
-    const sent = () => {
-      unsent -= 1;
-      if (unsent === 0) this.#sliceSent(client, isDone);
-    };
-    let bytes = 0;
-    for (let count = 0; count < MAX_MESSAGES && bytes < MAX_BYTES; ) {
-      const { done, value } = request.messages.next();
-      isDone = done === true;
-      if (isDone) break;
-      if (value) {
-        unsent += 1;
-        count += 1;
-        bytes += value.topic.length + value.payload.length;
-        request.sender._transform(value, 'utf8', sent);
-      }
-      if (performance.now() >= end) break;
+    const { session } = client.connection;
+    if (client.isOffline && session && session.queue.size >= limits.offlineMessages) {
+      this.#end(client);
+      return;
     }
+    const start = performance.now();
+    const { matches, isDone } = request.snapshot.read({ ...SLICE, end: start + time.leftMs });
+    const messages = matches.flatMap(({ packet, filter }) => {
+      const subscription = request.subscriptions.get(filter);
+      return subscription ? { packet, subscription } : [];
+    });
+    this.#delivery.retained.send(client.connection, messages, () => this.#sliceSent(client, isDone));
     time.spend(performance.now() - start);
-    sent();
   }
 
   #sliceSent(client: ClientRequests, isDone: boolean): void {
@@ -142,6 +129,7 @@ export class RetainedDelivery {
     if (!this.#clients.has(connection)) return;
     if (isDone) {
       requests.shift();
+      this.#delivery.retained.release(connection);
       if (requests.length === MAX_WAITING - 1) connection.resumeReading();
     }
     if (requests.length > 0) this.#wait(client);

@@ -76,28 +76,31 @@ const MAX_IN_FLIGHT = 20_000;
 
 /** Number and bytes of the unacknowledged QoS 1 and 2 messages of a connection; at most the newest 20,000 count. */
 export class InFlightMessages {
-  readonly #messages = new Map<number, { readonly bytes: number; readonly qos: number }>();
+  /** `null`: none yet, as for all clients that only publish. */
+  #messages: Map<number, { readonly bytes: number; readonly qos: number }> | null = null;
   bytes = 0;
 
   get count(): number {
-    return this.#messages.size;
+    return this.#messages?.size ?? 0;
   }
 
   add(packetId: number, qos: number, bytes: number): void {
+    this.#messages ??= new Map();
+    const messages = this.#messages;
     this.settle(packetId);
-    if (this.#messages.size >= MAX_IN_FLIGHT) this.settle(this.#messages.keys().next().value ?? packetId);
-    this.#messages.set(packetId, { bytes, qos });
+    if (messages.size >= MAX_IN_FLIGHT) this.settle(messages.keys().next().value ?? packetId);
+    messages.set(packetId, { bytes, qos });
     this.bytes += bytes;
   }
 
   qosOf(packetId: number): number | undefined {
-    return this.#messages.get(packetId)?.qos;
+    return this.#messages?.get(packetId)?.qos;
   }
 
   settle(packetId: number): void {
-    const message = this.#messages.get(packetId);
+    const message = this.#messages?.get(packetId);
     if (message === undefined) return;
-    this.#messages.delete(packetId);
+    this.#messages?.delete(packetId);
     this.bytes -= message.bytes;
   }
 }

@@ -1,5 +1,5 @@
-import type { PublishPacket } from 'aedes';
 import type { Identity } from '../access.ts';
+import type { ReceivedPublish } from '../store/aedes-packets.ts';
 import { forwardable } from '../store/message-properties.ts';
 import type { DelayedWill, WillPacket } from '../store/will-store.ts';
 import type { Connection } from './connection.ts';
@@ -63,7 +63,7 @@ export class SessionExpiry {
   }
 
   /** Publishes or delays the will of a closed connection. `identity` is `null` if the client is unknown. */
-  takeWill(identity: Identity | null, packet: PublishPacket): void {
+  takeWill(identity: Identity | null, packet: ReceivedPublish): void {
     const { access, store } = this.#parts;
     const { topic, payload, qos, retain } = packet;
     const { delaySeconds = 0 } = packet as WillPacket;

@@ -1,14 +1,11 @@
-import type { Duplex } from 'node:stream';
-import type { Emitter } from './aedes-internals.ts';
 import type { Connection } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
 import { PublisherBackpressure } from './packet-queue.ts';
+import type { LiveMessage } from './sent-messages.ts';
 
-/** Memory of one `write` that waits in a stream, without its bytes. A PUBLISH is up to five writes. */
-const WRITE_BYTES = 128;
-/** Memory of one delivery that is not written yet, without its payload. */
+/** Memory of one delivery that waits for a socket, without its payload. */
 const DELIVERY_BYTES = 512;
-/** Minimum size of a payload that counts as written in advance: several may arrive in one iteration. */
+/** Minimum size of a payload of QoS 0 that slows its publisher down. */
 const LARGE_BYTES = 16_384;
 
 /** DROP: the message is dropped and counted. CLOSE: the connection is closed; the session stores the message. */
@@ -23,59 +20,33 @@ type Admittance = 'SEND' | 'DROP' | 'CLOSE';
 export class SocketBudget {
   readonly #parts: CoreParts;
   #bytes = 0;
-  /** Deliveries of the message that is being emitted. */
-  #deliveries = 0;
   dropped = 0;
 
   constructor(parts: CoreParts) {
     this.#parts = parts;
   }
 
-  /** Counts every message of the emitter by replacing its `emit`. */
-  watch(emitter: Emitter): void {
-    const emit = emitter.emit.bind(emitter);
-    emitter.emit = (packet, done) => {
-      let bytes = packet.payload?.length ?? 0;
-      let isDone = false;
-      const isLarge = packet.qos === 0 && bytes >= LARGE_BYTES;
-      const sent = isLarge ? this.#slowDown(packet.clientId, bytes) : null;
-      const finished = (error?: Error | null) => {
-        isDone = true;
-        this.#bytes -= bytes;
-        sent?.();
-        done(error);
-      };
-      const outer = this.#deliveries;
-      this.#deliveries = 0;
-      this.#bytes += bytes;
-      try {
-        emit(packet, finished);
-      } catch (error) {
-        // If `isDone` is true, `done` threw the error, and the bytes are subtracted already.
-        if (!isDone) {
-          isDone = true;
-          this.#bytes -= bytes;
-          sent?.();
-        }
-        throw error;
-      } finally {
-        if (!isDone) {
-          const more = this.#deliveries * (DELIVERY_BYTES + packet.topic.length);
-          bytes += more;
-          this.#bytes += more;
-        }
-        this.#deliveries = outer;
-      }
+  /** Counts a message that sockets have not taken yet. Call the returned function when they have. */
+  waiting(publisherId: string | null, { payload, qos, topic }: LiveMessage, clients: number): () => void {
+    const isLarge = qos === 0 && payload.length >= LARGE_BYTES;
+    const publisher = isLarge && publisherId !== null ? this.#parts.registry.connection(publisherId) : undefined;
+    const sent = publisher && this.#slowDown(publisher, payload.length);
+    const bytes = payload.length + clients * (DELIVERY_BYTES + topic.length);
+    this.#bytes += bytes;
+    return () => {
+      this.#bytes -= bytes;
+      sent?.();
     };
   }
 
-  admit(connection: Connection, conn: Duplex, qos: 0 | 1 | 2, length: number): Admittance {
-    const unsent = unsentOf(connection, conn);
-    const admittance = this.#decide(unsent, qos, length);
-    if (admittance === 'SEND') {
-      this.#deliveries += 1;
-      if (length >= LARGE_BYTES) addNotWritten(connection, length);
-    } else if (admittance === 'DROP') {
+  /** Counts bytes that are added or (negative) removed. */
+  count(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  admit(connection: Connection, qos: 0 | 1 | 2, length: number): Admittance {
+    const admittance = this.#decide(connection.unsentBytes, qos, length);
+    if (admittance === 'DROP') {
       this.dropped += 1;
       connection.dropped += 1;
     }
@@ -97,28 +68,8 @@ export class SocketBudget {
     return total / Math.max(1, this.#parts.registry.connectedCount);
   }
 
-  #slowDown(publisherId: string | undefined, bytes: number): (() => void) | null {
-    const publisher = publisherId === undefined ? undefined : this.#parts.registry.connection(publisherId);
-    if (!publisher) return null;
+  #slowDown(publisher: Connection, bytes: number): () => void {
     publisher.backpressure ??= new PublisherBackpressure(publisher);
     return publisher.backpressure.began(bytes);
   }
-}
-
-/** Bytes that wait in a client's stream or are about to be written to it, with the memory of each `write`. */
-function unsentOf({ notWrittenBytes }: Connection, conn: Duplex): number {
-  const { writableLength } = conn;
-  if (writableLength === 0) return notWrittenBytes;
-  const state = (conn as { _writableState?: { bufferedRequestCount?: number } })._writableState;
-  return writableLength + notWrittenBytes + (state?.bufferedRequestCount ?? 0) * WRITE_BYTES;
-}
-
-/** aedes writes a message one iteration of the event loop after `authorizeForward`. */
-function addNotWritten(connection: Connection, bytes: number): void {
-  const isFirst = connection.notWrittenBytes === 0;
-  connection.notWrittenBytes += bytes;
-  if (!isFirst) return;
-  setImmediate(() => {
-    connection.notWrittenBytes = 0;
-  });
 }

@@ -1,3 +1,4 @@
+import type { UserProperties } from '../../../protocol/mqtt/publish-properties.ts';
 import { FieldReader } from './field-reader.ts';
 import { checkProperties } from './property-rules.ts';
 import { malformed, PROTOCOL_ERROR, protocolError, RefusedPacket } from './refused-packet.ts';
@@ -27,6 +28,8 @@ const CONNACK = 0x20;
 /** Return codes of CONNACK (MQTT 3.1.1, 3.2.2.3). */
 const UNACCEPTABLE_VERSION = 0x01;
 const IDENTIFIER_REJECTED = 0x02;
+/** Reason code of CONNACK (MQTT 5, 3.2.2.2). */
+const UNSUPPORTED_VERSION = 0x84;
 const AUTHENTICATION_METHOD = 0x15;
 const AUTHENTICATION_DATA = 0x16;
 const TOPIC_ALIAS = 0x23;
@@ -35,25 +38,28 @@ const SUBSCRIPTION_OPTIONS_RESERVED = 0xc0;
 /**
  * Checks one packet of a client against the specification, before mqtt-packet 9.0.2 reads it, which accepts most of
  * what is refused here. `body`: the bytes behind the fixed header, which mqtt-packet has checked. `version`: 3, 4 or 5,
- * `undefined` before CONNECT. Errors: RefusedPacket.
+ * `undefined` before CONNECT. Returns the user properties of a PUBLISH or a will; `undefined` if there are none.
+ * Errors: RefusedPacket.
  */
-export function checkPacket(header: PacketHeader, body: Buffer, version: number | undefined): void {
-  if (header.cmd === 'connect') {
-    checkConnect(new FieldReader(body));
-    return;
-  }
+export function checkPacket(
+  header: PacketHeader,
+  body: Buffer,
+  version: number | undefined,
+): UserProperties | undefined {
+  if (header.cmd === 'connect') return checkConnect(new FieldReader(body));
   // aedes closes a connection that does not start with CONNECT [MQTT-3.1.0-1].
-  if (version === undefined) return;
+  if (version === undefined) return undefined;
   const check = CHECKS[header.cmd];
   if (!check) throw protocolError('2.1.2: only servers send this packet');
   const fields = new FieldReader(body);
-  check(fields, version, header);
+  const userProperties = check(fields, version, header);
   fields.assertEnd();
+  return userProperties;
 }
 
-type Check = (fields: FieldReader, version: number, header: PacketHeader) => void;
+type Check = (fields: FieldReader, version: number, header: PacketHeader) => UserProperties | undefined;
 
-const nothing = (): void => {};
+const nothing = (): undefined => {};
 
 const CHECKS: Readonly<Record<string, Check | undefined>> = Object.assign(Object.create(null), {
   publish: checkPublish,
@@ -65,32 +71,35 @@ const CHECKS: Readonly<Record<string, Check | undefined>> = Object.assign(Object
   unsubscribe: checkUnsubscribe,
   pingreq: nothing,
   disconnect: checkDisconnect,
-  auth: (fields: FieldReader) => checkReason(fields, 'auth'),
+  // CONNECT with an authentication method is refused.
+  auth: () => {
+    throw protocolError('MQTT-4.12.0-7: AUTH without an authentication method in CONNECT');
+  },
 } satisfies Record<string, Check>);
 
-function checkConnect(fields: FieldReader): void {
-  const versions = VERSIONS.get(fields.string());
+function checkConnect(fields: FieldReader): UserProperties | undefined {
+  const name = fields.string();
+  const versions = VERSIONS.get(name);
   if (!versions) throw protocolError('MQTT-3.1.2-1: the protocol name is neither MQTT nor MQIsdp');
   const sent = fields.byte();
   const version = sent & ~BRIDGE;
   if (!versions.includes(version) || (version === 5 && sent !== 5)) {
-    throw new RefusedPacket(
-      PROTOCOL_ERROR,
-      'MQTT-3.1.2-2 of MQTT 3.1.1: the protocol version is not supported',
-      connackOf(UNACCEPTABLE_VERSION),
-    );
+    // [MQTT-3.1.2-2] of MQTT 5, and of MQTT 3.1.1.
+    const connack = name === 'MQTT' && version > 5 ? connack5Of(UNSUPPORTED_VERSION) : connackOf(UNACCEPTABLE_VERSION);
+    throw new RefusedPacket(UNSUPPORTED_VERSION, 'MQTT-3.1.2-2: the protocol version is not supported', connack);
   }
   try {
-    checkConnectFields(fields, version);
+    return checkConnectFields(fields, version);
   } catch (error) {
     if (version !== 5 || !(error instanceof RefusedPacket)) throw error;
-    throw new RefusedPacket(error.reasonCode, error.message, Buffer.from([CONNACK, 3, 0, error.reasonCode, 0]));
+    throw new RefusedPacket(error.reasonCode, error.message, connack5Of(error.reasonCode));
   }
 }
 
 const connackOf = (returnCode: number): Buffer => Buffer.from([CONNACK, 2, 0, returnCode]);
+const connack5Of = (reasonCode: number): Buffer => Buffer.from([CONNACK, 3, 0, reasonCode, 0]);
 
-function checkConnectFields(fields: FieldReader, version: number): void {
+function checkConnectFields(fields: FieldReader, version: number): UserProperties | undefined {
   const flags = fields.byte();
   const has = (flag: number) => (flags & flag) !== 0;
   if (has(RESERVED)) {
@@ -107,8 +116,8 @@ function checkConnectFields(fields: FieldReader, version: number): void {
   }
   fields.uint16();
   if (version === 5) {
-    const properties = checkProperties(fields, 'connect');
-    if (properties.has(AUTHENTICATION_DATA) && !properties.has(AUTHENTICATION_METHOD)) {
+    const { identifiers } = checkProperties(fields, 'connect');
+    if (identifiers.has(AUTHENTICATION_DATA) && !identifiers.has(AUTHENTICATION_METHOD)) {
       throw protocolError('3.1.2.11.10: authentication data without a method');
     }
   }
@@ -116,31 +125,35 @@ function checkConnectFields(fields: FieldReader, version: number): void {
   if (clientIdLength === 0 && version === 3) {
     throw new RefusedPacket(PROTOCOL_ERROR, '3.1 of MQTT 3.1: the client id is empty', connackOf(IDENTIFIER_REJECTED));
   }
+  let willProperties: UserProperties | undefined;
   if (has(WILL)) {
-    if (version === 5) checkProperties(fields, 'will');
+    if (version === 5) willProperties = checkProperties(fields, 'will').userProperties;
     fields.text();
     fields.binary();
   }
   if (has(USERNAME)) fields.text();
   if (has(PASSWORD)) fields.binary();
   fields.assertEnd();
+  return willProperties;
 }
 
-function checkPublish(fields: FieldReader, version: number, { qos, dup }: PacketHeader): void {
+function checkPublish(fields: FieldReader, version: number, { qos, dup }: PacketHeader): UserProperties | undefined {
   if (dup && qos === 0) throw malformed('MQTT-3.3.1-2: DUP is set for QoS 0');
   const topicLength = fields.topic('MQTT-3.3.2-2');
   if (qos > 0) checkPacketId(fields);
-  const hasAlias = version === 5 && checkProperties(fields, 'publish').has(TOPIC_ALIAS);
-  if (topicLength === 0 && !hasAlias) throw protocolError('MQTT-4.7.3-1: the topic is empty');
+  const properties = version === 5 ? checkProperties(fields, 'publish') : undefined;
+  if (topicLength === 0 && !properties?.identifiers.has(TOPIC_ALIAS))
+    throw protocolError('MQTT-4.7.3-1: the topic is empty');
   fields.skipRest();
+  return properties?.userProperties;
 }
 
-function checkAcknowledgement(fields: FieldReader, version: number): void {
+function checkAcknowledgement(fields: FieldReader, version: number): undefined {
   checkPacketId(fields);
   if (version === 5) checkReason(fields, 'acknowledgement');
 }
 
-function checkSubscribe(fields: FieldReader, version: number): void {
+function checkSubscribe(fields: FieldReader, version: number): undefined {
   checkPacketId(fields);
   if (version === 5) checkProperties(fields, 'subscribe');
   if (fields.isAtEnd) throw protocolError('MQTT-3.8.3-2: SUBSCRIBE has no filter');
@@ -152,19 +165,19 @@ function checkSubscribe(fields: FieldReader, version: number): void {
   }
 }
 
-function checkUnsubscribe(fields: FieldReader, version: number): void {
+function checkUnsubscribe(fields: FieldReader, version: number): undefined {
   checkPacketId(fields);
   if (version === 5) checkProperties(fields, 'unsubscribe');
   if (fields.isAtEnd) throw protocolError('MQTT-3.10.3-2: UNSUBSCRIBE has no filter');
   while (!fields.isAtEnd) fields.text();
 }
 
-function checkDisconnect(fields: FieldReader, version: number): void {
+function checkDisconnect(fields: FieldReader, version: number): undefined {
   if (version === 5) checkReason(fields, 'disconnect');
 }
 
-/** Reason code and properties, which may be omitted if they are 0 and none (MQTT 5, 3.4.2.1, 3.14.2.1, 3.15.2.1). */
-function checkReason(fields: FieldReader, owner: 'acknowledgement' | 'disconnect' | 'auth'): void {
+/** Reason code and properties, which may be omitted if they are 0 and none (MQTT 5, 3.4.2.1, 3.14.2.1). */
+function checkReason(fields: FieldReader, owner: 'acknowledgement' | 'disconnect'): undefined {
   if (fields.isAtEnd) return;
   fields.byte();
   if (!fields.isAtEnd) checkProperties(fields, owner);

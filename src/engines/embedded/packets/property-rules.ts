@@ -1,16 +1,9 @@
+import type { UserProperties } from '../../../protocol/mqtt/publish-properties.ts';
 import type { FieldReader } from './field-reader.ts';
 import { malformed, protocolError, RefusedPacket, TOPIC_ALIAS_INVALID } from './refused-packet.ts';
 
 /** What has properties. `acknowledgement`: PUBACK, PUBREC, PUBREL and PUBCOMP. */
-type PropertyOwner =
-  | 'connect'
-  | 'will'
-  | 'publish'
-  | 'acknowledgement'
-  | 'subscribe'
-  | 'unsubscribe'
-  | 'disconnect'
-  | 'auth';
+type PropertyOwner = 'connect' | 'will' | 'publish' | 'acknowledgement' | 'subscribe' | 'unsubscribe' | 'disconnect';
 
 interface PropertyRule {
   readonly owners: readonly PropertyOwner[];
@@ -31,13 +24,7 @@ const notZero = (value: number): void => {
 const alias = (fields: FieldReader): void => {
   if (fields.uint16() === 0) throw new RefusedPacket(TOPIC_ALIAS_INVALID, 'MQTT-3.3.2-8: the topic alias is 0');
 };
-const userProperty = (fields: FieldReader): void => {
-  fields.text();
-  fields.text();
-};
-
 const MESSAGE: readonly PropertyOwner[] = ['publish', 'will'];
-const AUTHENTICATION: readonly PropertyOwner[] = ['connect', 'auth'];
 const USER_PROPERTY = 0x26;
 
 /** MQTT 5, table 2-4, for the packets of clients. */
@@ -49,27 +36,41 @@ const RULES = new Map<number, PropertyRule>([
   [0x09, { owners: MESSAGE, read: binary }],
   [0x0b, { owners: ['subscribe'], read: (fields) => notZero(fields.variable()) }],
   [0x11, { owners: ['connect', 'disconnect'], read: uint32 }],
-  [0x15, { owners: AUTHENTICATION, read: text }],
-  [0x16, { owners: AUTHENTICATION, read: binary }],
+  [0x15, { owners: ['connect'], read: text }],
+  [0x16, { owners: ['connect'], read: binary }],
   [0x17, { owners: ['connect'], read: flag }],
   [0x18, { owners: ['will'], read: uint32 }],
   [0x19, { owners: ['connect'], read: flag }],
-  [0x1f, { owners: ['acknowledgement', 'disconnect', 'auth'], read: text }],
+  [0x1f, { owners: ['acknowledgement', 'disconnect'], read: text }],
   [0x21, { owners: ['connect'], read: (fields) => notZero(fields.uint16()) }],
   [0x22, { owners: ['connect'], read: uint16 }],
   [0x23, { owners: ['publish'], read: alias }],
   [0x27, { owners: ['connect'], read: (fields) => notZero(fields.uint32()) }],
 ]);
 
-/** Reads the properties of MQTT 5 (2.2.2). Returns their identifiers, without those of user properties. */
-export function checkProperties(fields: FieldReader, owner: PropertyOwner): ReadonlySet<number> {
+interface CheckedProperties {
+  /** The identifiers of all properties except user properties. */
+  readonly identifiers: ReadonlySet<number>;
+  /** Of a message, in order [MQTT-3.3.2-18]. `undefined` if there are none. */
+  readonly userProperties: UserProperties | undefined;
+}
+
+/** Reads the properties of MQTT 5 (2.2.2). */
+export function checkProperties(fields: FieldReader, owner: PropertyOwner): CheckedProperties {
   const length = fields.variable();
   if (length === 0) return NONE;
   const seen = new Set<number>();
+  let userProperties: [string, string][] | undefined;
   fields.part(length, () => {
     const identifier = fields.variable();
     if (identifier === USER_PROPERTY) {
-      userProperty(fields);
+      if (!MESSAGE.includes(owner)) {
+        fields.text();
+        fields.text();
+      } else {
+        userProperties ??= [];
+        userProperties.push([fields.string(), fields.string()]);
+      }
       return;
     }
     const rule = RULES.get(identifier);
@@ -78,7 +79,7 @@ export function checkProperties(fields: FieldReader, owner: PropertyOwner): Read
     seen.add(identifier);
     rule.read(fields);
   });
-  return seen;
+  return { identifiers: seen, userProperties };
 }
 
-const NONE: ReadonlySet<number> = new Set();
+const NONE: CheckedProperties = { identifiers: new Set(), userProperties: undefined };

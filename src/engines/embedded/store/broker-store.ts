@@ -2,11 +2,14 @@ import type { BrokerLimits } from '../limits.ts';
 import { type AcknowledgementHold, type ClientRef, IncomingStore } from './incoming-store.ts';
 import { Journal } from './journal.ts';
 import { copyOf, type MessageProperties, withExpiry } from './message-properties.ts';
-import { type DeliveryNumber, MessageQueues } from './message-queues.ts';
+import { type Grant, MessageQueues, type Queued } from './message-queues.ts';
 import { Quarantine, type QuarantinedRecord, RecordTrial } from './quarantine.ts';
 import { checkRecords } from './record-check.ts';
 import { RetainedStore } from './retained-store.ts';
+import { Session } from './session.ts';
 import { SessionStore } from './session-store.ts';
+import { lowerQos, type SharedGroup, type Subscription } from './subscription.ts';
+import { type Recipient, recipientOf, SubscriptionIndex } from './subscription-index.ts';
 import { WillStore } from './will-store.ts';
 
 interface BrokerStoreOptions {
@@ -17,7 +20,7 @@ interface BrokerStoreOptions {
   readonly suspicion?: string | undefined;
 }
 
-interface Publish {
+export interface Publish {
   readonly topic: string;
   readonly payload: Uint8Array | string;
   readonly qos: 0 | 1 | 2;
@@ -26,16 +29,29 @@ interface Publish {
   readonly properties?: MessageProperties | undefined;
 }
 
+/** What `BrokerStore.accept` has done with a message, and who gets it. */
+export interface Accepted {
+  /** The queues that have the message. They are on disk after `commit()`. */
+  readonly queued: readonly Queued[];
+  /** The other clients that get the message, if they are connected. */
+  readonly recipients: readonly Recipient[];
+  /** Whether the acknowledgement waits for `commit()`. */
+  readonly isDurable: boolean;
+}
+
 /** The persistent data of one embedded broker. Writes before a resolved `commit()` survive a killed process. */
 export class BrokerStore {
   readonly journal: Journal;
   readonly queues: MessageQueues;
+  readonly subscriptions = new SubscriptionIndex();
   readonly sessions: SessionStore;
   readonly retained: RetainedStore;
   readonly incoming: IncomingStore;
   readonly wills: WillStore;
   readonly quarantine: Quarantine;
   readonly trial: RecordTrial;
+  /** Chooses the member of a shared subscription that gets a message; `null`: none can get it. */
+  chooseMember: (group: SharedGroup, message: Publish) => Subscription | null = () => null;
 
   constructor({ folder, limits, onBroken, onQuarantined = () => {}, suspicion }: BrokerStoreOptions) {
     this.journal = new Journal(folder, onBroken);
@@ -45,14 +61,14 @@ export class BrokerStore {
     // Records in quarantine must not be loaded.
     this.journal.flush();
     this.queues = new MessageQueues(this.journal, limits);
-    this.sessions = new SessionStore(this.journal, this.queues);
+    this.sessions = new SessionStore(this.journal, this.queues, this.subscriptions);
     this.retained = new RetainedStore(this.journal, limits);
     this.incoming = new IncomingStore(this.journal);
     this.wills = new WillStore(this.journal);
   }
 
-  load(number: () => DeliveryNumber): void {
-    this.sessions.load(number, Date.now());
+  load(): void {
+    this.sessions.load(Date.now());
     this.incoming.load();
     this.wills.load();
   }
@@ -63,33 +79,54 @@ export class BrokerStore {
 
   /**
    * Stores a publish in one transaction: as retained message, in queues, and its QoS 2 packet id, which is in memory
-   * only without `clean`. `publisher` is `null` for the broker itself. `hold` delays the acknowledgement, which waits
-   * for `commit()` if `isDurable`. The caller calls `retained.delivered` after the delivery of a retained message.
+   * only without `clean`. `publisher` is `null` for the broker itself. `hold` delays the acknowledgement.
    */
-  accept(publisher: ClientRef | null, publish: Publish, hold: AcknowledgementHold | null = null) {
+  accept(publisher: ClientRef | null, publish: Publish, hold: AcknowledgementHold | null = null): Accepted {
     const { topic, payload, qos, retain, messageId, properties } = publish;
-    const matches = qos > 0 ? this.sessions.match(topic) : [];
+    const { recipients, granted } = this.#recipients(publish, publisher?.id ?? null);
+    const isStored = retain || granted.length > 0;
     // A stored payload must not keep the buffer of the socket in memory.
-    const stored = typeof payload !== 'string' && (retain || matches.length > 0) ? copyOf(payload) : payload;
-    const expiring =
-      properties && (retain || matches.length > 0) ? { properties: withExpiry(properties, Date.now()) } : {};
+    const stored = isStored && typeof payload !== 'string' ? copyOf(payload) : payload;
+    const expiring = isStored && properties ? { properties: withExpiry(properties, Date.now()) } : {};
     let isDurable = retain
       ? this.retained.put({ cmd: 'publish', topic, payload: stored, qos, retain: true, ...expiring })
       : false;
-    if (retain) this.retained.accepted(topic);
-    const queued = { topic, payload: stored, retain, publisherId: publisher?.id ?? null, ...expiring };
-    const message = qos > 0 ? this.sessions.enqueue(matches, { ...queued, qos: qos === 2 ? 2 : 1 }) : null;
-    if (message) isDurable = true;
+    const queued = granted.length > 0 ? this.queues.add(granted, { topic, payload: stored, ...expiring }) : NOT_QUEUED;
+    if (queued.length > 0) isDurable = true;
     if (publisher && qos === 2 && messageId !== undefined) {
       if (this.incoming.take(publisher, messageId, payload.length, hold)) isDurable = true;
     }
-    return { message, isDurable };
+    return { queued, recipients, isDurable };
   }
 
-  discard(clientId: string, counter: number): void {
-    const session = this.sessions.get(clientId);
-    const entry = session?.byCounter.get(counter);
-    if (session && entry) this.queues.settle(session, entry);
+  /** Whether the limits of retained messages allow this one. */
+  mayRetain({ topic, payload, qos, properties }: Publish): boolean {
+    const stored = { cmd: 'publish', topic, payload, qos, retain: true } as const;
+    return this.retained.hasRoom({ ...stored, properties: properties && withExpiry(properties, Date.now()) });
+  }
+
+  /** `granted`: the sessions that queue the message. `recipients`: the other clients that get it. */
+  #recipients(publish: Publish, publisherId: string | null) {
+    const { topic, qos, retain } = publish;
+    const match = this.subscriptions.match(topic, publisherId);
+    if (qos === 0 && match.groups.length === 0) return { recipients: match.recipients, granted: NOT_GRANTED };
+    const recipients: Recipient[] = [];
+    const granted: Grant[] = [];
+    const add = (recipient: Recipient) => {
+      const { holder, group } = recipient;
+      const level = lowerQos(qos, recipient.qos);
+      if (level === 0 || !(holder instanceof Session)) recipients.push(recipient);
+      else {
+        const share = group?.filter ?? null;
+        granted.push({ session: holder, qos: level, retain: retain && recipient.keepsRetain, share });
+      }
+    };
+    for (const recipient of match.recipients) add(recipient);
+    for (const group of match.groups) {
+      const member = this.chooseMember(group, publish);
+      if (member) add(recipientOf(member, group));
+    }
+    return { recipients, granted };
   }
 
   endSession(clientId: string): boolean {
@@ -101,3 +138,6 @@ export class BrokerStore {
     this.journal.close();
   }
 }
+
+const NOT_QUEUED: readonly Queued[] = [];
+const NOT_GRANTED: readonly Grant[] = [];

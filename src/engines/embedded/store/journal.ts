@@ -19,6 +19,8 @@ export class Journal {
   #lazyTimer: NodeJS.Timeout | null = null;
   #broken: Error | null = null;
   #open = true;
+  /** Number of flushes. What was added before the last one can be read. */
+  flushes = 0;
 
   /** `folder` is created if missing. `onBroken` is called once when a transaction has failed. */
   constructor(folder: string, onBroken: (error: Error) => void) {
@@ -32,7 +34,7 @@ export class Journal {
       this.#db.pragma('locking_mode = EXCLUSIVE');
       this.#db.pragma('journal_mode = WAL');
       this.#db.pragma('synchronous = FULL');
-      this.#db.pragma('cache_size = -2000');
+      this.#db.pragma('cache_size = -8000');
       this.#migrate();
     } catch (error) {
       this.#db.close();
@@ -55,6 +57,11 @@ export class Journal {
   rows<T>(sql: string, ...values: SqlValue[]): T[] {
     // The callers' row types restate the columns they select.
     return this.#statement(sql).all(...values) as T[];
+  }
+
+  /** Reads rows until `visit` returns `false`. It must not use the journal. */
+  each<T>(sql: string, values: readonly SqlValue[], visit: (row: T) => boolean): void {
+    for (const row of this.#statement(sql).iterate(...values)) if (!visit(row as T)) return;
   }
 
   add(sql: string, ...values: SqlValue[]): void {
@@ -100,6 +107,7 @@ export class Journal {
     this.#lazyTimer = null;
     const writes = this.#writes;
     this.#writes = [];
+    this.flushes += 1;
     if (!this.#open || writes.length === 0) return;
     try {
       this.#db.exec('BEGIN IMMEDIATE');
@@ -245,5 +253,19 @@ const MIGRATIONS = [
   DROP TABLE log_place;
   ${NODE_TABLES.map((table) => `DROP TABLE before_${table};`).join('\n')}
   DELETE FROM setting WHERE name IN ('keptCopy', 'accessControlBefore');
+  `,
+  // Retained messages are read in the order of their topics. `sequence` is the order in which they were stored.
+  `
+  CREATE TABLE sorted (
+    topic TEXT PRIMARY KEY, payload BLOB NOT NULL, qos INTEGER NOT NULL, properties TEXT, sequence INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  INSERT INTO sorted SELECT topic, payload, qos, properties, 0 FROM retained ORDER BY topic;
+  DROP TABLE retained;
+  ALTER TABLE sorted RENAME TO retained;
+  INSERT INTO setting VALUES ('uncheckedRetained', 'true');
+  `,
+  // The filter of the shared subscription by which a session has the message, or null.
+  `
+  ALTER TABLE queue ADD COLUMN share TEXT;
   `,
 ];

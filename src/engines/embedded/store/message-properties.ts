@@ -1,12 +1,7 @@
-/** MQTT 5 properties of a message that are forwarded to its subscribers (MQTT 5, 3.3.2.3). */
-export interface MessageProperties {
-  readonly payloadFormatIndicator?: boolean | undefined;
-  /** In seconds, as published. */
-  readonly messageExpiryInterval?: number | undefined;
-  readonly contentType?: string | undefined;
-  readonly responseTopic?: string | undefined;
-  readonly correlationData?: Buffer | undefined;
-  readonly userProperties?: Readonly<Record<string, string | string[]>> | undefined;
+import type { PublishProperties, UserProperties } from '../../../protocol/mqtt/publish-properties.ts';
+
+/** MQTT 5 properties of a message that are forwarded to its subscribers. The expiry interval is as published. */
+export interface MessageProperties extends PublishProperties {
   readonly expiresAt?: number | undefined;
 }
 
@@ -46,10 +41,18 @@ export function toText(properties: MessageProperties | undefined): string | null
 
 export function fromText(text: string | null): MessageProperties | undefined {
   if (text === null) return undefined;
-  const { correlationData, ...rest } = JSON.parse(text) as Record<string, unknown>;
-  return typeof correlationData === 'string'
-    ? { ...rest, correlationData: Buffer.from(correlationData, 'base64') }
-    : rest;
+  const { correlationData, userProperties, ...rest } = JSON.parse(text) as Record<string, unknown>;
+  return {
+    ...rest,
+    ...(typeof correlationData === 'string' ? { correlationData: Buffer.from(correlationData, 'base64') } : {}),
+    ...(userProperties ? { userProperties: pairsOf(userProperties) } : {}),
+  };
+}
+
+/** In older records, user properties are an object, with an array for a name that repeats. */
+function pairsOf(stored: object): UserProperties {
+  if (Array.isArray(stored)) return stored;
+  return Object.entries(stored).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const));
 }
 
 const FORWARDED = [

@@ -3,12 +3,6 @@ import type { Journal } from './journal.ts';
 import { fromText, type MessageProperties, toText } from './message-properties.ts';
 import type { QueueEntry, Session, StoredMessage } from './session.ts';
 
-/** Identifies a delivered message in aedes. */
-export interface DeliveryNumber {
-  readonly brokerId: string;
-  readonly counter: number;
-}
-
 interface NewMessage {
   readonly topic: string;
   readonly payload: Uint8Array | string;
@@ -16,16 +10,25 @@ interface NewMessage {
 }
 
 export interface Grant {
+  readonly session: Session;
   readonly qos: 1 | 2;
   readonly retain: boolean;
+  /** See `QueueEntry`. */
+  readonly share: string | null;
+}
+
+/** A message in the queue of a session. */
+export interface Queued {
+  readonly session: Session;
+  readonly entry: QueueEntry;
 }
 
 /** Memory of one queue entry without the message, which several queues share. */
 const ENTRY_BYTES = 256;
 
 /**
- * The queues of all sessions, in memory and in the journal. A message is stored once, numbered when it is delivered,
- * and deleted when no queue has it. A full queue drops the newest message.
+ * The queues of all sessions, in memory and in the journal. A message is stored once, and deleted when no queue has it.
+ * A full queue drops the newest message.
  */
 export class MessageQueues {
   readonly #journal: Journal;
@@ -34,6 +37,8 @@ export class MessageQueues {
   bytes = 0;
   dropped = 0;
   #nextMessageId = 1;
+  /** Ids of messages were positions until a session could have a message twice, by a shared subscription. */
+  #nextPosition = 1;
   #entries = 0;
 
   constructor(journal: Journal, limits: BrokerLimits) {
@@ -41,8 +46,8 @@ export class MessageQueues {
     this.#limits = limits;
   }
 
-  load(sessionOf: (clientId: string) => Session, number: () => DeliveryNumber): void {
-    const messages = this.#loadMessages(number);
+  load(sessionOf: (clientId: string) => Session): void {
+    const messages = this.#loadMessages();
     type QueueRow = {
       client_id: string;
       position: number;
@@ -51,21 +56,21 @@ export class MessageQueues {
       packet_id: number | null;
       released: number;
       retain: number;
+      share: string | null;
     };
     for (const row of this.#journal.rows<QueueRow>('SELECT * FROM queue ORDER BY client_id, position')) {
       const message = messages.get(row.message_id);
       if (!message) continue;
       const session = sessionOf(row.client_id);
-      const { position, qos } = row;
+      const { position, qos, share } = row;
       const packetId = row.packet_id ?? undefined;
       const flags = { retain: row.retain === 1, released: row.released === 1, dup: packetId !== undefined };
-      const entry = { position, message, qos, packetId, ...flags };
-      this.#link(session, entry);
-      session.byCounter.set(message.counter, entry);
+      this.#link(session, { position, message, qos, packetId, ...flags, isSent: false, share });
+      this.#nextPosition = Math.max(this.#nextPosition, position + 1);
     }
   }
 
-  #loadMessages(number: () => DeliveryNumber): Map<number, StoredMessage> {
+  #loadMessages(): Map<number, StoredMessage> {
     this.#journal.add('DELETE FROM message WHERE id NOT IN (SELECT message_id FROM queue)');
     const messages = new Map<number, StoredMessage>();
     type MessageRow = { id: number; topic: string; payload: Buffer; properties: string | null };
@@ -73,7 +78,7 @@ export class MessageQueues {
     for (const row of this.#journal.rows<MessageRow>(queued)) {
       const size = row.topic.length + row.payload.length + (row.properties?.length ?? 0);
       const properties = fromText(row.properties);
-      messages.set(row.id, { ...row, properties, size, ...number(), references: 0, queued: [] });
+      messages.set(row.id, { ...row, properties, size, isDelivered: true, references: 0 });
     }
     // Messages that are about to be deleted still use their ids.
     const [last] = this.#journal.rows<{ id: number | null }>('SELECT max(id) AS id FROM message');
@@ -86,41 +91,46 @@ export class MessageQueues {
     return this.#hasRoom(session, size, ENTRY_BYTES + size);
   }
 
-  /** Queues a message for each granted session. `null` if no session queues it. */
-  add(granted: ReadonlyMap<Session, Grant>, added: NewMessage): StoredMessage | null {
+  /** Queues a message for each granted session; the returned list has those whose queue had room. */
+  add(granted: readonly Grant[], added: NewMessage): Queued[] {
     const text = toText(added.properties);
     const size = sizeOf(added.topic, added.payload, text);
+    const queued: Queued[] = [];
     let message: StoredMessage | null = null;
-    for (const [session, { qos, retain }] of granted) {
+    for (const { session, qos, retain, share } of granted) {
       if (!this.#hasRoom(session, size, message ? ENTRY_BYTES : ENTRY_BYTES + size)) {
         session.dropped += 1;
         this.dropped += 1;
         continue;
       }
       message ??= this.#store(added, text, size);
-      const position = message.id;
-      const entry: QueueEntry = { position, message, qos, retain, packetId: undefined, released: false, dup: false };
-      this.#link(session, entry);
-      message.queued.push({ session, entry });
-      const sql = 'INSERT INTO queue (client_id, position, message_id, qos, retain) VALUES (?, ?, ?, ?, ?)';
-      this.#journal.add(sql, session.id, position, message.id, qos, retain ? 1 : 0);
+      queued.push({ session, entry: this.#append({ session, qos, retain, share }, message) });
     }
-    return message;
+    return queued;
+  }
+
+  /** Moves a message that was not acknowledged to another session, in which it was not sent yet. */
+  move(from: Queued, to: Grant): QueueEntry {
+    const entry = this.#append(to, from.entry.message);
+    this.settle(from.session, from.entry);
+    return entry;
+  }
+
+  #append({ session, qos, retain, share }: Grant, message: StoredMessage): QueueEntry {
+    const position = this.#nextPosition;
+    this.#nextPosition += 1;
+    const state = { packetId: undefined, released: false, dup: false, isSent: false };
+    const entry: QueueEntry = { position, message, qos, retain, share, ...state };
+    this.#link(session, entry);
+    const sql = 'INSERT INTO queue (client_id, position, message_id, qos, retain, share) VALUES (?, ?, ?, ?, ?, ?)';
+    this.#journal.add(sql, session.id, position, message.id, qos, retain ? 1 : 0, share);
+    return entry;
   }
 
   #hasRoom(session: Session, size: number, more: number): boolean {
     const limit = session.online ? this.#limits.onlineMessages : this.#limits.offlineMessages;
     const isFull = session.queue.size >= limit || session.queuedBytes + size > this.#limits.sessionBytes;
     return !isFull && this.bytes + this.#entries * ENTRY_BYTES + more <= this.#limits.totalBytes;
-  }
-
-  number(message: StoredMessage, { brokerId, counter }: DeliveryNumber): void {
-    message.brokerId = brokerId;
-    message.counter = counter;
-    for (const { session, entry } of message.queued) {
-      if (session.queue.get(entry.position) === entry) session.byCounter.set(counter, entry);
-    }
-    message.queued = [];
   }
 
   sent(session: Session, entry: QueueEntry, packetId: number): void {
@@ -156,7 +166,7 @@ export class MessageQueues {
     this.#nextMessageId += 1;
     const sql = 'INSERT INTO message (id, topic, payload, properties) VALUES (?, ?, ?, ?)';
     this.#journal.add(sql, id, topic, Buffer.from(payload), text);
-    return { id, topic, payload, properties, size, brokerId: undefined, counter: 0, references: 0, queued: [] };
+    return { id, topic, payload, properties, size, isDelivered: false, references: 0 };
   }
 
   #link(session: Session, entry: QueueEntry): void {
@@ -177,7 +187,6 @@ export class MessageQueues {
 
   #unlink(session: Session, entry: QueueEntry): void {
     const { message, packetId } = entry;
-    session.byCounter.delete(message.counter);
     if (packetId !== undefined) {
       if (session.byPacketId.get(packetId) === entry) session.byPacketId.delete(packetId);
       countSent(session, entry, -1);

@@ -1,4 +1,4 @@
-import { generate } from 'mqtt-packet';
+import { writePublishProperties } from '../../../protocol/mqtt/publish-properties.ts';
 import { topicFilterProblem, topicNameProblem } from '../topic-rules.ts';
 import type { Journal, SqlValue } from './journal.ts';
 import { fromText } from './message-properties.ts';
@@ -14,12 +14,12 @@ interface MessageRow {
 const MESSAGES: readonly (readonly [RecordKind, string])[] = [
   ['will', 'SELECT client_id AS key, topic, qos, properties FROM will'],
   ['delayed will', 'SELECT client_id AS key, topic, qos, properties FROM delayed_will'],
-  ['retained message', 'SELECT topic AS key, topic, qos, properties FROM retained'],
   ['queued message', 'SELECT id AS key, topic, 1 AS qos, properties FROM message'],
 ];
 
 /** Moves records that this broker cannot publish or restore into quarantine, before anything is loaded. */
 export function checkRecords(journal: Journal, quarantine: Quarantine): void {
+  checkRetained(journal, quarantine);
   for (const [kind, sql] of MESSAGES) {
     for (const row of journal.rows<MessageRow>(sql)) {
       const problem = messageProblem(row);
@@ -39,20 +39,37 @@ export function checkRecords(journal: Journal, quarantine: Quarantine): void {
   }
 }
 
+/** Name of the setting that exists if the retained messages are those of an earlier version. */
+const UNCHECKED_RETAINED = 'uncheckedRetained';
+const PAGE = 1_000;
+
+/** Checks retained messages once, because there may be millions. */
+function checkRetained(journal: Journal, quarantine: Quarantine): void {
+  if (journal.setting(UNCHECKED_RETAINED) === undefined) return;
+  const sql = `SELECT topic AS key, topic, qos, properties FROM retained WHERE topic > ? ORDER BY topic LIMIT ${PAGE}`;
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const rows: MessageRow[] = journal.rows<MessageRow>(sql, after);
+    for (const row of rows) {
+      const problem = messageProblem(row);
+      if (problem !== null) quarantine.move('retained message', [row.key], problem);
+    }
+    after = rows.at(-1)?.topic;
+  }
+  journal.add('DELETE FROM setting WHERE name = ?', UNCHECKED_RETAINED);
+}
+
 function messageProblem({ topic, qos, properties }: MessageRow): string | null {
   if (![0, 1, 2].includes(qos)) return `there is no QoS ${qos}`;
-  return named('its topic', topicNameProblem(topic)) ?? propertiesProblem(topic, properties);
+  return named('its topic', topicNameProblem(topic)) ?? propertiesProblem(properties);
 }
 
 const named = (what: string, problem: string | null): string | null => problem && `${what} ${problem}`;
 
 /** Properties that cannot be serialized would disconnect subscribers. */
-function propertiesProblem(topic: string, text: string | null): string | null {
+function propertiesProblem(text: string | null): string | null {
   if (text === null) return null;
   try {
-    const { expiresAt: _expiresAt, ...properties } = fromText(text) ?? {};
-    const packet = { cmd: 'publish', topic, payload: '', qos: 0, retain: false, dup: false, properties };
-    generate(packet as never, { protocolVersion: 5 });
+    writePublishProperties(fromText(text) ?? {});
     return null;
   } catch (error) {
     return `its properties cannot be sent: ${(error as Error).message}`;

@@ -1,50 +1,28 @@
-import { FilterTree } from '../../../protocol/mqtt/filter-tree.ts';
 import { filterWeight } from '../topic-rules.ts';
 import type { Journal } from './journal.ts';
-import type { MessageProperties } from './message-properties.ts';
-import type { DeliveryNumber, Grant, MessageQueues } from './message-queues.ts';
-import {
-  Session,
-  type SessionAbout,
-  type SessionSubscription,
-  type StoredMessage,
-  type SubscriptionRecord,
-  type Traffic,
-} from './session.ts';
-
-interface QueuedMessage {
-  readonly topic: string;
-  readonly payload: Uint8Array | string;
-  readonly qos: 1 | 2;
-  readonly retain?: boolean;
-  readonly properties?: MessageProperties | undefined;
-  /** `null` or missing if the broker itself publishes. */
-  readonly publisherId?: string | null;
-}
-
-interface SubscriptionListener {
-  subscribed(session: Session, filter: string, qos: 0 | 1 | 2, isNew: boolean): void;
-  unsubscribed(session: Session, filter: string): void;
-  ended(session: Session): void;
-}
+import type { MessageQueues } from './message-queues.ts';
+import { Session, type SessionAbout, type Traffic } from './session.ts';
+import type { Subscription, SubscriptionRecord } from './subscription.ts';
+import type { SubscriptionIndex } from './subscription-index.ts';
 
 /** Persistent sessions and their subscriptions, in memory and in the journal. Methods do not wait for the journal. */
 export class SessionStore {
   readonly #journal: Journal;
   readonly #queues: MessageQueues;
   readonly #sessions = new Map<string, Session>();
-  /** Subscriptions with a queue, which have QoS 1 or 2. */
-  readonly #tree = new FilterTree<SessionSubscription>();
+  readonly #index: SubscriptionIndex;
   filterWeight = 0;
   onMember: (clientId: string) => void = () => {};
-  subscriptionListener: SubscriptionListener | null = null;
+  /** Called when a session ends, before its queue is deleted. */
+  onEnd: (session: Session) => void = () => {};
 
-  constructor(journal: Journal, queues: MessageQueues) {
+  constructor(journal: Journal, queues: MessageQueues, index: SubscriptionIndex) {
     this.#journal = journal;
     this.#queues = queues;
+    this.#index = index;
   }
 
-  load(number: () => DeliveryNumber, now: number): void {
+  load(now: number): void {
     const sessions = this.#journal.rows<{ client_id: string; about: string }>('SELECT client_id, about FROM session');
     for (const row of sessions) {
       const session = this.#ensure(row.client_id);
@@ -58,9 +36,9 @@ export class SessionStore {
     type SubscriptionRow = { client_id: string; filter: string; qos: 0 | 1 | 2; options: string | null };
     for (const row of this.#journal.rows<SubscriptionRow>('SELECT * FROM subscription')) {
       const options = row.options === null ? {} : JSON.parse(row.options);
-      this.#index(this.#ensure(row.client_id), row.filter, { ...options, qos: row.qos });
+      this.#put(this.#ensure(row.client_id), row.filter, { ...options, qos: row.qos });
     }
-    this.#queues.load((clientId) => this.#ensure(clientId), number);
+    this.#queues.load((clientId) => this.#ensure(clientId));
   }
 
   get(clientId: string): Session | undefined {
@@ -100,67 +78,41 @@ export class SessionStore {
   remove(clientId: string): boolean {
     const session = this.#sessions.get(clientId);
     if (!session) return false;
-    for (const [filter, subscription] of session.subscriptions) this.#tree.remove(filter, subscription);
+    for (const subscription of session.subscriptions.values()) this.#index.remove(subscription);
     this.filterWeight -= session.filterWeight;
+    this.onEnd(session);
     this.#queues.end(session);
     this.#sessions.delete(clientId);
-    this.subscriptionListener?.ended(session);
     this.onMember(clientId);
     this.#journal.add('DELETE FROM session WHERE client_id = ?', clientId);
     this.#journal.add('DELETE FROM subscription WHERE client_id = ?', clientId);
     return true;
   }
 
-  subscribe(clientId: string, filter: string, record: SubscriptionRecord): void {
+  subscribe(clientId: string, filter: string, record: SubscriptionRecord): Subscription {
     const session = this.#ensure(clientId);
-    const isNew = !session.subscriptions.has(filter);
-    this.#index(session, filter, record);
+    const subscription = this.#put(session, filter, record);
     const { qos, ...rest } = record;
-    this.subscriptionListener?.subscribed(session, filter, qos, isNew);
     const options = Object.values(rest).some((value) => value !== undefined) ? JSON.stringify(rest) : null;
     const sql = 'INSERT OR REPLACE INTO subscription (client_id, filter, qos, options) VALUES (?, ?, ?, ?)';
     this.#journal.add(sql, clientId, filter, qos, options);
+    return subscription;
   }
 
-  unsubscribe(clientId: string, filter: string): void {
+  /** Returns whether there was such a subscription. */
+  unsubscribe(clientId: string, filter: string): boolean {
     const session = this.#sessions.get(clientId);
     const subscription = session?.subscriptions.get(filter);
-    if (!session || !subscription) return;
+    if (!session || !subscription) return false;
     session.subscriptions.delete(filter);
-    this.#tree.remove(filter, subscription);
+    this.#index.remove(subscription);
     this.#weigh(session, -filterWeight(filter));
-    this.subscriptionListener?.unsubscribed(session, filter);
     this.#journal.add('DELETE FROM subscription WHERE client_id = ? AND filter = ?', clientId, filter);
     // A session without a client and without subscriptions is not needed.
-    if (session.subscriptions.size > 0 || session.about !== null) return;
+    if (session.subscriptions.size > 0 || session.about !== null) return true;
     this.#sessions.delete(clientId);
     this.onMember(clientId);
-  }
-
-  match(topic: string): SessionSubscription[] {
-    return this.#tree.match(topic);
-  }
-
-  /** Queues a message once per session, at its highest granted QoS. `null` if no session queues it. */
-  enqueue(
-    subscriptions: readonly ({ readonly clientId: string } & Partial<SubscriptionRecord>)[],
-    message: QueuedMessage,
-  ): StoredMessage | null {
-    if (subscriptions.length === 0) return null;
-    const { qos, retain, publisherId } = message;
-    const granted = new Map<Session, Grant>();
-    for (const { clientId, qos: limit = qos, rap, nl } of subscriptions) {
-      // No Local [MQTT-3.8.3-3].
-      if (nl === true && clientId === publisherId) continue;
-      const session = this.#ensure(clientId);
-      const level = limit >= 2 && qos === 2 ? 2 : 1;
-      const grant = granted.get(session);
-      const keepsFlag = (rap === true && retain === true) || grant?.retain === true;
-      if (!grant || grant.qos < level || grant.retain !== keepsFlag) {
-        granted.set(session, { qos: grant?.qos === 2 ? 2 : level, retain: keepsFlag });
-      }
-    }
-    return this.#queues.add(granted, message);
+    return true;
   }
 
   #ensure(clientId: string): Session {
@@ -183,12 +135,12 @@ export class SessionStore {
     this.filterWeight += weight;
   }
 
-  #index(session: Session, filter: string, record: SubscriptionRecord): void {
+  #put(session: Session, filter: string, record: SubscriptionRecord): Subscription {
     const previous = session.subscriptions.get(filter);
-    if (previous) this.#tree.remove(filter, previous);
-    else this.#weigh(session, filterWeight(filter));
-    const subscription = { clientId: session.id, topic: filter, ...record };
+    if (!previous) this.#weigh(session, filterWeight(filter));
+    const subscription: Subscription = { holder: session, clientId: session.id, topic: filter, ...record };
     session.subscriptions.set(filter, subscription);
-    if (record.qos > 0) this.#tree.add(filter, subscription);
+    this.#index.add(subscription, previous);
+    return subscription;
   }
 }

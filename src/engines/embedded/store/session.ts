@@ -1,4 +1,5 @@
 import type { MessageProperties } from './message-properties.ts';
+import type { Subscription, SubscriptionHolder } from './subscription.ts';
 
 export interface Traffic {
   readonly published: number;
@@ -24,17 +25,6 @@ export interface SessionAbout {
   readonly traffic?: Traffic;
 }
 
-export interface SubscriptionRecord {
-  readonly qos: 0 | 1 | 2;
-  /** MQTT 5 subscription options with their names in aedes. */
-  readonly [option: string]: unknown;
-}
-
-export interface SessionSubscription extends SubscriptionRecord {
-  readonly clientId: string;
-  readonly topic: string;
-}
-
 /** A queued message, stored once for all sessions that queue it. */
 export interface StoredMessage {
   readonly id: number;
@@ -42,11 +32,9 @@ export interface StoredMessage {
   readonly payload: Uint8Array | string;
   readonly properties: MessageProperties | undefined;
   readonly size: number;
-  /** The number of the delivery, see `DeliveryNumber`; 0 until the message is delivered. */
-  brokerId: string | undefined;
-  counter: number;
+  /** Whether it may be sent: it is on disk, and earlier messages of its publisher were delivered. */
+  isDelivered: boolean;
   references: number;
-  queued: { readonly session: Session; readonly entry: QueueEntry }[];
 }
 
 /** A message in the queue of a session: queued, sent (`packetId`), for QoS 2 released, and at last removed. */
@@ -60,15 +48,18 @@ export interface QueueEntry {
   /** QoS 2: whether PUBREC was received. A new connection gets PUBREL then. */
   released: boolean;
   dup: boolean;
+  /** Whether it was sent on the current connection. */
+  isSent: boolean;
+  /** The filter of the shared subscription; `null` if the client has the message by a subscription of its own. */
+  readonly share: string | null;
 }
 
 /** The persistent session of one client. `SessionStore` and `MessageQueues` change it and write the journal. */
-export class Session {
+export class Session implements SubscriptionHolder {
   readonly id: string;
-  readonly subscriptions = new Map<string, SessionSubscription>();
+  readonly subscriptions = new Map<string, Subscription>();
   readonly queue = new Map<number, QueueEntry>();
   readonly byPacketId = new Map<number, QueueEntry>();
-  readonly byCounter = new Map<number, QueueEntry>();
   about: SessionAbout | null = null;
   online = false;
   isResumed = false;
@@ -96,6 +87,9 @@ export class Session {
 
   /** [MQTT-3.3.1-1] Sets DUP for messages that were sent on an earlier connection. */
   markDuplicates(): void {
-    for (const entry of this.queue.values()) if (entry.packetId !== undefined) entry.dup = true;
+    for (const entry of this.queue.values()) {
+      if (entry.packetId !== undefined) entry.dup = true;
+      entry.isSent = false;
+    }
   }
 }

@@ -1,13 +1,9 @@
-import type { Client } from 'aedes';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import { subscriptionsOf } from '../core/aedes-internals.ts';
-import type { BrokerCore } from '../core/broker-core.ts';
 import type { ClientRegistry } from '../core/client-registry.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
-import type { Session } from '../store/session.ts';
+import type { SubscriptionHolder } from '../store/subscription.ts';
 
 interface SubscribedFiltersOptions {
-  readonly core: BrokerCore;
   readonly registry: ClientRegistry;
   readonly store: BrokerStore;
   readonly ownClientIds: string;
@@ -20,64 +16,38 @@ export class SubscribedFilters {
   readonly #options: SubscribedFiltersOptions;
   /** For each filter the number of subscribers times 4, plus the last requested QoS. */
   readonly #uses = new Map<string, number>();
-  /** Filters of clients with a clean session. */
-  readonly #clients = new Map<Client, Set<string>>();
-  /** Sessions that were counted. `null` if all were. */
-  #sessionsSeen: Set<Session> | null = new Set();
+  /** Who was counted. `null` if all were. */
+  #seen: WeakSet<SubscriptionHolder> | null = new WeakSet();
   #isClosed = false;
 
   constructor(options: SubscribedFiltersOptions) {
     this.#options = options;
-    options.store.sessions.subscriptionListener = {
-      subscribed: (session, filter, qos, isNew) => {
-        if (this.#isOwn(session.id)) return;
-        if (!this.#isSeen(session)) this.#seeSession(session);
-        else this.#use(filter, qos, isNew);
+    options.store.subscriptions.listener = {
+      subscribed: ({ holder, clientId, topic, qos }, isNew) => {
+        if (this.#isOwn(clientId)) return;
+        if (!this.#isSeen(holder)) this.#see(holder);
+        else this.#use(topic, qos, isNew);
       },
-      unsubscribed: (session, filter) => {
-        if (!this.#isOwn(session.id) && this.#isSeen(session)) this.#release(filter);
-      },
-      ended: (session) => {
-        if (this.#isOwn(session.id) || !this.#isSeen(session)) return;
-        this.#sessionsSeen?.delete(session);
-        for (const filter of session.subscriptions.keys()) this.#release(filter);
-      },
-    };
-    options.core.transientSubscriptionListener = {
-      subscribed: (client, subscriptions) => {
-        if (this.#isOwn(client.id)) return;
-        const filters = this.#clients.get(client);
-        if (!filters) this.#seeClient(client);
-        else {
-          for (const { topic, qos } of subscriptions) {
-            this.#use(topic, qos, !filters.has(topic));
-            filters.add(topic);
-          }
-        }
-      },
-      unsubscribed: (client, filter) => {
-        const filters = this.#clients.get(client);
-        if (!filters?.delete(filter)) return;
-        if (filters.size === 0) this.#clients.delete(client);
-        this.#release(filter);
+      unsubscribed: ({ holder, clientId, topic }) => {
+        if (!this.#isOwn(clientId) && this.#isSeen(holder)) this.#release(topic);
       },
     };
   }
 
   *scan(): SlicedTask<void> {
     const { registry, store } = this.#options;
-    for (const { client, identity } of registry.open) {
+    for (const connection of registry.open) {
       if (this.#isClosed) return;
-      if (!client || !identity || !client.clean || client.closed || this.#isOwn(client.id)) continue;
-      if (!this.#clients.has(client)) this.#seeClient(client);
+      const { identity, session } = connection;
+      if (identity && !session && !this.#isOwn(identity.clientId) && !this.#isSeen(connection)) this.#see(connection);
       yield;
     }
     for (const session of store.sessions.all()) {
       if (this.#isClosed) return;
-      if (!this.#isOwn(session.id) && !this.#isSeen(session)) this.#seeSession(session);
+      if (!this.#isOwn(session.id) && !this.#isSeen(session)) this.#see(session);
       yield;
     }
-    this.#sessionsSeen = null;
+    this.#seen = null;
   }
 
   has(filter: string): boolean {
@@ -90,32 +60,23 @@ export class SubscribedFilters {
   }
 
   close(): void {
-    const { store, core } = this.#options;
+    const { store } = this.#options;
     this.#isClosed = true;
-    store.sessions.subscriptionListener = null;
-    core.transientSubscriptionListener = null;
+    store.subscriptions.listener = null;
     this.#uses.clear();
-    this.#clients.clear();
   }
 
   #isOwn(clientId: string): boolean {
     return clientId.startsWith(this.#options.ownClientIds);
   }
 
-  #isSeen(session: Session): boolean {
-    return this.#sessionsSeen?.has(session) ?? true;
+  #isSeen(holder: SubscriptionHolder): boolean {
+    return this.#seen?.has(holder) ?? true;
   }
 
-  #seeSession(session: Session): void {
-    this.#sessionsSeen?.add(session);
-    for (const [filter, { qos }] of session.subscriptions) this.#use(filter, qos, true);
-  }
-
-  #seeClient(client: Client): void {
-    const subscriptions = subscriptionsOf(client);
-    const filters = Object.keys(subscriptions);
-    if (filters.length > 0) this.#clients.set(client, new Set(filters));
-    for (const filter of filters) this.#use(filter, subscriptions[filter]?.granted ?? 0, true);
+  #see(holder: SubscriptionHolder): void {
+    this.#seen?.add(holder);
+    for (const [filter, { qos }] of holder.subscriptions) this.#use(filter, qos, true);
   }
 
   #use(filter: string, qos: 0 | 1 | 2, isNew: boolean): void {

@@ -1,5 +1,6 @@
 import type { AccessPolicy, Membership } from '../../../../src/domains/access-control/policy/access-model.ts';
 import { EMBEDDED_DIALECT } from '../../../../src/engines/embedded/dynamic-security/dynamic-security-access.ts';
+import { topicFilterProblem } from '../../../../src/engines/embedded/topic-rules.ts';
 import { dynsecDone } from '../../../engines/embedded/dynsec.ts';
 import { connect, control, startTestBroker } from '../../../engines/embedded/embedded.ts';
 import { explainAccess } from '../at-once.ts';
@@ -48,7 +49,7 @@ export async function embeddedTarget(): Promise<Target> {
     },
     excuse(check, policy) {
       const { action, topic } = check;
-      if (topic.startsWith('$share/')) return 'the embedded broker has no shared subscriptions';
+      if (topicFilterProblem(topic) !== null) return 'an invalid share name ends the connection; Mosquitto accepts it';
       if (action === 'PUBLISH' && topic.startsWith('$CONTROL/')) return 'what is published to $CONTROL reaches nobody';
       if (action !== 'RECEIVE' && action !== 'UNSUBSCRIBE') return null;
       // As Mosquitto since 2.0.12; the 2.0.11 that it is compared with leaves a session what it once had.

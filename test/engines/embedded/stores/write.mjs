@@ -1,7 +1,7 @@
 /**
  * Writes the stores in this folder: what an embedded broker of commit db6652e leaves on disk after the packets below.
  * Run it with the compiled code of that commit: `node test/engines/embedded/stores/write.mjs <checkout of
- * db6652e>/dist`. Each store is the file `broker.sqlite`, compacted and compressed with gzip.
+ * db6652e>/dist [name of a store]…`. Each store is the file `broker.sqlite`, compacted and compressed with gzip.
  */
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { generate } from 'mqtt-packet';
 const dist = resolve(process.argv[2] ?? '');
 const { startEmbeddedBroker } = await import(pathToFileURL(join(dist, 'embedded/embedded-broker.js')).href);
 
-const DEEP = `${'a/'.repeat(100)}z`;
+const DEEP = `${'a/'.repeat(200)}z`;
 const ADMINISTRATOR = { username: 'admin', password: 'correct horse' };
 const LISTENER = { number: 1, protocol: 'MQTT', host: '127.0.0.1', port: 0, tls: false, requireCertificate: false };
 const SILENT = { info() {}, warn() {}, error() {} };
@@ -65,7 +65,7 @@ const STORES = {
     const delayed = { properties: { willDelayInterval: 1_000 } };
     const client = await open(port, 5, {
       clientId: 'delayed',
-      properties: { sessionExpiryInterval: 100_000 },
+      properties: { sessionExpiryInterval: 4_294_967_295 },
       will: will(DEEP, delayed),
     });
     await delay(200);
@@ -89,7 +89,7 @@ const STORES = {
     const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'a'];
     const four = await open(port, 4, { clientId: 'four' });
     four.send(subscribe(...names));
-    const five = await open(port, 5, { clientId: '__proto__', properties: { sessionExpiryInterval: 100_000 } });
+    const five = await open(port, 5, { clientId: '__proto__', properties: { sessionExpiryInterval: 4_294_967_295 } });
     five.send(subscribe(...names));
     await delay(200);
     four.close();
@@ -104,9 +104,21 @@ const STORES = {
     const client = await open(port, 5, { clientId: 'five' });
     client.send(CUT_OFF);
   },
+  'user-properties': async (port) => {
+    const userProperties = { a: ['1', '3'], b: '2' };
+    const fields = { properties: { userProperties } };
+    const reader = await open(port, 5, { clientId: 'reader', properties: { sessionExpiryInterval: 4_294_967_295 } });
+    reader.send(subscribe('user/#'));
+    await delay(200);
+    reader.close();
+    const client = await open(port, 5, { clientId: 'client', will: will('user/will', { qos: 1, ...fields }) });
+    client.send(publish('user/retained', { retain: true, ...fields }));
+  },
 };
 
+const wanted = process.argv.slice(3);
 for (const [name, write] of Object.entries(STORES)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
   const folder = mkdtempSync(join(tmpdir(), 'store-'));
   const file = join(folder, 'broker.sqlite');
   const workerUrl = pathToFileURL(join(dist, 'embedded/worker.js'));

@@ -1,16 +1,7 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { filterMatches } from '../../../src/protocol/mqtt/filter-match.ts';
 import { runs } from '../../support/suite.ts';
-
-test('the persistence passes the suite that aedes-persistence ships for implementers', async () => {
-  const suite = new URL('./persistence-abstract.mjs', import.meta.url).pathname;
-  const { stdout } = await promisify(execFile)(process.execPath, ['--test', '--test-reporter=tap', suite]);
-  expect(stdout).toMatch(/^# fail 0$/m);
-  expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBeGreaterThan(45);
-});
 
 const level = fc.constantFrom('a', 'b', '', '$x');
 const topics = fc.array(level, { minLength: 1, maxLength: 4 }).map((levels) => levels.join('/'));

@@ -1,0 +1,121 @@
+import { withExpiry } from '../store/message-properties.ts';
+import type { RetainedPacket } from '../store/retained-rows.ts';
+import type { Session } from '../store/session.ts';
+import { lowerQos, type Subscription } from '../store/subscription.ts';
+import { waitForDrain } from './aedes-internals.ts';
+import type { ClientSender } from './client-sender.ts';
+import type { Connection } from './connection.ts';
+import type { CoreParts } from './core-parts.ts';
+import { HeldMessages } from './held-messages.ts';
+import { OutgoingPublish } from './outgoing-publish.ts';
+import type { SessionSender } from './session-sender.ts';
+
+interface RetainedMessage {
+  readonly packet: RetainedPacket;
+  readonly subscription: Subscription;
+}
+
+/** Unacknowledged messages of a client beyond which the next retained messages wait. */
+const MAX_UNACKNOWLEDGED = 1_000;
+/** Maximum number of held messages that are sent before other clients are served. */
+const SLICE = 200;
+
+/** Sends retained messages to a client, and the live messages that were held meanwhile. */
+export class RetainedSender {
+  readonly #parts: CoreParts;
+  readonly #sender: ClientSender;
+  readonly #sessions: SessionSender;
+
+  constructor(parts: CoreParts, sender: ClientSender, sessions: SessionSender) {
+    this.#parts = parts;
+    this.#sender = sender;
+    this.#sessions = sessions;
+  }
+
+  /** Holds the live messages of the client from now on, until `release` was called as often. */
+  hold(connection: Connection): void {
+    connection.held ??= new HeldMessages((bytes) => this.#sender.budget.count(bytes));
+    connection.held.requests += 1;
+  }
+
+  release(connection: Connection): void {
+    const { held } = connection;
+    if (!held) return;
+    held.requests -= 1;
+    if (held.requests === 0 && !held.isOver) this.#sendHeld(connection, held);
+  }
+
+  #sendHeld(connection: Connection, held: HeldMessages): void {
+    const { client } = connection;
+    for (let count = 0; client && !client.closed && count < SLICE; count += 1) {
+      const copy = held.shift();
+      if (!copy) {
+        connection.held = null;
+        if (!held.hasQueued) return;
+        connection.isDraining = true;
+        connection.unsent = null;
+        this.#sessions.drain(client, connection);
+        return;
+      }
+      this.#sender.send(client, connection, copy);
+    }
+    if (!client || client.closed) return;
+    this.#parts.time.nextIteration(() => {
+      if (held.requests > 0 || held.isOver) return;
+      const text = 'messages could not be sent to a client';
+      this.#parts.faults.run(connection, text, () => this.#sendHeld(connection, held));
+    });
+  }
+
+  /** `sent` is called when the client may be sent more. */
+  send(connection: Connection, messages: readonly RetainedMessage[], sent: () => void): void {
+    const { access } = this.#parts;
+    const { client, identity, session } = connection;
+    let packets: Buffer[] = [];
+    const flush = () => {
+      if (packets.length > 0) connection.write(Buffer.concat(packets), null);
+      packets = [];
+    };
+    for (const { packet, subscription } of messages) {
+      if (!identity || !access.mayReceive(identity, packet.topic)) continue;
+      const qos = lowerQos(packet.qos, subscription.qos);
+      if (session && qos > 0) this.#queue(session, packet, qos === 2 ? 2 : 1);
+      else if (client && !client.closed) {
+        const copy = copyOf(packet, subscription, qos);
+        const bytes = qos === 0 ? this.#sender.smallPacket(connection, copy) : null;
+        if (bytes) packets.push(bytes);
+        else {
+          flush();
+          this.#sender.send(client, connection, copy);
+        }
+      }
+    }
+    flush();
+    if (!client || client.closed) sent();
+    else if (!connection.hasRoom) waitForDrain(client, sent);
+    else whenSettled(connection, sent);
+  }
+
+  /** [MQTT-4.1.0-1] A message of a session is queued. The queue also gets those of a client that has left. */
+  #queue(session: Session, { topic, payload, properties }: RetainedPacket, qos: 1 | 2): void {
+    const message = { topic, payload, properties: withExpiry(properties, Date.now()) };
+    for (const queued of this.#parts.store.queues.add([{ session, qos, retain: true, share: null }], message)) {
+      queued.entry.message.isDelivered = true;
+      this.#sessions.deliver(queued);
+    }
+  }
+}
+
+function copyOf({ topic, payload, properties }: RetainedPacket, subscription: Subscription, qos: 0 | 1 | 2) {
+  const { subscriptionIdentifier: identifier } = subscription;
+  const identifiers = identifier === undefined ? null : [identifier];
+  return { message: new OutgoingPublish(topic, payload, properties), qos, retain: true, identifiers, group: null };
+}
+
+/** Calls `run` when further messages of QoS 1 and 2 would not only wait, or the connection has ended. */
+function whenSettled(connection: Connection, run: () => void): void {
+  const { held, session, window } = connection;
+  const isBusy = (session?.queue.size ?? 0) >= MAX_UNACKNOWLEDGED || window?.hasQueued === true;
+  if (!held || held.isOver || !isBusy) run();
+  else held.onSettled = () => whenSettled(connection, run);
+}

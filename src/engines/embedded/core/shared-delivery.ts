@@ -1,0 +1,184 @@
+import type { Publish } from '../store/broker-store.ts';
+import { copyOf, isExpired, outgoing, withExpiry } from '../store/message-properties.ts';
+import type { Queued } from '../store/message-queues.ts';
+import { type QueueEntry, Session } from '../store/session.ts';
+import { lowerQos, type SharedGroup, type Subscription } from '../store/subscription.ts';
+import { recipientOf } from '../store/subscription-index.ts';
+import type { ClientSender } from './client-sender.ts';
+import { type Connection, connectedOf } from './connection.ts';
+import type { CoreParts } from './core-parts.ts';
+import { OutgoingPublish } from './outgoing-publish.ts';
+import type { SharedMessage } from './sent-messages.ts';
+import type { SessionSender } from './session-sender.ts';
+
+/** Maximum number of members that are looked at for one message, so that large groups do not delay other clients. */
+const MAX_LOOKS = 1_000;
+/** Maximum number of messages that are given to other members before other clients are served. */
+const SLICE = 200;
+
+/**
+ * Shared subscriptions (MQTT 5, 4.8.2): connected members take turns, and those with room come first. If no member is
+ * connected, a message of QoS 1 or 2 is queued for a session. When a member leaves, others get what it has not
+ * acknowledged, except messages of QoS 2 that it may have [MQTT-4.8.2-5].
+ */
+export class SharedDelivery {
+  readonly #parts: CoreParts;
+  readonly #sender: ClientSender;
+  readonly #sessions: SessionSender;
+  /** Messages that were not delivered yet when another member got them. */
+  readonly #moved = new WeakMap<QueueEntry, Queued>();
+
+  constructor(parts: CoreParts, sender: ClientSender, sessions: SessionSender) {
+    this.#parts = parts;
+    this.#sender = sender;
+    this.#sessions = sessions;
+    const { store } = parts;
+    store.chooseMember = (group, message) => this.#choose(group, message, true);
+    store.sessions.onEnd = (session) => this.#ended(session);
+  }
+
+  /** The next member that can get a message of this topic and QoS; `null` if there is none. */
+  #choose(group: SharedGroup, { topic, qos }: Pick<Publish, 'topic' | 'qos'>, maySleep: boolean): Subscription | null {
+    const { members } = group;
+    const { length } = members;
+    const looks = Math.min(length, MAX_LOOKS);
+    let second = -1;
+    for (let step = 0; step < looks; step += 1) {
+      const at = (group.next + step) % length;
+      const member = members[at];
+      const place = member ? this.#placeOf(member, topic, qos) : 'NONE';
+      if (place === 'ROOM') return this.#take(group, at);
+      if (place === 'FULL' && (second === -1 || !isConnected(members[second]))) second = at;
+      if (place === 'ASLEEP' && maySleep && second === -1) second = at;
+    }
+    return second === -1 ? null : this.#take(group, second);
+  }
+
+  #take(group: SharedGroup, at: number): Subscription | null {
+    group.next = (at + 1) % group.members.length;
+    return group.members[at] ?? null;
+  }
+
+  #placeOf({ holder, clientId, qos: granted }: Subscription, topic: string, qos: 0 | 1 | 2): Place {
+    const { access } = this.#parts;
+    const connection = connectedOf(holder);
+    if (connection) {
+      const { identity, window } = connection;
+      if (!identity || !access.mayReceive(identity, topic)) return 'NONE';
+      const isFull =
+        connection.isDraining || connection.held !== null || (window !== null && !window.isOpen) || !connection.hasRoom;
+      return isFull ? 'FULL' : 'ROOM';
+    }
+    if (!(holder instanceof Session) || qos === 0 || granted === 0) return 'NONE';
+    const username = holder.about?.username ?? null;
+    return access.mayReceive({ clientId, username }, topic) ? 'ASLEEP' : 'NONE';
+  }
+
+  /** Gives what a member that is offline now has not got, or not acknowledged, to others. */
+  closed(connection: Connection): void {
+    const { session, window, shared } = connection;
+    if (session) {
+      if (session.owner === connection || session.owner === null) this.#giveQueue(session, false);
+      return;
+    }
+    const given = shared?.takeAll() ?? [];
+    for (let waiting = window?.shift(); waiting; waiting = window?.shift()) {
+      const { message, group, retain, qos } = waiting;
+      if (group) given.push({ message, group, retain, qos });
+    }
+    this.#inSlices(given.values(), (one) => this.give(one));
+  }
+
+  /** The session ends, so it must not keep what others could get. */
+  #ended(session: Session): void {
+    this.#giveQueue(session, true);
+  }
+
+  /** Where a message is now that was queued and not delivered yet; `null` if no queue has it. */
+  current(queued: Queued): Queued | null {
+    let current = queued;
+    for (let moved: Queued | undefined = queued; moved; moved = this.#moved.get(moved.entry)) current = moved;
+    return current.session.queue.get(current.entry.position) === current.entry ? current : null;
+  }
+
+  #giveQueue(session: Session, isOver: boolean): void {
+    const { store } = this.#parts;
+    const given: Queued[] = [];
+    for (const entry of session.queue.values()) {
+      if (entry.share !== null && (entry.qos === 1 || entry.packetId === undefined)) given.push({ session, entry });
+    }
+    if (given.length === 0) return;
+    const move = (queued: Queued) => {
+      const { entry } = queued;
+      const { topic, payload, properties } = entry.message;
+      const group = store.subscriptions.group(entry.share ?? '');
+      const now = Date.now();
+      if (!group || isExpired(properties, now) || session.queue.get(entry.position) !== entry) return;
+      const member = this.#choose(group, { topic, qos: entry.qos }, isOver);
+      if (!member || member.holder === session) return;
+      const level = lowerQos(entry.qos, member.qos);
+      if (member.holder instanceof Session && level > 0) {
+        const grant = {
+          session: member.holder,
+          qos: level === 2 ? 2 : 1,
+          retain: entry.retain,
+          share: group.filter,
+        } as const;
+        const isDelivered = entry.message.isDelivered;
+        const moved = { session: member.holder, entry: store.queues.move(queued, grant) };
+        if (isDelivered) this.#sessions.deliver(moved);
+        else this.#moved.set(entry, moved);
+        return;
+      }
+      const message = new OutgoingPublish(topic, payload, properties && outgoing(properties, now));
+      this.#send(member, { message, group, retain: entry.retain, qos: entry.qos });
+      store.queues.settle(session, entry);
+    };
+    if (isOver) for (const one of given) move(one);
+    else this.#inSlices(given.values(), move);
+  }
+
+  /** Gives a message that is in no queue to a member. Without a member that can get it, it is dropped. */
+  give(given: SharedMessage): void {
+    const { message, qos, retain } = given;
+    const { topic, payload, properties } = message;
+    const group = this.#parts.store.subscriptions.group(given.group.filter);
+    const member = group && this.#choose(group, { topic, qos }, true);
+    if (!group || !member) return;
+    const { holder } = member;
+    const level = lowerQos(qos, member.qos);
+    if (!(holder instanceof Session) || level === 0) {
+      this.#send(member, { message, group, retain, qos });
+      return;
+    }
+    const grant = { session: holder, qos: level === 2 ? 2 : 1, retain, share: group.filter } as const;
+    const added = { topic, payload: copyOf(payload), properties: withExpiry(properties, Date.now()) };
+    for (const queued of this.#parts.store.queues.add([grant], added)) {
+      queued.entry.message.isDelivered = true;
+      this.#sessions.deliver(queued);
+    }
+  }
+
+  #send(member: Subscription, { message, group, retain, qos }: SharedMessage): void {
+    const connection = connectedOf(member.holder);
+    if (!connection?.client) return;
+    this.#sender.sendLive(connection.client, connection, recipientOf(member, group), message, { qos, retain });
+  }
+
+  #inSlices<T>(all: Iterator<T>, work: (one: T) => void): void {
+    for (let count = 0; count < SLICE; count += 1) {
+      const { done, value } = all.next();
+      if (done) return;
+      this.#parts.faults.run(undefined, 'a message of a shared subscription could not be given to another member', () =>
+        work(value),
+      );
+    }
+    this.#parts.time.nextIteration(() => this.#inSlices(all, work));
+  }
+}
+
+/** NONE: the member cannot get the message. */
+type Place = 'ROOM' | 'FULL' | 'ASLEEP' | 'NONE';
+
+const isConnected = (member: Subscription | undefined): boolean =>
+  member !== undefined && connectedOf(member.holder) !== null;

@@ -1,0 +1,122 @@
+import type { Client } from 'aedes';
+import { PROTOCOL_ERROR } from '../packets/refused-packet.ts';
+import type { RequestedSubscription, Subscription } from '../store/subscription.ts';
+import { isShared } from '../store/subscription-index.ts';
+import { topicFilterProblem } from '../topic-rules.ts';
+import type { Admission } from './admission.ts';
+import { type Connection, TOPIC_FILTER_INVALID } from './connection.ts';
+import type { CoreParts } from './core-parts.ts';
+import type { IncomingPacket } from './mqtt-packet-internals.ts';
+import { writeResponse } from './responses.ts';
+import type { RetainedDelivery } from './retained-delivery.ts';
+
+/** Reason codes of SUBACK and UNSUBACK (MQTT 5, 3.9.3, 3.11.3). */
+const SUCCESS = 0x00;
+const NO_SUBSCRIPTION_EXISTED = 0x11;
+const FAILURE = 0x80;
+const NOT_AUTHORIZED = 0x87;
+const QUOTA_EXCEEDED = 0x97;
+
+const DO_NOT_SEND = 2;
+const SEND_IF_NEW = 1;
+
+/**
+ * Handles SUBSCRIBE and UNSUBSCRIBE. They take effect immediately, so that later publishes of the client meet them; for
+ * a session, the response follows when they are on disk.
+ */
+export class SubscribeHandler {
+  readonly #parts: CoreParts;
+  readonly #admission: Admission;
+  readonly #retained: RetainedDelivery;
+
+  constructor(parts: CoreParts, admission: Admission, retained: RetainedDelivery) {
+    this.#parts = parts;
+    this.#admission = admission;
+    this.#retained = retained;
+  }
+
+  /** Returns the reason code of DISCONNECT if the packet is refused as a whole; otherwise `null`. */
+  subscribe(client: Client, connection: Connection, packet: IncomingPacket): number | null {
+    const { messageId = 0, subscriptions = [], properties } = packet;
+    for (const { topic, nl } of subscriptions) {
+      if (topicFilterProblem(topic) !== null) return TOPIC_FILTER_INVALID;
+      // [MQTT-3.8.3-4]
+      if (nl && isShared(topic)) return PROTOCOL_ERROR;
+    }
+    const identifier = properties?.subscriptionIdentifier;
+    const added: Subscription[] = [];
+    const granted = subscriptions.map((subscription) => {
+      const refusal = this.#admission.refusalFor(connection, subscription.topic);
+      if (refusal !== null) return reasonOf(refusal, connection.protocolVersion);
+      added.push(...this.#add(connection, { ...subscription, identifier }));
+      return subscription.qos;
+    });
+    this.#respond(client, connection, { cmd: 'suback', messageId, granted }, this.#retained.request(connection, added));
+    return null;
+  }
+
+  /** The same for UNSUBSCRIBE. */
+  unsubscribe(client: Client, connection: Connection, packet: IncomingPacket): number | null {
+    const { access } = this.#parts;
+    const { identity } = connection;
+    const { messageId = 0, unsubscriptions = [] } = packet;
+    if (unsubscriptions.some((filter) => topicFilterProblem(filter) !== null)) return TOPIC_FILTER_INVALID;
+    const granted = unsubscriptions.map((filter) => {
+      if (!identity || !access.mayUnsubscribe(identity, filter)) return NOT_AUTHORIZED;
+      return this.remove(connection, filter) ? SUCCESS : NO_SUBSCRIPTION_EXISTED;
+    });
+    this.#respond(client, connection, { cmd: 'unsuback', messageId, granted }, () => {});
+    return null;
+  }
+
+  /** Adds or replaces a subscription. Returns it if retained messages are to be sent, otherwise nothing. */
+  #add(connection: Connection, { identifier, ...requested }: RequestedSubscription): Subscription[] {
+    const { session } = connection;
+    const { topic: filter, qos, rh, rap, nl } = requested;
+    const isNew = !connection.holder.subscriptions.has(filter);
+    const record = { qos, rh, rap, nl, ...(identifier === undefined ? {} : { subscriptionIdentifier: identifier }) };
+    const subscription = session
+      ? this.#parts.store.sessions.subscribe(session.id, filter, record)
+      : this.#admission.addTransient(connection, filter, record);
+    // [MQTT-3.3.1-9 to -11] Retained messages are not sent to shared subscriptions (MQTT 5, 4.8.2).
+    if (isShared(filter) || rh === DO_NOT_SEND || (rh === SEND_IF_NEW && !isNew)) return [];
+    return [subscription];
+  }
+
+  /** Adds or replaces a subscription. The returned function sends its retained messages, as of this call. */
+  addOne(connection: Connection, requested: RequestedSubscription): () => void {
+    return this.#retained.request(connection, this.#add(connection, requested));
+  }
+
+  /** Returns whether there was such a subscription. Its queued messages stay. */
+  remove(connection: Connection, filter: string): boolean {
+    if (connection.session) return this.#parts.store.sessions.unsubscribe(connection.session.id, filter);
+    return this.#admission.removeTransient(connection, filter);
+  }
+
+  #respond(
+    client: Client,
+    connection: Connection,
+    response: { readonly cmd: 'suback' | 'unsuback'; readonly messageId: number; readonly granted: number[] },
+    sendRetained: () => void,
+  ): void {
+    const respond = () => {
+      if (client.closed) return;
+      writeResponse(client, response);
+      sendRetained();
+    };
+    if (!connection.session) {
+      respond();
+      return;
+    }
+    // A broken journal shuts the broker down.
+    this.#parts.store.commit().then(
+      () => this.#parts.faults.run(connection, `a client's ${response.cmd} could not be sent`, respond),
+      () => {},
+    );
+  }
+}
+
+/** MQTT 3 knows one reason code only. */
+const reasonOf = (refusal: 'FORBIDDEN' | 'TOO_MANY', version: number): number =>
+  version < 5 ? FAILURE : refusal === 'TOO_MANY' ? QUOTA_EXCEEDED : NOT_AUTHORIZED;

@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { BROKER_LIMITS, type BrokerLimits } from '../../../src/engines/embedded/limits.ts';
+import { BrokerStore } from '../../../src/engines/embedded/store/broker-store.ts';
+import { filterMatches } from '../../../src/protocol/mqtt/filter-match.ts';
+import { runs } from '../../support/suite.ts';
+import { temporaryFolder } from './embedded.ts';
+import { fill, memory } from './retained.ts';
+
+function openStore(folder = temporaryFolder(), limits: Partial<BrokerLimits> = {}) {
+  const onBroken = (error: Error) => {
+    throw error;
+  };
+  const store = new BrokerStore({ folder, limits: { ...BROKER_LIMITS, ...limits }, onBroken });
+  onTestFinished(() => store.close());
+  const { retained } = store;
+  const put = (topic: string, payload = 'x', expiresAt?: number) =>
+    retained.put({
+      cmd: 'publish',
+      topic,
+      payload,
+      qos: 1,
+      retain: true,
+      ...(expiresAt === undefined ? {} : { properties: { messageExpiryInterval: 1, expiresAt } }),
+    });
+  return { store, retained, put };
+}
+
+type Retained = BrokerStore['retained'];
+
+/** The topics of a snapshot, read in small steps. */
+function topicsOf(snapshot: ReturnType<Retained['snapshot']>, messages = 3): string[] {
+  const topics: string[] = [];
+  for (;;) {
+    const { matches, isDone } = snapshot.read({ messages, bytes: 1_000 });
+    topics.push(...matches.map(({ packet }) => packet.topic));
+    if (isDone) return topics;
+  }
+}
+
+const LEVEL = fc.constantFrom('', 'a', 'b', 'a-', 'a!', 'a0', 'é', '\uffff', '😀', '$x', '$SYS', 'a b');
+const TOPIC = fc
+  .array(LEVEL, { minLength: 1, maxLength: 3 })
+  .map((levels) => levels.join('/'))
+  .filter((topic) => topic !== '');
+const FILTER = fc
+  .tuple(fc.array(fc.oneof(LEVEL, fc.constant('+')), { maxLength: 3 }), fc.boolean())
+  .map(([levels, hasHash]) => [...levels, ...(hasHash || levels.length === 0 ? ['#'] : [])].join('/'))
+  .filter((filter) => filter !== '');
+
+test('a snapshot has every retained message that matches, once for each filter, in any alphabet', () => {
+  const { retained, put } = openStore();
+  const property = fc.property(
+    fc.uniqueArray(TOPIC, { maxLength: 30 }),
+    fc.uniqueArray(FILTER, { maxLength: 4 }),
+    (topics, filters) => {
+      for (const topic of topics) put(topic);
+      const expected = filters.flatMap((filter) => topics.filter((topic) => filterMatches(filter, topic)));
+      expect(topicsOf(retained.snapshot(filters)).sort()).toEqual(expected.sort());
+      expect([...retained.all()].map(({ topic }) => topic).sort()).toEqual([...topics].sort());
+      expect(retained.count).toBe(topics.length);
+      for (const topic of topics) put(topic, '');
+      expect(retained.count).toBe(0);
+    },
+  );
+  fc.assert(property, { numRuns: runs(300) });
+});
+
+test('a snapshot leaves out what is stored, replaced or deleted after it, and has each other topic once', () => {
+  const { store, retained, put } = openStore();
+  for (let i = 0; i < 50; i += 1) put(`t/${i}`);
+  const snapshot = retained.snapshot(['t/#']);
+  put('t/new');
+  put('t/7', 'again');
+  put('t/8', '');
+  store.journal.flush();
+  put('t/9', 'again');
+  const expected = Array.from({ length: 50 }, (_, i) => `t/${i}`).filter(
+    (topic) => !/[789]$/.test(topic) || topic.length > 3,
+  );
+  expect(topicsOf(snapshot).sort()).toEqual(expected.sort());
+});
+
+test('an expired message is deleted when it is read, and the remaining interval is returned', () => {
+  const { retained, put } = openStore();
+  put('old', 'x', Date.now() - 1);
+  put('young', 'x', Date.now() + 60_500);
+  const { matches } = retained.snapshot(['#']).read({ messages: 10, bytes: 1_000 });
+  expect(matches.map(({ packet }) => [packet.topic, packet.properties])).toEqual([
+    ['young', { messageExpiryInterval: 61 }],
+  ]);
+  expect(retained.count).toBe(1);
+});
+
+test('beyond a limit new topics are refused and counted; existing ones are replaced and deleted; $SYS does not count', () => {
+  const folder = temporaryFolder();
+  const { store, retained, put } = openStore(folder, { retainedMessages: 2, retainedBytes: 100 });
+  for (const topic of ['$SYS/1', '$SYS/2', '$SYS/3', 'a', 'b', 'c']) put(topic);
+  expect([retained.count, retained.refused]).toEqual([5, 1]);
+  put('a', 'again');
+  put('b', 'x'.repeat(100));
+  expect(retained.refused).toBe(2);
+  put('b', '');
+  put('c', 'x');
+  expect(retained.refused).toBe(2);
+  store.close();
+
+  const { retained: again, put: putAgain } = openStore(folder, { retainedMessages: 2, retainedBytes: 100 });
+  expect([...again.all()].map(({ topic, payload }) => `${topic} ${payload}`)).toEqual(['a again', 'c x']);
+  putAgain('d');
+  putAgain('a', 'x'.repeat(98));
+  expect([again.count, again.refused]).toEqual([2, 2]);
+});
+
+test('a retained message takes at most 300 bytes of memory, whatever its payload', async () => {
+  const { store } = openStore();
+  const payload = Buffer.alloc(2_048, 'x');
+  const topics = Array.from({ length: 20_000 }, (_, i) => `plant/line/${i % 100}/device/${i}/value`);
+  const before = await memory();
+  fill(store, topics, payload);
+  expect(((await memory()) - before) / 20_000).toBeLessThan(300);
+  expect(store.retained.count).toBe(20_000);
+});
