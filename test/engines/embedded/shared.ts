@@ -45,14 +45,19 @@ export async function member(port: number, filter: string, options: MemberOption
   return client;
 }
 
-/** The client acknowledges what it has got and will get. */
-export function acknowledgeAll(client: Raw): void {
+/** The client acknowledges what it has got and will get, until the returned function is called. */
+export function acknowledgeAll(client: Raw): () => void {
+  let isOver = false;
   client.each((packet) => {
     const { messageId = 0 } = packet;
+    if (isOver) return;
     if (packet.cmd === 'publish' && packet.qos === 1) client.send({ cmd: 'puback', messageId });
     else if (packet.cmd === 'publish' && packet.qos === 2) client.send({ cmd: 'pubrec', messageId });
     else if (packet.cmd === 'pubrel') client.send({ cmd: 'pubcomp', messageId });
   });
+  return () => {
+    isOver = true;
+  };
 }
 
 /** Publishes and waits for the acknowledgements. */
