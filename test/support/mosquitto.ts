@@ -1,11 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, connect as dial } from 'node:net';
+import { connect as dial } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
 import { onTestFinished } from 'vitest';
+import { freePort } from './free-port.ts';
 
 /**
  * Real Mosquitto processes on loopback. Each process has its own folder and is stopped after the test. A test can stop
@@ -195,16 +196,6 @@ function makeCertificates(folder: string, host: string): Certificates {
   issue('client', 'test client', 'extendedKeyUsage=clientAuth\n');
   const read = (file: string) => execFileSync('cat', [join(folder, file)]).toString();
   return { ca: read('ca.crt'), cert: read('client.crt'), key: read('client.key') };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 /** Polls until the port accepts connections. Mosquitto sends no other notification. */

@@ -4,7 +4,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from './database.ts';
-import { accepts, freePort } from './mosquitto.ts';
+import { freePort } from './free-port.ts';
+import { accepts } from './mosquitto.ts';
 
 /** Debian installs nginx in /usr/sbin, which PATH of a normal user may not contain. */
 const PROGRAM = ['/usr/sbin', ...(process.env.PATH ?? '').split(':')]

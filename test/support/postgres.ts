@@ -8,12 +8,12 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
+import { freePort } from './free-port.ts';
 
 const USER = 'brokergraph';
 const START_ATTEMPTS = 5;
@@ -120,16 +120,6 @@ async function readiness(server: ChildProcess): Promise<string | null> {
     said.push(line);
   }
   return said.join('\n');
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (address === null || typeof address === 'string') throw new Error('The probe has no port');
-  return address.port;
 }
 
 export interface TestPostgres {

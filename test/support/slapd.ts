@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { Client } from 'ldapts';
 import { onTestFinished } from 'vitest';
 import { createAuthority } from './certificates.ts';
-import { accepts, freePort } from './mosquitto.ts';
+import { freePort } from './free-port.ts';
+import { accepts } from './mosquitto.ts';
 
 const PROGRAMS = '/usr/sbin';
 export const hasSlapd = existsSync(join(PROGRAMS, 'slapd'));

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { passwordFile } from '../../../src/engines/cloud-brokers/cloud-brokers.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
-import { freePort, startClient, startMosquitto } from '../../support/mosquitto.ts';
+import { freePort } from '../../support/free-port.ts';
+import { startClient, startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { LinkShares } from '../../../src/domains/brokers/link-shares.ts';
-import { freePort, startMosquitto } from '../../support/mosquitto.ts';
+import { freePort } from '../../support/free-port.ts';
+import { startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
 
 const claimOf = (id: string, projectId: string, owner = projectId, isOwn = false) => ({ id, projectId, owner, isOwn });

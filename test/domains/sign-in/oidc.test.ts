@@ -3,7 +3,7 @@ import { decodeJwt, SignJWT, UnsecuredJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { hashSecret } from '../../../src/platform/auth/secrets.ts';
 import { openSealer } from '../../../src/platform/storage/sealed.ts';
-import { freePort } from '../../support/mosquitto.ts';
+import { freePort } from '../../support/free-port.ts';
 import { hasNginx, NGINX_MISSING, startNginx } from '../../support/nginx.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
 import { startTestService } from '../../support/service.ts';

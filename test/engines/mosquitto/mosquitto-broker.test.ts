@@ -6,7 +6,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { ListenerWanted, RunningState } from '../../../src/domains/brokers/broker-engine.ts';
 import { type MosquittoBrokerOptions, startMosquittoBroker } from '../../../src/engines/mosquitto/mosquitto-broker.ts';
 import { findMosquitto, type MosquittoProgram } from '../../../src/engines/mosquitto/mosquitto-program.ts';
-import { freePort, startClient } from '../../support/mosquitto.ts';
+import { freePort } from '../../support/free-port.ts';
+import { startClient } from '../../support/mosquitto.ts';
 
 const ADMINISTRATOR = { username: 'admin', password: 'a secret' } as const;
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };

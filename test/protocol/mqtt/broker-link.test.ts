@@ -3,8 +3,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { generate, parser } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
 import { BrokerLink } from '../../../src/protocol/mqtt/broker-link.ts';
+import { freePort } from '../../support/free-port.ts';
 import { connectedLink, openLink, reached } from '../../support/link.ts';
-import { ADMIN, freePort, startMosquitto } from '../../support/mosquitto.ts';
+import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 
 test('a broker that stops and starts again is reported within two seconds each time', async () => {
   const broker = await startMosquitto();

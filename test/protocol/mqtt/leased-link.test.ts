@@ -1,8 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { BrokerLink } from '../../../src/protocol/mqtt/broker-link.ts';
 import { LeasedLink } from '../../../src/protocol/mqtt/leased-link.ts';
+import { freePort } from '../../support/free-port.ts';
 import { reached } from '../../support/link.ts';
-import { freePort, startMosquitto } from '../../support/mosquitto.ts';
+import { startMosquitto } from '../../support/mosquitto.ts';
 
 function leasedLink(url: string, lingerMs: number): LeasedLink {
   const link = new LeasedLink({ id: 'test', clientId: 'observer', url, timeoutMs: 5_000 }, { lingerMs });

@@ -2,8 +2,9 @@ import { expect, test, vi } from 'vitest';
 import { disconnectClient } from '../../../../src/domains/clients/control/client-control.ts';
 import { getClient, listClients } from '../../../../src/domains/clients/inspect/inspect-control.ts';
 import type { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
+import { freePort } from '../../../support/free-port.ts';
 import { connectedLink } from '../../../support/link.ts';
-import { ADMIN, FOLLOWED_LOG, freePort, startClient, startMosquitto } from '../../../support/mosquitto.ts';
+import { ADMIN, FOLLOWED_LOG, startClient, startMosquitto } from '../../../support/mosquitto.ts';
 import { closed, comeBack, follow, isUp, startFollowed } from './followed-mosquitto.ts';
 
 const DYNSEC = 'dynamic-security';

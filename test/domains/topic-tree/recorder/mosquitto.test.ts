@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_TOPIC_SETTINGS } from '../../../../src/domains/topic-tree/model/topic-settings.ts';
-import { FOLLOWED_LOG, freePort, startMosquitto } from '../../../support/mosquitto.ts';
+import { freePort } from '../../../support/free-port.ts';
+import { FOLLOWED_LOG, startMosquitto } from '../../../support/mosquitto.ts';
 import { startRelay } from '../../../support/relay.ts';
 import { PREFIX, recorded, recorderOf, statusOf, until } from './remote-recorder.ts';
 
