@@ -5,6 +5,23 @@ import { ADMINISTRATOR, connect, control, startTestBroker } from './embedded.ts'
 
 const API = 'cedalo/inspect';
 
+test('shared subscriptions are reported by their full name', async () => {
+  const { mqttPort } = await startTestBroker();
+  const admin = await connect(mqttPort, { clientId: 'admin-1' });
+  const member = await connect(mqttPort, { clientId: 'member' });
+  await member.subscribeAsync({ '$share/workers/jobs/+': { qos: 1 }, 'jobs/a': { qos: 0 } });
+  const get = { commands: [{ command: 'getClient', clientid: 'member' }] };
+  const [before] = await control(admin, API, get);
+  expect(before?.data).toMatchObject({
+    subscriptions: ['$share/workers/jobs/+', 'jobs/a'],
+    subscriptionQos: [1, 0],
+    numSubscriptions: 2,
+  });
+  await member.unsubscribeAsync('$share/workers/jobs/+');
+  const [after] = await control(admin, API, get);
+  expect(after?.data).toMatchObject({ subscriptions: ['jobs/a'], numSubscriptions: 1 });
+});
+
 test('a client is reported completely and counted exactly', async () => {
   const { mqttPort } = await startTestBroker();
   const admin = await connect(mqttPort, { clientId: 'admin-1' });
