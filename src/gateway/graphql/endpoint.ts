@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
 import type { MaybePromise } from '../maybe-promise.ts';
@@ -9,6 +8,7 @@ import { ResultSharing } from './live/shared-results.ts';
 import { Operation } from './operation.ts';
 import type { FoundOperation, Operations } from './operations.ts';
 import { type ErrorLog, type PublicResult, publicError, publicResult } from './public-error.ts';
+import { readParams } from './request-params.ts';
 import { isTooLarge, ResponseTooLarge } from './response-limit.ts';
 
 export interface RequestFacts {
@@ -23,18 +23,14 @@ export interface RequestFacts {
 /** Its viewer is null without credentials. Errors: UNAUTHORIZED if they are unknown, expired or revoked. */
 export type ContextFor = (request: RequestFacts) => RequestContext | Promise<RequestContext>;
 
-interface GraphqlParams {
-  readonly query: string;
-  readonly variables?: Variables | null;
-  readonly operationName?: string | null;
-}
-
 export interface GraphqlResponse {
   readonly result: PublicResult;
   /** Whether the request was a valid GraphQL request of its media type. */
   readonly wellFormed: boolean;
   /** If it is set, `result.data` is not serialised and must not be written. */
   readonly dataText?: string | undefined;
+  /** HTTP status if the error codes do not decide it. */
+  readonly status?: number;
   /** Whether a valid subscription of an authenticated caller was refused. */
   readonly isRefusedStream?: boolean;
 }
@@ -114,8 +110,8 @@ export class Endpoint {
   }
 
   /** The response to a request that is refused before its operation starts. */
-  refusal(error: unknown, { headers }: IncomingMessage): GraphqlResponse {
-    const errorContext = { requestId: String(headers['x-request-id']), log: this.log };
+  refusal(error: unknown, requestId: string): GraphqlResponse {
+    const errorContext = { requestId, log: this.log };
     return { result: { errors: [publicError(error, errorContext)] }, wellFormed: false };
   }
 
@@ -156,24 +152,3 @@ function refusal(result: PublicResult, isStream: boolean): GraphqlResponse {
   const isUnauthorized = result.errors?.some(({ extensions }) => extensions.code === 'UNAUTHORIZED') === true;
   return { result, wellFormed: true, isRefusedStream: isStream && !isUnauthorized };
 }
-
-function readParams(body: unknown): GraphqlParams {
-  if (Array.isArray(body)) {
-    throw new ServiceError(
-      'INVALID',
-      'The body is an array: batches are not supported, send one operation per request',
-    );
-  }
-  if (typeof body !== 'object' || body === null) throw new ServiceError('INVALID', 'The body must be a JSON object');
-  const { query, variables, operationName, extensions } = body as Record<string, unknown>;
-  if (typeof query !== 'string') throw new ServiceError('INVALID', '"query" must be a string');
-  if (!isObject(variables)) throw new ServiceError('INVALID', '"variables" must be an object');
-  if (!isObject(extensions)) throw new ServiceError('INVALID', '"extensions" must be an object');
-  if (operationName !== undefined && operationName !== null && typeof operationName !== 'string') {
-    throw new ServiceError('INVALID', '"operationName" must be a string');
-  }
-  return { query, variables: variables as Variables | null, operationName: operationName ?? null };
-}
-
-const isObject = (value: unknown): boolean =>
-  value === undefined || value === null || (typeof value === 'object' && !Array.isArray(value));

@@ -1,11 +1,9 @@
 /** GraphQL over HTTP: media types and status codes. https://graphql.github.io/graphql-over-http/draft/ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ERROR_STATUS, type ErrorCode } from '../../platform/errors.ts';
-import type { RequestContext } from '../context.ts';
-import { endWithText, textBody } from '../http/text-body.ts';
+import { ERROR_STATUS } from '../../platform/errors.ts';
+import { endWithText, type TextBody, textBody } from '../http/text-body.ts';
 import type { Traffic } from '../http/traffic.ts';
-import type { MaybePromise } from '../maybe-promise.ts';
-import type { Endpoint, GraphqlResponse } from './endpoint.ts';
+import type { ContextFor, Endpoint, GraphqlResponse, RequestFacts } from './endpoint.ts';
 import { requestErrorStatus } from './public-error.ts';
 import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
 
@@ -24,8 +22,8 @@ const CONTENT_TYPE = {
 } as const;
 
 /** `null` if the client accepts neither. Older clients send no `Accept` and expect JSON. */
-export function acceptedType(accept: string | undefined): MediaType | null {
-  if (accept === undefined || accept === '*/*' || accept === JSON_TYPE) return JSON_TYPE;
+export function acceptedType(accept: string | null | undefined): MediaType | null {
+  if (accept === undefined || accept === null || accept === '*/*' || accept === JSON_TYPE) return JSON_TYPE;
   if (accept === RESPONSE_TYPE) return RESPONSE_TYPE;
   let best: MediaType | null = null;
   let bestWeight = 0;
@@ -46,20 +44,23 @@ export function acceptedType(accept: string | undefined): MediaType | null {
   return best;
 }
 
-/** Status of a response. With `application/json`, a well-formed request with an invalid document gets 200. */
-export function statusOf({ result, wellFormed }: GraphqlResponse, type: MediaType): number {
-  if (result.errors === undefined || result.data !== undefined) return 200;
-  const status = requestErrorStatus(result.errors);
-  return status === ERROR_STATUS.INVALID && wellFormed && type === JSON_TYPE ? 200 : status;
-}
+/** Whether the client wants the results as server-sent events. */
+export const wantsEvents = (accept: string | null | undefined): boolean => accept?.includes(EVENT_STREAM) === true;
 
-export function headersFor(status: number, type: MediaType): Record<string, string> {
-  const headers: Record<string, string> = {
-    'content-type': CONTENT_TYPE[type],
-  };
-  if (status === 401) headers['www-authenticate'] = 'Bearer realm="brokergraph"';
-  if (status === 405) headers.allow = 'GET, POST, OPTIONS';
-  return headers;
+/** Whether the headers say JSON. A browser sends JSON to another origin only after a preflight request. */
+export function isJsonType(type: string | null | undefined, encoding: string | null | undefined): boolean {
+  if (encoding !== undefined && encoding !== null && encoding !== 'identity') return false;
+  if (type === JSON_TYPE) return true;
+  if (type === undefined || type === null) return false;
+  const [media, ...parameters] = type
+    .toLowerCase()
+    .split(';')
+    .map((text) => text.trim());
+  const charset = parameters
+    .find((text) => text.startsWith('charset='))
+    ?.slice(8)
+    .replaceAll('"', '');
+  return media === JSON_TYPE && (charset === undefined || charset === 'utf-8' || charset === 'utf8');
 }
 
 export interface TransportOptions {
@@ -67,36 +68,54 @@ export interface TransportOptions {
   /** Maximum size of a body or WebSocket message in bytes. */
   readonly maxBodyBytes: number;
   readonly traffic: Traffic;
-  /** `authorization` replaces the header field. */
-  readonly contextFor: (req: IncomingMessage, authorization?: string) => MaybePromise<RequestContext>;
+  readonly contextFor: ContextFor;
   readonly keepAliveMs: number;
   readonly anonymousIdleMs: number;
 }
 
-interface WriteOptions {
-  /** Counts the bytes of the response. Default: they are not counted. */
-  readonly traffic?: Traffic;
-  readonly status?: number;
+/** `authorization` replaces the header field. */
+export function factsOf(req: IncomingMessage, authorization?: string): RequestFacts {
+  const own = req.headers as Record<string, string | undefined>;
+  return {
+    headers: authorization === undefined ? own : { ...own, authorization },
+    address: req.socket.remoteAddress ?? '',
+    url: req.url ?? '',
+  };
 }
 
-export function writeResponse(
-  res: ServerResponse,
-  response: GraphqlResponse,
-  type: MediaType,
-  options: WriteOptions = {},
-): void {
-  if (res.headersSent || res.destroyed) return;
+interface RenderedResponse {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: TextBody;
+}
+
+/** Status, headers and text of a response. One above MAX_RESPONSE_BYTES becomes a TOO_LARGE error. */
+export function rendered(response: GraphqlResponse, type: MediaType): RenderedResponse {
   const body = textBody(textOf(response));
   if (body.bytes > MAX_RESPONSE_BYTES) {
     const { message, extensions } = new ResponseTooLarge();
-    writeResponse(res, { result: { errors: [{ message, extensions }] }, wellFormed: true }, type);
-    return;
+    return rendered({ result: { errors: [{ message, extensions }] }, wellFormed: true }, type);
   }
-  const status = options.status ?? statusOf(response, type);
-  const headers = headersFor(status, type);
-  headers['content-length'] = String(body.bytes);
+  const status = response.status ?? statusOf(response, type);
+  const headers: Record<string, string> = { 'content-type': CONTENT_TYPE[type] };
+  if (status === ERROR_STATUS.UNAUTHORIZED) headers['www-authenticate'] = 'Bearer realm="brokergraph"';
+  if (status === ERROR_STATUS.METHOD_NOT_ALLOWED) headers.allow = 'GET, POST, OPTIONS';
   if (status === ERROR_STATUS.RATE_LIMITED) headers['retry-after'] = retryAfter(response);
-  options.traffic?.responding(res, body.bytes);
+  return { status, headers, body };
+}
+
+/** With `application/json`, a well-formed request with an invalid document gets 200. */
+function statusOf({ result, wellFormed }: GraphqlResponse, type: MediaType): number {
+  if (result.errors === undefined || result.data !== undefined) return 200;
+  const status = requestErrorStatus(result.errors);
+  return status === ERROR_STATUS.INVALID && wellFormed && type === JSON_TYPE ? 200 : status;
+}
+
+export function writeResponse(res: ServerResponse, response: GraphqlResponse, type: MediaType, traffic: Traffic): void {
+  if (res.headersSent || res.destroyed) return;
+  const { status, headers, body } = rendered(response, type);
+  headers['content-length'] = String(body.bytes);
+  traffic.responding(res, body.bytes);
   res.writeHead(status, headers);
   endWithText(res, body);
 }
@@ -110,32 +129,4 @@ function textOf({ result, dataText }: GraphqlResponse): string {
   if (dataText === undefined) return JSON.stringify(result);
   if (result.errors === undefined) return `{"data":${dataText}}`;
   return `{"errors":${JSON.stringify(result.errors)},"data":${dataText}}`;
-}
-
-/** `status` replaces the HTTP status of the error code, for statuses such as 406 and 415. */
-export function writeErrorResponse(
-  res: ServerResponse,
-  code: ErrorCode,
-  message: string,
-  status: number = ERROR_STATUS[code],
-): void {
-  const result = { errors: [{ message, extensions: { code } }] };
-  writeResponse(res, { result, wellFormed: false }, JSON_TYPE, { status });
-}
-
-/** Whether the headers say JSON. A browser sends JSON to another origin only after a preflight request. */
-export function isJsonBody({ headers }: IncomingMessage): boolean {
-  const type = headers['content-type'];
-  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') return false;
-  if (type === JSON_TYPE) return true;
-  if (type === undefined) return false;
-  const [media, ...parameters] = type
-    .toLowerCase()
-    .split(';')
-    .map((text) => text.trim());
-  const charset = parameters
-    .find((text) => text.startsWith('charset='))
-    ?.slice(8)
-    .replaceAll('"', '');
-  return media === JSON_TYPE && (charset === undefined || charset === 'utf-8' || charset === 'utf8');
 }

@@ -1,4 +1,4 @@
-/** Queries and mutations by POST with JSON, directly on node:http: a tenth of the work of Yoga. */
+/** Queries and mutations by POST with JSON, directly on node:http: a tenth of the work of Yoga's request handling. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
@@ -7,7 +7,7 @@ import { readBody } from '../http/read-body.ts';
 import { MAX_ANONYMOUS_BODY_BYTES, maxBodyBytesOf } from '../http/traffic.ts';
 import { proceed } from '../maybe-promise.ts';
 import type { GraphqlResponse } from './endpoint.ts';
-import { type MediaType, type TransportOptions, writeResponse } from './http.ts';
+import { factsOf, type MediaType, type TransportOptions, writeResponse } from './http.ts';
 
 const TO_TEXT = { toText: true } as const;
 
@@ -20,10 +20,10 @@ export function serveJsonPost(
   type: MediaType,
   { endpoint, maxBodyBytes, contextFor, traffic }: TransportOptions,
 ): void {
-  const counted = { traffic };
-  const write = (response: GraphqlResponse) => writeResponse(res, response, type, counted);
+  const facts = factsOf(req);
+  const write = (response: GraphqlResponse) => writeResponse(res, response, type, traffic);
   const isWanted = () => !res.destroyed;
-  const fail = (error: unknown) => write(endpoint.refusal(error, req));
+  const fail = (error: unknown) => write(endpoint.refusal(error, String(facts.headers['x-request-id'])));
   const onBody = (body: Buffer) => {
     const run = (context: RequestContext) => {
       endpoint.rates.body?.(context, body.length);
@@ -31,7 +31,7 @@ export function serveJsonPost(
       const execute = (bytes: Buffer) => proceed(endpoint.run(parseBody(bytes), context, TO_TEXT), write, fail);
       traffic.starts.soon(context, () => proceed(body, execute, fail), isWanted);
     };
-    proceed(contextFor(req), run, fail);
+    proceed(contextFor(facts), run, fail);
   };
   const read = (maxBytes: number) =>
     readBody(req, res, { maxBytes, traffic }, (body) => proceed(body, onBody, fail), fail);
@@ -42,7 +42,7 @@ export function serveJsonPost(
   }
   const readOf = ({ viewer }: RequestContext) => read(maxBodyBytesOf(viewer !== null, maxBodyBytes));
   // `contextFor` may throw synchronously.
-  proceed(req, () => proceed(contextFor(req), readOf, fail), fail);
+  proceed(req, () => proceed(contextFor(facts), readOf, fail), fail);
 }
 
 function mayBeAnonymous({ headers }: IncomingMessage): boolean {

@@ -6,23 +6,21 @@
  * preflight request), cross-site GET requests are refused, and only `corsOrigins` may read responses or open
  * WebSockets.
  */
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { GraphQLSchema } from 'graphql';
-import type { ServiceError } from '../../platform/errors.ts';
+import { ServiceError } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
 import { Traffic } from '../http/traffic.ts';
 import { type ContextFor, Endpoint, type Rates } from './endpoint.ts';
-import { GraphiqlPage } from './graphiql.ts';
-import { acceptedType, EVENT_STREAM, isJsonBody, JSON_TYPE, writeErrorResponse, writeResponse } from './http.ts';
+import { acceptedType, isJsonType, JSON_TYPE, type MediaType, wantsEvents, writeResponse } from './http.ts';
 import { serveJsonPost } from './json-post.ts';
 import type { GraphqlLimits } from './limits.ts';
-import { serveEventStream } from './live/event-stream.ts';
 import { Operations } from './operations.ts';
 import type { ErrorLog } from './public-error.ts';
+import { requestIdOf } from './request-id.ts';
 import { WebSocketTransport } from './websocket.ts';
-import type { YogaHandler } from './yoga.ts';
+import type { YogaServer } from './yoga/yoga-server.ts';
 
 export interface GraphqlServerOptions {
   readonly schema: GraphQLSchema;
@@ -45,9 +43,6 @@ export interface GraphqlServerOptions {
   readonly traffic?: Traffic;
   readonly rates?: Rates;
 }
-
-const REQUEST_ID = /^[\w.:-]{1,128}$/;
-const NOT_ACCEPTABLE = 'Accept must allow application/json or application/graphql-response+json';
 
 export function createGraphqlServer({
   schema,
@@ -72,37 +67,22 @@ export function createGraphqlServer({
     preparationMsPerSecond,
   });
   const endpoint = new Endpoint(operations, log, rates);
-  // Loaded on demand: Yoga is a fifth of all modules, and most services never get GET requests.
-  let yogaHandler: Promise<YogaHandler> | null = null;
-  const loadYogaHandler = async () => (await import('./yoga.ts')).createYogaHandler(options);
-  const graphiql = new GraphiqlPage();
   const origins = new Set(corsOrigins);
-  const contextOf = (req: IncomingMessage, authorization?: string): RequestContext | Promise<RequestContext> => {
-    const own = req.headers as Record<string, string | undefined>;
-    return contextFor({
-      headers: authorization === undefined ? own : { ...own, authorization },
-      address: req.socket.remoteAddress ?? '',
-      url: req.url ?? '',
-    });
-  };
-  const options = { endpoint, maxBodyBytes, traffic, contextFor: contextOf, keepAliveMs, anonymousIdleMs };
+  const options = { endpoint, maxBodyBytes, traffic, contextFor, keepAliveMs, anonymousIdleMs };
   const webSockets = new WebSocketTransport(options);
-  const run = (work: Promise<void>, req: IncomingMessage, res: ServerResponse): void => {
-    work.catch((error) => {
-      writeResponse(res, endpoint.refusal(error, req), JSON_TYPE);
-      if (!res.writableEnded) res.destroy();
-    });
+  // Loaded on demand: Yoga is a fifth of all modules, and programs of users send JSON POST only.
+  let loading: Promise<YogaServer> | null = null;
+  const loadYoga = () => {
+    loading ??= import('./yoga/yoga-server.ts').then(({ createYogaServer }) => createYogaServer(options, origins));
+    return loading;
   };
-  const serveByYoga = async (req: IncomingMessage, res: ServerResponse) => {
-    let context: RequestContext;
+  const serveByYoga = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     try {
-      context = await contextOf(req);
+      if (!URL.canParse(`http://${req.headers.host}`)) throw new ServiceError('INVALID', 'Host is not a valid name');
+      await (await loadYoga()).handle(req, res);
     } catch (error) {
-      writeResponse(res, endpoint.refusal(error, req), acceptedType(req.headers.accept) ?? JSON_TYPE);
-      return;
+      writeResponse(res, endpoint.refusal(error, String(req.headers['x-request-id'])), JSON_TYPE, traffic);
     }
-    yogaHandler ??= loadYogaHandler();
-    await (await yogaHandler)(req, res, context);
   };
 
   return {
@@ -112,37 +92,13 @@ export function createGraphqlServer({
     },
     handle(req: IncomingMessage, res: ServerResponse): void {
       res.setHeader('x-request-id', identify(req));
-      const { origin, accept } = req.headers;
-      if (origin !== undefined) allowOrigin(res, origin, origins);
-      if (req.method === 'OPTIONS') {
-        preflight(res);
-        return;
-      }
-      const type = acceptedType(accept);
-      const streams = accept?.includes(EVENT_STREAM) === true;
-      if (req.method === 'POST') {
-        if (!isJsonBody(req)) {
-          writeErrorResponse(res, 'INVALID', 'The body must be application/json in UTF-8', 415);
-        } else if (streams) {
-          run(serveEventStream(req, res, options), req, res);
-        } else if (type === null) {
-          writeErrorResponse(res, 'INVALID', NOT_ACCEPTABLE, 406);
-        } else {
-          serveJsonPost(req, res, type, options);
-        }
-      } else if (req.method !== 'GET') {
-        writeErrorResponse(res, 'METHOD_NOT_ALLOWED', 'The method is not allowed: use POST, or GET for queries');
-      } else if (isCrossSite(req, origins)) {
-        writeErrorResponse(res, 'NOT_ALLOWED', 'GET is not allowed for pages of other sites: use POST');
-      } else if (streams) {
-        run(serveEventStream(req, res, options), req, res);
-      } else if (accept?.includes('text/html') === true) {
-        run(graphiql.serve(res), req, res);
-      } else if (type === null) {
-        writeErrorResponse(res, 'INVALID', NOT_ACCEPTABLE, 406);
-      } else {
-        run(serveByYoga(req, res), req, res);
-      }
+      const type = jsonPostType(req, origins);
+      if (type === null) void serveByYoga(req, res);
+      else serveJsonPost(req, res, type, options);
+    },
+    /** Serves any request of /graphql without a socket of this service. `address`: that of the client. */
+    async fetch(request: Request, { address }: { readonly address: string }): Promise<Response> {
+      return (await loadYoga()).fetch(request, address);
     },
     upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
       identify(req);
@@ -159,38 +115,17 @@ export function createGraphqlServer({
 }
 
 function identify(req: IncomingMessage): string {
-  const given = req.headers['x-request-id'];
-  if (typeof given === 'string' && REQUEST_ID.test(given)) return given;
-  const id = randomUUID();
+  const id = requestIdOf(req.headers['x-request-id']);
   req.headers['x-request-id'] = id;
   return id;
 }
 
-function allowOrigin(res: ServerResponse, origin: string, origins: ReadonlySet<string>): void {
-  res.setHeader('vary', 'Origin');
-  if (!origins.has(origin)) return;
-  res.setHeader('access-control-allow-origin', origin);
-  res.setHeader('access-control-expose-headers', 'X-Request-Id');
-}
-
-function preflight(res: ServerResponse): void {
-  res.writeHead(204, {
-    allow: 'GET, POST, OPTIONS',
-    ...(res.hasHeader('access-control-allow-origin') && {
-      'access-control-allow-methods': 'GET, POST',
-      'access-control-allow-headers': 'Authorization, Content-Type, X-Request-Id',
-      'access-control-max-age': '600',
-    }),
-  });
-  res.end();
-}
-
-/** Reads the fetch metadata of browsers (https://www.w3.org/TR/fetch-metadata/). Other clients do not send it. */
-function isCrossSite({ headers }: IncomingMessage, origins: ReadonlySet<string>): boolean {
-  const site = headers['sec-fetch-site'];
-  if (site === undefined || site === 'same-origin' || site === 'none') return false;
-  if (headers['sec-fetch-mode'] === 'navigate') return false;
-  return headers.origin === undefined || !origins.has(headers.origin);
+/** The media type of the response to a plain JSON POST. `null`: Yoga serves the request. */
+function jsonPostType({ method, headers }: IncomingMessage, origins: ReadonlySet<string>): MediaType | null {
+  const { accept, origin, 'content-type': type, 'content-encoding': encoding } = headers;
+  if (method !== 'POST' || wantsEvents(accept) || !isJsonType(type, encoding)) return null;
+  // Yoga allows pages of these origins to read the response.
+  return origin !== undefined && origins.has(origin) ? null : acceptedType(accept);
 }
 
 function hostOf(origin: string): string | null {

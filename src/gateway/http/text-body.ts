@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 /** Longer texts are written as a Buffer, in bytes: Node 20 would store a copy until the client has received it. */
 const MAX_COPIED_BYTES = 65_536;
 
-interface TextBody {
+export interface TextBody {
   readonly text: string;
   readonly bytes: number;
 }

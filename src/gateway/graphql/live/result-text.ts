@@ -8,6 +8,7 @@ export class ResultText {
   readonly text: string;
   #bytes: Buffer | null = null;
   #binary: string | null = null;
+  #event: Buffer | null = null;
 
   constructor(result: PublicResult) {
     this.text = JSON.stringify(result);
@@ -16,6 +17,12 @@ export class ResultText {
   get bytes(): Buffer {
     this.#bytes ??= Buffer.from(this.text);
     return this.#bytes;
+  }
+
+  /** The result as a server-sent event. */
+  get event(): Buffer {
+    this.#event ??= Buffer.from(eventOf(this.text));
+    return this.#event;
   }
 
   /** The same bytes as a binary string, to be concatenated with other strings before it is written. */
@@ -29,6 +36,8 @@ export class ResultText {
     return this.text.length > LARGE;
   }
 }
+
+export const eventOf = (text: string): string => `event: next\ndata: ${text}\n\n`;
 
 const FINAL_TEXT = 0x81;
 

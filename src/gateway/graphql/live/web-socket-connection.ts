@@ -16,7 +16,7 @@ import type { WebSocket } from 'ws';
 import type { Viewer } from '../../../platform/auth/viewer.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { Endpoint } from '../endpoint.ts';
-import type { TransportOptions } from '../http.ts';
+import { factsOf, type TransportOptions } from '../http.ts';
 import { type PublicError, type PublicResult, publicError } from '../public-error.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { LiveResults } from './live-results.ts';
@@ -137,7 +137,7 @@ export class WebSocketConnection {
   async #connect(params: ConnectionParams | undefined): Promise<boolean> {
     this.#isInitialised = true;
     try {
-      const { viewer } = await this.#options.contextFor(this.#req, authorizationOf(params));
+      const { viewer } = await this.#options.contextFor(factsOf(this.#req, authorizationOf(params)));
       this.#viewer = viewer;
       return true;
     } catch (error) {
@@ -185,7 +185,7 @@ export class WebSocketConnection {
     this.#operationCount += 1;
     this.#usedAt = Date.now();
     try {
-      const context = await contextFor(this.#req, authorizationOf(params));
+      const context = await contextFor(factsOf(this.#req, authorizationOf(params)));
       const bytes = this.#unpaidBytes;
       this.#unpaidBytes = 0;
       endpoint.rates.body?.(context, bytes);

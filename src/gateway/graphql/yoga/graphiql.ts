@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import type { GraphiQLOptions } from 'graphql-yoga';
+import type { YogaPlugin } from './yoga-plugin.ts';
 
 const FIRST_QUERY = `# Welcome. Three steps:
 #
@@ -63,7 +63,7 @@ subscription ConnectedClients($broker: ID!) {
 }
 `;
 
-const GRAPHIQL_OPTIONS: GraphiQLOptions = {
+export const GRAPHIQL_OPTIONS: GraphiQLOptions = {
   title: 'Brokergraph',
   defaultQuery: FIRST_QUERY,
   // The token is a header, which a WebSocket of a browser cannot carry.
@@ -86,26 +86,26 @@ const CONTENT_SECURITY_POLICY = [
 ].join('; ');
 
 /**
- * GraphiQL without external resources, whose scripts could read every token. Its nine megabytes are created at the
- * first request.
+ * Yoga's option `renderGraphiQL`. Without external resources, whose scripts could read every token. The nine megabytes
+ * of the page are created at the first request.
  */
-export class GraphiqlPage {
-  #page: Promise<Buffer> | null = null;
-
-  async serve(res: ServerResponse): Promise<void> {
-    this.#page ??= import('@graphql-yoga/render-graphiql').then(({ renderGraphiQL }) =>
+export function offlineGraphiql(): () => Promise<Buffer<ArrayBuffer>> {
+  let page: Promise<Buffer<ArrayBuffer>> | null = null;
+  return () => {
+    page ??= import('@graphql-yoga/render-graphiql').then(({ renderGraphiQL }) =>
       Buffer.from(renderGraphiQL(GRAPHIQL_OPTIONS)),
     );
-    const page = await this.#page;
-    if (res.destroyed) return;
-    res.writeHead(200, {
-      'content-type': 'text/html; charset=utf-8',
-      'content-length': page.length,
-      'cache-control': 'no-cache',
-      'content-security-policy': CONTENT_SECURITY_POLICY,
-      'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
-    });
-    res.end(page);
-  }
+    return page;
+  };
 }
+
+export const graphiqlHeaders: YogaPlugin = {
+  onResponse({ response: { headers } }) {
+    if (headers.get('content-type') !== 'text/html') return;
+    headers.set('content-type', 'text/html; charset=utf-8');
+    headers.set('cache-control', 'no-cache');
+    headers.set('content-security-policy', CONTENT_SECURITY_POLICY);
+    headers.set('referrer-policy', 'no-referrer');
+    headers.set('x-content-type-options', 'nosniff');
+  },
+};

@@ -1,0 +1,30 @@
+import { ServiceError } from '../../platform/errors.ts';
+import type { Variables } from './document.ts';
+
+interface GraphqlParams {
+  readonly query: string;
+  readonly variables?: Variables | null;
+  readonly operationName?: string | null;
+}
+
+/** The parameters of one operation. Errors: INVALID if their types are wrong. Other keys are ignored. */
+export function readParams(body: unknown): GraphqlParams {
+  if (Array.isArray(body)) {
+    throw new ServiceError(
+      'INVALID',
+      'The body is an array: batches are not supported, send one operation per request',
+    );
+  }
+  if (typeof body !== 'object' || body === null) throw new ServiceError('INVALID', 'The body must be a JSON object');
+  const { query, variables, operationName, extensions } = body as Record<string, unknown>;
+  if (typeof query !== 'string') throw new ServiceError('INVALID', '"query" must be a string');
+  if (!isObject(variables)) throw new ServiceError('INVALID', '"variables" must be an object');
+  if (!isObject(extensions)) throw new ServiceError('INVALID', '"extensions" must be an object');
+  if (operationName !== undefined && operationName !== null && typeof operationName !== 'string') {
+    throw new ServiceError('INVALID', '"operationName" must be a string');
+  }
+  return { query, variables: variables as Variables | null, operationName: operationName ?? null };
+}
+
+const isObject = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === 'object' && !Array.isArray(value));

@@ -1,0 +1,44 @@
+import { GraphQLError } from 'graphql';
+import { ERROR_STATUS } from '../../../platform/errors.ts';
+import type { GraphqlResponse } from '../endpoint.ts';
+import { acceptedType, JSON_TYPE, rendered, type TransportOptions } from '../http.ts';
+import { LiveResults } from '../live/live-results.ts';
+import { type ErrorContext, type PublicError, publicError } from '../public-error.ts';
+import type { YogaPlugin } from './yoga-plugin.ts';
+
+/** Responds with the result as JSON, also if the request was refused before its operation started. */
+export function jsonResults({ endpoint: { log }, traffic }: TransportOptions): YogaPlugin {
+  return {
+    onResultProcess({ request, result, serverContext, setResultProcessor }) {
+      const { outcome, requestId, res } = serverContext;
+      if (outcome instanceof LiveResults) return;
+      const type = acceptedType(request.headers.get('accept')) ?? JSON_TYPE;
+      setResultProcessor((_result, { Response }) => {
+        const response = outcome ?? refusalOf(result, { requestId, log });
+        const { status, headers, body } = rendered(response, type);
+        if (res !== null) traffic.responding(res, body.bytes);
+        return new Response(Buffer.from(body.text), { status, headers });
+      }, type);
+    },
+  };
+}
+
+/** The response to a request that Yoga or a plugin refused. */
+function refusalOf(result: object, context: ErrorContext): GraphqlResponse {
+  const errors: readonly unknown[] = 'errors' in result && Array.isArray(result.errors) ? result.errors : [];
+  const status = Math.max(0, ...errors.map(httpStatusOf));
+  const shown = errors.map((error): PublicError => {
+    const { message, extensions } = publicError(error, context);
+    return {
+      message,
+      extensions: status === ERROR_STATUS.METHOD_NOT_ALLOWED ? { code: 'METHOD_NOT_ALLOWED' } : extensions,
+    };
+  });
+  return { result: { errors: shown }, wellFormed: false, ...(status > 0 && { status }) };
+}
+
+/** The status of an error of Yoga, or of a plugin that has no error code for its status. Otherwise 0. */
+function httpStatusOf(error: unknown): number {
+  const { http } = (error instanceof GraphQLError ? error.extensions : {}) as { http?: { readonly status?: number } };
+  return http?.status ?? 0;
+}
