@@ -51,7 +51,7 @@ async function runToText(text: string, variables: object): Promise<PublicResult 
  * If several failing fields make one parent null, the executors report different ones (graphql-js the first in time),
  * so only the path of the null is compared.
  */
-function comparable({ data, errors }: PublicResult): object {
+export function comparable({ data, errors }: PublicResult): object {
   const places = errors?.map((error) => {
     let value: unknown = data;
     const at = error.path?.findIndex((key) => {

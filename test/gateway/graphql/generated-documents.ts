@@ -40,7 +40,8 @@ const { selection } = fc.letrec<{ selection: string; set: string }>((tie) => ({
     fc.tuple(fc.constantFrom('...F', '...G'), condition).map((parts) => parts.join('')),
   ),
 }));
-const document = fc
+/** Documents with the variables `p`, `q`, `n` and `k` on the graph of `graph.ts`. */
+export const document = fc
   .tuple(fc.array(selection, { minLength: 1, maxLength: 4 }), fc.array(selection, { minLength: 1, maxLength: 3 }))
   .map(
     ([root, fragment]) => `query ($p: Boolean!, $q: Boolean! = true, $n: Int, $k: Fault = SERVICE) {

@@ -13,6 +13,8 @@ export interface TestServer {
   readonly url: string;
   readonly port: number;
   readonly logged: object[];
+  /** Sends a request without a socket. */
+  readonly fetch: (request: Request) => Promise<Response>;
   /** Tokens that are no longer valid. */
   readonly revoked: Set<string>;
   /** The flood subscription calls this for each event. */
@@ -74,6 +76,7 @@ export async function startGraphqlServer({
   return Object.assign(test, {
     url: `http://127.0.0.1:${port}/graphql`,
     port,
+    fetch: (request: Request) => graphql.fetch(request, { address: '127.0.0.1' }),
     logged,
     revoked,
   });
