@@ -64,6 +64,7 @@ export const bridgeRoutes: readonly Route[] = [
 }`,
     variables: ({ params }) => params,
     pick: 'project.broker.bridges',
+    total: 'project.broker.bridges',
     response: BRIDGES,
     errors: READ_ERRORS,
   },

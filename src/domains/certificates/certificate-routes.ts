@@ -155,6 +155,7 @@ export const certificateRoutes: readonly Route[] = [
     operation: READ_LISTENERS,
     variables: ({ params }) => params,
     pick: 'project.broker.listeners',
+    total: 'project.broker.listeners',
     spell: { ListenerProtocol: LISTENER_PROTOCOLS },
     response: LISTENERS,
     errors: [401, 403, 404, 405, 500, 503],

@@ -74,6 +74,7 @@ const ERRORS = [401, 403, 404, 405, 500, 503] as const;
 const mutation = (field: string) =>
   `mutation ($input: ${field.charAt(0).toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { clientId } }`;
 
+const INSPECTED = { role: 'VIEWER', section: '4.8', tags: ['Client inspect'], since: '3.3' } as const;
 const CONTROLLED = {
   method: 'PUT',
   role: 'VIEWER',
@@ -102,8 +103,7 @@ export const clientRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: INSPECT,
-    role: 'VIEWER',
-    section: '4.8',
+    ...INSPECTED,
     summary: 'List the clients of a broker',
     description:
       'Connected clients, and persistent sessions with `connected` false. Fields that the broker does not know are omitted.',
@@ -128,8 +128,7 @@ export const clientRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: `${INSPECT}/detail`,
-    role: 'VIEWER',
-    section: '4.8',
+    ...INSPECTED,
     summary: 'Read all known fields of one client',
     query: CLIENT_DETAIL_QUERY,
     operation: DETAIL,

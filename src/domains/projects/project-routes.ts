@@ -24,12 +24,14 @@ const SETTINGS = `query ($projectId: ID!) {
   }
 }`;
 
+const DOCUMENTED = { section: '4.1', since: '3.1' } as const;
+
 export const projectRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/api/projects',
     role: 'SIGNED_IN',
-    section: '4.1',
+    ...DOCUMENTED,
     summary: 'List the projects in which the caller has a role',
     operation: LIST,
     variables: () => ({ first: 1_000 }),
@@ -45,7 +47,7 @@ export const projectRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/projects/{projectId}/settings',
     role: 'EDITOR',
-    section: '4.1',
+    ...DOCUMENTED,
     summary: 'Read the settings of a project with its brokers',
     operation: SETTINGS,
     variables: ({ params }) => params,

@@ -146,7 +146,10 @@ export const topicRoutes: readonly Route[] = [
     },
     response: TOPIC_TREES,
     errors: [400, ...READ_ERRORS],
-    revisions: { query: NODE_REVISIONS, response: { truncated: { since: '3.3' } } },
+    revisions: {
+      query: NODE_REVISIONS,
+      response: { truncated: { since: '3.3' }, unavailable: { since: '3.3' }, reason: { since: '3.3' } },
+    },
   },
   {
     method: 'GET',

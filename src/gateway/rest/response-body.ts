@@ -16,6 +16,7 @@ export function follow(data: unknown, steps: readonly string[]): unknown {
 
 export function totalOf(data: unknown, steps: readonly string[] | null): number | undefined {
   const total = steps === null ? undefined : follow(data, steps);
+  if (Array.isArray(total)) return total.length;
   return typeof total === 'number' ? total : undefined;
 }
 

@@ -56,7 +56,7 @@ export interface Route extends Existence {
   readonly pick?: string | readonly string[] | null;
   /** Message of NOT_FOUND if the query contains the id or name. */
   readonly notFound?: (input: RouteInput) => string;
-  /** Path with dots from `data` to the number for `X-Total-Count`. */
+  /** Path with dots from `data` to the number for `X-Total-Count`, or to the whole list, which is counted. */
   readonly total?: string;
   /** Default: 200. */
   readonly status?: 200 | 204 | 207;

@@ -104,6 +104,10 @@ test('subscriptions that cannot be observed are missing, and a disconnected brok
     truncated: false,
     unavailable: { subscribeTopics: expect.stringContaining('log_type subscribe') },
   });
+  const { service, brokerId } = world;
+  const path = `/api/projects/${service.projectId}/brokers/${brokerId}/topictree`;
+  const earlier = await service.rest('GET', path, service.root, undefined, REVISION_3_0);
+  expect(earlier.body).toEqual({ publishTopics: { count: 1, topics: ['a'] } });
   const other = await world.service.rest(
     'POST',
     `/api/projects/${world.service.projectId}/brokers`,

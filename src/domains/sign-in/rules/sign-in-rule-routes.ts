@@ -90,6 +90,7 @@ export const signInRuleRoutes: readonly Route[] = [
     operation: LIST,
     variables: ({ params, query }) => ({ ...params, provider: enumName(PROVIDERS_SPELLED, query.providerId) }),
     pick: 'project.signInRules',
+    total: 'project.signInRules',
     response: RULES,
   },
   {
