@@ -112,7 +112,7 @@ function requiredBy(document: DocumentNode): RequiredRole[] {
   return roles;
 }
 
-test('the OpenAPI document contains every operation with its role', () => {
+test('the OpenAPI document contains every operation with its role and the documented statuses', () => {
   const { paths } = openApiOf(apiRoutes, '1.2.3') as {
     paths: Record<string, Record<string, Record<string, unknown>>>;
   };
@@ -121,5 +121,7 @@ test('the OpenAPI document contains every operation with its role', () => {
     expect(entry, keyOf(operation)).toBeDefined();
     const route = routes.get(keyOf(operation));
     expect(entry?.['x-required-role']).toBe(route?.role);
+    const statuses = [operation.success, ...operation.errors].map(String);
+    expect(Object.keys(entry?.responses ?? {}), keyOf(operation)).toEqual(expect.arrayContaining(statuses));
   }
 });

@@ -116,7 +116,7 @@ export const clusterRoutes: readonly Route[] = [
     pick: 'createCluster.connection',
     omitNull: ['*'],
     response: CREATED_CLUSTER,
-    errors: [400, 401, 403, 405, 500, 503],
+    errors: [400, 401, 403, 404, 405, 500, 503],
   },
   {
     method: 'DELETE',
@@ -134,7 +134,7 @@ export const clusterRoutes: readonly Route[] = [
     omitNull: ['error', 'nodes.error'],
     response: DELETED_CLUSTERS,
     revisions: { query: { purge: { since: '3.3' } } },
-    errors: [401, 403, 500],
+    errors: [401, 403, 404, 500],
   },
   {
     method: 'GET',
@@ -193,7 +193,7 @@ export const clusterRoutes: readonly Route[] = [
     operation: JOIN,
     variables: ({ params, body }) => ({ input: { ...params, ...nodeOf(body) } }),
     status: 204,
-    errors: [400, 401, 403, 404, 500, 503],
+    errors: [400, 401, 403, 404, 405, 500, 503],
   },
   {
     method: 'PUT',
@@ -207,6 +207,6 @@ export const clusterRoutes: readonly Route[] = [
       input: { ...params, brokerId: broker_id, nodeId: nodeid, url },
     }),
     status: 204,
-    errors: [400, 401, 403, 404, 500, 503],
+    errors: [400, 401, 403, 404, 405, 500, 503],
   },
 ];
