@@ -11,13 +11,11 @@ import { explainAccess } from './explain/access-explainer.ts';
 import type { AccessAction, AccessQuery, Explanation, Grantee } from './explain/access-explanation.ts';
 import { whoCan } from './explain/who-can.ts';
 import { AccessView, ANONYMOUS, type Viewed } from './graph/access-view.ts';
-import type { AccessPolicy } from './policy/access-model.ts';
 import { AccessIndex } from './reading/access-index.ts';
-import type { AccessChange } from './writing/access-change.ts';
+import type { AccessWrite } from './writing/access-change.ts';
 import type { WriteReport } from './writing/access-report.ts';
-import { AccessWriter, type WriteOptions } from './writing/access-writer.ts';
-
-export type RequestedChanges = readonly AccessChange[] | ((policy: AccessPolicy) => readonly AccessChange[]);
+import { AccessWriter } from './writing/access-writer.ts';
+import { WriteQueue } from './writing/write-queue.ts';
 
 export interface ImportRequest extends Omit<DiffOptions, 'gatewayUsername'> {
   readonly source: ImportSource;
@@ -25,19 +23,19 @@ export interface ImportRequest extends Omit<DiffOptions, 'gatewayUsername'> {
   readonly mayControl: boolean;
 }
 
-export type AccessWriteOptions = Pick<WriteOptions, 'dryRun' | 'mayControl'>;
-
 export interface ImportReport extends WriteReport, Omit<AccessDiff, 'changes'> {}
 
 export interface SharedAccess {
   /** Returns the broker whose access control is read. Errors: BROKER_UNREACHABLE. */
   reader(): BrokerRecord;
-  write(requested: RequestedChanges, options: AccessWriteOptions): Promise<WriteReport>;
+  write(write: AccessWrite, dryRun: boolean): Promise<WriteReport>;
 }
 
 export interface BrokerAccess {
   readonly index: AccessIndex;
   readonly writer: AccessWriter;
+  /** Merges concurrent writes of users. The synchronization of clusters uses `writer`. */
+  readonly queue: WriteQueue;
 }
 
 interface AccessControlOptions {
@@ -77,14 +75,16 @@ export class AccessControlService {
     return new AccessView(broker, snapshot, () => clients.connected(broker));
   }
 
-  /** Errors: see `view`, before the first command; IN_USE for a node whose cluster shares its access control. */
-  async write(broker: BrokerRecord, requested: RequestedChanges, options: AccessWriteOptions): Promise<WriteReport> {
+  /**
+   * A dry run sends no command. Errors: see `view`, before the first command; IN_USE for a node whose cluster shares
+   * its access control; BROKER_TIMEOUT if too many changes wait.
+   */
+  async write(broker: BrokerRecord, write: AccessWrite, dryRun: boolean): Promise<WriteReport> {
     const shared = this.#sharing.sharedOf(broker);
-    if (shared !== null) return shared.write(requested, options);
+    if (shared !== null) return shared.write(write, dryRun);
     if (this.#sharing.isNode(broker)) throw nodeOfCluster(broker);
-    const { index, writer } = await this.ofBroker(broker);
-    const changes = typeof requested === 'function' ? requested((await index.read()).policy) : requested;
-    return writer.write(changes, options);
+    const { queue, writer } = await this.ofBroker(broker);
+    return dryRun ? writer.dryRun(write) : queue.write(write);
   }
 
   async explain(broker: BrokerRecord, query: AccessQuery): Promise<Viewed<Explanation>> {
@@ -120,7 +120,7 @@ export class AccessControlService {
     const { changes, ...plan } = await runInSlices(
       planImport(policy, dialect, source, { ...options, gatewayUsername }),
     );
-    return { ...plan, ...(await this.write(broker, changes, { dryRun, mayControl })) };
+    return { ...plan, ...(await this.write(broker, { changes, mayControl }, dryRun)) };
   }
 
   /** For the synchronization of clusters: also returns the access control of a single node. Errors: see `view`. */
@@ -154,7 +154,7 @@ export class AccessControlService {
       gatewayUsername: broker.username,
       connectedClients: async () => connectedNow(await this.#options.clients.connected(broker)),
     });
-    const access = { index, writer };
+    const access = { index, writer, queue: new WriteQueue((writes) => writer.write(writes)) };
     this.#brokers.set(id, access);
     return access;
   }

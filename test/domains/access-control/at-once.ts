@@ -11,7 +11,7 @@ import { whoCan as whoCanInSteps } from '../../../src/domains/access-control/exp
 import type { AccessDialect, AccessPolicy } from '../../../src/domains/access-control/policy/access-model.ts';
 import type { AccessChange } from '../../../src/domains/access-control/writing/access-change.ts';
 import type { PlannedChange } from '../../../src/domains/access-control/writing/access-plan.ts';
-import { AccessPlanner, type PlanOptions } from '../../../src/domains/access-control/writing/access-planner.ts';
+import { AccessPlanner } from '../../../src/domains/access-control/writing/access-planner.ts';
 import { judge as judgeInSteps } from '../../../src/domains/access-control/writing/lost-responses.ts';
 import { runSync, type SlicedTask } from '../../../src/platform/scheduling/sliced-task.ts';
 
@@ -36,8 +36,8 @@ export function planChanges(
   policy: AccessPolicy,
   dialect: AccessDialect,
   changes: readonly AccessChange[],
-  options: PlanOptions,
+  { gatewayUsername, mayControl = true }: { readonly gatewayUsername: string | null; readonly mayControl?: boolean },
 ): { readonly changes: readonly PlannedChange[]; readonly after: AccessPolicy } {
-  const planner = new AccessPlanner(policy, dialect, options);
-  return { changes: changes.map((change) => planner.next(change)), after: planner.after };
+  const planner = new AccessPlanner(policy, dialect, gatewayUsername);
+  return { changes: changes.map((change) => planner.next(change, mayControl)), after: planner.after };
 }

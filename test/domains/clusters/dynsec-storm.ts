@@ -77,7 +77,7 @@ export async function storm({ seed, writes, quietAfter, keeps }: StormOptions): 
     const disturbance = broker.disturb();
     let report: WriteReport;
     try {
-      report = await accessControl.write(entry, changes, { dryRun: false, mayControl: true });
+      report = await accessControl.write(entry, { changes, mayControl: true }, false);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       expect(['BROKER_UNREACHABLE', 'BROKER_TIMEOUT'], `seed ${seed}: ${error.message}`).toContain(error.code);
@@ -174,9 +174,9 @@ function planned(
   dialect: ConstructorParameters<typeof AccessPlanner>[1],
   changes: readonly AccessChange[],
 ) {
-  const planner = new AccessPlanner(model, dialect, { gatewayUsername: ADMIN.username });
+  const planner = new AccessPlanner(model, dialect, ADMIN.username);
   return changes.map((change) => {
-    const { commands, error } = planner.next(change);
+    const { commands, error } = planner.next(change, true);
     return error ? 'REJECTED' : commands.length === 0 ? 'UNCHANGED' : 'APPLIED';
   });
 }

@@ -1,7 +1,6 @@
 import { builder, writesAccessControl } from '../../../gateway/graphql/builder.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
 import { invalid, withPlaces } from '../../../platform/errors.ts';
-import type { AccessPolicy } from '../policy/access-model.ts';
 import type { AccessChange } from '../writing/access-change.ts';
 import type { ChangeReport, WriteReport } from '../writing/access-report.ts';
 import { capitalized, DRY_RUN, MUTATIONS, target } from './access-mutations-schema.ts';
@@ -54,8 +53,8 @@ builder.mutationField('changeAccessControl', (t) =>
       const broker = services.brokers.visible(brokerId, viewer);
       const report = await services.accessControl.write(
         broker,
-        (policy) => changes.map((change, index) => changeOf(change, index, policy)),
-        { dryRun: dryRun ?? false, mayControl: mayControl(viewer, broker) },
+        { changes: changes.map(changeOf), mayControl: mayControl(viewer, broker) },
+        dryRun ?? false,
       );
       return {
         ...report,
@@ -72,15 +71,12 @@ function withPaths(report: ChangeReport, input: object, index: number): ChangeRe
 
 const pathOf = (input: object, index: number): string => `input.changes.${index}.${Object.keys(input)[0]}`;
 
-function changeOf(input: Readonly<Record<string, unknown>>, index: number, policy: AccessPolicy): AccessChange {
+function changeOf(input: Readonly<Record<string, unknown>>, index: number): AccessChange {
   const keys = Object.keys(input);
   const found = MUTATIONS.find(({ name }) => name === keys[0]);
   // GraphQL validates this, too, but the commands for the broker must not depend on it.
   if (found === undefined || keys.length !== 1) {
     throw invalid([{ path: `input.changes.${index}`, reason: 'must have exactly one key' }]);
   }
-  return found.mutation.change(input[found.name] as Readonly<Record<string, unknown>>, {
-    policy,
-    path: pathOf(input, index),
-  });
+  return found.mutation.change(input[found.name] as Readonly<Record<string, unknown>>, pathOf(input, index));
 }

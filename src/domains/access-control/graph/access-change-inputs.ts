@@ -1,22 +1,18 @@
 import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { invalid } from '../../../platform/errors.ts';
-import {
-  type AccessPolicy,
-  DEFAULT_ACL_PRIORITY,
-  DEFAULT_MEMBERSHIP_PRIORITY,
-  type Membership,
-} from '../policy/access-model.ts';
-import type { AccessChange, ClientFields, GroupFields, PutMode, RoleFields } from '../writing/access-change.ts';
+import { DEFAULT_ACL_PRIORITY } from '../policy/access-model.ts';
+import type {
+  AccessChange,
+  ClientFields,
+  GroupFields,
+  PutMode,
+  RequestedMembership,
+  RoleFields,
+} from '../writing/access-change.ts';
 import { AclType } from './access-objects-schema.ts';
 
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
-
-export interface ChangeContext {
-  /** The current policy of the broker. Missing priorities stay unchanged. */
-  readonly policy: AccessPolicy;
-  readonly path: string;
-}
 
 export const names = <Key extends string>(t: InputFields, ...keys: readonly Key[]) =>
   Object.fromEntries(keys.map((key) => [key, requiredName(t)])) as Record<Key, ReturnType<typeof requiredName>>;
@@ -74,19 +70,14 @@ type AclInput = NonNullable<Shape<typeof roleFields>['acls']>[number];
 function memberships<T extends { readonly priority?: number | null | undefined }>(
   entries: readonly T[] | null | undefined,
   nameOf: (entry: T) => string,
-  current: readonly Membership[] = [],
-): Membership[] | undefined {
+): RequestedMembership[] | undefined {
   if (entries === undefined) return undefined;
-  return (entries ?? []).map((entry) => membership(nameOf(entry), entry.priority, current));
+  return (entries ?? []).map((entry) => membership(nameOf(entry), entry.priority));
 }
 
-export const membership = (
-  name: string,
-  newPriority: number | null | undefined,
-  current: readonly Membership[] = [],
-): Membership => ({
+export const membership = (name: string, newPriority: number | null | undefined): RequestedMembership => ({
   name,
-  priority: newPriority ?? current.find((other) => other.name === name)?.priority ?? DEFAULT_MEMBERSHIP_PRIORITY,
+  priority: newPriority ?? null,
 });
 
 export const rule = ({ priority: newPriority, ...acl }: AclInput) => ({
@@ -99,37 +90,31 @@ function withoutUndefined<T extends object>(fields: T): { [Key in keyof T]: Excl
   return Object.fromEntries(entries) as { [Key in keyof T]: Exclude<T[Key], undefined> };
 }
 
-export function putClient(
-  mode: PutMode,
-  input: Shape<typeof clientFields>,
-  { policy: { clients }, path }: ChangeContext,
-): AccessChange {
+/** Errors: INVALID with `path`, the path of `input`. */
+export function putClient(mode: PutMode, input: Shape<typeof clientFields>, path: string): AccessChange {
   const { username: name, clientId, textName, textDescription, enabled, roles, groups, password } = input;
   if (password === null)
     throw invalid([{ path: `${path}.password`, reason: 'must not be null; omit it to keep the password' }]);
-  const client = clients.get(name);
   const fields = withoutUndefined({
     clientId,
     textName,
     textDescription,
     disabled: enabled === undefined || enabled === null ? undefined : !enabled,
-    roles: memberships(roles, ({ rolename }) => rolename, client?.roles),
-    groups: memberships(groups, ({ groupname }) => groupname, client?.groups),
+    roles: memberships(roles, ({ rolename }) => rolename),
+    groups: memberships(groups, ({ groupname }) => groupname),
     password,
-  }) as ClientFields;
+  }) as ClientFields<RequestedMembership>;
   return { kind: 'PUT_CLIENT', username: name, mode, fields };
 }
 
-export function putGroup(mode: PutMode, input: Shape<typeof groupFields>, { policy }: ChangeContext): AccessChange {
+export function putGroup(mode: PutMode, input: Shape<typeof groupFields>): AccessChange {
   const { groupname, textName, textDescription, roles, clients } = input;
-  const member = ({ username: name, priority: given }: NonNullable<typeof clients>[number]): Membership =>
-    membership(name, given ?? policy.clients.get(name)?.groups.find((group) => group.name === groupname)?.priority);
   const fields = withoutUndefined({
     textName,
     textDescription,
-    roles: memberships(roles, ({ rolename }) => rolename, policy.groups.get(groupname)?.roles),
-    clients: clients === undefined ? undefined : (clients ?? []).map(member),
-  }) as GroupFields;
+    roles: memberships(roles, ({ rolename }) => rolename),
+    clients: memberships(clients, ({ username }) => username),
+  }) as GroupFields<RequestedMembership>;
   return { kind: 'PUT_GROUP', groupname, mode, fields };
 }
 

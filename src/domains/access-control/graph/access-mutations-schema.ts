@@ -104,18 +104,14 @@ for (const { name, mutation, payload: type } of MUTATIONS) {
       resolve: async (_root, args, { services, viewer }): Promise<Written> => {
         const { brokerId, dryRun, mustApply } = args.input;
         const broker = services.brokers.visible(brokerId, viewer);
-        const requested: AccessChange[] = [];
+        const change = mutation.change(args.input, 'input');
         const report = await services.accessControl.write(
           broker,
-          (policy) => {
-            requested.push(mutation.change(args.input, { policy, path: 'input' }));
-            return requested;
-          },
-          { dryRun: dryRun ?? false, mayControl: mayControl(viewer, broker) },
+          { changes: [change], mayControl: mayControl(viewer, broker) },
+          dryRun ?? false,
         );
-        const [change] = requested;
         const [result] = report.changes;
-        if (change === undefined || result === undefined) throw new Error('A change was written without a report');
+        if (result === undefined) throw new Error('A change was written without a report');
         if (result.outcome === 'REJECTED') {
           if (result.error === null) throw new Error('A change was rejected without a reason');
           throw withPlaces(result.error, (path) => `input.${path}`);

@@ -3,7 +3,6 @@ import { DEFAULT_ACL_TYPES, type DefaultAclType } from '../policy/access-model.t
 import type { AccessChange, PutMode } from '../writing/access-change.ts';
 import {
   AclRuleInput,
-  type ChangeContext,
   clientFields,
   groupFields,
   type InputFields,
@@ -21,7 +20,8 @@ import { AclType } from './access-objects-schema.ts';
 export interface AccessMutation<Fields extends InputFieldMap = InputFieldMap> {
   readonly description: string;
   readonly fields: (t: InputFields) => Fields;
-  change(input: InputShapeFromFields<Fields>, context: ChangeContext): AccessChange;
+  /** `path` is the path of the input, for errors. */
+  change(input: InputShapeFromFields<Fields>, path: string): AccessChange;
 }
 
 type Change<Fields extends InputFieldMap> = AccessMutation<Fields>['change'];
@@ -41,7 +41,7 @@ function putMutations<Fields extends InputFieldMap>(
   put: (mode: PutMode, ...args: Parameters<Change<Fields>>) => AccessChange,
 ): AccessMutations {
   const inMode = (mode: PutMode, description: string) =>
-    mutation(description, fields, (input, context) => put(mode, input, context));
+    mutation(description, fields, (input, path) => put(mode, input, path));
   return {
     [`createAccess${kind}`]: inMode('CREATE', `Creates ${noun}.`),
     [`updateAccess${kind}`]: inMode('UPDATE', `Updates ${noun}. Missing fields stay unchanged; null clears a field.`),
@@ -69,10 +69,10 @@ export const CLIENT_MUTATIONS: AccessMutations = {
   addAccessClientRole: mutation(
     'Adds a role to an account, or changes the priority of the role.',
     (t) => ({ ...names(t, 'username', 'rolename'), priority: priority(t) }),
-    ({ username, rolename, ...input }, { policy: { clients } }) => ({
+    ({ username, rolename, ...input }) => ({
       kind: 'ADD_CLIENT_ROLE',
       username,
-      role: membership(rolename, input.priority, clients.get(username)?.roles),
+      role: membership(rolename, input.priority),
     }),
   ),
   removeAccessClientRole: mutation(
@@ -83,10 +83,10 @@ export const CLIENT_MUTATIONS: AccessMutations = {
   addAccessClientGroup: mutation(
     'Adds an account to a group, or changes the priority of the group in the account.',
     (t) => ({ ...names(t, 'username', 'groupname'), priority: priority(t) }),
-    ({ username, groupname, ...input }, { policy: { clients } }) => ({
+    ({ username, groupname, ...input }) => ({
       kind: 'ADD_CLIENT_GROUP',
       username,
-      group: membership(groupname, input.priority, clients.get(username)?.groups),
+      group: membership(groupname, input.priority),
     }),
   ),
   removeAccessClientGroup: mutation(
@@ -106,10 +106,10 @@ export const GROUP_MUTATIONS: AccessMutations = {
   addAccessGroupRole: mutation(
     'Adds a role to a group, or changes the priority of the role.',
     (t) => ({ ...names(t, 'groupname', 'rolename'), priority: priority(t) }),
-    ({ groupname, rolename, ...input }, { policy: { groups } }) => ({
+    ({ groupname, rolename, ...input }) => ({
       kind: 'ADD_GROUP_ROLE',
       groupname,
-      role: membership(rolename, input.priority, groups.get(groupname)?.roles),
+      role: membership(rolename, input.priority),
     }),
   ),
   removeAccessGroupRole: mutation(

@@ -11,23 +11,46 @@ import type {
 /** CREATE fails if the object exists, UPDATE fails if it does not exist, PUT creates or updates. */
 export type PutMode = 'CREATE' | 'UPDATE' | 'PUT';
 
+/** `priority: null` keeps the current priority; a new entry gets DEFAULT_MEMBERSHIP_PRIORITY. */
+export interface RequestedMembership {
+  readonly name: string;
+  readonly priority: number | null;
+}
+
 /** Missing keys stay unchanged, `null` clears a value, and a list replaces the whole list. */
-export type ClientFields = Partial<Omit<AccessClient, 'username'>> & { readonly password?: string };
-export type GroupFields = Partial<Omit<AccessGroup, 'groupname'>> & { readonly clients?: readonly Membership[] };
+export type ClientFields<Entry = Membership> = Partial<Omit<AccessClient, 'username' | 'roles' | 'groups'>> & {
+  readonly password?: string;
+  readonly roles?: readonly Entry[];
+  readonly groups?: readonly Entry[];
+};
+export type GroupFields<Entry = Membership> = Partial<Omit<AccessGroup, 'groupname' | 'roles'>> & {
+  readonly roles?: readonly Entry[];
+  readonly clients?: readonly Entry[];
+};
 export type RoleFields = Partial<Omit<AccessRole, 'rolename' | 'allowWildcardSubs'>> & {
   readonly allowWildcardSubs?: boolean;
 };
 
-export type AccessChange =
-  | { readonly kind: 'PUT_CLIENT'; readonly username: string; readonly mode: PutMode; readonly fields: ClientFields }
+type Change<Entry> =
+  | {
+      readonly kind: 'PUT_CLIENT';
+      readonly username: string;
+      readonly mode: PutMode;
+      readonly fields: ClientFields<Entry>;
+    }
   | { readonly kind: 'DELETE_CLIENT'; readonly username: string }
-  | { readonly kind: 'ADD_CLIENT_ROLE'; readonly username: string; readonly role: Membership }
+  | { readonly kind: 'ADD_CLIENT_ROLE'; readonly username: string; readonly role: Entry }
   | { readonly kind: 'REMOVE_CLIENT_ROLE'; readonly username: string; readonly rolename: string }
-  | { readonly kind: 'ADD_CLIENT_GROUP'; readonly username: string; readonly group: Membership }
+  | { readonly kind: 'ADD_CLIENT_GROUP'; readonly username: string; readonly group: Entry }
   | { readonly kind: 'REMOVE_CLIENT_GROUP'; readonly username: string; readonly groupname: string }
-  | { readonly kind: 'PUT_GROUP'; readonly groupname: string; readonly mode: PutMode; readonly fields: GroupFields }
+  | {
+      readonly kind: 'PUT_GROUP';
+      readonly groupname: string;
+      readonly mode: PutMode;
+      readonly fields: GroupFields<Entry>;
+    }
   | { readonly kind: 'DELETE_GROUP'; readonly groupname: string }
-  | { readonly kind: 'ADD_GROUP_ROLE'; readonly groupname: string; readonly role: Membership }
+  | { readonly kind: 'ADD_GROUP_ROLE'; readonly groupname: string; readonly role: Entry }
   | { readonly kind: 'REMOVE_GROUP_ROLE'; readonly groupname: string; readonly rolename: string }
   | { readonly kind: 'PUT_ROLE'; readonly rolename: string; readonly mode: PutMode; readonly fields: RoleFields }
   | { readonly kind: 'DELETE_ROLE'; readonly rolename: string }
@@ -36,4 +59,15 @@ export type AccessChange =
   | { readonly kind: 'SET_DEFAULT_ACL'; readonly acl: Partial<DefaultAcl> }
   | { readonly kind: 'SET_ANONYMOUS_GROUP'; readonly groupname: string };
 
-export type ChangeOf<Kind extends AccessChange['kind']> = Extract<AccessChange, { readonly kind: Kind }>;
+export type AccessChange = Change<RequestedMembership>;
+/** A change whose priorities are all known. */
+export type ResolvedChange = Change<Membership>;
+
+export type ChangeOf<Kind extends AccessChange['kind']> = Extract<ResolvedChange, { readonly kind: Kind }>;
+
+/** The changes of one request. */
+export interface AccessWrite {
+  readonly changes: readonly AccessChange[];
+  /** Whether the caller may change rights on `$CONTROL/`. See ControlRights. */
+  readonly mayControl: boolean;
+}

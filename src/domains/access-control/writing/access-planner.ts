@@ -7,17 +7,12 @@ import { ControlRights } from './control-rights.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 import { GatewayAccount } from './gateway-account.ts';
 import { kickOf } from './kicks.ts';
+import { withPriorities } from './membership-priorities.ts';
 import { CLIENT_PLANS } from './plan-client.ts';
 import { GROUP_PLANS } from './plan-group.ts';
 import type { Plans } from './plan-references.ts';
 import { ROLE_PLANS } from './plan-role.ts';
 import { PolicyDraft } from './policy-draft.ts';
-
-export interface PlanOptions {
-  readonly gatewayUsername: string | null;
-  /** See ControlRights. Default: `true`. */
-  readonly mayControl?: boolean;
-}
 
 /**
  * Plans a list of changes, each on the result of the previous ones. Values that the broker already has need no command,
@@ -28,14 +23,14 @@ export class AccessPlanner {
   readonly #dialect: AccessDialect;
   readonly #gateway: GatewayAccount;
   readonly #gatewayUsername: string | null;
-  readonly #control: ControlRights | null;
+  readonly #control: ControlRights;
 
-  constructor(policy: AccessPolicy, dialect: AccessDialect, { gatewayUsername, mayControl = true }: PlanOptions) {
+  constructor(policy: AccessPolicy, dialect: AccessDialect, gatewayUsername: string | null) {
     this.#draft = new PolicyDraft(policy);
     this.#dialect = dialect;
     this.#gateway = new GatewayAccount(policy, dialect, gatewayUsername);
     this.#gatewayUsername = gatewayUsername;
-    this.#control = mayControl ? null : new ControlRights(gatewayUsername);
+    this.#control = new ControlRights(gatewayUsername);
   }
 
   /** Changes with each call of `next`. */
@@ -43,7 +38,8 @@ export class AccessPlanner {
     return this.#draft;
   }
 
-  next(change: AccessChange): PlannedChange {
+  /** Without `mayControl`, ControlRights refuses changes of rights on `$CONTROL/`. */
+  next(change: AccessChange, mayControl: boolean): PlannedChange {
     const draft = this.#draft;
     const undo = draft.checkpoint();
     try {
@@ -51,8 +47,8 @@ export class AccessPlanner {
         this.#gateway.checkWrite(write);
         const kicks = kickOf(draft, this.#dialect, write, this.#gatewayUsername);
         const command: PlannedCommand = { ...write, touches: touchedBy(draft, write), kicks };
-        if (this.#control) this.#control.run(draft, command);
-        else draft.run(write);
+        if (mayControl) draft.run(write);
+        else this.#control.run(draft, command);
         return command;
       });
       this.#gateway.checkChange(commands, draft);
@@ -67,13 +63,17 @@ export class AccessPlanner {
 
 const PLANS: Plans<AccessChange['kind']> = { ...CLIENT_PLANS, ...GROUP_PLANS, ...ROLE_PLANS };
 
-function writesOf<Kind extends AccessChange['kind']>(
+function writesOf(draft: PolicyDraft, dialect: AccessDialect, change: AccessChange): DynsecWrite[] {
+  const issues = changeIssues(change);
+  if (issues.length > 0) throw invalid(issues);
+  return planned(draft, dialect, withPriorities(change, draft));
+}
+
+function planned<Kind extends AccessChange['kind']>(
   draft: PolicyDraft,
   dialect: AccessDialect,
   change: ChangeOf<Kind>,
 ): DynsecWrite[] {
-  const issues = changeIssues(change);
-  if (issues.length > 0) throw invalid(issues);
   const plan = PLANS[change.kind] as Plans<Kind>[Kind];
   return plan(draft, change, dialect);
 }

@@ -1,8 +1,8 @@
 import type { InputIssue } from '../../../platform/errors.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
-import { type AclRule, MAX_PRIORITY, type Membership } from '../policy/access-model.ts';
+import { type AclRule, MAX_PRIORITY } from '../policy/access-model.ts';
 import { nameProblem, passwordProblem, plainTextProblem, textProblem } from '../policy/access-names.ts';
-import type { AccessChange, ClientFields, GroupFields, RoleFields } from './access-change.ts';
+import type { AccessChange, ClientFields, GroupFields, RequestedMembership, RoleFields } from './access-change.ts';
 
 const NAME_KEYS = ['username', 'groupname', 'rolename'] as const;
 
@@ -15,11 +15,11 @@ export function changeIssues(change: AccessChange): readonly InputIssue[] {
   const optional = (path: string, text: string | null | undefined, problem = textProblem): void => {
     if (text != null) check(path, problem(text));
   };
-  const membership = (prefix: string, key: string, { name, priority }: Membership): void => {
+  const membership = (prefix: string, key: string, { name, priority }: RequestedMembership): void => {
     check(`${prefix}${key}`, nameProblem(name));
-    check(`${prefix}priority`, priorityProblem(priority));
+    if (priority !== null) check(`${prefix}priority`, priorityProblem(priority));
   };
-  const memberships = (path: string, key: string, list: readonly Membership[] = []): void => {
+  const memberships = (path: string, key: string, list: readonly RequestedMembership[] = []): void => {
     for (const [index, entry] of list.entries()) membership(`${path}.${index}.`, key, entry);
     for (const { at, key: name } of repeated(list.map((entry) => entry.name))) {
       check(`${path}.${at}.${key}`, `is a duplicate: "${name}"`);
@@ -37,7 +37,8 @@ export function changeIssues(change: AccessChange): readonly InputIssue[] {
   if ('role' in change) membership('', 'rolename', change.role);
   if ('group' in change) membership('', 'groupname', change.group);
   if (change.kind === 'PUT_ROLE_ACL') rule('acl', change.acl);
-  const fields: ClientFields & GroupFields & RoleFields = 'fields' in change ? change.fields : {};
+  const fields: ClientFields<RequestedMembership> & GroupFields<RequestedMembership> & RoleFields =
+    'fields' in change ? change.fields : {};
   // "" clears like null.
   optional('clientId', fields.clientId);
   optional('textName', fields.textName, plainTextProblem);

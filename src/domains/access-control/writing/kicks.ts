@@ -1,9 +1,10 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessDialect } from '../policy/access-model.ts';
 import type { Kick } from './access-plan.ts';
-import type { BlastRadius } from './access-report.ts';
+import type { BlastRadius, ChangeProgress } from './access-report.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 import type { PolicyDraft } from './policy-draft.ts';
+import { isOutage } from './read-back.ts';
 
 /**
  * Connections that a broker closes when it executes a command (Mosquitto 2.0.11, `mosquitto_kick_client_by_username` in
@@ -74,9 +75,39 @@ function holdersOf(draft: PolicyDraft, rolename: string): Kicked {
   return { usernames: draft.holdersOf(rolename), anonymous: groups.some((name) => draft.anonymousGroup === name) };
 }
 
+/**
+ * The clients that the broker disconnects because of the commands that it received, or may have received. Before the
+ * first command is sent, those of all planned commands.
+ */
+export function* kicksOf(progress: readonly ChangeProgress[]): Generator<Kick> {
+  for (const { commands } of progress) {
+    for (const { command, state, error } of commands) {
+      if (state !== 'NOT_SENT' && !(state === 'REJECTED' && isOutage(error))) yield command.kicks;
+    }
+  }
+}
+
+type ConnectedClient = BlastRadius['clients'][number];
+
 export type ConnectedNow = Pick<BlastRadius, 'clients' | 'isComplete'>;
 
-export function* blastRadius(kicks: Iterable<Kick>, connected: ConnectedNow): SlicedTask<BlastRadius> {
+interface ConnectedByAccount {
+  readonly clients: ReadonlyMap<string | null, readonly ConnectedClient[]>;
+  readonly isComplete: boolean;
+}
+
+export function connectedByAccount({ clients, isComplete }: ConnectedNow): ConnectedByAccount {
+  const byAccount = new Map<string | null, ConnectedClient[]>();
+  for (const client of clients) {
+    const list = byAccount.get(client.username);
+    if (list) list.push(client);
+    else byAccount.set(client.username, [client]);
+  }
+  return { clients: byAccount, isComplete };
+}
+
+/** `clients` is sorted by user name; clients without a user name are first. */
+export function* blastRadius(kicks: Iterable<Kick>, connected: ConnectedByAccount): SlicedTask<BlastRadius> {
   /** Commands on one group or role share one list object. */
   const lists = new Set<readonly string[]>();
   const usernames = new Set<string>();
@@ -89,9 +120,11 @@ export function* blastRadius(kicks: Iterable<Kick>, connected: ConnectedNow): Sl
     gateway ||= kick.gateway;
     yield;
   }
+  const sorted = [...usernames].sort();
+  const accounts = anonymous ? [null, ...sorted] : sorted;
   return {
-    clients: connected.clients.filter(({ username }) => (username === null ? anonymous : usernames.has(username))),
-    usernames: [...usernames].sort(),
+    clients: accounts.flatMap((username) => connected.clients.get(username) ?? []),
+    usernames: sorted,
     anonymous,
     gateway,
     isComplete: connected.isComplete,

@@ -4,8 +4,8 @@ import { DYNSEC_API } from '../../../protocol/control/dynamic-security.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { BrokerSession } from '../../../protocol/mqtt/broker-session.ts';
 import type { AccessPolicy } from '../policy/access-model.ts';
-import type { AccessChange } from './access-change.ts';
-import type { Kick, PlannedCommand, TouchedObject } from './access-plan.ts';
+import type { AccessChange, AccessWrite } from './access-change.ts';
+import type { PlannedCommand, TouchedObject } from './access-plan.ts';
 import { AccessPlanner } from './access-planner.ts';
 import type { ChangeProgress, CommandProgress } from './access-report.ts';
 import { judge, type SentCommand, type Verdict } from './lost-responses.ts';
@@ -19,11 +19,15 @@ export interface WriteParts {
   readonly session: Pick<BrokerSession, 'status' | 'onStatus'>;
   readonly gatewayUsername: string | null;
   readonly readBackMs: number;
-  readonly mayControl: boolean;
 }
 
 interface Progress extends ChangeProgress {
   sent: number;
+}
+
+interface Requested {
+  readonly change: AccessChange;
+  readonly mayControl: boolean;
 }
 
 interface Sent extends SentCommand {
@@ -32,14 +36,17 @@ interface Sent extends SentCommand {
 }
 
 /**
- * Executes one list of changes. Each payload is sent after the responses to the previous one. A change stops at its
- * first command that fails. After an unexpected result, the touched objects are read back, and all changes that are not
- * started are planned again. A command with a lost response is never sent again.
+ * Executes the changes of one or more writes, in order. Each payload is sent after the responses to the previous one. A
+ * change stops at its first command that fails. After an unexpected result, the touched objects are read back, and all
+ * changes that are not started are planned again. A command with a lost response is never sent again.
  */
 export class WriteRun {
   readonly #parts: WriteParts;
-  readonly #changes: readonly AccessChange[];
+  readonly #changes: readonly Requested[];
+  /** Of all changes. */
   readonly progress: readonly Progress[];
+  /** The same, of each write. */
+  readonly writes: readonly (readonly Progress[])[];
   #now: PolicyNow;
   #sent: Sent[] = [];
   #first = 0;
@@ -47,31 +54,20 @@ export class WriteRun {
   #planner: AccessPlanner;
   #planned = 0;
 
-  private constructor(parts: WriteParts, now: PolicyNow, changes: readonly AccessChange[]) {
+  private constructor(parts: WriteParts, now: PolicyNow, writes: readonly AccessWrite[]) {
     this.#parts = parts;
     this.#now = now;
-    this.#changes = changes;
-    this.progress = changes.map(() => ({ commands: [], error: null, sent: 0 }));
+    this.#changes = writes.flatMap(({ changes, mayControl }) => changes.map((change) => ({ change, mayControl })));
+    this.writes = writes.map(({ changes }) => changes.map(() => ({ commands: [], error: null, sent: 0 })));
+    this.progress = this.writes.flat();
     this.#planner = this.#plannerOn(now.policy);
   }
 
   /** No command is sent before `execute`. */
-  static async planned(parts: WriteParts, now: PolicyNow, changes: readonly AccessChange[]): Promise<WriteRun> {
-    const run = new WriteRun(parts, now, changes);
+  static async planned(parts: WriteParts, now: PolicyNow, writes: readonly AccessWrite[]): Promise<WriteRun> {
+    const run = new WriteRun(parts, now, writes);
     await runInSlices(run.#planAll());
     return run;
-  }
-
-  /**
-   * The clients that the broker disconnects because of the commands that it received, or may have received. Before
-   * `execute`, those of all planned commands.
-   */
-  *kicks(): Generator<Kick> {
-    for (const { commands } of this.progress) {
-      for (const { command, state, error } of commands) {
-        if (state !== 'NOT_SENT' && !(state === 'REJECTED' && isOutage(error))) yield command.kicks;
-      }
-    }
   }
 
   async execute(): Promise<void> {
@@ -158,8 +154,7 @@ export class WriteRun {
   }
 
   #plannerOn(policy: AccessPolicy): AccessPlanner {
-    const { gatewayUsername, mayControl } = this.#parts;
-    return new AccessPlanner(policy, this.#now.dialect, { gatewayUsername, mayControl });
+    return new AccessPlanner(policy, this.#now.dialect, this.#parts.gatewayUsername);
   }
 
   *#planAll(): SlicedTask<void> {
@@ -167,11 +162,11 @@ export class WriteRun {
   }
 
   #planNext(): void {
-    const change = this.#changes[this.#planned];
+    const requested = this.#changes[this.#planned];
     const progress = this.progress[this.#planned];
     this.#planned += 1;
-    if (!change || !progress) return;
-    const { commands, error } = this.#planner.next(change);
+    if (!requested || !progress) return;
+    const { commands, error } = this.#planner.next(requested.change, requested.mayControl);
     progress.commands = commands.map((command) => ({ command, state: 'PLANNED', error: null }));
     progress.error = error;
   }

@@ -1,27 +1,25 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
-import type { AccessChange } from '../../access-control/writing/access-change.ts';
-import type { ChangeOutcome, NodeReport, WriteReport } from '../../access-control/writing/access-report.ts';
-import type { SyncStore } from './sync-store.ts';
-import { FOLLOWER_MS, type SyncedNodes } from './synced-nodes.ts';
-import { accountsChangedBy, documentAfter, type PasswordEffects, passwordsAfter } from './write-effects.ts';
+import type { AccessWrite } from '../../access-control/writing/access-change.ts';
+import type { CommandState, WriteReport } from '../../access-control/writing/access-report.ts';
+import {
+  changesOf,
+  type FirstNodeWrites,
+  type FollowerReports,
+  FollowerWrites,
+  type FollowerWritesOptions,
+  nodeReport,
+  PLAIN,
+} from './follower-writes.ts';
+import type { SyncedNodes } from './synced-nodes.ts';
+import { accountsChangedBy, documentAfter, passwordsAfter } from './write-effects.ts';
 
-interface ClusterWriteOptions {
-  readonly nodes: SyncedNodes;
-  readonly store: SyncStore;
+interface ClusterWriteOptions extends FollowerWritesOptions {
   readonly storesPasswords: boolean;
-  readonly onFault: (error: unknown) => void;
-}
-
-interface FirstNodeWrite {
-  readonly changes: readonly AccessChange[];
-  readonly passwords: PasswordEffects;
-  readonly revision: number;
-  readonly isPlain: boolean;
 }
 
 /**
- * One write to a synchronized cluster. The caller holds the mutex. The commands that the first equal node confirms
+ * Merged writes to a synchronized cluster. The caller holds the mutex. The commands that the first equal node confirms
  * become part of the document, and are repeated on the other nodes. Unconfirmed commands are rolled back.
  */
 export class ClusterWrite {
@@ -34,31 +32,34 @@ export class ClusterWrite {
   }
 
   /** Errors: BROKER_UNREACHABLE (no node is connected), IN_USE (all nodes have drifted), and as for a single broker. */
-  async run(changes: readonly AccessChange[], mayControl: boolean): Promise<WriteReport> {
+  async run(writes: readonly AccessWrite[]): Promise<readonly WriteReport[]> {
     let problem: ServiceError | null = null;
+    if (this.#nodes.record.document === null) {
+      throw new ServiceError('BROKER_UNREACHABLE', 'The cluster has not been read yet');
+    }
     for (const { nodeId } of this.#nodes.record.nodes) {
-      let report: WriteReport | null;
+      let reports: readonly WriteReport[] | null;
       try {
-        report = await this.#begin(nodeId, changes, mayControl);
+        reports = await this.#begin(nodeId, writes);
       } catch (error) {
         const failure = this.#nodes.recordFailure(nodeId, error);
         problem ??= failure;
         continue;
       }
-      if (report !== null) return this.#replicate(nodeId, changes, report);
+      if (reports !== null) return this.#replicate(nodeId, writes, reports);
       problem = allDrifted();
     }
     throw problem ?? new ServiceError('BROKER_UNREACHABLE', 'The cluster has no nodes');
   }
 
-  async #begin(nodeId: number, changes: readonly AccessChange[], mayControl: boolean): Promise<WriteReport | null> {
+  async #begin(nodeId: number, writes: readonly AccessWrite[]): Promise<readonly WriteReport[] | null> {
     const nodes = this.#nodes;
     if (!(await nodes.sync(nodeId))) return null;
     const { writer } = await nodes.access(nodeId);
     const { id } = nodes.record;
-    await this.#options.store.beginWrite(id, { nodeId, usernames: accountsChangedBy(changes) });
+    await this.#options.store.beginWrite(id, { nodeId, usernames: accountsChangedBy(changesOf(writes)) });
     try {
-      return await writer.write(changes, { dryRun: false, mayControl, readBackMs: FIRST_MS });
+      return await writer.write(writes, FIRST_MS);
     } catch (error) {
       // Otherwise commands may have been sent. The next holder of the mutex synchronizes the node.
       if (error instanceof ServiceError) await this.#options.store.cancelWrite(id);
@@ -66,15 +67,19 @@ export class ClusterWrite {
     }
   }
 
-  async #replicate(first: number, changes: readonly AccessChange[], report: WriteReport): Promise<WriteReport> {
+  async #replicate(
+    first: number,
+    writes: readonly AccessWrite[],
+    reports: readonly WriteReport[],
+  ): Promise<readonly WriteReport[]> {
     const { record } = this.#nodes;
-    const commands = report.changes.flatMap((change) => change.commands);
-    const isInDoubt = commands.some(({ state }) => state === 'UNKNOWN');
-    if (!commands.some(({ state }) => state === 'APPLIED') || record.document === null) {
+    const report = { changes: reports.flatMap(({ changes }) => changes) };
+    const isInDoubt = hasCommand('UNKNOWN', report);
+    if (!hasCommand('APPLIED', report) || record.document === null) {
       await (isInDoubt ? this.#options.store.markInDoubt(record) : this.#options.store.cancelWrite(record.id));
-      return this.#nothingApplied(first, report, isInDoubt);
+      return reports.map((one) => this.#nothingApplied(first, one));
     }
-    const passwords = passwordsAfter(changes, report);
+    const passwords = passwordsAfter(changesOf(writes), report);
     const document = await runInSlices(documentAfter(record.document, report));
     try {
       await this.#options.store.putDocument(record, {
@@ -87,34 +92,37 @@ export class ClusterWrite {
     } catch (error) {
       throw this.#storageError(first, error);
     }
-    const done: FirstNodeWrite = {
-      changes: changes.filter((_change, index) => report.changes[index]?.outcome === 'APPLIED'),
+    const done: FirstNodeWrites = {
+      applied: writes.map(({ changes }, index) => ({
+        changes: changes.filter((_change, at) => reports[index]?.changes[at]?.outcome === 'APPLIED'),
+        mayControl: true,
+      })),
       passwords,
       revision: record.revision,
       isPlain: report.changes.every(({ outcome, commands: { length } }) => PLAIN.has(outcome) || length === 0),
     };
-    const reports: NodeReport[] = [];
+    const follower = new FollowerWrites(this.#options);
+    const followers = new Map<number, FollowerReports>();
     for (const { nodeId } of record.nodes) {
-      if (nodeId !== first) reports.push(await this.#applyToFollower(nodeId, done));
-      else reports.push(this.#reportOf(first, report.outcome, isInDoubt ? this.#inDoubt(first, report) : null));
+      if (nodeId !== first) followers.set(nodeId, await follower.apply(nodeId, done));
     }
-    return { ...report, nodes: reports };
+    return reports.map((one, index) =>
+      hasCommand('APPLIED', one) ? this.#applied(first, one, index, followers) : this.#nothingApplied(first, one),
+    );
   }
 
-  async #applyToFollower(nodeId: number, done: FirstNodeWrite): Promise<NodeReport> {
-    try {
-      const wasDone = await this.#repeatOn(nodeId, done);
-      if (wasDone !== null) return this.#reportOf(nodeId, wasDone);
-      const wasBrought = await this.#nodes.apply(nodeId, { passwords: done.passwords.set });
-      return this.#reportOf(nodeId, wasBrought ? 'APPLIED' : 'UNCHANGED');
-    } catch (error) {
-      if (error instanceof ServiceError)
-        return this.#reportOf(nodeId, 'REJECTED', this.#nodes.recordFailure(nodeId, error));
-      this.#options.onFault(error);
-      const message = 'The result on this node could not be stored: the node is compared again soon';
-      const failure = this.#nodes.recordFailure(nodeId, new ServiceError('INTERNAL_ERROR', message));
-      return this.#reportOf(nodeId, 'UNKNOWN', failure);
-    }
+  #applied(
+    first: number,
+    report: WriteReport,
+    index: number,
+    followers: ReadonlyMap<number, FollowerReports>,
+  ): WriteReport {
+    const own = nodeReport(this.#nodes, first, report.outcome, this.#doubtOf(first, report));
+    const nodes = this.#nodes.record.nodes.map(({ nodeId }) => {
+      const follower = followers.get(nodeId) ?? own;
+      return 'outcome' in follower ? follower : (follower[index] ?? own);
+    });
+    return { ...report, nodes };
   }
 
   /** The first node has changes that are not stored. The next holder of the mutex rolls them back. */
@@ -125,49 +133,22 @@ export class ClusterWrite {
     return this.#nodes.recordFailure(nodeId, new ServiceError('INTERNAL_ERROR', message));
   }
 
-  /** `null` if the node must be synchronized instead, because it is behind or the result differs. */
-  async #repeatOn(
-    nodeId: number,
-    { changes, passwords, revision, isPlain }: FirstNodeWrite,
-  ): Promise<ChangeOutcome | null> {
-    const nodes = this.#nodes;
-    const { id } = nodes.record;
-    if (!isPlain || nodes.node(nodeId).revision !== revision) return null;
-    const { writer } = await nodes.access(nodeId);
-    const own = await writer.write(changes, { dryRun: false, mayControl: true, readBackMs: FOLLOWER_MS });
-    const { set, unconfirmed } = passwordsAfter(changes, own);
-    const others = [...new Set([...set.keys(), ...passwords.set.keys()])].filter(
-      (username) => !set.has(username) || set.get(username) !== passwords.set.get(username),
-    );
-    const { missingPasswords } = nodes.node(nodeId);
-    if (own.changes.some(({ outcome }) => !PLAIN.has(outcome)) || others.length > 0) {
-      await this.#options.store.updateNode(id, nodeId, {
-        missingPasswords: [...missingPasswords, ...others, ...unconfirmed],
-      });
-      return null;
-    }
-    await this.#options.store.updateNode(id, nodeId, {
-      revision: nodes.record.revision,
-      missingPasswords: missingPasswords.filter((username) => !set.has(username)),
-    });
-    // If the node was equal, changes by other clients are detected by NodeWatch.
-    if (!nodes.isEqual(nodeId)) nodes.recordDifferences(nodeId, await nodes.differences(nodeId));
-    return own.outcome;
-  }
-
-  #nothingApplied(first: number, report: WriteReport, isInDoubt: boolean): WriteReport {
-    const doubt = isInDoubt ? this.#inDoubt(first, report) : null;
+  #nothingApplied(first: number, report: WriteReport): WriteReport {
+    const doubt = this.#doubtOf(first, report);
     const reports = this.#nodes.record.nodes.map(({ nodeId }) => {
-      if (nodeId === first || report.outcome === 'REJECTED') return this.#reportOf(nodeId, report.outcome, doubt);
-      if (doubt !== null) return this.#reportOf(nodeId, 'REJECTED', doubt);
+      if (nodeId === first || report.outcome === 'REJECTED')
+        return nodeReport(this.#nodes, nodeId, report.outcome, doubt);
+      if (doubt !== null) return nodeReport(this.#nodes, nodeId, 'REJECTED', doubt);
       // A node that lacks earlier changes may differ even if the first node needed no change.
       const lag = this.#nodes.isBehind(nodeId) ? this.#nodes.lagReason(nodeId) : null;
-      return this.#reportOf(nodeId, lag === null ? report.outcome : 'REJECTED', lag);
+      return nodeReport(this.#nodes, nodeId, lag === null ? report.outcome : 'REJECTED', lag);
     });
     return { ...report, nodes: reports };
   }
 
-  #inDoubt(nodeId: number, { changes }: WriteReport): ServiceError {
+  #doubtOf(nodeId: number, report: WriteReport): ServiceError | null {
+    if (!hasCommand('UNKNOWN', report)) return null;
+    const { changes } = report;
     const reason = changes.find(({ outcome }) => outcome === 'UNKNOWN')?.error;
     const error = new ServiceError(
       reason?.code ?? 'BROKER_TIMEOUT',
@@ -176,16 +157,13 @@ export class ClusterWrite {
     );
     return this.#nodes.recordFailure(nodeId, error);
   }
-
-  #reportOf(nodeId: number, outcome: ChangeOutcome, error: ServiceError | null = null): NodeReport {
-    return { nodeId, brokerId: this.#nodes.node(nodeId).brokerId, outcome, error };
-  }
 }
 
 /** Maximum wait for the first node to reconnect and confirm. Writes that wait for the mutex wait for it, too. */
 const FIRST_MS = 3_000;
 
-const PLAIN: ReadonlySet<ChangeOutcome> = new Set<ChangeOutcome>(['APPLIED', 'UNCHANGED']);
+const hasCommand = (wanted: CommandState, { changes }: Pick<WriteReport, 'changes'>): boolean =>
+  changes.some(({ commands }) => commands.some(({ state }) => state === wanted));
 
 const allDrifted = () =>
   new ServiceError(

@@ -2,12 +2,12 @@ import type { Logger } from 'pino';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
-import type { AccessWriteOptions, RequestedChanges } from '../../access-control/access-control-service.ts';
 import { type AccessDocument, documentOf, policyOf } from '../../access-control/documents/access-document.ts';
 import type { AccessDialect } from '../../access-control/policy/access-model.ts';
-import type { AccessChange } from '../../access-control/writing/access-change.ts';
+import type { AccessWrite } from '../../access-control/writing/access-change.ts';
 import { AccessPlanner } from '../../access-control/writing/access-planner.ts';
 import type { WriteReport } from '../../access-control/writing/access-report.ts';
+import { WriteQueue } from '../../access-control/writing/write-queue.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import { ClusterWrite } from './cluster-write.ts';
@@ -29,6 +29,7 @@ interface SyncedClusterOptions extends SyncedNodesOptions {
 export class SyncedCluster {
   readonly #options: SyncedClusterOptions;
   readonly #nodes: SyncedNodes;
+  readonly #queue = new WriteQueue((writes) => this.#writeAll(writes));
   /** The last run with the mutex in this process. Never rejects. */
   #lastRun: Promise<unknown> = Promise.resolve();
 
@@ -71,20 +72,22 @@ export class SyncedCluster {
   }
 
   /** Errors: BROKER_UNREACHABLE (no node is connected), IN_USE (all have drifted), and as for a single broker. */
-  async write(wanted: RequestedChanges, { dryRun, mayControl }: AccessWriteOptions): Promise<WriteReport> {
-    const { id, access, store, storesPasswords, log } = this.#options;
-    if (dryRun) {
-      const { writer } = await access.ofBroker(this.reader());
-      return writer.write(await this.#changesOf(wanted), { dryRun, mayControl });
-    }
-    return this.#runExclusive(async () => {
+  async write(write: AccessWrite, dryRun: boolean): Promise<WriteReport> {
+    if (!dryRun) return this.#queue.write(write);
+    const { writer } = await this.#options.access.ofBroker(this.reader());
+    return writer.dryRun(write);
+  }
+
+  #writeAll(writes: readonly AccessWrite[]): Promise<readonly WriteReport[]> {
+    const { id, store, storesPasswords, log } = this.#options;
+    return this.#runExclusive(() => {
       const write = new ClusterWrite({
         nodes: this.#nodes,
         store,
         storesPasswords: storesPasswords(this.#record),
         onFault: (error) => log.error({ err: error, clusterId: id }, 'could not store a write to a cluster'),
       });
-      return write.run(await this.#changesOf(wanted), mayControl);
+      return write.run(writes);
     });
   }
 
@@ -151,13 +154,6 @@ export class SyncedCluster {
     return (await this.#nodes.differences(nodeId)).length === 0 && this.#record.revision === revision;
   }
 
-  async #changesOf(wanted: RequestedChanges): Promise<readonly AccessChange[]> {
-    if (typeof wanted !== 'function') return wanted;
-    const { document } = this.#record;
-    if (document === null) throw new ServiceError('BROKER_UNREACHABLE', 'The cluster has not been read yet');
-    return wanted(await runInSlices(policyOf(document)));
-  }
-
   async #policyOf(nodeId: number) {
     const { index } = await this.#nodes.access(nodeId);
     return (await index.current()).policy;
@@ -194,9 +190,9 @@ async function checkControlRights(
   dialect: AccessDialect,
 ): Promise<void> {
   const policy = await runInSlices(policyOf(before));
-  const planner = new AccessPlanner(policy, dialect, { gatewayUsername: null, mayControl: false });
+  const planner = new AccessPlanner(policy, dialect, null);
   for (const change of await differencesTo({ policy, dialect }, after, null)) {
-    const { error } = planner.next(change);
+    const { error } = planner.next(change, false);
     if (error?.code === 'NOT_ALLOWED') throw error;
   }
 }

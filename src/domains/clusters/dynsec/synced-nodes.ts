@@ -124,7 +124,7 @@ export class SyncedNodes {
       await store.updateNode(id, nodeId, { missingPasswords: plan.lackingMeanwhile });
     }
     if (plan.changes.length > 0)
-      requireApplied(await writer.write(plan.changes, { dryRun: false, mayControl: true, readBackMs: FOLLOWER_MS }));
+      (await writer.write([{ changes: plan.changes, mayControl: true }], FOLLOWER_MS)).forEach(requireApplied);
     const { missingPasswords, revision: before } = this.node(nodeId);
     // A new node may have other passwords for the same accounts.
     const wanted = before === null ? document.clients.map(({ username }) => username) : plan.lackingAfter;
@@ -141,7 +141,7 @@ export class SyncedNodes {
   async dryRun(nodeId: number, document: AccessDocument): Promise<void> {
     const { writer, index } = await this.access(nodeId);
     const { changes } = await this.#plan(nodeId, document, index);
-    if (changes.length > 0) requireApplied(await writer.write(changes, { dryRun: true, mayControl: true }));
+    if (changes.length > 0) requireApplied(await writer.dryRun({ changes, mayControl: true }));
   }
 
   canCopyPasswords(nodeId: number): boolean {

@@ -9,7 +9,10 @@ import { PolicyDraft } from '../../access-control/writing/policy-draft.ts';
  * Returns the document with the commands that the first node confirmed. The node itself may have more, if another
  * client wrote at the same time or a response was lost.
  */
-export function* documentAfter(document: AccessDocument, { changes }: WriteReport): SlicedTask<AccessDocument> {
+export function* documentAfter(
+  document: AccessDocument,
+  { changes }: Pick<WriteReport, 'changes'>,
+): SlicedTask<AccessDocument> {
   const draft = new PolicyDraft(yield* policyOf(document));
   for (const { commands } of changes) {
     for (const { command, fields, state } of commands) {
@@ -27,7 +30,10 @@ export interface PasswordEffects {
   readonly unconfirmed: readonly string[];
 }
 
-export function passwordsAfter(changes: readonly AccessChange[], report: WriteReport): PasswordEffects {
+export function passwordsAfter(
+  changes: readonly AccessChange[],
+  report: Pick<WriteReport, 'changes'>,
+): PasswordEffects {
   const set = new Map<string, string | null>();
   const unconfirmed = new Set<string>();
   for (const [index, change] of changes.entries()) {

@@ -14,13 +14,14 @@ const REQUEST = '$CONTROL/dynamic-security/v1';
 /** A real broker, with what can be done with its access control as a whole. */
 async function startBroker() {
   const broker = await startMosquitto({ access: 'dynsec' });
-  const { index, writer } = await openAccess(broker);
+  const { index, writer, queue } = await openAccess(broker);
   const apply = async (source: ImportSource, { deleteOthers = true, dryRun = false } = {}) => {
     const { policy, dialect } = await index.current();
     const passwords = new Map([['ann', 'secret']]);
     const options = { deleteOthers, passwords, setPasswords: false, gatewayUsername: ADMIN.username };
     const { changes, ...plan } = planImport(policy, dialect, source, options);
-    return { ...plan, report: await writer.write(changes, { dryRun, mayControl: true }) };
+    const write = { changes, mayControl: true };
+    return { ...plan, report: await (dryRun ? writer.dryRun(write) : queue.write(write)) };
   };
   return { broker, apply, exported: async () => documentOf((await index.current()).policy) };
 }

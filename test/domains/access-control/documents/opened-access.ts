@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { AccessIndex } from '../../../../src/domains/access-control/reading/access-index.ts';
 import { AccessWriter } from '../../../../src/domains/access-control/writing/access-writer.ts';
+import { WriteQueue } from '../../../../src/domains/access-control/writing/write-queue.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { connectedLink } from '../../../support/link.ts';
 import { ADMIN, type Mosquitto } from '../../../support/mosquitto.ts';
@@ -19,5 +20,5 @@ export async function openAccess(broker: Mosquitto) {
     gatewayUsername: ADMIN.username,
     connectedClients: async () => ({ clients: [], isComplete: false }),
   });
-  return { controls, index, writer };
+  return { controls, index, writer, queue: new WriteQueue((writes) => writer.write(writes)) };
 }

@@ -298,7 +298,7 @@ test('a role that another client adds at the same time counts as added, a refuse
     { command: 'createRole', fields: { rolename: 'r' } },
     { command: 'createClient', fields: { username: 'ann' } },
   );
-  const { writer, index } = await (async () => {
+  const { apply, index } = await (async () => {
     const opened = await openWriting(broker.url);
     // Between what was read and what is sent.
     const current = opened.index.current.bind(opened.index);
@@ -312,12 +312,9 @@ test('a role that another client adds at the same time counts as added, a refuse
     };
     return opened;
   })();
-  const report = await writer.write(
-    [
-      { kind: 'ADD_CLIENT_ROLE', username: 'ann', role: at('r') },
-      { kind: 'PUT_ROLE_ACL', rolename: 'r', acl: acl('a') },
-    ],
-    { dryRun: false, mayControl: true },
+  const report = await apply(
+    { kind: 'ADD_CLIENT_ROLE', username: 'ann', role: at('r') },
+    { kind: 'PUT_ROLE_ACL', rolename: 'r', acl: acl('a') },
   );
   expect(report.changes.map(({ outcome }) => outcome)).toEqual(['APPLIED', 'REJECTED']);
   expect(report.changes[1]?.error).toMatchObject({ code: 'ALREADY_EXISTS' });
@@ -341,23 +338,6 @@ test('malformed commands of other clients are not mistaken for responses', async
   );
   expect(report.changes.map(({ outcome }) => outcome)).toEqual(names.map(() => 'APPLIED'));
   expect([...(await opened.fresh()).roles.keys()]).toEqual(expect.arrayContaining(names));
-});
-
-test('lists are carried out one after the other, and beyond the bound none is taken', async () => {
-  const broker = await startMosquitto({ access: 'dynsec' });
-  const { apply, fresh } = await openWriting(broker.url);
-  const lists = Array.from({ length: 40 }, (_, number) =>
-    apply({ kind: 'PUT_ROLE', rolename: `r${number}`, mode: 'CREATE', fields: {} }).then(
-      ({ outcome }) => outcome,
-      (error) => error.code,
-    ),
-  );
-  const outcomes = await Promise.all(lists);
-  const { roles } = await fresh();
-  const applied = outcomes.filter((outcome) => outcome === 'APPLIED').length;
-  expect(applied).toBeGreaterThanOrEqual(16);
-  expect(outcomes.filter((outcome) => outcome === 'RATE_LIMITED')).toHaveLength(40 - applied);
-  expect([...roles.keys()].filter((name) => /^r\d/.test(name))).toHaveLength(applied);
 });
 
 test('a broker that does not come back leaves what was under way unknown and the rest unsent', async () => {

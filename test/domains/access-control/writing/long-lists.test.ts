@@ -8,6 +8,7 @@ import type { AccessChange } from '../../../../src/domains/access-control/writin
 import { AccessWriter } from '../../../../src/domains/access-control/writing/access-writer.ts';
 import type { DynsecWrite } from '../../../../src/domains/access-control/writing/dynsec-writes.ts';
 import { PolicyDraft } from '../../../../src/domains/access-control/writing/policy-draft.ts';
+import { WriteQueue } from '../../../../src/domains/access-control/writing/write-queue.ts';
 import { ServiceError } from '../../../../src/platform/errors.ts';
 import { runInSlices } from '../../../../src/platform/scheduling/sliced-task.ts';
 import type { ControlCaller } from '../../../../src/protocol/control/plugin.ts';
@@ -62,6 +63,7 @@ async function turnsDuring<T>(work: () => Promise<T>): Promise<{ readonly result
 interface FakeBroker {
   policy: AccessPolicy;
   readonly writer: AccessWriter;
+  readonly queue: WriteQueue;
 }
 
 /** A broker that executes commands immediately, except those that `refuses` matches. */
@@ -82,16 +84,14 @@ function startFake(policy: AccessPolicy, writesPerPayload: number, refuses: (sen
     },
   };
   const now = async () => ({ policy: fake.policy, dialect });
-  const fake: FakeBroker = {
-    policy,
-    writer: new AccessWriter({
-      index: { current: now, refresh: now },
-      controls,
-      session: { status: { state: 'CONNECTED', since: 0 }, onStatus: () => () => {} },
-      gatewayUsername: null,
-      connectedClients: async () => ({ clients: [], isComplete: true }),
-    }),
-  };
+  const writer = new AccessWriter({
+    index: { current: now, refresh: now },
+    controls,
+    session: { status: { state: 'CONNECTED', since: 0 }, onStatus: () => () => {} },
+    gatewayUsername: null,
+    connectedClients: async () => ({ clients: [], isComplete: true }),
+  });
+  const fake: FakeBroker = { policy, writer, queue: new WriteQueue((writes) => writer.write(writes)) };
   return fake;
 }
 
@@ -104,10 +104,10 @@ test('the event loop turns while 20,000 accounts are parsed, compared, planned, 
   expect(wanted.turns).toBeGreaterThan(3);
 
   const fake = startFake(EMPTY, 500, () => false);
-  const dry = await turnsDuring(() => fake.writer.write(changes, { dryRun: true, mayControl: true }));
+  const dry = await turnsDuring(() => fake.writer.dryRun({ changes, mayControl: true }));
   expect(dry.result.outcome).toBe('PLANNED');
   expect(dry.turns).toBeGreaterThan(3);
-  const written = await turnsDuring(() => fake.writer.write(changes, { dryRun: false, mayControl: true }));
+  const written = await turnsDuring(() => fake.queue.write({ changes, mayControl: true }));
   expect(written.result.outcome).toBe('APPLIED');
   expect(written.turns).toBeGreaterThan(6);
   expect(fake.policy.clients.size).toBe(ACCOUNTS);
@@ -137,8 +137,8 @@ test('where every payload is refused in part, each change is planned a second ti
         fields: {},
       }),
     );
-    const { writer } = startFake(EMPTY, 10, refuses);
-    const report = await writer.write(changes, { dryRun: false, mayControl: true });
+    const { queue } = startFake(EMPTY, 10, refuses);
+    const report = await queue.write({ changes, mayControl: true });
     return { looks, outcomes: report.changes.map(({ outcome }) => outcome) };
   };
   const smooth = await plannedWith(() => false);

@@ -17,9 +17,8 @@ test('outcomes are correct while another administrator sends malformed commands'
   const disturbing = disturb();
   try {
     for (let n = 0; n < 10; n++) {
-      const report = await writing.writer.write(
-        [0, 1, 2].map((m) => ({ kind: 'PUT_ROLE', rolename: `r${n}-${m}`, mode: 'CREATE', fields: {} }) as const),
-        { dryRun: false, mayControl: true },
+      const report = await writing.apply(
+        ...[0, 1, 2].map((m) => ({ kind: 'PUT_ROLE', rolename: `r${n}-${m}`, mode: 'CREATE', fields: {} }) as const),
       );
       expect(report.outcome).toBe('APPLIED');
     }

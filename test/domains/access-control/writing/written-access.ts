@@ -6,6 +6,7 @@ import {
   AccessWriter,
   type AccessWriterOptions,
 } from '../../../../src/domains/access-control/writing/access-writer.ts';
+import { WriteQueue } from '../../../../src/domains/access-control/writing/write-queue.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { DYNSEC_API } from '../../../../src/protocol/control/dynamic-security.ts';
 import type { ControlCall } from '../../../../src/protocol/control/plugin.ts';
@@ -45,6 +46,7 @@ export async function openWriting(url: string, options: WritingOptions = {}) {
     connectedClients: async () => ({ clients: [], isComplete: true }),
     ...rest,
   });
+  const queue = new WriteQueue((writes) => writer.write(writes));
   return {
     link,
     controls,
@@ -53,8 +55,8 @@ export async function openWriting(url: string, options: WritingOptions = {}) {
     payloads,
     /** Names of all commands that were sent. */
     sent: () => payloads.flatMap((payload) => payload.map(({ command }) => command)),
-    apply: (...changes: AccessChange[]) => writer.write(changes, { dryRun: false, mayControl: true }),
-    dryRun: (...changes: AccessChange[]) => writer.write(changes, { dryRun: true, mayControl: true }),
+    apply: (...changes: AccessChange[]) => queue.write({ changes, mayControl: true }),
+    dryRun: (...changes: AccessChange[]) => writer.dryRun({ changes, mayControl: true }),
     /** As another administrator does, with no eye on anything. */
     send: async (...commands: ControlCall[]) => {
       const results = await controls.callAll(DYNSEC_API, commands);
