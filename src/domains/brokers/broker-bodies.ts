@@ -76,7 +76,7 @@ const SYS_TOPICS: JsonSchema = closed(
   { title: 'SysTopics' },
 );
 
-/** `licenseInfo` is omitted while the broker is unreachable, `url` for a setup without one. */
+/** `licenseInfo` is omitted if no licence is known since the start of the service, `url` for a setup without one. */
 export const BROKER_INFO: JsonSchema = closed(
   {
     id: STRING,

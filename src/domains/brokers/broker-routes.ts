@@ -136,7 +136,8 @@ export const brokerRoutes: readonly Route[] = [
     role: 'VIEWER',
     section: '4.2',
     summary: 'Read information that a broker publishes about itself',
-    description: 'Tries to connect. While the broker is down: the last known values, with isConnected false.',
+    description:
+      'Tries to connect if the broker is not connected, at most every 500 ms. If this fails: the last known values, with isConnected false.',
     operation: INFO,
     variables: ({ params }) => params,
     pick: 'project.broker.info',

@@ -20,6 +20,7 @@ import { unreachable, whenConnected } from '../../protocol/mqtt/when-connected.t
 import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
 import { type ConnectionRules, readConnectionFile } from './broker-connection.ts';
 import { withoutAddress } from './broker-service.ts';
+import { LastLicenses } from './last-licenses.ts';
 import { getLicenseInformation, type LicenseInformation } from './license.ts';
 import { LinkShares } from './link-shares.ts';
 import { SysTopics, type SysTopicsSample } from './sys-topics.ts';
@@ -77,6 +78,7 @@ export class BrokerRuntimes {
   readonly #runtimes = new Map<string, BrokerRuntime>();
   /** Why a runtime could not be opened (a missing file, a secret that cannot be opened). */
   readonly #failures = new Map<string, LinkStatus>();
+  readonly #licenses = new LastLicenses();
   /** Openings and closings, by broker. */
   readonly #queues = new SerialQueues();
   /** Shared by all links of this process, including observers. */
@@ -135,13 +137,21 @@ export class BrokerRuntimes {
     throw new ServiceError('BROKER_UNREACHABLE', this.status(id).lastError ?? reason);
   }
 
-  /** Waits for the first attempt to connect, and fails immediately if the broker is known to be down. */
-  async ask<T>(broker: BrokerRecord, request: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
+  /**
+   * Waits for the first attempt to connect, and fails immediately if the broker is known to be down. With `triesNow` it
+   * first tries to connect to such a broker (BrokerLink.tryNow).
+   */
+  async ask<T>(
+    broker: BrokerRecord,
+    request: (runtime: BrokerRuntime) => Promise<T>,
+    { triesNow = false } = {},
+  ): Promise<T> {
     const { timeoutMs } = this.#options;
     const work = async () => {
       if (this.#opening === 'ON_DEMAND') this.#openOnDemand(broker);
       if (this.#queues.isRunning(broker.id)) await this.#queues.run(broker.id, async () => undefined);
       const runtime = this.get(broker);
+      if (triesNow) await runtime.link.tryNow();
       await whenConnected(runtime.link, timeoutMs);
       // The runtime was closed meanwhile; a watcher would follow a closed link.
       if (this.#runtimes.get(broker.id) !== runtime) throw unreachable(runtime.link.status);
@@ -150,17 +160,20 @@ export class BrokerRuntimes {
     return within(timeoutMs, work(), () => noResponse(broker.name, timeoutMs));
   }
 
-  license(broker: BrokerRecord): Promise<LicenseInformation> {
-    return this.ask(broker, ({ controls }) => getLicenseInformation(controls));
+  async license(broker: BrokerRecord, { triesNow = false } = {}): Promise<LicenseInformation> {
+    const license = await this.ask(broker, ({ controls }) => getLicenseInformation(controls), { triesNow });
+    if (this.#options.brokers.get(broker.id) !== null) this.#licenses.set(broker.id, license);
+    return license;
   }
 
   capabilities(broker: BrokerRecord): Promise<ControlCapability[]> {
     return this.ask(broker, ({ controls }) => controls.capabilities());
   }
 
+  /** Tries to connect first. While the broker is down: the last known values. */
   async info(broker: BrokerRecord) {
-    const license = await this.license(broker).catch((error: unknown) => {
-      if (error instanceof ServiceError) return null;
+    const license = await this.license(broker, { triesNow: true }).catch((error: unknown) => {
+      if (error instanceof ServiceError) return this.#licenses.of(broker.id);
       throw error;
     });
     const sys = this.#runtimes.get(broker.id)?.sys;
@@ -208,6 +221,7 @@ export class BrokerRuntimes {
   #brokerChanged(current: BrokerRecord | null, previous: BrokerRecord | null): void {
     const broker = current ?? previous;
     if (broker === null || this.#opening === 'NONE') return;
+    if (current === null || isElsewhere(current, previous)) this.#licenses.delete(broker.id);
     if (this.#opening === 'ON_DEMAND' && !this.#runtimes.has(broker.id)) return;
     // Trust matters only for the next connection.
     const isTrustChanged = current?.trustedUrl !== previous?.trustedUrl && !this.isConnected(broker.id);
@@ -239,6 +253,8 @@ export class BrokerRuntimes {
     if (broker === null) return;
     this.#options.log.info({ brokerId: id, state: status.state, error: status.lastError }, 'broker connection changed');
     this.#publishStatus(broker, broker);
+    // Known from now on, also while the broker is down.
+    if (status.state === 'CONNECTED' && this.#opening === 'ALL') this.license(broker).catch(() => undefined);
   }
 
   #publishStatus(broker: BrokerRecord, current: BrokerRecord | null): void {
@@ -440,6 +456,10 @@ const CONNECTION_COLUMNS: readonly (keyof BrokerRecord)[] = [
 /** The address of a broker of this service is valid only while it runs: another process may listen there later. */
 const isReachable = ({ type, state, url }: BrokerRecord) =>
   url !== null && (type !== 'CLOUD' || state === 'ACTIVE' || state === 'UPDATING');
+
+/** Whether the entry is another broker now. The address of a broker of this service may change with each start. */
+const isElsewhere = ({ type, url }: BrokerRecord, previous: BrokerRecord | null): boolean =>
+  type !== 'CLOUD' && previous !== null && previous.url !== url;
 
 export const sameConnection = (a: BrokerRecord, b: BrokerRecord) =>
   isReachable(a) === isReachable(b) && CONNECTION_COLUMNS.every((column) => a[column] === b[column]);

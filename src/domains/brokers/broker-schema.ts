@@ -120,7 +120,7 @@ const BrokerInfo = builder.objectRef<BrokerInfoData>('BrokerInfo').implement({
     sysTopics: t.expose('sysTopics', { type: SysTopics }),
     sysTopicsHistory: t.expose('sysTopicsHistory', { type: [SysTopics] }),
     license: t.expose('license', {
-      description: 'Null while the broker is unreachable.',
+      description: 'While the broker is unreachable: the last known one. Null if none is known.',
       type: License,
       nullable: true,
     }),

@@ -82,6 +82,8 @@ const MAX_FILTERS = 10_000;
 const CLAIM_MS = 10_000;
 /** Shorter connections do not reset the backoff. */
 const BRIEF_MS = 2_000;
+/** Minimum time between the starts of two attempts of which the second one is requested. */
+const TRY_MS = 500;
 /** Between attempts to unsubscribe filters of an earlier process. */
 const UNWANTED_MS = 1_000;
 
@@ -114,6 +116,11 @@ export class BrokerLink implements BrokerSession {
   #connection: LinkConnection | null = null;
   #isPaused = false;
   #retry: NodeJS.Timeout | null = null;
+  /** Epoch milliseconds. */
+  #retryAt = 0;
+  #attemptedAt = 0;
+  /** Callers of `tryNow`. */
+  #triers: (() => void)[] = [];
   #attempts = 0;
   #downSince = Date.now();
   #briefCount = 0;
@@ -157,6 +164,16 @@ export class BrokerLink implements BrokerSession {
     if (this.#connection || this.#retry || this.status.state === 'CLOSED') return;
     connectOptions(this.#options);
     this.#attempt();
+  }
+
+  /**
+   * Starts the next attempt now instead of after the backoff, at most every TRY_MS. Resolves when this attempt, or a
+   * current one, has ended; `status` has its result. Callers at the same time share it. Never rejects.
+   */
+  async tryNow(): Promise<void> {
+    if (this.status.state === 'CONNECTED' || (!this.#retry && !this.#connection)) return;
+    if (this.#retry) this.#scheduleRetry(Math.min(this.#retryAt, this.#attemptedAt + TRY_MS));
+    await new Promise<void>((resolve) => this.#triers.push(resolve));
   }
 
   suspend(reason: string): void {
@@ -287,6 +304,7 @@ export class BrokerLink implements BrokerSession {
 
   #attempt(): void {
     this.#retry = null;
+    this.#attemptedAt = Date.now();
     const { timeoutMs, isBoundedByCaller = false, iterationBatch } = this.#options;
     const received = this.#received;
     try {
@@ -411,8 +429,14 @@ export class BrokerLink implements BrokerSession {
     if (this.status.state === 'CLOSED') return;
     const delay = retryDelay(this.#attempts, Date.now() - this.#downSince, isPortClosed);
     this.#attempts += 1;
-    this.#retry = setTimeout(() => this.#attempt(), delay);
+    this.#scheduleRetry(Date.now() + delay);
     this.#setStatus(state, text);
+  }
+
+  #scheduleRetry(at: number): void {
+    if (this.#retry) clearTimeout(this.#retry);
+    this.#retryAt = at;
+    this.#retry = setTimeout(() => this.#attempt(), Math.max(0, at - Date.now()));
   }
 
   async #dropConnection(keepSession: boolean): Promise<void> {
@@ -434,6 +458,7 @@ export class BrokerLink implements BrokerSession {
       ...(lastError === undefined ? {} : { lastError }),
       ...(resumed === undefined ? {} : { resumed }),
     };
+    for (const resolve of this.#triers.splice(0)) resolve();
     if (!hasChanged) return;
     // A listener may add or remove listeners: only those are called that existed before and still exist.
     for (const listener of [...this.#listeners]) {

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createAuthority } from '../../support/certificates.ts';
 import { temporaryFolder } from '../../support/database.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
+import { startRefusingRelay } from '../../support/refusing-relay.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
 
@@ -256,7 +257,8 @@ test('broker info has $SYS, licence and connection, and the last known values wh
   const service = await startTestService();
   const id = await addBroker(service, { name: 'm', url: mosquitto.url, ...ADMIN });
   await reached(service, id, 'CONNECTED');
-  const read = () => service.rest('GET', `/api/projects/${service.projectId}/brokers/${id}/info`);
+  const path = `/api/projects/${service.projectId}/brokers/${id}`;
+  const read = () => service.rest('GET', `${path}/info`);
   await expect.poll(async () => (await read()).body.sysTopics.topics.broker?.version).toBe('mosquitto version 2.0.11');
   const { body } = await read();
   expect(body).toMatchObject({ id, url: mosquitto.url, name: 'm', project_id: service.projectId, isConnected: true });
@@ -271,8 +273,48 @@ test('broker info has $SYS, licence and connection, and the last known values wh
   expect(down).toMatchObject({
     isConnected: false,
     sysTopics: { topics: { broker: { version: 'mosquitto version 2.0.11' } } },
+    licenseInfo: body.licenseInfo,
   });
-  expect('licenseInfo' in down).toBe(false);
+  expect((await service.rest('GET', `${path}/license`)).status).toBe(503);
+  // With another address the entry is another broker, whose licence is not known.
+  await service.rest('PUT', path, service.root, { name: 'm', url: 'mqtt://127.0.0.1:9', ...ADMIN });
+  expect('licenseInfo' in (await read()).body).toBe(false);
+});
+
+test('the licence is known from the connection on, although no caller has read it while the broker was connected', async () => {
+  const mosquitto = await startMosquitto({ access: 'dynsec' });
+  const service = await startTestService();
+  const id = await addBroker(service, { name: 'm', url: mosquitto.url, ...ADMIN });
+  await reached(service, id, 'CONNECTED');
+  const capabilities = 'query ($id: ID!) { broker(id: $id) { capabilities { api } } }';
+  await service.graphql(capabilities, { id });
+  await mosquitto.stop();
+  await reached(service, id, 'UNREACHABLE');
+  const { body } = await service.rest('GET', `/api/projects/${service.projectId}/brokers/${id}/info`);
+  expect(body).toMatchObject({ isConnected: false, licenseInfo: { plan: 'open-source' } });
+});
+
+test('broker info tries to connect: all callers share one attempt, and its outcome is reported', async () => {
+  const { port } = await startMosquitto();
+  const relay = await startRefusingRelay(port);
+  const service = await startTestService();
+  const id = await addBroker(service, { name: 'm', url: relay.url });
+  const path = `/api/projects/${service.projectId}/brokers/${id}/info`;
+  const read = async (token = service.root) => {
+    const { status, body } = await service.rest('GET', path, token);
+    return [status, body.isConnected];
+  };
+  // The next pause is at least 750 ms.
+  await relay.connections(6);
+  expect(await read()).toEqual([200, false]);
+  const before = relay.times.length;
+  expect(await Promise.all(Array.from({ length: 20 }, () => read()))).toEqual(Array(20).fill([200, false]));
+  expect(relay.times.length).toBeLessThanOrEqual(before + 2);
+  const { token: stranger } = await service.person(null);
+  expect(await read(stranger)).toEqual([404, undefined]);
+  relay.isUp = true;
+  const { token: viewer } = await service.person('VIEWER');
+  expect(await read(viewer)).toEqual([200, true]);
 });
 
 test('with 3 of 20 brokers down, 17 respond in full and 3 fields are null with typed errors, within the timeout', async () => {

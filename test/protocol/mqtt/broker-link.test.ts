@@ -6,6 +6,7 @@ import { BrokerLink } from '../../../src/protocol/mqtt/broker-link.ts';
 import { freePort } from '../../support/free-port.ts';
 import { connectedLink, openLink, reached } from '../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
+import { startRefusingRelay } from '../../support/refusing-relay.ts';
 
 test('a broker that stops and starts again is reported within two seconds each time', async () => {
   const broker = await startMosquitto();
@@ -160,6 +161,33 @@ test('reconnects to a broker that closes each connection immediately become less
   await isThere;
   // Pauses of 50, 100, 200, 400 and 800 ms, of each at least three quarters.
   expect(Number(times[5]) - Number(times[0])).toBeGreaterThan(1_100);
+});
+
+test('an attempt on request is shared by its callers, and two of them are at least half a second apart', async () => {
+  const { port } = await startMosquitto();
+  const relay = await startRefusingRelay(port);
+  const link = openLink({ url: relay.url });
+  // The next pause is at least 750 ms.
+  await relay.connections(6);
+  await link.tryNow();
+  const before = relay.times.length;
+  for (let count = before + 1; count <= before + 3; count += 1) {
+    await Promise.all(Array.from({ length: 20 }, () => link.tryNow()));
+    expect(link.status).toMatchObject({ state: 'UNREACHABLE' });
+    expect(relay.times).toHaveLength(count);
+  }
+  expect(Number(relay.times[before + 2]) - Number(relay.times[before])).toBeGreaterThan(950);
+  relay.isUp = true;
+  await link.tryNow();
+  expect(link.status.state).toBe('CONNECTED');
+  await link.tryNow();
+  expect(relay.times).toHaveLength(before + 4);
+  const waiting = openLink({ url: 'mqtt://127.0.0.1:9' });
+  const trying = waiting.tryNow();
+  await waiting.close();
+  await trying;
+  await waiting.tryNow();
+  expect(waiting.status.state).toBe('CLOSED');
 });
 
 test('a broker without retained messages receives messages without RETAIN', async () => {
