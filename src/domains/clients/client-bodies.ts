@@ -114,7 +114,7 @@ export const CLIENT_SUBSCRIBE: JsonSchema = closed(
   {
     clientid: CLIENT_ID,
     topic: TOPIC,
-    qos: { type: 'number', enum: [0, 1, 2] },
+    qos: { type: 'number', enum: [0, 1, 2], default: 0 },
     options: closed(
       {
         no_local: BOOLEAN,
@@ -125,7 +125,7 @@ export const CLIENT_SUBSCRIBE: JsonSchema = closed(
     ),
   },
   {
-    required: ['clientid', 'topic', 'qos'],
+    required: ['clientid', 'topic'],
     title: 'ClientSubscribe',
     examples: [{ clientid: 'meter-7', topic: 'plant/alarms/#', qos: 1, options: { send_retain: 'always' } }],
   },

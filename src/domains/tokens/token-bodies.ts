@@ -13,13 +13,16 @@ const FIELDS: Readonly<Record<string, JsonSchema>> = {
   name: STRING,
   hash: { ...STRING, description: 'SHA-256 of the token, hexadecimal.' },
   issue_date: { ...NUMBER, description: 'Epoch milliseconds, like the other dates.' },
-  valid_date: { ...NUMBER, description: 'Absent if the token is valid until it is deleted.' },
-  last_used_date: { ...NUMBER, description: 'Accurate to one minute. Absent if the token was never used.' },
+  valid_date: { type: ['number', 'null'], description: 'Null if the token is valid until it is deleted.' },
+  last_used_date: {
+    type: ['number', 'null'],
+    description: 'Accurate to one minute. Null if the token was never used.',
+  },
   brokers: { type: 'array', items: STRING, description: 'The brokers of a restricted token.' },
   type: { type: 'string', enum: Object.values(TOKEN_TYPES) },
 };
 
-const REQUIRED = ['id', 'project_id', 'role_id', 'issuer', 'name', 'hash', 'issue_date', 'brokers', 'type'];
+const REQUIRED = Object.keys(FIELDS);
 
 export const TOKENS: JsonSchema = { type: 'array', items: closed(FIELDS, { required: REQUIRED, title: 'Token' }) };
 

@@ -35,10 +35,7 @@ const TOKEN_PATH = `${LIST_PATH}/{tokenId}`;
 const DOCUMENTED = { section: '4.10', tags: ['Tokens'], since: '3.1' } as const;
 const ERRORS = [401, 403, 404, 500] as const;
 const NAMES = { validUntil: 'valid_date', brokerIds: 'brokers' } as const;
-const TOKEN_OUTPUT = {
-  spell: { ProjectRole: PROJECT_ROLES_SPELLED, TokenType: TOKEN_TYPES },
-  omitNull: ['valid_date', 'last_used_date'],
-} as const;
+const TOKEN_OUTPUT = { spell: { ProjectRole: PROJECT_ROLES_SPELLED, TokenType: TOKEN_TYPES } } as const;
 
 export const tokenRoutes: readonly Route[] = [
   {
@@ -110,8 +107,8 @@ export const tokenRoutes: readonly Route[] = [
       input: { ...params, overlapSeconds: overlap_seconds, validUntil: dateTimeOf(valid_date) },
     }),
     pick: 'rotateToken.token',
-    spell: TOKEN_OUTPUT.spell,
-    omitNull: [...TOKEN_OUTPUT.omitNull, 'previous_valid_date'],
+    ...TOKEN_OUTPUT,
+    omitNull: ['previous_valid_date'],
     response: ROTATED_TOKEN,
     errors: [400, ...ERRORS],
   },

@@ -18,12 +18,14 @@ test('disconnect returns 200 with an empty object, subscribe and unsubscribe ret
   const { broker, put } = await start();
   const subscribed = await put('/subscribe', { clientid: 'm1', topic: 'a/+/b', qos: 0 });
   expect([subscribed.status, subscribed.body]).toEqual([204, undefined]);
+  expect((await put('/subscribe', { clientid: 'm1', topic: 'b' })).status).toBe(204);
   const unsubscribed = await put('/unsubscribe', { clientid: 'm1', topic: 'a/+/b' });
   expect([unsubscribed.status, unsubscribed.body]).toEqual([204, undefined]);
   const gone = await put('/disconnect', { clientid: 'm1' });
   expect([gone.status, gone.body]).toEqual([200, {}]);
   expect(broker.commands).toEqual([
     { command: 'subscribeClient', clientid: 'm1', topic: 'a/+/b', qos: 0 },
+    { command: 'subscribeClient', clientid: 'm1', topic: 'b', qos: 0 },
     { command: 'unsubscribeClient', clientid: 'm1', topic: 'a/+/b' },
     { command: 'disconnectClient', clientid: 'm1' },
   ]);
@@ -69,7 +71,8 @@ test('empty texts, unknown keys and wrong values return 400 with their paths, an
   expect(await refused('/subscribe', { ...valid, topic: '' })).toEqual(['/topic']);
   expect(await refused('/subscribe', { ...valid, topic: 'a/#/b' })).toEqual(['/topic']);
   expect(await refused('/subscribe', { ...valid, topic: '$share/g/a' })).toEqual(['/topic']);
-  expect(await refused('/subscribe', { ...valid, qos: 3 })).toEqual(['/qos']);
+  expect(await refused('/subscribe', { ...valid, qos: null })).toContain('/qos');
+  for (const qos of [3, -1]) expect(await refused('/subscribe', { ...valid, qos })).toEqual(['/qos']);
   expect(await refused('/subscribe', { ...valid, options: { send_retain: 'later' } })).toEqual([
     '/options/send_retain',
   ]);

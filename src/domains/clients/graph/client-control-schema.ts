@@ -161,7 +161,7 @@ const SubscribeClientInput = builder.inputType('SubscribeClientInput', {
       required: true,
       description: 'Topic filter. Shared subscriptions and topics below $CONTROL are not allowed.',
     }),
-    qos: t.int({ required: true, description: '0, 1 or 2.' }),
+    qos: t.int({ required: true, defaultValue: 0, description: '0, 1 or 2.' }),
     noLocal: t.boolean({ description: 'MQTT 5: whether the client does not receive its own messages.' }),
     retainAsPublished: t.boolean({ description: 'MQTT 5: whether messages keep their retain flag.' }),
     sendRetain: t.field({ type: SendRetain, description: 'Default: as the broker does by default, ALWAYS.' }),
