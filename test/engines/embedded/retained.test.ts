@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { connect, temporaryFolder, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 import { fill, memory, removeRetained } from './retained.ts';
+import { acknowledgeAll, numbers, publish } from './shared.ts';
 import { startTappedCore } from './tapped-core.ts';
 
 const broker = useTestBroker();
@@ -228,3 +229,48 @@ test('a session gets retained messages of QoS 1 as fast as it acknowledges them'
   expect(topicsOf(client.packets).sort()).toEqual(topics.sort());
   await expect.poll(() => store.sessions.get('session')?.queue.size).toBe(0);
 });
+
+test('live messages that wait in the queue of a session do not stop its retained messages', async () => {
+  const { port, store } = await startTappedCore();
+  fill(
+    store,
+    Array.from({ length: 3_000 }, (_, i) => `all/${i}`),
+  );
+  const client = await rawClient(port, { ...PERSISTENT, clientId: 'session' });
+  client.send(subscribe(1, 1, 'all/#'));
+  await client.until('publish', 1_000);
+  const publisher = await rawClient(port, { clientId: 'publisher' });
+  await publish(publisher, 'all/live', numbers(1_500));
+  acknowledgeAll(client);
+  await client.until('publish', 4_500);
+  const isRetained = messagesOf(client.packets).map(({ retain }) => retain);
+  expect(isRetained.slice(0, 3_000)).not.toContain(false);
+  expect(isRetained.slice(3_000)).not.toContain(true);
+});
+
+test.for(['Clean Start', 'an expired session'])(
+  'no retained message is queued for a session that has ended [MQTT-3.1.2-4] (%s)',
+  async (end) => {
+    const { port, store } = await startTappedCore();
+    fill(
+      store,
+      Array.from({ length: 900 }, (_, i) => `all/${i}`),
+      'x'.repeat(2_000),
+    );
+    const client = await rawClient(port, { ...PERSISTENT, clientId: 'session' });
+    client.send(subscribe(1, 1, 'all/#'));
+    await client.until('publish', 10);
+    const other = await rawClient(port, { clientId: 'other' });
+    if (end === 'Clean Start') await rawClient(port, { clientId: 'session' });
+    else {
+      await client.leave();
+      store.endSession('session');
+    }
+    // Each exchange takes at least one iteration of the event loop, as does each slice.
+    for (let times = 0; times < 50; times += 1) await other.settle();
+    await store.commit();
+    expect(store.queues.count).toBe(0);
+    expect(store.queues.bytes).toBe(0);
+    expect(store.journal.rows('SELECT * FROM queue')).toEqual([]);
+  },
+);

@@ -115,7 +115,9 @@ function copyOf({ topic, payload, properties }: RetainedPacket, subscription: Su
 /** Calls `run` when further messages of QoS 1 and 2 would not only wait, or the connection has ended. */
 function whenSettled(connection: Connection, run: () => void): void {
   const { held, session, window } = connection;
-  const isBusy = (session?.queue.size ?? 0) >= MAX_UNACKNOWLEDGED || window?.hasQueued === true;
+  // Live messages also wait in the queue. Without a message that was sent, no acknowledgement would come.
+  const isFull = session !== null && session.sentMessages > 0 && session.queue.size >= MAX_UNACKNOWLEDGED;
+  const isBusy = isFull || window?.hasQueued === true;
   if (!held || held.isOver || !isBusy) run();
   else held.onSettled = () => whenSettled(connection, run);
 }
