@@ -106,11 +106,12 @@ export class RetainedDelivery {
   }
 
   #sendSlice(client: ClientRequests): void {
-    const { time, limits } = this.#parts;
+    const { time, limits, store } = this.#parts;
     const [request] = client.requests;
     if (!request) return;
     const { session } = client.connection;
-    if (client.isOffline && session && session.queue.size >= limits.offlineMessages) {
+    const isOver = session !== null && store.sessions.get(session.id) !== session;
+    if (isOver || (client.isOffline && session && session.queue.size >= limits.offlineMessages)) {
       this.#end(client);
       return;
     }

@@ -158,6 +158,8 @@ export class MessageQueues {
 
   end(session: Session): void {
     for (const entry of session.queue.values()) this.#unlink(session, entry);
+    // Messages that are being given to other members of a shared subscription must not be found any more.
+    session.queue.clear();
     this.#journal.add('DELETE FROM queue WHERE client_id = ?', session.id);
   }
 
