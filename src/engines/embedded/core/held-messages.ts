@@ -32,6 +32,11 @@ export class HeldMessages {
     if (!copy) return undefined;
     this.#next += 1;
     this.#grow(-bytesOf(copy));
+    // New messages may come for as long as the earlier ones are sent.
+    if (this.#next * 2 > this.#copies.length) {
+      this.#copies = this.#copies.slice(this.#next);
+      this.#next = 0;
+    }
     return copy;
   }
 

@@ -1,3 +1,4 @@
+import { SLICE_MS } from '../../../protocol/mqtt/reading-time.ts';
 import { withExpiry } from '../store/message-properties.ts';
 import type { RetainedPacket } from '../store/retained-rows.ts';
 import type { Session } from '../store/session.ts';
@@ -17,7 +18,7 @@ interface RetainedMessage {
 
 /** Unacknowledged messages of a client beyond which the next retained messages wait. */
 const MAX_UNACKNOWLEDGED = 1_000;
-/** Maximum number of held messages that are sent before other clients are served. */
+/** Minimum number of held messages that are sent before other clients are served. */
 const SLICE = 200;
 
 /** Sends retained messages to a client, and the live messages that were held meanwhile. */
@@ -47,7 +48,11 @@ export class RetainedSender {
 
   #sendHeld(connection: Connection, held: HeldMessages): void {
     const { client } = connection;
-    for (let count = 0; client && !client.closed && count < SLICE; count += 1) {
+    const { time } = this.#parts;
+    const start = performance.now();
+    // As much time as one publisher has: less would not keep up with the live messages, and they would be held for ever.
+    const end = start + SLICE_MS;
+    for (let count = 0; client && !client.closed && (count < SLICE || performance.now() < end); count += 1) {
       const copy = held.shift();
       if (!copy) {
         connection.held = null;
@@ -60,7 +65,8 @@ export class RetainedSender {
       this.#sender.send(client, connection, copy);
     }
     if (!client || client.closed) return;
-    this.#parts.time.nextIteration(() => {
+    time.spend(performance.now() - start);
+    time.nextIteration(() => {
       if (held.requests > 0 || held.isOver) return;
       const text = 'messages could not be sent to a client';
       this.#parts.faults.run(connection, text, () => this.#sendHeld(connection, held));
