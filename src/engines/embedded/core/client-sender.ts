@@ -37,8 +37,15 @@ export class ClientSender {
     const { identifiers, group, keepsRetain } = recipient;
     const copy = { message, qos, retain: live.retain && keepsRetain, identifiers, group };
     if (!connection.held) return this.send(client, connection, copy);
+    message.kept();
     connection.held.add(copy);
     return true;
+  }
+
+  /** Sends a message that was held, unless it has expired [MQTT-3.3.2-5] or may no longer be received. */
+  sendHeld(client: Client, connection: Connection, copy: ClientCopy): void {
+    const current = this.#current(connection, copy);
+    if (current) this.send(client, connection, current);
   }
 
   /** The same without access control and the budget. */
@@ -47,7 +54,7 @@ export class ClientSender {
     if (qos === 0) return this.#write(connection, copy, 0);
     const { window } = connection;
     if (window && (!window.isOpen || window.hasQueued)) {
-      window.enqueue({ ...copy, qos, payload: message.payload });
+      window.enqueue({ ...copy, qos, payload: message.kept().payload });
       return true;
     }
     return this.#sendNow(client, connection, copy);
@@ -70,8 +77,15 @@ export class ClientSender {
     while (window?.isOpen) {
       const waiting = window.shift();
       if (!waiting) return;
-      this.#sendNow(client, connection, waiting);
+      const current = this.#current(connection, waiting);
+      if (current) this.#sendNow(client, connection, current);
     }
+  }
+
+  /** What is sent of a message that has waited; `null`: nothing. */
+  #current(connection: Connection, copy: ClientCopy): ClientCopy | null {
+    const message = copy.message.after(Date.now());
+    return message && this.#mayReceive(connection, message.topic) ? { ...copy, message } : null;
   }
 
   #sendNow(client: Client, connection: Connection, copy: ClientCopy): boolean {
@@ -84,7 +98,7 @@ export class ClientSender {
     // [MQTT-4.8.2-5] A QoS 2 message that was sent must not be sent to another member.
     if (group && qos === 1) {
       connection.shared ??= new UnacknowledgedShared();
-      connection.shared.add(packetId, { message, group, qos, retain: copy.retain }, this.#parts.limits);
+      connection.shared.add(packetId, { message: message.kept(), group, qos, retain: copy.retain }, this.#parts.limits);
     }
     return this.#write(connection, copy, packetId);
   }

@@ -108,5 +108,6 @@ export class Delivery {
   closed(connection: Connection): void {
     this.#shared.closed(connection);
     connection.window?.close();
+    connection.held?.close();
   }
 }

@@ -1,5 +1,5 @@
 import { writePublishProperties } from '../../../protocol/mqtt/publish-properties.ts';
-import type { MessageProperties } from '../store/message-properties.ts';
+import { copyOf, type MessageProperties } from '../store/message-properties.ts';
 
 /** Payloads of this size are written without copying. */
 const LARGE_BYTES = 16_384;
@@ -23,17 +23,41 @@ interface Template {
 /** One message as PUBLISH packets of several clients. What the packets have in common is written once. */
 export class OutgoingPublish {
   readonly topic: string;
-  readonly payload: Buffer;
   readonly properties: MessageProperties | undefined;
+  #payload: Buffer;
   readonly #topicBytes: number;
+  /** Epoch milliseconds; `null` if the message does not expire. */
+  readonly #expiresAt: number | null;
   /** By flags and protocol version, of packets without subscription identifiers. */
   readonly #templates: (Template | undefined)[] = [];
 
   constructor(topic: string, payload: Uint8Array | string, properties: MessageProperties | undefined) {
     this.topic = topic;
-    this.payload = bufferOf(payload);
+    this.#payload = bufferOf(payload);
     this.properties = properties;
     this.#topicBytes = Buffer.byteLength(topic);
+    const interval = properties?.messageExpiryInterval;
+    this.#expiresAt = interval === undefined ? null : Date.now() + interval * 1000;
+  }
+
+  get payload(): Buffer {
+    return this.#payload;
+  }
+
+  /** The same message, for memory: it does not keep the buffer of the publisher's socket. */
+  kept(): this {
+    if (this.#payload.buffer.byteLength > this.#payload.length) this.#payload = copyOf(this.#payload);
+    return this;
+  }
+
+  /** The message after it has waited, with its remaining expiry interval [MQTT-3.3.2-6]. `null` if it has expired. */
+  after(now: number): OutgoingPublish | null {
+    const { properties } = this;
+    if (properties === undefined || this.#expiresAt === null) return this;
+    const messageExpiryInterval = Math.ceil((this.#expiresAt - now) / 1000);
+    if (messageExpiryInterval <= 0) return null;
+    if (messageExpiryInterval === properties.messageExpiryInterval) return this;
+    return new OutgoingPublish(this.topic, this.#payload, { ...properties, messageExpiryInterval });
   }
 
   /** The payload if it is a chunk of its own behind `head`. */

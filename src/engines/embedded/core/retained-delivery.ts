@@ -51,7 +51,6 @@ export class RetainedDelivery {
   }
 
   closed(connection: Connection): void {
-    connection.held?.close();
     const client = this.#clients.get(connection);
     if (!client) return;
     if (!connection.isClean && this.#offline < MAX_OFFLINE) {

@@ -62,7 +62,7 @@ export class RetainedSender {
         this.#sessions.drain(client, connection);
         return;
       }
-      this.#sender.send(client, connection, copy);
+      this.#sender.sendHeld(client, connection, copy);
     }
     if (!client || client.closed) return;
     time.spend(performance.now() - start);

@@ -76,13 +76,14 @@ export class SharedDelivery {
 
   /** Gives what a member that is offline now has not got, or not acknowledged, to others. */
   closed(connection: Connection): void {
-    const { session, window, shared } = connection;
+    const { session, window, shared, held } = connection;
     if (session) {
       if (session.owner === connection || session.owner === null) this.#giveQueue(session, false);
       return;
     }
     const given = shared?.takeAll() ?? [];
-    for (let waiting = window?.shift(); waiting; waiting = window?.shift()) {
+    const next = () => window?.shift() ?? held?.shift();
+    for (let waiting = next(); waiting; waiting = next()) {
       const { message, group, retain, qos } = waiting;
       if (group) given.push({ message, group, retain, qos });
     }
@@ -140,7 +141,9 @@ export class SharedDelivery {
 
   /** Gives a message that is in no queue to a member. Without a member that can get it, it is dropped. */
   give(given: SharedMessage): void {
-    const { message, qos, retain } = given;
+    const { qos, retain } = given;
+    const message = given.message.after(Date.now());
+    if (!message) return;
     const { topic, payload, properties } = message;
     const group = this.#parts.store.subscriptions.group(given.group.filter);
     const member = group && this.#choose(group, { topic, qos }, true);
