@@ -3,6 +3,7 @@ import { startBrokerProcess } from './broker-process.ts';
 import { startTestBroker, temporaryFolder, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 import { acknowledgeAll, got, lastPublish, member, numbers, publish, type Raw, subscribe } from './shared.ts';
+import { startTappedCore } from './tapped-core.ts';
 
 /** Members of shared subscriptions that are slow, leave, sleep, or whose broker is killed. */
 const broker = useTestBroker();
@@ -166,4 +167,23 @@ test('a member that acknowledges nothing does not fill the memory of the broker'
   await silent.leave();
   const other = await member(port, '$share/g/large', { clientId: 'other', qos: 1 });
   expect(await subscribe(other, 'x')).toEqual([2]);
+});
+
+test('a connected member gets messages although thousands of sessions of the group sleep', async () => {
+  const { port, store } = await startTappedCore();
+  const sleeper = { username: null, address: '', remotePort: 0, protocol: 'MQTT', protocolVersion: 5 } as const;
+  const listener = { port: 0, host: '' };
+  const about = { ...sleeper, keepalive: 0, listener, lastConnect: 1, lastDisconnect: null, expirySeconds: null };
+  for (const number of numbers(1_500)) {
+    const session = store.sessions.open(number, about, {});
+    store.sessions.subscribe(number, '$share/g/w', { qos: 1 });
+    store.sessions.leave(session, Date.now(), null);
+  }
+  const awake = await member(port, '$share/g/w', { clientId: 'awake' });
+  const publisher = await rawClient(port, { clientId: 'publisher' });
+  await publish(publisher, 'w', numbers(5), { qos: 0 });
+  await publish(publisher, 'w', numbers(5));
+  await awake.settle();
+  expect(got(awake)).toEqual([...numbers(5), ...numbers(5)]);
+  expect(store.queues.count).toBe(0);
 });

@@ -107,6 +107,10 @@ export class Connection implements SubscriptionHolder {
     this.remotePort = socket.remotePort ?? 0;
   }
 
+  get isOnline(): boolean {
+    return true;
+  }
+
   /** Who has the client's subscriptions. */
   get holder(): SubscriptionHolder {
     return this.session ?? this;

@@ -2,7 +2,7 @@ import type { Publish } from '../store/broker-store.ts';
 import { copyOf, isExpired, outgoing, withExpiry } from '../store/message-properties.ts';
 import type { Queued } from '../store/message-queues.ts';
 import { type QueueEntry, Session } from '../store/session.ts';
-import { lowerQos, type SharedGroup, type Subscription } from '../store/subscription.ts';
+import { lowerQos, type MemberRing, type SharedGroup, type Subscription } from '../store/subscription.ts';
 import { recipientOf } from '../store/subscription-index.ts';
 import type { ClientSender } from './client-sender.ts';
 import { type Connection, connectedOf } from './connection.ts';
@@ -38,36 +38,39 @@ export class SharedDelivery {
   }
 
   /** The next member that can get a message of this topic and QoS; `null` if there is none. */
-  #choose(group: SharedGroup, { topic, qos }: Pick<Publish, 'topic' | 'qos'>, maySleep: boolean): Subscription | null {
-    const { members } = group;
+  #choose({ online, offline }: SharedGroup, message: Addressed, maySleep: boolean): Subscription | null {
+    return this.#chooseOf(online, message, maySleep) ?? (maySleep ? this.#chooseOf(offline, message, true) : null);
+  }
+
+  #chooseOf(ring: MemberRing, { topic, qos }: Addressed, maySleep: boolean): Subscription | null {
+    const { members } = ring;
     const { length } = members;
     const looks = Math.min(length, MAX_LOOKS);
     let second = -1;
     for (let step = 0; step < looks; step += 1) {
-      const at = (group.next + step) % length;
+      const at = (ring.next + step) % length;
       const member = members[at];
       const place = member ? this.#placeOf(member, topic, qos) : 'NONE';
-      if (place === 'ROOM') return this.#take(group, at);
+      if (place === 'ROOM') return take(ring, at);
       if (place === 'FULL' && (second === -1 || !isConnected(members[second]))) second = at;
       if (place === 'ASLEEP' && maySleep && second === -1) second = at;
     }
-    return second === -1 ? null : this.#take(group, second);
-  }
-
-  #take(group: SharedGroup, at: number): Subscription | null {
-    group.next = (at + 1) % group.members.length;
-    return group.members[at] ?? null;
+    if (second !== -1) return take(ring, second);
+    // The next message looks at others.
+    if (length > 0) ring.next = (ring.next + looks) % length;
+    return null;
   }
 
   #placeOf({ holder, clientId, qos: granted }: Subscription, topic: string, qos: 0 | 1 | 2): Place {
     const { access } = this.#parts;
     const connection = connectedOf(holder);
     if (connection) {
-      const { identity, window } = connection;
+      const { identity, window, session } = connection;
       if (!identity || !access.mayReceive(identity, topic)) return 'NONE';
-      const isFull =
-        connection.isDraining || connection.held !== null || (window !== null && !window.isOpen) || !connection.hasRoom;
-      return isFull ? 'FULL' : 'ROOM';
+      // Queued messages that are not on disk yet are not in flight.
+      const hasWindow = window === null || (window.isOpen && (session?.queue.size ?? 0) < window.size);
+      const hasRoom = hasWindow && connection.held === null && !connection.isDraining && connection.hasRoom;
+      return hasRoom ? 'ROOM' : 'FULL';
     }
     if (!(holder instanceof Session) || qos === 0 || granted === 0) return 'NONE';
     const username = holder.about?.username ?? null;
@@ -178,6 +181,13 @@ export class SharedDelivery {
     }
     this.#parts.time.nextIteration(() => this.#inSlices(all, work));
   }
+}
+
+type Addressed = Pick<Publish, 'topic' | 'qos'>;
+
+function take(ring: MemberRing, at: number): Subscription | null {
+  ring.next = (at + 1) % ring.members.length;
+  return ring.members[at] ?? null;
 }
 
 /** NONE: the member cannot get the message. */

@@ -58,6 +58,7 @@ export class SessionStore {
     const session = this.#ensure(clientId);
     session.isResumed = isResumed;
     session.owner = owner;
+    this.#index.regroup(session);
     session.online = true;
     session.markDuplicates();
     this.#describe(session, about);
@@ -68,6 +69,7 @@ export class SessionStore {
     session.online = false;
     // The connection with its socket and buffers would take several times the memory of the session.
     session.owner = null;
+    if (this.#sessions.get(session.id) === session) this.#index.regroup(session);
     session.markDuplicates();
     if (session.about && this.#sessions.get(session.id) === session) {
       const about = { ...session.about, lastDisconnect: now, expirySeconds };

@@ -77,6 +77,10 @@ export class Session implements SubscriptionHolder {
     this.id = id;
   }
 
+  get isOnline(): boolean {
+    return this.owner !== null;
+  }
+
   entryByPacketId(packetId: number): QueueEntry | undefined {
     const entry = this.byPacketId.get(packetId);
     if (entry) return entry;

@@ -1,5 +1,5 @@
 import { FilterTree } from '../../../protocol/mqtt/filter-tree.ts';
-import type { SharedGroup, Subscription, SubscriptionHolder } from './subscription.ts';
+import { MemberRing, type SharedGroup, type Subscription, type SubscriptionHolder } from './subscription.ts';
 
 /** A client that gets a message: by one subscription, or once for several that overlap. */
 export interface Recipient {
@@ -69,14 +69,24 @@ export class SubscriptionIndex {
       this.#tree.add(filter, subscription);
       return;
     }
-    const group = this.#groups.get(filter);
-    if (group) {
-      group.members.push(subscription);
-      return;
+    let group = this.#groups.get(filter);
+    if (!group) {
+      group = { filter, online: new MemberRing(), offline: new MemberRing() };
+      this.#groups.set(filter, group);
+      this.#groupTree.add(filter, group);
     }
-    const added: SharedGroup = { filter, members: [subscription], next: 0 };
-    this.#groups.set(filter, added);
-    this.#groupTree.add(filter, added);
+    ringOf(group, subscription).members.push(subscription);
+  }
+
+  /** Called when the client of the session has connected, or its connection has ended. */
+  regroup({ subscriptions }: SubscriptionHolder): void {
+    if (this.sharedCount === 0) return;
+    for (const [filter, subscription] of subscriptions) {
+      const group = isShared(filter) ? this.#groups.get(filter) : undefined;
+      if (!group) continue;
+      removeMember(group, subscription);
+      ringOf(group, subscription).members.push(subscription);
+    }
   }
 
   #unlink(subscription: Subscription): void {
@@ -86,12 +96,9 @@ export class SubscriptionIndex {
       return;
     }
     const group = this.#groups.get(filter);
-    const at = group?.members.indexOf(subscription) ?? -1;
-    if (!group || at === -1) return;
-    group.members.splice(at, 1);
-    // The turn of the members behind it stays.
-    if (at < group.next) group.next -= 1;
-    if (group.members.length > 0) return;
+    if (!group) return;
+    removeMember(group, subscription);
+    if (group.online.members.length + group.offline.members.length > 0) return;
     this.#groups.delete(filter);
     this.#groupTree.remove(filter, group);
   }
@@ -134,6 +141,14 @@ export class SubscriptionIndex {
     this.#cache.clear();
     this.#cachedRecipients = 0;
   }
+}
+
+const ringOf = ({ online, offline }: SharedGroup, { holder }: Subscription): MemberRing =>
+  holder.isOnline ? online : offline;
+
+function removeMember({ online, offline }: SharedGroup, member: Subscription): void {
+  online.remove(member);
+  offline.remove(member);
 }
 
 export const isShared = (filter: string): boolean => filter.startsWith('$share/');

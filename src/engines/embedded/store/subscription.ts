@@ -23,6 +23,8 @@ export interface RequestedSubscription {
 /** A session, or a connection without one. */
 export interface SubscriptionHolder {
   readonly subscriptions: ReadonlyMap<string, Subscription>;
+  /** Whether a connection has it. */
+  readonly isOnline: boolean;
 }
 
 export interface Subscription extends SubscriptionRecord {
@@ -36,10 +38,25 @@ export interface Subscription extends SubscriptionRecord {
 export interface SharedGroup {
   /** `$share/{ShareName}/{filter}`. */
   readonly filter: string;
-  /** In the order of their subscriptions. */
-  readonly members: Subscription[];
+  /** Apart from each other: there may be thousands of sessions whose clients never return. */
+  readonly online: MemberRing;
+  readonly offline: MemberRing;
+}
+
+/** Members that take turns. */
+export class MemberRing {
+  /** In the order in which they were added. */
+  readonly members: Subscription[] = [];
   /** Position of the member whose turn it is. */
-  next: number;
+  next = 0;
+
+  remove(member: Subscription): void {
+    const at = this.members.indexOf(member);
+    if (at === -1) return;
+    this.members.splice(at, 1);
+    // The turn of the members behind it stays.
+    if (at < this.next) this.next -= 1;
+  }
 }
 
 /** [MQTT-3.8.4-8] The QoS of a message for a subscription. */
