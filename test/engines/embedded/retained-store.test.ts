@@ -121,3 +121,14 @@ test('a retained message takes at most 300 bytes of memory, whatever its payload
   expect(((await memory()) - before) / 20_000).toBeLessThan(300);
   expect(store.retained.count).toBe(20_000);
 });
+
+test('a retained message of an earlier version with an empty topic is moved into quarantine [MQTT-4.7.3-1]', () => {
+  const folder = temporaryFolder();
+  const { store } = openStore(folder);
+  fill(store, ['', 'a']);
+  store.journal.putSetting('uncheckedRetained', {});
+  store.close();
+  const { store: next, retained } = openStore(folder);
+  expect(topicsOf(retained.snapshot(['#']))).toEqual(['a']);
+  expect(next.journal.rows('SELECT kind, name FROM quarantine')).toEqual([{ kind: 'retained message', name: '' }]);
+});

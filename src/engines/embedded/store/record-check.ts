@@ -46,14 +46,16 @@ const PAGE = 1_000;
 /** Checks retained messages once, because there may be millions. */
 function checkRetained(journal: Journal, quarantine: Quarantine): void {
   if (journal.setting(UNCHECKED_RETAINED) === undefined) return;
-  const sql = `SELECT topic AS key, topic, qos, properties FROM retained WHERE topic > ? ORDER BY topic LIMIT ${PAGE}`;
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    const rows: MessageRow[] = journal.rows<MessageRow>(sql, after);
+  const page = `ORDER BY topic LIMIT ${PAGE}`;
+  const columns = 'SELECT topic AS key, topic, qos, properties FROM retained';
+  // The topic of a will may have been empty.
+  let rows = journal.rows<MessageRow>(`${columns} ${page}`);
+  while (rows.length > 0) {
     for (const row of rows) {
       const problem = messageProblem(row);
       if (problem !== null) quarantine.move('retained message', [row.key], problem);
     }
-    after = rows.at(-1)?.topic;
+    rows = journal.rows<MessageRow>(`${columns} WHERE topic > ? ${page}`, rows.at(-1)?.topic ?? '');
   }
   journal.add('DELETE FROM setting WHERE name = ?', UNCHECKED_RETAINED);
 }
