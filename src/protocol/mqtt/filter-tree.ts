@@ -72,5 +72,6 @@ function collect<T>(node: Node<T>, levels: readonly string[], depth: number, fou
 }
 
 function take<T>(node: Node<T> | undefined, found: T[]): void {
-  if (node?.values) found.push(...node.values);
+  // Not spread: a call has a maximum number of arguments, and there may be hundreds of thousands of values.
+  for (const value of node?.values ?? []) found.push(value);
 }

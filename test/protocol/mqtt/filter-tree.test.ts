@@ -41,3 +41,9 @@ test('a shared subscription matches by its filter without the share name', () =>
   expect(tree.match('a/b')).toEqual(['shared']);
   expect(tree.match('$share/workers/a/b')).toEqual([]);
 });
+
+test('a filter may have more values than a call has arguments', () => {
+  const tree = new FilterTree<number>();
+  for (let value = 0; value < 300_000; value += 1) tree.add('a', value);
+  expect(tree.match('a')).toHaveLength(300_000);
+});
