@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { connect, temporaryFolder, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 import { fill, memory, removeRetained } from './retained.ts';
-import { acknowledgeAll, numbers, publish } from './shared.ts';
+import { acknowledgeAll, numbers, publish, subscribe as subscribeWith } from './shared.ts';
 import { startTappedCore } from './tapped-core.ts';
 
 const broker = useTestBroker();
@@ -274,3 +274,37 @@ test.for(['Clean Start', 'an expired session'])(
     expect(store.journal.rows('SELECT * FROM queue')).toEqual([]);
   },
 );
+
+test.for([0, 1] as const)(
+  'a retained message has the identifier of the subscription that caused it [MQTT-3.3.4-3] (session, QoS %i)',
+  async (qos) => {
+    const { port, store } = await startTappedCore();
+    fill(store, ['a/b']);
+    const session = { clean: false, properties: { sessionExpiryInterval: 100 } };
+    const client = await rawClient(port, { clientId: 'client', ...session });
+    await subscribeWith(client, 'a/#', { qos, identifier: 1 });
+    await client.until('publish', 1);
+    await subscribeWith(client, 'a/b', { qos, identifier: 2 });
+    await client.until('publish', 2);
+    expect(messagesOf(client.packets).map(({ properties }) => properties?.subscriptionIdentifier)).toEqual([1, 2]);
+  },
+);
+
+test('queued messages of a session with thousands of identifiers do not delay other clients', async () => {
+  const { port } = await startTappedCore();
+  const session = { clientId: 'client', clean: false, properties: { sessionExpiryInterval: 100 } };
+  const client = await rawClient(port, session);
+  const filters = Array.from({ length: 9_000 }, (_, i) => `other/+/${i}`);
+  await subscribeWith(client, filters, { qos: 1, identifier: 1 });
+  await subscribeWith(client, 'live', { qos: 1, identifier: 2 });
+  await client.leave();
+  const publisher = await rawClient(port, { clientId: 'publisher' });
+  await publish(publisher, 'live', numbers(900));
+  const { user } = process.cpuUsage();
+  const back = await rawClient(port, session);
+  await back.until('publish', 900);
+  const identifiers = messagesOf(back.packets).map(({ properties }) => properties?.subscriptionIdentifier);
+  expect(new Set(identifiers)).toEqual(new Set([2]));
+  // Comparing all filters for each message takes 2 s.
+  expect(process.cpuUsage().user - user).toBeLessThan(700_000);
+});

@@ -90,16 +90,21 @@ export class ClientControl {
     for (let isDone = false; !isDone && store.sessions.get(session.id) === session; ) {
       const reading = snapshot.read({ ...SLICE, end: performance.now() + SLICE_MS });
       isDone = reading.isDone;
-      for (const { packet } of reading.matches) this.#queue(session, packet, options.qos);
+      for (const { packet } of reading.matches) this.#queue(session, packet, { ...options, identifier });
       if (!isDone) await new Promise<void>((resolve) => time.nextIteration(resolve));
     }
   }
 
-  #queue(session: Session, { topic, payload, qos: published, properties }: RetainedPacket, granted: 0 | 1 | 2): void {
+  #queue(
+    session: Session,
+    { topic, payload, qos: published, properties }: RetainedPacket,
+    { qos: granted, identifier }: Pick<RequestedSubscription, 'qos' | 'identifier'>,
+  ): void {
     const { queues } = this.#parts.store;
     const qos = Math.min(published, granted);
     if (qos === 0) return;
-    const grant = { session, qos: qos === 2 ? 2 : 1, retain: true, share: null } as const;
+    const identifiers = identifier === undefined ? null : [identifier];
+    const grant = { session, qos: qos === 2 ? 2 : 1, retain: true, share: null, identifiers } as const;
     const message = { topic, payload, properties: withExpiry(properties, Date.now()) };
     for (const { entry } of queues.add([grant], message)) entry.message.isDelivered = true;
   }

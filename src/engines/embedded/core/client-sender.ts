@@ -1,9 +1,8 @@
 import type { Client } from 'aedes';
-import { filterMatches } from '../../../protocol/mqtt/filter-match.ts';
 import { outgoing } from '../store/message-properties.ts';
 import type { QueueEntry, Session } from '../store/session.ts';
 import { lowerQos, type SubscriptionHolder } from '../store/subscription.ts';
-import { isShared, type Recipient } from '../store/subscription-index.ts';
+import { identifiersOf, type Recipient } from '../store/subscription-index.ts';
 import { takePacketId } from './aedes-internals.ts';
 import type { Connection } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
@@ -106,7 +105,7 @@ export class ClientSender {
   /** Sends a queued message. For QoS 2 the packet id is on disk before, because it must not change. */
   sendEntry(client: Client, connection: Connection, session: Session, entry: QueueEntry): void {
     const { store } = this.#parts;
-    const { message: stored, qos, retain, dup, share } = entry;
+    const { message: stored, qos, retain, dup, share, identifiers } = entry;
     const { topic, payload } = stored;
     const properties = stored.properties && outgoing(stored.properties, Date.now());
     const message = new OutgoingPublish(topic, payload, properties);
@@ -116,7 +115,7 @@ export class ClientSender {
       qos,
       retain,
       dup,
-      identifiers: identifiersOf(connection.holder, topic, share),
+      identifiers: identifiers === undefined ? this.#identifiersOf(session, topic, share) : identifiers,
       group: null,
     };
     if (!this.#mayReceive(connection, topic) || isTooLarge(connection, message, copy, packetId)) {
@@ -142,9 +141,19 @@ export class ClientSender {
 
   /** Sends a response of the control API at QoS 0, for which the client needs no permission to receive it. */
   sendResponse(connection: Connection, topic: string, payload: Uint8Array): void {
-    const identifiers = identifiersOf(connection.holder, topic, null);
+    const identifiers = this.#identifiersOf(connection.holder, topic, null);
     const message = new OutgoingPublish(topic, payload, undefined);
     this.#write(connection, { message, qos: 0, retain: false, identifiers, group: null }, 0);
+  }
+
+  /** [MQTT-3.3.4-4] The identifiers of all matching subscriptions, or that of the shared subscription `share`. */
+  #identifiersOf(holder: SubscriptionHolder, topic: string, share: string | null): readonly number[] | null {
+    if (share !== null) {
+      const subscription = holder.subscriptions.get(share);
+      return subscription ? identifiersOf(subscription) : null;
+    }
+    const { recipients } = this.#parts.store.subscriptions.match(topic, null);
+    return recipients.find((recipient) => recipient.holder === holder)?.identifiers ?? null;
   }
 
   #mayReceive({ identity }: Connection, topic: string): boolean {
@@ -187,17 +196,4 @@ function nextPacketId(client: Client, { session, inFlight }: Connection): number
     const packetId = takePacketId(client);
     if (!session?.byPacketId.has(packetId) && inFlight.qosOf(packetId) === undefined) return packetId;
   }
-}
-
-/** [MQTT-3.3.4-4] The identifiers of all matching subscriptions, or that of the shared subscription `share`. */
-function identifiersOf({ subscriptions }: SubscriptionHolder, topic: string, share: string | null) {
-  if (share !== null) {
-    const identifier = subscriptions.get(share)?.subscriptionIdentifier;
-    return identifier === undefined ? null : [identifier];
-  }
-  const identifiers: number[] = [];
-  for (const [filter, { subscriptionIdentifier: identifier }] of subscriptions) {
-    if (identifier !== undefined && !isShared(filter) && filterMatches(filter, topic)) identifiers.push(identifier);
-  }
-  return identifiers.length > 0 ? identifiers : null;
 }

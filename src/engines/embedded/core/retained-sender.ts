@@ -3,6 +3,7 @@ import { withExpiry } from '../store/message-properties.ts';
 import type { RetainedPacket } from '../store/retained-rows.ts';
 import type { Session } from '../store/session.ts';
 import { lowerQos, type Subscription } from '../store/subscription.ts';
+import { identifiersOf } from '../store/subscription-index.ts';
 import { waitForDrain } from './aedes-internals.ts';
 import type { ClientSender } from './client-sender.ts';
 import type { Connection } from './connection.ts';
@@ -85,7 +86,7 @@ export class RetainedSender {
     for (const { packet, subscription } of messages) {
       if (!identity || !access.mayReceive(identity, packet.topic)) continue;
       const qos = lowerQos(packet.qos, subscription.qos);
-      if (session && qos > 0) this.#queue(session, packet, qos === 2 ? 2 : 1);
+      if (session && qos > 0) this.#queue(session, packet, subscription, qos === 2 ? 2 : 1);
       else if (client && !client.closed) {
         const copy = copyOf(packet, subscription, qos);
         const bytes = qos === 0 ? this.#sender.smallPacket(connection, copy) : null;
@@ -103,9 +104,11 @@ export class RetainedSender {
   }
 
   /** [MQTT-4.1.0-1] A message of a session is queued. The queue also gets those of a client that has left. */
-  #queue(session: Session, { topic, payload, properties }: RetainedPacket, qos: 1 | 2): void {
+  #queue(session: Session, packet: RetainedPacket, subscription: Subscription, qos: 1 | 2): void {
+    const { topic, payload, properties } = packet;
+    const grant = { session, qos, retain: true, share: null, identifiers: identifiersOf(subscription) };
     const message = { topic, payload, properties: withExpiry(properties, Date.now()) };
-    for (const queued of this.#parts.store.queues.add([{ session, qos, retain: true, share: null }], message)) {
+    for (const queued of this.#parts.store.queues.add([grant], message)) {
       queued.entry.message.isDelivered = true;
       this.#sessions.deliver(queued);
     }
@@ -113,9 +116,8 @@ export class RetainedSender {
 }
 
 function copyOf({ topic, payload, properties }: RetainedPacket, subscription: Subscription, qos: 0 | 1 | 2) {
-  const { subscriptionIdentifier: identifier } = subscription;
-  const identifiers = identifier === undefined ? null : [identifier];
-  return { message: new OutgoingPublish(topic, payload, properties), qos, retain: true, identifiers, group: null };
+  const message = new OutgoingPublish(topic, payload, properties);
+  return { message, qos, retain: true, identifiers: identifiersOf(subscription), group: null };
 }
 
 /** Calls `run` when further messages of QoS 1 and 2 would not only wait, or the connection has ended. */

@@ -3,7 +3,7 @@ import { copyOf, isExpired, outgoing, withExpiry } from '../store/message-proper
 import type { Queued } from '../store/message-queues.ts';
 import { type QueueEntry, Session } from '../store/session.ts';
 import { lowerQos, type MemberRing, type SharedGroup, type Subscription } from '../store/subscription.ts';
-import { recipientOf } from '../store/subscription-index.ts';
+import { identifiersOf, recipientOf } from '../store/subscription-index.ts';
 import type { ClientSender } from './client-sender.ts';
 import { type Connection, connectedOf } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
@@ -127,6 +127,7 @@ export class SharedDelivery {
           qos: level === 2 ? 2 : 1,
           retain: entry.retain,
           share: group.filter,
+          identifiers: identifiersOf(member),
         } as const;
         const isDelivered = entry.message.isDelivered;
         const moved = { session: member.holder, entry: store.queues.move(queued, grant) };
@@ -157,7 +158,8 @@ export class SharedDelivery {
       this.#send(member, { message, group, retain, qos });
       return;
     }
-    const grant = { session: holder, qos: level === 2 ? 2 : 1, retain, share: group.filter } as const;
+    const share = { share: group.filter, identifiers: identifiersOf(member) };
+    const grant = { session: holder, qos: level === 2 ? 2 : 1, retain, ...share } as const;
     const added = { topic, payload: copyOf(payload), properties: withExpiry(properties, Date.now()) };
     for (const queued of this.#parts.store.queues.add([grant], added)) {
       queued.entry.message.isDelivered = true;

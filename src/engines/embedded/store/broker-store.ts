@@ -113,12 +113,12 @@ export class BrokerStore {
     const recipients: Recipient[] = [];
     const granted: Grant[] = [];
     const add = (recipient: Recipient) => {
-      const { holder, group } = recipient;
+      const { holder, group, identifiers } = recipient;
       const level = lowerQos(qos, recipient.qos);
       if (level === 0 || !(holder instanceof Session)) recipients.push(recipient);
       else {
         const share = group?.filter ?? null;
-        granted.push({ session: holder, qos: level, retain: retain && recipient.keepsRetain, share });
+        granted.push({ session: holder, qos: level, retain: retain && recipient.keepsRetain, share, identifiers });
       }
     };
     for (const recipient of match.recipients) add(recipient);

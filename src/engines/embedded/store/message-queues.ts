@@ -15,6 +15,7 @@ export interface Grant {
   readonly retain: boolean;
   /** See `QueueEntry`. */
   readonly share: string | null;
+  readonly identifiers: readonly number[] | null;
 }
 
 /** A message in the queue of a session. */
@@ -65,7 +66,7 @@ export class MessageQueues {
       const { position, qos, share } = row;
       const packetId = row.packet_id ?? undefined;
       const flags = { retain: row.retain === 1, released: row.released === 1, dup: packetId !== undefined };
-      this.#link(session, { position, message, qos, packetId, ...flags, isSent: false, share });
+      this.#link(session, { position, message, qos, packetId, ...flags, isSent: false, share, identifiers: undefined });
       this.#nextPosition = Math.max(this.#nextPosition, position + 1);
     }
   }
@@ -97,14 +98,15 @@ export class MessageQueues {
     const size = sizeOf(added.topic, added.payload, text);
     const queued: Queued[] = [];
     let message: StoredMessage | null = null;
-    for (const { session, qos, retain, share } of granted) {
+    for (const grant of granted) {
+      const { session } = grant;
       if (!this.#hasRoom(session, size, message ? ENTRY_BYTES : ENTRY_BYTES + size)) {
         session.dropped += 1;
         this.dropped += 1;
         continue;
       }
       message ??= this.#store(added, text, size);
-      queued.push({ session, entry: this.#append({ session, qos, retain, share }, message) });
+      queued.push({ session, entry: this.#append(grant, message) });
     }
     return queued;
   }
@@ -116,11 +118,11 @@ export class MessageQueues {
     return entry;
   }
 
-  #append({ session, qos, retain, share }: Grant, message: StoredMessage): QueueEntry {
+  #append({ session, qos, retain, share, identifiers }: Grant, message: StoredMessage): QueueEntry {
     const position = this.#nextPosition;
     this.#nextPosition += 1;
     const state = { packetId: undefined, released: false, dup: false, isSent: false };
-    const entry: QueueEntry = { position, message, qos, retain, share, ...state };
+    const entry: QueueEntry = { position, message, qos, retain, share, identifiers, ...state };
     this.#link(session, entry);
     const sql = 'INSERT INTO queue (client_id, position, message_id, qos, retain, share) VALUES (?, ?, ?, ?, ?, ?)';
     this.#journal.add(sql, session.id, position, message.id, qos, retain ? 1 : 0, share);

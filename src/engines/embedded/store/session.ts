@@ -52,6 +52,8 @@ export interface QueueEntry {
   isSent: boolean;
   /** The filter of the shared subscription; `null` if the client has the message by a subscription of its own. */
   readonly share: string | null;
+  /** The subscription identifiers of the message; `undefined` if it was queued in an earlier run of the broker. */
+  readonly identifiers: readonly number[] | null | undefined;
 }
 
 /** The persistent session of one client. `SessionStore` and `MessageQueues` change it and write the journal. */

@@ -155,10 +155,13 @@ export const isShared = (filter: string): boolean => filter.startsWith('$share/'
 
 /** The recipient of a message by a single subscription. */
 export const recipientOf = (subscription: Subscription, group: SharedGroup | null): Recipient => {
-  const { holder, clientId, qos, rap, subscriptionIdentifier } = subscription;
-  const identifiers = subscriptionIdentifier === undefined ? null : [subscriptionIdentifier];
-  return { holder, clientId, qos, keepsRetain: rap === true, identifiers, group };
+  const { holder, clientId, qos, rap } = subscription;
+  return { holder, clientId, qos, keepsRetain: rap === true, identifiers: identifiersOf(subscription), group };
 };
+
+/** The identifier of a single subscription. */
+export const identifiersOf = ({ subscriptionIdentifier: identifier }: Subscription): readonly number[] | null =>
+  identifier === undefined ? null : [identifier];
 
 function recipientsOf(subscriptions: readonly Subscription[], publisherId: string | null): Recipient[] {
   const recipients: Recipient[] = [];
