@@ -8,6 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { schema } from '../src/app/schema.ts';
+import { Gateway } from '../src/gateway/http/gateway.ts';
 import { startHttpServer } from '../src/gateway/http/http-server.ts';
 import { contextFor, surroundings, unused } from './plant.ts';
 import { serveBench } from './support/serve.ts';
@@ -27,7 +28,7 @@ const SERVERS: Readonly<Record<string, () => Promise<number>>> = {
     const { createGraphqlServer } = await import('../src/gateway/graphql/server.ts');
     const graphql = createGraphqlServer({ schema, contextFor, log: console });
     const { port, serve } = await startHttpServer({ host: '127.0.0.1', port: 0 });
-    serve({ graphql, rest: unused, ...surroundings() });
+    serve(new Gateway({ graphql, rest: unused.fetch, ...surroundings() }));
     return port;
   },
   async apollo() {

@@ -139,6 +139,9 @@ export const unused = {
   handle(): void {
     throw new Error('not part of this benchmark');
   },
+  fetch(): never {
+    throw new Error('not part of this benchmark');
+  },
   upgrade(): void {
     throw new Error('not part of this benchmark');
   },

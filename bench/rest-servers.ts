@@ -1,15 +1,17 @@
 /**
- * The servers of the REST benchmark. `graph` is the route of the product, `plain` a minimal handler that sends the same
- * bytes, `sofa` sofa-api with a schema of the same brokers. All use the same records in memory, so that only the
- * servers differ.
+ * The servers of the REST benchmark. `graph` is the route of the product. `fetch` and `plain` are minimal handlers that
+ * send the same bytes: behind the adapter of the product, and on node:http. `sofa` is sofa-api with a schema of the
+ * same brokers. All use the same records in memory, so that only the servers differ.
  */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createServerAdapter, Response } from '@whatwg-node/server';
 import { buildSchema, type GraphQLInterfaceType, type GraphQLObjectType } from 'graphql';
 import { useSofa } from 'sofa-api';
 import { schema } from '../src/app/schema.ts';
 import type { BrokerRecord } from '../src/domains/brokers/broker-cache.ts';
 import { brokerRoutes } from '../src/domains/brokers/broker-routes.ts';
+import { Gateway } from '../src/gateway/http/gateway.ts';
 import { startHttpServer } from '../src/gateway/http/http-server.ts';
 import { authorizeRoute } from '../src/gateway/rest/authorize.ts';
 import { createRestServer } from '../src/gateway/rest/router.ts';
@@ -34,7 +36,7 @@ const answer = () =>
 
 /** The HTTP server of the product. */
 async function graph(): Promise<number> {
-  const { handle } = createRestServer({
+  const rest = createRestServer({
     routes: brokerRoutes,
     schema,
     contextFor,
@@ -42,14 +44,23 @@ async function graph(): Promise<number> {
     log: console,
   });
   const { port, serve } = await startHttpServer({ host: '127.0.0.1', port: 0 });
-  serve({ rest: { handle }, graphql: unused, ...surroundings() });
+  serve(new Gateway({ rest, graphql: unused, ...surroundings() }));
   return port;
 }
 
+const PATH = `/api/projects/${PROJECT}/brokers`;
+
+function fetchHandler(): RequestListener {
+  return createServerAdapter((request: Request) => {
+    if (request.method !== 'GET' || !request.url.endsWith(PATH)) return new Response(null, { status: 404 });
+    const headers = { 'content-type': 'application/json; charset=utf-8' };
+    return new Response(JSON.stringify(answer()), { headers });
+  }).requestListener;
+}
+
 function plain(): RequestListener {
-  const path = `/api/projects/${PROJECT}/brokers`;
   return (req, res) => {
-    if (req.method !== 'GET' || req.url !== path) {
+    if (req.method !== 'GET' || req.url !== PATH) {
       res.writeHead(404).end();
       return;
     }
@@ -100,6 +111,7 @@ async function listen(listener: RequestListener): Promise<number> {
 
 const SERVERS: Readonly<Record<string, () => Promise<number>>> = {
   graph,
+  fetch: () => listen(fetchHandler()),
   plain: () => listen(plain()),
   sofa: () => listen(sofa()),
 };

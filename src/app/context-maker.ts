@@ -25,7 +25,7 @@ export function contextMaker(
   { trustProxy, rates, via = 'GRAPHQL' }: ContextMakerOptions,
 ) {
   return ({ headers, address, requestId, isContinued = false }: RequestFacts) => {
-    const caller = callerOf(headers, address, trustProxy);
+    const caller = callerOf(headers['x-forwarded-for'], address, trustProxy);
     const id = requestId ?? String(headers['x-request-id'] ?? '');
     const make = (viewer: Viewer | null): RequestContext => {
       const context = { viewer, requestId: id, address: caller, via, db, services };
@@ -49,10 +49,10 @@ export function contextMaker(
   };
 }
 
-/** The address of the caller. `address` is the address of the connection. */
-export function callerOf(headers: RequestFacts['headers'], address: string, trustProxy: boolean): string {
+/** The address of the caller. `forwardedFor` is the header field X-Forwarded-For, `address` that of the connection. */
+export function callerOf(forwardedFor: unknown, address: string, trustProxy: boolean): string {
   if (!trustProxy) return address;
   // The proxy appends the last address. The caller may have sent the addresses before it.
-  const forwarded = String(headers['x-forwarded-for'] ?? '');
+  const forwarded = String(forwardedFor ?? '');
   return forwarded.split(',').at(-1)?.trim() || address;
 }

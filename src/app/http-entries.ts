@@ -1,11 +1,12 @@
-import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
-import { AUDIT_PATH, AuditDownload } from '../domains/audit/audit-download.ts';
+import { AUDIT_PATH, auditDownload } from '../domains/audit/audit-download.ts';
 import { oidcEntries } from '../domains/sign-in/oidc/oidc-entries.ts';
 import { DEFAULT_LIMITS } from '../gateway/graphql/limits.ts';
 import { createGraphqlServer } from '../gateway/graphql/server.ts';
 import { forOrigins } from '../gateway/http/cross-origin.ts';
-import { isLocal, MetricsEntry } from '../gateway/http/metrics-entry.ts';
+import { addressOf, type RequestOrigin } from '../gateway/http/fetch-handler.ts';
+import { Gateway } from '../gateway/http/gateway.ts';
+import { isLocal, metricsEntry } from '../gateway/http/metrics-entry.ts';
 import { authorizeRoute } from '../gateway/rest/authorize.ts';
 import { apiDocuments } from '../gateway/rest/docs-page.ts';
 import { createRestServer } from '../gateway/rest/router.ts';
@@ -22,7 +23,10 @@ import { schema } from './schema.ts';
 /** Shared by all services of the process. */
 const DOCUMENTS = apiDocuments(apiRoutes, VERSION);
 
-/** Everything that HTTP serves: the graph, REST, downloads, single sign-on of browsers, and metrics. */
+/**
+ * Everything that HTTP serves: the graph, REST, downloads, single sign-on of browsers, and metrics. With METRICS_HOST
+ * the metrics are not part of the gateway.
+ */
 export function httpEntries(config: Config, parts: Parts, { url, http: { connections }, traffic }: Ports, log: Logger) {
   const { services, storage, signIn } = parts;
   const oidcSignIn = signIn.oidcSignIn(url);
@@ -65,22 +69,24 @@ export function httpEntries(config: Config, parts: Parts, { url, http: { connect
     traffic,
   });
   const metrics = new Metrics({ parts, http: { traffic, connections }, webSockets: () => graphql.webSocketCount });
-  const addressOf = ({ headers, socket }: IncomingMessage) => callerOf(headers, socket.remoteAddress ?? '', trustProxy);
-  const metricsEntry = new MetricsEntry({
+  const callerAddress = (request: Request, origin: RequestOrigin) =>
+    callerOf(request.headers.get('x-forwarded-for'), addressOf(origin), trustProxy);
+  const scrape = metricsEntry({
     metrics,
     token: config.metricsToken ?? null,
     // The listener of METRICS_HOST needs no credentials.
     isOpenFor: config.metricsHost === undefined ? isLocal : () => true,
-    viewerOf: (req) => services.auth.viewerOf(req.headers.authorization, addressOf(req)),
+    viewerOf: (request, origin) =>
+      services.auth.viewerOf(request.headers.get('authorization') ?? undefined, callerAddress(request, origin)),
   });
-  return {
+  const gateway = new Gateway({
     graphql,
-    downloads: { [AUDIT_PATH]: new AuditDownload({ contextFor: restContextFor, log }) },
-    ...(oidcSignIn && { auth: oidcEntries({ signIn: oidcSignIn, addressOf, log }) }),
+    downloads: new Map([[AUDIT_PATH, auditDownload({ contextFor: restContextFor, log })]]),
+    ...(oidcSignIn && { auth: oidcEntries({ signIn: oidcSignIn, addressOf: callerAddress, log }) }),
     rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
     metrics,
-    metricsEntry,
+    ...(config.metricsHost === undefined && { metricsEntry: scrape }),
     ready: () => storage.ping(),
-    log,
-  };
+  });
+  return { gateway, scrape, graphql };
 }

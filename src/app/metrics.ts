@@ -6,8 +6,8 @@ import { registerTotals } from '../domains/brokers/broker-totals.ts';
 import { registerCertificateMetrics } from '../domains/certificates/expiry/certificate-metrics.ts';
 import { registerClusterMetrics } from '../domains/clusters/cluster-metrics.ts';
 import { STREAM_METRICS } from '../domains/streams/stream-metrics.ts';
+import type { RequestKind, RequestMetrics } from '../gateway/http/gateway.ts';
 import { type HttpMetricSource, registerHttpMetrics } from '../gateway/http/http-metrics.ts';
-import type { RequestKind, RequestMetrics } from '../gateway/http/http-server.ts';
 import type { Parts } from './parts.ts';
 
 interface MetricsOptions {

@@ -41,6 +41,6 @@ function trafficOf({ maxRequestsMb, maxResponsesMb, maxBodyBytes, trustProxy }: 
   return new Traffic({
     maxRequestBytes: Math.max(maxRequestsMb * MIB, 4 * maxBodyBytes),
     maxResponseBytes: maxResponsesMb * MIB,
-    callerOf: ({ headers, socket }) => callerOf(headers, socket.remoteAddress ?? '', trustProxy),
+    callerOf: ({ headers, socket }) => callerOf(headers['x-forwarded-for'], socket.remoteAddress ?? '', trustProxy),
   });
 }

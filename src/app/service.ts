@@ -46,12 +46,12 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     services.audit.startRetention();
     signIn.checks.start();
 
-    const { metricsEntry, ...entries } = httpEntries(config, parts, ports, log);
-    metrics?.serve(metricsEntry);
-    http.serve(metrics ? entries : { ...entries, metricsEntry });
+    const { gateway, scrape, graphql } = httpEntries(config, parts, ports, log);
+    metrics?.serve(scrape);
+    http.serve(gateway, log);
     closers.keep(http);
     // WebSockets close before the HTTP server, which waits for every socket.
-    closers.keep(entries.graphql);
+    closers.keep(graphql);
     closers.keep(await openOperatorSocket(config.dataDir, asOperator(storage.db, services)));
     return {
       port: http.port,

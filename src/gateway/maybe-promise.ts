@@ -14,6 +14,22 @@ export function proceed<T>(value: MaybePromise<T>, next: (value: T) => void, fai
 }
 
 /** Like `then`, but synchronous if the value is not a promise. */
-export function after<T, Result>(value: MaybePromise<T>, next: (value: T) => Result): MaybePromise<Result> {
+export function after<T, Result>(
+  value: MaybePromise<T>,
+  next: (value: T) => MaybePromise<Result>,
+): MaybePromise<Result> {
   return value instanceof Promise ? value.then(next) : next(value);
+}
+
+/** Calls `start`. `recover` receives its error, thrown or rejected. */
+export function attempt<T>(
+  start: () => MaybePromise<T>,
+  recover: (error: unknown) => MaybePromise<T>,
+): MaybePromise<T> {
+  try {
+    const value = start();
+    return value instanceof Promise ? value.catch(recover) : value;
+  } catch (error) {
+    return recover(error);
+  }
 }

@@ -1,11 +1,19 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Response } from '@whatwg-node/server';
 import type { Logger } from 'pino';
 import type { RequestContext } from '../../gateway/context.ts';
 import type { RequestFacts } from '../../gateway/graphql/endpoint.ts';
 import { publicError } from '../../gateway/graphql/public-error.ts';
-import { requestIdOf } from '../../gateway/rest/exchange.ts';
-import { drained } from '../../gateway/rest/long-lists.ts';
+import {
+  addressOf,
+  emptyResponse,
+  type FetchHandler,
+  jsonResponse,
+  type RequestOrigin,
+  targetOf,
+} from '../../gateway/http/fetch-handler.ts';
+import { requestIdOf } from '../../gateway/http/request-id.ts';
+import { streamBody } from '../../gateway/http/stream-body.ts';
 import type { AuditEntry } from '../../generated/sqlite/client.ts';
 import { requireRootAdmin } from '../../platform/auth/viewer.ts';
 import { ERROR_STATUS, invalid } from '../../platform/errors.ts';
@@ -26,74 +34,64 @@ interface AuditDownloadOptions {
  * Rights are checked before each page; if they have ended, the connection is aborted, so that clients do not mistake a
  * part for the whole.
  */
-export class AuditDownload {
-  readonly #options: AuditDownloadOptions;
-
-  constructor(options: AuditDownloadOptions) {
-    this.#options = options;
-  }
-
-  /** Never throws, never rejects. */
-  handle(req: IncomingMessage, res: ServerResponse): void {
-    const requestId = requestIdOf(req);
-    req.headers['x-request-id'] = requestId;
-    res.setHeader('x-request-id', requestId);
-    this.#respond(req, res).catch((error: unknown) => {
-      const { log } = this.#options;
-      if (res.headersSent) {
-        if (!res.destroyed) log.error({ err: error, requestId }, 'the download of the audit was aborted');
-        res.destroy();
-        return;
-      }
-      const { message, extensions } = publicError(error, { requestId, log });
-      const status = ERROR_STATUS[extensions.code];
-      const headers = {
-        'content-type': 'application/json; charset=utf-8',
-        ...(status === 401 && { 'www-authenticate': 'Bearer realm="brokergraph"' }),
-      };
-      res.writeHead(status, headers).end(JSON.stringify({ message, ...extensions, status }));
-    });
-  }
-
-  async #respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    if (req.method !== 'GET' && req.method !== 'HEAD') {
-      res.writeHead(405, { allow: 'GET, HEAD' }).end();
-      return;
-    }
+export function auditDownload({ contextFor, log }: AuditDownloadOptions): FetchHandler {
+  const respond: RespondTo = async (request, origin, requestId) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return emptyResponse(405, { allow: 'GET, HEAD' });
+    const { headers } = request;
+    const url = targetOf(request);
+    const facts = {
+      headers: {
+        authorization: headers.get('authorization') ?? undefined,
+        'x-forwarded-for': headers.get('x-forwarded-for') ?? undefined,
+        'x-request-id': requestId,
+      },
+      address: addressOf(origin),
+      url,
+    };
+    let isContinued = false;
     const authorize = async (): Promise<RequestContext> => {
-      const headers = req.headers as Record<string, string | undefined>;
-      const facts = { headers, address: req.socket.remoteAddress ?? '', url: req.url ?? '' };
-      const context = await this.#options.contextFor({ ...facts, isContinued: res.headersSent });
+      const context = await contextFor({ ...facts, isContinued });
       try {
         requireRootAdmin(context.viewer);
       } catch (error) {
         // After the first page, the right ended during the download. That is not an attempt of an unauthorized caller.
-        if (!res.headersSent) context.services.audit.refusedRead(DOWNLOAD, context, error);
+        if (!isContinued) context.services.audit.refusedRead(DOWNLOAD, context, error);
         throw error;
       }
       return context;
     };
     const { db, services } = await authorize();
-    const range = rangeOf(req.url ?? '');
+    const range = rangeOf(url);
     const { sequence, hash } = await services.audit.head();
-    res.writeHead(200, {
-      'content-type': 'application/jsonl; charset=utf-8',
-      'content-disposition': 'attachment; filename="audit.jsonl"',
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      'x-audit-head': `${sequence} ${hash}`,
+    isContinued = true;
+    const onError = (err: unknown) => log.error({ err, requestId }, 'the download of the audit was aborted');
+    const body =
+      request.method === 'HEAD' ? null : streamBody(auditLines(db, range, sequence, authorize), origin, onError);
+    return new Response(body, {
+      headers: {
+        'content-type': 'application/jsonl; charset=utf-8',
+        'content-disposition': 'attachment; filename="audit.jsonl"',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'x-audit-head': `${sequence} ${hash}`,
+      },
     });
-    if (req.method === 'HEAD') {
-      res.end();
-      return;
-    }
-    for await (const lines of auditLines(db, range, sequence, authorize)) {
-      if (!res.write(lines)) await drained(res);
-      if (res.destroyed) return;
-    }
-    res.end();
-  }
+  };
+
+  return async (request, origin) => {
+    const requestId = requestIdOf(request.headers.get('x-request-id'));
+    const response = await respond(request, origin, requestId).catch((error: unknown) => {
+      const { message, extensions } = publicError(error, { requestId, log });
+      const status = ERROR_STATUS[extensions.code];
+      const headers = status === 401 ? { 'www-authenticate': 'Bearer realm="brokergraph"' } : {};
+      return jsonResponse(status, { message, ...extensions, status }, headers);
+    });
+    response.headers.set('x-request-id', requestId);
+    return response;
+  };
 }
+
+type RespondTo = (request: Request, origin: RequestOrigin, requestId: string) => Promise<Response>;
 
 function rangeOf(url: string): AuditRange {
   const query = new URLSearchParams(url.split('?')[1] ?? '');

@@ -2,34 +2,15 @@ import { createServer, type IncomingMessage, type Server, ServerResponse } from 
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Connections, type RefusalReason } from './connections.ts';
-import type { HttpHandler } from './cross-origin.ts';
+import { pathOf } from './fetch-handler.ts';
+import { entryWhileStarting, type Gateway, type RequestKind, type RequestMetrics } from './gateway.ts';
 import type { KnownHosts } from './known-hosts.ts';
 import { listen } from './listen.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
+import { refuseConnection, refuseMalformed, writeJson } from './raw-response.ts';
+import { requestIdOf } from './request-id.ts';
 import { RequestsPerNetwork } from './requests-per-network.ts';
-import { writeJson } from './text-body.ts';
 import { Traffic } from './traffic.ts';
-
-export type RequestKind = 'graphql' | 'rest';
-
-export interface RequestMetrics {
-  observe(kind: RequestKind, status: number, milliseconds: number): void;
-}
-
-interface HttpParts {
-  readonly graphql: HttpHandler & {
-    upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
-  };
-  readonly rest: HttpHandler;
-  readonly downloads?: Readonly<Record<string, HttpHandler>>;
-  readonly auth?: HttpHandler;
-  readonly metrics: RequestMetrics;
-  readonly metricsEntry?: HttpHandler;
-  /** Rejects while the service is not ready. */
-  readonly ready: () => Promise<void>;
-  /** Receives one line per request, at level debug. */
-  readonly log?: RequestLog;
-}
 
 interface RequestLog {
   isLevelEnabled(level: string): boolean;
@@ -56,8 +37,11 @@ interface HttpServerOptions {
 interface HttpServer {
   readonly port: number;
   readonly connections: Pick<Connections, 'size' | 'stalledCount' | 'refusedCount'>;
-  /** Sets the handlers. Until this is called, /healthz responds with 200 and every other path with 503. */
-  readonly serve: (parts: HttpParts) => void;
+  /**
+   * Sets what is served. Until this is called, /healthz responds with 200 and every other path with 503. `log` receives
+   * one line per request, at level debug.
+   */
+  readonly serve: (gateway: Gateway, log?: RequestLog) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -95,7 +79,7 @@ export async function startHttpServer({
   const pipelined = new PipelinedRequests(traffic);
   const proxied =
     isBehindProxy && maxConnectionsPerNetwork !== undefined ? new RequestsPerNetwork(maxConnectionsPerNetwork) : null;
-  let parts: HttpParts | null = null;
+  let gateway: Gateway | null = null;
   let requestLog: RequestLog | null = null;
   let closed: Promise<void> | null = null;
   const start = (req: IncomingMessage, res: ServerResponse) => {
@@ -109,9 +93,14 @@ export async function startHttpServer({
     });
     if (proxied !== null && !enter(proxied, traffic.networkOf(req), res)) return;
     if (requestLog !== null) logRequest(req, res, requestLog);
-    if (isMisdirected(req, knownHosts)) writeJson(res, 421, misdirected(req));
-    else if (parts === null) respondWhileStarting(req, res);
-    else dispatch(req, res, parts);
+    const path = pathOf(req.url ?? '/');
+    if (isMisdirected(req, path, knownHosts)) {
+      writeJson(res, 421, misdirected(req));
+      return;
+    }
+    const { kind, handle } = gateway?.entryOf(path) ?? entryWhileStarting(path);
+    if (kind !== undefined && gateway !== null) observe(kind, res, gateway.metrics);
+    handle(req, res);
   };
   const server = createServer(LIMITS, (req, res) => {
     if (res.socket === null) pipelined.add(req, res, () => start(req, res));
@@ -121,25 +110,27 @@ export async function startHttpServer({
   server.on('upgrade', (req, socket, head) => {
     // Node passes the socket without an error listener: a connection reset would end the process.
     socket.on('error', () => socket.destroy());
-    if (isMisdirected(req, knownHosts)) refuseUpgrade(socket, '421 Misdirected Request', misdirected(req));
-    else if (parts === null || pathOf(req) !== '/graphql') refuseUpgrade(socket, '404 Not Found');
+    const path = pathOf(req.url ?? '/');
+    if (isMisdirected(req, path, knownHosts)) refuseConnection(socket, '421 Misdirected Request', misdirected(req));
+    else if (gateway === null || path !== '/graphql') refuseConnection(socket, '404 Not Found');
     else if (proxied !== null && !enter(proxied, traffic.networkOf(req), socket)) {
-      refuseUpgrade(socket, '429 Too Many Requests', TOO_MANY);
+      refuseConnection(socket, '429 Too Many Requests', TOO_MANY);
     } else {
       const connection = connections.get(req.socket);
       if (connection !== undefined) connection.isUpgraded = true;
-      parts.graphql.upgrade(req, socket, head);
+      gateway.upgrade(req, socket, head);
     }
   });
+  server.on('clientError', refuseMalformed);
   if (maxConnections !== undefined) server.maxConnections = maxConnections + SPARE_CONNECTIONS;
   const notifyFull = atMostEvery(REFUSED_NOTICE_MS, () => onRefused?.('FULL'));
   server.on('drop', notifyFull);
   return {
     port: await listen(server, host, port),
     connections,
-    serve: (given) => {
-      parts = given;
-      requestLog = given.log?.isLevelEnabled('debug') ? given.log : null;
+    serve: (given, log) => {
+      gateway = given;
+      requestLog = log?.isLevelEnabled('debug') ? log : null;
     },
     close: () => {
       connections.close();
@@ -150,9 +141,8 @@ export async function startHttpServer({
 }
 
 /** Probes are exempt: orchestrators send them with the address of a container or an internal name. */
-function isMisdirected(req: IncomingMessage, knownHosts: KnownHosts | undefined): boolean {
-  if (knownHosts === undefined || knownHosts.accepts(req.headers.host)) return false;
-  const path = pathOf(req);
+function isMisdirected({ headers }: IncomingMessage, path: string, knownHosts: KnownHosts | undefined): boolean {
+  if (knownHosts === undefined || knownHosts.accepts(headers.host)) return false;
   return path !== '/healthz' && path !== '/readyz';
 }
 
@@ -161,13 +151,6 @@ function misdirected({ headers: { host = '' } }: IncomingMessage) {
     `Host: "${host.slice(0, 254)}" is not a name of this service. ` +
     'If it should be one, add it to the setting ALLOWED_HOSTS, or set PUBLIC_URL';
   return { message, code: 'UNKNOWN_HOST', status: 421 };
-}
-
-function refuseUpgrade(socket: Duplex, status: string, body?: object): void {
-  const text = body === undefined ? '' : `${JSON.stringify(body)}\n`;
-  const type = body === undefined ? '' : 'Content-Type: application/json; charset=utf-8\r\n';
-  const head = `HTTP/1.1 ${status}\r\nConnection: close\r\n${type}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n`;
-  socket.end(head + text, () => socket.destroy());
 }
 
 const TOO_MANY = {
@@ -200,59 +183,19 @@ function atMostEvery<Args extends unknown[]>(ms: number, notify: (...args: Args)
   };
 }
 
-function respondWhileStarting(req: IncomingMessage, res: ServerResponse): void {
-  if (pathOf(req) === '/healthz') writeJson(res, 200, { status: 'ok' });
-  else {
-    res.setHeader('retry-after', '1');
-    writeJson(res, 503, { message: 'The service is starting', code: 'STARTING', status: 503 });
-  }
-}
-
 /** The line has no query string, which may contain secrets. Errors are logged with the same request id. */
 function logRequest(req: IncomingMessage, res: ServerResponse, log: RequestLog): void {
   const start = performance.now();
+  req.headers['x-request-id'] = requestIdOf(req.headers['x-request-id']);
   res.once('close', () => {
     const ms = Math.round((performance.now() - start) * 10) / 10;
-    const fields = { requestId: req.headers['x-request-id'], method: req.method, path: pathOf(req), ms };
+    const fields = { requestId: req.headers['x-request-id'], method: req.method, path: pathOf(req.url ?? '/'), ms };
     // A caller that disconnects before the response is complete gets no status.
     log.debug({ ...fields, status: res.writableFinished ? res.statusCode : null }, 'request');
   });
 }
 
-function dispatch(req: IncomingMessage, res: ServerResponse, parts: HttpParts): void {
-  const path = pathOf(req);
-  if (path === '/api' || path.startsWith('/api/')) {
-    observed('rest', res, parts.metrics);
-    parts.rest.handle(req, res);
-  } else if (path === '/graphql') {
-    observed('graphql', res, parts.metrics);
-    parts.graphql.handle(req, res);
-  } else if (path.startsWith('/auth/') && parts.auth !== undefined) {
-    parts.auth.handle(req, res);
-  } else if (path === '/healthz') {
-    writeJson(res, 200, { status: 'ok' });
-  } else if (path === '/readyz') {
-    parts.ready().then(
-      () => writeJson(res, 200, { status: 'ready' }),
-      () => writeJson(res, 503, { status: 'not ready' }),
-    );
-  } else if (path === '/metrics' && parts.metricsEntry !== undefined) {
-    parts.metricsEntry.handle(req, res);
-  } else if (parts.downloads !== undefined && Object.hasOwn(parts.downloads, path)) {
-    parts.downloads[path]?.handle(req, res);
-  } else if (path === '/') {
-    res.writeHead(302, { location: '/graphql' }).end();
-  } else {
-    writeJson(res, 404, { message: `The path ${path} does not exist`, code: 'NOT_FOUND', status: 404 });
-  }
-}
-
-function pathOf({ url = '/' }: IncomingMessage): string {
-  const end = url.indexOf('?');
-  return end < 0 ? url : url.slice(0, end);
-}
-
-function observed(kind: RequestKind, res: ServerResponse, metrics: RequestMetrics): void {
+function observe(kind: RequestKind, res: ServerResponse, metrics: RequestMetrics): void {
   const start = performance.now();
   res.on('close', () => metrics.observe(kind, res.statusCode, performance.now() - start));
 }

@@ -2,6 +2,8 @@ import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 
 const MAX_CACHED = 1_000;
+/** Such a header would change the path of the URL of a request. */
+const NOT_IN_A_HOST = /[/\\?#@\s]/;
 
 export interface KnownHostsOptions {
   readonly host: string;
@@ -30,6 +32,7 @@ export class KnownHosts {
 
   accepts(header: string | undefined): boolean {
     if (header === undefined || this.#accepted.has(header)) return true;
+    if (NOT_IN_A_HOST.test(header)) return false;
     if (!this.#acceptsAll && !this.#isKnown(nameIn(header))) return false;
     if (this.#accepted.size >= MAX_CACHED) this.#accepted.clear();
     this.#accepted.add(header);

@@ -9,9 +9,58 @@ const DISCARD_FACTOR = 8;
 /** TOO_LARGE. The response should close the connection, because the rest of the body is too large to be discarded. */
 export class UnreadBodyError extends ServiceError {}
 
-export interface BodyLimits {
+interface BodyLimits {
   readonly maxBytes: number;
   readonly traffic: Traffic;
+}
+
+type OpenHold = (onEvicted: () => void) => Hold;
+
+/** A body that arrives in pieces. One of `onBody` and `onError` is called once. */
+function incomingBody(
+  maxBytes: number,
+  openHold: OpenHold,
+  onBody: (body: Buffer) => void,
+  onError: (error: ServiceError) => void,
+) {
+  let pieces: Uint8Array[] = [];
+  let size = 0;
+  let countedBytes = 0;
+  let hold: Hold | null = null;
+  let isOver = false;
+  const fail = (error: ServiceError) => {
+    if (isOver) return;
+    isOver = true;
+    pieces = [];
+    hold?.release();
+    onError(error);
+  };
+  const onEvicted = () => fail(noRoom());
+  return {
+    /** Returns false if the rest must not be read, because it is too large to be discarded. */
+    add(piece: Uint8Array): boolean {
+      size += piece.length;
+      if (size > maxBytes) fail(tooLarge(maxBytes));
+      if (isOver) return size <= maxBytes * DISCARD_FACTOR;
+      pieces.push(piece);
+      countedBytes += piece.length + PIECE_BYTES;
+      if (countedBytes <= UNCOUNTED_BYTES) return true;
+      hold ??= openHold(onEvicted);
+      if (!hold.resize(countedBytes)) onEvicted();
+      return true;
+    },
+    complete() {
+      if (isOver) return;
+      isOver = true;
+      // A complete body cannot be evicted.
+      hold?.pin();
+      onBody(Buffer.concat(pieces));
+    },
+    abort() {
+      // Complete requests close as well: the error is created only if it is used.
+      if (!isOver) fail(new ServiceError('INVALID', 'The request ended before its body was complete'));
+    },
+  };
 }
 
 /**
@@ -30,127 +79,42 @@ export function readBody(
     onError(refusal);
     return;
   }
-  const openHold = (onEvicted: () => void) => traffic.receiving(req, res, onEvicted);
-  const body = new IncomingBody(maxBytes, openHold, onBody, onError);
+  const body = incomingBody(maxBytes, (onEvicted) => traffic.receiving(req, res, onEvicted), onBody, onError);
   req.on('data', (piece: Buffer) => {
     if (!body.add(piece)) req.destroy();
   });
-  req.on('end', () => body.complete());
-  req.on('error', () => body.abort());
-  req.on('close', () => body.abort());
+  req.on('end', body.complete).on('error', body.abort).on('close', body.abort);
 }
 
 export const bodyOf = (req: IncomingMessage, res: ServerResponse, limits: BodyLimits): Promise<Buffer> =>
   new Promise((resolve, reject) => readBody(req, res, limits, resolve, reject));
 
-interface ReceivedBody {
-  readonly bytes: Buffer;
-  /** Must be called when the response is complete: until then the bytes are counted. */
-  readonly release: () => void;
-}
-
-/** Like `readBody`, for a `Request` of the given network. */
-export function receiveBody(
-  { headers, body: stream }: Request,
-  network: string,
-  { maxBytes, traffic }: BodyLimits,
-): Promise<ReceivedBody> {
-  return new Promise((resolve, reject) => {
+/**
+ * Like `readBody`, for a `Request` of the given network. `release` must be called when the response is complete: until
+ * then the bytes are counted.
+ */
+export function receiveBody({ headers, body: stream }: Request, network: string, { maxBytes, traffic }: BodyLimits) {
+  return new Promise<{ readonly bytes: Buffer; readonly release: () => void }>((resolve, reject) => {
     const refusal = announced(headers.get('content-length'), maxBytes);
     if (refusal !== null) throw refusal;
-    let hold: Hold | null = null;
-    const openHold = (onEvicted: () => void) => {
-      hold = traffic.requests.hold(network, onEvicted);
+    let release = () => {};
+    const openHold: OpenHold = (onEvicted) => {
+      const hold = traffic.requests.hold(network, onEvicted);
+      release = () => hold.release();
       return hold;
     };
-    const onBody = (bytes: Buffer) => resolve({ bytes, release: () => hold?.release() });
-    const body = new IncomingBody(maxBytes, openHold, onBody, reject);
+    const body = incomingBody(maxBytes, openHold, (bytes) => resolve({ bytes, release }), reject);
     if (stream === null) body.complete();
-    else void readStream(stream.getReader(), body);
+    else readPieces(stream.getReader(), body.add).then(body.complete).catch(body.abort);
   });
 }
 
-async function readStream(reader: ReadableStreamDefaultReader<Uint8Array>, body: IncomingBody): Promise<void> {
-  try {
-    for (let next = await reader.read(); ; next = await reader.read()) {
-      if (next.done) {
-        body.complete();
-        return;
-      }
-      if (!body.add(next.value)) {
-        await reader.cancel();
-        return;
-      }
-    }
-  } catch {
-    body.abort();
-  }
-}
-
-/** A body that arrives in pieces. Calls `onBody` or `onError` once. */
-class IncomingBody {
-  readonly #maxBytes: number;
-  readonly #openHold: (onEvicted: () => void) => Hold;
-  readonly #onBody: (body: Buffer) => void;
-  readonly #onError: (error: ServiceError) => void;
-  #pieces: Uint8Array[] = [];
-  #size = 0;
-  #countedBytes = 0;
-  #hold: Hold | null = null;
-  #isOver = false;
-
-  constructor(
-    maxBytes: number,
-    openHold: (onEvicted: () => void) => Hold,
-    onBody: (body: Buffer) => void,
-    onError: (error: ServiceError) => void,
-  ) {
-    this.#maxBytes = maxBytes;
-    this.#openHold = openHold;
-    this.#onBody = onBody;
-    this.#onError = onError;
-  }
-
-  /** Returns false if the rest must not be read, because it is too large to be discarded. */
-  add(piece: Uint8Array): boolean {
-    this.#size += piece.length;
-    if (this.#size > this.#maxBytes * DISCARD_FACTOR) return false;
-    if (this.#size > this.#maxBytes) this.#fail(tooLarge(this.#maxBytes));
-    else if (!this.#isOver) {
-      this.#pieces.push(piece);
-      this.#count(piece);
-    }
-    return true;
-  }
-
-  complete(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    // A complete body cannot be evicted.
-    this.#hold?.pin();
-    const [first] = this.#pieces;
-    this.#onBody(this.#pieces.length === 1 && Buffer.isBuffer(first) ? first : Buffer.concat(this.#pieces));
-  }
-
-  abort(): void {
-    // Complete requests close as well: the error is created only if it is used.
-    if (!this.#isOver) this.#fail(new ServiceError('INVALID', 'The request ended before its body was complete'));
-  }
-
-  #count(piece: Uint8Array): void {
-    this.#countedBytes += piece.length + PIECE_BYTES;
-    if (this.#countedBytes <= UNCOUNTED_BYTES) return;
-    const onEvicted = () => this.#fail(noRoom());
-    this.#hold ??= this.#openHold(onEvicted);
-    if (!this.#hold.resize(this.#countedBytes)) onEvicted();
-  }
-
-  #fail(error: ServiceError): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#pieces = [];
-    this.#hold?.release();
-    this.#onError(error);
+async function readPieces(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  add: (piece: Uint8Array) => boolean,
+): Promise<void> {
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    if (!add(next.value)) await reader.cancel();
   }
 }
 

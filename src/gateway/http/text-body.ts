@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 /** Longer texts are written as a Buffer, in bytes: Node 20 would store a copy until the client has received it. */
-const MAX_COPIED_BYTES = 65_536;
+export const MAX_COPIED_BYTES = 65_536;
 
 export interface TextBody {
   readonly text: string;
@@ -18,8 +18,4 @@ export function endWithText(res: ServerResponse, { text, bytes }: TextBody): voi
   const encoding = bytes === text.length ? 'latin1' : 'utf8';
   if (bytes > MAX_COPIED_BYTES) res.end(Buffer.from(text, encoding));
   else res.end(text, encoding);
-}
-
-export function writeJson(res: ServerResponse, status: number, body: object): void {
-  res.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(`${JSON.stringify(body)}\n`);
 }

@@ -1,43 +1,30 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { invalid } from '../../platform/errors.ts';
-import { type BodyLimits, bodyOf } from '../http/read-body.ts';
 import { parseJson } from './input.ts';
 
-interface BodyOptions extends BodyLimits {
-  /** Value of an empty body. Default: an empty body is INVALID. */
-  readonly emptyValue?: object | undefined;
-  /** Called before the body is parsed. Its errors are rethrown. */
-  readonly onBytes: (bytes: number) => void;
-}
-
 /**
- * Reads the JSON body of a request and returns a function that parses it. Parsing 1 MB takes up to 60 ms, so the caller
- * schedules it. Errors: INVALID, TOO_LARGE, RATE_LIMITED (the byte budget is used up).
+ * Returns a function that parses the bytes of a JSON body. Parsing 1 MB takes up to 60 ms, so the caller schedules it.
+ * `emptyValue` is the value of an empty body; without it an empty body is INVALID. Errors: INVALID, also of the
+ * returned function.
  */
-export async function readJsonBody(
-  req: IncomingMessage,
-  res: ServerResponse,
-  options: BodyOptions,
-): Promise<() => unknown> {
-  const { emptyValue } = options;
-  const bytes = await bodyOf(req, res, options);
-  options.onBytes(bytes.length);
+export function bodyParser({ headers }: Request, bytes: Buffer, emptyValue: object | undefined): () => unknown {
   if (bytes.length === 0 && emptyValue !== undefined) return () => emptyValue;
-  if (bytes.length > 0 && !isJson(req.headers['content-type'])) {
+  const type = headers.get('content-type');
+  if (bytes.length > 0 && !isJson(type)) {
     throw invalid(
       [{ path: 'Content-Type', reason: 'must be application/json' }],
-      `The body must be sent as application/json${req.headers['content-type'] ? `, not as ${req.headers['content-type'].slice(0, 100)}` : ''}`,
+      `The body must be sent as application/json${type ? `, not as ${type.slice(0, 100)}` : ''}`,
     );
   }
-  if (req.headers['content-encoding'] !== undefined && req.headers['content-encoding'] !== 'identity') {
+  const encoding = headers.get('content-encoding');
+  if (encoding !== null && encoding !== 'identity') {
     throw invalid([{ path: 'Content-Encoding', reason: 'must be absent: compressed bodies are not supported' }]);
   }
   return () => parseJson(decode(bytes));
 }
 
 /** Accepts JSON media types with any parameters, except for a charset other than UTF-8. */
-function isJson(contentType: string | undefined): boolean {
-  if (contentType === undefined) return false;
+function isJson(contentType: string | null): boolean {
+  if (contentType === null) return false;
   if (contentType === 'application/json') return true;
   const [type = '', ...parameters] = contentType.toLowerCase().split(';');
   if (!/^application\/([\w.-]+\+)?json$/.test(type.trim())) return false;

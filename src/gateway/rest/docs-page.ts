@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { OutgoingHttpHeader } from 'node:http';
 import { openApiOf, ROLE_WORDS, tagOf } from './openapi.ts';
 import { queryIn } from './prepared-route.ts';
 import { DEFAULT_REVISION, existsIn } from './revisions.ts';
@@ -42,19 +41,17 @@ if (location.hash) { const entry = document.getElementById(decodeURIComponent(lo
 
 const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-const DOCS_HEADERS: readonly OutgoingHttpHeader[] = [
-  'Content-Security-Policy',
-  `default-src 'none'; style-src ${digest(STYLE)}; script-src ${digest(SCRIPT)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  'Referrer-Policy',
-  'no-referrer',
-];
+const DOCS_HEADERS = {
+  'content-security-policy': `default-src 'none'; style-src ${digest(STYLE)}; script-src ${digest(SCRIPT)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'referrer-policy': 'no-referrer',
+};
 
 export interface ApiDocument {
   readonly path: string;
   readonly contentType: string;
-  readonly body: () => Buffer;
-  /** Alternating names and values. */
-  readonly headers: readonly OutgoingHttpHeader[];
+  readonly body: () => Buffer<ArrayBuffer>;
+  /** Further header fields, with names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 export const apiDocuments = (routes: readonly Route[], version: string): readonly ApiDocument[] => [
@@ -62,7 +59,7 @@ export const apiDocuments = (routes: readonly Route[], version: string): readonl
     path: '/api/openapi.json',
     contentType: 'application/json; charset=utf-8',
     body: once(() => JSON.stringify(openApiOf(routes, version))),
-    headers: [],
+    headers: {},
   },
   {
     path: '/api/docs',
@@ -179,8 +176,8 @@ function typeOf(schema: JsonSchema, depth: number): string {
   return limits.length > 0 ? `${type} (${limits.join(', ')})` : type;
 }
 
-function once(create: () => string): () => Buffer {
-  let created: Buffer | null = null;
+function once(create: () => string): () => Buffer<ArrayBuffer> {
+  let created: Buffer<ArrayBuffer> | null = null;
   return () => {
     created ??= Buffer.from(create());
     return created;

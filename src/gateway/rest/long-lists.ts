@@ -1,8 +1,4 @@
-import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
-import { setImmediate } from 'node:timers/promises';
 import type { ExecutionResult } from 'graphql';
-import type { Exchange } from './exchange.ts';
 import { follow } from './response-body.ts';
 import type { RouteLists } from './route.ts';
 
@@ -111,43 +107,4 @@ async function* pieces(
 function pageIn(part: Fields, key: string) {
   const { hasNextPage, endCursor } = part.pageInfo as Omit<ListPage, 'text'>;
   return { items: part[key] as readonly unknown[], hasNextPage, endCursor };
-}
-
-/**
- * Writes a response as fast as the client receives it. After an error the connection is closed, so that the response is
- * not taken for complete, and the error is rethrown.
- */
-export async function streamText(
-  exchange: Exchange,
-  status: number,
-  total: number | undefined,
-  pieces: AsyncIterable<string>,
-): Promise<void> {
-  const res = exchange.open(status, total);
-  if (exchange.isHead) {
-    res.end();
-    return;
-  }
-  try {
-    for await (const piece of pieces) {
-      if (res.write(piece)) await setImmediate();
-      else await drained(res);
-      if (res.destroyed) return;
-    }
-    res.end();
-  } catch (error) {
-    if (res.destroyed) return;
-    res.destroy();
-    throw error;
-  }
-}
-
-export async function drained(res: ServerResponse): Promise<void> {
-  if (res.destroyed) return;
-  const stop = new AbortController();
-  try {
-    await Promise.race([once(res, 'drain', { signal: stop.signal }), once(res, 'close', { signal: stop.signal })]);
-  } finally {
-    stop.abort();
-  }
 }

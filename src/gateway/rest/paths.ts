@@ -1,8 +1,9 @@
 import findMyWay from 'find-my-way';
 import { ServiceError } from '../../platform/errors.ts';
 import type { ApiDocument } from './docs-page.ts';
-import type { Exchange } from './exchange.ts';
 import type { PreparedRoute } from './prepared-route.ts';
+import { documentOf, emptyOf } from './responses.ts';
+import type { RestRequest } from './rest-request.ts';
 import { existsIn, REVISIONS, type Revision } from './revisions.ts';
 import type { Route } from './route.ts';
 
@@ -58,19 +59,19 @@ export function buildPaths(
   return router.compile();
 }
 
-export function serveDocument(exchange: Exchange, { contentType, body, headers }: ApiDocument, method: string): void {
-  exchange.allow = 'GET, HEAD, OPTIONS';
-  if (method === 'GET') exchange.document(contentType, body(), headers);
-  else if (method === 'OPTIONS') exchange.empty(204, ['Allow', exchange.allow]);
-  else throw methodNotAllowed(method, exchange.allow);
+export function serveDocument(rest: RestRequest, document: ApiDocument, method: string): Response {
+  rest.allow = 'GET, HEAD, OPTIONS';
+  if (method === 'GET') return documentOf(rest, document);
+  if (method === 'OPTIONS') return emptyOf(rest, { allow: rest.allow });
+  throw methodNotAllowed(method, rest.allow);
 }
 
-export function refuseMethod(exchange: Exchange, path: PathEntry, method: string): void {
-  exchange.allow = allowed(path, exchange.revision);
-  if (exchange.allow === '')
-    throw new ServiceError('NOT_FOUND', `This path does not exist in revision ${exchange.revision}`);
-  if (method === 'OPTIONS') exchange.empty(204, ['Allow', exchange.allow]);
-  else throw methodNotAllowed(method, exchange.allow);
+/** The response of a path to a method that it does not have: OPTIONS lists the methods. */
+export function refuseMethod(rest: RestRequest, path: PathEntry, method: string): Response {
+  rest.allow = allowed(path, rest.revision);
+  if (rest.allow === '') throw new ServiceError('NOT_FOUND', `This path does not exist in revision ${rest.revision}`);
+  if (method === 'OPTIONS') return emptyOf(rest, { allow: rest.allow });
+  throw methodNotAllowed(method, rest.allow);
 }
 
 const methodNotAllowed = (method: string, allow: string) =>

@@ -1,8 +1,8 @@
 import type { ExecutionResult } from 'graphql';
 import { ServiceError } from '../../platform/errors.ts';
 import { boundedJson, MAX_RESPONSE_BYTES, ResponseTooLarge } from '../graphql/response-limit.ts';
-import type { Exchange } from './exchange.ts';
 import type { PreparedRoute } from './prepared-route.ts';
+import type { RestRequest } from './rest-request.ts';
 import type { RouteInput } from './route.ts';
 
 export function follow(data: unknown, steps: readonly string[]): unknown {
@@ -22,7 +22,7 @@ export function totalOf(data: unknown, steps: readonly string[] | null): number 
 
 /** A request whose caller is authorized and whose input is checked. */
 export interface Call {
-  readonly exchange: Exchange;
+  readonly rest: RestRequest;
   readonly prepared: PreparedRoute;
   readonly input: RouteInput;
 }
@@ -49,7 +49,7 @@ export function textOf(call: Call, result: ExecutionResult): string {
   if (nameKey !== undefined && query.verbose === false && query[singleBy] === undefined && Array.isArray(body)) {
     return boundedJson(body.map((item: Record<string, unknown>) => item[nameKey]));
   }
-  versions[call.exchange.revision].trim?.(body);
+  versions[call.rest.revision].trim?.(body);
   return write(body);
 }
 

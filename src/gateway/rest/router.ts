@@ -1,25 +1,26 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import { invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
+import { networkOf } from '../../platform/limits/network.ts';
 import type { RequestContext } from '../context.ts';
 import { publicError } from '../graphql/public-error.ts';
-import type { HttpHandler } from '../http/cross-origin.ts';
-import { UnreadBodyError } from '../http/read-body.ts';
+import type { FetchHandler, RequestOrigin } from '../http/fetch-handler.ts';
+import { receiveBody, UnreadBodyError } from '../http/read-body.ts';
 import { maxBodyBytesOf, Traffic } from '../http/traffic.ts';
-import { proceed } from '../maybe-promise.ts';
-import { readJsonBody } from './body.ts';
+import { after, attempt, type MaybePromise } from '../maybe-promise.ts';
+import { bodyParser } from './body.ts';
 import type { ApiDocument } from './docs-page.ts';
-import { Exchange, requestIdOf } from './exchange.ts';
 import { requestPathOf } from './issue-paths.ts';
 import { pageOf } from './long-lists.ts';
-import { type Pages, PageWriter, type PageWriterOptions } from './page-writer.ts';
+import { PageReader, type PageReaderOptions, type Pages } from './page-reader.ts';
 import { buildPaths, type PathEntry, type Paths, refuseMethod, serveDocument } from './paths.ts';
 import { type PreparedRoute, prepareRoutes } from './prepared-route.ts';
 import { bodyOf, type Call, totalOf, wholeText } from './response-body.ts';
+import { emptyOf, errorOf, jsonOf } from './responses.ts';
+import { RestRequest } from './rest-request.ts';
 import { existsIn, revisionOf } from './revisions.ts';
 import type { Route, RouteInput } from './route.ts';
 
-export interface RestServerOptions extends PageWriterOptions {
+export interface RestServerOptions extends Omit<PageReaderOptions, 'traffic'> {
   readonly routes: readonly Route[];
   readonly schema: GraphQLSchema;
   /** Called when `authorize` refuses a route. The response waits for the promise, which never rejects. */
@@ -42,12 +43,13 @@ interface RefusedField {
 type Params = Readonly<Record<string, string>>;
 
 const MAX_BODY_BYTES = 1024 * 1024;
+const NOT_UTF8 = 'is not percent-encoded UTF-8';
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 
 /** Checks all operations. Errors: an Error that names the first invalid route. */
-export function createRestServer(options: RestServerOptions): HttpHandler {
+export function createRestServer(options: RestServerOptions): FetchHandler {
   const router = new RestRouter(options);
-  return { handle: (req, res) => router.handle(req, res) };
+  return (request, origin) => router.handle(request, origin);
 }
 
 /**
@@ -58,97 +60,111 @@ class RestRouter {
   readonly #options: RestServerOptions;
   readonly #traffic: Traffic;
   readonly #paths: Paths;
-  readonly #pages: PageWriter;
+  readonly #pages: PageReader;
 
   constructor(options: RestServerOptions) {
     const { routes, schema, documents = [], traffic = new Traffic() } = options;
     this.#options = options;
     this.#traffic = traffic;
     this.#paths = buildPaths(routes, prepareRoutes(routes, schema), documents);
-    this.#pages = new PageWriter(options);
+    this.#pages = new PageReader({ ...options, traffic });
   }
 
-  /** Never throws or rejects. */
-  handle(req: IncomingMessage, res: ServerResponse): void {
-    const exchange = new Exchange(req, res, requestIdOf(req), this.#traffic);
-    proceed(exchange, () => this.#route(exchange), this.#failing(exchange));
+  /** Never throws or rejects. Without a promise if the operation and its context are synchronous. */
+  handle(request: Request, origin: RequestOrigin): MaybePromise<Response> {
+    const rest = new RestRequest(request, origin);
+    return attempt(
+      () => this.#route(rest),
+      (error) => this.#refuse(rest, error),
+    );
   }
 
-  #route(exchange: Exchange): void {
-    const { req } = exchange;
-    exchange.revision = revisionOf(req.headers.accept);
+  #route(rest: RestRequest): MaybePromise<Response> {
+    const { request, headers } = rest;
+    rest.revision = revisionOf(request.headers.get('accept'));
     // All methods of a path are stored under GET: a path is looked up once, whatever the method.
-    const found = this.#paths.find('GET', exchange.url);
+    const found = this.#paths.find('GET', rest.url);
     const path: PathEntry | null | undefined = found?.store;
-    if (path === null) throw invalid([{ path: 'path', reason: 'is not percent-encoded UTF-8' }]);
+    if (path === null) throw invalid([{ path: 'path', reason: NOT_UTF8 }]);
     if (!found || path === undefined) throw unknownPath();
     const params = found.params as Params;
     for (const name in params) {
       const value = params[name];
       if (!value || value.includes('\0')) throw unknownPath();
     }
-    const method = exchange.isHead ? 'GET' : (req.method ?? '');
-    if (path.document) {
-      serveDocument(exchange, path.document, method);
-      return;
-    }
+    const method = rest.isHead ? 'GET' : request.method;
+    if (path.document) return serveDocument(rest, path.document, method);
     const entry = path.entries.get(method);
-    if (entry === undefined || !existsIn(exchange.revision, entry.prepared.route)) {
-      refuseMethod(exchange, path, method);
-      return;
-    }
-    exchange.allow = entry.others[exchange.revision];
+    if (entry === undefined || !existsIn(rest.revision, entry.prepared.route)) return refuseMethod(rest, path, method);
+    rest.allow = entry.others[rest.revision];
     // find-my-way returns the unparsed text: see its querystringParser.
     const search = found.searchParams as unknown as string;
     const { contextFor, tokenInQuery = false } = this.#options;
-    if (tokenInQuery && req.headers.authorization === undefined && search.includes('token=')) {
+    if (tokenInQuery && headers.authorization === undefined && search.includes('token=')) {
       const token = new URLSearchParams(search).get('token');
-      if (token) exchange.presentToken(token);
+      if (token) headers.authorization = `Bearer ${token}`;
     }
-    const enter = (context: RequestContext) => this.#enter(exchange, entry.prepared, params, search, context);
-    proceed(contextFor(exchange), enter, this.#failing(exchange));
+    return after(contextFor(rest), (context) => this.#enter(rest, entry.prepared, params, search, context));
   }
 
-  #enter(exchange: Exchange, prepared: PreparedRoute, params: Params, search: string, context: RequestContext): void {
-    const { authorize, onRefused, maxBodyBytes = MAX_BODY_BYTES, onBody } = this.#options;
+  #enter(
+    rest: RestRequest,
+    prepared: PreparedRoute,
+    params: Params,
+    search: string,
+    context: RequestContext,
+  ): MaybePromise<Response> {
+    const { authorize, onRefused } = this.#options;
     const { route, field, versions, checkBody } = prepared;
     try {
       authorize(context, route.role, params);
     } catch (error) {
       const recorded = onRefused?.({ ...field, input: inputInPath(route, params) }, context, error);
       if (!(recorded instanceof Promise)) throw error;
-      void recorded.then(() => this.#fail(exchange, error));
-      return;
+      return recorded.then(() => this.#refuse(rest, error));
     }
-    const query = versions[exchange.revision].parseQuery(search);
+    const query = versions[rest.revision].parseQuery(search);
     const callWith = (body: RouteInput['body'], list: RouteInput['list'] = []): Call => {
-      return { exchange, prepared, input: { params, query, body, list } };
+      return { rest, prepared, input: { params, query, body, list } };
     };
-    if (checkBody === null) {
-      this.#runSoon(exchange, context, () => callWith(NOTHING));
-      return;
-    }
-    const callOf = (body: unknown) => {
+    if (checkBody === null) return this.#runSoon(rest, context, () => callWith(NOTHING));
+    return this.#withBody(rest, route, context, (body) => {
       checkBody(body);
       return Array.isArray(body) ? callWith(NOTHING, body) : callWith(body as RouteInput['body']);
-    };
-    readJsonBody(exchange.req, exchange.res, {
-      maxBytes: maxBodyBytesOf(context.viewer !== null, maxBodyBytes),
-      traffic: this.#traffic,
-      emptyValue: route.isBodyOptional ? NOTHING : undefined,
-      onBytes: (bytes) => onBody?.(context, bytes),
-    })
-      .then((parse) => this.#runSoon(exchange, context, () => callOf(parse())))
-      .catch(this.#failing(exchange));
+    });
   }
 
-  #runSoon(exchange: Exchange, context: RequestContext, callOf: () => Call): void {
-    const start = () => proceed(callOf, () => this.#run(callOf(), context), this.#failing(exchange));
-    this.#traffic.starts.soon(context, start, () => !exchange.res.destroyed);
+  async #withBody(
+    rest: RestRequest,
+    { isBodyOptional }: Route,
+    context: RequestContext,
+    callOf: (body: unknown) => Call,
+  ): Promise<Response> {
+    const { maxBodyBytes = MAX_BODY_BYTES, onBody } = this.#options;
+    const maxBytes = maxBodyBytesOf(context.viewer !== null, maxBodyBytes);
+    const limits = { maxBytes, traffic: this.#traffic };
+    const { bytes, release } = await receiveBody(rest.request, networkOf(context.address), limits);
+    try {
+      onBody?.(context, bytes.length);
+      const parse = bodyParser(rest.request, bytes, isBodyOptional ? NOTHING : undefined);
+      return await this.#runSoon(rest, context, () => callOf(parse()));
+    } finally {
+      release();
+    }
   }
 
-  #run(call: Call, context: RequestContext): void {
-    const { exchange, prepared, input } = call;
+  #runSoon(rest: RestRequest, context: RequestContext, callOf: () => Call): MaybePromise<Response> {
+    const { starts } = this.#traffic;
+    const start = () => this.#run(callOf(), context);
+    if (starts.isFree) return start();
+    return new Promise((resolve, reject) => {
+      const isWanted = () => !rest.request.signal.aborted;
+      starts.run(context, () => resolve(attempt(start, (error) => this.#refuse(rest, error))), isWanted).catch(reject);
+    });
+  }
+
+  #run(call: Call, context: RequestContext): MaybePromise<Response> {
+    const { prepared, input } = call;
     const { stream, variables: variablesOf } = prepared.route;
     let variables = variablesOf ? variablesOf(input) : NOTHING;
     let pages: Pages | null = null;
@@ -159,42 +175,33 @@ class RestRouter {
         pages = { variables, pageSize: stream.pageSize, wanted };
       }
     }
-    const result = prepared.operation.execute(context, variables);
-    proceed(result, (known) => this.#respond(call, known, pages), this.#failing(exchange));
+    return after(prepared.operation.execute(context, variables), (result) => this.#respond(call, result, pages));
   }
 
-  #respond(call: Call, result: ExecutionResult, pages: Pages | null): void {
-    const { exchange, prepared } = call;
-    const error = this.#pages.firstError(exchange, result);
+  #respond(call: Call, result: ExecutionResult, pages: Pages | null): Response {
+    const { rest, prepared } = call;
+    const { status, route } = prepared;
+    const error = this.#pages.firstError(rest, result);
     if (error) {
       const { code, info } = error.extensions;
       const refusal = new ServiceError(code, error.message, info ? { info } : {});
-      exchange.fail(withPlaces(refusal, (path) => requestPathOf(prepared.route, path)));
-      return;
+      throw withPlaces(refusal, (path) => requestPathOf(route, path));
     }
-    const { status, route } = prepared;
-    if (route.lists) {
-      this.#pages.writeBodyWithLists(call, bodyOf(call, result));
-      return;
-    }
+    if (route.lists) return this.#pages.bodyWithLists(call, bodyOf(call, result));
     const total = totalOf(result.data, prepared.total);
     const text = wholeText(call, result);
-    if (status === 204) exchange.empty(204);
-    else if (pages === null) exchange.json(status, text, total);
-    else {
+    if (status === 204) return emptyOf(rest);
+    if (pages !== null) {
       const page = pageOf(result, prepared.pageInfo);
-      if (!page.hasNextPage) exchange.json(status, text, total);
-      else this.#pages.writeList(call, { ...pages, total, first: { text, ...page } });
+      if (page.hasNextPage) return this.#pages.list(call, { ...pages, total, first: { text, ...page } });
     }
+    return jsonOf(rest, text, { status, total, traffic: this.#traffic });
   }
 
-  #failing(exchange: Exchange): (error: unknown) => void {
-    return (error) => this.#fail(exchange, error);
-  }
-
-  #fail(exchange: Exchange, error: unknown): void {
-    const { requestId } = exchange;
-    exchange.fail(publicError(error, { requestId, log: this.#options.log }), error instanceof UnreadBodyError);
+  #refuse(rest: RestRequest, error: unknown): Response {
+    const { requestId, origin } = rest;
+    if (error instanceof UnreadBodyError) origin.res?.setHeader('connection', 'close');
+    return errorOf(rest, publicError(error, { requestId, log: this.#options.log }));
   }
 }
 

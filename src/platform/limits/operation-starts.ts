@@ -33,9 +33,14 @@ export class OperationStarts {
   /** When the slice of this event loop iteration ends. 0 if no operation has started in it. */
   #sliceEndsAt = 0;
 
-  /** Calls `start` immediately if no operation waits and this iteration has time left. Otherwise queues it. */
+  /** Whether an operation may start immediately: no operation waits, and this iteration has time left. */
+  get isFree(): boolean {
+    return !this.#isBusy && this.#hasTime();
+  }
+
+  /** Calls `start` immediately if `isFree`. Otherwise queues it. */
   soon(caller: StartingCaller, start: () => void, isWanted: () => boolean): void {
-    if (!this.#isBusy && this.#hasTime()) {
+    if (this.isFree) {
       start();
       return;
     }

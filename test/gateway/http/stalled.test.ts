@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { Response } from '@whatwg-node/server';
 import { expect, onTestFinished, test } from 'vitest';
+import { Gateway } from '../../../src/gateway/http/gateway.ts';
 import { startHttpServer } from '../../../src/gateway/http/http-server.ts';
 import { connection } from './requests.ts';
 
@@ -9,9 +11,10 @@ const STALLED_MS = 1_000;
 
 async function start() {
   const unused = { handle: () => undefined, upgrade: () => undefined };
-  const rest = { handle: (_req: unknown, res: { end(body: Buffer): void }) => res.end(LARGE) };
+  const rest = () => new Response(LARGE);
   const server = await startHttpServer({ host: '127.0.0.1', port: 0, stalledMs: STALLED_MS });
-  server.serve({ graphql: unused, rest, metrics: { observe: () => undefined }, ready: async () => undefined });
+  const metrics = { observe: () => undefined };
+  server.serve(new Gateway({ graphql: unused, rest, metrics, ready: async () => undefined }));
   onTestFinished(() => server.close());
   return server;
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import SchemaBuilder from '@pothos/core';
 import { onTestFinished } from 'vitest';
 import type { RequestContext } from '../../../src/gateway/context.ts';
+import { onNode } from '../../../src/gateway/http/fetch-handler.ts';
 import { apiDocuments } from '../../../src/gateway/rest/docs-page.ts';
 import type { JsonSchema, Route } from '../../../src/gateway/rest/route.ts';
 import { createRestServer, type RestServerOptions } from '../../../src/gateway/rest/router.ts';
@@ -277,7 +278,7 @@ export function contextOf(viewer: Viewer | null, lamps: Lamp[]): RequestContext 
 export async function startLampServer(options: Partial<RestServerOptions> & { readonly lamps?: Lamp[] } = {}) {
   const { lamps = makeLamps(3), routes = lampRoutes, ...rest } = options;
   const logged: { readonly fields: object; readonly message: string }[] = [];
-  const { handle } = createRestServer({
+  const handler = createRestServer({
     routes,
     schema: lampSchema,
     contextFor: ({ headers }) => {
@@ -300,7 +301,7 @@ export async function startLampServer(options: Partial<RestServerOptions> & { re
     documents: apiDocuments(routes, '1.2.3'),
     ...rest,
   });
-  const server = createServer(handle);
+  const server = createServer(onNode(handler));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   onTestFinished(async () => {

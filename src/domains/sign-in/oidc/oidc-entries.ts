@@ -1,7 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Response } from '@whatwg-node/server';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { HttpHandler } from '../../../gateway/http/cross-origin.ts';
+import { type FetchHandler, type RequestOrigin, targetOf } from '../../../gateway/http/fetch-handler.ts';
 import { hashSecret } from '../../../platform/auth/secrets.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import { networkOf } from '../../../platform/limits/network.ts';
@@ -17,7 +17,7 @@ const MAX_QUERY = 8_192;
 
 interface OidcEntriesOptions {
   readonly signIn: OidcSignIn;
-  readonly addressOf: (req: IncomingMessage) => string;
+  readonly addressOf: (request: Request, origin: RequestOrigin) => string;
   readonly log: Logger;
 }
 
@@ -26,7 +26,7 @@ interface OidcEntriesOptions {
  * /auth/oidc/callback`. A cookie, the only one of this service, binds the sign-in to the browser (RFC 9700 4.7.1). It
  * grants no rights.
  */
-export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): HttpHandler {
+export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): FetchHandler {
   const begun = new LRUCache<string, { count: number }>({ max: MAX_CALLERS, ttl: 60_000 });
   const { protocol, pathname } = new URL(signIn.redirectUri);
   const attributes = [
@@ -36,8 +36,8 @@ export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): Htt
     ...(protocol === 'https:' ? ['Secure'] : []),
   ].join('; ');
 
-  const begin = async (req: IncomingMessage, res: ServerResponse, query: string) => {
-    const caller = networkOf(addressOf(req));
+  const begin = async (_request: Request, address: string, query: string) => {
+    const caller = networkOf(address);
     const counter = begun.get(caller) ?? { count: 0 };
     if (counter.count === 0) begun.set(caller, counter);
     counter.count += 1;
@@ -47,30 +47,23 @@ export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): Htt
     }
     const wanted = new URLSearchParams(query);
     const { location, state, browser } = await signIn.begin(wanted.get('returnTo'), wanted.get('challenge'));
-    res.setHeader('set-cookie', `${cookieOf(state)}=${browser}; Max-Age=${COOKIE_S}; ${attributes}`);
-    redirect(res, location);
+    return redirect(location, `${cookieOf(state)}=${browser}; Max-Age=${COOKIE_S}; ${attributes}`);
   };
 
-  const end = async (req: IncomingMessage, res: ServerResponse, query: string) => {
+  const end = async ({ headers }: Request, address: string, query: string) => {
     const name = cookieOf(new URLSearchParams(query).get('state') ?? '');
-    const location = await signIn.end(query, cookieIn(req.headers.cookie, name), addressOf(req));
-    res.setHeader('set-cookie', `${name}=; Max-Age=0; ${attributes}`);
-    if (location === null) page(res, 400, UNKNOWN_SIGN_IN);
-    else redirect(res, location);
+    const location = await signIn.end(query, cookieIn(headers.get('cookie'), name), address);
+    const cookie = `${name}=; Max-Age=0; ${attributes}`;
+    return location === null ? page(400, UNKNOWN_SIGN_IN, { 'set-cookie': cookie }) : redirect(location, cookie);
   };
 
-  return {
-    handle(req, res) {
-      const [path, query = ''] = split(req.url ?? '/');
-      const entry = path === BEGIN ? begin : path === CALLBACK ? end : null;
-      if (entry === null) return page(res, 404, 'This page does not exist.');
-      if (req.method !== 'GET') {
-        res.setHeader('allow', 'GET');
-        return page(res, 405, 'Only GET is allowed.');
-      }
-      if (query.length > MAX_QUERY) return page(res, 400, 'The address is too long.');
-      entry(req, res, query).catch((error: unknown) => refuse(res, error, log));
-    },
+  return (request, origin) => {
+    const [path, query = ''] = split(targetOf(request));
+    const entry = path === BEGIN ? begin : path === CALLBACK ? end : null;
+    if (entry === null) return page(404, 'This page does not exist.');
+    if (request.method !== 'GET') return page(405, 'Only GET is allowed.', { allow: 'GET' });
+    if (query.length > MAX_QUERY) return page(400, 'The address is too long.');
+    return entry(request, addressOf(request, origin), query).catch((error: unknown) => refusal(error, log));
   };
 }
 
@@ -82,7 +75,7 @@ function split(url: string): [string, string] {
 /** One cookie for each sign-in, because users begin several ones in browser tabs. */
 const cookieOf = (state: string): string => `brokergraph_sign_in_${hashSecret(state).slice(0, 12)}`;
 
-function cookieIn(header: string | undefined, name: string): string | null {
+function cookieIn(header: string | null, name: string): string | null {
   for (const part of (header ?? '').split(';')) {
     const [key, value] = part.trim().split('=');
     if (key === name && value) return value;
@@ -100,27 +93,24 @@ const SAFE = {
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
 } as const;
 
-function redirect(res: ServerResponse, location: string): void {
-  res.writeHead(302, { ...SAFE, location }).end();
-}
+const redirect = (location: string, cookie: string): Response =>
+  new Response(null, { status: 302, headers: { ...SAFE, location, 'set-cookie': cookie } });
 
-function refuse(res: ServerResponse, error: unknown, log: Logger): void {
-  if (res.headersSent || res.destroyed) return;
+function refusal(error: unknown, log: Logger): Response {
   if (error instanceof ServiceError && error.code !== 'INTERNAL_ERROR') {
     const { retryAfterSeconds } = error.info ?? {};
-    if (retryAfterSeconds !== undefined) res.setHeader('retry-after', String(retryAfterSeconds));
-    page(res, error.status, `${error.message}.`);
-  } else {
-    log.error({ err: error }, 'a sign-in failed');
-    page(res, 500, 'An internal error occurred; see the log of the service.');
+    const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
+    return page(error.status, `${error.message}.`, headers);
   }
+  log.error({ err: error }, 'a sign-in failed');
+  return page(500, 'An internal error occurred; see the log of the service.');
 }
 
 /** `text` must not contain input of the caller. */
-function page(res: ServerResponse, status: number, text: string): void {
+function page(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Response {
   const style = 'font-family: system-ui, sans-serif; max-width: 32rem; margin: 4rem auto; padding: 0 1rem';
-  res.writeHead(status, { ...SAFE, 'content-type': 'text/html; charset=utf-8' });
-  res.end(
+  return new Response(
     `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign in</title><body style="${style}"><h1>Sign in</h1><p>${text}</p>`,
+    { status, headers: { ...SAFE, 'content-type': 'text/html; charset=utf-8', ...headers } },
   );
 }

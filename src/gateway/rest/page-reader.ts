@@ -7,15 +7,18 @@ import type { ContextFor } from '../graphql/endpoint.ts';
 import type { CompiledOperation } from '../graphql/internal-operation.ts';
 import { type ErrorLog, type PublicError, publicResult } from '../graphql/public-error.ts';
 import { isTooLarge, ResponseTooLarge } from '../graphql/response-limit.ts';
-import type { Exchange } from './exchange.ts';
-import { type FetchPage, type ListPage, listPieces, longLists, pageOf, streamText } from './long-lists.ts';
+import type { Traffic } from '../http/traffic.ts';
+import { type FetchPage, type ListPage, listPieces, longLists, pageOf } from './long-lists.ts';
 import { type Call, follow, textOf } from './response-body.ts';
+import { jsonOf, listOf } from './responses.ts';
+import type { RestRequest } from './rest-request.ts';
 
-export interface PageWriterOptions {
+export interface PageReaderOptions {
   readonly contextFor: ContextFor;
   /** Checks the caller. Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
   readonly authorize: (context: RequestContext, role: RequiredRole, params: Readonly<Record<string, string>>) => void;
   readonly log: ErrorLog;
+  readonly traffic: Traffic;
 }
 
 export interface Pages {
@@ -30,28 +33,27 @@ interface ListResponse extends Pages {
   readonly total: number | undefined;
 }
 
-/** Writes responses with lists that are read page by page, so that at most one page of a list is in memory. */
-export class PageWriter {
-  readonly #options: PageWriterOptions;
+/** Creates responses with lists that are read page by page, so that at most one page of a list is in memory. */
+export class PageReader {
+  readonly #options: PageReaderOptions;
 
-  constructor(options: PageWriterOptions) {
+  constructor(options: PageReaderOptions) {
     this.#options = options;
   }
 
-  writeList(call: Call, list: ListResponse): void {
-    this.#writePieces(call, listPieces(list.first, this.#nextPage(call, list)), list.total);
+  list(call: Call, list: ListResponse): Response {
+    return this.#inPieces(call, listPieces(list.first, this.#nextPage(call, list)), list.total);
   }
 
-  writeBodyWithLists(call: Call, body: unknown): void {
-    const { exchange, prepared, input } = call;
+  bodyWithLists(call: Call, body: unknown): Response {
+    const { rest, prepared, input } = call;
     const { route, next, versions, status, write } = prepared;
     const { lists } = route;
-    versions[exchange.revision].trim?.(body);
+    versions[rest.revision].trim?.(body);
     if (isTooLarge(body)) throw new ResponseTooLarge();
     const piecesOf = lists && longLists(body, { ...lists, wanted: lists.wanted(input) });
     if (!lists || !piecesOf || next === null) {
-      exchange.json(status, write(body));
-      return;
+      return jsonOf(rest, write(body), { status, traffic: this.#options.traffic });
     }
     const fetchPage: FetchPage = async ({ within, entry }, first, after) => {
       const variables = { ...lists.next.variables(input, within, entry), first, after };
@@ -60,19 +62,20 @@ export class PageWriter {
       if (page === null || page === undefined) throw new Error('The list no longer exists');
       return page as Record<string, unknown>;
     };
-    this.#writePieces(call, piecesOf(fetchPage));
+    return this.#inPieces(call, piecesOf(fetchPage));
   }
 
   /** The first error of a result as the caller may read it. `undefined` if the result has none. */
-  firstError({ requestId }: Exchange, result: ExecutionResult): PublicError | undefined {
+  firstError({ requestId }: RestRequest, result: ExecutionResult): PublicError | undefined {
     return result.errors ? publicResult(result, { requestId, log: this.#options.log }).errors?.[0] : undefined;
   }
 
-  #writePieces({ exchange, prepared: { status, route } }: Call, pieces: AsyncIterable<string>, total?: number): void {
-    streamText(exchange, status, total, pieces).catch((err: unknown) => {
-      const { requestId } = exchange;
-      this.#options.log.error({ err, requestId, path: route.path }, 'The response of a list ended with an error');
-    });
+  #inPieces({ rest, prepared: { status, route } }: Call, pieces: AsyncGenerator<string>, total?: number): Response {
+    const onError = (err: unknown) => {
+      const fields = { err, requestId: rest.requestId, path: route.path };
+      this.#options.log.error(fields, 'The response of a list ended with an error');
+    };
+    return listOf(rest, pieces, { status, total, onError });
   }
 
   #nextPage(call: Call, { variables, pageSize, wanted }: Pages): (after: string | null) => Promise<ListPage> {
@@ -91,18 +94,18 @@ export class PageWriter {
 
   /** Reads a further page. The client decides how long a list takes, so the caller is checked again for each page. */
   async #fetch(
-    { exchange, prepared: { route }, input: { params } }: Call,
+    { rest, prepared: { route }, input: { params } }: Call,
     operation: CompiledOperation,
     variables: Readonly<Record<string, unknown>>,
   ): Promise<ExecutionResult> {
     const { contextFor, authorize } = this.#options;
     // Cached lists may be read as fast as they are written, so other requests are handled between two pages.
     await nextIteration();
-    exchange.isContinued = true;
-    const context = await contextFor(exchange);
+    rest.isContinued = true;
+    const context = await contextFor(rest);
     authorize(context, route.role, params);
     const result = await operation.execute(context, variables);
-    const error = this.firstError(exchange, result);
+    const error = this.firstError(rest, result);
     if (error) throw new ServiceError(error.extensions.code, error.message);
     return result;
   }

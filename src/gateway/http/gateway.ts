@@ -1,0 +1,96 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import {
+  emptyResponse,
+  type FetchHandler,
+  jsonResponse,
+  type NodeHandler,
+  onNode,
+  pathOf,
+  targetOf,
+} from './fetch-handler.ts';
+
+export type RequestKind = 'graphql' | 'rest';
+
+export interface RequestMetrics {
+  observe(kind: RequestKind, status: number, milliseconds: number): void;
+}
+
+interface GatewayParts {
+  readonly graphql: {
+    handle: NodeHandler;
+    upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  };
+  readonly rest: FetchHandler;
+  /** By path. */
+  readonly downloads?: ReadonlyMap<string, FetchHandler>;
+  readonly auth?: FetchHandler;
+  readonly metrics: RequestMetrics;
+  readonly metricsEntry?: FetchHandler;
+  /** Rejects while the service is not ready. */
+  readonly ready: () => Promise<void>;
+}
+
+/** What serves a path. */
+interface Entry {
+  /** Label of the metrics; `undefined` if the requests are not measured. */
+  readonly kind: RequestKind | undefined;
+  readonly handle: NodeHandler;
+}
+
+const entry = (fetch: FetchHandler, kind?: RequestKind): Entry => ({ kind, handle: onNode(fetch) });
+
+const HEALTHY = entry(() => jsonResponse(200, { status: 'ok' }));
+const STARTING = entry(() =>
+  jsonResponse(503, { message: 'The service is starting', code: 'STARTING', status: 503 }, { 'retry-after': '1' }),
+);
+const START_PAGE = entry(() => emptyResponse(302, { location: '/graphql' }));
+const UNKNOWN = entry((request) => {
+  const message = `The path ${pathOf(targetOf(request))} does not exist`;
+  return jsonResponse(404, { message, code: 'NOT_FOUND', status: 404 });
+});
+
+/** Entries until the gateway is complete. */
+export const entryWhileStarting = (path: string): Entry => (path === '/healthz' ? HEALTHY : STARTING);
+
+/** The whole interface of a service: which entry serves which path. */
+export class Gateway {
+  readonly metrics: RequestMetrics;
+  readonly #rest: Entry;
+  readonly #graphql: Entry;
+  readonly #auth: Entry;
+  readonly #others: ReadonlyMap<string, Entry>;
+  readonly upgrade: GatewayParts['graphql']['upgrade'];
+
+  constructor({ graphql, rest, downloads = new Map(), auth, metrics, metricsEntry, ready }: GatewayParts) {
+    this.metrics = metrics;
+    this.#rest = entry(rest, 'rest');
+    this.#graphql = {
+      kind: 'graphql',
+      handle: (req, res) => graphql.handle(req, res),
+    };
+    this.#auth = auth ? entry(auth) : UNKNOWN;
+    const readiness = entry(() =>
+      ready().then(
+        () => jsonResponse(200, { status: 'ready' }),
+        () => jsonResponse(503, { status: 'not ready' }),
+      ),
+    );
+    this.#others = new Map([
+      ['/graphql', this.#graphql],
+      ['/api', this.#rest],
+      ['/healthz', HEALTHY],
+      ['/readyz', readiness],
+      ['/', START_PAGE],
+      ...(metricsEntry ? [['/metrics', entry(metricsEntry)] as const] : []),
+      ...[...downloads].map(([path, handler]) => [path, entry(handler)] as const),
+    ]);
+    this.upgrade = (req, socket, head) => graphql.upgrade(req, socket, head);
+  }
+
+  readonly entryOf = (path: string): Entry => {
+    if (path.startsWith('/api/')) return this.#rest;
+    if (path.startsWith('/auth/')) return this.#auth;
+    return this.#others.get(path) ?? UNKNOWN;
+  };
+}

@@ -1,0 +1,7 @@
+import { randomUUID } from 'node:crypto';
+
+const WELL_FORMED = /^[\w.:/+=-]{1,128}$/;
+
+/** The caller's `X-Request-Id` if it is valid for logs and header fields, otherwise a new id. */
+export const requestIdOf = (sent: unknown): string =>
+  typeof sent === 'string' && WELL_FORMED.test(sent) ? sent : randomUUID();

@@ -1,0 +1,40 @@
+import type { RequestFacts } from '../graphql/endpoint.ts';
+import { addressOf, type RequestOrigin, targetOf } from '../http/fetch-handler.ts';
+import { requestIdOf } from '../http/request-id.ts';
+import { DEFAULT_REVISION, type Revision } from './revisions.ts';
+
+/** One request, and what is known of it so far. */
+export class RestRequest implements RequestFacts {
+  readonly request: Request;
+  readonly origin: RequestOrigin;
+  readonly requestId: string;
+  /** Path and query as they were sent. */
+  readonly url: string;
+  readonly headers: Record<string, string | undefined>;
+  revision: Revision = DEFAULT_REVISION;
+  /** Methods that a 405 lists. */
+  allow = '';
+  /** Whether further pages of the response are read, for which the caller is checked again. */
+  isContinued = false;
+
+  constructor(request: Request, origin: RequestOrigin) {
+    const { headers } = request;
+    this.request = request;
+    this.origin = origin;
+    this.url = targetOf(request);
+    this.requestId = requestIdOf(headers.get('x-request-id'));
+    this.headers = {
+      authorization: headers.get('authorization') ?? undefined,
+      'x-forwarded-for': headers.get('x-forwarded-for') ?? undefined,
+      'x-request-id': this.requestId,
+    };
+  }
+
+  get isHead(): boolean {
+    return this.request.method === 'HEAD';
+  }
+
+  get address(): string {
+    return addressOf(this.origin);
+  }
+}
