@@ -81,6 +81,7 @@ const brokersByProject = new Map(projects.map(({ id }) => [id, brokersOf(id, id 
 /** The brokers of the REST list. */
 export const brokers: readonly BrokerRecord[] = brokersByProject.get(PROJECT) ?? [];
 
+const brokersById = new Map([...brokersByProject.values()].flat().map((one) => [one.id, one]));
 const byId = new Map(projects.map((project) => [project.id, project]));
 const smallProjects = projects.slice(1);
 
@@ -106,7 +107,14 @@ const services = {
     visibleTo: () => smallProjects,
     roleOf: () => 'VIEWER' as const,
   },
-  brokers: { visibleIn: (projectId: string) => brokersByProject.get(projectId) ?? [] },
+  brokers: {
+    visible(id: string) {
+      const found = brokersById.get(id);
+      if (!found) throw notFound('broker', id);
+      return found;
+    },
+    visibleIn: (projectId: string) => brokersByProject.get(projectId) ?? [],
+  },
   runtimes: {
     isConnected: () => true,
     status: () => ({ state: 'CONNECTED' as const, since: CONNECTED_SINCE }),

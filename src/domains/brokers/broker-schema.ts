@@ -1,6 +1,7 @@
 import { builder, inProject, onBroker, requires } from '../../gateway/graphql/builder.ts';
 import { BROKER_TYPE_NAMES, Node } from '../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../gateway/graphql/page-cost.ts';
+import { belongsToBroker } from '../../gateway/graphql/type-scopes.ts';
 import { listConnection } from '../../gateway/paging.ts';
 import { mayControl } from '../../platform/auth/viewer.ts';
 import { invalid } from '../../platform/errors.ts';
@@ -134,6 +135,7 @@ export const Broker = builder.interfaceRef<BrokerRecord>('Broker');
 Broker.implement({
   description:
     'An MQTT broker of a project. While the broker is unreachable, fields that it serves itself are null, with an error.',
+  ...belongsToBroker((broker: BrokerRecord) => broker),
   interfaces: [Node],
   resolveType: ({ type }) => BROKER_TYPE_NAMES[type],
   fields: (t) => ({

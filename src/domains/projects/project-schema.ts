@@ -1,6 +1,7 @@
 import { builder, checkedByService, inProject, person, requires, signedIn } from '../../gateway/graphql/builder.ts';
 import { Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
+import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { listConnection } from '../../gateway/paging.ts';
 import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
 import { User } from '../users/user-schema.ts';
@@ -29,6 +30,7 @@ const ProjectMember = builder.prismaObject('ProjectMember', {
 });
 
 export const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings').implement({
+  ...belongsToProject(({ id }: ProjectRecord) => id, 'EDITOR'),
   fields: (t) => ({
     project: t.field({ type: Project, resolve: (project) => project }),
     owner: t.expose('owner', { type: ProjectOwnerType }),
@@ -48,6 +50,7 @@ export const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings
 export const Project = builder.objectRef<ProjectRecord>('Project');
 Project.implement({
   description: 'A group of brokers with its own members and tokens.',
+  ...belongsToProject(({ id }: ProjectRecord) => id),
   interfaces: [Node],
   fields: (t) => ({
     name: t.exposeString('name'),
@@ -63,10 +66,7 @@ Project.implement({
       type: ProjectSettings,
       description: 'Requires the EDITOR role.',
       ...requires('EDITOR'),
-      authScopes: ({ id }, _args, { services, viewer }) => {
-        services.projects.visible(id, viewer, 'EDITOR');
-        return true;
-      },
+      authScopes: ({ id }) => ({ editorOf: id }),
       resolve: (project) => project,
     }),
     members: t.prismaConnection(

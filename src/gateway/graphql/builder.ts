@@ -15,11 +15,13 @@ import {
   requireWholeProject,
 } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import { kindOfId } from '../../platform/ids.ts';
 import type { RequestContext } from '../context.ts';
 import { COUNTED_BY_PAGE } from './page-cost.ts';
+import type { RoleScopes } from './type-scopes.ts';
 
 /** Scopes throw the error for the caller (401, 403 or 404) instead of returning false. */
-interface AuthScopes {
+interface AuthScopes extends RoleScopes {
   signedIn: boolean;
   person: boolean;
   rootAdmin: boolean;
@@ -40,13 +42,24 @@ export const builder = new SchemaBuilder<{
   defaultFieldNullability: false,
   scopeAuth: {
     authorizeOnSubscribe: true,
+    // Once per object instead of once per field. `compiled-scopes.ts` does it for compiled operations.
+    runScopesOnType: true,
     treatErrorsAsUnauthorized: false,
     unauthorizedError: () => new ServiceError('NOT_ALLOWED', 'Not allowed'),
-    authScopes: ({ viewer }) => ({
-      signedIn: () => requireSignedIn(viewer) !== null,
-      person: () => requirePerson(viewer) !== null,
-      rootAdmin: () => requireRootAdmin(viewer) !== null,
-    }),
+    authScopes: ({ viewer, services }) => {
+      const roleIn = (role: ProjectRole) => (id: string) =>
+        kindOfId(id) === 'broker'
+          ? services.brokers.visible(id, viewer, role) !== null
+          : services.projects.visible(id, viewer, role) !== null;
+      return {
+        signedIn: () => requireSignedIn(viewer) !== null,
+        person: () => requirePerson(viewer) !== null,
+        rootAdmin: () => requireRootAdmin(viewer) !== null,
+        viewerOf: roleIn('VIEWER'),
+        editorOf: roleIn('EDITOR'),
+        adminOf: roleIn('ADMIN'),
+      };
+    },
   },
   // Ids are not encoded: they have a kind prefix and are the same in REST and GraphQL.
   relay: {

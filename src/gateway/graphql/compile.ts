@@ -22,11 +22,11 @@ import {
   isScalarType,
   isSpecifiedScalarType,
 } from 'graphql';
+import { isScoped, scopedResolver } from './compiled-scopes.ts';
 import { NotCompilable, type OperationDocument, type Variables, withoutConditions } from './document.ts';
 import { compileQuery, isCompiledQuery, patchJitRuntime } from './jit-runtime.ts';
 import { COERCED_TYPE, Literals } from './literals.ts';
 import { responseShape } from './response-shape.ts';
-import { originalResolver } from './whole-lists.ts';
 
 /** Executes with coerced variables. Returns null if graphql-js has to execute with these values. */
 export type CompiledRun = (
@@ -71,7 +71,10 @@ export function compile(
   const compiled = withChanges(
     [
       ...[...abstractTypes].map((type): Change => [type, 'resolveType', safeTypeResolver(type)]),
-      ...[...fields].map((field): Change => [field, 'resolve', originalResolver(field)]),
+      ...Object.values(schema.getTypeMap())
+        .filter(isScoped)
+        .map((type): Change => [type, 'isTypeOf', undefined]),
+      ...[...fields].map((field): Change => [field, 'resolve', scopedResolver(schema, field)]),
       ...[...fields].map((field): Change => [field, 'type', hasRawLeaves ? rawType(field.type) : field.type]),
     ],
     compileNow,

@@ -15,7 +15,7 @@ import {
   isObjectType,
 } from 'graphql';
 
-type Resolver = GraphQLFieldResolver<unknown, unknown>;
+export type Resolver = GraphQLFieldResolver<unknown, unknown>;
 
 const ORIGINAL = Symbol('original resolver');
 
