@@ -21,7 +21,7 @@ import type { Ports } from './ports.ts';
 import { schema } from './schema.ts';
 
 /** Shared by all services of the process. */
-const DOCUMENTS = apiDocuments(apiRoutes, VERSION);
+const DOCUMENTS = apiDocuments(apiRoutes, schema, VERSION);
 
 /**
  * Everything that HTTP serves: the graph, REST, downloads, single sign-on of browsers, and metrics. With METRICS_HOST

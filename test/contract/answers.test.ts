@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { connectAsync } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { apiRoutes } from '../../src/app/api-routes.ts';
+import { schema } from '../../src/app/schema.ts';
+import { roleOf } from '../../src/gateway/rest/route-role.ts';
 import { ERROR } from '../../src/gateway/rest/schemas.ts';
 import { createValidator } from '../../src/platform/text/json-schema.ts';
 import { startCommercialCertificates } from '../domains/certificates/commercial-certificates.ts';
@@ -444,7 +446,9 @@ test('every route is refused without credentials, if not visible and below its r
     ADMIN: (await service.person('ADMIN')).token,
     ROOT_ADMIN: service.root,
   };
-  for (const { method, path, role } of apiRoutes) {
+  for (const route of apiRoutes) {
+    const { method, path } = route;
+    const role = roleOf(route, schema);
     const url = fill(path, ids);
     await expectRefused(method, url, null, 401, 'UNAUTHORIZED');
     await expectRefused(method, url, 'not a token', 401, 'UNAUTHORIZED');

@@ -29,7 +29,7 @@ import {
 
 const BROKER = '/api/projects/{projectId}/brokers/{brokerId}';
 const READ_ERRORS = [401, 403, 404, 405, 500, 503] as const;
-const COMMON = { role: 'VIEWER', tags: ['Access control'], since: '3.3' } as const;
+const COMMON = { tags: ['Access control'], since: '3.3' } as const;
 const DOCUMENTED = { ...COMMON, section: '4.7' } as const;
 const AFTER_WRITE =
   'Responds after the broker has executed the change. 503 with `info.outcome` UNKNOWN: the response of the broker was lost, and the result could not be read back.';

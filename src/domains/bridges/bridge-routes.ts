@@ -40,7 +40,7 @@ const BRIDGE_STATUS: JsonSchema = {
 
 const BRIDGES_PATH = '/api/projects/{projectId}/brokers/{brokerId}/bridges';
 const READ_ERRORS = [401, 403, 404, 405, 500, 503] as const;
-const DOCUMENTED = { role: 'VIEWER', section: '4.2', tags: ['Bridges'], since: '3.3' } as const;
+const DOCUMENTED = { section: '4.2', tags: ['Bridges'], since: '3.3' } as const;
 const PARAMS = { bridgeId: 'The id from the list of bridges.' } as const;
 const LIMITED =
   '405 NOT_SUPPORTED_BY_BROKER for a bridge that Mosquitto runs from its configuration file; the message states a solution.';

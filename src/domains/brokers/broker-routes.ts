@@ -66,7 +66,6 @@ export const brokerRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: LIST_PATH,
-    role: 'VIEWER',
     section: '4.2',
     summary: 'List the brokers of a project',
     operation: LIST,
@@ -81,7 +80,6 @@ export const brokerRoutes: readonly Route[] = [
   {
     method: 'POST',
     path: LIST_PATH,
-    role: 'ADMIN',
     section: '4.2',
     summary: 'Add a broker connection to a project',
     description:
@@ -96,7 +94,6 @@ export const brokerRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: BROKER_PATH,
-    role: 'VIEWER',
     section: '4.2',
     summary: 'Read a broker',
     operation: READ,
@@ -109,7 +106,6 @@ export const brokerRoutes: readonly Route[] = [
   {
     method: 'PUT',
     path: BROKER_PATH,
-    role: 'EDITOR',
     section: '4.2',
     summary: 'Change a broker connection',
     description: 'Only the given keys change; null clears.',
@@ -122,7 +118,6 @@ export const brokerRoutes: readonly Route[] = [
   {
     method: 'DELETE',
     path: BROKER_PATH,
-    role: 'ADMIN',
     section: '4.2',
     summary: 'Remove a broker from its project',
     operation: DELETE,
@@ -133,7 +128,6 @@ export const brokerRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: `${BROKER_PATH}/info`,
-    role: 'VIEWER',
     section: '4.2',
     summary: 'Read information that a broker publishes about itself',
     description:
@@ -148,7 +142,6 @@ export const brokerRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: `${BROKER_PATH}/license`,
-    role: 'VIEWER',
     section: '4.2',
     summary: 'Read the licence of a broker',
     operation: READ_LICENSE,

@@ -56,7 +56,6 @@ const DOCUMENTED = { section: '4.3', tags: ['Certificates'], since: '3.3' } as c
 /** In REST, `cert` contains the private key. */
 const NAMES = { privateKey: 'cert' } as const;
 const DEPLOYED = {
-  role: 'EDITOR',
   body: DEPLOYMENT,
   variables: written,
   omitNull: ['error', 'succeed.bindAddress', 'failed.bindAddress'],
@@ -69,7 +68,6 @@ export const certificateRoutes: readonly Route[] = [
     method: 'GET',
     path: LIST_PATH,
     ...DOCUMENTED,
-    role: 'VIEWER',
     summary: 'List the certificates of a project',
     query: CERTIFICATES_QUERY,
     operation: LIST,
@@ -83,7 +81,6 @@ export const certificateRoutes: readonly Route[] = [
     method: 'POST',
     path: LIST_PATH,
     ...DOCUMENTED,
-    role: 'ADMIN',
     summary: 'Add a certificate',
     description:
       'Stores a certificate. Certificates that no broker would accept are refused with the reasons. Returns the id.',
@@ -99,7 +96,6 @@ export const certificateRoutes: readonly Route[] = [
     method: 'PUT',
     path: CERTIFICATE_PATH,
     ...DOCUMENTED,
-    role: 'EDITOR',
     summary: 'Change a certificate that is not deployed',
     description:
       '400 IN_USE if it is deployed. A new certificate without a key uses the stored key, which must belong to it.',
@@ -114,7 +110,6 @@ export const certificateRoutes: readonly Route[] = [
     method: 'DELETE',
     path: CERTIFICATE_PATH,
     ...DOCUMENTED,
-    role: 'ADMIN',
     summary: 'Delete a certificate that is not deployed',
     description: '400 IN_USE if it is deployed.',
     operation: DELETE,
@@ -147,7 +142,6 @@ export const certificateRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/api/projects/{projectId}/brokers/{brokerId}/listeners',
-    role: 'VIEWER',
     tags: ['Brokers'],
     since: '3.3',
     summary: 'List the listeners of a broker',

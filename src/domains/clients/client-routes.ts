@@ -74,10 +74,9 @@ const ERRORS = [401, 403, 404, 405, 500, 503] as const;
 const mutation = (field: string) =>
   `mutation ($input: ${field.charAt(0).toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { clientId } }`;
 
-const INSPECTED = { role: 'VIEWER', section: '4.8', tags: ['Client inspect'], since: '3.3' } as const;
+const INSPECTED = { section: '4.8', tags: ['Client inspect'], since: '3.3' } as const;
 const CONTROLLED = {
   method: 'PUT',
-  role: 'VIEWER',
   section: '4.6',
   since: '3.3',
   tags: ['Client control'],

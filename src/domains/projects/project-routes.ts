@@ -30,7 +30,6 @@ export const projectRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/api/projects',
-    role: 'SIGNED_IN',
     ...DOCUMENTED,
     summary: 'List the projects in which the caller has a role',
     operation: LIST,
@@ -46,7 +45,6 @@ export const projectRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/api/projects/{projectId}/settings',
-    role: 'EDITOR',
     ...DOCUMENTED,
     summary: 'Read the settings of a project with its brokers',
     operation: SETTINGS,

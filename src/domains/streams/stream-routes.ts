@@ -85,7 +85,7 @@ const PAGE = 1_000;
 const STREAMS_PATH = '/api/projects/{projectId}/brokers/{brokerId}/streams';
 const READ_ERRORS = [401, 403, 404, 405, 500, 503] as const;
 const ERRORS = [400, ...READ_ERRORS] as const;
-const DOCUMENTED = { role: 'VIEWER', section: '4.5', tags: ['Streams'] } as const;
+const DOCUMENTED = { section: '4.5', tags: ['Streams'] } as const;
 /** Field names in issues that differ between the graph and this interface. */
 const NAMES = { name: 'streamname', topic: 'replayTopic', from: 'gte', to: 'lte' } as const;
 const DONE = { status: 204, errors: ERRORS, inputNames: NAMES } as const;

@@ -110,7 +110,7 @@ const wanted = ({ query: { count = -1 } }: RouteInput) => (count === -1 ? Number
 
 const PATH = '/api/projects/{projectId}/brokers/{brokerId}/topictree';
 const READ_ERRORS = [401, 403, 404, 405, 500, 503] as const;
-const DOCUMENTED = { role: 'VIEWER', section: '4.9', tags: ['Topic tree'] } as const;
+const DOCUMENTED = { section: '4.9', tags: ['Topic tree'] } as const;
 const NAMES = { ttl: 'ttl_sec', nodeId: 'nodeid' } as const;
 const NODE_REVISIONS = { nodeid: { since: '3.3' } } as const;
 

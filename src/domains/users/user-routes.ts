@@ -50,7 +50,7 @@ const pageOf = ({ query }: RouteInput) => ({
 const PATH = '/api/users';
 const USER_PATH = `${PATH}/{userId}`;
 const ADMINS_PATH = `${PATH}/admins`;
-const DOCUMENTED = { section: '4.11', tags: ['Users'], since: '3.3', role: 'ROOT_ADMIN' } as const;
+const DOCUMENTED = { section: '4.11', tags: ['Users'], since: '3.3' } as const;
 
 export const userRoutes: readonly Route[] = [
   {

@@ -2,7 +2,7 @@ import { type RequiredRole, requirePerson, requireRootAdmin, requireSignedIn } f
 import { notFound } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
 
-/** Checks the role before the input is read, for the order of errors: 401, 404, 403, 400. */
+/** Checks the role of a route before the input is read, for the order of errors: 401, 404, 403, 400. */
 export function authorizeRoute(
   { viewer, services }: RequestContext,
   role: RequiredRole,

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
+import type { GraphQLSchema } from 'graphql';
+import type { RequiredRole } from '../../platform/auth/viewer.ts';
 import { openApiOf, ROLE_WORDS, tagOf } from './openapi.ts';
 import { queryIn } from './prepared-route.ts';
 import { DEFAULT_REVISION, existsIn } from './revisions.ts';
 import type { JsonSchema, Route } from './route.ts';
+import { roleOf } from './route-role.ts';
 
 const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --get: #1a7f37; --post: #0969da; --put: #9a6700; --delete: #cf222e; }
@@ -54,28 +57,33 @@ export interface ApiDocument {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export const apiDocuments = (routes: readonly Route[], version: string): readonly ApiDocument[] => [
+export const apiDocuments = (
+  routes: readonly Route[],
+  schema: GraphQLSchema,
+  version: string,
+): readonly ApiDocument[] => [
   {
     path: '/api/openapi.json',
     contentType: 'application/json; charset=utf-8',
-    body: once(() => JSON.stringify(openApiOf(routes, version))),
+    body: once(() => JSON.stringify(openApiOf(routes, schema, version))),
     headers: {},
   },
   {
     path: '/api/docs',
     contentType: 'text/html; charset=utf-8',
-    body: once(() => docsPage(routes, version)),
+    body: once(() => docsPage(routes, schema, version)),
     headers: DOCS_HEADERS,
   },
 ];
 
-export function docsPage(routes: readonly Route[], version: string): string {
+export function docsPage(routes: readonly Route[], schema: GraphQLSchema, version: string): string {
   const groups = new Map<string, Route[]>();
   for (const route of routes.filter((one) => existsIn(DEFAULT_REVISION, one))) {
     groups.set(tagOf(route), [...(groups.get(tagOf(route)) ?? []), route]);
   }
   const sections = [...groups].map(
-    ([name, entries]) => `<section><h2>${escapeHtml(name)}</h2>${entries.map(entryHtml).join('')}</section>`,
+    ([name, entries]) =>
+      `<section><h2>${escapeHtml(name)}</h2>${entries.map((route) => entryHtml(route, roleOf(route, schema))).join('')}</section>`,
   );
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -90,14 +98,14 @@ ${sections.join('\n')}
 `;
 }
 
-function entryHtml(route: Route): string {
-  const { method, path, role, summary, description } = route;
+function entryHtml(route: Route, role: RequiredRole): string {
+  const { method, path, summary, description } = route;
   const text = [method, path, role, summary, description, tagOf(route)].join(' ').toLowerCase();
   return `<details id="${escapeHtml(`${method}-${path}`)}" data-text="${escapeHtml(text)}">
 <summary class="${method}"><span class="m">${method}</span><code>${escapeHtml(path)}</code><span class="s">${escapeHtml(summary)}</span></summary><div>
 <p>${description ? `${escapeHtml(description)} ` : ''}Requires: ${ROLE_WORDS[role]}.</p>
 ${servedHtml(route)}
-<h3>Example</h3><pre>${escapeHtml(curlOf(route))}</pre></div></details>`;
+<h3>Example</h3><pre>${escapeHtml(curlOf(route, role))}</pre></div></details>`;
 }
 
 function servedHtml(route: Route): string {
@@ -120,10 +128,10 @@ function servedHtml(route: Route): string {
 
 const row = (...cells: string[]) => `<tr>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`;
 
-function curlOf(route: Route): string {
+function curlOf(route: Route, role: RequiredRole): string {
   const path = route.path.replaceAll(/\{(\w+)\}/g, '$$$1');
   const method = route.method === 'GET' ? '' : ` -X ${route.method}`;
-  const auth = route.role === 'PUBLIC' ? '' : ` -H "Authorization: Bearer $TOKEN"`;
+  const auth = role === 'PUBLIC' ? '' : ` -H "Authorization: Bearer $TOKEN"`;
   const { body, query } = route;
   const sent = body ? ` -H 'Content-Type: application/json' -d '${JSON.stringify(exampleOf(body))}'` : '';
   const required = ((query?.required ?? []) as readonly string[]).map((name) => `${name}=$${name}`).join('&');

@@ -1,8 +1,10 @@
+import type { GraphQLSchema } from 'graphql';
 import type { RequiredRole } from '../../platform/auth/viewer.ts';
 import { ERROR_STATUS } from '../../platform/errors.ts';
 import { queryIn } from './prepared-route.ts';
 import { contentTypeOf, DEFAULT_REVISION, existsIn, REVISIONS } from './revisions.ts';
 import type { JsonSchema, Route } from './route.ts';
+import { roleOf } from './route-role.ts';
 import { ERROR } from './schemas.ts';
 
 type Json = Record<string, unknown>;
@@ -29,14 +31,14 @@ const STATUS_WORDS: Readonly<Record<number, string>> = {
   503: 'The broker cannot be reached.',
 };
 
-export function openApiOf(routes: readonly Route[], version: string): Json {
+export function openApiOf(routes: readonly Route[], schema: GraphQLSchema, version: string): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     if (!existsIn(DEFAULT_REVISION, route)) continue;
     const path = paths[route.path] ?? pathItem(route);
     paths[route.path] = path;
-    path[route.method.toLowerCase()] = operation(route, components);
+    path[route.method.toLowerCase()] = operation(route, roleOf(route, schema), components);
   }
   const error = components.use(ERROR);
   return {
@@ -115,8 +117,8 @@ function pathItem(route: Route): Json {
   return { parameters };
 }
 
-function operation(route: Route, components: Components): Json {
-  const { role, summary, description, status = 200, response = {}, body, errors = [], total } = route;
+function operation(route: Route, role: RequiredRole, components: Components): Json {
+  const { summary, description, status = 200, response = {}, body, errors = [], total } = route;
   const parameters = queryParameters(route, components);
   const success: Json = {
     description: status === 204 ? 'Done.' : 'The response.',

@@ -94,7 +94,7 @@ export class PageReader {
 
   /** Reads a further page. The client decides how long a list takes, so the caller is checked again for each page. */
   async #fetch(
-    { rest, prepared: { route }, input: { params } }: Call,
+    { rest, prepared: { role }, input: { params } }: Call,
     operation: CompiledOperation,
     variables: Readonly<Record<string, unknown>>,
   ): Promise<ExecutionResult> {
@@ -103,7 +103,7 @@ export class PageReader {
     await nextIteration();
     rest.isContinued = true;
     const context = await contextFor(rest);
-    authorize(context, route.role, params);
+    authorize(context, role, params);
     const result = await operation.execute(context, variables);
     const error = this.firstError(rest, result);
     if (error) throw new ServiceError(error.extensions.code, error.message);

@@ -1,5 +1,6 @@
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { type GraphQLOutputType, type GraphQLSchema, Kind, OperationTypeNode, parse, visit } from 'graphql';
+import type { RequiredRole } from '../../platform/auth/viewer.ts';
 import { type CheckValue, compileCheck, createValidator } from '../../platform/text/json-schema.ts';
 import { type OperationDocument, operationDocument } from '../graphql/document.ts';
 import { type CompiledOperation, compileOperation } from '../graphql/internal-operation.ts';
@@ -10,6 +11,7 @@ import { compileTrim, type Spellings, selected, spellingsOf, type Trim, writtenF
 import { compileQuery, type ParseQuery } from './input.ts';
 import { type Existence, existsIn, REVISIONS, type Revision } from './revisions.ts';
 import type { JsonSchema, Route } from './route.ts';
+import { roleOf } from './route-role.ts';
 
 /** JSON.stringify writes the values of all custom scalars (DateTime, JSON) like the scalars. */
 const RAW_LEAVES = { hasRawLeaves: true } as const;
@@ -23,6 +25,7 @@ interface PreparedVersion {
 export interface PreparedRoute {
   readonly route: Route;
   readonly operation: CompiledOperation;
+  readonly role: RequiredRole;
   /** The first root field of the operation. */
   readonly field: { readonly name: string; readonly isMutation: boolean };
   readonly checkBody: CheckValue | null;
@@ -78,6 +81,7 @@ export function prepareRoute(route: Route, schema: GraphQLSchema, ajv: Ajv2020):
     return {
       route,
       operation,
+      role: roleOf(route, schema),
       field: fieldOf(document),
       checkBody: route.body ? compileCheck(ajv, route.body) : null,
       picks: route.pick == null ? null : picks.map((pick) => pick.split('.')),

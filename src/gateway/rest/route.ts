@@ -1,4 +1,3 @@
-import type { RequiredRole } from '../../platform/auth/viewer.ts';
 import type { Existence } from './revisions.ts';
 
 type RouteMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -31,8 +30,6 @@ export interface Route extends Existence {
   readonly method: RouteMethod;
   /** Path with parameters in braces: `/api/projects/{projectId}/brokers`. */
   readonly path: string;
-  /** Checked before the input is read. */
-  readonly role: RequiredRole;
   /** Section of the interface document. Absent for routes beyond it. Not part of any response. */
   readonly section?: string;
   readonly summary: string;

@@ -115,9 +115,9 @@ class RestRouter {
     context: RequestContext,
   ): MaybePromise<Response> {
     const { authorize, onRefused } = this.#options;
-    const { route, field, versions, checkBody } = prepared;
+    const { route, role, field, versions, checkBody } = prepared;
     try {
-      authorize(context, route.role, params);
+      authorize(context, role, params);
     } catch (error) {
       const recorded = onRefused?.({ ...field, input: inputInPath(route, params) }, context, error);
       if (!(recorded instanceof Promise)) throw error;

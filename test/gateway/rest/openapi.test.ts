@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import { apiRoutes } from '../../../src/app/api-routes.ts';
+import { schema } from '../../../src/app/schema.ts';
 import { docsPage } from '../../../src/gateway/rest/docs-page.ts';
 import { openApiOf } from '../../../src/gateway/rest/openapi.ts';
 import { createValidator } from '../../../src/platform/text/json-schema.ts';
-import { lampRoutes, startLampServer } from './rest-server.ts';
+import { lampRoutes, lampSchema, startLampServer } from './rest-server.ts';
 
 type Json = Record<string, unknown>;
 
-const openApi = openApiOf(lampRoutes, '1.2.3');
+const openApi = openApiOf(lampRoutes, lampSchema, '1.2.3');
 
 test('the document is public, is OpenAPI 3.1, and contains the version', async () => {
   const { call } = await startLampServer();
@@ -89,7 +90,7 @@ test('the HTML page is public, has no external resources, and shows every route'
 });
 
 test('bodies are shown with the elements of their lists, and with a valid example', () => {
-  const page = unescaped(docsPage(apiRoutes, '1.2.3'));
+  const page = unescaped(docsPage(apiRoutes, schema, '1.2.3'));
   expect(page).toContain(`acls?: {
     acltype: "publishClientSend" | "publishClientReceive" | "subscribeLiteral" | "subscribePattern" | "unsubscribeLiteral" | "unsubscribePattern"
     topic: string (not empty)
@@ -107,7 +108,7 @@ test('bodies are shown with the elements of their lists, and with a valid exampl
     expect(text).not.toContain("'");
     expect(page).toContain(`-d '${text}'`);
   }
-  expect(JSON.stringify(openApiOf(apiRoutes, '1.2.3'))).not.toContain('section');
+  expect(JSON.stringify(openApiOf(apiRoutes, schema, '1.2.3'))).not.toContain('section');
 });
 
 const unescaped = (html: string): string =>

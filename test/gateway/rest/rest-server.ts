@@ -92,12 +92,14 @@ builder.queryType({
   fields: (t) => ({
     lamp: t.field({
       type: LampType,
+      extensions: { requires: 'VIEWER' },
       nullable: true,
       args: { id: t.arg.id({ required: true }) },
       resolve: (_root, { id }, { lamps }) => lamps.find((lamp) => lamp.id === id) ?? null,
     }),
     lamps: t.field({
       type: LampPage,
+      extensions: { requires: 'VIEWER' },
       args: {
         first: t.arg.int(),
         after: t.arg.string(),
@@ -126,23 +128,26 @@ const AddLamp = builder.inputType('AddLamp', {
   fields: (t) => ({ name: t.string({ required: true }), state: t.field({ type: LampState }) }),
 });
 
+async function addLamp({ name, state }: typeof AddLamp.$inferInput, lamps: Lamp[]): Promise<Lamp> {
+  if (lamps.some((lamp) => lamp.name === name)) throw new ServiceError('ALREADY_EXISTS', `There is a lamp "${name}"`);
+  const lamp: Lamp = { id: `l${lamps.length}`, name, state: state ?? 'OFF', room: { floor: null, owner: null } };
+  lamps.push(lamp);
+  return lamp;
+}
+
 builder.mutationType({
   fields: (t) => ({
     addLamp: t.field({
       type: LampType,
+      extensions: { requires: 'ADMIN' },
       args: { input: t.arg({ type: AddLamp, required: true }) },
-      resolve: async (_root, { input }, { lamps }) => {
-        if (lamps.some(({ name }) => name === input.name))
-          throw new ServiceError('ALREADY_EXISTS', `There is a lamp "${input.name}"`);
-        const lamp: Lamp = {
-          id: `l${lamps.length}`,
-          name: input.name,
-          state: input.state ?? 'OFF',
-          room: { floor: null, owner: null },
-        };
-        lamps.push(lamp);
-        return lamp;
-      },
+      resolve: (_root, { input }, { lamps }) => addLamp(input, lamps),
+    }),
+    changeLamp: t.field({
+      type: LampType,
+      extensions: { requires: 'EDITOR' },
+      args: { input: t.arg({ type: AddLamp, required: true }) },
+      resolve: (_root, { input }, { lamps }) => addLamp(input, lamps),
     }),
   }),
 });
@@ -160,7 +165,6 @@ export const lampRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: LAMPS,
-    role: 'VIEWER',
     summary: 'List the lamps',
     query: { type: 'object', properties: { ...PAGE_QUERY, ...FILTER_QUERY, ratio: { type: 'number' } } },
     operation: `query ($first: Int, $after: String, $offset: Int, $text: String) {
@@ -180,7 +184,6 @@ export const lampRoutes: readonly Route[] = [
   {
     method: 'POST',
     path: LAMPS,
-    role: 'ADMIN',
     summary: 'Add a lamp',
     body: closed(
       {
@@ -198,7 +201,6 @@ export const lampRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: `${LAMPS}/{lampId}`,
-    role: 'VIEWER',
     summary: 'Read a lamp',
     operation: 'query ($lampId: ID!) { lamp(id: $lampId) { id title: name state } }',
     variables: ({ params }) => ({ lampId: params.lampId }),
@@ -209,17 +211,15 @@ export const lampRoutes: readonly Route[] = [
   {
     method: 'PUT',
     path: `${LAMPS}/{lampId}`,
-    role: 'EDITOR',
     summary: 'Change a lamp',
     body: closed({ name: { type: 'string', minLength: 1 } }, { required: [] }),
-    operation: 'mutation ($input: AddLamp!) { addLamp(input: $input) { id } }',
+    operation: 'mutation ($input: AddLamp!) { changeLamp(input: $input) { id } }',
     variables: ({ body }) => ({ input: body }),
     status: 204,
   },
   {
     method: 'GET',
     path: `${LAMPS}/{lampId}/broken`,
-    role: 'VIEWER',
     summary: 'Read what cannot be read',
     operation: 'query ($lampId: ID!) { lamp(id: $lampId) { broken } }',
     variables: ({ params }) => ({ lampId: params.lampId }),
@@ -228,7 +228,6 @@ export const lampRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: `${LAMPS}/{lampId}/dark`,
-    role: 'VIEWER',
     summary: 'Read what does not answer',
     operation: 'query ($lampId: ID!) { lamp(id: $lampId) { dark } }',
     variables: ({ params }) => ({ lampId: params.lampId }),
@@ -298,7 +297,7 @@ export async function startLampServer(options: Partial<RestServerOptions> & { re
     },
     log: { error: (fields, message) => logged.push({ fields, message }) },
     maxBodyBytes: 10_000,
-    documents: apiDocuments(routes, '1.2.3'),
+    documents: apiDocuments(routes, lampSchema, '1.2.3'),
     ...rest,
   });
   const server = createServer(onNode(handler));

@@ -13,6 +13,7 @@ import { apiRoutes } from '../../../src/app/api-routes.ts';
 import { schema } from '../../../src/app/schema.ts';
 import type { Requirement } from '../../../src/gateway/graphql/builder.ts';
 import type { Route } from '../../../src/gateway/rest/route.ts';
+import { roleOf } from '../../../src/gateway/rest/route-role.ts';
 import { PROJECT_ROLES, type ProjectRole } from '../../../src/platform/auth/viewer.ts';
 
 // What everybody gets who asks for anything: computed from what fields and routes declare, and from nothing else.
@@ -109,7 +110,7 @@ export function routeRequirement(route: Route): Requirement {
   const requiresForControl = declared.find((one) => one.requiresForControl)?.requiresForControl;
   const elsewhere = isOfOne ? 'NOT_FOUND' : declared.find((one) => one.elsewhere)?.elsewhere;
   return {
-    requires: route.role,
+    requires: roleOf(route, schema),
     byTokens: declared.every(({ byTokens = true }) => byTokens),
     ...(requiresIfStrict ? { requiresIfStrict } : {}),
     ...(requiresForControl ? { requiresForControl } : {}),
