@@ -1,7 +1,7 @@
 import { builder, inProject, onBroker, requires } from '../../gateway/graphql/builder.ts';
 import { BROKER_TYPE_NAMES, Node } from '../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../gateway/graphql/page-cost.ts';
-import { belongsToBroker } from '../../gateway/graphql/type-scopes.ts';
+import { belongsToBroker, withBroker } from '../../gateway/graphql/type-scopes.ts';
 import { listConnection } from '../../gateway/paging.ts';
 import { mayControl } from '../../platform/auth/viewer.ts';
 import { invalid } from '../../platform/errors.ts';
@@ -111,6 +111,7 @@ const SysTopics = builder.objectRef<SysTopicsSample>('SysTopics').implement({
 });
 
 const BrokerInfo = builder.objectRef<BrokerInfoData>('BrokerInfo').implement({
+  ...withBroker,
   description: 'Information that a broker publishes about itself; the last known values while it is down.',
   fields: (t) => ({
     id: t.id({ resolve: ({ broker }) => broker.id }),

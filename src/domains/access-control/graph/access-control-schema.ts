@@ -1,48 +1,54 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
+import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { FilterMode } from '../../clients/graph/client-lists-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
-import type { AccessSnapshot } from '../reading/access-index.ts';
 import { AccessClient, AccessGroup, AccessRole, DefaultAcl, OFFSET, totalCount } from './access-objects-schema.ts';
+import type { AccessView } from './access-view.ts';
 
-const AccessControlSummary = builder.objectRef<AccessSnapshot>('AccessControl').implement({
+const AccessControlSummary = builder.objectRef<AccessView>('AccessControl').implement({
+  ...withBroker,
   description: 'Size and age of the access control of a broker, and the features that the broker supports.',
   fields: (t) => ({
     asOf: t.field({
       description: 'Time at which this state was last confirmed.',
       type: 'DateTime',
-      resolve: ({ asOf }) => new Date(asOf),
+      resolve: ({ snapshot }) => new Date(snapshot.asOf),
     }),
-    changeIndex: t.exposeFloat('changeIndex', {
+    changeIndex: t.float({
       description:
         'Number that grows with each change. null: the broker does not count changes (Mosquitto before 2.1).',
       nullable: true,
+      resolve: ({ snapshot }) => snapshot.changeIndex,
     }),
-    isSettled: t.exposeBoolean('isSettled', {
+    isSettled: t.boolean({
       description: 'Whether this state is consistent. false: it changed during each read.',
+      resolve: ({ snapshot }) => snapshot.isSettled,
     }),
-    unreadable: t.exposeInt('unreadable', {
+    unreadable: t.int({
       description: 'Number of entries that are missing because the response of the broker could not be parsed.',
+      resolve: ({ snapshot }) => snapshot.unreadable,
     }),
     clientCount: t.int({ resolve: ({ policy }) => policy.clients.size }),
     groupCount: t.int({ resolve: ({ policy }) => policy.groups.size }),
     roleCount: t.int({ resolve: ({ policy }) => policy.roles.size }),
-    brokerVersion: t.exposeString('brokerVersion', {
+    brokerVersion: t.string({
       description: 'Value of $SYS/broker/version. null: unknown.',
       nullable: true,
+      resolve: ({ snapshot }) => snapshot.brokerVersion,
     }),
     knowsSubstitution: t.boolean({
       description: 'Whether the broker replaces %c and %u in rules with client id and user name.',
-      resolve: ({ dialect }) => dialect.substitution,
+      resolve: ({ snapshot }) => snapshot.dialect.substitution,
     }),
     knowsWildcardFlag: t.boolean({
       description: 'Whether roles can deny subscriptions with wildcards.',
-      resolve: ({ dialect }) => dialect.wildcardFlag,
+      resolve: ({ snapshot }) => snapshot.dialect.wildcardFlag,
     }),
     knowsChangeIndex: t.boolean({
       description: 'Whether changes of other clients are noticed immediately. false: after a few seconds.',
-      resolve: ({ dialect }) => dialect.changeIndex,
+      resolve: ({ snapshot }) => snapshot.dialect.changeIndex,
     }),
   }),
 });
@@ -99,7 +105,7 @@ builder.interfaceFields(Broker, (t) => ({
     type: AccessControlSummary,
     nullable: true,
     complexity: BROKER_QUERY_COST,
-    resolve: async (broker, _args, { services }) => (await services.accessControl.view(broker)).snapshot,
+    resolve: (broker, _args, { services }) => services.accessControl.view(broker),
   }),
   accessClients: t.connection(
     {
@@ -171,7 +177,7 @@ builder.interfaceFields(Broker, (t) => ({
   defaultAcl: t.field({
     type: DefaultAcl,
     nullable: true,
-    resolve: async (broker, _args, { services }) => (await services.accessControl.view(broker)).policy.defaultAcl,
+    resolve: (broker, _args, { services }) => services.accessControl.view(broker),
   }),
   anonymousGroup: t.field({
     description: 'The group of connections without a user name. null: the broker has none.',

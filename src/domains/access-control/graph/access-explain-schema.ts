@@ -14,7 +14,7 @@ import {
   OFFSET,
   totalCount,
 } from './access-objects-schema.ts';
-import type { Viewed } from './access-view.ts';
+import { type Viewed, withView } from './access-view.ts';
 
 const AccessAction = builder.enumType('AccessAction', {
   values: {
@@ -49,6 +49,7 @@ const DecisionReason = builder.enumType('AccessDecisionReason', {
 });
 
 const LookedAtType = builder.objectRef<Viewed<LookedAtRule>>('LookedAtRule').implement({
+  ...withView,
   description: 'A rule that the broker evaluates.',
   fields: (t) => ({
     rolename: t.exposeString('rolename'),
@@ -76,6 +77,7 @@ const decidedByOf = ({ view, decidedBy }: Viewed<Pick<Explanation, 'decidedBy'>>
   decidedBy && { ...decidedBy, view };
 
 const AccessExplanation = builder.objectRef<Viewed<Explanation>>('AccessExplanation').implement({
+  ...withView,
   description: 'The decision of the broker, and why.',
   fields: (t) => ({
     allowed: t.exposeBoolean('allowed', {
@@ -111,6 +113,7 @@ const AccessExplanation = builder.objectRef<Viewed<Explanation>>('AccessExplanat
 });
 
 const GranteeType = builder.objectRef<Viewed<Grantee>>('Grantee').implement({
+  ...withView,
   description: 'A client that is allowed.',
   fields: (t) => ({
     username: t.exposeString('username', { description: 'null: all connections without a user name.', nullable: true }),

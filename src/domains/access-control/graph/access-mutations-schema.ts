@@ -1,4 +1,5 @@
 import { builder, writesAccessControl } from '../../../gateway/graphql/builder.ts';
+import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
 import { ServiceError, withPlaces } from '../../../platform/errors.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
@@ -36,6 +37,7 @@ const payload = <T extends object>(
   find: (view: AccessView, change: AccessChange) => T | null,
 ) =>
   builder.objectRef<Written>(name).implement({
+    ...withBroker,
     fields: (t) => ({
       [field]: t.field({
         description: 'The current object of the broker. null: it does not exist.',
@@ -57,7 +59,7 @@ const AccessGroupPayload = payload('AccessGroupPayload', 'group', AccessGroup, (
 const AccessRolePayload = payload('AccessRolePayload', 'role', AccessRole, (view, change) =>
   'rolename' in change ? view.role(change.rolename) : null,
 );
-const DefaultAclPayload = payload('DefaultAclPayload', 'defaultAcl', DefaultAcl, ({ policy }) => policy.defaultAcl);
+const DefaultAclPayload = payload('DefaultAclPayload', 'defaultAcl', DefaultAcl, (view) => view);
 
 interface NamedMutation {
   readonly name: string;

@@ -2,6 +2,7 @@ import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
+import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
 import { listConnection } from '../../../gateway/paging.ts';
@@ -11,13 +12,12 @@ import type {
   AccessGroup as AccessGroupData,
   AccessRole as AccessRoleData,
   AclRule as AclRuleData,
-  DefaultAcl as DefaultAclData,
   DefaultAclType as DefaultAclTypeName,
   Membership,
 } from '../policy/access-model.ts';
 import { DEFAULT_ACL_TYPES } from '../policy/access-model.ts';
 import type { Holder } from '../reading/access-lists.ts';
-import type { AccessView, WithView } from './access-view.ts';
+import { type AccessView, type WithView, withView } from './access-view.ts';
 
 export const AclType = builder.enumType('AclType', {
   description: 'The kind of access that a rule decides on.',
@@ -68,17 +68,18 @@ const DefaultAclEntry = builder.objectRef<DefaultAclEntryData>('DefaultAclEntry'
   fields: (t) => ({ aclType: t.expose('aclType', { type: DefaultAclType }), allow: t.exposeBoolean('allow') }),
 });
 
-export const DefaultAcl = builder.objectRef<DefaultAclData>('DefaultAcl').implement({
+export const DefaultAcl = builder.objectRef<AccessView>('DefaultAcl').implement({
+  ...withBroker,
   description: 'The decision if no rule matches. It never allows $CONTROL topics.',
   fields: (t) => ({
-    publishClientSend: t.exposeBoolean('publishClientSend'),
-    publishClientReceive: t.exposeBoolean('publishClientReceive'),
-    subscribe: t.exposeBoolean('subscribe'),
-    unsubscribe: t.exposeBoolean('unsubscribe'),
+    publishClientSend: t.boolean({ resolve: ({ policy }) => policy.defaultAcl.publishClientSend }),
+    publishClientReceive: t.boolean({ resolve: ({ policy }) => policy.defaultAcl.publishClientReceive }),
+    subscribe: t.boolean({ resolve: ({ policy }) => policy.defaultAcl.subscribe }),
+    unsubscribe: t.boolean({ resolve: ({ policy }) => policy.defaultAcl.unsubscribe }),
     acls: t.field({
       description: 'The same values in the format of the REST interface: a list of lists of entries.',
       type: t.listRef(t.listRef(DefaultAclEntry)),
-      resolve: (acl) => [DEFAULT_ACL_TYPES.map((aclType) => ({ aclType, allow: acl[aclType] }))],
+      resolve: ({ policy }) => [DEFAULT_ACL_TYPES.map((aclType) => ({ aclType, allow: policy.defaultAcl[aclType] }))],
     }),
   }),
 });
@@ -95,7 +96,11 @@ interface ViewedMembership {
 type OutputFields<T> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], T>;
 
 /** Counts the entries, because a query can follow them back to this object. */
-function withView(view: AccessView, memberships: readonly Membership[], context: RequestContext): ViewedMembership[] {
+function membershipsIn(
+  view: AccessView,
+  memberships: readonly Membership[],
+  context: RequestContext,
+): ViewedMembership[] {
   return walk(context, memberships).map((membership) => ({ view, membership }));
 }
 
@@ -139,6 +144,7 @@ const holderConnection = <Parent extends WithView<unknown>>(
 const PRIORITY = 'Higher priorities are evaluated first. Default: -1.';
 
 const HeldRole = builder.objectRef<ViewedMembership>('HeldRole').implement({
+  ...withView,
   description: 'A role of a client or group.',
   fields: (t) => ({
     rolename: t.string({ resolve: ({ membership }) => membership.name }),
@@ -153,6 +159,7 @@ const HeldRole = builder.objectRef<ViewedMembership>('HeldRole').implement({
 });
 
 const JoinedGroup = builder.objectRef<ViewedMembership>('JoinedGroup').implement({
+  ...withView,
   description: 'A group that a client belongs to.',
   fields: (t) => ({
     groupname: t.string({ resolve: ({ membership }) => membership.name }),
@@ -167,6 +174,7 @@ const JoinedGroup = builder.objectRef<ViewedMembership>('JoinedGroup').implement
 });
 
 const GroupMember = builder.objectRef<{ readonly view: AccessView; readonly holder: Holder }>('GroupMember').implement({
+  ...withView,
   description: 'A member of a group.',
   fields: (t) => ({
     username: t.string({ resolve: ({ holder }) => holder.id }),
@@ -185,7 +193,7 @@ const heldRoles = <T extends WithView<Pick<AccessGroupData, 'roles'>>>(t: Output
     description: IN_ORDER,
     complexity: SHORT_LIST_COST,
     type: [HeldRole],
-    resolve: ({ view, object }, _args, context) => withView(view, object.roles, context),
+    resolve: ({ view, object }, _args, context) => membershipsIn(view, object.roles, context),
   });
 
 /** Most lists have one or two entries. With the usual factor of 10, a query from brokers to rules would be refused. */
@@ -195,6 +203,7 @@ const IN_ORDER = 'In the order of evaluation.';
 export const OFFSET = { description: 'Number of entries to skip.' };
 
 AccessClient.implement({
+  ...withView,
   description: 'An account of a broker. Its roles and groups decide what its clients may do.',
   interfaces: [Node],
   fields: (t) => ({
@@ -222,7 +231,7 @@ AccessClient.implement({
       description: IN_ORDER,
       complexity: SHORT_LIST_COST,
       type: [JoinedGroup],
-      resolve: ({ view, object }, _args, context) => withView(view, object.groups, context),
+      resolve: ({ view, object }, _args, context) => membershipsIn(view, object.groups, context),
     }),
     connections: t.field({
       description:
@@ -238,6 +247,7 @@ AccessClient.implement({
 });
 
 AccessGroup.implement({
+  ...withView,
   description: 'Clients that hold the same roles.',
   interfaces: [Node],
   fields: (t) => ({
@@ -273,6 +283,7 @@ AccessGroup.implement({
 });
 
 AccessRole.implement({
+  ...withView,
   description: 'A named list of rules, held by clients and groups.',
   interfaces: [Node],
   fields: (t) => ({

@@ -1,3 +1,4 @@
+import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { type ListConnection, listConnection, type PageArguments } from '../../../gateway/paging.ts';
 import { notFound, ServiceError } from '../../../platform/errors.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
@@ -24,6 +25,9 @@ export interface WithView<T> {
 }
 
 export type Viewed<T> = T & { readonly view: AccessView };
+
+/** Options of types whose values have a view. */
+export const withView = belongsToBroker(({ view }: { readonly view: AccessView }) => view.broker);
 
 /** The access control of one broker at one point in time. Only `connections` sends a request to the broker. */
 export class AccessView {

@@ -1,5 +1,6 @@
 import { builder, writesAccessControl } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { BridgeWrite } from '../bridge-service.ts';
@@ -21,6 +22,7 @@ const UpdateBridgeConfigInput = builder.inputType('UpdateBridgeConfigInput', {
 });
 
 const BridgePayload = builder.objectRef<BridgeWrite>('BridgePayload').implement({
+  ...withBroker,
   description: 'The result of a change of a bridge.',
   fields: (t) => ({
     bridge: t.field({

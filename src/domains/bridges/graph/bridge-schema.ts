@@ -3,6 +3,7 @@ import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { sizeOf } from '../../../gateway/graphql/response-limit.ts';
 import { timeField } from '../../../gateway/graphql/time-field.ts';
+import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { characterBudget, mayQueryBroker, spendCharacters, walk } from '../../../gateway/graphql/walk-limit.ts';
 import { Broker, ControlProvider } from '../../brokers/broker-schema.ts';
 import { type BridgeConnectionView, type BridgeView, readConnections } from '../bridge-view.ts';
@@ -71,6 +72,7 @@ const NOT_OVER_MQTT = 'Null for a bridge that Mosquitto runs from its configurat
 const STRICT = 'Whether to return the error NOT_SUPPORTED_BY_BROKER, with a solution, instead of null.';
 
 export const Bridge = builder.objectRef<BridgeView>('Bridge').implement({
+  ...withBroker,
   description: 'Forwards messages between a broker and another system.',
   fields: (t) => ({
     id: t.exposeID('id', {

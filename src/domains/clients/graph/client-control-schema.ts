@@ -1,5 +1,6 @@
 import { builder, writesOnBroker } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import type { ServiceError } from '../../../platform/errors.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { DISCONNECT_STATUSES, DisconnectResult, DisconnectStatus } from '../control/bulk-disconnect.ts';
@@ -75,6 +76,7 @@ const reportFields = <T extends ClientReport>(t: ReportFields<T>) => ({
 });
 
 const DisconnectClientPayload = builder.objectRef<DisconnectReport>('DisconnectClientPayload').implement({
+  ...withBroker,
   description: 'How a client was disconnected, and which other clients with it.',
   fields: (t) => ({
     ...reportFields(t),
@@ -86,10 +88,10 @@ const DisconnectClientPayload = builder.objectRef<DisconnectReport>('DisconnectC
 });
 const SubscribeClientPayload = builder
   .objectRef<ClientReport>('SubscribeClientPayload')
-  .implement({ description: 'The client that was subscribed.', fields: (t) => reportFields(t) });
+  .implement({ ...withBroker, description: 'The client that was subscribed.', fields: (t) => reportFields(t) });
 const UnsubscribeClientPayload = builder
   .objectRef<ClientReport>('UnsubscribeClientPayload')
-  .implement({ description: 'The client that was unsubscribed.', fields: (t) => reportFields(t) });
+  .implement({ ...withBroker, description: 'The client that was unsubscribed.', fields: (t) => reportFields(t) });
 
 const DisconnectResultType = builder.objectRef<DisconnectResult>('DisconnectResult').implement({
   description: 'The result for one of many clients.',
@@ -106,6 +108,7 @@ const DisconnectResultType = builder.objectRef<DisconnectResult>('DisconnectResu
 });
 
 const DisconnectClientsPayload = builder.objectRef<BulkDisconnectReport>('DisconnectClientsPayload').implement({
+  ...withBroker,
   description: 'The result for each selected client, and the number of results per status.',
   fields: (t) => {
     const count = (status: DisconnectStatus) =>

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import type { ClientView } from '../client-view.ts';
 import {
@@ -62,6 +63,7 @@ interface QueuesView {
 
 // All numbers are Float, because byte counts exceed 2^31.
 export const ClientQueuesType = builder.objectRef<QueuesView>('ClientQueues').implement({
+  ...belongsToBroker(({ client }: QueuesView) => client.broker),
   description: 'Queued messages from and for a client. A field is null if the source does not know it.',
   fields: (t) =>
     Object.fromEntries(

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ClientView } from '../client-view.ts';
@@ -60,6 +61,7 @@ const detailFields = (t: ClientFields) => ({
 });
 
 export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').implement({
+  ...withBroker,
   description:
     'A client of a broker: connected now, or a persistent session. A field is null if the source does not know it. In a list, each field from `numSubscriptions` to `inflight` costs one request to the broker per client.',
   fields: (t) => ({

@@ -1,5 +1,6 @@
 import { builder, writesOnBroker } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { DEFAULT_DEFINITION } from '../model/stream-definition.ts';
 import type { StreamWrite } from '../stream-service.ts';
@@ -108,6 +109,7 @@ const DisableStreamInput = nameInput('DisableStreamInput', 'The stream to switch
 const StopStreamReplayInput = nameInput('StopStreamReplayInput', 'The stream whose replay to stop.');
 
 const StreamPayload = builder.objectRef<StreamWrite>('StreamPayload').implement({
+  ...withBroker,
   description: 'The result of a change of a stream.',
   fields: (t) => ({
     stream: t.field({
@@ -122,6 +124,7 @@ const StreamPayload = builder.objectRef<StreamWrite>('StreamPayload').implement(
 });
 
 const DeleteStreamPayload = builder.objectRef<StreamWrite>('DeleteStreamPayload').implement({
+  ...withBroker,
   description: 'The result of the deletion of a stream.',
   fields: (t) => ({
     deletedStreamId: t.id({

@@ -1,6 +1,7 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
+import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import { Broker, ControlProvider } from '../../brokers/broker-schema.ts';
 import type { StreamNodeState } from '../model/stream-nodes.ts';
@@ -29,6 +30,7 @@ const StreamNodeStateType = builder.enumType('StreamNodeState', {
 });
 
 export const StreamNode = builder.objectRef<StreamOnNodeView>('StreamNode').implement({
+  ...withBroker,
   description:
     'A stream of a cluster on one of its nodes. Counters and stored messages are those of the messages of this node.',
   fields: (t) => ({
@@ -56,6 +58,7 @@ export const StreamNode = builder.objectRef<StreamOnNodeView>('StreamNode').impl
 });
 
 export const Stream = builder.objectRef<StreamView>('Stream').implement({
+  ...withBroker,
   description:
     'Reads the messages of a source topic filter, filters and changes them by a query, publishes the results on a target topic, and stores them for replays. A broker identifies a stream by its name.',
   interfaces: [Node],

@@ -2,6 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { pageCost } from '../../../gateway/graphql/page-cost.ts';
+import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker, walk } from '../../../gateway/graphql/walk-limit.ts';
 import type { ListConnection } from '../../../gateway/paging.ts';
 import type { LevelsInput } from '../topic-service.ts';
@@ -44,6 +45,7 @@ const NO_LEVELS: ListConnection<LevelView> = {
 };
 
 TopicLevel.implement({
+  ...withBroker,
   description: 'One level of a topic tree: a listed topic, the parent of listed topics, or both.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'The name between two `/`. May be empty.' }),

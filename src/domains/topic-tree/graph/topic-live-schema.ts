@@ -1,6 +1,7 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { guarded } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
+import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { TopicChange, TopicEvent } from '../live/topic-feed.ts';
@@ -21,6 +22,7 @@ const viewsOf = (broker: BrokerRecord, topics: readonly RecordedTopic[] = []) =>
   topics.map((recorded) => ({ broker, nodeId: null, ...recorded }));
 
 const TopicsEvent = builder.objectRef<TopicsEventView>('TopicsEvent').implement({
+  ...withBroker,
   description:
     'The first event has the counts. Each further event has the changed topics, at most twice per second. After a GAP, and after any SNAPSHOT except the first, clients must read their lists again.',
   fields: (t) => ({

@@ -1,4 +1,5 @@
 import { builder, onBroker, writesOnBroker } from '../../../gateway/graphql/builder.ts';
+import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { MAX_FILTERS, MAX_PAYLOAD_LIMIT, MAX_TOPIC_LIMIT, MAX_TTL_SECONDS } from '../model/topic-settings.ts';
@@ -42,6 +43,7 @@ const UpdateTopicTreeInput = builder.inputType('UpdateTopicTreeInput', {
 });
 
 const TopicTreePayload = builder.objectRef<{ readonly broker: BrokerRecord }>('TopicTreePayload').implement({
+  ...withBroker,
   description: 'The broker with the changed settings.',
   fields: (t) => ({
     broker: t.expose('broker', { description: 'The changed broker.', type: Broker }),

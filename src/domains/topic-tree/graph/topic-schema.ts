@@ -2,6 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { selects } from '../../../gateway/graphql/document.ts';
+import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayReturnText } from '../../../gateway/graphql/walk-limit.ts';
 import { payloadText } from '../control/topic-listing.ts';
 import type { TopicKind } from '../model/topic-recorder.ts';
@@ -42,6 +43,7 @@ const FOR_EDITORS =
   'Null if the caller is not an EDITOR of the project, the project stores no payloads, or none is stored of this topic.';
 
 export const Topic = builder.objectRef<TopicView>('Topic').implement({
+  ...withBroker,
   description: 'A topic that was used within the TTL.',
   fields: (t) => ({
     topic: t.string({

@@ -2,6 +2,7 @@ import { builder } from '../../../gateway/graphql/builder.ts';
 import { selects } from '../../../gateway/graphql/document.ts';
 import { BROKER_QUERY_COST, COUNTED_BY_PAGE, pageCost, SEARCH_COST } from '../../../gateway/graphql/page-cost.ts';
 import { timeField } from '../../../gateway/graphql/time-field.ts';
+import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker, mayReturnText, walk } from '../../../gateway/graphql/walk-limit.ts';
 import type { RecorderState } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
@@ -63,6 +64,7 @@ const TopicTreeSettingsType = builder.objectRef<TopicSettings>('TopicTreeSetting
 });
 
 export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement({
+  ...withBroker,
   description:
     'The topics of a broker that were used within the TTL. The recording starts with the first request, and stops some time after the last one. If the nodes of a cluster have their own topics, and it is not a high-performance cluster, the tree combines all nodes. Counts are then sums over the nodes: a topic that two nodes list counts twice.',
   fields: (t) => ({
