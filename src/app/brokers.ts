@@ -79,8 +79,8 @@ export async function openBrokers(foundation: Foundation, { audit, embeddedWorke
       timeoutMs,
       maxLinks: config.maxBrokerLinks,
       ownerOf: (projectId) => {
-        const owner = projects.get(projectId)?.owner;
-        return owner?.userId ?? owner?.organisationId ?? projectId;
+        const project = projects.get(projectId);
+        return project?.ownerUserId ?? project?.ownerOrganisationId ?? projectId;
       },
       standInOf: contactNodes.resolve,
       log,

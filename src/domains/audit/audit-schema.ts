@@ -44,6 +44,7 @@ const parsed = (text: string | null): unknown => (text === null ? null : JSON.pa
 
 const AuditEvent = builder.prismaObject('AuditEntry', {
   variant: 'AuditEvent',
+  select: { sequence: true },
   description: 'A change, an attempt to change something, or a refused read. It contains no secrets.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the entry, assigned before the change begins.' }),
@@ -52,6 +53,7 @@ const AuditEvent = builder.prismaObject('AuditEntry', {
     actorKind: t.field({
       type: ActorKind,
       description: 'Kind of the caller.',
+      select: { actorKind: true },
       resolve: ({ actorKind }) => actorKind as 'USER',
     }),
     actorId: t.exposeID('actorId', {
@@ -71,6 +73,7 @@ const AuditEvent = builder.prismaObject('AuditEntry', {
     via: t.field({
       type: TransportEnum,
       description: 'The transport of the request.',
+      select: { via: true },
       resolve: ({ via }) => via as 'GRAPHQL',
     }),
     operation: t.exposeString('operation', {
@@ -92,17 +95,20 @@ const AuditEvent = builder.prismaObject('AuditEntry', {
       nullable: true,
       description:
         'The previous values of the changed fields; for a deletion all fields. Only for objects in the database of this service.',
+      select: { before: true },
       resolve: ({ before }) => parsed(before),
     }),
     after: t.field({
       type: 'JSON',
       nullable: true,
       description: 'The input of the operation. An entry with `count` stands for that many further refused attempts.',
+      select: { after: true },
       resolve: ({ after }) => parsed(after),
     }),
     result: t.field({
       type: Result,
       description: 'Result of the operation.',
+      select: { result: true },
       resolve: ({ result }) => result as 'DONE',
     }),
     code: t.exposeString('code', { nullable: true, description: 'Error code, unless DONE.' }),
@@ -209,7 +215,7 @@ builder.queryFields((t) => ({
   }),
 }));
 
-builder.objectFields(Project, (t) => ({
+builder.prismaObjectFields(Project, (t) => ({
   auditEvents: t.prismaConnection(
     {
       description:

@@ -232,7 +232,7 @@ CloudBroker.implement({
   }),
 });
 
-builder.objectFields(Project, (t) => ({
+builder.prismaObjectFields(Project, (t) => ({
   brokers: t.connection(
     {
       description: 'The brokers of the project in the order of creation.',

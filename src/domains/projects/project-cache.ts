@@ -5,23 +5,14 @@ import { ANYTHING, type Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { Directory } from '../../platform/storage/directory.ts';
 
-/** A cached project. `createdAt` and `updatedAt` are ISO 8601. */
-export interface ProjectRecord
-  extends Readonly<Omit<Project, 'ownerUserId' | 'ownerOrganisationId' | 'createdAt' | 'updatedAt'>> {
-  readonly owner: ProjectOwner;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-}
-
-export interface ProjectOwner {
-  readonly userId: string | null;
-  readonly organisationId: string | null;
-  readonly name: string;
+/** A cached project: its row, and the name of its owner. */
+export interface ProjectRecord extends Readonly<Project> {
+  readonly ownerName: string;
 }
 
 export const PROJECT_INCLUDE = {
-  ownerUser: { select: { id: true, name: true } },
-  ownerOrganisation: { select: { id: true, name: true } },
+  ownerUser: { select: { name: true } },
+  ownerOrganisation: { select: { name: true } },
 } as const satisfies Prisma.ProjectInclude;
 
 type ProjectRow = Prisma.ProjectGetPayload<{ include: typeof PROJECT_INCLUDE }>;
@@ -40,12 +31,10 @@ export class ProjectCache extends Directory<ProjectRow, ProjectRecord> {
   }
 }
 
-function toRecord(row: ProjectRow): ProjectRecord {
-  const { ownerUser, ownerOrganisation, ownerUserId, ownerOrganisationId, createdAt, updatedAt, ...project } = row;
-  const name = ownerUser?.name ?? ownerOrganisation?.name ?? '';
-  const owner = { userId: ownerUserId, organisationId: ownerOrganisationId, name };
-  return { ...project, owner, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
-}
+const toRecord = ({ ownerUser, ownerOrganisation, ...row }: ProjectRow): ProjectRecord => ({
+  ...row,
+  ownerName: ownerUser?.name ?? ownerOrganisation?.name ?? '',
+});
 
 /** Selects the project with this id, or the projects of the owner with this id. The prefix of an id is its kind. */
 function whereOf(id: string): Prisma.ProjectWhereInput {

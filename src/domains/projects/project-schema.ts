@@ -5,23 +5,25 @@ import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { listConnection } from '../../gateway/paging.ts';
 import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
 import { User } from '../users/user-schema.ts';
-import type { ProjectOwner, ProjectRecord } from './project-cache.ts';
+import type { ProjectRecord } from './project-cache.ts';
 
 export const ProjectRole = builder.enumType('ProjectRole', {
   description: 'A role in a project. A higher role includes the lower ones: VIEWER < EDITOR < ADMIN.',
   values: ['ADMIN', 'EDITOR', 'VIEWER'] as const,
 });
 
-const ProjectOwnerType = builder.objectRef<ProjectOwner>('ProjectOwner').implement({
+const ProjectOwner = builder.objectRef<ProjectRecord>('ProjectOwner').implement({
   description: 'The user or the organisation that owns a project.',
   fields: (t) => ({
-    userId: t.exposeID('userId', { nullable: true }),
-    organizationId: t.exposeID('organisationId', { nullable: true }),
-    name: t.exposeString('name'),
+    userId: t.exposeID('ownerUserId', { nullable: true }),
+    organizationId: t.exposeID('ownerOrganisationId', { nullable: true }),
+    name: t.exposeString('ownerName'),
   }),
 });
 
 const ProjectMember = builder.prismaObject('ProjectMember', {
+  ...belongsToProject(({ projectId }: { readonly projectId: string }) => projectId),
+  select: { projectId: true },
   fields: (t) => ({
     user: t.relation('user'),
     role: t.expose('role', { type: ProjectRole }),
@@ -29,11 +31,50 @@ const ProjectMember = builder.prismaObject('ProjectMember', {
   }),
 });
 
+/** Its values are cached rows. Relations are read from the database, for all projects of a list at once. */
+export const Project = builder.prismaObject('Project', {
+  description: 'A group of brokers with its own members and tokens.',
+  ...belongsToProject(({ id }: { readonly id: string }) => id),
+  interfaces: [Node],
+  fields: (t) => ({
+    name: t.exposeString('name'),
+    description: t.exposeString('description'),
+    owner: t.field({
+      type: ProjectOwner,
+      resolve: ({ id }, _args, { services, viewer }) => services.projects.visible(id, viewer),
+    }),
+    ownerUserId: t.exposeID('ownerUserId', { nullable: true }),
+    viewerRole: t.field({
+      description: 'The role of the caller. ADMIN for root administrators.',
+      type: ProjectRole,
+      resolve: ({ id }, _args, { services, viewer }) => services.projects.roleOf(viewer, id) ?? 'VIEWER',
+    }),
+    members: t.relatedConnection(
+      'members',
+      {
+        description: 'The members of the project. Not for tokens that are restricted to brokers.',
+        ...requires('VIEWER', { elsewhere: 'NOT_ALLOWED' }),
+        authScopes: (_project, _args, { viewer }) => {
+          requireWholeProject(requireSignedIn(viewer));
+          return true;
+        },
+        cursor: 'projectId_userId',
+        totalCount: true,
+        query: { orderBy: [{ createdAt: 'asc' }, { userId: 'asc' }] },
+      },
+      { name: 'ProjectMemberConnection' },
+      { name: 'ProjectMemberEdge' },
+    ),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+  }),
+});
+
 export const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings').implement({
   ...belongsToProject(({ id }: ProjectRecord) => id, 'EDITOR'),
   fields: (t) => ({
     project: t.field({ type: Project, resolve: (project) => project }),
-    owner: t.expose('owner', { type: ProjectOwnerType }),
+    owner: t.field({ type: ProjectOwner, resolve: (project) => project }),
     strictRoles: t.exposeBoolean('strictRoles', {
       description: 'Whether writing operations require EDITOR also where the REST interface documents Viewer.',
     }),
@@ -47,54 +88,15 @@ export const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings
   }),
 });
 
-export const Project = builder.objectRef<ProjectRecord>('Project');
-Project.implement({
-  description: 'A group of brokers with its own members and tokens.',
-  ...belongsToProject(({ id }: ProjectRecord) => id),
-  interfaces: [Node],
-  fields: (t) => ({
-    name: t.exposeString('name'),
-    description: t.exposeString('description'),
-    owner: t.expose('owner', { type: ProjectOwnerType }),
-    ownerUserId: t.id({ nullable: true, resolve: ({ owner }) => owner.userId }),
-    viewerRole: t.field({
-      description: 'The role of the caller. ADMIN for root administrators.',
-      type: ProjectRole,
-      resolve: ({ id }, _args, { services, viewer }) => services.projects.roleOf(viewer, id) ?? 'VIEWER',
-    }),
-    settings: t.field({
-      type: ProjectSettings,
-      description: 'Requires the EDITOR role.',
-      ...requires('EDITOR'),
-      authScopes: ({ id }) => ({ editorOf: id }),
-      resolve: (project) => project,
-    }),
-    members: t.prismaConnection(
-      {
-        description: 'The members of the project. Not for tokens that are restricted to brokers.',
-        type: 'ProjectMember',
-        ...requires('VIEWER', { elsewhere: 'NOT_ALLOWED' }),
-        // Not in the resolver, which Pothos does not call if only `totalCount` is selected.
-        authScopes: (_project, _args, { viewer }) => {
-          requireWholeProject(requireSignedIn(viewer));
-          return true;
-        },
-        cursor: 'projectId_userId',
-        resolve: (query, { id }, _args, { db }) =>
-          db.projectMember.findMany({
-            ...query,
-            where: { projectId: id },
-            orderBy: [{ createdAt: 'asc' }, { userId: 'asc' }],
-          }),
-        totalCount: ({ id }, _args, { db }) => db.projectMember.count({ where: { projectId: id } }),
-      },
-      { name: 'ProjectMemberConnection' },
-      { name: 'ProjectMemberEdge' },
-    ),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+builder.prismaObjectFields(Project, (t) => ({
+  settings: t.field({
+    type: ProjectSettings,
+    description: 'Requires the EDITOR role.',
+    ...requires('EDITOR'),
+    authScopes: ({ id }) => ({ editorOf: id }),
+    resolve: ({ id }, _args, { services, viewer }) => services.projects.visible(id, viewer),
   }),
-});
+}));
 
 const CreateProjectInput = builder.inputType('CreateProjectInput', {
   fields: (t) => ({

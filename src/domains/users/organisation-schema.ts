@@ -7,6 +7,7 @@ const OrganisationRole = builder.enumType('OrganisationRole', {
 });
 
 builder.prismaObject('OrganisationMember', {
+  select: { organisationId: true },
   fields: (t) => ({
     user: t.relation('user'),
     role: t.expose('role', { type: OrganisationRole }),
@@ -17,6 +18,7 @@ builder.prismaObject('OrganisationMember', {
 builder.prismaObject('Organisation', {
   description: 'A group of users that owns projects.',
   interfaces: [Node],
+  select: { id: true },
   fields: (t) => ({
     id: t.exposeID('id'),
     name: t.exposeString('name'),

@@ -16,6 +16,7 @@ export const SignInProvider = builder.enumType('SignInProvider', {
 export const User = builder.prismaObject('User', {
   description: 'A user account.',
   interfaces: [Node],
+  select: { id: true },
   fields: (t) => ({
     id: t.exposeID('id'),
     email: t.exposeString('email', { description: 'E-mail address in lower case; the log-in name.' }),

@@ -150,7 +150,7 @@ const BrokerListener = builder.objectRef<ListenerView>('BrokerListener').impleme
   }),
 });
 
-builder.objectFields(Project, (t) => ({
+builder.prismaObjectFields(Project, (t) => ({
   certificates: t.connection(
     {
       description: 'Certificates of the project, in order of creation.',

@@ -138,7 +138,7 @@ const ClusterHealthType = builder.objectRef<ClusterHealth>('ClusterHealth').impl
   }),
 });
 
-builder.objectFields(Project, (t) => ({
+builder.prismaObjectFields(Project, (t) => ({
   clusterHealth: t.field({
     description: 'Health of the clusters of the project, in order of creation.',
     type: [ClusterHealthType],

@@ -29,7 +29,7 @@ const SignInRule = builder.objectRef<SignInRuleRow>('SignInRule').implement({
   }),
 });
 
-builder.objectFields(Project, (t) => ({
+builder.prismaObjectFields(Project, (t) => ({
   signInRules: t.field({
     description: 'The sign-in rules of the project. Not for tokens that are restricted to brokers.',
     type: [SignInRule],
