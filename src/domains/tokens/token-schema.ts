@@ -1,35 +1,29 @@
 import type { RequestContext } from '../../gateway/context.ts';
 import { builder, inProject, requires } from '../../gateway/graphql/builder.ts';
 import { Node } from '../../gateway/graphql/node.ts';
+import type { ProjectToken } from '../../generated/sqlite/client.ts';
 import { requireNoToken, requireSignedIn } from '../../platform/auth/viewer.ts';
 import { Project, ProjectRole } from '../projects/project-schema.ts';
 import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from './token-input.ts';
-import type { IssuedToken, TokenWithBrokers } from './token-service.ts';
+import { type IssuedToken, visibleTokens } from './token-service.ts';
 
 const TokenType = builder.enumType('TokenType', {
   description: 'Whether a token has access to all brokers of its project or only to its own list (RESTRICTED).',
   values: ['RESTRICTED', 'UNRESTRICTED'] as const,
 });
 
-/** A token, with its secret if it was just created or rotated. */
-type TokenResult = TokenWithBrokers & { readonly secret?: string };
-
-const previousEnd = ({ previousValidUntil }: TokenResult): Date | null =>
+const previousEnd = ({ previousValidUntil }: Pick<ProjectToken, 'previousValidUntil'>): Date | null =>
   previousValidUntil !== null && previousValidUntil.getTime() > Date.now() ? previousValidUntil : null;
 
-type TokenFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], TokenResult>;
+const inMilliseconds = (field: string) =>
+  ({ description: `\`${field}\` in epoch milliseconds.`, nullable: true }) as const;
 
-const inMilliseconds = (t: TokenFields, field: string, timeOf: (token: TokenResult) => Date | null) =>
-  t.float({
-    description: `\`${field}\` in epoch milliseconds.`,
-    nullable: true,
-    resolve: (token) => timeOf(token)?.getTime() ?? null,
-  });
-
-const Token = builder.objectRef<TokenResult>('Token').implement({
+const Token = builder.prismaObject('ProjectToken', {
+  name: 'Token',
   description:
     'A credential of a project for programs. Its secret is returned only once, by the mutation that creates it.',
   interfaces: [Node],
+  select: { id: true, projectId: true },
   fields: (t) => ({
     projectId: t.exposeID('projectId'),
     name: t.exposeString('name'),
@@ -44,34 +38,51 @@ const Token = builder.objectRef<TokenResult>('Token').implement({
       description: 'When the previous secret expires after a rotation. Null if it has expired.',
       type: 'DateTime',
       nullable: true,
+      select: { previousValidUntil: true },
       resolve: previousEnd,
     }),
     issueDate: t.float({
       description: '`issuedAt` in epoch milliseconds.',
+      select: { issuedAt: true },
       resolve: ({ issuedAt }) => issuedAt.getTime(),
     }),
-    validDate: inMilliseconds(t, 'validUntil', ({ validUntil }) => validUntil),
-    lastUsedDate: inMilliseconds(t, 'lastUsedAt', ({ lastUsedAt }) => lastUsedAt),
-    previousValidDate: inMilliseconds(t, 'previousValidUntil', previousEnd),
+    validDate: t.float({
+      ...inMilliseconds('validUntil'),
+      select: { validUntil: true },
+      resolve: ({ validUntil }) => validUntil?.getTime() ?? null,
+    }),
+    lastUsedDate: t.float({
+      ...inMilliseconds('lastUsedAt'),
+      select: { lastUsedAt: true },
+      resolve: ({ lastUsedAt }) => lastUsedAt?.getTime() ?? null,
+    }),
+    previousValidDate: t.float({
+      ...inMilliseconds('previousValidUntil'),
+      select: { previousValidUntil: true },
+      resolve: (token) => previousEnd(token)?.getTime() ?? null,
+    }),
     secret: t.string({
       description:
         'Only in the response that creates or rotates the token; otherwise null, since only a hash is stored.',
       nullable: true,
-      resolve: ({ secret }) => secret ?? null,
+      resolve: (token) => (token as { readonly secret?: string }).secret ?? null,
     }),
-    brokerIds: t.field({ type: ['ID'], resolve: ({ brokers }) => brokers.map(({ brokerId }) => brokerId) }),
+    brokerIds: t.field({
+      type: ['ID'],
+      select: { brokers: { select: { brokerId: true }, orderBy: { brokerId: 'asc' } } },
+      resolve: ({ brokers }) => brokers.map(({ brokerId }) => brokerId),
+    }),
   }),
 });
 
-builder.objectFields(Project, (t) => ({
-  tokens: t.field({
+builder.prismaObjectFields(Project, (t) => ({
+  tokens: t.relation('tokens', {
     description: 'The tokens of the project. A restricted token sees only itself.',
-    type: [Token],
-    resolve: ({ id }, _args, { services, viewer }) => services.tokens.visibleIn(id, viewer),
+    query: (_args, { viewer }) => ({ where: visibleTokens(viewer), orderBy: { id: 'asc' } }),
   }),
-  tokenCount: t.int({
+  tokenCount: t.relationCount('tokens', {
     description: 'Number of entries of `tokens`.',
-    resolve: ({ id }, _args, { services, viewer }) => services.tokens.countIn(id, viewer),
+    where: (_args, { viewer }) => visibleTokens(viewer),
   }),
 }));
 

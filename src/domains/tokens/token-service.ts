@@ -1,4 +1,4 @@
-import type { ProjectToken } from '../../generated/sqlite/client.ts';
+import type { Prisma, ProjectToken } from '../../generated/sqlite/client.ts';
 import { hashSecret, newSecret } from '../../platform/auth/secrets.ts';
 import {
   requireNoToken,
@@ -16,17 +16,17 @@ import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { checkedRotation, checkedToken, type NewToken, type Rotation } from './token-input.ts';
 
-export type TokenWithBrokers = ProjectToken & { readonly brokers: readonly { readonly brokerId: string }[] };
-
 export interface IssuedToken {
-  readonly token: TokenWithBrokers;
+  readonly token: ProjectToken;
   readonly secret: string;
 }
 
 /** Maximum number of tokens of a project. Beyond it a program probably creates tokens without revoking them. */
 const MAX_TOKENS = 1_000;
 
-const WITH_BROKERS = { brokers: { select: { brokerId: true } } } as const;
+const TOKEN_KEY = { id: true, projectId: true } as const;
+
+type TokenKey = Pick<ProjectToken, 'id' | 'projectId'>;
 
 export class TokenService {
   readonly #db: Database;
@@ -70,28 +70,14 @@ export class TokenService {
       tokenHash: hashSecret(secret),
       brokers: { create: (brokerIds ?? []).map((brokerId) => ({ brokerId })) },
     } as const;
-    const token = await this.#db.projectToken
-      .create({ data, include: WITH_BROKERS })
-      .catch(missingAsNotFound('project', projectId));
+    const token = await this.#db.projectToken.create({ data }).catch(missingAsNotFound('project', projectId));
     return { token, secret };
   }
 
-  async visibleIn(projectId: string, viewer: Viewer | null): Promise<TokenWithBrokers[]> {
-    return this.#db.projectToken.findMany({
-      where: visibleWhere(projectId, viewer),
-      include: WITH_BROKERS,
-      orderBy: { id: 'asc' },
-    });
-  }
-
-  async countIn(projectId: string, viewer: Viewer | null): Promise<number> {
-    return this.#db.projectToken.count({ where: visibleWhere(projectId, viewer) });
-  }
-
   /** The token, or `null` if it does not exist. Errors: UNAUTHORIZED, NOT_FOUND (not visible to the viewer). */
-  async findVisible(tokenId: string, viewer: Viewer | null): Promise<TokenWithBrokers | null> {
+  async findVisible(tokenId: string, viewer: Viewer | null): Promise<TokenKey | null> {
     const known = requireSignedIn(viewer);
-    const token = await this.#db.projectToken.findUnique({ where: { id: tokenId }, include: WITH_BROKERS });
+    const token = await this.#db.projectToken.findUnique({ where: { id: tokenId }, select: TOKEN_KEY });
     if (token !== null && !sees(known, token)) throw new OutOfSight('token', tokenId);
     return token;
   }
@@ -101,13 +87,9 @@ export class TokenService {
    * NOT_FOUND, NOT_ALLOWED.
    */
   async requireAdmin(tokenId: string, viewer: Viewer | null, projectId?: string | null): Promise<Viewer> {
-    const known = requireSignedIn(viewer);
-    const select = { id: true, projectId: true } as const;
-    const token = await this.#db.projectToken.findUnique({ where: { id: tokenId }, select });
-    if (token === null) throw notFound('token', tokenId);
-    if (!sees(known, token)) throw new OutOfSight('token', tokenId);
-    if (projectId != null && token.projectId !== projectId) throw notFound('token', tokenId);
-    return requireProjectRole(known, token.projectId, 'ADMIN');
+    const token = await this.findVisible(tokenId, viewer);
+    if (token === null || (projectId != null && token.projectId !== projectId)) throw notFound('token', tokenId);
+    return requireProjectRole(viewer, token.projectId, 'ADMIN');
   }
 
   async revoke(tokenId: string): Promise<void> {
@@ -128,7 +110,7 @@ export class TokenService {
       const { validUntil, previousValidUntil } = checkedRotation(before, input);
       const previousHash = previousValidUntil === null ? null : before.tokenHash;
       const data = { tokenHash: hashSecret(secret), previousHash, previousValidUntil, validUntil };
-      return tx.projectToken.update({ where: { id: tokenId }, data, include: WITH_BROKERS });
+      return tx.projectToken.update({ where: { id: tokenId }, data });
     }).catch(missingAsNotFound('token', tokenId));
     await this.#changes.announce('token', tokenId);
     return { token, secret };
@@ -144,11 +126,12 @@ export class TokenService {
   }
 }
 
-function visibleWhere(projectId: string, viewer: Viewer | null) {
+/** Of one project, whose tokens the viewer may see: a token that is restricted to brokers sees only itself. */
+export function visibleTokens(viewer: Viewer | null): Prisma.ProjectTokenWhereInput {
   const { id, brokers } = requireSignedIn(viewer);
-  return { projectId, ...(brokers === null ? {} : { id }) };
+  return brokers === null ? {} : { id };
 }
 
-function sees(viewer: Viewer, { id, projectId }: { readonly id: string; readonly projectId: string }): boolean {
+function sees(viewer: Viewer, { id, projectId }: TokenKey): boolean {
   return roleIn(viewer, projectId) !== null && (viewer.brokers === null || viewer.id === id);
 }
