@@ -1,3 +1,4 @@
+import type { RequestContext } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
@@ -29,6 +30,16 @@ export const User = builder.prismaObject('User', {
   }),
 });
 
+/** For fields of a user that only the user and root administrators may read. */
+export const ofSelf = {
+  authScopes: ({ id }: { readonly id: string }, _args: unknown, { viewer }: RequestContext) => {
+    const known = requireSignedIn(viewer);
+    if (known.id !== id) requireRootAdmin(known);
+    return true;
+  },
+  ...requires('PERSON'),
+};
+
 /** Fields that only root administrators may read. A user may also read the own `ssoType`. */
 builder.prismaObjectFields(User, (t) => ({
   ssoType: t.field({
@@ -36,13 +47,8 @@ builder.prismaObjectFields(User, (t) => ({
       'External provider at which the user signs in, or null for a local password. For the user and root administrators.',
     type: SignInProvider,
     nullable: true,
-    authScopes: ({ id }, _args, { viewer }) => {
-      const known = requireSignedIn(viewer);
-      if (known.id !== id) requireRootAdmin(known);
-      return true;
-    },
-    ...requires('PERSON'),
-    select: { id: true, ssoType: true },
+    ...ofSelf,
+    select: { ssoType: true },
     resolve: ({ ssoType }) => ssoType as 'ldap' | 'sso' | null,
   }),
   isRemovable: t.boolean({
