@@ -1,11 +1,11 @@
 import { builder, person, rootAdmin, signedIn } from '../../gateway/graphql/builder.ts';
-import type { Session } from '../../generated/sqlite/client.ts';
 import { requirePerson, requireSignedIn } from '../../platform/auth/viewer.ts';
 import { notFound } from '../../platform/errors.ts';
 import { ViewerType } from '../users/viewer-schema.ts';
 
-const SessionType = builder.objectRef<Session>('Session').implement({
+const Session = builder.prismaObject('Session', {
   description: 'A session of a user, opened by a log-in.',
+  select: { id: true },
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the session, for `endSession`.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the user signed in.' }),
@@ -33,20 +33,20 @@ const SessionType = builder.objectRef<Session>('Session').implement({
 });
 
 builder.objectFields(ViewerType, (t) => ({
-  sessions: t.field({
+  sessions: t.prismaField({
     description: 'The sessions of the caller, most recently used first. Empty for tokens.',
-    type: [SessionType],
-    resolve: ({ kind, id }, _args, { services }) => (kind === 'USER' ? services.auth.sessions.of(id) : []),
+    type: [Session],
+    resolve: (query, { id }, _args, { services }) => services.auth.sessions.of(id, query),
   }),
 }));
 
 builder.queryFields((t) => ({
-  userSessions: t.field({
+  userSessions: t.prismaField({
     description: 'The sessions of a user, most recently used first.',
-    type: [SessionType],
+    type: [Session],
     ...rootAdmin,
     args: { userId: t.arg.id({ required: true, description: 'Id of the user.' }) },
-    resolve: (_root, { userId }, { services }) => services.auth.sessions.of(userId),
+    resolve: (query, _root, { userId }, { services }) => services.auth.sessions.of(userId, query),
   }),
 }));
 

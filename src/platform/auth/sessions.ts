@@ -1,4 +1,4 @@
-import type { Session } from '../../generated/sqlite/client.ts';
+import type { Prisma, Session } from '../../generated/sqlite/client.ts';
 import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
@@ -74,8 +74,10 @@ export class Sessions {
     return { token, expiresAt, userId };
   }
 
-  async of(userId: string): Promise<Session[]> {
+  /** The valid sessions of a user, most recently used first. */
+  async of(userId: string, query: Prisma.SessionDefaultArgs = {}): Promise<Session[]> {
     return this.#options.db.session.findMany({
+      ...query,
       where: { userId, expiresAt: { gt: new Date() } },
       orderBy: [{ lastUsedAt: 'desc' }, { id: 'desc' }],
       take: MAX_LISTED,

@@ -1,18 +1,19 @@
 import { builder, inProject, requires } from '../../../gateway/graphql/builder.ts';
-import type { SignInRule as SignInRuleRow } from '../../../generated/sqlite/client.ts';
 import { requireSignedIn, requireWholeProject } from '../../../platform/auth/viewer.ts';
 import { Project, ProjectRole } from '../../projects/project-schema.ts';
 import type { SignInProvider as ProviderName } from '../../users/sign-in-methods.ts';
 import { SignInProvider } from '../../users/user-schema.ts';
 
-const SignInRule = builder.objectRef<SignInRuleRow>('SignInRule').implement({
+const SignInRule = builder.prismaObject('SignInRule', {
   description: 'A rule that grants a project role to users of an external provider whose claim matches a pattern.',
+  select: { id: true, projectId: true },
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the rule.' }),
     projectId: t.exposeID('projectId', { description: 'The project of the role.' }),
     provider: t.field({
       description: 'The external provider.',
       type: SignInProvider,
+      select: { provider: true },
       resolve: ({ provider }) => provider as ProviderName,
     }),
     claimPath: t.exposeString('claimPath', {
@@ -30,17 +31,19 @@ const SignInRule = builder.objectRef<SignInRuleRow>('SignInRule').implement({
 });
 
 builder.prismaObjectFields(Project, (t) => ({
-  signInRules: t.field({
+  signInRules: t.relation('signInRules', {
     description: 'The sign-in rules of the project. Not for tokens that are restricted to brokers.',
-    type: [SignInRule],
     ...requires('VIEWER', { elsewhere: 'NOT_ALLOWED' }),
     args: { provider: t.arg({ type: SignInProvider, description: 'Only rules of this provider.' }) },
-    resolve: ({ id }, { provider }, { services, viewer }) => {
+    authScopes: (_project, _args, { viewer }) => {
       requireWholeProject(requireSignedIn(viewer));
-      return services.signInRules.of(id, provider);
+      return true;
     },
+    query: ({ provider }) => ({ where: provider == null ? {} : { provider }, orderBy: { id: 'asc' } }),
   }),
 }));
+
+type SignInRuleKey = typeof SignInRule.$inferType;
 
 type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 
@@ -86,14 +89,14 @@ const DeleteSignInRuleInput = builder.inputType('DeleteSignInRuleInput', {
 });
 
 const SignInRulesPayload = builder
-  .objectRef<{ readonly rules: readonly SignInRuleRow[] }>('CreateSignInRulesPayload')
+  .objectRef<{ readonly rules: readonly SignInRuleKey[] }>('CreateSignInRulesPayload')
   .implement({
     description: 'The created rules.',
     fields: (t) => ({
       rules: t.expose('rules', { description: 'The rules in the order of the input.', type: [SignInRule] }),
     }),
   });
-const SignInRulePayload = builder.objectRef<{ readonly rule: SignInRuleRow }>('UpdateSignInRulePayload').implement({
+const SignInRulePayload = builder.objectRef<{ readonly rule: SignInRuleKey }>('UpdateSignInRulePayload').implement({
   description: 'The changed rule.',
   fields: (t) => ({
     rule: t.expose('rule', { description: 'The rule after the change.', type: SignInRule }),

@@ -27,6 +27,8 @@ interface NewSignInRule {
   readonly role: ProjectRole;
 }
 
+type RuleKey = Pick<SignInRule, 'id' | 'projectId'>;
+
 type SignInRuleChange = Nullish<Pick<SignInRule, 'claimPath' | 'pattern' | 'role'>>;
 
 interface SignInRuleServiceOptions {
@@ -45,13 +47,8 @@ export class SignInRuleService {
     this.#options = options;
   }
 
-  async of(projectId: string, provider?: string | null): Promise<SignInRule[]> {
-    const where = { projectId, ...(provider == null ? {} : { provider }) };
-    return this.#options.db.signInRule.findMany({ where, orderBy: { id: 'asc' } });
-  }
-
   /** Creates all rules or none. Errors: INVALID at `input.rules.<n>.…`, IN_USE (too many), NOT_FOUND. */
-  async create(projectId: string, rules: readonly NewSignInRule[]): Promise<SignInRule[]> {
+  async create(projectId: string, rules: readonly NewSignInRule[]): Promise<RuleKey[]> {
     const issues = rules.flatMap((rule, n) => issuesOf(rule, `input.rules.${n}`));
     if (rules.length === 0) issues.push({ path: 'input.rules', reason: 'must have at least one rule' });
     if (issues.length > 0) throw invalid(issues);
@@ -74,10 +71,7 @@ export class SignInRuleService {
       })
       .catch(missingAsNotFound('project', projectId));
     await this.#options.changes.announce('sign-in-rule', projectId);
-    return this.#options.db.signInRule.findMany({
-      where: { id: { in: data.map(({ id }) => id) } },
-      orderBy: { id: 'asc' },
-    });
+    return data;
   }
 
   /**
