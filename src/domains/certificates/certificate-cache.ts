@@ -4,8 +4,7 @@ import { kindOfId } from '../../platform/ids.ts';
 import { ANYTHING, type Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { Directory } from '../../platform/storage/directory.ts';
-import { type CertificateFacts, factsOf } from './material/certificate-facts.ts';
-import { missingIssuer, readMaterial } from './material/certificate-material.ts';
+import { type ChainFacts, chainFacts } from './material/chain-facts.ts';
 
 export interface DeploymentRecord {
   readonly brokerId: string;
@@ -18,13 +17,9 @@ export interface DeploymentRecord {
 
 /** A certificate as it is cached, without its key. `createdAt` and `updatedAt` are in ISO 8601. */
 export interface CertificateRecord
-  extends CertificateFacts,
+  extends ChainFacts,
     Readonly<Pick<Certificate, 'id' | 'projectId' | 'name' | 'filename' | 'cert'>> {
   readonly hasPrivateKey: boolean;
-  readonly chain: readonly CertificateFacts[];
-  readonly missingIssuer: string | null;
-  /** Of the whole chain, in epoch milliseconds. */
-  readonly expiresAt: number;
   readonly deployments: readonly DeploymentRecord[];
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -57,6 +52,12 @@ export class CertificateCache extends Directory<CertificateRow, CertificateRecor
     this.#changes = changes;
     // Registered first, so that later listeners see the new state.
     this.onChange((after, before) => this.#byProject.delete((after ?? before)?.projectId ?? ''));
+  }
+
+  /** The facts of a row: those of the cached certificate unless the row has another text. */
+  factsOf({ id, cert }: Pick<Certificate, 'id' | 'cert'>): ChainFacts {
+    const known = this.get(id);
+    return known?.cert === cert ? known : chainFacts(cert);
   }
 
   /** In order of creation. Returns the same array until one of them changes. */
@@ -95,15 +96,10 @@ function whereOf(id: string, known: () => readonly CertificateRecord[]): Prisma.
 
 function toRecord(row: CertificateRow): CertificateRecord {
   const { sealedKey, deployments, createdAt, updatedAt, ...columns } = row;
-  const material = readMaterial(columns);
-  const [leaf, ...chain] = [material.leaf, ...material.chain].map(factsOf) as [CertificateFacts, ...CertificateFacts[]];
   return {
-    ...leaf,
+    ...chainFacts(row.cert),
     ...columns,
     hasPrivateKey: sealedKey !== null,
-    chain,
-    missingIssuer: missingIssuer(material),
-    expiresAt: Math.min(...[leaf, ...chain].map(({ validTo }) => Date.parse(validTo))),
     deployments: deployments.map(({ brokerId, port, bindAddress, deployedAt }) => ({
       brokerId,
       port,

@@ -1,4 +1,6 @@
-import type { Prisma } from '../../generated/sqlite/client.ts';
+import type { PageArguments } from '../../gateway/paging.ts';
+import { type RowQuery, rowPage } from '../../gateway/row-page.ts';
+import type { Certificate, Prisma } from '../../generated/sqlite/client.ts';
 import {
   type ProjectRole,
   requireProjectRole,
@@ -14,15 +16,15 @@ import { isUniqueViolation, missingAsNotFound } from '../../platform/storage/pri
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { MAX_NAME } from '../../platform/text/texts.ts';
-import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
+import type { BrokerCache } from '../brokers/broker-cache.ts';
 import {
   CERTIFICATE_PARTS,
   type CertificateCache,
   type CertificateRecord,
   type CertificateRow,
-  type DeploymentRecord,
 } from './certificate-cache.ts';
 import { type CertificateChange, checkedInput, checkNames, type NewCertificate } from './certificate-input.ts';
+import type { ChainFacts } from './material/chain-facts.ts';
 
 const MAX_CERTIFICATES = 1_000;
 
@@ -33,14 +35,13 @@ interface CertificateServiceOptions {
   readonly sealer: Sealer;
 }
 
-interface CertificateFilter {
+/** The certificates of a project, for a viewer with a role in it. */
+interface CertificateList {
+  readonly projectId: string;
+  readonly viewer: Viewer | null;
+  /** Only those that are deployed on this broker. */
   readonly brokerId?: string | null | undefined;
   readonly filename?: string | null | undefined;
-}
-
-export interface CertificateOnListener extends DeploymentRecord {
-  readonly certificate: CertificateRecord;
-  readonly broker: BrokerRecord;
 }
 
 export const keyContext = (certificateId: string): string => `${certificateId}/key`;
@@ -69,29 +70,35 @@ export class CertificateService {
     return certificate;
   }
 
-  /** In order of creation. Errors: NOT_FOUND (the broker, or with `filename` the certificate). */
-  list(projectId: string, viewer: Viewer | null, filter: CertificateFilter = {}): readonly CertificateRecord[] {
-    const { brokerId, filename } = filter;
-    let certificates = this.#options.cache.ofProject(projectId);
-    if (brokerId != null) {
-      const broker = this.#options.brokers.get(brokerId);
-      if (broker !== null && !seesBroker(requireSignedIn(viewer), broker)) throw new OutOfSight('broker', brokerId);
-      if (broker === null || broker.projectId !== projectId) throw notFound('broker', brokerId);
-      certificates = certificates.filter(({ deployments }) => deployments.some((one) => isOn(one, brokerId)));
+  /** In order of creation. Errors: INVALID, NOT_FOUND (the broker, or with `filename` the certificate). */
+  async list(
+    target: CertificateList,
+    query: Prisma.CertificateDefaultArgs & RowQuery,
+    page: PageArguments,
+  ): Promise<Certificate[]> {
+    const found = await this.#options.db.certificate.findMany(rowPage(query, page, this.#whereOf(target)));
+    const { filename } = target;
+    if (filename != null && found.length === 0 && (await this.count(target)) === 0) {
+      throw notFound('certificate', filename);
     }
-    if (filename == null) return certificates;
-    const found = certificates.find((certificate) => certificate.filename === filename);
-    if (found === undefined) throw notFound('certificate', filename);
-    return [found];
+    return found;
   }
 
-  deploymentsOf(certificate: CertificateRecord, viewer: Viewer | null): CertificateOnListener[] {
-    const known = requireSignedIn(viewer);
-    return certificate.deployments.flatMap((deployment) => {
-      const broker = this.#options.brokers.get(deployment.brokerId);
-      const isSeen = broker !== null && deployment.deployedAt !== null && seesBroker(known, broker);
-      return isSeen ? [{ ...deployment, certificate, broker }] : [];
-    });
+  /** Errors: NOT_FOUND (the broker). */
+  async count(target: CertificateList): Promise<number> {
+    return this.#options.db.certificate.count({ where: this.#whereOf(target) });
+  }
+
+  /** Facts that are parsed from the text of a row. */
+  factsOf(row: Pick<Certificate, 'id' | 'cert'>): ChainFacts {
+    return this.#options.cache.factsOf(row);
+  }
+
+  /** Without reading the key of a row. */
+  async hasPrivateKey(id: string): Promise<boolean> {
+    const { cache, db } = this.#options;
+    const known = cache.get(id)?.hasPrivateKey;
+    return known ?? (await db.certificate.count({ where: { id, sealedKey: { not: null } } })) > 0;
   }
 
   /** Errors: INVALID, ALREADY_EXISTS (the filename), NOT_FOUND (the project). */
@@ -148,6 +155,19 @@ export class CertificateService {
     return certificate;
   }
 
+  #whereOf({ projectId, viewer, brokerId, filename }: CertificateList): Prisma.CertificateWhereInput {
+    if (brokerId != null) {
+      const broker = this.#options.brokers.get(brokerId);
+      if (broker !== null && !seesBroker(requireSignedIn(viewer), broker)) throw new OutOfSight('broker', brokerId);
+      if (broker === null || broker.projectId !== projectId) throw notFound('broker', brokerId);
+    }
+    return {
+      projectId,
+      ...(brokerId == null ? {} : { deployments: { some: { brokerId, deployedAt: { not: null } } } }),
+      ...(filename == null ? {} : { filename }),
+    };
+  }
+
   async #refreshed(id: string): Promise<CertificateRecord> {
     await this.#options.cache.refreshAndAnnounce([id]);
     const record = this.#options.cache.get(id);
@@ -186,9 +206,6 @@ export class CertificateService {
     return { cert: material.cert, sealedKey: key && this.#options.sealer.seal(key, keyContext(row.id)) };
   }
 }
-
-const isOn = ({ brokerId, deployedAt }: DeploymentRecord, broker: string): boolean =>
-  brokerId === broker && deployedAt !== null;
 
 const toAlreadyExists =
   (filename: string) =>

@@ -16,13 +16,11 @@ test('the user and root administrators see the accounts at providers, other memb
     { provider: 'ldap', subject: 'uid=ada' },
   ];
   await db.identity.createMany({ data: rows.map((row) => ({ ...row, ...secrets, userId: ada.id, checkedAt })) });
-  const shown = rows
-    .toReversed()
-    .map(({ provider, subject }) => ({
-      provider: provider.toUpperCase(),
-      subject,
-      checkedAt: checkedAt.toISOString(),
-    }));
+  const shown = rows.toReversed().map(({ provider, subject }) => ({
+    provider: provider.toUpperCase(),
+    subject,
+    checkedAt: checkedAt.toISOString(),
+  }));
   const read = (token?: string) => service.graphql(READ, { projectId: service.projectId }, token);
 
   const { data } = await read();

@@ -12,12 +12,16 @@ const CertificateExpiringEvent = builder.objectRef<ExpiryEvent>('CertificateExpi
     'An event of `certificateExpiring`: first a snapshot of the certificates that expire soon, then their changes.',
   fields: (t) => ({
     ...eventFields(t, (event) => event),
-    certificates: t.field({
+    certificates: t.prismaField({
       description:
         'SNAPSHOT: all certificates, earliest expiry first. CHANGE: certificates that expire soon now, that have just expired, or that changed.',
       type: [Certificate],
       complexity: { field: 1, multiplier: USUAL_EVENT },
-      resolve: (event) => [...(stateIn(event)?.certificates ?? [])],
+      resolve: async (query, event, _args, { db }) => {
+        const ids = (stateIn(event)?.certificates ?? []).map(({ id }) => id);
+        const rows = await db.certificate.findMany({ ...query, where: { id: { in: ids } } });
+        return rows.sort((one, other) => ids.indexOf(one.id) - ids.indexOf(other.id));
+      },
     }),
     removed: t.idList({
       description: 'CHANGE: ids of certificates that were deleted, or replaced by ones that last longer.',

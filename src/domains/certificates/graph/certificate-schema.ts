@@ -1,73 +1,67 @@
+import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
+import { totalCount } from '../../../gateway/graphql/total-count.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
-import { listConnection } from '../../../gateway/paging.ts';
+import { DEFAULT_PAGE, MAX_PAGE } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ListenerProtocolEnum } from '../../brokers/cloud-broker-schema.ts';
 import { Project } from '../../projects/project-schema.ts';
-import type { CertificateRecord } from '../certificate-cache.ts';
-import type { CertificateOnListener } from '../certificate-service.ts';
 import type { ListenerView } from '../deployment/certificate-deployer.ts';
 import { daysLeft } from '../expiry/certificate-expiry.ts';
 import type { CertificateFacts } from '../material/certificate-facts.ts';
 
-type FactFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], CertificateFacts>;
+type FactFields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Parent>;
 
-const factFields = (t: FactFields) => ({
-  subject: t.exposeString('subject', { description: 'Subject, such as `C=DE, O=Plant, CN=broker`.' }),
-  issuer: t.exposeString('issuer', { description: 'Subject of the issuer.' }),
-  subjectAltNames: t.stringList({
-    description: 'Names of the server, such as `DNS:localhost` and `IP:127.0.0.1`.',
-    resolve: ({ subjectAltNames }) => [...subjectAltNames],
-  }),
-  validFrom: t.expose('validFrom', { description: 'Start of the validity period.', type: 'DateTime' }),
-  validTo: t.expose('validTo', { description: 'End of the validity period.', type: 'DateTime' }),
-  serialNumber: t.exposeString('serialNumber', {
-    description: 'Serial number in hexadecimal, assigned by the issuer.',
-  }),
-  fingerprint256: t.exposeString('fingerprint256', { description: 'SHA-256 fingerprint, such as `AB:CD:…`.' }),
-  keyType: t.exposeString('keyType', { description: 'Key type, such as RSA, EC or ED25519.' }),
-  keyBits: t.exposeInt('keyBits', {
-    description: 'Key size in bits. Null if the key type has only one size.',
-    nullable: true,
-  }),
-  isAuthority: t.exposeBoolean('isAuthority', { description: 'Whether it is a certificate authority.' }),
-});
+/** `columns` is the selection that `factsOf` needs of a row. */
+const factFields = <Parent>(
+  t: FactFields<Parent>,
+  factsOf: (parent: Parent, context: RequestContext) => CertificateFacts,
+  columns: object = {},
+) => {
+  const fact = <Key extends keyof CertificateFacts>(key: Key, description: string) => ({
+    ...columns,
+    description,
+    resolve: (parent: Parent, _args: unknown, context: RequestContext) => factsOf(parent, context)[key],
+  });
+  return {
+    subject: t.string(fact('subject', 'Subject, such as `C=DE, O=Plant, CN=broker`.')),
+    issuer: t.string(fact('issuer', 'Subject of the issuer.')),
+    subjectAltNames: t.stringList(
+      fact('subjectAltNames', 'Names of the server, such as `DNS:localhost` and `IP:127.0.0.1`.'),
+    ),
+    validFrom: t.field({ type: 'DateTime', ...fact('validFrom', 'Start of the validity period.') }),
+    validTo: t.field({ type: 'DateTime', ...fact('validTo', 'End of the validity period.') }),
+    serialNumber: t.string(fact('serialNumber', 'Serial number in hexadecimal, assigned by the issuer.')),
+    fingerprint256: t.string(fact('fingerprint256', 'SHA-256 fingerprint, such as `AB:CD:…`.')),
+    keyType: t.string(fact('keyType', 'Key type, such as RSA, EC or ED25519.')),
+    keyBits: t.int({
+      nullable: true,
+      ...fact('keyBits', 'Key size in bits. Null if the key type has only one size.'),
+    }),
+    isAuthority: t.boolean(fact('isAuthority', 'Whether it is a certificate authority.')),
+  };
+};
 
 const CertificateInfo = builder.objectRef<CertificateFacts>('CertificateInfo').implement({
   description: 'A certificate of a chain.',
-  fields: factFields,
+  fields: (t) => factFields(t, (facts) => facts),
 });
 
-export const Certificate = builder.objectRef<CertificateRecord>('Certificate');
+const TEXT = { id: true, cert: true } as const;
 
-const CertificateDeployment = builder.objectRef<CertificateOnListener>('CertificateDeployment').implement({
-  description: 'A certificate that is deployed on a listener, as confirmed by the broker.',
-  fields: (t) => ({
-    certificate: t.expose('certificate', { description: 'The deployed certificate.', type: Certificate }),
-    broker: t.expose('broker', { description: 'The broker of the listener.', type: Broker }),
-    port: t.exposeInt('port', { description: 'Port of the listener.' }),
-    bindAddress: t.string({
-      description: 'Address of the listener. Null for all addresses.',
-      nullable: true,
-      resolve: ({ bindAddress }) => bindAddress || null,
-    }),
-    deployedAt: t.field({
-      description: 'When the broker last confirmed the deployment.',
-      type: 'DateTime',
-      // Unconfirmed deployments are not returned.
-      resolve: ({ deployedAt, certificate }) => deployedAt ?? certificate.updatedAt,
-    }),
-  }),
-});
+/** Facts are parsed from the text of the row; those of cached certificates are known. */
+const factsOf = (row: { readonly id: string; readonly cert: string }, { services }: RequestContext) =>
+  services.certificates.factsOf(row);
 
-Certificate.implement({
+export const Certificate = builder.prismaObject('Certificate', {
   description:
     'A certificate of a project: a server certificate with its private key, or a certificate authority of clients without one.',
   interfaces: [Node],
+  select: { id: true, projectId: true },
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Id of the certificate, as in REST.' }),
+    id: t.id({ description: 'Id of the certificate, as in REST.', resolve: ({ id }) => id }),
     name: t.exposeString('name', { description: 'Name of the certificate.' }),
     filename: t.exposeString('filename', {
       description: 'File name, unique in the project. Brokers identify the certificate by it.',
@@ -77,44 +71,97 @@ Certificate.implement({
       type: Project,
       resolve: ({ projectId }, _args, { services, viewer }) => services.projects.visible(projectId, viewer),
     }),
-    ...factFields(t as unknown as FactFields),
+    ...factFields(t as unknown as FactFields<Parameters<typeof factsOf>[0]>, factsOf, { select: TEXT }),
     daysLeft: t.int({
       description: 'Whole days until the first certificate of the chain expires. Negative after it has expired.',
-      resolve: (certificate) => daysLeft(certificate),
+      select: TEXT,
+      resolve: (row, _args, context) => daysLeft(factsOf(row, context)),
     }),
-    hasPrivateKey: t.exposeBoolean('hasPrivateKey', {
+    hasPrivateKey: t.boolean({
       description: 'Whether it is a server certificate with a private key. The key is sealed and never returned.',
+      resolve: ({ id }, _args, { services }) => services.certificates.hasPrivateKey(id),
     }),
     cert: t.exposeString('cert', { description: 'PEM: the certificate, followed by its chain.' }),
     chain: t.field({
       description: 'Certificates after the first, each the issuer of the previous one.',
       type: [CertificateInfo],
-      resolve: ({ chain }, _args, context) => [...walk(context, chain)],
+      select: TEXT,
+      resolve: (row, _args, context) => [...walk(context, factsOf(row, context).chain)],
     }),
-    missingIssuer: t.exposeString('missingIssuer', {
+    missingIssuer: t.string({
       description:
         'Issuer of the last certificate if the issuer is not in the chain. A client must know this issuer to verify the certificate. Null if the chain ends with its root.',
       nullable: true,
-    }),
-    deployments: t.field({
-      description: 'Listeners on which the certificate is deployed, on brokers that the caller may see.',
-      type: [CertificateDeployment],
-      resolve: (certificate, _args, context) => [
-        ...walk(context, context.services.certificates.deploymentsOf(certificate, context.viewer)),
-      ],
-    }),
-    brokers: t.field({
-      description: 'Brokers of `deployments`, each once.',
-      type: [Broker],
-      resolve: (certificate, _args, context) => {
-        const deployments = context.services.certificates.deploymentsOf(certificate, context.viewer);
-        return [...walk(context, [...new Set(deployments.map(({ broker }) => broker))])];
-      },
+      select: TEXT,
+      resolve: (row, _args, context) => factsOf(row, context).missingIssuer,
     }),
     createdAt: t.expose('createdAt', { description: 'When the certificate was created.', type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { description: 'When the certificate last changed.', type: 'DateTime' }),
   }),
 });
+
+const CertificateDeployment = builder.prismaObject('CertificateDeployment', {
+  description: 'A certificate that is deployed on a listener, as confirmed by the broker.',
+  select: { certificateId: true, brokerId: true },
+  fields: (t) => ({
+    certificate: t.field({
+      description: 'The deployed certificate.',
+      type: Certificate,
+      // Not a relation, which a query would follow as deep as it is nested before anything is counted.
+      resolve: ({ certificateId }, _args, { services, viewer }) => services.certificates.visible(certificateId, viewer),
+    }),
+    broker: t.field({
+      description: 'The broker of the listener.',
+      type: Broker,
+      resolve: ({ brokerId }, _args, { services, viewer }) => services.brokers.visible(brokerId, viewer),
+    }),
+    port: t.exposeInt('port', { description: 'Port of the listener.' }),
+    bindAddress: t.string({
+      description: 'Address of the listener. Null for all addresses.',
+      nullable: true,
+      select: { bindAddress: true },
+      resolve: ({ bindAddress }) => bindAddress || null,
+    }),
+    deployedAt: t.field({
+      description: 'When the broker last confirmed the deployment.',
+      type: 'DateTime',
+      select: { deployedAt: true },
+      // Unconfirmed deployments are not returned.
+      resolve: ({ deployedAt }) => deployedAt ?? new Date(),
+    }),
+  }),
+});
+
+const CONFIRMED = {
+  where: { deployedAt: { not: null } },
+  orderBy: [{ brokerId: 'asc' as const }, { port: 'asc' as const }, { bindAddress: 'asc' as const }],
+};
+
+/** Those on brokers that the caller may see, counted as nested lists are. */
+const seenOf = <Row extends { readonly brokerId: string }>(rows: readonly Row[], context: RequestContext) => {
+  const { services, viewer } = context;
+  return [...walk(context, rows)].flatMap((row) => {
+    const broker = services.brokers.seen(row.brokerId, viewer);
+    return broker === null ? [] : [{ row, broker }];
+  });
+};
+
+builder.prismaObjectFields(Certificate, (t) => ({
+  deployments: t.field({
+    description: 'Listeners on which the certificate is deployed, on brokers that the caller may see.',
+    type: [CertificateDeployment],
+    select: (_args, _context, nestedSelection) => ({ deployments: nestedSelection(CONFIRMED) }),
+    resolve: ({ deployments }, _args, context) => seenOf(deployments, context).map(({ row }) => row),
+  }),
+  brokers: t.field({
+    description: 'Brokers of `deployments`, each once.',
+    type: [Broker],
+    select: { deployments: { select: { brokerId: true }, ...CONFIRMED } },
+    resolve: ({ deployments }, _args, context) => [
+      ...new Set(seenOf(deployments, context).map(({ broker }) => broker)),
+    ],
+  }),
+}));
 
 const BrokerListener = builder.objectRef<ListenerView>('BrokerListener').implement({
   description: 'A listener of a broker.',
@@ -151,10 +198,13 @@ const BrokerListener = builder.objectRef<ListenerView>('BrokerListener').impleme
 });
 
 builder.prismaObjectFields(Project, (t) => ({
-  certificates: t.connection(
+  certificates: t.prismaConnection(
     {
       description: 'Certificates of the project, in order of creation.',
-      type: Certificate,
+      type: 'Certificate',
+      cursor: 'id',
+      defaultSize: DEFAULT_PAGE,
+      maxSize: MAX_PAGE,
       nullable: true,
       complexity: pageCost,
       args: {
@@ -162,15 +212,15 @@ builder.prismaObjectFields(Project, (t) => ({
         brokerId: t.arg.id({ description: 'Only certificates that are deployed on this broker.' }),
         filename: t.arg.string({ description: 'Only the certificate with this filename. NOT_FOUND if there is none.' }),
       },
-      resolve: ({ id }, { brokerId, filename, ...args }, { services, viewer }) =>
-        listConnection(services.certificates.list(id, viewer, { brokerId, filename }), args),
+      resolve: (query, { id: projectId }, { brokerId, filename, ...page }, { services, viewer }) =>
+        services.certificates.list({ projectId, viewer, brokerId, filename }, query, page),
+      totalCount: ({ id: projectId }, { brokerId, filename }, { services, viewer }) =>
+        services.certificates.count({ projectId, viewer, brokerId, filename }),
     },
     {
       name: 'CertificateConnection',
       description: 'A page of certificates.',
-      fields: (connection) => ({
-        totalCount: connection.exposeInt('totalCount', { description: 'Number of all certificates.' }),
-      }),
+      fields: (connection) => ({ totalCount: totalCount(connection, 'Number of all certificates.') }),
     },
     { name: 'CertificateEdge', description: 'A certificate and its cursor.' },
   ),
