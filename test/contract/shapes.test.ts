@@ -20,7 +20,7 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   'DELETE …/messages': ['streamname'],
   'PUT …/replay': ['streamname'],
   'PUT …/disconnect': ['clientid'],
-  'PUT …/subscribe': ['clientid', 'topic', 'qos'],
+  'PUT …/subscribe': ['clientid', 'topic'],
   'PUT …/unsubscribe': ['clientid', 'topic'],
   'POST …/clients': ['username'],
   'PUT …/clients': ['username'],
