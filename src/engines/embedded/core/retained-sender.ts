@@ -51,7 +51,7 @@ export class RetainedSender {
     const { client } = connection;
     const { time } = this.#parts;
     const start = performance.now();
-    // As much time as one publisher has: less would not keep up with the live messages, and they would be held for ever.
+    // As much time as one publisher has: with less, live messages may come faster, and would be held for ever.
     const end = start + SLICE_MS;
     for (let count = 0; client && !client.closed && (count < SLICE || performance.now() < end); count += 1) {
       const copy = held.shift();
