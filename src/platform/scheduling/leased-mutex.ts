@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.ts';
 import type { Leases } from '../storage/leases.ts';
 import { SerialQueues } from './serial-queues.ts';
 
-const MAX_WAITING = 50;
+const MAX_WAITING = 1_000;
 
 interface LeasedMutexOptions {
   readonly leases: Leases;
@@ -14,8 +14,8 @@ interface LeasedMutexOptions {
 }
 
 /**
- * Mutex per id over all processes. Errors: RATE_LIMITED if 50 changes of the id wait already; IN_USE if another process
- * holds the lease for longer than `timeoutMs`; errors of the work.
+ * Mutex per id over all processes. Errors: RATE_LIMITED if MAX_WAITING changes of the id wait already; IN_USE if
+ * another process holds the lease for longer than `timeoutMs`; errors of the work.
  */
 export class LeasedMutex {
   readonly #options: LeasedMutexOptions;
