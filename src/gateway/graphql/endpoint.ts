@@ -1,14 +1,13 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
-import type { MaybePromise } from '../maybe-promise.ts';
+import { after, type MaybePromise } from '../maybe-promise.ts';
 import type { TextResult } from './compile-to-text.ts';
-import type { Variables } from './document.ts';
 import { LiveResults } from './live/live-results.ts';
 import { ResultSharing } from './live/shared-results.ts';
 import { Operation } from './operation.ts';
 import type { FoundOperation, Operations } from './operations.ts';
 import { type ErrorLog, type PublicResult, publicError, publicResult } from './public-error.ts';
-import { readParams } from './request-params.ts';
+import { type GraphqlParams, readParams } from './request-params.ts';
 import { isTooLarge, ResponseTooLarge } from './response-limit.ts';
 
 export interface RequestFacts {
@@ -51,6 +50,9 @@ export interface Rates {
   subscription?(caller: RequestContext): void;
 }
 
+const NO_STREAM = 'Subscriptions are not served by this transport: use a WebSocket, or send Accept: text/event-stream';
+const QUERIES_ONLY = 'Mutations are not allowed by GET: use POST';
+
 /** The part of GraphQL execution that all transports share. Transports only read and write bytes. */
 export class Endpoint {
   readonly operations: Operations;
@@ -66,53 +68,17 @@ export class Endpoint {
   }
 
   /** Executes a query or mutation, without a promise if the execution is synchronous. Never throws or rejects. */
-  run(
-    body: unknown,
-    context: RequestContext,
-    { queriesOnly, toText }: RunOptions = {},
-    prepared?: FoundOperation,
-  ): MaybePromise<GraphqlResponse> {
-    const errorContext = { requestId: context.requestId, log: this.log };
-    let isMutation = false;
-    const response = (executed: TextResult): GraphqlResponse => {
-      const { dataText } = executed;
-      const result = publicResult(executed, errorContext);
-      if (dataText !== undefined || !isTooLarge(result)) return { result, wellFormed: true, dataText };
-      return { result: { errors: [publicError(new ResponseTooLarge(isMutation), errorContext)] }, wellFormed: true };
-    };
-    const refuse = (error: unknown): GraphqlResponse => ({
-      result: { errors: [publicError(error, errorContext)] },
-      wellFormed: false,
-    });
-    const execute = (operation: FoundOperation, variables: Variables | undefined): MaybePromise<GraphqlResponse> => {
-      if (!(operation instanceof Operation)) return response({ errors: operation });
-      if (operation.kind === 'subscription') {
-        throw new ServiceError(
-          'METHOD_NOT_ALLOWED',
-          'Subscriptions are not served by this transport: use a WebSocket, or send Accept: text/event-stream',
-        );
-      }
-      if (queriesOnly && operation.kind !== 'query')
-        throw new ServiceError('METHOD_NOT_ALLOWED', 'Mutations are not allowed by GET: use POST');
-      isMutation = operation.kind === 'mutation';
-      const result = operation.execute(context, variables, toText);
-      return result instanceof Promise ? result.then(response).catch(refuse) : response(result);
-    };
+  run(body: unknown, context: RequestContext, options: RunOptions = {}): MaybePromise<GraphqlResponse> {
+    const refuse = (error: unknown) => this.refusal(error, context.requestId);
     try {
-      const { query, variables, operationName } = readParams(body);
-      const sent = variables ?? undefined;
-      const found = prepared ?? this.operations.findFor(context, query, operationName);
-      if (!(found instanceof Promise)) return execute(found, sent);
-      return found.then((operation) => execute(operation, sent)).catch(refuse);
+      const params = readParams(body);
+      const found = this.operations.findFor(context, params.query, params.operationName);
+      const execute = (operation: FoundOperation) => this.#execute(operation, params, context, options);
+      const response = found instanceof Promise ? found.then(execute) : execute(found);
+      return response instanceof Promise ? response.catch(refuse) : response;
     } catch (error) {
       return refuse(error);
     }
-  }
-
-  /** The response to a request that is refused before its operation starts. */
-  refusal(error: unknown, requestId: string): GraphqlResponse {
-    const errorContext = { requestId, log: this.log };
-    return { result: { errors: [publicError(error, errorContext)] }, wellFormed: false };
   }
 
   /** Executes any operation. An accepted subscription returns its LiveResults. Never rejects. */
@@ -121,34 +87,63 @@ export class Endpoint {
     context: RequestContext,
     options: StartOptions = {},
   ): Promise<GraphqlResponse | LiveResults> {
-    const operation = await this.#prepared(body, context);
-    if (!(operation instanceof Operation) || operation.kind !== 'subscription') {
-      await options.queryTurn?.();
-      return this.run(body, context, options, operation);
-    }
-    const errorContext = { requestId: context.requestId, log: this.log };
-    let isRefusedStream = false;
     try {
-      const { variables } = readParams(body);
-      isRefusedStream = true;
+      const params = readParams(body);
+      const operation = await this.operations.findFor(context, params.query, params.operationName);
+      if (operation instanceof Operation && operation.kind === 'subscription') {
+        return await this.#subscribe(operation, params, context);
+      }
+      await options.queryTurn?.();
+      return await this.#execute(operation, params, context, options);
+    } catch (error) {
+      return this.refusal(error, context.requestId);
+    }
+  }
+
+  /** The response to a request that is refused before its operation starts. */
+  refusal(error: unknown, requestId: string): GraphqlResponse {
+    return { result: { errors: [publicError(error, { requestId, log: this.log })] }, wellFormed: false };
+  }
+
+  #execute(
+    operation: FoundOperation,
+    { variables }: GraphqlParams,
+    context: RequestContext,
+    { queriesOnly, toText }: RunOptions,
+  ): MaybePromise<GraphqlResponse> {
+    const errorContext = { requestId: context.requestId, log: this.log };
+    if (!(operation instanceof Operation)) {
+      return { result: publicResult({ errors: operation }, errorContext), wellFormed: true };
+    }
+    const { kind } = operation;
+    if (kind === 'subscription') throw new ServiceError('METHOD_NOT_ALLOWED', NO_STREAM);
+    if (queriesOnly && kind !== 'query') throw new ServiceError('METHOD_NOT_ALLOWED', QUERIES_ONLY);
+    return after(operation.execute(context, variables ?? undefined, toText), (executed: TextResult) => {
+      const { dataText } = executed;
+      const result = publicResult(executed, errorContext);
+      if (dataText !== undefined || !isTooLarge(result)) return { result, wellFormed: true, dataText };
+      const error = publicError(new ResponseTooLarge(kind === 'mutation'), errorContext);
+      return { result: { errors: [error] }, wellFormed: true };
+    });
+  }
+
+  async #subscribe(
+    operation: Operation,
+    { variables }: GraphqlParams,
+    context: RequestContext,
+  ): Promise<GraphqlResponse | LiveResults> {
+    const errorContext = { requestId: context.requestId, log: this.log };
+    let result: PublicResult;
+    try {
       this.rates.subscription?.(context);
       const stream = await operation.subscribe(context, variables ?? undefined);
       if ('source' in stream) return new LiveResults(stream, context, this.sharing, errorContext);
-      return refusal(publicResult(stream, errorContext), isRefusedStream);
+      result = publicResult(stream, errorContext);
     } catch (error) {
-      return refusal({ errors: [publicError(error, errorContext)] }, isRefusedStream);
+      result = { errors: [publicError(error, errorContext)] };
     }
+    // UNAUTHORIZED keeps its status.
+    const isUnauthorized = result.errors?.some(({ extensions }) => extensions.code === 'UNAUTHORIZED') === true;
+    return { result, wellFormed: true, isRefusedStream: !isUnauthorized };
   }
-
-  #prepared(body: unknown, context: RequestContext): MaybePromise<FoundOperation> | undefined {
-    if (typeof body !== 'object' || body === null || !('query' in body) || typeof body.query !== 'string') return;
-    const name = 'operationName' in body && typeof body.operationName === 'string' ? body.operationName : null;
-    return this.operations.findFor(context, body.query, name);
-  }
-}
-
-/** Response of a refused subscription. UNAUTHORIZED keeps its status, so it does not count as a refused stream. */
-function refusal(result: PublicResult, isStream: boolean): GraphqlResponse {
-  const isUnauthorized = result.errors?.some(({ extensions }) => extensions.code === 'UNAUTHORIZED') === true;
-  return { result, wellFormed: true, isRefusedStream: isStream && !isUnauthorized };
 }

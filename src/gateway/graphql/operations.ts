@@ -19,13 +19,13 @@ type SharedOptions = 'limits' | 'introspection' | 'onIntrospectionRefused' | 'ex
 interface OperationsOptions extends Partial<Pick<OperationOptions, SharedOptions>> {
   /** Its list resolvers are changed in place, see whole-lists.ts. */
   readonly schema: GraphQLSchema;
-  readonly maxDocuments?: number;
   /** Of one caller, for documents that are not cached. `Infinity`: no limit. Default: see `Preparation`. */
   readonly preparationMsPerSecond?: number | undefined;
 }
 
 export type FoundOperation = Operation | readonly GraphQLError[];
 
+const MAX_DOCUMENTS = 1_000;
 const MAX_CACHED_TEXT = 4_000_000;
 const MAX_DOCUMENT_TEXT = 100_000;
 /** A program takes about 300 kB, some take several MB. */
@@ -40,7 +40,6 @@ export class Operations {
     limits = DEFAULT_LIMITS,
     introspection = 'signed-in',
     onIntrospectionRefused = () => undefined,
-    maxDocuments = 1_000,
     executor = 'auto',
     preparationMsPerSecond,
   }: OperationsOptions) {
@@ -56,7 +55,7 @@ export class Operations {
       preparation: preparationMsPerSecond === Infinity ? null : new Preparation(preparationMsPerSecond),
     };
     this.#documents = new LRUCache({
-      max: maxDocuments,
+      max: MAX_DOCUMENTS,
       maxSize: MAX_CACHED_TEXT,
       maxEntrySize: MAX_DOCUMENT_TEXT,
       sizeCalculation: (_, text) => text.length + 1,

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { Variables } from './document.ts';
 
-interface GraphqlParams {
+export interface GraphqlParams {
   readonly query: string;
   readonly variables?: Variables | null;
   readonly operationName?: string | null;

@@ -86,7 +86,6 @@ export function createGraphqlServer({
   };
 
   return {
-    operations,
     get webSocketCount() {
       return webSockets.connections;
     },

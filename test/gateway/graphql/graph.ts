@@ -8,6 +8,7 @@ import { Broadcast, type BroadcastEvent } from '../../../src/gateway/live/broadc
 import type { RightsGuard } from '../../../src/platform/auth/rights-guards.ts';
 import type { Viewer } from '../../../src/platform/auth/viewer.ts';
 import { ServiceError } from '../../../src/platform/errors.ts';
+import { IterableSource } from './live/iterable-source.ts';
 
 interface BrokerRow {
   readonly kind: 'CloudBroker' | 'SelfHostedBroker' | 'OnPremiseSetup';
@@ -69,6 +70,19 @@ const forever = (viewer: Viewer | null): RightsGuard => ({
   signal: new AbortController().signal,
   stop: () => undefined,
 });
+
+async function* countTo(n: number, code: string): AsyncGenerator<Tick> {
+  for (let i = 1; i <= n; i++) yield { n: i };
+  if (code) throw new ServiceError(code as 'NOT_ALLOWED', 'Rights ended');
+}
+
+async function* countForever(context: RequestContext): AsyncGenerator<Tick> {
+  const { onFlood } = context as RequestContext & { readonly onFlood?: (n: number) => void };
+  for (let i = 0; ; i++) {
+    onFlood?.(i);
+    yield { n: i };
+  }
+}
 
 export function createGraph({
   ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 })),
@@ -317,23 +331,12 @@ export function createGraph({
           n: t.arg.int({ required: true }),
           code: t.arg.string({ required: true }),
         },
-        subscribe: async function* (_, { n, code }) {
-          for (let i = 1; i <= n; i++) yield { n: i };
-          if (code) throw new ServiceError(code as 'NOT_ALLOWED', 'Rights ended');
-        },
+        subscribe: (_, { n, code }) => new IterableSource(countTo(n, code)),
         resolve: (tick) => tick as Tick,
       }),
       flood: t.field({
         type: TickType,
-        subscribe: async function* (_, _args, context) {
-          const counter = context as RequestContext & {
-            onFlood?: (n: number) => void;
-          };
-          for (let i = 0; ; i++) {
-            counter.onFlood?.(i);
-            yield { n: i };
-          }
-        },
+        subscribe: (_, _args, context) => new IterableSource(countForever(context)),
         resolve: (tick) => tick as Tick,
       }),
       refused: t.field({

@@ -1,6 +1,7 @@
 import { buildClientSchema, getIntrospectionQuery } from 'graphql';
 import { serverAudits } from 'graphql-http';
 import { expect, test } from 'vitest';
+import { ServiceError } from '../../../src/platform/errors.ts';
 import { get, post, type Reply, send, startGraphqlServer } from './server.ts';
 
 test.each(['signed-in', 'always'] as const)(
@@ -234,4 +235,45 @@ test('unsupported requests are refused with their status', async () => {
       get(server, { query: '{ hello }', variables: '{' }),
     ),
   ).toEqual([405, 415, 415, 415, 415, 406, 405, 400, 400]);
+});
+
+test('a Host that is no name is refused by the transports that need a URL', async () => {
+  const server = await startGraphqlServer();
+  for (const host of ['127.0.0.1:99999', 'a b', '[::1']) {
+    const { status, json } = await get(server, { query: '{ hello }' }, { host });
+    expect([status, json.errors[0].extensions.code]).toEqual([400, 'INVALID']);
+  }
+  expect(server.logged).toEqual([]);
+});
+
+test('a refusal is JSON with its code, its status and the request id', async () => {
+  const server = await startGraphqlServer();
+  for (const [method, headers, status, code] of [
+    ['PUT', {}, 405, 'METHOD_NOT_ALLOWED'],
+    ['POST', { 'content-type': 'application/x-www-form-urlencoded' }, 415, 'INVALID'],
+    ['POST', { 'content-type': 'application/graphql' }, 415, 'INVALID'],
+    ['GET', { accept: 'multipart/mixed' }, 406, 'INVALID'],
+    ['GET', { 'sec-fetch-site': 'cross-site', accept: 'text/html' }, 403, 'NOT_ALLOWED'],
+  ] as const) {
+    const reply = await send(server, method, { headers: { ...headers, 'x-request-id': 'mine' }, body: '' });
+    expect([reply.status, reply.json.errors[0].extensions, reply.headers['x-request-id']]).toEqual([
+      status,
+      { code },
+      'mine',
+    ]);
+  }
+  const options = await send(server, 'OPTIONS');
+  expect([options.status, options.headers.allow]).toEqual([204, 'GET, POST, OPTIONS']);
+});
+
+test('a rate limit has the same Retry-After by POST and by GET', async () => {
+  const body = () => {
+    throw new ServiceError('RATE_LIMITED', 'Later', { info: { retryAfterSeconds: 7 } });
+  };
+  const server = await startGraphqlServer({ rates: { body }, contextFor: body });
+  const replies = [await post(server, { query: '{ hello }' }), await get(server, { query: '{ hello }' })];
+  expect(replies.map(({ status, headers }) => [status, headers['retry-after']])).toEqual([
+    [429, '7'],
+    [429, '7'],
+  ]);
 });

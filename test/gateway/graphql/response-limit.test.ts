@@ -11,6 +11,7 @@ import { createClient } from 'graphql-ws';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import WebSocket from 'ws';
 import { isTooLarge } from '../../../src/gateway/graphql/response-limit.ts';
+import { Broadcast } from '../../../src/gateway/live/broadcast.ts';
 import { busyMs } from '../../support/busy-time.ts';
 import { startTestService } from '../../support/service.ts';
 import { post, startGraphqlServer, type TestServer } from './server.ts';
@@ -44,9 +45,7 @@ function graphOfTexts(): GraphQLSchema {
       fields: {
         items: {
           ...items,
-          subscribe: async function* () {
-            yield 1;
-          },
+          subscribe: () => new Broadcast(() => ({})).subscribe(),
         },
       },
     }),

@@ -4,14 +4,12 @@ import { LiveSource } from '../../live/live-source.ts';
 import { GuardedSource } from '../guarded.ts';
 import type { SourceStream } from '../operation.ts';
 import { type ErrorContext, type PublicError, publicError } from '../public-error.ts';
-import { AsyncIterableSource } from './async-iterable-source.ts';
 import { ResultText } from './result-text.ts';
 import type { ResultSharing, SharedResults } from './shared-results.ts';
 
 /**
- * The results of one subscription, read like a LiveSource. Subscriptions with the same permissions share results,
- * unless their source is not a LiveSource. When the caller's permissions change, the subscription joins other results;
- * when they end, the pending result is dropped.
+ * The results of one subscription, read like a LiveSource. Subscriptions with the same permissions share results. When
+ * the caller's permissions change, the subscription joins other results; when they end, the pending result is dropped.
  */
 export class LiveResults {
   readonly #source: LiveSource<object>;
@@ -20,7 +18,6 @@ export class LiveResults {
   readonly #context: RequestContext;
   readonly #sharing: ResultSharing;
   readonly #errorContext: ErrorContext;
-  readonly #isAlone: boolean;
   #viewer: Viewer | null;
   #results: SharedResults;
   /** The next result, which was pending when `wait` was called. */
@@ -37,15 +34,15 @@ export class LiveResults {
 
   constructor(stream: SourceStream, context: RequestContext, sharing: ResultSharing, errorContext: ErrorContext) {
     const { source } = stream;
-    this.#isAlone = !(source instanceof LiveSource);
-    this.#source = source instanceof LiveSource ? source : new AsyncIterableSource(source);
+    if (!(source instanceof LiveSource)) throw new TypeError('A subscription must return a LiveSource');
+    this.#source = source;
     this.#guarded = this.#source instanceof GuardedSource ? this.#source : null;
     this.#stream = stream;
     this.#context = context;
     this.#sharing = sharing;
     this.#errorContext = errorContext;
     this.#viewer = this.#viewerNow();
-    this.#results = sharing.join(stream, this.#viewer, context, this.#isAlone);
+    this.#results = sharing.join(stream, this.#viewer, context);
     const signal = this.#guarded?.signal;
     this.isRevoked = signal?.aborted ?? false;
     signal?.addEventListener('abort', () => this.#revoked(), { once: true });
@@ -119,7 +116,7 @@ export class LiveResults {
     if (viewer === this.#viewer) return;
     this.#viewer = viewer;
     const previous = this.#results;
-    this.#results = this.#sharing.join(this.#stream, viewer, this.#context, this.#isAlone);
+    this.#results = this.#sharing.join(this.#stream, viewer, this.#context);
     previous.leave();
   }
 

@@ -13,7 +13,6 @@ import type { MaybePromise } from '../../maybe-promise.ts';
 import type { Operation, SourceStream } from '../operation.ts';
 import { type ErrorLog, publicError, publicResult } from '../public-error.ts';
 import { isTooLarge, ResponseTooLarge } from '../response-limit.ts';
-import { WrappedEvent } from './async-iterable-source.ts';
 import { ResultText } from './result-text.ts';
 
 const MAX_TEXTS = 10_000;
@@ -38,10 +37,9 @@ export class ResultSharing {
     this.log = log;
   }
 
-  /** Joins the results; call `leave` at the end. With `isAlone` they have the caller's identity and are not shared. */
-  join(stream: SourceStream, viewer: Viewer | null, context: RequestContext, isAlone: boolean): SharedResults {
+  /** Joins the results; call `leave` at the end. */
+  join(stream: SourceStream, viewer: Viewer | null, context: RequestContext): SharedResults {
     const { operation, key } = stream;
-    if (isAlone) return new SharedResults(this, { stream, viewer, context }, () => undefined);
     let groups = this.#groups.get(operation);
     if (groups === undefined) {
       groups = new Map();
@@ -135,7 +133,7 @@ export class SharedResults {
       return isTooLarge(result) ? refused(new ResponseTooLarge()) : new ResultText(result);
     };
     try {
-      const result = stream.run(event instanceof WrappedEvent ? event.value : event, { ...context, viewer });
+      const result = stream.run(event, { ...context, viewer });
       if (!(result instanceof Promise)) return written(result);
       return result.then(written).catch(refused);
     } catch (error) {

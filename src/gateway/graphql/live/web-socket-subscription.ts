@@ -77,11 +77,6 @@ export class WebSocketSubscription implements AsyncIterableIterator<never>, Resu
     return OVER;
   }
 
-  async throw(error: unknown): Promise<never> {
-    await this.return();
-    throw error;
-  }
-
   [Symbol.asyncIterator](): this {
     return this;
   }

@@ -9,40 +9,19 @@ const FIRST_QUERY = `# Welcome. Three steps:
 # 3. Run Fleet; then ConnectedClients with the id of a broker.
 
 mutation SignIn {
-  login(input: { email: "admin@localhost", password: "" }) {
-    token
-    expiresAt
-  }
+  login(input: { email: "admin@localhost", password: "" }) { token expiresAt }
 }
 
 query Fleet {
   projects {
     nodes {
-      id
-      name
-      viewerRole
+      id name viewerRole
       brokers {
         totalCount
         nodes {
-          __typename
-          id
-          name
-          isConnected
-          connection {
-            state
-            lastError
-          }
-          connectedClients(first: 20) {
-            totalCount
-            isComplete
-            nodes {
-              clientId
-              username
-              address
-              protocolVersion
-              connected
-            }
-          }
+          __typename id name isConnected
+          connection { state lastError }
+          connectedClients(first: 20) { totalCount isComplete nodes { clientId username address } }
         }
       }
     }
@@ -51,14 +30,8 @@ query Fleet {
 
 subscription ConnectedClients($broker: ID!) {
   connectedClients(brokerId: $broker) {
-    kind
-    sequence
-    clients {
-      clientId
-      username
-      connected
-    }
-    removed
+    kind sequence removed
+    clients { clientId username connected }
   }
 }
 `;

@@ -3,7 +3,7 @@ import { ERROR_STATUS } from '../../../platform/errors.ts';
 import type { GraphqlResponse } from '../endpoint.ts';
 import { acceptedType, JSON_TYPE, rendered, type TransportOptions } from '../http.ts';
 import { LiveResults } from '../live/live-results.ts';
-import { type ErrorContext, type PublicError, publicError } from '../public-error.ts';
+import { type ErrorContext, publicError } from '../public-error.ts';
 import type { YogaPlugin } from './yoga-plugin.ts';
 
 /** Responds with the result as JSON, also if the request was refused before its operation started. */
@@ -23,22 +23,12 @@ export function jsonResults({ endpoint: { log }, traffic }: TransportOptions): Y
   };
 }
 
-/** The response to a request that Yoga or a plugin refused. */
+/** The response to a request that Yoga or a plugin refused. Their errors may have an HTTP status (`http`). */
 function refusalOf(result: object, context: ErrorContext): GraphqlResponse {
-  const errors: readonly unknown[] = 'errors' in result && Array.isArray(result.errors) ? result.errors : [];
-  const status = Math.max(0, ...errors.map(httpStatusOf));
-  const shown = errors.map((error): PublicError => {
-    const { message, extensions } = publicError(error, context);
-    return {
-      message,
-      extensions: status === ERROR_STATUS.METHOD_NOT_ALLOWED ? { code: 'METHOD_NOT_ALLOWED' } : extensions,
-    };
-  });
-  return { result: { errors: shown }, wellFormed: false, ...(status > 0 && { status }) };
-}
-
-/** The status of an error of Yoga, or of a plugin that has no error code for its status. Otherwise 0. */
-function httpStatusOf(error: unknown): number {
-  const { http } = (error instanceof GraphQLError ? error.extensions : {}) as { http?: { readonly status?: number } };
-  return http?.status ?? 0;
+  const [error]: unknown[] = 'errors' in result && Array.isArray(result.errors) ? result.errors : [];
+  const { message, extensions } = publicError(error, context);
+  const { http } = (error instanceof GraphQLError ? error.extensions : {}) as { http?: { readonly status: number } };
+  if (http === undefined) return { result: { errors: [{ message, extensions }] }, wellFormed: false };
+  const code = http.status === ERROR_STATUS.METHOD_NOT_ALLOWED ? 'METHOD_NOT_ALLOWED' : extensions.code;
+  return { result: { errors: [{ message, extensions: { code } }] }, wellFormed: false, status: http.status };
 }

@@ -1,23 +1,15 @@
-import { LiveSource, OVER } from '../../live/live-source.ts';
+import { LiveSource, OVER } from '../../../../src/gateway/live/live-source.ts';
 
-export class WrappedEvent {
-  readonly value: unknown;
-
-  constructor(value: unknown) {
-    this.value = value;
-  }
-}
-
-/** Any async iterable as a LiveSource. Reads one event per event loop iteration, so that no source blocks the loop. */
-export class AsyncIterableSource extends LiveSource<WrappedEvent> {
-  readonly #events: AsyncIterator<unknown>;
-  #event: WrappedEvent | null = null;
+/** An async iterable as a LiveSource. Reads one event per event loop iteration. */
+export class IterableSource<Event extends object> extends LiveSource<Event> {
+  readonly #events: AsyncIterator<Event>;
+  #event: Event | null = null;
   #failure: { readonly error: unknown } | null = null;
   #isReading = false;
   #hasEnded = false;
   #wake: (() => void) | null = null;
 
-  constructor(source: AsyncIterable<unknown>) {
+  constructor(source: AsyncIterable<Event>) {
     super();
     this.#events = source[Symbol.asyncIterator]();
   }
@@ -26,7 +18,7 @@ export class AsyncIterableSource extends LiveSource<WrappedEvent> {
     return this.#hasEnded && this.#event === null && this.#failure === null;
   }
 
-  take(): WrappedEvent | null {
+  take(): Event | null {
     if (this.#failure !== null) {
       const { error } = this.#failure;
       this.#failure = null;
@@ -59,7 +51,7 @@ export class AsyncIterableSource extends LiveSource<WrappedEvent> {
     this.#events.next().then(
       ({ done, value }) => {
         if (done) this.#hasEnded = true;
-        else if (!this.#hasEnded) this.#event = new WrappedEvent(value);
+        else if (!this.#hasEnded) this.#event = value;
         this.#settle();
       },
       (error: unknown) => {
