@@ -119,7 +119,11 @@ export const CLIENT_SUBSCRIBE: JsonSchema = closed(
       {
         no_local: BOOLEAN,
         retain_as_published: BOOLEAN,
-        send_retain: { type: ['string', 'null'], enum: [...Object.values(SEND_RETAIN), 'null', null] },
+        send_retain: {
+          type: ['string', 'null'],
+          enum: [...Object.values(SEND_RETAIN), 'null', null],
+          description: 'Default: always. "null" and null mean that it is absent.',
+        },
       },
       { required: [], description: 'MQTT 5.' },
     ),

@@ -10,10 +10,10 @@ const ISO_8601 = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\
 
 /**
  * Parses a time bound of the REST interface: epoch seconds, epoch milliseconds (from 11 digits on) or ISO 8601, in UTC
- * if there is no offset. `null` and `""`: unbounded. Errors: INVALID at `/<key>`.
+ * if there is no offset. Absent and `""`: unbounded. Errors: INVALID at `/<key>`.
  */
 export function momentOf(value: unknown, key: string): string | null {
-  if (value === undefined || value === null || value === '') return null;
+  if (value === undefined || value === '') return null;
   const text = String(value);
   const epochMs = NUMBER.test(text) ? ofNumber(Number(text)) : ofIso(text);
   if (epochMs !== null && epochMs <= LAST) return new Date(epochMs).toISOString();

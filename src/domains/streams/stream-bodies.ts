@@ -121,15 +121,14 @@ export const STREAM_CHANGE: JsonSchema = closed(
   },
 );
 
-const BOUND =
-  'epoch seconds, epoch milliseconds or ISO 8601, as string or number. UTC without an offset. Empty for no bound.';
+const BOUND = 'epoch seconds, epoch milliseconds or ISO 8601. UTC without an offset. Empty for no bound.';
 
 export const STREAM_REPLAY: JsonSchema = closed(
   {
     streamname: NAME,
     replayTopic: { ...NAME, description: 'Topic on which the stored messages are published.' },
-    gte: { type: ['string', 'number', 'null'], description: `Only messages stored at this time or later: ${BOUND}` },
-    lte: { type: ['string', 'number', 'null'], description: `Only messages stored at this time or earlier: ${BOUND}` },
+    gte: { type: 'string', description: `Only messages stored at this time or later: ${BOUND}` },
+    lte: { type: 'string', description: `Only messages stored at this time or earlier: ${BOUND}` },
     reverse: { type: 'boolean', default: false, description: 'Whether the newest message is published first.' },
     limit: {
       type: 'integer',

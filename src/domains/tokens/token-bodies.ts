@@ -44,7 +44,7 @@ const VALID_DATE: JsonSchema = {
   type: ['string', 'null'],
   pattern: '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d+)?)?(Z|[+-]\\d{2}:\\d{2}))?$|^\\d{12,15}$',
   description:
-    'A time (ISO 8601 with a time zone), a day (until its end in UTC), or epoch milliseconds. Default: valid until deleted.',
+    'A time (ISO 8601 with a time zone), a day (until its end in UTC), or epoch milliseconds. Absent or null: valid until deleted.',
 };
 
 export const NEW_TOKEN: JsonSchema = closed(

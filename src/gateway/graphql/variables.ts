@@ -20,6 +20,7 @@ import {
 } from 'graphql';
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { nearestName } from '../../platform/text/nearest-name.ts';
+import { HALF_OF_PAIR } from '../../platform/text/texts.ts';
 import { NO_VARIABLES, type Variables } from './document.ts';
 
 /** Default of `maxEntries`. JSON of 1 MB has at most 500,000 entries, an access document of that size 60,000. */
@@ -192,10 +193,12 @@ class Reading {
 
   #leaf(value: unknown, type: GraphQLLeafType): unknown {
     try {
+      if (typeof value === 'string' && !value.isWellFormed()) return this.#refuse(HALF_OF_PAIR);
       if (typeof value !== 'object') return parsed(value, type);
       // Errors of scalars print the value. An empty value in its place shows whether the type accepts lists or objects.
       parsed(Array.isArray(value) ? [] : {}, type);
-      if (!this.#countAll(value, MAX_DEPTH)) return this.#refuse(`${type.name} ${TOO_DEEP}`);
+      const fault = this.#countAll(value, MAX_DEPTH);
+      if (fault !== null) return this.#refuse(`${type.name} ${fault}`);
       return parsed(value, type);
     } catch (error) {
       if (error instanceof Stop) throw error;
@@ -214,14 +217,18 @@ class Reading {
     throw new Stop();
   }
 
-  /** Counts the entries of a value without a declared structure. Returns whether it has at most `levels` levels. */
-  #countAll(value: unknown, levels: number): boolean {
-    if (typeof value !== 'object' || value === null) return true;
-    if (levels === 0) return false;
-    const inner = Array.isArray(value) ? value : Object.values(value);
-    this.#count(inner.length);
-    for (const each of inner) if (!this.#countAll(each, levels - 1)) return false;
-    return true;
+  /** Counts the entries of a value without a declared structure. Returns why it is refused, if it is. */
+  #countAll(value: unknown, levels: number): string | null {
+    if (typeof value === 'string') return value.isWellFormed() ? null : HALF_OF_PAIR;
+    if (typeof value !== 'object' || value === null) return null;
+    if (levels === 0) return TOO_DEEP;
+    const entries = Object.entries(value);
+    this.#count(entries.length);
+    for (const [key, inner] of entries) {
+      const fault = key.isWellFormed() ? this.#countAll(inner, levels - 1) : HALF_OF_PAIR;
+      if (fault !== null) return fault;
+    }
+    return null;
   }
 
   #refuse(reason: string): undefined {

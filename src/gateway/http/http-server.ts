@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Connections, type RefusalReason } from './connections.ts';
 import { pathOf } from './fetch-handler.ts';
-import { entryWhileStarting, type Gateway, type RequestKind, type RequestMetrics } from './gateway.ts';
+import { entryWhileStarting, type Gateway } from './gateway.ts';
 import type { KnownHosts } from './known-hosts.ts';
 import { listen } from './listen.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
@@ -83,6 +83,9 @@ export async function startHttpServer({
   let requestLog: RequestLog | null = null;
   let closed: Promise<void> | null = null;
   const start = (req: IncomingMessage, res: ServerResponse) => {
+    const begin = performance.now();
+    const path = pathOf(req.url ?? '/');
+    const { kind, handle } = gateway?.entryOf(path) ?? entryWhileStarting(path);
     const connection = connections.get(req.socket);
     if (connection !== undefined) connection.requests += 1;
     responding.add(res);
@@ -90,17 +93,12 @@ export async function startHttpServer({
     res.on('close', () => {
       responding.delete(res);
       if (connection !== undefined) connection.requests -= 1;
+      if (kind !== undefined) gateway?.metrics.observe(kind, res.statusCode, performance.now() - begin);
     });
     if (proxied !== null && !enter(proxied, traffic.networkOf(req), res)) return;
     if (requestLog !== null) logRequest(req, res, requestLog);
-    const path = pathOf(req.url ?? '/');
-    if (isMisdirected(req, path, knownHosts)) {
-      writeJson(res, 421, misdirected(req));
-      return;
-    }
-    const { kind, handle } = gateway?.entryOf(path) ?? entryWhileStarting(path);
-    if (kind !== undefined && gateway !== null) observe(kind, res, gateway.metrics);
-    handle(req, res);
+    if (isMisdirected(req, path, knownHosts)) writeJson(res, 421, misdirected(req));
+    else handle(req, res);
   };
   const server = createServer(LIMITS, (req, res) => {
     if (res.socket === null) pipelined.add(req, res, () => start(req, res));
@@ -193,11 +191,6 @@ function logRequest(req: IncomingMessage, res: ServerResponse, log: RequestLog):
     // A caller that disconnects before the response is complete gets no status.
     log.debug({ ...fields, status: res.writableFinished ? res.statusCode : null }, 'request');
   });
-}
-
-function observe(kind: RequestKind, res: ServerResponse, metrics: RequestMetrics): void {
-  const start = performance.now();
-  res.on('close', () => metrics.observe(kind, res.statusCode, performance.now() - start));
 }
 
 /** Waits up to DRAIN_MS for responses in progress. Streams of events never end, so they are closed. */

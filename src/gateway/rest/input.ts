@@ -1,8 +1,9 @@
-import { parse as parseQueryString } from 'node:querystring';
+import { type ParsedUrlQuery, parse as parseQueryString } from 'node:querystring';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import { type InputIssue, invalid, MAX_ISSUES } from '../../platform/errors.ts';
-import { issuesOf } from '../../platform/text/json-schema.ts';
+import { issuesOf, pointerStep } from '../../platform/text/json-schema.ts';
 import { nearestName } from '../../platform/text/nearest-name.ts';
+import { faultIn } from '../../platform/text/texts.ts';
 import type { JsonSchema } from './route.ts';
 
 export type ParseQuery = (search: string) => Record<string, unknown>;
@@ -21,9 +22,14 @@ const COERCIONS: Readonly<Record<string, Coerce>> = {
 /** Credentials in the query string; allowed for every route. */
 const TOKEN = 'token';
 
+export const NOT_UTF8 = 'is not percent-encoded UTF-8';
+/** Stands for a text that cannot be decoded. No decoded text contains it. */
+const UNDECODABLE = '\udfff';
+
 /**
  * Compiles a parser of query strings. Undeclared parameters are refused, because a misspelled one would change the
- * effect of a request. `hidden` ones are undeclared. If `single` is sent, the others are ignored. Errors of the parser:
+ * effect of a request; those that start with `_` are ignored, because clients add them against caches. `hidden` ones
+ * are undeclared. If `single` is sent, the others are ignored. Errors of the parser:
  * INVALID.
  */
 export function compileQuery(
@@ -39,20 +45,34 @@ export function compileQuery(
       ? readAll
       : compileReading(ajv, { type: 'object', properties: { [single]: properties[single] } }, new Set([single]));
   return (search) => {
-    const sent = search === '' ? NOTHING : parseQueryString(search);
+    const sent = search === '' ? NOTHING : parseQueryString(search, '&', '=', { decodeURIComponent: decode });
     const read = single !== undefined && sent[single] !== undefined ? readSingle : readAll;
     return read(sent, unknownNames(sent, known));
   };
 }
 
-type Sent = Readonly<Record<string, string | string[] | undefined>>;
+type Sent = Readonly<ParsedUrlQuery>;
 
 const NOTHING: Sent = Object.freeze({});
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return UNDECODABLE;
+  }
+}
+
+const faultOf = (text: string): string | null => (text.isWellFormed() ? faultIn(text) : NOT_UTF8);
 
 function unknownNames(sent: Sent, known: ReadonlySet<string>): InputIssue[] {
   const issues: InputIssue[] = [];
   for (const name in sent) {
-    if (known.has(name) || name === TOKEN) continue;
+    if (known.has(name) || name === TOKEN || name.startsWith('_')) continue;
+    if (name === UNDECODABLE) {
+      issues.push({ path: 'query', reason: `a name ${NOT_UTF8}` });
+      continue;
+    }
     const meant = issues.length < MAX_ISSUES ? nearestName(name, known) : null;
     issues.push({
       path: name.slice(0, 200),
@@ -83,9 +103,13 @@ function compileReading(
       const value = sent[name];
       if (value === undefined) {
         if (fallback !== undefined) query[name] = fallback;
-      } else if (list) query[name] = Array.isArray(value) ? value : [value];
-      else if (Array.isArray(value)) throw invalid([...issues, { path: name, reason: 'must not be repeated' }]);
-      else if (value.includes('\0')) throw invalid([...issues, { path: name, reason: NO_NUL }]);
+        continue;
+      }
+      const isRepeated = Array.isArray(value);
+      const fault = isRepeated ? value.map(faultOf).find((reason) => reason !== null) : faultOf(value);
+      if (fault) throw invalid([...issues, { path: name, reason: fault }]);
+      if (list) query[name] = isRepeated ? value : [value];
+      else if (isRepeated) throw invalid([...issues, { path: name, reason: 'must not be repeated' }]);
       else query[name] = coerce ? coerce(value) : value;
     }
     validate ??= ajv.compile(schema);
@@ -98,14 +122,13 @@ function compileReading(
   };
 }
 
-const NO_NUL = 'must not contain the character U+0000';
-
 /** JSON.parse has no limit, and deeper values would exhaust the stack of functions that visit them. */
 const MAX_DEPTH = 100;
+/** Only an escape can be U+0000 or half of a surrogate pair: the text is decoded UTF-8. */
+const SUSPECT = /\\u(?:0000|d[89a-f])/i;
 
-/** Errors: INVALID if the text is not JSON, is nested too deeply, or contains U+0000. */
+/** Errors: INVALID if the text is not JSON, is nested too deeply, or contains U+0000 or half of a surrogate pair. */
 export function parseJson(text: string): unknown {
-  if (isTooDeep(text)) throw invalid([{ path: '/', reason: `must not be nested deeper than ${MAX_DEPTH} levels` }]);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -115,11 +138,9 @@ export function parseJson(text: string): unknown {
       text.trim() === '' ? 'The request has no body: send a JSON body' : 'The body is not valid JSON',
     );
   }
-  if (text.includes('\\u0000')) {
-    const issues: InputIssue[] = [];
-    findNul(value, '', issues);
-    if (issues.length > 0) throw invalid(issues);
-  }
+  const issues: InputIssue[] = [];
+  findFaults(value, { path: '', depth: 0, hasSuspects: SUSPECT.test(text) }, issues);
+  if (issues.length > 0) throw invalid(issues);
   return value;
 }
 
@@ -128,35 +149,26 @@ function parseErrorOf(cause: unknown): string {
   return cause instanceof Error && !cause.message.includes('"') ? cause.message : 'is not JSON';
 }
 
-function isTooDeep(text: string): boolean {
-  if (text.length <= MAX_DEPTH) return false;
-  let depth = 0;
-  for (let i = 0; i < text.length; i++) {
-    const char = text.charCodeAt(i);
-    if (char === QUOTE) {
-      for (i++; i < text.length && text.charCodeAt(i) !== QUOTE; i++) if (text.charCodeAt(i) === BACKSLASH) i++;
-    } else if (char === OPEN_BRACKET || char === OPEN_BRACE) {
-      if (++depth > MAX_DEPTH) return true;
-    } else if (char === CLOSE_BRACKET || char === CLOSE_BRACE) depth--;
-  }
-  return false;
+interface Place {
+  readonly path: string;
+  readonly depth: number;
+  readonly hasSuspects: boolean;
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-
-function findNul(value: unknown, path: string, issues: InputIssue[]): void {
+function findFaults(value: unknown, { path, depth, hasSuspects }: Place, issues: InputIssue[]): void {
   if (issues.length >= MAX_ISSUES) return;
+  const refuse = (reason: string | null) => {
+    if (reason !== null) issues.push({ path: path || '/', reason });
+  };
   if (typeof value === 'string') {
-    if (value.includes('\0')) issues.push({ path: path || '/', reason: NO_NUL });
+    if (hasSuspects) refuse(faultIn(value));
   } else if (typeof value === 'object' && value !== null) {
+    if (depth >= MAX_DEPTH)
+      throw invalid([{ path: '/', reason: `must not be nested deeper than ${MAX_DEPTH} levels` }]);
     for (const [key, entry] of Object.entries(value)) {
-      if (key.includes('\0')) issues.push({ path: path || '/', reason: `a key ${NO_NUL}` });
-      findNul(entry, `${path}/${key}`, issues);
+      const fault = hasSuspects ? faultIn(key) : null;
+      if (fault !== null) refuse(`a key ${fault}`);
+      findFaults(entry, { path: `${path}/${pointerStep(key)}`, depth: depth + 1, hasSuspects }, issues);
     }
   }
 }

@@ -49,6 +49,7 @@ export function openApiOf(routes: readonly Route[], schema: GraphQLSchema, versi
       description: [
         'Every operation runs on the GraphQL graph under `/graphql`, so both interfaces always agree.',
         `Revisions: send \`Accept: application/json;version=${REVISIONS.join('|')}\`. The default is revision ${DEFAULT_REVISION}, which this document describes.`,
+        'Unknown query parameters are refused, unless their name starts with `_`.',
         `Every error has the same body; \`code\` is one of ${Object.keys(ERROR_STATUS).join(', ')}.`,
       ].join('\n\n'),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
@@ -120,13 +121,15 @@ function pathItem(route: Route): Json {
 function operation(route: Route, role: RequiredRole, components: Components): Json {
   const { summary, description, status = 200, response = {}, body, errors = [], total } = route;
   const parameters = queryParameters(route, components);
+  const content = { schema: components.use(response) };
   const success: Json = {
     description: status === 204 ? 'Done.' : 'The response.',
     headers: {
       'X-Request-Id': header('string', 'Id of the request, or a new one.'),
       ...(total && { 'X-Total-Count': header('integer', 'Size of the whole list.') }),
     },
-    ...(status !== 204 && { content: { [contentTypeOf(DEFAULT_REVISION)]: { schema: components.use(response) } } }),
+    // Generators of clients look for the plain key.
+    ...(status !== 204 && { content: { 'application/json': content, [contentTypeOf(DEFAULT_REVISION)]: content } }),
   };
   const refusals = new Set([400, ...errors, ...(body ? [413] : [])]);
   return {

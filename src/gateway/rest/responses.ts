@@ -29,9 +29,8 @@ interface Content {
 }
 
 export function jsonOf(rest: RestRequest, text: string, { status, total, traffic }: Content & { traffic: Traffic }) {
-  const headers = headOf(rest, total);
-  if (rest.isHead) return withoutBody(text, status, headers);
-  return textResponse(text, { status, headers, origin: rest.origin, traffic });
+  const { isHead, origin } = rest;
+  return textResponse(text, { status, headers: headOf(rest, total), isHead, origin, traffic });
 }
 
 export function listOf(
@@ -56,7 +55,11 @@ export function emptyOf({ requestId }: RestRequest, headers: Readonly<Record<str
   });
 }
 
-export function errorOf(rest: RestRequest, { message, extensions: { code, info } }: PublicError): Response {
+export function errorOf(
+  rest: RestRequest,
+  { message, extensions: { code, info } }: PublicError,
+  traffic: Traffic,
+): Response {
   const status = ERROR_STATUS[code];
   const text = JSON.stringify({ message, code, status, info });
   const headers = headOf(rest);
@@ -64,12 +67,7 @@ export function errorOf(rest: RestRequest, { message, extensions: { code, info }
   if (status === 401) headers['www-authenticate'] = `Bearer realm="brokergraph"${hint}`;
   else if (status === 405) headers.allow = rest.allow;
   else if (status === 429 || status === 503) headers['retry-after'] = String(retryAfter(info));
-  return rest.isHead ? withoutBody(text, status, headers) : new Response(text, { status, headers });
-}
-
-function withoutBody(text: string, status: number, headers: Record<string, string>): Response {
-  headers['content-length'] = String(Buffer.byteLength(text));
-  return new Response(null, { status, headers });
+  return textResponse(text, { status, headers, isHead: rest.isHead, origin: rest.origin, traffic });
 }
 
 function retryAfter(info: Readonly<Record<string, unknown>> | undefined): number {

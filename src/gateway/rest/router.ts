@@ -9,6 +9,7 @@ import { maxBodyBytesOf, Traffic } from '../http/traffic.ts';
 import { after, attempt, type MaybePromise } from '../maybe-promise.ts';
 import { bodyParser } from './body.ts';
 import type { ApiDocument } from './docs-page.ts';
+import { NOT_UTF8 } from './input.ts';
 import { requestPathOf } from './issue-paths.ts';
 import { pageOf } from './long-lists.ts';
 import { PageReader, type PageReaderOptions, type Pages } from './page-reader.ts';
@@ -43,7 +44,6 @@ interface RefusedField {
 type Params = Readonly<Record<string, string>>;
 
 const MAX_BODY_BYTES = 1024 * 1024;
-const NOT_UTF8 = 'is not percent-encoded UTF-8';
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 
 /** Checks all operations. Errors: an Error that names the first invalid route. */
@@ -201,7 +201,7 @@ class RestRouter {
   #refuse(rest: RestRequest, error: unknown): Response {
     const { requestId, origin } = rest;
     if (error instanceof UnreadBodyError) origin.res?.setHeader('connection', 'close');
-    return errorOf(rest, publicError(error, { requestId, log: this.#options.log }));
+    return errorOf(rest, publicError(error, { requestId, log: this.#options.log }), this.#traffic);
   }
 }
 

@@ -8,6 +8,15 @@ export const MAX_DESCRIPTION = 4_000;
 export const isEmailAddress = (text: string): boolean =>
   text.length <= 254 && /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text);
 
+/** Reason why a text with such a half cannot be used: it has no form in UTF-8. */
+export const HALF_OF_PAIR = 'must not contain half of a surrogate pair (U+D800 to U+DFFF)';
+
+/** Returns why a text can neither be stored nor sent. PostgreSQL cannot store U+0000. */
+export function faultIn(text: string): string | null {
+  if (text.includes('\0')) return 'must not contain the character U+0000';
+  return text.isWellFormed() ? null : HALF_OF_PAIR;
+}
+
 interface TextLimits {
   /** Default: 0. */
   readonly min?: number;
@@ -21,7 +30,7 @@ export function textIssues(path: string, text: string | null | undefined, { min 
   if (text.length < min || text.length > max) {
     issues.push({ path, reason: `must have ${min > 0 ? `${min} to` : 'at most'} ${max} characters` });
   }
-  // PostgreSQL cannot store U+0000.
-  if (text.includes('\0')) issues.push({ path, reason: 'must not hold the character U+0000' });
+  const fault = faultIn(text);
+  if (fault !== null) issues.push({ path, reason: fault });
   return issues;
 }

@@ -74,7 +74,7 @@ test.each(KINDS)('streams of %s are made, changed, replayed and deleted by REST'
     String(Math.floor(from.getTime() / 1_000)),
     String(from.getTime()),
     from.toISOString(),
-    from.getTime() / 1_000,
+    String(from.getTime() / 1_000),
     '',
   ];
   let heard = 3;
@@ -140,7 +140,8 @@ test('issues of a request have the names of its own fields, and it has no effect
     ['PUT', '/streams/replay', { ...replay, replayTopic: '$SYS/x' }, ['/replayTopic']],
     ['PUT', '/streams/replay', { ...replay, gte: 'yesterday' }, ['/gte']],
     ['PUT', '/streams/replay', { ...replay, gte: '2026-02-30' }, ['/gte']],
-    ['PUT', '/streams/replay', { ...replay, gte: -5 }, ['/gte']],
+    ['PUT', '/streams/replay', { ...replay, gte: '-5' }, ['/gte']],
+    ['PUT', '/streams/replay', { ...replay, gte: 7, lte: null }, ['/gte', '/lte']],
     ['PUT', '/streams/replay', { ...replay, gte: '1e3', lte: {} }, ['/lte']],
     ['PUT', '/streams/replay', { ...replay, gte: '2026-01-02', lte: '2026-01-01T23:59+02:00' }, ['/lte']],
     ['PUT', '/streams/replay', { ...replay, speed: 0 }, ['/speed']],

@@ -134,6 +134,30 @@ test('values of the wrong kind, long names and long texts are refused without be
   }
 });
 
+test('half of a surrogate pair is refused in variables, values of JSON and literals', async () => {
+  const service = await startTestService();
+  const reason = 'must not contain half of a surrogate pair (U+D800 to U+DFFF)';
+  const answer = async (query: string, variables: object) => (await post(service, { query, variables })).json();
+  const create = 'mutation ($i: CreateProjectInput!) { createProject(input: $i) { project { name } } }';
+  for (const name of ['a\ud800', '\udc00\ud83d']) {
+    expect(await answer(create, { i: { name } })).toMatchObject({
+      errors: [{ extensions: { code: 'INVALID', info: { issues: [{ path: 'i.name', reason }] } } }],
+    });
+    const literal = `mutation { createProject(input: { name: "${name}" }) { project { name } } }`;
+    expect(await answer(literal, {})).toMatchObject({ errors: [{ extensions: { code: 'INVALID' } }] });
+  }
+  const definitions = parse('query ($json: JSON) { f }').definitions as OperationDefinitionNode[];
+  const schema = buildSchema('scalar JSON type Query { f: Int }');
+  const reader = new VariableReader(schema, definitions[0]?.variableDefinitions);
+  for (const json of [[{ a: ['\ud800'] }], { '\udfff': 1 }]) {
+    expect(reader.read({ json })).toMatchObject([{ message: `json: JSON ${reason}` }]);
+  }
+  expect(reader.read({ json: ['\ud83d\ude00'] })).toEqual({ json: ['\ud83d\ude00'] });
+  expect(await answer(create, { i: { name: 'smile \ud83d\ude00' } })).toMatchObject({
+    data: { createProject: { project: { name: 'smile \ud83d\ude00' } } },
+  });
+});
+
 describe('entries of lists and objects', () => {
   const PREVIEW = 'query ($q: JSON!, $s: [JSON!]!) { previewStream(query: $q, samples: $s) { results { outcome } } }';
   const preview = async (service: TestService, sample: unknown) =>

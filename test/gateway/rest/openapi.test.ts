@@ -73,6 +73,11 @@ test('operation ids are unique, and path parameters, bodies, roles and errors ar
   );
   expect(lamps?.post).toMatchObject({ 'x-required-role': 'ADMIN', requestBody: { required: true } });
   expect(Object.keys(lamps?.post?.responses as Json)).toEqual(['200', '400', '413']);
+  const responses = (lamps?.get?.responses ?? {}) as Record<string, { readonly content: Json }>;
+  expect(Object.keys(responses['200']?.content ?? {})).toEqual([
+    'application/json',
+    'application/json; charset=utf-8; version=3.3',
+  ]);
 });
 
 test('the HTML page is public, has no external resources, and shows every route', async () => {

@@ -313,7 +313,7 @@ export async function startLampServer(options: Partial<RestServerOptions> & { re
       headers: { ...(as ? { authorization: `Bearer ${as}` } : {}), ...headers },
       body,
     });
-  return { call, port, logged, lamps };
+  return { call, handler, port, logged, lamps };
 }
 
 function callRest(port: number, method: string, path: string, { headers = {}, body }: RestCall): Promise<RestAnswer> {

@@ -198,6 +198,37 @@ describe('refusals', () => {
     expect((await call('POST', LAMPS, { as: 'admin', body: { name: 'a\\u0000' } })).status).toBe(200);
   });
 
+  test('half of a surrogate pair is refused in values and keys of a body, and a whole pair is text', async () => {
+    const { call } = await startLampServer();
+    const refused = async (body: string) => (await call('POST', LAMPS, { as: 'admin', body })).json.info.issues;
+    const reason = 'must not contain half of a surrogate pair (U+D800 to U+DFFF)';
+    expect(await refused('{"name":"a\\ud800b"}')).toEqual([{ path: '/name', reason }]);
+    expect(await refused('{"name":"\\uDC00\\uD83D"}')).toEqual([{ path: '/name', reason }]);
+    expect(await refused('{"name":"a","\\udfff":1}')).toEqual([{ path: '/', reason: `a key ${reason}` }]);
+    expect((await call('POST', LAMPS, { as: 'admin', body: '{"name":"\\ud83d\\ude00"}' })).status).toBe(200);
+  });
+
+  test('a query that is not percent-encoded UTF-8 is refused, also half of a surrogate pair', async () => {
+    const { call } = await startLampServer();
+    const issues = async (query: string) =>
+      (await call('GET', `${LAMPS}?${query}`, { as: 'viewer' })).json.info?.issues;
+    const reason = 'is not percent-encoded UTF-8';
+    for (const text of ['%ff', '%ED%A0%80', 'a%', 'a%zz']) {
+      expect(await issues(`filterValue=${text}`), text).toEqual([{ path: 'filterValue', reason }]);
+      expect(await issues(`${text}=1`), text).toEqual([{ path: 'query', reason: `a name ${reason}` }]);
+      expect(await call('GET', `${LAMPS}/${text}`, { as: 'viewer' }), text).toMatchObject({ status: 400 });
+    }
+    expect(await issues('filterValue=a%F0%9F%98%80+b')).toBeUndefined();
+  });
+
+  test('unknown parameters that start with an underscore are ignored', async () => {
+    const { call } = await startLampServer();
+    const plain = await call('GET', `${LAMPS}?count=2`, { as: 'viewer' });
+    const busted = await call('GET', `${LAMPS}?_=1700000000&count=2&_t=a&_t=b`, { as: 'viewer' });
+    expect([busted.status, busted.json]).toEqual([200, plain.json]);
+    expect((await call('GET', `${LAMPS}?count_=2`, { as: 'viewer' })).status).toBe(400);
+  });
+
   test('a body that is too large is 413, and its sender receives the response', async () => {
     const { call, lamps } = await startLampServer();
     const body = { name: 'x'.repeat(20_000) };
@@ -418,6 +449,40 @@ describe('complete lists', () => {
     expect(pages).toBeGreaterThan(0);
     expect(pages).toBeLessThan(100);
     socket.destroy();
+  });
+});
+
+describe('complete lists without a socket', () => {
+  const list = () => new Request(`http://localhost${LAMPS}`, { headers: { authorization: 'Bearer viewer' } });
+
+  test('are read no further than their reader, who may cancel', async () => {
+    let pages = 0;
+    const { handler } = await startLampServer({
+      lamps: makeLamps(10_000),
+      authorize: () => {
+        pages++;
+      },
+    });
+    const response = await handler(list(), {});
+    const reader = response.body?.getReader();
+    expect(pages).toBe(1);
+    expect((await reader?.read())?.done).toBe(false);
+    expect((await reader?.read())?.done).toBe(false);
+    const taken = pages;
+    expect(taken).toBeLessThanOrEqual(4);
+    await reader?.cancel();
+    expect((await (await handler(list(), {})).json()).length).toBe(10_000);
+    expect(pages).toBe(taken + 10);
+  });
+
+  test('reject their reader after a failure in the middle', async () => {
+    const lamps = makeLamps(3_000);
+    lamps[2_500] = { id: 'l2500', name: 'trap', state: 'ON', room: { floor: 1, owner: null } };
+    const { handler, logged } = await startLampServer({ lamps });
+    const response = await handler(list(), {});
+    expect(response.status).toBe(200);
+    await expect(response.text()).rejects.toThrow('Half of it is missing');
+    expect(logged).toHaveLength(1);
   });
 });
 
