@@ -1,5 +1,6 @@
 import { checkSecretKey } from '../domains/secrets/key-check.ts';
 import type { Services } from '../gateway/context.ts';
+import type { FetchFacts } from '../gateway/http/gateway.ts';
 import { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -17,6 +18,11 @@ export interface RunningService {
   readonly report: StartReport;
   readonly services: Services;
   readonly storage: Storage;
+  /**
+   * Responds to a request without a socket: the whole interface but WebSockets. Limits of connections and the check of
+   * `Host` are those of the server that receives the request. Errors: the reason of an aborted request.
+   */
+  fetch(request: Request, facts?: FetchFacts): Promise<Response>;
   close(): Promise<void>;
 }
 
@@ -58,6 +64,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
       metricsPort: metrics?.port ?? null,
       services,
       storage,
+      fetch: (request, facts) => gateway.fetch(request, facts),
       report: { url, ...brokerReport(config, first, services), rootPassword, passwordsOnlyFor },
       close: closers.close,
     };

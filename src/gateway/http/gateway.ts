@@ -16,9 +16,16 @@ export interface RequestMetrics {
   observe(kind: RequestKind, status: number, milliseconds: number): void;
 }
 
+/** What is known of a request besides the `Request`. */
+export interface FetchFacts {
+  /** Address of the caller's connection. Default: unknown, so that all such callers share limits. */
+  readonly address?: string;
+}
+
 interface GatewayParts {
   readonly graphql: {
     handle: NodeHandler;
+    fetch(request: Request, facts: Required<FetchFacts>): Promise<Response>;
     upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   };
   readonly rest: FetchHandler;
@@ -31,14 +38,15 @@ interface GatewayParts {
   readonly ready: () => Promise<void>;
 }
 
-/** What serves a path. */
+/** What serves a path: the same for requests of a socket and for those of `fetch`. */
 interface Entry {
   /** Label of the metrics; `undefined` if the requests are not measured. */
   readonly kind: RequestKind | undefined;
+  readonly fetch: FetchHandler;
   readonly handle: NodeHandler;
 }
 
-const entry = (fetch: FetchHandler, kind?: RequestKind): Entry => ({ kind, handle: onNode(fetch) });
+const entry = (fetch: FetchHandler, kind?: RequestKind): Entry => ({ kind, fetch, handle: onNode(fetch) });
 
 const HEALTHY = entry(() => jsonResponse(200, { status: 'ok' }));
 const STARTING = entry(() =>
@@ -67,6 +75,7 @@ export class Gateway {
     this.#rest = entry(rest, 'rest');
     this.#graphql = {
       kind: 'graphql',
+      fetch: (request, { address = '' }) => graphql.fetch(request, { address }),
       handle: (req, res) => graphql.handle(req, res),
     };
     this.#auth = auth ? entry(auth) : UNKNOWN;
@@ -93,4 +102,18 @@ export class Gateway {
     if (path.startsWith('/auth/')) return this.#auth;
     return this.#others.get(path) ?? UNKNOWN;
   };
+
+  /** Responds to a request that came without a socket of this service. Errors: the reason of an aborted request. */
+  async fetch(request: Request, { address = '' }: FetchFacts = {}): Promise<Response> {
+    request.signal.throwIfAborted();
+    const start = performance.now();
+    const { kind, fetch } = this.entryOf(pathOf(targetOf(request)));
+    const response = await fetch(request, { address });
+    if (kind !== undefined) this.metrics.observe(kind, response.status, performance.now() - start);
+    request.signal.throwIfAborted();
+    const { status, statusText } = response;
+    // Handlers create responses of @whatwg-node/fetch, which other servers may not accept.
+    const body = request.method === 'HEAD' || response.body === null ? null : response.body;
+    return new globalThis.Response(body, { status, statusText, headers: [...response.headers] });
+  }
 }

@@ -10,7 +10,7 @@ const LARGE = Buffer.alloc(64 * 1_048_576);
 const STALLED_MS = 1_000;
 
 async function start() {
-  const unused = { handle: () => undefined, upgrade: () => undefined };
+  const unused = { handle: () => undefined, fetch: async () => new Response(), upgrade: () => undefined };
   const rest = () => new Response(LARGE);
   const server = await startHttpServer({ host: '127.0.0.1', port: 0, stalledMs: STALLED_MS });
   const metrics = { observe: () => undefined };
