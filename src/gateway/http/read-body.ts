@@ -86,9 +86,6 @@ export function readBody(
   req.on('end', body.complete).on('error', body.abort).on('close', body.abort);
 }
 
-export const bodyOf = (req: IncomingMessage, res: ServerResponse, limits: BodyLimits): Promise<Buffer> =>
-  new Promise((resolve, reject) => readBody(req, res, limits, resolve, reject));
-
 /**
  * Like `readBody`, for a `Request` of the given network. `release` must be called when the response is complete: until
  * then the bytes are counted.

@@ -9,7 +9,7 @@ export interface Operation {
 }
 
 /** `url`: the HTTP URL of the graph. `null`: no credentials. */
-export type Send = (url: string, operation: Operation, token: string | null) => Promise<PublicResult>;
+type Send = (url: string, operation: Operation, token: string | null) => Promise<PublicResult>;
 
 export const TRANSPORTS = {
   POST: (url, operation, token) => byPost(url, operation, token, 'application/json'),
