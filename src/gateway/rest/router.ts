@@ -159,7 +159,9 @@ class RestRouter {
     if (starts.isFree) return start();
     return new Promise((resolve, reject) => {
       const isWanted = () => !rest.request.signal.aborted;
-      starts.run(context, () => resolve(attempt(start, (error) => this.#refuse(rest, error))), isWanted).catch(reject);
+      const respond = () => resolve(attempt(start, (error) => this.#refuse(rest, error)));
+      // Too many requests wait, or the caller has left.
+      starts.run(context, respond, isWanted).catch(() => reject(tooMany()));
     });
   }
 
@@ -214,5 +216,10 @@ function inputInPath(route: Route, params: Params): Readonly<Record<string, unkn
     return params;
   }
 }
+
+const tooMany = () =>
+  new ServiceError('RATE_LIMITED', 'Too many requests are waiting; try again in 1 s', {
+    info: { retryAfterSeconds: 1 },
+  });
 
 const unknownPath = () => new ServiceError('NOT_FOUND', 'This path does not exist');

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { Traffic } from '../../../src/gateway/http/traffic.ts';
 import type { Route } from '../../../src/gateway/rest/route.ts';
 import { createRestServer } from '../../../src/gateway/rest/router.ts';
 import { ServiceError } from '../../../src/platform/errors.ts';
@@ -450,6 +451,26 @@ describe('complete lists', () => {
     expect(pages).toBeLessThan(100);
     socket.destroy();
   });
+});
+
+test('a request whose caller left while it waited is not executed, and nothing is logged', async () => {
+  const traffic = new Traffic();
+  const { handler, logged, lamps } = await startLampServer({ traffic });
+  const add = (signal: AbortSignal) => {
+    const headers = { authorization: 'Bearer admin', 'content-type': 'application/json' };
+    return handler(
+      new Request(`http://localhost${LAMPS}`, { method: 'POST', headers, signal, body: '{"name":"new"}' }),
+      {},
+    );
+  };
+  const stop = new AbortController();
+  const occupied = traffic.starts.run({ viewer: null, address: '' }, () => undefined);
+  const response = add(stop.signal);
+  stop.abort();
+  expect((await response).status).toBe(429);
+  await occupied;
+  expect([logged, lamps.length]).toEqual([[], 3]);
+  expect((await add(new AbortController().signal)).status).toBe(200);
 });
 
 describe('complete lists without a socket', () => {
