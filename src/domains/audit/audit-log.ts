@@ -1,14 +1,16 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { AuditEntry } from '../../generated/sqlite/client.ts';
+import { insertRows } from '../../platform/storage/bulk-insert.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { isTransactionConflict, isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
-import { type ChainPosition, chained, GENESIS, type Marks, type UnchainedEntry } from './audit-chain.ts';
+import { type ChainPosition, COLUMNS, chained, GENESIS, type Marks, type UnchainedEntry } from './audit-chain.ts';
 
 const MAX_BATCH = 200;
 const MAX_WAITING = 10_000;
 const RETRY_MS = 1_000;
 const LAST_ATTEMPTS = 3;
+const STORED_COLUMNS = [...COLUMNS, 'hash'] as const;
 
 interface AuditLogOptions {
   readonly db: Database;
@@ -129,7 +131,7 @@ export class AuditLog {
         // If another process had written, the entries would be refused. So the mark must be at the previous position.
         const where = { name, sequence: this.#head.sequence };
         const [, moved] = await db.$transaction([
-          db.auditEntry.createMany({ data: rows }),
+          insertRows(db, 'AuditEntry', STORED_COLUMNS, rows),
           where.sequence === GENESIS.sequence ? move() : db.auditMark.updateMany({ where, data: mark }),
         ]);
         if ('count' in moved && moved.count === 0) {

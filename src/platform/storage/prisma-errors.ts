@@ -1,7 +1,10 @@
 /** Classifies database errors by Prisma's error codes, which are the same for SQLite and PostgreSQL. */
 import { notFound } from '../errors.ts';
 
-export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === 'P2002';
+export function isUniqueViolation(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'P2002' || (code === 'P2010' && adapterCause(error)?.kind === 'UniqueConstraintViolation');
+}
 
 /** Whether the row refers to a missing row, or another row still refers to it. */
 export const isForeignKeyViolation = (error: unknown): boolean => codeOf(error) === 'P2003';
@@ -20,9 +23,12 @@ export function isTransactionConflict(error: unknown): boolean {
 
 /** Whether a text contains U+0000, which PostgreSQL cannot store (code 22021). */
 export function isImpossibleText(error: unknown): boolean {
-  if (codeOf(error) !== 'P2039') return false;
-  const { meta } = error as { readonly meta?: { driverAdapterError?: { cause?: { code?: unknown } } } };
-  return meta?.driverAdapterError?.cause?.code === '22021';
+  return codeOf(error) === 'P2039' && adapterCause(error)?.code === '22021';
+}
+
+function adapterCause(error: unknown): { readonly kind?: unknown; readonly code?: unknown } | undefined {
+  const { meta } = error as { readonly meta?: { driverAdapterError?: { cause?: object } } };
+  return meta?.driverAdapterError?.cause;
 }
 
 /** Throws NOT_FOUND if the row of a write or its parent row does not exist any more. */
