@@ -36,6 +36,8 @@ const EVENTS = 30;
 /** Description of the first change. All descriptions have the same length. */
 const FIRST = 'change 1000000';
 const MAX_P99_MS = 100;
+/** Of raw ws in the same run, if the machine is too slow or busy for MAX_P99_MS. */
+const MAX_P99_RATIO = 1.3;
 const MAX_WAIT_MS = 10_000;
 /** Nearly all messages of a change arrive in this time. */
 const ROUND_TIME_MS = 350;
@@ -263,8 +265,11 @@ async function many(ours: Contender, messages: readonly string[], theirs: Conten
       `  ${name.padEnd(12)} delivered after p50 ${p50} ms, p99 ${p99} ms, longest ${longest} ms; ${each} µs of processor time each`,
     );
   }
-  const p99 = at(delays, 0.99);
-  check(`p99 ${p99.toFixed(0)} ms (below ${MAX_P99_MS})`, p99 < MAX_P99_MS);
+  const [p99, rawP99] = [at(delays, 0.99), at(rawDelays, 0.99)];
+  check(
+    `p99 ${p99.toFixed(0)} ms, ${(p99 / rawP99).toFixed(2)} of raw ws (below ${MAX_P99_MS} ms, or at most ${MAX_P99_RATIO})`,
+    p99 < MAX_P99_MS || p99 <= MAX_P99_RATIO * rawP99,
+  );
   // Pings start after the deliveries are measured, because they cost as much processor time.
   const pings = await startPings(`${product.url}/api/nothing`);
   closers.push(() => pings.close());

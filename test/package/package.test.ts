@@ -12,15 +12,14 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MANIFEST = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
 /**
- * Dependencies that no file imports. Without them, Yoga would install newer GraphQL tools, which require a newer Node,
- * and another version of its HTTP adapter than the tested one. npm ignores the overrides of an installed package.
+ * Dependencies that no file imports. Without them, Yoga would install newer GraphQL tools, which require a newer Node.
+ * npm ignores the overrides of an installed package.
  */
 const PINNED_FOR_YOGA = [
   '@graphql-tools/executor',
   '@graphql-tools/merge',
   '@graphql-tools/schema',
   '@graphql-tools/utils',
-  '@whatwg-node/server',
 ];
 
 /** The environment without the variables that an outer npm sets for scripts of this checkout. */
