@@ -1,4 +1,5 @@
 /** GraphQL over HTTP: media types and status codes. https://graphql.github.io/graphql-over-http/draft/ */
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS } from '../../platform/errors.ts';
 import { endWithText, type TextBody, textBody } from '../http/text-body.ts';
@@ -21,6 +22,25 @@ const CONTENT_TYPE = {
   [RESPONSE_TYPE]: `${RESPONSE_TYPE}; charset=utf-8`,
 } as const;
 
+const REQUEST_ID = /^[\w.:-]{1,128}$/;
+
+/** The value of X-Request-Id, or a new id if it is missing or invalid. */
+export const requestIdOf = (given: string | readonly string[] | null | undefined): string =>
+  typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+
+/** Sets the header field X-Request-Id of a request to a valid id, and returns it. */
+export function identify(req: IncomingMessage): string {
+  const id = requestIdOf(req.headers['x-request-id']);
+  req.headers['x-request-id'] = id;
+  return id;
+}
+
+/** By the media range of `Accept`. */
+const OFFERED: ReadonlyMap<string, MediaType> = new Map([
+  [RESPONSE_TYPE, RESPONSE_TYPE],
+  ...[JSON_TYPE, '*/*', 'application/*'].map((range) => [range, JSON_TYPE] as const),
+]);
+
 /** `null` if the client accepts neither. Older clients send no `Accept` and expect JSON. */
 export function acceptedType(accept: string | null | undefined): MediaType | null {
   if (accept === undefined || accept === null || accept === '*/*' || accept === JSON_TYPE) return JSON_TYPE;
@@ -30,12 +50,7 @@ export function acceptedType(accept: string | null | undefined): MediaType | nul
   for (const part of accept.toLowerCase().split(',')) {
     const [type = '', ...parameters] = part.split(';').map((text) => text.trim());
     const weight = Number(parameters.find((text) => text.startsWith('q='))?.slice(2) ?? 1);
-    const media =
-      type === RESPONSE_TYPE
-        ? RESPONSE_TYPE
-        : type === JSON_TYPE || type === '*/*' || type === 'application/*'
-          ? JSON_TYPE
-          : null;
+    const media = OFFERED.get(type);
     if (media && weight > bestWeight) {
       best = media;
       bestWeight = weight;
@@ -52,15 +67,9 @@ export function isJsonType(type: string | null | undefined, encoding: string | n
   if (encoding !== undefined && encoding !== null && encoding !== 'identity') return false;
   if (type === JSON_TYPE) return true;
   if (type === undefined || type === null) return false;
-  const [media, ...parameters] = type
-    .toLowerCase()
-    .split(';')
-    .map((text) => text.trim());
-  const charset = parameters
-    .find((text) => text.startsWith('charset='))
-    ?.slice(8)
-    .replaceAll('"', '');
-  return media === JSON_TYPE && (charset === undefined || charset === 'utf-8' || charset === 'utf8');
+  const [media, ...parameters] = type.toLowerCase().replaceAll(/[\s"]/g, '').split(';');
+  const charset = parameters.find((text) => text.startsWith('charset='));
+  return media === JSON_TYPE && (charset === undefined || /^charset=utf-?8$/.test(charset));
 }
 
 export interface TransportOptions {

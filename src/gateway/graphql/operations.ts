@@ -66,10 +66,6 @@ export class Operations {
     return this.#options.schema;
   }
 
-  find(text: string, operationName: string | null = null): FoundOperation {
-    return this.#cached(text, operationName) ?? this.#prepare(text, operationName);
-  }
-
   findFor(caller: PreparationCaller, text: string, operationName: string | null = null): MaybePromise<FoundOperation> {
     const cached = () => this.#cached(text, operationName);
     const prepare = () => this.#prepare(text, operationName);

@@ -13,12 +13,11 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { RequestContext } from '../context.ts';
 import { Traffic } from '../http/traffic.ts';
 import { type ContextFor, Endpoint, type Rates } from './endpoint.ts';
-import { acceptedType, isJsonType, JSON_TYPE, type MediaType, wantsEvents, writeResponse } from './http.ts';
+import { acceptedType, identify, isJsonType, JSON_TYPE, type MediaType, wantsEvents, writeResponse } from './http.ts';
 import { serveJsonPost } from './json-post.ts';
 import type { GraphqlLimits } from './limits.ts';
 import { Operations } from './operations.ts';
 import type { ErrorLog } from './public-error.ts';
-import { requestIdOf } from './request-id.ts';
 import { WebSocketTransport } from './websocket.ts';
 import type { YogaServer } from './yoga/yoga-server.ts';
 
@@ -102,7 +101,7 @@ export function createGraphqlServer({
     upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
       identify(req);
       const { origin } = req.headers;
-      if (origin !== undefined && !origins.has(origin) && hostOf(origin) !== req.headers.host) {
+      if (origin !== undefined && !origins.has(origin) && !isOwnOrigin(origin, req.headers.host)) {
         socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () => socket.destroy());
         return;
       }
@@ -113,11 +112,7 @@ export function createGraphqlServer({
   };
 }
 
-function identify(req: IncomingMessage): string {
-  const id = requestIdOf(req.headers['x-request-id']);
-  req.headers['x-request-id'] = id;
-  return id;
-}
+const isOwnOrigin = (origin: string, host: string | undefined) => URL.canParse(origin) && new URL(origin).host === host;
 
 /** The media type of the response to a plain JSON POST. `null`: Yoga serves the request. */
 function jsonPostType({ method, headers }: IncomingMessage, origins: ReadonlySet<string>): MediaType | null {
@@ -125,8 +120,4 @@ function jsonPostType({ method, headers }: IncomingMessage, origins: ReadonlySet
   if (method !== 'POST' || wantsEvents(accept) || !isJsonType(type, encoding)) return null;
   // Yoga allows pages of these origins to read the response.
   return origin !== undefined && origins.has(origin) ? null : acceptedType(accept);
-}
-
-function hostOf(origin: string): string | null {
-  return URL.canParse(origin) ? new URL(origin).host : null;
 }

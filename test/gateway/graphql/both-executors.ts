@@ -30,7 +30,7 @@ const log = { error: () => {} };
 export const context = () => ({ viewer: null, requestId: 'r', address: '' }) as unknown as RequestContext;
 
 async function run(operations: Operations, text: string, variables: object): Promise<PublicResult> {
-  const operation = operations.find(text);
+  const operation = await operations.findFor(context(), text);
   const result: ExecutionResult =
     operation instanceof Operation ? await operation.execute(context(), { ...variables }) : { errors: operation };
   return JSON.parse(JSON.stringify(publicResult(result, { requestId: 'r', log })));
@@ -38,7 +38,7 @@ async function run(operations: Operations, text: string, variables: object): Pro
 
 /** Like JSON POST: the text of the data if there is one, otherwise the data. */
 async function runToText(text: string, variables: object): Promise<PublicResult & { readonly dataText?: string }> {
-  const operation = compiling.find(text);
+  const operation = await compiling.findFor(context(), text);
   if (!(operation instanceof Operation)) return run(compiling, text, variables);
   const { dataText, ...result } = await operation.execute(context(), { ...variables }, true);
   const { data, errors } = publicResult(result, { requestId: 'r', log });

@@ -18,7 +18,7 @@ async function askAllVariants(operations: Operations, name: string): Promise<voi
   const variables = CONDITIONS.map((condition) => `$${condition}: Boolean!`).join(', ');
   const optional = CONDITIONS.map((condition) => `${condition}: viewer @include(if: $${condition}) { id }`).join(' ');
   const lists = ['x', 'y', 'z'].map((alias) => `${alias}: projects(first: 1) { ${PROJECTS} }`).join(' ');
-  const operation = operations.find(`query ${name}(${variables}) { ${lists} ${optional} }`);
+  const operation = await operations.findFor({ viewer: null }, `query ${name}(${variables}) { ${lists} ${optional} }`);
   if (!(operation instanceof Operation)) throw operation[0];
   for (let bits = 0; bits < 32; bits++) {
     const chosen = CONDITIONS.map((condition, i) => [condition, (bits & (1 << i)) !== 0]);

@@ -76,7 +76,8 @@ test('leaves are serialised by their types, and errors of types are thrown', () 
 });
 
 test('a value that its type refuses is an error at its path, in text as well', async () => {
-  const operation = new Operations({ schema, introspection: 'always' }).find('{ pump { id flow name } }');
+  const operations = new Operations({ schema, introspection: 'always' });
+  const operation = await operations.findFor({ viewer: null }, '{ pump { id flow name } }');
   if (!(operation instanceof Operation)) throw new Error('refused');
   const query = schema.getQueryType()?.getFields().pump;
   if (query) query.resolve = () => ({ id: 'p', flow: 'fast', name: 'n' });

@@ -12,7 +12,14 @@ export function operationTurn({ starts }: Traffic): YogaPlugin {
   return {
     onRequestParse({ request, requestParser, serverContext, setRequestParser }) {
       if (requestParser === undefined) return;
-      const parse = async () => readParams(await parsed(() => requestParser(request))) as GraphQLParams;
+      const parse = async () => {
+        try {
+          return readParams(await requestParser(request)) as GraphQLParams;
+        } catch (error) {
+          // Yoga's parser of the query string throws the error of JSON.parse.
+          throw error instanceof SyntaxError ? new ServiceError('INVALID', NOT_JSON, { cause: error }) : error;
+        }
+      };
       setRequestParser(
         () =>
           new Promise((resolve, reject) => {
@@ -24,14 +31,5 @@ export function operationTurn({ starts }: Traffic): YogaPlugin {
   };
 }
 
-/** Yoga's parser of the query string throws the error of JSON.parse. */
-async function parsed<T>(parse: () => T): Promise<Awaited<T>> {
-  try {
-    return await parse();
-  } catch (cause) {
-    if (!(cause instanceof SyntaxError)) throw cause;
-    throw new ServiceError('INVALID', `The query parameters "variables" and "extensions" must be JSON`, { cause });
-  }
-}
-
+const NOT_JSON = 'The query parameters "variables" and "extensions" must be JSON';
 const abandoned = () => new ServiceError('INVALID', 'The client disconnected before the operation started');

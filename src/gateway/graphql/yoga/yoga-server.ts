@@ -5,8 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendNodeResponse } from '@whatwg-node/server';
 import { createYoga } from 'graphql-yoga';
-import type { TransportOptions } from '../http.ts';
-import { requestIdOf } from '../request-id.ts';
+import { requestIdOf, type TransportOptions } from '../http.ts';
 import { authentication } from './authentication.ts';
 import { corsOf, responseHeaders } from './cors.ts';
 import { crossSite, isCrossSite } from './cross-site.ts';
