@@ -1,5 +1,5 @@
 import { builder, onBroker } from '../../gateway/graphql/builder.ts';
-import { guarded } from '../../gateway/graphql/guarded.ts';
+import { guardedBroker } from '../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../gateway/live/broadcast.ts';
 import { invalid } from '../../platform/errors.ts';
@@ -216,14 +216,8 @@ builder.subscriptionFields((t) => ({
       brokerId: t.arg.id({ description: 'A broker in a project where the caller has VIEWER.', required: true }),
       after: t.arg.float(resumeArgument),
     },
-    subscribe: (_root, { brokerId, after }, context) => {
-      const { services } = context;
-      return guarded(
-        context,
-        (viewer) => services.brokers.visible(brokerId, viewer),
-        (signal) => services.metrics.watch(services.brokers.visible(brokerId, context.viewer), { signal, after }),
-      );
-    },
+    subscribe: (_root, { brokerId, after }, context) =>
+      guardedBroker(context, brokerId, (broker, signal) => context.services.metrics.watch(broker, { signal, after })),
     resolve: (event) => event,
   }),
 }));

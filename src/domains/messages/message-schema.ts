@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { builder, onBroker } from '../../gateway/graphql/builder.ts';
-import { guarded } from '../../gateway/graphql/guarded.ts';
+import { guardedBroker } from '../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../gateway/live/broadcast.ts';
 import { MAX_PAYLOAD_BYTES, MAX_RATE } from './message-service.ts';
@@ -99,17 +99,16 @@ builder.subscriptionFields((t) => ({
       after: t.arg.float(resumeArgument),
     },
     subscribe: (_root, { brokerId, filter, maxRate, maxPayloadBytes, after }, context) => {
-      const { services, viewer } = context;
-      const broker = services.brokers.visible(brokerId, viewer, 'EDITOR');
       const tail = {
         filter,
         maxRate: maxRate ?? DEFAULT_RATE,
         maxPayloadBytes: maxPayloadBytes ?? DEFAULT_PAYLOAD_BYTES,
       };
-      return guarded(
+      return guardedBroker(
         context,
-        (current) => services.brokers.visible(brokerId, current, 'EDITOR'),
-        (signal) => services.messages.watch(broker, tail, { signal, after }),
+        brokerId,
+        (broker, signal) => context.services.messages.watch(broker, tail, { signal, after }),
+        'EDITOR',
       );
     },
     resolve: (event) => event,

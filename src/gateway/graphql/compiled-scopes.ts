@@ -68,13 +68,15 @@ type Checked = (value: unknown, check: Check, context: RequestContext, info: Gra
 
 /** The value, or the error with which its scope refuses it. */
 const checked: Checked = (value, check, context, info) => {
-  if (typeof value !== 'object' || value === null || value instanceof Error) return value;
+  if (typeof value !== 'object' || value === null) return value;
   if (isThenable(value)) return value.then((settled) => checked(settled, check, context, info));
   if (Array.isArray(value)) return checkedList(value, check, context, info);
   try {
     const result = check(value, context, info);
     return result === true ? value : Promise.resolve(result).then(() => value);
   } catch (error) {
+    // An Error as a value is the error of the field. `instanceof` before the check would cost as much as the check.
+    if (value instanceof Error) return value;
     return error instanceof Error ? error : new Error(`Unexpected error value: ${String(error)}`);
   }
 };

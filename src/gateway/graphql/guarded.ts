@@ -1,8 +1,10 @@
 import type { RightsCheck, RightsGuard } from '../../platform/auth/rights-guards.ts';
-import type { Viewer } from '../../platform/auth/viewer.ts';
+import type { ProjectRole, Viewer } from '../../platform/auth/viewer.ts';
 import { requireSignedIn } from '../../platform/auth/viewer.ts';
-import type { RequestContext } from '../context.ts';
+import type { RequestContext, Services } from '../context.ts';
 import { LiveSource } from '../live/live-source.ts';
+
+type Opened<Event> = LiveSource<Event> | Promise<LiveSource<Event>>;
 
 /**
  * Opens a source that ends with the caller's permissions: `check` is called now and whenever they change, and its error
@@ -11,7 +13,7 @@ import { LiveSource } from '../live/live-source.ts';
 export async function guarded<Event>(
   { viewer, services }: RequestContext,
   check: (viewer: Viewer | null) => void,
-  open: (signal: AbortSignal) => LiveSource<Event> | Promise<LiveSource<Event>>,
+  open: (signal: AbortSignal) => Opened<Event>,
 ): Promise<GuardedSource<Event>> {
   const guard = services.auth.guards.guard(requireSignedIn(viewer), check);
   try {
@@ -20,6 +22,19 @@ export async function guarded<Event>(
     guard.stop();
     throw error;
   }
+}
+
+/** A `guarded` source of one broker: it ends when the caller no longer has the role, or the broker is deleted. */
+export function guardedBroker<Event>(
+  context: RequestContext,
+  brokerId: string,
+  open: (broker: ReturnType<Services['brokers']['visible']>, signal: AbortSignal) => Opened<Event>,
+  role: ProjectRole = 'VIEWER',
+): Promise<GuardedSource<Event>> {
+  const { viewer, services } = context;
+  const visible = (current: Viewer | null) => services.brokers.visible(brokerId, current, role);
+  const broker = visible(viewer);
+  return guarded(context, visible, (signal) => open(broker, signal));
 }
 
 export class GuardedSource<Event> extends LiveSource<Event> {

@@ -1,4 +1,4 @@
-import { type ProjectRole, roleIn, roleIncludes, seesBroker, type Viewer } from '../../platform/auth/viewer.ts';
+import { hasRole, type ProjectRole, seesBroker } from '../../platform/auth/viewer.ts';
 import type { RequestContext } from '../context.ts';
 
 /** Scopes with the id of the project or broker in which the caller must have the role. Errors: those of `visible`. */
@@ -28,7 +28,11 @@ interface BrokerIds {
 
 /** Options of a type whose values belong to a project: no path of the graph leads to a value without the role. */
 export const belongsToProject = <Value>(projectIdOf: (value: Value) => string, role: ProjectRole = 'VIEWER') =>
-  declared<Value>(role, projectIdOf, (value, { viewer }) => holds(viewer, projectIdOf(value), role));
+  declared<Value>(
+    role,
+    projectIdOf,
+    (value, { viewer }) => viewer !== null && hasRole(viewer, projectIdOf(value), role),
+  );
 
 /** Options of a type whose values belong to a broker: the role in its project, and no token for other brokers. */
 export const belongsToBroker = <Value>(brokerOf: (value: Value) => string | BrokerIds, role: ProjectRole = 'VIEWER') =>
@@ -42,14 +46,9 @@ export const belongsToBroker = <Value>(brokerOf: (value: Value) => string | Brok
       if (viewer === null) return false;
       const known = brokerOf(value);
       const broker = typeof known === 'string' ? services.brokers.seen(known, viewer) : known;
-      return broker !== null && seesBroker(viewer, broker) && holds(viewer, broker.projectId, role);
+      return broker !== null && seesBroker(viewer, broker, role);
     },
   );
-
-function holds(viewer: Viewer | null, projectId: string, role: ProjectRole): boolean {
-  const held = viewer && roleIn(viewer, projectId);
-  return held !== null && roleIncludes(held, role);
-}
 
 /** `belongsToBroker` for values that have their broker. */
 export const withBroker = belongsToBroker(({ broker }: { readonly broker: BrokerIds }) => broker);

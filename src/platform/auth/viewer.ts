@@ -68,8 +68,17 @@ export function roleIn(viewer: Viewer, projectId: string): ProjectRole | null {
 export const mayControl = (viewer: Viewer | null, { projectId }: { readonly projectId: string }): boolean =>
   viewer !== null && roleIn(viewer, projectId) === 'ADMIN';
 
-export function seesBroker(viewer: Viewer, broker: { readonly id: string; readonly projectId: string }): boolean {
-  return roleIn(viewer, broker.projectId) !== null && (viewer.brokers === null || viewer.brokers.has(broker.id));
+export function hasRole(viewer: Viewer, projectId: string, needed: ProjectRole): boolean {
+  const held = roleIn(viewer, projectId);
+  return held !== null && (needed === 'VIEWER' || roleIncludes(held, needed));
+}
+
+export function seesBroker(
+  viewer: Viewer,
+  broker: { readonly id: string; readonly projectId: string },
+  needed: ProjectRole = 'VIEWER',
+): boolean {
+  return hasRole(viewer, broker.projectId, needed) && (viewer.brokers === null || viewer.brokers.has(broker.id));
 }
 
 export function requireSignedIn(viewer: Viewer | null): Viewer {

@@ -1,5 +1,5 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
-import { guarded } from '../../../gateway/graphql/guarded.ts';
+import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import type { BridgeEvent } from '../bridge-service.ts';
@@ -41,15 +41,10 @@ builder.subscriptionFields((t) => ({
       bridgeId: t.arg.id({ description: 'The id of a bridge of this broker; otherwise NOT_FOUND.', required: true }),
       after: t.arg.float(resumeArgument),
     },
-    subscribe: (_root, { brokerId, bridgeId, after }, context) => {
-      const { services, viewer } = context;
-      const broker = services.brokers.visible(brokerId, viewer);
-      return guarded(
-        context,
-        (current) => services.brokers.visible(brokerId, current),
-        (signal) => services.bridges.watch(broker, bridgeId, { signal, after }),
-      );
-    },
+    subscribe: (_root, { brokerId, bridgeId, after }, context) =>
+      guardedBroker(context, brokerId, (broker, signal) =>
+        context.services.bridges.watch(broker, bridgeId, { signal, after }),
+      ),
     resolve: (event) => event,
   }),
 }));

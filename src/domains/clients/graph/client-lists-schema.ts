@@ -1,5 +1,5 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
-import { guarded } from '../../../gateway/graphql/guarded.ts';
+import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, partsLeftField, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
@@ -118,15 +118,8 @@ builder.subscriptionFields((t) => ({
     type: ConnectedClientsEvent,
     ...onBroker('VIEWER'),
     args: { brokerId: t.arg.id({ required: true }), after: t.arg.float(resumeArgument) },
-    subscribe: (_root, { brokerId, after }, context) => {
-      const { services, viewer } = context;
-      const broker = services.brokers.visible(brokerId, viewer);
-      return guarded(
-        context,
-        (current) => services.brokers.visible(brokerId, current),
-        (signal) => services.clients.watch(broker, { signal, after }),
-      );
-    },
+    subscribe: (_root, { brokerId, after }, context) =>
+      guardedBroker(context, brokerId, (broker, signal) => context.services.clients.watch(broker, { signal, after })),
     resolve: (event, { brokerId }, { services, viewer }) =>
       services.clients.eventOf(services.brokers.visible(brokerId, viewer), event),
   }),

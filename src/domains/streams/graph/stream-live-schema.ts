@@ -1,5 +1,5 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
-import { guarded } from '../../../gateway/graphql/guarded.ts';
+import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, partsLeftField, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import type { ReplayEvent, StreamListEvent } from '../stream-feeds.ts';
@@ -79,15 +79,10 @@ builder.subscriptionFields((t) => ({
       }),
       after: t.arg.float(resumeArgument),
     },
-    subscribe: (_root, { brokerId, streamName, after }, context) => {
-      const { services, viewer } = context;
-      const broker = services.brokers.visible(brokerId, viewer);
-      return guarded(
-        context,
-        (current) => services.brokers.visible(brokerId, current),
-        (signal) => services.streams.watchReplay(broker, streamName, { signal, after }),
-      );
-    },
+    subscribe: (_root, { brokerId, streamName, after }, context) =>
+      guardedBroker(context, brokerId, (broker, signal) =>
+        context.services.streams.watchReplay(broker, streamName, { signal, after }),
+      ),
     resolve: (event) => event,
   }),
   streams: t.field({
@@ -98,15 +93,8 @@ builder.subscriptionFields((t) => ({
       brokerId: t.arg.id({ description: 'The id of a broker that the caller may see.', required: true }),
       after: t.arg.float(resumeArgument),
     },
-    subscribe: (_root, { brokerId, after }, context) => {
-      const { services, viewer } = context;
-      const broker = services.brokers.visible(brokerId, viewer);
-      return guarded(
-        context,
-        (current) => services.brokers.visible(brokerId, current),
-        (signal) => services.streams.watch(broker, { signal, after }),
-      );
-    },
+    subscribe: (_root, { brokerId, after }, context) =>
+      guardedBroker(context, brokerId, (broker, signal) => context.services.streams.watch(broker, { signal, after })),
     resolve: (event, { brokerId }, { services, viewer }) => {
       const state = stateIn(event);
       // The last event of a broker is sent when it is removed.

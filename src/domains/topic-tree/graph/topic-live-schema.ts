@@ -1,5 +1,5 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
-import { guarded } from '../../../gateway/graphql/guarded.ts';
+import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
@@ -102,13 +102,9 @@ builder.subscriptionFields((t) => ({
       after: t.arg.float(resumeArgument),
     },
     subscribe: (_root, { brokerId, kind, prefix, after }, context, info) => {
-      const { services, viewer } = context;
-      const broker = services.brokers.visible(brokerId, viewer);
       const input = { kind, prefix, withPayloads: selectsPayloads(info) };
-      return guarded(
-        context,
-        (current) => services.brokers.visible(brokerId, current),
-        (signal) => services.topics.watch({ broker, nodeId: null }, input, { signal, after }),
+      return guardedBroker(context, brokerId, (broker, signal) =>
+        context.services.topics.watch({ broker, nodeId: null }, input, { signal, after }),
       );
     },
     resolve: (event, { brokerId }, { services, viewer }) => ({
