@@ -22,6 +22,7 @@ import {
   isScalarType,
   isSpecifiedScalarType,
 } from 'graphql';
+import { withSharedPath } from './compiled-paths.ts';
 import { isScoped, scopedResolver } from './compiled-scopes.ts';
 import { NotCompilable, type OperationDocument, type Variables, withoutConditions } from './document.ts';
 import { compileQuery, isCompiledQuery, patchJitRuntime } from './jit-runtime.ts';
@@ -74,7 +75,7 @@ export function compile(
       ...Object.values(schema.getTypeMap())
         .filter(isScoped)
         .map((type): Change => [type, 'isTypeOf', undefined]),
-      ...[...fields].map((field): Change => [field, 'resolve', scopedResolver(schema, field)]),
+      ...[...fields].map((field): Change => [field, 'resolve', withSharedPath(field, scopedResolver(schema, field))]),
       ...[...fields].map((field): Change => [field, 'type', hasRawLeaves ? rawType(field.type) : field.type]),
     ],
     compileNow,

@@ -14,6 +14,9 @@ const MAX_WAITING = 10_000;
 /** Longest wait for another process that reads or backs up the file. Blocks this process meanwhile. */
 const BUSY_TIMEOUT_MS = 5_000;
 
+/** Limit of SQLite since 3.32. Prisma assumes 999, and then refuses sorted relations of more rows (P2029). */
+const MAX_PARAMETERS = 32_766;
+
 const PRAGMAS = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
@@ -46,6 +49,10 @@ class SqliteAdapter implements SqlDriverAdapter {
   constructor(connection: SqlDriverAdapter) {
     this.#connection = connection;
     this.adapterName = connection.adapterName;
+  }
+
+  getConnectionInfo() {
+    return { maxBindValues: MAX_PARAMETERS, supportsRelationJoins: false };
   }
 
   queryRaw(query: SqlQuery) {
