@@ -102,7 +102,7 @@ function documentOf({ id, document: text }: ClusterRow, documents: Map<string, K
 }
 
 function toRecord(
-  { nodes, broker, writing, keeper, createdAt, ...row }: ClusterRow,
+  { nodes, broker, writing, keeper, ...row }: ClusterRow,
   document: AccessDocument | null,
 ): ClusterRecord {
   return {
@@ -112,7 +112,6 @@ function toRecord(
     keeper: keeper as ClusterKeeper,
     document,
     writing: writing === null ? null : (JSON.parse(writing) as BegunWrite),
-    createdAt: createdAt.toISOString(),
     nodes: nodes.map(({ missingPasswords, ...node }) => ({
       ...node,
       missingPasswords: JSON.parse(missingPasswords) as string[],

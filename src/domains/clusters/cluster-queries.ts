@@ -1,3 +1,4 @@
+import type { Prisma } from '../../generated/sqlite/client.ts';
 import {
   type ProjectRole,
   requireProjectRole,
@@ -69,3 +70,9 @@ export class ClusterQueries {
     return this.#options.drivers.of(cluster).status(cluster);
   }
 }
+
+/** The clusters of a project whose entries the viewer may see. */
+export const visibleClusters = (projectId: string, viewer: Viewer | null): Prisma.ClusterWhereInput => ({
+  broker: { projectId },
+  ...(viewer?.brokers && { id: { in: [...viewer.brokers] } }),
+});

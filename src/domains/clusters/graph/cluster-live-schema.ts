@@ -24,7 +24,7 @@ const ClusterStatusType = builder.objectRef<ClusterChange>('ClusterStatus').impl
     nodes: t.field({
       description: 'Nodes of the cluster, sorted by `nodeId`.',
       type: [ClusterNode],
-      resolve: ({ now }) => (now === null ? [] : nodeViews(now.cluster, now.status)),
+      resolve: ({ now }) => (now === null ? [] : nodeViews(now.cluster.nodes, now.status)),
     }),
   }),
 });

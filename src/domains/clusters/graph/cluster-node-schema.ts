@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
 import type { ServiceError } from '../../../platform/errors.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
@@ -40,19 +41,38 @@ export const NodeOutcomeType = builder.objectRef<NodeOutcome>('ClusterNodeOutcom
   }),
 });
 
-interface NodeView extends ClusterNodeRecord {
+/** The columns of a node that the graph shows. Values are rows, or cached rows. */
+const NODE_COLUMNS = { clusterId: true, nodeId: true, brokerId: true, name: true, address: true, port: true } as const;
+
+type NodeRow = Pick<ClusterNodeRecord, keyof typeof NODE_COLUMNS>;
+
+interface NodeView extends NodeRow {
   readonly status: NodeStatus | null;
 }
 
-export const ClusterNode = builder.objectRef<NodeView>('ClusterNode').implement({
+const statusOf = (node: NodeRow) => (node as Partial<NodeView>).status ?? null;
+
+export const ClusterNode = builder.prismaObject('ClusterNode', {
   description: 'A broker that is a node of a cluster.',
+  ...belongsToBroker(({ clusterId }: NodeRow) => clusterId),
+  select: NODE_COLUMNS,
   fields: (t) => ({
-    nodeId: t.exposeInt('nodeId', { description: 'Number of the node from 1, unique in the cluster.' }),
-    name: t.exposeString('name', { description: 'Name of the node.' }),
-    address: t.exposeString('address', { description: 'Address at which the other nodes connect to the node.' }),
-    port: t.exposeInt('port', { description: 'Port at which the other nodes connect to the node.' }),
-    brokerId: t.exposeID('brokerId', {
+    nodeId: t.int({
+      description: 'Number of the node from 1, unique in the cluster.',
+      resolve: ({ nodeId }) => nodeId,
+    }),
+    name: t.string({ description: 'Name of the node.', resolve: ({ name }) => name }),
+    address: t.string({
+      description: 'Address at which the other nodes connect to the node.',
+      resolve: ({ address }) => address,
+    }),
+    port: t.int({
+      description: 'Port at which the other nodes connect to the node.',
+      resolve: ({ port }) => port,
+    }),
+    brokerId: t.id({
       description: 'Id of the broker entry through which this service connects to the node.',
+      resolve: ({ brokerId }) => brokerId,
     }),
     broker: t.field({
       description:
@@ -68,46 +88,46 @@ export const ClusterNode = builder.objectRef<NodeView>('ClusterNode').implement(
     }),
     isReachable: t.boolean({
       description: 'Whether the node is reachable.',
-      resolve: ({ status }) => status?.isReachable ?? false,
+      resolve: (node) => statusOf(node)?.isReachable ?? false,
     }),
     isLeader: t.boolean({
       description:
         'Whether requests for the cluster are sent to this node: the leader, or in synchronized clusters the node that is read.',
-      resolve: ({ status }) => status?.isLeader ?? false,
+      resolve: (node) => statusOf(node)?.isLeader ?? false,
     }),
     raft: t.field({
       description: 'Raft status. Null if this service synchronizes the cluster, or if the node does not report it.',
       type: NodeRaftType,
       nullable: true,
-      resolve: ({ status }) => status?.raft ?? null,
+      resolve: (node) => statusOf(node)?.raft ?? null,
     }),
     lag: t.float({
       description: 'Number of entries or changes that the node lacks. Null if unknown.',
       nullable: true,
-      resolve: ({ status }) => status?.lag ?? null,
+      resolve: (node) => statusOf(node)?.lag ?? null,
     }),
     sync: t.field({
       description: 'Synchronization of the access control. Null if the brokers synchronize the cluster themselves.',
       type: NodeSyncType,
       nullable: true,
-      resolve: ({ status }) => status?.sync ?? null,
+      resolve: (node) => statusOf(node)?.sync ?? null,
     }),
     error: t.field({
       description: 'Why the node is not reachable, or what is wrong with it. Null if nothing is wrong.',
       type: ClusterNodeError,
       nullable: true,
-      resolve: ({ status }) => errorView(status?.error ?? null),
+      resolve: (node) => errorView(statusOf(node)?.error ?? null),
     }),
   }),
 });
 
-export const nodeViews = ({ nodes }: ClusterRecord, status: ClusterStatus): NodeView[] => {
+export const nodeViews = (nodes: readonly NodeRow[], status: ClusterStatus): NodeView[] => {
   const known = new Map(status.nodes.map((one) => [one.nodeId, one]));
   return nodes.map((node) => ({ ...node, status: known.get(node.nodeId) ?? null }));
 };
 
 export async function nodeView(cluster: ClusterRecord, nodeId: number, { services }: RequestContext) {
-  const views = nodeViews(cluster, await services.clusters.status(cluster));
+  const views = nodeViews(cluster.nodes, await services.clusters.status(cluster));
   return views.find((view) => view.nodeId === nodeId) ?? null;
 }
 

@@ -1,10 +1,15 @@
+import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
+import { totalCount } from '../../../gateway/graphql/total-count.ts';
+import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
-import { listConnection } from '../../../gateway/paging.ts';
+import { DEFAULT_PAGE, MAX_PAGE } from '../../../gateway/paging.ts';
+import { rowPage } from '../../../gateway/row-page.ts';
 import { ERROR_STATUS, ServiceError } from '../../../platform/errors.ts';
 import { Broker, ClusterMode } from '../../brokers/broker-schema.ts';
 import { Project } from '../../projects/project-schema.ts';
+import { visibleClusters } from '../cluster-queries.ts';
 import type { ClusterResult } from '../cluster-service.ts';
 import type { ClusterRecord, ClusterStatus } from '../model/cluster.ts';
 import {
@@ -33,7 +38,7 @@ const ClusterKeeper = builder.enumType('ClusterKeeper', {
   } as const,
 });
 
-const statusOf = (error: ServiceError | null) => (error === null ? 200 : ERROR_STATUS[error.code]);
+const httpStatusOf = (error: ServiceError | null) => (error === null ? 200 : ERROR_STATUS[error.code]);
 
 export const ClusterResultType = builder.objectRef<ClusterResult>('ClusterResult').implement({
   description: 'Result of an operation on one of several clusters.',
@@ -42,7 +47,7 @@ export const ClusterResultType = builder.objectRef<ClusterResult>('ClusterResult
     name: t.string({ description: 'Name of the cluster.', resolve: ({ cluster }) => cluster.name }),
     status: t.int({
       description: 'HTTP status that the REST interface returns for this cluster alone: 200, or that of the error.',
-      resolve: ({ error }) => statusOf(error),
+      resolve: ({ error }) => httpStatusOf(error),
     }),
     success: t.boolean({ description: 'Whether the operation succeeded.', resolve: ({ error }) => error === null }),
     error: t.field({
@@ -59,22 +64,39 @@ export const ClusterResultType = builder.objectRef<ClusterResult>('ClusterResult
   }),
 });
 
-export const Cluster = builder.objectRef<ClusterRecord>('Cluster');
-Cluster.implement({
+/** The columns of a cluster that the graph shows. Values are rows, or cached rows. */
+const COLUMNS = { id: true, name: true, mode: true, keeper: true, autoRepair: true, createdAt: true } as const;
+
+export const Cluster = builder.prismaObject('Cluster', {
   description: 'Several brokers that are managed as one. `mode` says what they share with each other.',
+  ...belongsToBroker(({ id }: { readonly id: string }) => id),
+  select: COLUMNS,
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Id of the cluster and of the broker entry that represents it.' }),
-    name: t.exposeString('name', { description: 'Name of the cluster.' }),
-    mode: t.expose('mode', { description: 'What the nodes share.', type: ClusterMode }),
-    keeper: t.expose('keeper', { description: 'Who synchronizes the nodes.', type: ClusterKeeper }),
-    autoRepair: t.exposeBoolean('autoRepair', {
-      description: 'Whether drifted nodes are repaired automatically. Only in clusters that this service synchronizes.',
+    id: t.id({
+      description: 'Id of the cluster and of the broker entry that represents it.',
+      resolve: ({ id }) => id,
     }),
-    createdAt: t.expose('createdAt', { description: 'When the cluster was created.', type: 'DateTime' }),
+    name: t.string({ description: 'Name of the cluster.', resolve: ({ name }) => name }),
+    mode: t.field({ description: 'What the nodes share.', type: ClusterMode, resolve: ({ mode }) => mode }),
+    keeper: t.field({
+      description: 'Who synchronizes the nodes.',
+      type: ClusterKeeper,
+      resolve: ({ keeper }) => keeper as ClusterRecord['keeper'],
+    }),
+    autoRepair: t.boolean({
+      description: 'Whether drifted nodes are repaired automatically. Only in clusters that this service synchronizes.',
+      resolve: ({ autoRepair }) => autoRepair,
+    }),
+    createdAt: t.field({
+      description: 'When the cluster was created.',
+      type: 'DateTime',
+      resolve: ({ createdAt }) => createdAt,
+    }),
     project: t.field({
       description: 'Project of the cluster.',
       type: Project,
-      resolve: ({ projectId }, _args, { services, viewer }) => services.projects.visible(projectId, viewer),
+      resolve: ({ id }, _args, { services, viewer }) =>
+        services.projects.visible(services.clusters.visible(id, viewer).projectId, viewer),
     }),
     broker: t.field({
       description: 'The broker entry that represents the cluster. Operations on it apply to the cluster.',
@@ -85,18 +107,22 @@ Cluster.implement({
       description: 'State of the cluster, computed from the status of its nodes.',
       type: ClusterState,
       complexity: BROKER_QUERY_COST,
-      resolve: async (cluster, _args, { services }) => (await services.clusters.status(cluster)).state,
+      resolve: async ({ id }, _args, context) => (await statusOf(id, context)).state,
     }),
     nodes: t.field({
       description: 'Nodes of the cluster, sorted by `nodeId`.',
       type: [ClusterNode],
       complexity: BROKER_QUERY_COST,
-      resolve: async (cluster, _args, context) => [
-        ...walk(context, nodeViews(cluster, await context.services.clusters.status(cluster))),
+      select: (_args, _context, nestedSelection) => ({ nodes: nestedSelection({ orderBy: { nodeId: 'asc' } }) }),
+      resolve: async ({ id, nodes }, _args, context) => [
+        ...walk(context, nodeViews(nodes, await statusOf(id, context))),
       ],
     }),
   }),
 });
+
+const statusOf = async (id: string, { services, viewer }: RequestContext): Promise<ClusterStatus> =>
+  services.clusters.status(services.clusters.visible(id, viewer));
 
 interface ClusterHealth {
   readonly cluster: ClusterRecord;
@@ -118,7 +144,7 @@ const ClusterHealthType = builder.objectRef<ClusterHealth>('ClusterHealth').impl
     state: t.field({ description: 'State of the cluster.', type: ClusterState, resolve: ({ status }) => status.state }),
     status: t.int({
       description: 'HTTP status that the REST interface returns for this cluster alone: 200, or that of the error.',
-      resolve: (health) => statusOf(healthError(health)),
+      resolve: (health) => httpStatusOf(healthError(health)),
     }),
     success: t.boolean({
       description: 'Whether the cluster works.',
@@ -133,7 +159,7 @@ const ClusterHealthType = builder.objectRef<ClusterHealth>('ClusterHealth').impl
     nodes: t.field({
       description: 'Nodes of the cluster, sorted by `nodeId`.',
       type: [ClusterNode],
-      resolve: ({ cluster, status }, _args, context) => [...walk(context, nodeViews(cluster, status))],
+      resolve: ({ cluster, status }, _args, context) => [...walk(context, nodeViews(cluster.nodes, status))],
     }),
   }),
 });
@@ -150,20 +176,23 @@ builder.prismaObjectFields(Project, (t) => ({
           .map(async (cluster) => ({ cluster, status: await services.clusters.status(cluster) })),
       ),
   }),
-  clusters: t.connection(
+  clusters: t.prismaConnection(
     {
       description: 'Clusters of the project, in order of creation.',
-      type: Cluster,
+      type: 'Cluster',
+      cursor: 'id',
+      defaultSize: DEFAULT_PAGE,
+      maxSize: MAX_PAGE,
       complexity: pageCost,
       args: { offset: t.arg.int({ description: 'Number of entries to skip.' }) },
-      resolve: ({ id }, args, { services, viewer }) => listConnection(services.clusters.visibleIn(id, viewer), args),
+      resolve: (query, { id }, args, { db, viewer }) =>
+        db.cluster.findMany(rowPage(query, args, visibleClusters(id, viewer))),
+      totalCount: ({ id }, _args, { db, viewer }) => db.cluster.count({ where: visibleClusters(id, viewer) }),
     },
     {
       name: 'ClusterConnection',
       description: 'A page of clusters.',
-      fields: (connection) => ({
-        totalCount: connection.exposeInt('totalCount', { description: 'Number of all clusters.' }),
-      }),
+      fields: (connection) => ({ totalCount: totalCount(connection, 'Number of all clusters.') }),
     },
     { name: 'ClusterEdge', description: 'A cluster and its cursor.' },
   ),

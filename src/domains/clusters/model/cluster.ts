@@ -19,7 +19,7 @@ export interface ClusterRecord {
   /** A write that started and is not part of `document` yet. `null` if there is none. */
   readonly writing: BegunWrite | null;
   readonly autoRepair: boolean;
-  readonly createdAt: string;
+  readonly createdAt: Date;
   /** Sorted by `nodeId`. */
   readonly nodes: readonly ClusterNodeRecord[];
 }
