@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../gateway/context.ts';
 import { builder, inProject, requires } from '../../gateway/graphql/builder.ts';
 import { Node } from '../../gateway/graphql/node.ts';
+import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import type { ProjectToken } from '../../generated/sqlite/client.ts';
 import { requireNoToken, requireSignedIn } from '../../platform/auth/viewer.ts';
 import { Project, ProjectRole } from '../projects/project-schema.ts';
@@ -22,6 +23,7 @@ const Token = builder.prismaObject('ProjectToken', {
   name: 'Token',
   description:
     'A credential of a project for programs. Its secret is returned only once, by the mutation that creates it.',
+  ...belongsToProject(({ projectId }: { readonly projectId: string }) => projectId),
   interfaces: [Node],
   select: { id: true, projectId: true },
   fields: (t) => ({

@@ -3,6 +3,7 @@ import { builder } from '../../../gateway/graphql/builder.ts';
 import { Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { totalCount } from '../../../gateway/graphql/total-count.ts';
+import { belongsToBroker, belongsToProject } from '../../../gateway/graphql/type-scopes.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { DEFAULT_PAGE, MAX_PAGE } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
@@ -58,6 +59,7 @@ const factsOf = (row: { readonly id: string; readonly cert: string }, { services
 export const Certificate = builder.prismaObject('Certificate', {
   description:
     'A certificate of a project: a server certificate with its private key, or a certificate authority of clients without one.',
+  ...belongsToProject(({ projectId }: { readonly projectId: string }) => projectId),
   interfaces: [Node],
   select: { id: true, projectId: true },
   fields: (t) => ({
@@ -102,6 +104,7 @@ export const Certificate = builder.prismaObject('Certificate', {
 
 const CertificateDeployment = builder.prismaObject('CertificateDeployment', {
   description: 'A certificate that is deployed on a listener, as confirmed by the broker.',
+  ...belongsToBroker(({ brokerId }: { readonly brokerId: string }) => brokerId),
   select: { certificateId: true, brokerId: true },
   fields: (t) => ({
     certificate: t.field({

@@ -1,4 +1,5 @@
 import { builder, inProject, requires } from '../../../gateway/graphql/builder.ts';
+import { belongsToProject } from '../../../gateway/graphql/type-scopes.ts';
 import { requireSignedIn, requireWholeProject } from '../../../platform/auth/viewer.ts';
 import { Project, ProjectRole } from '../../projects/project-schema.ts';
 import type { SignInProvider as ProviderName } from '../../users/sign-in-methods.ts';
@@ -6,6 +7,7 @@ import { SignInProvider } from '../../users/user-schema.ts';
 
 const SignInRule = builder.prismaObject('SignInRule', {
   description: 'A rule that grants a project role to users of an external provider whose claim matches a pattern.',
+  ...belongsToProject(({ projectId }: { readonly projectId: string }) => projectId),
   select: { id: true, projectId: true },
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the rule.' }),
