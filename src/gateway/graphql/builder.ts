@@ -46,15 +46,16 @@ export const builder = new SchemaBuilder<{
     runScopesOnType: true,
     treatErrorsAsUnauthorized: false,
     unauthorizedError: () => new ServiceError('NOT_ALLOWED', 'Not allowed'),
-    authScopes: ({ viewer, services }) => {
+    authScopes: (context) => {
+      // Not the viewer of the first check: a mutation may replace it, for its payload.
       const roleIn = (role: ProjectRole) => (id: string) =>
         kindOfId(id) === 'broker'
-          ? services.brokers.visible(id, viewer, role) !== null
-          : services.projects.visible(id, viewer, role) !== null;
+          ? context.services.brokers.visible(id, context.viewer, role) !== null
+          : context.services.projects.visible(id, context.viewer, role) !== null;
       return {
-        signedIn: () => requireSignedIn(viewer) !== null,
-        person: () => requirePerson(viewer) !== null,
-        rootAdmin: () => requireRootAdmin(viewer) !== null,
+        signedIn: () => requireSignedIn(context.viewer) !== null,
+        person: () => requirePerson(context.viewer) !== null,
+        rootAdmin: () => requireRootAdmin(context.viewer) !== null,
         viewerOf: roleIn('VIEWER'),
         editorOf: roleIn('EDITOR'),
         adminOf: roleIn('ADMIN'),
