@@ -98,6 +98,14 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'engines/embedded/core/retained-delivery.ts',
     'MAX_WAITING',
   ],
+  'Topic filters in these packets of one client': ['engines/embedded/core/retained-delivery.ts', 'MAX_WAITING_FILTERS'],
+  'Topic filters in these packets of a client that must acknowledge messages before it gets more': [
+    'engines/embedded/core/retained-delivery.ts',
+    'MAX_UNREAD_FILTERS',
+  ],
+  'Topic filters in these packets of all clients': ['engines/embedded/core/retained-delivery.ts', 'MAX_TOTAL_FILTERS'],
+  'Payloads of 16 KiB or more of retained messages that the sockets of all clients have not taken; each message counts once':
+    ['engines/embedded/limits.ts', 'unsentRetainedBytes'],
   'Persistent sessions that disconnected before their retained messages were queued': [
     'engines/embedded/core/retained-delivery.ts',
     'MAX_OFFLINE',

@@ -21,6 +21,8 @@ export const BROKER_LIMITS = {
   unsentBytes: 1_048_576,
   /** The same for all clients; a payload counts once. Drops for clients with more than their fair share. */
   unsentTotalBytes: 64 * 1_048_576,
+  /** Large retained messages that were read from disk and not taken by sockets, plus one. Each counts once. */
+  unsentRetainedBytes: 32 * 1_048_576,
   /** Messages queued for an offline client, like `max_queued_messages` of Mosquitto. */
   offlineMessages: 1_000,
   /** Messages queued for a connected client, or sent to it and not acknowledged. */

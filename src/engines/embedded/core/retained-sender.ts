@@ -12,7 +12,7 @@ import { HeldMessages } from './held-messages.ts';
 import { OutgoingPublish } from './outgoing-publish.ts';
 import type { SessionSender } from './session-sender.ts';
 
-interface RetainedMessage {
+export interface RetainedMessage {
   readonly packet: RetainedPacket;
   readonly subscription: Subscription;
 }
@@ -74,8 +74,8 @@ export class RetainedSender {
     });
   }
 
-  /** `sent` is called when the client may be sent more. */
-  send(connection: Connection, messages: readonly RetainedMessage[], sent: () => void): void {
+  /** `drained` is called when the client's socket has taken the messages, or it has left. */
+  send(connection: Connection, messages: readonly RetainedMessage[], drained: () => void): void {
     const { access } = this.#parts;
     const { client, identity, session } = connection;
     let packets: Buffer[] = [];
@@ -98,9 +98,8 @@ export class RetainedSender {
       }
     }
     flush();
-    if (!client || client.closed) sent();
-    else if (!connection.hasRoom) waitForDrain(client, sent);
-    else whenSettled(connection, sent);
+    if (!client || client.closed || connection.hasRoom) drained();
+    else waitForDrain(client, drained);
   }
 
   /** [MQTT-4.1.0-1] A message of a session is queued. The queue also gets those of a client that has left. */
@@ -121,7 +120,7 @@ function copyOf({ topic, payload, properties }: RetainedPacket, subscription: Su
 }
 
 /** Calls `run` when further messages of QoS 1 and 2 would not only wait, or the connection has ended. */
-function whenSettled(connection: Connection, run: () => void): void {
+export function whenSettled(connection: Connection, run: () => void): void {
   const { held, session, window } = connection;
   // Live messages also wait in the queue. Without a message that was sent, no acknowledgement would come.
   const isFull = session !== null && session.sentMessages > 0 && session.queue.size >= MAX_UNACKNOWLEDGED;

@@ -34,7 +34,7 @@ export function readInSlices(client: Client, connection: Connection, time: Readi
   conn.read = (size?: number) => {
     // aedes passes null. It also reads when it has handled a packet while later ones are being parsed.
     if (typeof size === 'number') return read.call(conn, size);
-    if (isWaiting || isParsing || isConnecting()) return null;
+    if (isWaiting || isParsing || isConnecting() || connection.readingStops > 0) return null;
     if (time.leftMs <= 0) {
       wait();
       return null;

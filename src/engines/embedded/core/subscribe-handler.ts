@@ -38,6 +38,7 @@ export class SubscribeHandler {
   /** Returns the reason code of DISCONNECT if the packet is refused as a whole; otherwise `null`. */
   subscribe(client: Client, connection: Connection, packet: IncomingPacket): number | null {
     const { messageId = 0, subscriptions = [], properties } = packet;
+    if (this.#retained.exceedsLimit(connection)) return QUOTA_EXCEEDED;
     for (const { topic, nl } of subscriptions) {
       if (topicFilterProblem(topic) !== null) return TOPIC_FILTER_INVALID;
       // [MQTT-3.8.3-4]

@@ -26,14 +26,18 @@ interface RetainedMatch {
 interface Reading {
   readonly matches: readonly RetainedMatch[];
   readonly isDone: boolean;
+  /** Whether `take` has refused the next message. */
+  readonly isBlocked: boolean;
 }
 
 /** Limits of one reading. A larger message is read alone. */
-interface ReadingLimits {
+export interface ReadingLimits {
   readonly messages: number;
   readonly bytes: number;
   /** Time of `performance.now()`. */
   readonly end?: number;
+  /** Returns what is used of a message on disk. `null`: nothing more is read; the next reading begins with it. */
+  readonly take?: (packet: RetainedPacket, sequence: number) => RetainedPacket | null;
 }
 
 /** Characters of topics that are compared between two looks at the clock, which takes about 0.1 ms. */
@@ -63,6 +67,7 @@ export class RetainedSnapshot {
   #bytes = 0;
   #work = 0;
   #isOver = false;
+  #isBlocked = false;
 
   /** `filters`: `null` for all messages. `sequence`: that of the last message. */
   constructor(source: RetainedSource, filters: readonly string[] | null, sequence: number) {
@@ -81,11 +86,13 @@ export class RetainedSnapshot {
     this.#bytes = 0;
     this.#work = 0;
     this.#isOver = false;
+    this.#isBlocked = false;
     if (!this.#isStarted) this.#source.flush();
     this.#isStarted = true;
     while (!this.#isOver && this.#system.length > 0) this.#readSystem();
     while (!this.#isOver && this.#range < this.#ranges.length) this.#readRange();
-    return { matches: this.#sendable(), isDone: this.#system.length === 0 && this.#range === this.#ranges.length };
+    const isDone = this.#system.length === 0 && this.#range === this.#ranges.length;
+    return { matches: this.#sendable(), isDone, isBlocked: this.#isBlocked };
   }
 
   #readSystem(): void {
@@ -94,7 +101,7 @@ export class RetainedSnapshot {
     const { packet, sequence } = message;
     if (this.#source.system.get(packet.topic) !== message) return;
     this.#work += packet.topic.length;
-    if (sequence <= this.#sequence) this.#add(() => packet, packet.topic, this.#filters ?? ['']);
+    if (sequence <= this.#sequence) this.#add(() => packet, packet.topic, null, this.#filters ?? ['']);
     else this.#charge(TOPIC_COST);
   }
 
@@ -113,8 +120,8 @@ export class RetainedSnapshot {
     let isEnd = true;
     this.#source.rows.each(range, this.#after, (row) => {
       const { topic, sequence } = row;
-      this.#after = topic;
-      if (sequence <= this.#sequence) this.#add(() => packetOf(row), topic, range.filters);
+      if (sequence <= this.#sequence) this.#add(() => packetOf(row), topic, sequence, range.filters);
+      if (!this.#isBlocked) this.#after = topic;
       this.#charge(READING_COST);
       isEnd = !this.#isOver;
       return isEnd;
@@ -127,24 +134,41 @@ export class RetainedSnapshot {
     const { rows } = this.#source;
     const topics = rows.topics(range, this.#after);
     for (const { topic, sequence } of topics) {
-      this.#after = topic;
-      if (sequence <= this.#sequence) this.#add(() => rows.get(topic), topic, range.filters);
+      if (sequence <= this.#sequence) this.#add(() => rows.get(topic), topic, sequence, range.filters);
+      if (!this.#isBlocked) this.#after = topic;
       this.#charge(TOPIC_COST);
       if (this.#isOver) return false;
     }
     return topics.length === 0;
   }
 
-  #add(read: () => RetainedPacket | undefined, topic: string, filters: readonly string[]): void {
-    let packet: RetainedPacket | undefined;
+  /** `sequence`: `null` for a message in memory. */
+  #add(
+    read: () => RetainedPacket | undefined,
+    topic: string,
+    sequence: number | null,
+    filters: readonly string[],
+  ): void {
+    let packet: RetainedPacket | null | undefined;
     for (const filter of filters) {
       this.#work += topic.length;
       if (filter !== '' && !filterMatches(filter, topic)) continue;
-      packet ??= read();
+      packet ??= this.#taken(read(), sequence);
       if (!packet) return;
       this.#matches.push({ packet, filter });
       this.#bytes += topic.length + packet.payload.length;
     }
+  }
+
+  #taken(packet: RetainedPacket | undefined, sequence: number | null): RetainedPacket | null {
+    const { take } = this.#limits;
+    if (!packet || !take || sequence === null) return packet ?? null;
+    const taken = take(packet, sequence);
+    if (taken === null) {
+      this.#isBlocked = true;
+      this.#isOver = true;
+    }
+    return taken;
   }
 
   #charge(work: number): void {

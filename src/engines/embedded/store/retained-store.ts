@@ -77,9 +77,14 @@ export class RetainedStore implements RetainedSource {
     return true;
   }
 
-  /** The messages of now that match the filters. */
-  snapshot(filters: readonly string[]): RetainedSnapshot {
-    return new RetainedSnapshot(this, filters, this.#sequence);
+  /** That of the last message. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  /** The messages up to a sequence number, by default those of now, that match the filters. */
+  snapshot(filters: readonly string[], sequence = this.#sequence): RetainedSnapshot {
+    return new RetainedSnapshot(this, filters, sequence);
   }
 
   flush(): void {
