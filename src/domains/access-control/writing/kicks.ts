@@ -106,7 +106,7 @@ export function connectedByAccount({ clients, isComplete }: ConnectedNow): Conne
   return { clients: byAccount, isComplete };
 }
 
-/** `clients` is sorted by user name; clients without a user name are first. */
+/** `clients` is sorted by user name; clients without a user name are last. */
 export function* blastRadius(kicks: Iterable<Kick>, connected: ConnectedByAccount): SlicedTask<BlastRadius> {
   /** Commands on one group or role share one list object. */
   const lists = new Set<readonly string[]>();
@@ -121,7 +121,7 @@ export function* blastRadius(kicks: Iterable<Kick>, connected: ConnectedByAccoun
     yield;
   }
   const sorted = [...usernames].sort();
-  const accounts = anonymous ? [null, ...sorted] : sorted;
+  const accounts = anonymous ? [...sorted, null] : sorted;
   return {
     clients: accounts.flatMap((username) => connected.clients.get(username) ?? []),
     usernames: sorted,
