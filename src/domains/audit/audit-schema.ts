@@ -1,5 +1,6 @@
 import type { Transport } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
+import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import type { Prisma } from '../../generated/sqlite/client.ts';
 import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
 import { Project } from '../projects/project-schema.ts';
@@ -44,7 +45,9 @@ const parsed = (text: string | null): unknown => (text === null ? null : JSON.pa
 
 const AuditEvent = builder.prismaObject('AuditEntry', {
   variant: 'AuditEvent',
-  select: { sequence: true },
+  select: { sequence: true, projectId: true },
+  // An entry without a project is for root administrators, who have every role.
+  ...belongsToProject(({ projectId }: { readonly projectId: string | null }) => projectId ?? '', 'ADMIN'),
   description: 'A change, an attempt to change something, or a refused read. It contains no secrets.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the entry, assigned before the change begins.' }),

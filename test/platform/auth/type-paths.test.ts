@@ -35,13 +35,25 @@ const scopeOf = (type: GraphQLNamedType): TypeScope | undefined =>
     ? [type, ...type.getInterfaces()].map(({ extensions }) => extensions.scope as TypeScope | undefined).find(Boolean)
     : undefined;
 
-const OF_PROJECTS = ['Project', 'ProjectSettings'];
+/** Types with the scope of a project, which tokens for other brokers of the project may read. */
+const OF_PROJECTS = ['Project', 'ProjectSettings', 'ProjectMember', 'Token', 'SignInRule', 'Certificate', 'AuditEvent'];
+/** Those whose own id is that of the project. */
+const PROJECTS = ['Project', 'ProjectSettings'];
 
 /** A value of any type with a scope. */
 function objectOf(type: GraphQLNamedType, { projectId, brokerId }: Place) {
   const broker = { id: brokerId, projectId };
-  const id = OF_PROJECTS.includes(type.name) ? projectId : brokerId;
-  return { id, projectId, brokerId, type: 'SELF_HOSTED', broker, view: { broker }, client: { broker } };
+  const id = PROJECTS.includes(type.name) ? projectId : brokerId;
+  return {
+    id,
+    projectId,
+    brokerId,
+    clusterId: brokerId,
+    type: 'SELF_HOSTED',
+    broker,
+    view: { broker },
+    client: { broker },
+  };
 }
 
 const CALLERS = {
@@ -75,14 +87,15 @@ function callerOf(name: CallerName, own: Place, other: Place): Viewer {
   };
 }
 
-const REFUSALS: Readonly<Record<'VIEWER' | 'EDITOR', Partial<Record<CallerName, string>>>> = {
+const REFUSALS: Readonly<Record<ProjectRole, Partial<Record<CallerName, string>>>> = {
   VIEWER: { stranger: 'NOT_FOUND' },
   EDITOR: { stranger: 'NOT_FOUND', viewer: 'NOT_ALLOWED', viewerToken: 'NOT_ALLOWED' },
+  ADMIN: { stranger: 'NOT_FOUND', viewer: 'NOT_ALLOWED', editor: 'NOT_ALLOWED', viewerToken: 'NOT_ALLOWED' },
 };
 
 function refusalOf(type: GraphQLObjectType, scope: TypeScope, caller: CallerName): string | undefined {
   if (caller === 'otherToken' && !OF_PROJECTS.includes(type.name)) return 'NOT_FOUND';
-  return REFUSALS[scope.role === 'VIEWER' ? 'VIEWER' : 'EDITOR'][caller];
+  return REFUSALS[scope.role][caller];
 }
 
 interface Path {
