@@ -6,7 +6,6 @@ import {
   requireProjectRole,
   requireSignedIn,
   roleIn,
-  seesBroker,
   type Viewer,
 } from '../../platform/auth/viewer.ts';
 import { invalid, notFound, OutOfSight, ServiceError } from '../../platform/errors.ts';
@@ -38,7 +37,6 @@ interface CertificateServiceOptions {
 /** The certificates of a project, for a viewer with a role in it. */
 interface CertificateList {
   readonly projectId: string;
-  readonly viewer: Viewer | null;
   /** Only those that are deployed on this broker. */
   readonly brokerId?: string | null | undefined;
   readonly filename?: string | null | undefined;
@@ -155,12 +153,7 @@ export class CertificateService {
     return certificate;
   }
 
-  #whereOf({ projectId, viewer, brokerId, filename }: CertificateList): Prisma.CertificateWhereInput {
-    if (brokerId != null) {
-      const broker = this.#options.brokers.get(brokerId);
-      if (broker !== null && !seesBroker(requireSignedIn(viewer), broker)) throw new OutOfSight('broker', brokerId);
-      if (broker === null || broker.projectId !== projectId) throw notFound('broker', brokerId);
-    }
+  #whereOf({ projectId, brokerId, filename }: CertificateList): Prisma.CertificateWhereInput {
     return {
       projectId,
       ...(brokerId == null ? {} : { deployments: { some: { brokerId, deployedAt: { not: null } } } }),

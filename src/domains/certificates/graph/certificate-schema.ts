@@ -215,10 +215,15 @@ builder.prismaObjectFields(Project, (t) => ({
         brokerId: t.arg.id({ description: 'Only certificates that are deployed on this broker.' }),
         filename: t.arg.string({ description: 'Only the certificate with this filename. NOT_FOUND if there is none.' }),
       },
-      resolve: (query, { id: projectId }, { brokerId, filename, ...page }, { services, viewer }) =>
-        services.certificates.list({ projectId, viewer, brokerId, filename }, query, page),
-      totalCount: ({ id: projectId }, { brokerId, filename }, { services, viewer }) =>
-        services.certificates.count({ projectId, viewer, brokerId, filename }),
+      // Not in the resolver, which Pothos does not call if only `totalCount` is selected.
+      authScopes: ({ id }, { brokerId }, { services, viewer }) => {
+        if (brokerId != null) services.brokers.visible(brokerId, viewer, 'VIEWER', id);
+        return true;
+      },
+      resolve: (query, { id: projectId }, { brokerId, filename, ...page }, { services }) =>
+        services.certificates.list({ projectId, brokerId, filename }, query, page),
+      totalCount: ({ id: projectId }, { brokerId, filename }, { services }) =>
+        services.certificates.count({ projectId, brokerId, filename }),
     },
     {
       name: 'CertificateConnection',
