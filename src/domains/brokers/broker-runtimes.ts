@@ -253,8 +253,6 @@ export class BrokerRuntimes {
     if (broker === null) return;
     this.#options.log.info({ brokerId: id, state: status.state, error: status.lastError }, 'broker connection changed');
     this.#publishStatus(broker, broker);
-    // Known from now on, also while the broker is down.
-    if (status.state === 'CONNECTED' && this.#opening === 'ALL') this.license(broker).catch(() => undefined);
   }
 
   #publishStatus(broker: BrokerRecord, current: BrokerRecord | null): void {

@@ -281,19 +281,6 @@ test('broker info has $SYS, licence and connection, and the last known values wh
   expect('licenseInfo' in (await read()).body).toBe(false);
 });
 
-test('the licence is known from the connection on, although no caller has read it while the broker was connected', async () => {
-  const mosquitto = await startMosquitto({ access: 'dynsec' });
-  const service = await startTestService();
-  const id = await addBroker(service, { name: 'm', url: mosquitto.url, ...ADMIN });
-  await reached(service, id, 'CONNECTED');
-  const capabilities = 'query ($id: ID!) { broker(id: $id) { capabilities { api } } }';
-  await service.graphql(capabilities, { id });
-  await mosquitto.stop();
-  await reached(service, id, 'UNREACHABLE');
-  const { body } = await service.rest('GET', `/api/projects/${service.projectId}/brokers/${id}/info`);
-  expect(body).toMatchObject({ isConnected: false, licenseInfo: { plan: 'open-source' } });
-});
-
 test('broker info tries to connect: all callers share one attempt, and its outcome is reported', async () => {
   const { port } = await startMosquitto();
   const relay = await startRefusingRelay(port);
