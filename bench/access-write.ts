@@ -76,13 +76,14 @@ try {
     gatewayUsername: ADMIN.username,
   };
   const plan = () => runInSlices(planImport(policy, dialect, { document: DOCUMENT }, options));
-  await writer.write((await plan()).changes, { dryRun: true, mayControl: true });
+  await writer.dryRun({ changes: (await plan()).changes, mayControl: true });
   const imported = await measured(plan);
   const { changes } = imported.result;
-  const planned = await measured(() => writer.write(changes, { dryRun: true, mayControl: true }));
-  const written = await measured(() => writer.write(changes, { dryRun: false, mayControl: true }));
-  if (written.result.outcome !== 'APPLIED') throw new Error(`The list was ${written.result.outcome}`);
-  const commands = commandsOf(written.result);
+  const planned = await measured(() => writer.dryRun({ changes, mayControl: true }));
+  const written = await measured(() => writer.write([{ changes, mayControl: true }]));
+  const [report] = written.result;
+  if (report?.outcome !== 'APPLIED') throw new Error(`The list was ${report?.outcome}`);
+  const commands = commandsOf(report);
   const now = await index.current();
   const asked = await measured(() => runInSlices(whoCan(now.policy, now.dialect, 'PUBLISH', 'role/7/x')));
   const bareSeconds = await sendBare(await start('peer'), commands, dialect.writesPerPayload);

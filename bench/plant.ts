@@ -27,9 +27,11 @@ const project = (id: string): ProjectRecord => ({
   strictRoles: false,
   topicPayloads: true,
   clusterPasswords: false,
-  owner: { userId: 'usr_bench', organisationId: null, name: 'bench@example.com' },
-  createdAt: NOW,
-  updatedAt: NOW,
+  ownerUserId: 'usr_bench',
+  ownerOrganisationId: null,
+  ownerName: 'bench@example.com',
+  createdAt: new Date(NOW),
+  updatedAt: new Date(NOW),
 });
 
 const broker = (projectId: string, i: number): BrokerRecord => ({
