@@ -9,6 +9,7 @@ import {
   type ExecutionResult,
   type GraphQLAbstractType,
   GraphQLBoolean,
+  type GraphQLField,
   GraphQLID,
   GraphQLList,
   GraphQLNonNull,
@@ -22,7 +23,7 @@ import {
   isScalarType,
   isSpecifiedScalarType,
 } from 'graphql';
-import { withSharedPath } from './compiled-paths.ts';
+import { readsRelations, withSharedPath } from './compiled-paths.ts';
 import { isScoped, scopedResolver } from './compiled-scopes.ts';
 import { NotCompilable, type OperationDocument, type Variables, withoutConditions } from './document.ts';
 import { compileQuery, isCompiledQuery, patchJitRuntime } from './jit-runtime.ts';
@@ -69,13 +70,18 @@ export function compile(
       disableLeafSerialization: hasRawLeaves,
       resolverInfoEnricher: () => ({ schema, operation }),
     });
+  const isShared = readsRelations(fields);
+  const resolverOf = (field: GraphQLField<unknown, unknown>) => {
+    const resolve = scopedResolver(schema, field);
+    return isShared ? withSharedPath(field, resolve) : resolve;
+  };
   const compiled = withChanges(
     [
       ...[...abstractTypes].map((type): Change => [type, 'resolveType', safeTypeResolver(type)]),
       ...Object.values(schema.getTypeMap())
         .filter(isScoped)
         .map((type): Change => [type, 'isTypeOf', undefined]),
-      ...[...fields].map((field): Change => [field, 'resolve', withSharedPath(field, scopedResolver(schema, field))]),
+      ...[...fields].map((field): Change => [field, 'resolve', resolverOf(field)]),
       ...[...fields].map((field): Change => [field, 'type', hasRawLeaves ? rawType(field.type) : field.type]),
     ],
     compileNow,
