@@ -28,6 +28,19 @@ const COLUMNS = 'topic, payload, qos, properties, sequence';
 const END = Buffer.alloc(0);
 /** Number of topics that are read at once to be compared with filters. */
 const TOPICS = 256;
+/** Number of messages that are read at once. A payload or properties above SMALL bytes are read when they are needed. */
+const MESSAGES = 100;
+const SMALL = 512;
+const IS_SMALL = `length(payload) <= ${SMALL} AND ifnull(length(properties), 0) <= ${SMALL}`;
+const SMALL_COLUMNS = `topic, sequence, qos, iif(${IS_SMALL}, payload, NULL), iif(${IS_SMALL}, properties, NULL)`;
+
+type SmallRow = readonly [
+  topic: string,
+  sequence: number,
+  qos: 0 | 1 | 2,
+  payload: Buffer | null,
+  properties: string | null,
+];
 
 /** The retained messages on disk, in the order of their topics. Writes can be read when the journal was flushed. */
 export class RetainedRows {
@@ -63,13 +76,27 @@ export class RetainedRows {
   }
 
   get(topic: string): RetainedPacket | undefined {
-    const [row] = this.#journal.rows<RetainedRow>(`SELECT ${COLUMNS} FROM retained WHERE topic = ?`, topic);
+    const row = this.#row(topic);
     return row && packetOf(row);
+  }
+
+  #row(topic: string): RetainedRow | undefined {
+    return this.#journal.rows<RetainedRow>(`SELECT ${COLUMNS} FROM retained WHERE topic = ?`, topic)[0];
   }
 
   /** Reads messages behind the topic `after` (`null`: from the start) until `visit` returns `false`. */
   each(range: TopicRange, after: string | null, visit: (row: RetainedRow) => boolean): void {
-    this.#journal.each(selectionOf(COLUMNS, after), boundsOf(range, after), visit);
+    let last = after;
+    for (let isFull = true; isFull; ) {
+      const sql = `${selectionOf(SMALL_COLUMNS, last)} LIMIT ${MESSAGES}`;
+      const rows = this.#journal.tuples<SmallRow>(sql, ...boundsOf(range, last));
+      for (const [topic, sequence, qos, payload, properties] of rows) {
+        const row = payload === null ? this.#row(topic) : { topic, sequence, qos, payload, properties };
+        if (row && !visit(row)) return;
+        last = topic;
+      }
+      isFull = rows.length === MESSAGES;
+    }
   }
 
   /** The next topics behind `after`. */
