@@ -28,7 +28,7 @@ const COLUMNS = 'topic, payload, qos, properties, sequence';
 const END = Buffer.alloc(0);
 /** Number of topics that are read at once to be compared with filters. */
 const TOPICS = 256;
-/** Number of messages that are read at once. A payload or properties above SMALL bytes are read when they are needed. */
+/** Number of messages that are read at once. Payloads and properties above SMALL bytes are read one by one. */
 const MESSAGES = 100;
 const SMALL = 512;
 const IS_SMALL = `length(payload) <= ${SMALL} AND ifnull(length(properties), 0) <= ${SMALL}`;
