@@ -38,6 +38,30 @@ function topicsOf(snapshot: ReturnType<Retained['snapshot']>, messages = 3): str
   }
 }
 
+test('small and large messages are read whole and in the order of their topics', () => {
+  const { store, retained } = openStore();
+  const written = Array.from({ length: 350 }, (_, n) => ({
+    topic: `t/${String(n).padStart(3, '0')}`,
+    payload: 'x'.repeat([1, 512, 513, 20_000][n % 4] ?? 1),
+    contentType: 'y'.repeat(n % 7 === 0 ? 600 : 5),
+  }));
+  for (const { topic, payload, contentType } of written) {
+    retained.put({ cmd: 'publish', topic, payload, qos: 1, retain: true, properties: { contentType } });
+  }
+  store.journal.flush();
+  const snapshot = retained.snapshot(['#']);
+  const found: object[] = [];
+  for (let isDone = false; !isDone; ) {
+    const reading = snapshot.read({ messages: 130, bytes: 1_000_000 });
+    isDone = reading.isDone;
+    for (const { packet } of reading.matches) {
+      const { topic, payload, properties } = packet;
+      found.push({ topic, payload: Buffer.from(payload).toString(), contentType: properties?.contentType });
+    }
+  }
+  expect(found).toEqual(written);
+});
+
 const LEVEL = fc.constantFrom('', 'a', 'b', 'a-', 'a!', 'a0', 'é', '\uffff', '😀', '$x', '$SYS', 'a b');
 const TOPIC = fc
   .array(LEVEL, { minLength: 1, maxLength: 3 })
