@@ -34,7 +34,7 @@ interface CertificateServiceOptions {
   readonly sealer: Sealer;
 }
 
-/** The certificates of a project, for a viewer with a role in it. */
+/** The certificates of a project. */
 interface CertificateList {
   readonly projectId: string;
   /** Only those that are deployed on this broker. */
@@ -68,7 +68,7 @@ export class CertificateService {
     return certificate;
   }
 
-  /** In order of creation. Errors: INVALID, NOT_FOUND (the broker, or with `filename` the certificate). */
+  /** In order of creation. Errors: INVALID, NOT_FOUND (with `filename`: the certificate). */
   async list(
     target: CertificateList,
     query: Prisma.CertificateDefaultArgs & RowQuery,
@@ -82,8 +82,7 @@ export class CertificateService {
     return found;
   }
 
-  /** Errors: NOT_FOUND (the broker). */
-  async count(target: CertificateList): Promise<number> {
+  count(target: CertificateList): Promise<number> {
     return this.#options.db.certificate.count({ where: this.#whereOf(target) });
   }
 
