@@ -4,16 +4,9 @@ import type { Logger } from 'pino';
 import type { RequestContext } from '../../gateway/context.ts';
 import type { RequestFacts } from '../../gateway/graphql/endpoint.ts';
 import { publicError } from '../../gateway/graphql/public-error.ts';
-import {
-  addressOf,
-  emptyResponse,
-  type FetchHandler,
-  jsonResponse,
-  type RequestOrigin,
-  targetOf,
-} from '../../gateway/http/fetch-handler.ts';
-import { requestIdOf } from '../../gateway/http/request-id.ts';
+import { emptyResponse, type FetchHandler, jsonResponse } from '../../gateway/http/fetch-handler.ts';
 import { streamBody } from '../../gateway/http/stream-body.ts';
+import { RestRequest } from '../../gateway/rest/rest-request.ts';
 import type { AuditEntry } from '../../generated/sqlite/client.ts';
 import { requireRootAdmin } from '../../platform/auth/viewer.ts';
 import { ERROR_STATUS, invalid } from '../../platform/errors.ts';
@@ -35,38 +28,26 @@ interface AuditDownloadOptions {
  * part for the whole.
  */
 export function auditDownload({ contextFor, log }: AuditDownloadOptions): FetchHandler {
-  const respond: RespondTo = async (request, origin, requestId) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') return emptyResponse(405, { allow: 'GET, HEAD' });
-    const { headers } = request;
-    const url = targetOf(request);
-    const facts = {
-      headers: {
-        authorization: headers.get('authorization') ?? undefined,
-        'x-forwarded-for': headers.get('x-forwarded-for') ?? undefined,
-        'x-request-id': requestId,
-      },
-      address: addressOf(origin),
-      url,
-    };
-    let isContinued = false;
+  const respond = async (rest: RestRequest): Promise<Response> => {
+    const { requestId, isHead, origin } = rest;
+    if (rest.request.method !== 'GET' && !isHead) return emptyResponse(405, { allow: 'GET, HEAD' });
     const authorize = async (): Promise<RequestContext> => {
-      const context = await contextFor({ ...facts, isContinued });
+      const context = await contextFor(rest);
       try {
         requireRootAdmin(context.viewer);
       } catch (error) {
         // After the first page, the right ended during the download. That is not an attempt of an unauthorized caller.
-        if (!isContinued) context.services.audit.refusedRead(DOWNLOAD, context, error);
+        if (!rest.isContinued) context.services.audit.refusedRead(DOWNLOAD, context, error);
         throw error;
       }
       return context;
     };
     const { db, services } = await authorize();
-    const range = rangeOf(url);
+    const range = rangeOf(rest.url);
     const { sequence, hash } = await services.audit.head();
-    isContinued = true;
+    rest.isContinued = true;
     const onError = (err: unknown) => log.error({ err, requestId }, 'the download of the audit was aborted');
-    const body =
-      request.method === 'HEAD' ? null : streamBody(auditLines(db, range, sequence, authorize), origin, onError);
+    const body = isHead ? null : streamBody(auditLines(db, range, sequence, authorize), origin, onError);
     return new Response(body, {
       headers: {
         'content-type': 'application/jsonl; charset=utf-8',
@@ -79,8 +60,9 @@ export function auditDownload({ contextFor, log }: AuditDownloadOptions): FetchH
   };
 
   return async (request, origin) => {
-    const requestId = requestIdOf(request.headers.get('x-request-id'));
-    const response = await respond(request, origin, requestId).catch((error: unknown) => {
+    const rest = new RestRequest(request, origin);
+    const { requestId } = rest;
+    const response = await respond(rest).catch((error: unknown) => {
       const { message, extensions } = publicError(error, { requestId, log });
       const status = ERROR_STATUS[extensions.code];
       const headers = status === 401 ? { 'www-authenticate': 'Bearer realm="brokergraph"' } : {};
@@ -90,8 +72,6 @@ export function auditDownload({ contextFor, log }: AuditDownloadOptions): FetchH
     return response;
   };
 }
-
-type RespondTo = (request: Request, origin: RequestOrigin, requestId: string) => Promise<Response>;
 
 function rangeOf(url: string): AuditRange {
   const query = new URLSearchParams(url.split('?')[1] ?? '');
