@@ -7,6 +7,8 @@ export const ERROR_STATUS = {
   IN_USE: 400,
   /** The last root administrator who can sign in would be removed. */
   LAST_ADMINISTRATOR: 400,
+  /** The document or its result exceeds a limit of depth, number or cost; `info` has `{ limit, actual }`. */
+  TOO_COMPLEX: 400,
   /** The broker understood the command and refused it. */
   BROKER_REJECTED: 400,
   /** Credentials are missing, unknown, expired or revoked. */
@@ -21,7 +23,7 @@ export const ERROR_STATUS = {
   /** The broker has no such feature; `info` describes what would help. */
   NOT_SUPPORTED_BY_BROKER: 405,
   TOO_LARGE: 413,
-  /** Too many attempts, or a document is too expensive; `info.retryAfterSeconds` if waiting helps. */
+  /** Too many attempts; `info.retryAfterSeconds` if waiting helps. */
   RATE_LIMITED: 429,
   /** A bug of this service; the log contains it with the request id. */
   INTERNAL_ERROR: 500,

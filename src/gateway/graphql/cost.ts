@@ -19,12 +19,12 @@ export class Cost {
     this.#variables = costVariables(schema, document);
   }
 
-  /** Errors: RATE_LIMITED, and those of an argument. `coerced` are the coerced values of `sent`. */
+  /** Errors: TOO_COMPLEX, and those of an argument. `coerced` are the coerced values of `sent`. */
   check(context: object, sent: Variables, coerced: Variables): void {
     const actual = this.#of(context, sent, coerced);
     if (actual <= this.#limit) return;
     const words = `The operation costs ${actual}, the maximum is ${this.#limit}: select fewer fields or smaller pages`;
-    throw new ServiceError('RATE_LIMITED', words, { info: { limit: this.#limit, actual } });
+    throw new ServiceError('TOO_COMPLEX', words, { info: { limit: this.#limit, actual } });
   }
 
   #of(context: object, variables: Variables, coerced: Variables): number {

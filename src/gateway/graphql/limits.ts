@@ -37,7 +37,7 @@ export const DEFAULT_LIMITS: GraphqlLimits = {
 
 /**
  * Checks the limits of the text before validation, whose work grows with the square of a hostile document. Validation
- * finds cycles of fragments. Errors: INVALID for the first exceeded limit, with `info: { limit, actual }`.
+ * finds cycles of fragments. Errors: TOO_COMPLEX for the first exceeded limit, with `info: { limit, actual }`.
  */
 export function checkShape(document: DocumentNode, limits: GraphqlLimits): void {
   const counts = countShape(document, limits);
@@ -46,7 +46,7 @@ export function checkShape(document: DocumentNode, limits: GraphqlLimits): void 
     const limit = limits[name];
     if (actual > limit) {
       const words = `The document has ${actual} ${counted}, the maximum is ${limit}: ${hint}`;
-      throw new ServiceError('INVALID', words, { info: { limit, actual } });
+      throw new ServiceError('TOO_COMPLEX', words, { info: { limit, actual } });
     }
   }
 }

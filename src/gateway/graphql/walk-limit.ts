@@ -77,11 +77,11 @@ export async function mayQueryBroker(context: object, isOneOfMany: boolean): Pro
   return run.steps <= MAX_WALK;
 }
 
-/** RATE_LIMITED if the run exceeded the limit, as for a document that costs too much. */
+/** TOO_COMPLEX if the run exceeded the limit, as for a document that costs too much. */
 export function walkProblem(context: object): ServiceError | null {
   const actual = runs.get(context)?.steps ?? 0;
   if (actual <= MAX_WALK) return null;
   const counted = `A query to a broker counts as ${QUERY_STEPS} entries, and ${STEP_CHARACTERS} characters of a long text as one`;
   const words = `The lists of the result have more than ${MAX_WALK} entries: select fewer. ${counted}.`;
-  return new ServiceError('RATE_LIMITED', words, { info: { limit: MAX_WALK, actual } });
+  return new ServiceError('TOO_COMPLEX', words, { info: { limit: MAX_WALK, actual } });
 }

@@ -30,7 +30,7 @@ async function overWebSocket(service: TestService, query: string): Promise<unkno
 }
 
 describe('fields under one response key', () => {
-  const refused = (actual: number) => ({ extensions: { code: 'INVALID', info: { limit: 50, actual } } });
+  const refused = (actual: number) => ({ extensions: { code: 'TOO_COMPLEX', info: { limit: 50, actual } } });
 
   test.each([
     ['objects', repeated(480)],
@@ -58,7 +58,7 @@ describe('fields under one response key', () => {
     const service = await startTestService();
     const multiplied = (outer: number, inner: number) => `{${`viewer{${'id '.repeat(inner)}}`.repeat(outer)}}`;
     expect((await service.graphql(multiplied(25, 25))).errors).toMatchObject([
-      { extensions: { code: 'INVALID', info: { limit: 200, actual: 201 } } },
+      { extensions: { code: 'TOO_COMPLEX', info: { limit: 200, actual: 201 } } },
     ]);
     expect((await service.graphql(multiplied(14, 14))).errors).toBeUndefined();
   });

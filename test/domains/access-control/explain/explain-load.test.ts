@@ -75,7 +75,7 @@ test('one document holds a few explanations, and not dozens', async () => {
     return service.graphql(`query ($b: ID!) { ${fields.join(' ')} }`, { b: brokerId }, token);
   };
   const { errors } = await asking(30);
-  expect(errors).toMatchObject([{ extensions: { code: 'RATE_LIMITED' } }]);
+  expect(errors).toMatchObject([{ extensions: { code: 'TOO_COMPLEX' } }]);
   const few = await asking(15);
   expect(few.errors).toBeUndefined();
   expect(few.data.a14.allowed).toBe(false);
