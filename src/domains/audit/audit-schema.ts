@@ -1,8 +1,10 @@
 import type { Transport } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
+import { ErrorCode as ErrorCodeType } from '../../gateway/graphql/change-error.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import type { Prisma } from '../../generated/sqlite/client.ts';
 import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
+import type { ErrorCode } from '../../platform/errors.ts';
 import { Project } from '../projects/project-schema.ts';
 import type { ChainPosition, ChainProblem } from './audit-chain.ts';
 import type { ACTOR_KINDS, AUDIT_RESULTS } from './audit-event.ts';
@@ -114,7 +116,13 @@ const AuditEvent = builder.prismaObject('AuditEntry', {
       select: { result: true },
       resolve: ({ result }) => result as 'DONE',
     }),
-    code: t.exposeString('code', { nullable: true, description: 'Error code, unless DONE.' }),
+    code: t.field({
+      type: ErrorCodeType,
+      nullable: true,
+      description: 'The code of the error. Null if DONE.',
+      select: { code: true },
+      resolve: ({ code }) => code as ErrorCode | null,
+    }),
     previousHash: t.exposeString('previousHash', { description: 'The hash of the previous entry.' }),
     hash: t.exposeString('hash', { description: 'SHA-256 of the entry and of `previousHash`.' }),
   }),

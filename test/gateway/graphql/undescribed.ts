@@ -59,7 +59,6 @@ export const UNDESCRIBED: Readonly<Record<string, number>> = {
   BrokerType: 1,
   ChangeAccessControlInput: 2,
   ChangeAccessControlPayload: 2,
-  ChangeError: 1,
   ChangePasswordInput: 2,
   ClientFilter: 2,
   ClientInflight: 8,

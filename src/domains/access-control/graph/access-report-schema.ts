@@ -1,5 +1,5 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
-import type { ErrorCode, ServiceError } from '../../../platform/errors.ts';
+import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
 import type {
   BlastRadius as BlastRadiusData,
   CHANGE_OUTCOMES,
@@ -32,25 +32,6 @@ const CommandState = builder.enumType('CommandState', {
   } as const,
 });
 
-/** An error as a field value. GraphQL would treat an Error object as a failure of the field. */
-interface Reason {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly info: Readonly<Record<string, unknown>> | null;
-}
-
-const reasonOf = (error: ServiceError | null): Reason | null =>
-  error && { code: error.code, message: error.message, info: error.info ?? null };
-
-const ChangeError = builder.objectRef<Reason>('ChangeError').implement({
-  description: 'Why a change was not executed.',
-  fields: (t) => ({
-    code: t.exposeString('code', { description: 'A code as in `extensions.code` of GraphQL errors.' }),
-    message: t.exposeString('message', { description: 'A readable message.' }),
-    info: t.expose('info', { type: 'JSON', nullable: true }),
-  }),
-});
-
 const AccessCommand = builder.objectRef<CommandReport>('AccessCommand').implement({
   description: 'A command of the dynamic-security API that is part of a change.',
   fields: (t) => ({
@@ -61,7 +42,7 @@ const AccessCommand = builder.objectRef<CommandReport>('AccessCommand').implemen
       resolve: ({ fields }) => fields,
     }),
     state: t.expose('state', { type: CommandState }),
-    error: t.field({ type: ChangeError, nullable: true, resolve: ({ error }) => reasonOf(error) }),
+    error: t.field({ type: ChangeError, nullable: true, resolve: ({ error }) => errorView(error) }),
   }),
 });
 
@@ -70,7 +51,7 @@ const AccessChangeReport = builder.objectRef<ChangeReport>('AccessChangeReport')
   fields: (t) => ({
     outcome: t.expose('outcome', { type: ChangeOutcome }),
     commands: t.field({ type: [AccessCommand], resolve: ({ commands }) => [...commands] }),
-    error: t.field({ type: ChangeError, nullable: true, resolve: ({ error }) => reasonOf(error) }),
+    error: t.field({ type: ChangeError, nullable: true, resolve: ({ error }) => errorView(error) }),
   }),
 });
 
@@ -116,7 +97,7 @@ const AccessNodeReport = builder.objectRef<NodeReport>('AccessNodeReport').imple
       description: 'Why the changes were not executed. null: they were.',
       type: ChangeError,
       nullable: true,
-      resolve: ({ error }) => reasonOf(error),
+      resolve: ({ error }) => errorView(error),
     }),
   }),
 });
@@ -160,7 +141,7 @@ export const reportFields = <T extends ChangeReport>(t: ReportFields<T>) => ({
     description: 'With PARTLY_APPLIED: why the other commands were not executed.',
     type: ChangeError,
     nullable: true,
-    resolve: ({ error }) => reasonOf(error),
+    resolve: ({ error }) => errorView(error),
   }),
   blastRadius: t.field({ type: BlastRadius, resolve: ({ blastRadius }) => blastRadius }),
   ...nodesField(t),

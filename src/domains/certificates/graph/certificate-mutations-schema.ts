@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, inProject, requires } from '../../../gateway/graphql/builder.ts';
+import { ErrorCode } from '../../../gateway/graphql/change-error.ts';
 import { type ProjectRole, requireWholeProject } from '../../../platform/auth/viewer.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { CertificateRecord } from '../certificate-cache.ts';
@@ -124,7 +125,7 @@ const FailedListener = builder.objectRef<ListenerFailure>('FailedListener').impl
     port: t.exposeInt('port', PORT),
     bindAddress: t.exposeString('bindAddress', BIND_ADDRESS),
     error: t.exposeString('error', { description: 'Error message.' }),
-    code: t.exposeString('code', { description: 'Error code, as in `extensions.code`.' }),
+    code: t.expose('code', { description: 'The code of the error.', type: ErrorCode }),
     isUnknown: t.exposeBoolean('isUnknown', {
       description:
         'Whether the result is unknown: the response of the broker was lost, and the state could not be read afterwards.',

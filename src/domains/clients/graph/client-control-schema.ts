@@ -1,7 +1,7 @@
 import { builder, writesOnBroker } from '../../../gateway/graphql/builder.ts';
+import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
-import type { ServiceError } from '../../../platform/errors.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { DISCONNECT_STATUSES, DisconnectResult, DisconnectStatus } from '../control/bulk-disconnect.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../control/bulk-selection.ts';
@@ -46,21 +46,6 @@ const DisconnectStatusType = builder.enumType('DisconnectStatus', {
   } as const satisfies Record<(typeof DISCONNECT_STATUSES)[number], object>,
 });
 
-/** Wraps the error, because GraphQL treats a field value that is an Error as a failed field. */
-const ClientError = builder.objectRef<{ readonly error: ServiceError }>('ClientError').implement({
-  description: 'Why a client was not disconnected.',
-  fields: (t) => ({
-    code: t.string({ description: 'An error code of the graph.', resolve: ({ error }) => error.code }),
-    message: t.string({ description: 'Explanation for users.', resolve: ({ error }) => error.message }),
-    info: t.field({
-      description: 'Further data for programs, depending on `code`; null if there is none.',
-      type: 'JSON',
-      nullable: true,
-      resolve: ({ error }) => error.info,
-    }),
-  }),
-});
-
 const BROKER = 'The broker of the client.';
 
 const reportFields = <T extends ClientReport>(t: ReportFields<T>) => ({
@@ -100,9 +85,9 @@ const DisconnectResultType = builder.objectRef<DisconnectResult>('DisconnectResu
     status: t.expose('status', { description: 'Whether the client was disconnected.', type: DisconnectStatusType }),
     error: t.field({
       description: 'The reason of REFUSED, NOT_FOUND or FAILED; otherwise null.',
-      type: ClientError,
+      type: ChangeError,
       nullable: true,
-      resolve: ({ error }) => error && { error },
+      resolve: ({ error }) => errorView(error),
     }),
   }),
 });

@@ -1,25 +1,13 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
-import type { ServiceError } from '../../../platform/errors.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import { StreamNode } from '../../streams/graph/stream-schema.ts';
 import type { ClusterNodeRecord, ClusterRecord, ClusterStatus, NodeOutcome, NodeStatus } from '../model/cluster.ts';
 import { NodeRaftType, NodeSyncType } from './node-status-schema.ts';
-
-export const ClusterNodeError = builder
-  .objectRef<{ readonly code: string; readonly message: string }>('ClusterNodeError')
-  .implement({
-    description: 'Error of a node.',
-    fields: (t) => ({
-      code: t.exposeString('code', { description: 'Error code, as in `extensions.code`.' }),
-      message: t.exposeString('message', { description: 'Error message.' }),
-    }),
-  });
-
-export const errorView = (error: ServiceError | null) => error && { code: error.code, message: error.message };
 
 export const NodeOutcomeType = builder.objectRef<NodeOutcome>('ClusterNodeOutcome').implement({
   description: 'Result of an operation on one node.',
@@ -34,7 +22,7 @@ export const NodeOutcomeType = builder.objectRef<NodeOutcome>('ClusterNodeOutcom
     }),
     error: t.field({
       description: 'Error of this node. Null if it did not fail.',
-      type: ClusterNodeError,
+      type: ChangeError,
       nullable: true,
       resolve: ({ error }) => errorView(error),
     }),
@@ -114,7 +102,7 @@ export const ClusterNode = builder.prismaObject('ClusterNode', {
     }),
     error: t.field({
       description: 'Why the node is not reachable, or what is wrong with it. Null if nothing is wrong.',
-      type: ClusterNodeError,
+      type: ChangeError,
       nullable: true,
       resolve: (node) => errorView(statusOf(node)?.error ?? null),
     }),

@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { totalCount } from '../../../gateway/graphql/total-count.ts';
 import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
@@ -12,14 +13,7 @@ import { Project } from '../../projects/project-schema.ts';
 import { visibleClusters } from '../cluster-queries.ts';
 import type { ClusterResult } from '../cluster-service.ts';
 import type { ClusterRecord, ClusterStatus } from '../model/cluster.ts';
-import {
-  ClusterNode,
-  ClusterNodeError,
-  errorView,
-  NodeOutcomeType,
-  nodeView,
-  nodeViews,
-} from './cluster-node-schema.ts';
+import { ClusterNode, NodeOutcomeType, nodeView, nodeViews } from './cluster-node-schema.ts';
 
 export const ClusterState = builder.enumType('ClusterState', {
   description: 'State of a cluster.',
@@ -52,7 +46,7 @@ export const ClusterResultType = builder.objectRef<ClusterResult>('ClusterResult
     success: t.boolean({ description: 'Whether the operation succeeded.', resolve: ({ error }) => error === null }),
     error: t.field({
       description: 'Why the operation failed. Null if it succeeded.',
-      type: ClusterNodeError,
+      type: ChangeError,
       nullable: true,
       resolve: ({ error }) => errorView(error),
     }),
@@ -152,7 +146,7 @@ const ClusterHealthType = builder.objectRef<ClusterHealth>('ClusterHealth').impl
     }),
     error: t.field({
       description: 'Why the cluster does not work. Null if it works.',
-      type: ClusterNodeError,
+      type: ChangeError,
       nullable: true,
       resolve: (health) => errorView(healthError(health)),
     }),
