@@ -2,6 +2,7 @@ import type { Transport } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { ErrorCode as ErrorCodeType } from '../../gateway/graphql/change-error.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
+import { viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import type { Prisma } from '../../generated/sqlite/client.ts';
 import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
 import type { ErrorCode } from '../../platform/errors.ts';
@@ -248,4 +249,8 @@ builder.prismaObjectFields(Project, (t) => ({
     { name: 'ProjectAuditEventConnection', description: 'A page of the audit of a project.' },
     { name: 'ProjectAuditEventEdge', description: 'An entry with its cursor.' },
   ),
+}));
+
+builder.prismaObjectFields(Project, (t) => ({
+  viewerCanReadAudit: t.boolean(viewerCan('Project.auditEvents', 'read the audit of the project', () => ({}))),
 }));

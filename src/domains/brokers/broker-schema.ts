@@ -2,12 +2,13 @@ import { builder, inProject, onBroker, requires } from '../../gateway/graphql/bu
 import { BROKER_TYPE_NAMES, Node } from '../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../gateway/graphql/page-cost.ts';
 import { belongsToBroker, withBroker } from '../../gateway/graphql/type-scopes.ts';
+import { ofBroker, ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import { listConnection } from '../../gateway/paging.ts';
 import { mayControl } from '../../platform/auth/viewer.ts';
 import { invalid } from '../../platform/errors.ts';
 import type { ControlCapability } from '../../protocol/control/plugin.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
-import { Project, ProjectSettings } from '../projects/project-schema.ts';
+import { Project, RestProjectSettings } from '../projects/project-schema.ts';
 import type { BrokerRecord } from './broker-cache.ts';
 import { type Engine, isEngine } from './broker-engine.ts';
 import type { BrokerInfoData } from './broker-runtimes.ts';
@@ -253,7 +254,16 @@ builder.prismaObjectFields(Project, (t) => ({
   }),
 }));
 
-builder.objectFields(ProjectSettings, (t) => ({
+builder.prismaObjectFields(Project, (t) => ({
+  viewerCanAddBrokers: t.boolean(viewerCan('Mutation.addBroker', 'add brokers', ofProject)),
+}));
+
+builder.interfaceFields(Broker, (t) => ({
+  viewerCanUpdate: t.boolean(viewerCan('Mutation.updateBroker', 'change the settings of the broker', ofBroker)),
+  viewerCanDelete: t.boolean(viewerCan('Mutation.deleteBroker', 'remove the broker', ofBroker)),
+}));
+
+builder.objectFields(RestProjectSettings, (t) => ({
   brokers: t.field({
     description: 'All brokers of the project in the order of creation.',
     type: [Broker],

@@ -2,7 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { builder, onBroker } from '../../gateway/graphql/builder.ts';
 import { guardedBroker } from '../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../gateway/graphql/live-event.ts';
+import { viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import { stateIn } from '../../gateway/live/broadcast.ts';
+import { Broker } from '../brokers/broker-schema.ts';
 import { MAX_PAYLOAD_BYTES, MAX_RATE } from './message-service.ts';
 import type { TailEvent, TopicMessage } from './message-tail.ts';
 
@@ -113,4 +115,8 @@ builder.subscriptionFields((t) => ({
     },
     resolve: (event) => event,
   }),
+}));
+
+builder.interfaceFields(Broker, (t) => ({
+  viewerCanReadMessages: t.boolean(viewerCan('Subscription.messages', 'read messages', ({ id }) => ({ brokerId: id }))),
 }));

@@ -12,7 +12,7 @@ const LIST = `query ($first: Int, $after: String) {
 
 const SETTINGS = `query ($projectId: ID!) {
   project(id: $projectId) {
-    settings {
+    restSettings {
       project { id user_id: ownerUserId name description owner { userId organizationId } }
       owner { userId organizationId }
       services: brokers {
@@ -49,7 +49,7 @@ export const projectRoutes: readonly Route[] = [
     summary: 'Read the settings of a project with its brokers',
     operation: SETTINGS,
     variables: ({ params }) => params,
-    pick: 'project.settings',
+    pick: 'project.restSettings',
     omitNull: ['project.owner.userId', 'project.owner.organizationId', 'owner.userId', 'owner.organizationId'],
     spell: BROKER_SPELLING,
     response: PROJECT_SETTINGS,

@@ -2,6 +2,7 @@ import { builder, checkedByService, inProject, person, requires, signedIn } from
 import { Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
+import { ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import { listConnection } from '../../gateway/paging.ts';
 import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
 import { User } from '../users/user-schema.ts';
@@ -70,11 +71,10 @@ export const Project = builder.prismaObject('Project', {
   }),
 });
 
-export const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings').implement({
-  ...belongsToProject(({ id }: ProjectRecord) => id, 'EDITOR'),
+const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings').implement({
+  ...belongsToProject(({ id }: ProjectRecord) => id),
+  description: 'The settings of a project.',
   fields: (t) => ({
-    project: t.field({ type: Project, resolve: (project) => project }),
-    owner: t.field({ type: ProjectOwner, resolve: (project) => project }),
     strictRoles: t.exposeBoolean('strictRoles', {
       description: 'Whether writing operations require EDITOR also where the REST interface documents Viewer.',
     }),
@@ -88,14 +88,33 @@ export const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings
   }),
 });
 
+export const RestProjectSettings = builder.objectRef<ProjectRecord>('RestProjectSettings').implement({
+  ...belongsToProject(({ id }: ProjectRecord) => id, 'EDITOR'),
+  description: 'Internal: the settings of a project as the REST interface documents them.',
+  fields: (t) => ({
+    project: t.field({ description: 'The project without its brokers.', type: Project, resolve: (project) => project }),
+    owner: t.field({ description: 'The owner of the project.', type: ProjectOwner, resolve: (project) => project }),
+  }),
+});
+
 builder.prismaObjectFields(Project, (t) => ({
   settings: t.field({
     type: ProjectSettings,
-    description: 'Requires the EDITOR role.',
+    description: 'The settings of the project.',
+    nullable: true,
+    resolve: ({ id }, _args, { services, viewer }) => services.projects.visible(id, viewer),
+  }),
+  restSettings: t.field({
+    type: RestProjectSettings,
+    description: 'Internal: for the REST interface. Requires the EDITOR role.',
+    nullable: true,
     ...requires('EDITOR'),
     authScopes: ({ id }) => ({ editorOf: id }),
     resolve: ({ id }, _args, { services, viewer }) => services.projects.visible(id, viewer),
   }),
+  viewerCanUpdate: t.boolean(viewerCan('Mutation.updateProject', 'change the project and its settings', ofProject)),
+  viewerCanDelete: t.boolean(viewerCan('Mutation.deleteProject', 'delete the project', ofProject)),
+  viewerCanManageMembers: t.boolean(viewerCan('Mutation.setProjectMember', 'add and remove members', ofProject)),
 }));
 
 const CreateProjectInput = builder.inputType('CreateProjectInput', {

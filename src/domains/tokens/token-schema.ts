@@ -2,6 +2,7 @@ import type { RequestContext } from '../../gateway/context.ts';
 import { builder, inProject, requires } from '../../gateway/graphql/builder.ts';
 import { Node } from '../../gateway/graphql/node.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
+import { ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import type { ProjectToken } from '../../generated/sqlite/client.ts';
 import { requireNoToken, requireSignedIn } from '../../platform/auth/viewer.ts';
 import { Project, ProjectRole } from '../projects/project-schema.ts';
@@ -185,4 +186,19 @@ builder.mutationFields((t) => ({
       return { revokedTokenId: input.tokenId };
     },
   }),
+}));
+
+const CREATE = 'Mutation.createToken';
+
+builder.prismaObjectFields(Project, (t) => ({
+  viewerCanCreateTokens: t.boolean(viewerCan(CREATE, 'create tokens', ofProject)),
+}));
+
+builder.prismaObjectFields(Token, (t) => ({
+  // The guards of `rotateToken` and `revokeToken` require the same, but read the token of each row.
+  viewerCanManage: t.boolean(
+    viewerCan(CREATE, 'rotate and revoke the token', ({ projectId: id }: { readonly projectId: string }) =>
+      ofProject({ id }),
+    ),
+  ),
 }));

@@ -69,7 +69,7 @@ const EVERYTHING = `query ($p: ID!) {
     certificates { totalCount nodes { id brokers { id name } deployments { broker { id name } port } } }
     tokens { id name brokerIds }
     tokenCount
-    settings { brokers { id name } }
+    restSettings { brokers { id name } }
   }
 }`;
 

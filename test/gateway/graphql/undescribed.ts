@@ -142,7 +142,6 @@ export const UNDESCRIBED: Readonly<Record<string, number>> = {
   ProjectOwner: 3,
   ProjectPayload: 2,
   ProjectRole: 3,
-  ProjectSettings: 3,
   PutAccessClientChange: 4,
   PutAccessClientInput: 5,
   PutAccessGroupChange: 4,

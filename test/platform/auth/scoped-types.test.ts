@@ -45,6 +45,7 @@ const SCOPED = {
     'OnPremiseSetup',
     'Project',
     'ProjectMember',
+    'ProjectSettings',
     'SelfHostedBroker',
     'SignInRule',
     'Stream',
@@ -59,7 +60,7 @@ const SCOPED = {
     'TopicsEvent',
     'UnsubscribeClientPayload',
   ],
-  EDITOR: ['ProjectSettings'],
+  EDITOR: ['RestProjectSettings'],
   ADMIN: ['AuditEvent'],
 };
 

@@ -36,9 +36,18 @@ const scopeOf = (type: GraphQLNamedType): TypeScope | undefined =>
     : undefined;
 
 /** Types with the scope of a project, which tokens for other brokers of the project may read. */
-const OF_PROJECTS = ['Project', 'ProjectSettings', 'ProjectMember', 'Token', 'SignInRule', 'Certificate', 'AuditEvent'];
+const OF_PROJECTS = [
+  'Project',
+  'ProjectSettings',
+  'RestProjectSettings',
+  'ProjectMember',
+  'Token',
+  'SignInRule',
+  'Certificate',
+  'AuditEvent',
+];
 /** Those whose own id is that of the project. */
-const PROJECTS = ['Project', 'ProjectSettings'];
+const PROJECTS = ['Project', 'ProjectSettings', 'RestProjectSettings'];
 
 /** A value of any type with a scope. */
 function objectOf(type: GraphQLNamedType, { projectId, brokerId }: Place) {

@@ -1,8 +1,10 @@
 import { builder, writesAccessControl } from '../../../gateway/graphql/builder.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
+import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
 import { ServiceError, withPlaces } from '../../../platform/errors.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
+import { Broker } from '../../brokers/broker-schema.ts';
 import type { AccessChange } from '../writing/access-change.ts';
 import type { BlastRadius, ChangeReport, NodeReport } from '../writing/access-report.ts';
 import type { InputFields } from './access-change-inputs.ts';
@@ -143,3 +145,9 @@ function throwUnlessApplied({ outcome, commands, error }: ChangeReport): void {
   const reason = error?.message ?? 'the broker refused the other commands';
   throw new ServiceError('BROKER_REJECTED', `Only a part of the change was applied: ${reason}`, { info });
 }
+
+builder.interfaceFields(Broker, (t) => ({
+  viewerCanChangeAccessControl: t.boolean(
+    viewerCan('Mutation.changeAccessControl', 'change accounts, groups and roles', ofBroker),
+  ),
+}));

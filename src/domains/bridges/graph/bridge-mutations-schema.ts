@@ -1,6 +1,7 @@
 import { builder, writesAccessControl } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
+import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { BridgeWrite } from '../bridge-service.ts';
@@ -55,4 +56,12 @@ builder.mutationFields((t) => ({
       return services.bridges.update(broker, bridgeId, config, by);
     },
   }),
+}));
+
+builder.objectFields(Bridge, (t) => ({
+  viewerCanUpdate: t.boolean(
+    viewerCan('Mutation.updateBridgeConfig', 'change the configuration of the bridge', ({ broker }) =>
+      ofBroker(broker),
+    ),
+  ),
 }));

@@ -1,8 +1,10 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, inProject, requires } from '../../../gateway/graphql/builder.ts';
 import { ErrorCode } from '../../../gateway/graphql/change-error.ts';
+import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { type ProjectRole, requireWholeProject } from '../../../platform/auth/viewer.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
+import { Project } from '../../projects/project-schema.ts';
 import type { CertificateRecord } from '../certificate-cache.ts';
 import type { DeploymentResult, ListenerFailure } from '../deployment/certificate-deployer.ts';
 import type { ListenerAddress } from '../deployment/listener-match.ts';
@@ -236,3 +238,17 @@ async function deployed(
   const certificate = services.certificates.visible(certificateId, viewer);
   return { certificateId, results: await services.certificateDeployer[operation](certificate, brokers, viewer) };
 }
+
+builder.prismaObjectFields(Project, (t) => ({
+  viewerCanCreateCertificates: t.boolean(viewerCan('Mutation.createCertificate', 'create certificates', ofProject)),
+}));
+
+const ofCertificate = ({ id }: { readonly id: string }) => ({ input: { certificateId: id } });
+
+builder.prismaObjectFields(Certificate, (t) => ({
+  viewerCanUpdate: t.boolean(viewerCan('Mutation.updateCertificate', 'change the certificate', ofCertificate)),
+  viewerCanDelete: t.boolean(viewerCan('Mutation.deleteCertificate', 'delete the certificate', ofCertificate)),
+  viewerCanDeploy: t.boolean(
+    viewerCan('Mutation.deployCertificate', 'deploy and undeploy the certificate', ofCertificate),
+  ),
+}));

@@ -2,6 +2,7 @@ import { builder, writesOnBroker } from '../../../gateway/graphql/builder.ts';
 import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
+import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { DISCONNECT_STATUSES, DisconnectResult, DisconnectStatus } from '../control/bulk-disconnect.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../control/bulk-selection.ts';
@@ -220,4 +221,10 @@ builder.mutationFields((t) => ({
     resolve: (_root, { input }, { services, viewer }) =>
       services.clientControl.disconnectMany(services.brokers.visible(input.brokerId, viewer), input),
   }),
+}));
+
+builder.interfaceFields(Broker, (t) => ({
+  viewerCanControlClients: t.boolean(
+    viewerCan('Mutation.disconnectClient', 'disconnect, subscribe and unsubscribe clients', ofBroker),
+  ),
 }));

@@ -1,9 +1,11 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, inProject, type Requirement, requires } from '../../../gateway/graphql/builder.ts';
+import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import type { ProjectRole } from '../../../platform/auth/viewer.ts';
 import { mayControl, requireWholeProject } from '../../../platform/auth/viewer.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker, ClusterMode } from '../../brokers/broker-schema.ts';
+import { Project } from '../../projects/project-schema.ts';
 import type { ClusterResult, DeletedCluster } from '../cluster-service.ts';
 import type { ClusterRecord } from '../model/cluster.ts';
 import { NodeOutcomeType } from './cluster-node-schema.ts';
@@ -305,4 +307,17 @@ builder.mutationFields((t) => ({
     resolve: (_root, { input: { clusterId, name, purge } }, { services }) =>
       services.clusterChanges.remove(clusterId, { name: name ?? null, purge: purge ?? false }),
   }),
+}));
+
+builder.prismaObjectFields(Project, (t) => ({
+  viewerCanCreateClusters: t.boolean(viewerCan('Mutation.createCluster', 'create clusters', ofProject)),
+}));
+
+const ofCluster = ({ id }: { readonly id: string }) => ({ input: { clusterId: id } });
+
+builder.prismaObjectFields(Cluster, (t) => ({
+  viewerCanUpdate: t.boolean(
+    viewerCan('Mutation.updateCluster', 'change and repair the cluster, and add and remove nodes', ofCluster),
+  ),
+  viewerCanDelete: t.boolean(viewerCan('Mutation.deleteCluster', 'delete the cluster', ofCluster)),
 }));

@@ -1,5 +1,6 @@
 import { builder, inProject, requires } from '../../../gateway/graphql/builder.ts';
 import { belongsToProject } from '../../../gateway/graphql/type-scopes.ts';
+import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { requireSignedIn, requireWholeProject } from '../../../platform/auth/viewer.ts';
 import { Project, ProjectRole } from '../../projects/project-schema.ts';
 import type { SignInProvider as ProviderName } from '../../users/sign-in-methods.ts';
@@ -149,4 +150,10 @@ builder.mutationFields((t) => ({
       return { deletedRuleId: ruleId };
     },
   }),
+}));
+
+builder.prismaObjectFields(Project, (t) => ({
+  viewerCanManageSignInRules: t.boolean(
+    viewerCan('Mutation.createSignInRules', 'create, change and delete sign-in rules', ofProject),
+  ),
 }));

@@ -1,6 +1,7 @@
 import { builder, writesOnBroker } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
+import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { DEFAULT_DEFINITION } from '../model/stream-definition.ts';
 import type { StreamWrite } from '../stream-service.ts';
@@ -204,4 +205,17 @@ builder.mutationFields((t) => ({
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
       services.streams.stopReplay(services.brokers.visible(brokerId, viewer), name),
   }),
+}));
+
+builder.interfaceFields(Broker, (t) => ({
+  viewerCanCreateStreams: t.boolean(viewerCan('Mutation.createStream', 'create streams', ofBroker)),
+}));
+
+const ofStream = ({ broker }: { readonly broker: { readonly id: string } }) => ofBroker(broker);
+
+builder.objectFields(Stream, (t) => ({
+  viewerCanUpdate: t.boolean(
+    viewerCan('Mutation.updateStream', 'change, enable, disable, replay and clear the stream', ofStream),
+  ),
+  viewerCanDelete: t.boolean(viewerCan('Mutation.deleteStream', 'delete the stream', ofStream)),
 }));

@@ -1,5 +1,6 @@
 import { builder, onBroker, writesOnBroker } from '../../../gateway/graphql/builder.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
+import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { MAX_FILTERS, MAX_PAYLOAD_LIMIT, MAX_TOPIC_LIMIT, MAX_TTL_SECONDS } from '../model/topic-settings.ts';
@@ -75,4 +76,10 @@ builder.mutationFields((t) => ({
       return { broker };
     },
   }),
+}));
+
+builder.interfaceFields(Broker, (t) => ({
+  viewerCanUpdateTopicTree: t.boolean(
+    viewerCan('Mutation.updateTopicTree', 'change the settings of the topic tree', ofBroker),
+  ),
 }));
