@@ -47,7 +47,7 @@ export class DynamicSecurityAccess implements AccessControl {
   readonly #failuresOfNetworks = new FailureWait({ free: FREE_OF_NETWORK, longestWaitMs: LONGEST_WAIT_OF_NETWORK_MS });
   readonly #dummyHash: string;
   readonly #compiled = new WeakMap<AccessRole, CompiledRole>();
-  readonly #accounts = new Map<string | null, readonly CompiledRole[]>();
+  readonly #accounts = new Map<string | null, AccountRoles>();
   readonly #connections = new WeakMap<Identity, ConnectionRoles>();
 
   private constructor(state: AccessState, passwords: PasswordCheck, dummyHash: string) {
@@ -119,8 +119,10 @@ export class DynamicSecurityAccess implements AccessControl {
   }
 
   #rolesFor(identity: Identity): readonly CompiledRole[] | null {
-    const roles = this.#accounts.get(identity.username) ?? this.#compile(identity.username);
-    if (!roles) return null;
+    const account = this.#accounts.get(identity.username) ?? this.#compile(identity.username);
+    if (!account) return null;
+    const { roles } = account;
+    if (!account.isUnbound) return roles;
     const known = this.#connections.get(identity);
     if (known?.roles === roles) return known.bound;
     const bound = roles.map((role) => bindRole(role, identity));
@@ -128,14 +130,15 @@ export class DynamicSecurityAccess implements AccessControl {
     return bound;
   }
 
-  #compile(username: string | null): readonly CompiledRole[] | null {
+  #compile(username: string | null): AccountRoles | null {
     const { policy } = this.#state;
     const held = holdingsOf(policy, username);
     if (held === null) return null;
     const ordered = rolesInOrder(held.roles, held.groups, (name) => rolesOfGroup(policy, name));
     const roles = ordered.flatMap(({ rolename }) => this.#compiledRole(rolename) ?? []);
-    this.#accounts.set(username, roles);
-    return roles;
+    const account = { roles, isUnbound: roles.some(({ isUnbound }) => isUnbound) };
+    this.#accounts.set(username, account);
+    return account;
   }
 
   #compiledRole(rolename: string): CompiledRole | null {
@@ -147,6 +150,12 @@ export class DynamicSecurityAccess implements AccessControl {
     this.#compiled.set(role, compiled);
     return compiled;
   }
+}
+
+interface AccountRoles {
+  readonly roles: readonly CompiledRole[];
+  /** Whether a rule depends on the client id or the user name. */
+  readonly isUnbound: boolean;
 }
 
 interface ConnectionRoles {
