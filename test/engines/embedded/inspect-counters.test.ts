@@ -364,3 +364,14 @@ test('client ids stay sorted through all changes, and a returned list does not c
     }),
   );
 });
+
+test('ids of clients that were there for a short time take no memory without a call of `all`', () => {
+  let asked = 0;
+  const ids = new SortedIds(() => {
+    asked += 1;
+    return false;
+  });
+  for (let n = 0; n < 100_000; n += 1) ids.changed(`client-${n}`);
+  expect(asked).toBeGreaterThanOrEqual(90_000);
+  expect(ids.all()).toEqual([]);
+});

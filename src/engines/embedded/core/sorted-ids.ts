@@ -1,3 +1,6 @@
+/** Ids that wait to be sorted in: clients may connect with a new one each time, without a call of `all`. */
+const MAX_CHANGED = 10_000;
+
 /** Client ids in the order of their UTF-16 code units. After changes, `all` makes a new list by binary search. */
 export class SortedIds {
   readonly #exists: (id: string) => boolean;
@@ -10,6 +13,7 @@ export class SortedIds {
 
   changed(id: string): void {
     this.#changed.add(id);
+    if (this.#changed.size >= MAX_CHANGED) this.all();
   }
 
   all(): readonly string[] {
