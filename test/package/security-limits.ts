@@ -60,14 +60,14 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Connections of one embedded broker': ['engines/embedded/limits.ts', 'maxConnections'],
   'MQTT packet': ['engines/embedded/limits.ts', 'maxPacketBytes'],
   'Bytes read from an MQTT client at once, except for one large packet': [
-    'engines/embedded/core/sliced-reading.ts',
+    'engines/embedded/core/packet-reader.ts',
     'MAX_READ_BYTES',
   ],
   'Stored messages of an MQTT publisher that are queued for delivery': [
     'engines/embedded/core/delivery-scheduler.ts',
     'MAX_WAITING',
   ],
-  'Bytes before a CONNECT is accepted': ['engines/embedded/core/packet-guard.ts', 'MAX_CONNECT_BYTES'],
+  'Bytes before a CONNECT is accepted': ['engines/embedded/core/packet-reader.ts', 'MAX_CONNECT_BYTES'],
   'Timeout for a CONNECT': ['engines/embedded/limits.ts', 'connectTimeoutMs'],
   'Concurrent TLS handshakes of one listener': ['engines/embedded/limits.ts', 'maxHandshakes'],
   'Levels of an MQTT topic, filter or will': ['engines/embedded/topic-rules.ts', 'MAX_TOPIC_LEVELS'],

@@ -8,14 +8,14 @@ import {
   handleConnect,
   handleDisconnect,
 } from '../../../src/engines/embedded/core/aedes-connect.ts';
-import { parserOf } from '../../../src/engines/embedded/core/aedes-internals.ts';
-import type { IncomingPacket } from '../../../src/engines/embedded/core/mqtt-packet-internals.ts';
+import { BrokerClient, type ClientParser } from '../../../src/engines/embedded/core/broker-client.ts';
+import { CallbackParser } from './callback-parser.ts';
 import { rawClient } from './raw-client.ts';
 
-/** Each test fails if an upgrade of aedes changes what `handleConnect` does instead of it. */
+/** Each test fails if an upgrade of aedes changes what `BrokerClient` and `handleConnect` do instead of it. */
 
 const MQTT_3 = { protocolVersion: 4, protocolId: 'MQTT' } as const;
-/** They differ for each client. */
+/** They differ for each client, or `BrokerClient` does not have them. */
 const UNEQUAL = [
   '_nextId',
   'conn',
@@ -27,6 +27,8 @@ const UNEQUAL = [
   '_eos',
   '_topicAliases',
   'req',
+  '_keepaliveInterval',
+  '_keepaliveTimer',
 ];
 
 /** aedes with or without the functions. `events` has those of the broker and the messages that it publishes. */
@@ -34,17 +36,11 @@ async function startAedes(isReplaced: boolean, authenticate?: Aedes['authenticat
   const aedes = new Aedes(authenticate ? { authenticate } : {});
   await aedes.listen();
   if (isReplaced) dropUnseenMessages(aedes);
-  const clients: Client[] = [];
+  const clients: (Client | BrokerClient)[] = [];
   const server = createServer((socket) => {
-    const client = aedes.handle(socket);
-    clients.push(client);
-    const parser = parserOf(client);
-    const [handle] = parser?.listeners('packet') ?? [];
-    if (!parser || !isReplaced) return;
-    parser.removeAllListeners('packet');
-    parser.on('packet', (packet: IncomingPacket) => {
-      if (!handleConnect(aedes, client, packet) && !handleDisconnect(client, packet)) handle?.call(parser, packet);
-    });
+    clients.push(
+      isReplaced ? new BrokerClient(aedes, socket, (client) => parserOf(aedes, client)) : aedes.handle(socket),
+    );
   });
   const events: string[] = [];
   for (const name of ['client', 'connackSent', 'clientReady', 'clientDisconnect', 'clientError'])
@@ -59,23 +55,42 @@ async function startAedes(isReplaced: boolean, authenticate?: Aedes['authenticat
   return { aedes, clients, events, connect };
 }
 
-const fieldsOf = (client: Client | undefined) =>
+/** Reads what aedes handles from the stream. */
+function parserOf(aedes: Aedes, client: BrokerClient): ClientParser {
+  const parser = new CallbackParser({
+    packet: (packet) => {
+      if (!handleConnect(aedes, client, packet) && !handleDisconnect(client, packet)) client.handle(packet);
+    },
+  });
+  const read = () => {
+    const bytes = client.conn.read();
+    if (bytes) parser.parse(bytes);
+  };
+  return Object.assign(parser, { client, _queue: null, read, readOn: read, ended: () => {} });
+}
+
+/** The fields that a client of aedes has, of any client. */
+const fieldsOf = (client: object = {}, { names = Object.keys(client) } = {}) =>
   Object.fromEntries(
-    Object.entries(client ?? {}).flatMap(([name, value]) =>
-      UNEQUAL.includes(name) || name.startsWith('_event') ? [] : [[name, value instanceof Object ? 'object' : value]],
-    ),
+    names.flatMap((name) => {
+      const value: unknown = Reflect.get(client, name);
+      if (UNEQUAL.includes(name) || name.startsWith('_event')) return [];
+      return [[name, typeof value === 'object' && value !== null ? 'object' : value]];
+    }),
   );
 
 test.each([{ keepalive: 0 }, { keepalive: 30 }])('a client has the same fields as with aedes, %o', async (fields) => {
   const results = [];
+  let names: string[] = [];
   for (const isReplaced of [false, true]) {
     const { clients, events, connect } = await startAedes(isReplaced);
     const raw = await connect(fields);
     await raw.settle();
-    const connected = fieldsOf(clients[0]);
+    if (!isReplaced) names = Object.keys(clients[0] ?? {});
+    const connected = fieldsOf(clients[0], { names });
     raw.send({ cmd: 'disconnect' });
     await raw.closed;
-    results.push({ connected, closed: fieldsOf(clients[0]), events, bytes: raw.bytes() });
+    results.push({ connected, closed: fieldsOf(clients[0], { names }), events, bytes: raw.bytes() });
   }
   expect(results[1]).toEqual(results[0]);
   expect(results[1]?.events).toEqual(['client', 'connackSent', 'clientReady', 'clientDisconnect']);
@@ -99,14 +114,14 @@ test.each([4, undefined])('a refused client gets the return code %s and is close
   expect(results[1]?.events).toEqual(['clientError']);
 });
 
-test('packets behind CONNECT are handled in their order, and Keep Alive closes the connection', async () => {
+test('packets behind CONNECT are handled in their order', async () => {
   const { connect, events } = await startAedes(true);
-  const raw = await connect({ keepalive: 1 });
-  raw.send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: 'a', qos: 0 }] });
-  raw.send({ cmd: 'publish', topic: 'a', payload: 'x', qos: 0, dup: false, retain: false });
-  await raw.until('publish', 1);
-  await raw.closed;
-  expect(events).toEqual(['client', 'connackSent', 'clientReady', 'clientError', 'clientDisconnect']);
+  const raw = await connect();
+  raw.send({ cmd: 'publish', topic: 'a', payload: 'x', qos: 1, messageId: 1, dup: false, retain: false });
+  raw.send({ cmd: 'pingreq' });
+  await raw.until('pingresp', 1);
+  expect(raw.packets.map(({ cmd }) => cmd)).toEqual(['connack', 'puback', 'pingresp']);
+  expect(events).toEqual(['client', 'connackSent', 'clientReady']);
 });
 
 test('a second connection takes over the client id', async () => {
@@ -143,8 +158,7 @@ test('no message about a client is published, and heartbeats are', async () => {
     ),
   );
   const raw = await connect();
-  raw.send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: 'a', qos: 0 }] });
-  await raw.until('suback', 1);
+  await raw.settle();
   await raw.leave();
   await new Promise<void>((resolve) =>
     aedes.publish({ topic: `$SYS/${aedes.id}/heartbeat`, payload: aedes.id } as never, () => resolve()),

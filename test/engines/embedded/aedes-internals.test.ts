@@ -13,29 +13,15 @@ import {
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   allowDisconnectPacket,
+  type ClientInternals,
   discardWill,
-  isConnackSent,
-  parserOf,
-  readNext,
   readNextAfterWrite,
-  resumeReadingStream,
   setSessionEnd,
-  stopFollowingStream,
-  stopReadingStream,
   takePacketId,
   useSafeBrokerTables,
 } from '../../../src/engines/embedded/core/aedes-internals.ts';
-import {
-  afterEachPacket,
-  checkEachPacket,
-  disableNumberCache,
-  hasUnparsedBytes,
-  missingBytes,
-  type PacketParser,
-  packetLength,
-  replaceWriter,
-  takeUnparsedBytes,
-} from '../../../src/engines/embedded/core/mqtt-packet-internals.ts';
+import { disableNumberCache, replaceWriter } from '../../../src/engines/embedded/core/mqtt-packet-internals.ts';
+import { CallbackParser } from './callback-parser.ts';
 import { rawClient } from './raw-client.ts';
 
 /** Each test fails if an upgrade of aedes or mqtt-packet removes or changes a member that the broker uses. */
@@ -44,6 +30,8 @@ const message = (fields: Partial<IPublishPacket> = {}) =>
   ({ cmd: 'publish', topic: 'a', payload: Buffer.from('x'), qos: 0, retain: false, dup: false, ...fields }) as const;
 const will = { topic: 'will', payload: Buffer.from('gone'), qos: 0, retain: false } as const;
 const options = { topic: 'a', qos: 1, rh: 0, rap: false, nl: false } as const;
+
+type InnerClient = Client & ClientInternals;
 
 /** aedes as its package is, behind a TCP port. `connect` returns both sides of a connection of MQTT 5. */
 async function startAedes(given: AedesOptions = {}, onClient: (client: Client) => void = () => {}) {
@@ -60,7 +48,9 @@ async function startAedes(given: AedesOptions = {}, onClient: (client: Client) =
   });
   const { port } = server.address() as { port: number };
   const connect = async (fields: Partial<IConnectPacket> = {}, filter?: string) => {
-    const ready = new Promise<Client>((resolve) => void aedes.once('clientReady', resolve));
+    const ready = new Promise<InnerClient>((resolve) => {
+      aedes.once('clientReady', (client) => resolve(client as object as InnerClient));
+    });
     const [client, raw] = await Promise.all([ready, rawClient(port, fields, filter)]);
     return { client, raw };
   };
@@ -97,21 +87,11 @@ describe('aedes', () => {
     expect(takePacketId(client)).toBe(2);
   });
 
-  test('`_parser` parses what the client sends', async () => {
-    const { connect } = await startAedes();
-    const { client, raw } = await connect();
-    const commands: string[] = [];
-    parserOf(client)?.on('packet', ({ cmd }) => commands.push(cmd));
-    await raw.settle();
-    expect(commands).toEqual(['pingreq']);
-    expect(parserOf({} as Client)).toBe(null);
-  });
-
   test('`connackSent` is set after CONNACK was written', async () => {
     const seen: boolean[] = [];
     const { aedes, connect } = await startAedes();
-    aedes.on('client', (client) => seen.push(isConnackSent(client)));
-    aedes.on('clientReady', (client) => seen.push(isConnackSent(client)));
+    for (const event of ['client', 'clientReady'] as const)
+      aedes.on(event, (client) => seen.push((client as object as InnerClient).connackSent));
     const { client } = await connect();
     expect(seen).toEqual([false, true]);
     expect(client.connecting).toBe(false);
@@ -146,26 +126,10 @@ describe('aedes', () => {
     expect(publishesOf(watcher).map(({ payload }) => String(payload))).toEqual(['published', 'published, too']);
   });
 
-  test('`_nextBatch` reads the stream, and is its listener of `readable`', async () => {
-    const { connect } = await startAedes();
-    const { client, raw } = await connect();
-    stopReadingStream(client);
-    const arrived = once(client.conn, 'readable');
-    raw.send({ cmd: 'pingreq' });
-    await arrived;
-    await turn();
-    expect(client.conn.readableLength).toBe(2);
-    readNext(client);
-    await raw.until('pingresp', 1);
-    resumeReadingStream(client);
-    await raw.settle();
-    expect(raw.count('pingresp')).toBe(2);
-  });
-
   test('`waitForDrain` reads again when the stream is drained', async () => {
     const { connect } = await startAedes();
     const { client, raw } = await connect();
-    stopReadingStream(client);
+    client.conn.off('readable', client._nextBatch);
     for (const hasRoom of [true, false]) {
       const arrived = once(client.conn, 'readable');
       raw.send({ cmd: 'pingreq' });
@@ -184,19 +148,6 @@ describe('aedes', () => {
     const { client, raw } = await connect();
     readNextAfterWrite(client, false);
     await raw.closed;
-    expect(client.closed).toBe(true);
-  });
-
-  test('`_eos` stops closing the client when its stream is over', async () => {
-    const { connect } = await startAedes();
-    const { client } = await connect();
-    const before = client.conn.listenerCount('finish');
-    stopFollowingStream(client);
-    expect(client.conn.listenerCount('finish')).toBeLessThan(before);
-    client.conn.destroy();
-    await once(client.conn, 'close');
-    expect(client.closed).toBe(false);
-    await new Promise<void>((resolve) => client.close(resolve));
     expect(client.closed).toBe(true);
   });
 
@@ -222,66 +173,72 @@ describe('aedes', () => {
 });
 
 /** Parses bytes that are sent in one piece. Returns the packets, and the messages of the errors. */
-function parse(bytes: Buffer, isGuarded = true) {
-  const parser = newParser();
-  if (isGuarded) checkEachPacket(parser, () => undefined);
+function parse(bytes: Buffer, isReplaced = true) {
   const packets: Packet[] = [];
   const errors: string[] = [];
-  parser.on('packet', (packet) => packets.push(packet as Packet));
-  parser.on('error', (error) => errors.push(error.message));
+  const packet = (one: object) => void packets.push(one as Packet);
+  const error = ({ message }: Error) => void errors.push(message);
+  const parser = isReplaced ? new CallbackParser({ packet, error }, 5) : createParser({ protocolVersion: 5 });
+  if (!(parser instanceof CallbackParser)) parser.on('packet', packet).on('error', error);
   parser.parse(bytes);
   return { packets, errors };
 }
 
-const newParser = () => createParser({ protocolVersion: 5 }) as unknown as PacketParser;
 const bytesOf = (packet: Packet) => generate(packet, { protocolVersion: 5 });
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const PINGREQ = bytesOf({ cmd: 'pingreq' });
 
 describe('mqtt-packet', () => {
   test('`packet.length` is the length of the packet that is being parsed, and -1 between two packets', () => {
-    const parser = newParser();
-    expect(packetLength(parser)).toBe(-1);
+    const parser = new CallbackParser({}, 5);
+    expect(parser.packet.length).toBe(-1);
     const bytes = bytesOf(message({ payload: Buffer.alloc(500) }));
     parser.parse(bytes.subarray(0, 50));
-    expect(packetLength(parser)).toBe(bytes.length - 3);
+    expect(parser.packet.length).toBe(bytes.length - 3);
     parser.parse(bytes.subarray(50));
-    expect(packetLength(parser)).toBe(-1);
+    expect(parser.packet.length).toBe(-1);
   });
 
   test('`_list` has the bytes that are not parsed yet', () => {
-    const parser = newParser();
+    const packets: string[] = [];
+    const parser = new CallbackParser({ packet: ({ cmd }) => packets.push(cmd) }, 5);
     const bytes = bytesOf(message({ payload: Buffer.alloc(500) }));
     parser.parse(bytes.subarray(0, 50));
-    expect(missingBytes(parser)).toBe(bytes.length - 50);
-    expect(hasUnparsedBytes(parser)).toBe(true);
-    expect(takeUnparsedBytes(parser)).toEqual(bytes.subarray(3, 50));
-    expect(hasUnparsedBytes(parser)).toBe(false);
-    expect(missingBytes(parser)).toBe(bytes.length - 3);
-    const packets: string[] = [];
-    parser.on('packet', ({ cmd }) => packets.push(cmd));
+    expect(parser.missingBytes).toBe(bytes.length - 50);
+    expect(parser.hasUnparsedBytes).toBe(true);
+    expect(parser.takeUnparsedBytes()).toEqual(bytes.subarray(3, 50));
+    expect(parser.hasUnparsedBytes).toBe(false);
+    expect(parser.missingBytes).toBe(bytes.length - 3);
     parser.parse(bytes.subarray(3));
     expect(packets).toEqual(['publish']);
   });
 
-  test('`_newPacket` emits a packet, and the listener is called after it', () => {
-    const parser = newParser();
+  test('`_newPacket` is called with each packet, and what is behind it may be taken', () => {
     const seen: string[] = [];
-    parser.on('packet', ({ cmd }) => seen.push(cmd));
-    afterEachPacket(parser, () => seen.push(`rest: ${hasUnparsedBytes(parser)}`));
+    const after = () => seen.push(`rest: ${parser.hasUnparsedBytes}`);
+    const parser = new CallbackParser({ packet: ({ cmd }) => seen.push(cmd), after }, 5);
     parser.parse(Buffer.concat([bytesOf(message()), PINGREQ]));
     expect(seen).toEqual(['publish', 'rest: true', 'pingreq', 'rest: false']);
   });
 
+  test('`settings` has the version of CONNECT, and nothing else of it', () => {
+    const parser = new CallbackParser({});
+    const connect = { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 5, clientId: 'x', keepalive: 0 } as const;
+    parser.parse(generate({ ...connect, username: 'u', password: Buffer.from('secret') }));
+    expect(parser.settings).toEqual({ protocolVersion: 5, bridgeMode: undefined });
+    parser.parse(bytesOf(message()));
+    expect(parser.settings).toEqual({ protocolVersion: 5, bridgeMode: undefined });
+  });
+
   test('`_parsePayload` is called with the bytes of a packet, `settings` has its version, `_emitError` refuses it', () => {
-    const parser = createParser() as unknown as PacketParser;
     const seen: unknown[] = [];
-    parser.on('packet', ({ cmd }) => seen.push(cmd));
-    parser.on('error', ({ message }) => seen.push(message));
-    checkEachPacket(parser, ({ cmd, qos, dup }, body, version) => {
-      seen.push([cmd, qos, dup, body.length, version]);
-      if (cmd === 'puback') throw new Error('refused');
-      return undefined;
+    const parser = new CallbackParser({
+      packet: ({ cmd }) => seen.push(cmd),
+      error: (error) => seen.push(error.message),
+      check: ({ cmd, qos, dup }, body, version) => {
+        seen.push([cmd, qos, dup, body.length, version]);
+        if (cmd === 'puback') throw new Error('refused');
+      },
     });
     const connect = generate({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 5, clientId: 'x', keepalive: 0 });
     const sent = Buffer.concat([connect, bytesOf(message({ qos: 1, messageId: 1 })), PINGREQ, hex('40 02 00 01')]);
@@ -301,13 +258,13 @@ describe('mqtt-packet', () => {
   });
 
   test('`check` may change a CONNECT that arrives in several chunks', () => {
-    const parser = createParser() as unknown as PacketParser;
     const seen: string[] = [];
-    parser.on('packet', ({ cmd }) => seen.push(cmd));
-    parser.on('error', ({ message }) => seen.push(message));
-    checkEachPacket(parser, (_header, body) => {
-      body[7] = (body[7] as number) & ~1;
-      return undefined;
+    const parser = new CallbackParser({
+      packet: ({ cmd }) => seen.push(cmd),
+      error: (error) => seen.push(error.message),
+      check: (_header, body) => {
+        body[7] = (body[7] as number) & ~1;
+      },
     });
     const connect = generate({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId: 'x', keepalive: 0 });
     connect[9] = (connect[9] as number) | 1;
@@ -317,17 +274,13 @@ describe('mqtt-packet', () => {
   });
 
   test('a packet that arrives in several chunks is copied once, into one element of `_bufs`', () => {
-    const parser = newParser();
     const seen: ArrayBufferLike[] = [];
-    checkEachPacket(parser, (_header, body) => {
-      seen.push(body.buffer);
-      return undefined;
-    });
-    parser.on('packet', (packet) => {
-      const { payload } = packet as object as { readonly payload: Buffer };
+    const packet = (one: object) => {
+      const { payload } = one as { readonly payload: Buffer };
       expect(payload).toHaveLength(60_000);
       seen.push(payload.buffer);
-    });
+    };
+    const parser = new CallbackParser({ packet, check: (_header, body) => seen.push(body.buffer) }, 5);
     const bytes = bytesOf(message({ payload: Buffer.alloc(60_000) }));
     for (let at = 0; at < bytes.length; at += 16_384) parser.parse(bytes.subarray(at, at + 16_384));
     expect(seen).toHaveLength(2);

@@ -1,4 +1,3 @@
-import type { Client } from 'aedes';
 import { networkOf } from '../../../platform/limits/network.ts';
 import type { Identity } from '../access.ts';
 import { NOWHERE } from '../store/aedes-packets.ts';
@@ -6,6 +5,7 @@ import type { Session } from '../store/session.ts';
 import type { Subscription, SubscriptionRecord } from '../store/subscription.ts';
 import { filterWeight } from '../topic-rules.ts';
 import { setSessionEnd } from './aedes-internals.ts';
+import type { BrokerClient } from './broker-client.ts';
 import type { RefusalReason } from './connect-refusal.ts';
 import { type Connection, SESSION_TAKEN_OVER } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
@@ -25,7 +25,7 @@ export class Admission {
 
   /** Returns why the client is refused; `null` if it is admitted. A persistent session is on disk then. */
   async admit(
-    client: Client,
+    client: BrokerClient,
     connection: Connection,
     username: string | undefined,
     password: Buffer | undefined,
@@ -57,6 +57,7 @@ export class Admission {
     connection.connectedAt = Date.now();
     connection.previousDisconnect = registry.session(clientId)?.about?.lastDisconnect ?? null;
     this.#expiry.returned(clientId, connection);
+    store.wills.remove(clientId);
     const wasEnded = (connection.isCleanStart && store.endSession(clientId)) || isOver;
     if (connection.protocolVersion >= 5) setSessionEnd(client, connection.isClean);
     if (connection.isClean) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Aedes, type Client } from 'aedes';
+import { Aedes } from 'aedes';
 import { filterMatches } from '../../../protocol/mqtt/filter-match.ts';
 import { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
 import type { Requester } from '../control/control-server.ts';
@@ -10,7 +10,8 @@ import { Persistence } from '../store/persistence.ts';
 import { MAX_TOPIC_LEVELS } from '../topic-rules.ts';
 import { Admission } from './admission.ts';
 import { dropUnseenMessages, handleConnect, handleDisconnect } from './aedes-connect.ts';
-import { refreshKeepAlive, setMaxTopicLevels, stopFollowingStream, useSafeBrokerTables } from './aedes-internals.ts';
+import { setMaxTopicLevels, useSafeBrokerTables } from './aedes-internals.ts';
+import { BrokerClient } from './broker-client.ts';
 import { ClientControl } from './client-control.ts';
 import { clientHooks } from './client-hooks.ts';
 import type { Connection } from './connection.ts';
@@ -19,15 +20,15 @@ import { Delivery } from './delivery.ts';
 import { Faults } from './faults.ts';
 import { guardPersistence } from './guarded-persistence.ts';
 import { InternalPublisher } from './internal-publisher.ts';
-import { type IncomingPacket, replaceWriter, useReceivedBytes } from './mqtt-packet-internals.ts';
-import { guardPackets, meterPackets } from './packet-guard.ts';
+import { KeepAlive } from './keep-alive.ts';
+import { replaceWriter } from './mqtt-packet-internals.ts';
+import { connectionOf, type PacketHandlers, PacketReader } from './packet-reader.ts';
 import { sequenceProblem } from './packet-sequence.ts';
 import { writePacket } from './packet-writer.ts';
 import { PublishHandler } from './publish-handler.ts';
 import { PublishTap } from './publish-tap.ts';
 import { RetainedDelivery } from './retained-delivery.ts';
 import { SessionExpiry } from './session-expiry.ts';
-import { readInSlices } from './sliced-reading.ts';
 import { SubscribeHandler } from './subscribe-handler.ts';
 
 /** The MQTT broker: aedes 2.0.0-beta.1 with its own admission of clients, handling of publishes, and delivery. */
@@ -42,8 +43,8 @@ export class BrokerCore {
   readonly #publishHandler: PublishHandler;
   readonly #sessionExpiry: SessionExpiry;
   readonly #subscribeHandler: SubscribeHandler;
-  readonly #connections = new WeakMap<Client, Connection>();
   readonly #retained: RetainedDelivery;
+  readonly #keepAlive: KeepAlive;
 
   private constructor(options: BrokerCoreOptions) {
     const faults = new Faults(options.onFault, options.store);
@@ -65,13 +66,12 @@ export class BrokerCore {
     this.clients = new ClientControl(parts, admission, this.#subscribeHandler);
     const publishHandler = new PublishHandler(parts, delivery);
     this.#publishHandler = publishHandler;
-    const connectionOf = (client: Client) => this.#connections.get(client);
-    Object.assign(this.#aedes, clientHooks({ ...parts, connectionOf, admission, publishHandler, expiry }));
+    Object.assign(this.#aedes, clientHooks({ ...parts, admission, publishHandler, expiry }));
+    this.#keepAlive = new KeepAlive(parts.registry.open, parts.limits);
   }
 
   #createAedes(): Aedes {
     replaceWriter(writePacket);
-    useReceivedBytes();
     const { store, limits, faults } = this.#parts;
     const persistence = new Persistence(store);
     const onFault = (client: ClientRef, error: unknown) =>
@@ -83,7 +83,6 @@ export class BrokerCore {
       // A common limit on deliveries would let one slow client stall every publisher.
       concurrency: 0,
       queueLimit: 1_000,
-      connectTimeout: limits.connectTimeoutMs,
       drainTimeout: limits.drainTimeoutMs,
       maximumPacketSize: limits.maxPacketBytes,
       topicAliasMaximum: TOPIC_ALIASES,
@@ -91,7 +90,7 @@ export class BrokerCore {
   }
 
   #connectionOf(client: ClientRef): Connection | undefined {
-    const connection = this.#connections.get(client as Client);
+    const connection = connectionOf(client);
     if (connection) return connection;
     return [...this.#parts.registry.open].find((open) => open.identity?.clientId === client.id);
   }
@@ -106,22 +105,26 @@ export class BrokerCore {
   #followEvents(): void {
     const { faults, registry, onProblem } = this.#parts;
     const aedes = this.#aedes;
-    const guarded = (client: Client, work: (connection: Connection | undefined) => void) => {
-      const connection = this.#connections.get(client);
-      faults.run(connection, 'what a client asked for could not be completed', () => work(connection));
+    const guarded = (client: object, work: (client: BrokerClient, connection: Connection) => void) => {
+      const connection = connectionOf(client);
+      if (!connection) return;
+      faults.run(connection, 'what a client asked for could not be completed', () =>
+        work(client as BrokerClient, connection),
+      );
     };
-    aedes.on('client', (client) =>
-      guarded(client, (connection) => {
-        if (connection && !connection.isClosed) registry.connected(client.id, connection);
+    aedes.on('client', (added) =>
+      guarded(added, (client, connection) => {
+        if (!connection.isClosed) registry.connected(client.id, connection);
       }),
     );
-    aedes.on('connackSent', (connack, client) =>
-      guarded(client, (connection) => {
+    aedes.on('connackSent', (connack, admitted) =>
+      guarded(admitted, (client, connection) => {
         // aedes also emits it for a refused client, which it then closes.
-        if (!connection || (connack.reasonCode ?? connack.returnCode ?? 0) !== 0) return;
+        if ((connack.reasonCode ?? connack.returnCode ?? 0) !== 0) return;
         connection.isReady = true;
+        connection.lastPacketAt = Math.trunc(performance.now());
         faults.ready(connection);
-        connection.readOn();
+        client._parser.readOn();
         this.#delivery.ready(client, connection);
       }),
     );
@@ -143,30 +146,23 @@ export class BrokerCore {
   }
 
   readonly accept = (connection: Connection, stream: Duplex): void => {
-    const { registry, limits, faults, time } = this.#parts;
-    registry.open.add(connection);
-    stream.once('close', () => {
-      faults.run(undefined, 'the end of a connection could not be handled', () => this.#closed(connection));
-      faults.run(undefined, 'the end of a connection could not be handled', () => client.close());
-    });
-    const client = this.#aedes.handle(stream);
-    // `close` of a destroyed stream may have been emitted.
-    if (!stream.destroyed) stopFollowingStream(client);
-    connection.client = client;
-    this.#connections.set(client, connection);
-    const before = (packet: IncomingPacket) => {
+    if (stream.closed) return;
+    const parts = this.#parts;
+    parts.registry.open.add(connection);
+    const reader = (client: BrokerClient) => new PacketReader(client, connection, parts, this.#handlers);
+    connection.client = new BrokerClient(this.#aedes, stream, reader);
+  };
+
+  readonly #handlers: PacketHandlers = {
+    before: (client, connection, packet) => {
       if (handleConnect(this.#aedes, client, packet) || handleDisconnect(client, packet)) return 'DONE';
       const { cmd } = packet;
       if (connection.identity === null || (cmd !== 'subscribe' && cmd !== 'unsubscribe'))
         return sequenceProblem(connection, packet);
-      refreshKeepAlive(client);
       return this.#subscribeHandler[cmd](client, connection, packet) ?? 'DONE';
-    };
-    guardPackets(client, connection, faults, before);
-    connection.readOn = readInSlices(client, connection, time);
-    meterPackets(client, connection, limits.maxPacketBytes, (packetId) => {
-      this.#delivery.settled(client, connection, packetId);
-    });
+    },
+    ended: (connection) => this.#closed(connection),
+    settled: (client, connection, packetId) => this.#delivery.settled(client, connection, packetId),
   };
 
   /** Closes the connections of these user names (`null`: none) without publishing wills; sessions stay. */
@@ -188,9 +184,9 @@ export class BrokerCore {
   }
 
   /** The client as the sender of a control request. */
-  requester(client: Client): Requester {
+  requester(client: BrokerClient): Requester {
     const { access } = this.#parts;
-    const connection = this.#connections.get(client);
+    const connection = connectionOf(client);
     const identity = connection?.identity;
     return {
       maySend: (topic) => Boolean(identity && access.mayPublish(identity, topic)),
@@ -215,6 +211,7 @@ export class BrokerCore {
       // The `close` event of the stream would be emitted after the journal was closed.
       this.#closed(connection);
     }
+    this.#keepAlive.close();
     this.#retained.close();
     this.#sessionExpiry.close();
   }

@@ -1,6 +1,7 @@
 import type { AedesOptions, Client } from 'aedes';
 import { consume, type ReceivedPublish } from '../store/aedes-packets.ts';
 import type { Admission } from './admission.ts';
+import type { BrokerClient } from './broker-client.ts';
 import { readConnect } from './connect-packet.ts';
 import {
   CONNECTION_RATE_EXCEEDED,
@@ -11,12 +12,12 @@ import {
 } from './connect-refusal.ts';
 import type { Connection } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
+import { connectionOf } from './packet-reader.ts';
 import { limitPackets } from './packet-writer.ts';
 import type { PublishHandler } from './publish-handler.ts';
 import type { SessionExpiry } from './session-expiry.ts';
 
 interface ClientHookParts extends CoreParts {
-  readonly connectionOf: (client: Client) => Connection | undefined;
   readonly admission: Admission;
   readonly publishHandler: PublishHandler;
   readonly expiry: SessionExpiry;
@@ -32,14 +33,16 @@ const MAX_DELAYED = 2_000;
 const CONNECT_FAULT = 'a client could not be let in';
 const PUBLISH_FAULT = "a client's publish could not be handled";
 
+const ownClient = (client: Client): BrokerClient => client as object as BrokerClient;
+
 /** The hooks of aedes. Exceptions close the connection in question, because aedes catches none. */
 export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions, Hooks>> {
-  const { connectionOf, admission, publishHandler, expiry, faults, onRefused, limits } = parts;
+  const { admission, publishHandler, expiry, faults, onRefused, limits } = parts;
   const windowBytes = { total: 0 };
   let delayed = 0;
 
   const publish = (
-    client: Client | null,
+    client: BrokerClient | null,
     connection: Connection | undefined,
     packet: ReceivedPublish,
     done: (error?: Error | null) => void,
@@ -55,7 +58,8 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
   };
 
   return {
-    preConnect: (client, packet, done) => {
+    preConnect: (aedesClient, packet, done) => {
+      const client = ownClient(aedesClient);
       const connection = connectionOf(client);
       const { maximumPacketSize } = packet.properties ?? {};
       if (maximumPacketSize !== undefined) limitPackets(client.conn, maximumPacketSize);
@@ -68,7 +72,8 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
       if (connection) readConnect(connection, packet, limits, windowBytes);
       done(null, connection !== undefined);
     },
-    authenticate: (client, username, password, callback) => {
+    authenticate: (aedesClient, username, password, callback) => {
+      const client = ownClient(aedesClient);
       const connection = connectionOf(client);
       const done: typeof callback = (error, isAccepted) =>
         faults.run(connection, CONNECT_FAULT, () => callback(error, isAccepted));
@@ -109,7 +114,8 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
         },
       );
     },
-    authorizePublish: (client, packet, goOn) => {
+    authorizePublish: (aedesClient, packet, goOn) => {
+      const client = aedesClient && ownClient(aedesClient);
       const connection = client ? connectionOf(client) : undefined;
       const done: typeof goOn = (error) => {
         try {

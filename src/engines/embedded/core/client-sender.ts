@@ -1,9 +1,9 @@
-import type { Client } from 'aedes';
 import { outgoing } from '../store/message-properties.ts';
 import type { QueueEntry, Session } from '../store/session.ts';
 import { lowerQos, type SubscriptionHolder } from '../store/subscription.ts';
 import { identifiersOf, type Recipient } from '../store/subscription-index.ts';
 import { takePacketId } from './aedes-internals.ts';
+import type { BrokerClient } from './broker-client.ts';
 import type { Connection } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
 import { OutgoingPublish } from './outgoing-publish.ts';
@@ -22,7 +22,7 @@ export class ClientSender {
 
   /** Sends a message that no session queues. Returns `false` if the client's socket is full. */
   sendLive(
-    client: Client,
+    client: BrokerClient,
     connection: Connection,
     recipient: Recipient,
     message: OutgoingPublish,
@@ -42,13 +42,13 @@ export class ClientSender {
   }
 
   /** Sends a message that was held, unless it has expired [MQTT-3.3.2-5] or may no longer be received. */
-  sendHeld(client: Client, connection: Connection, copy: ClientCopy): void {
+  sendHeld(client: BrokerClient, connection: Connection, copy: ClientCopy): void {
     const current = this.#current(connection, copy);
     if (current) this.send(client, connection, current);
   }
 
   /** The same without access control and the budget. */
-  send(client: Client, connection: Connection, copy: ClientCopy): boolean {
+  send(client: BrokerClient, connection: Connection, copy: ClientCopy): boolean {
     const { message, qos } = copy;
     if (qos === 0) return this.#write(connection, copy, 0);
     const { window } = connection;
@@ -71,7 +71,7 @@ export class ClientSender {
   }
 
   /** Sends messages without a session that wait for the Receive Maximum. */
-  fillWindow(client: Client, connection: Connection): void {
+  fillWindow(client: BrokerClient, connection: Connection): void {
     const { window } = connection;
     while (window?.isOpen) {
       const waiting = window.shift();
@@ -87,7 +87,7 @@ export class ClientSender {
     return message && this.#mayReceive(connection, message.topic) ? { ...copy, message } : null;
   }
 
-  #sendNow(client: Client, connection: Connection, copy: ClientCopy): boolean {
+  #sendNow(client: BrokerClient, connection: Connection, copy: ClientCopy): boolean {
     const packetId = nextPacketId(client, connection);
     const { message, qos, group } = copy;
     const { length } = message.payload;
@@ -103,7 +103,7 @@ export class ClientSender {
   }
 
   /** Sends a queued message. For QoS 2 the packet id is on disk before, because it must not change. */
-  sendEntry(client: Client, connection: Connection, session: Session, entry: QueueEntry): void {
+  sendEntry(client: BrokerClient, connection: Connection, session: Session, entry: QueueEntry): void {
     const { store } = this.#parts;
     const { message: stored, qos, retain, dup, share, identifiers } = entry;
     const { topic, payload } = stored;
@@ -191,7 +191,7 @@ function isTooLarge(
 }
 
 /** A packet id that no unacknowledged message of the client has; the limits of messages are below their number. */
-function nextPacketId(client: Client, { session, inFlight }: Connection): number {
+function nextPacketId(client: BrokerClient, { session, inFlight }: Connection): number {
   for (;;) {
     const packetId = takePacketId(client);
     if (!session?.byPacketId.has(packetId) && inFlight.qosOf(packetId) === undefined) return packetId;

@@ -17,6 +17,8 @@ export function readConnect(
   const { protocolVersion = 4, clean = true, properties = {} } = packet;
   connection.protocolVersion = protocolVersion;
   connection.keepalive = packet.keepalive ?? 0;
+  // `KeepAlive` has one timer for all clients.
+  packet.keepalive = 0;
   connection.isCleanStart = clean;
   connection.hasNoId = packet.clientId === '';
   if (protocolVersion === 5) {

@@ -1,6 +1,7 @@
-import type { Client, ConnectPacket } from 'aedes';
+import type { ConnectPacket } from 'aedes';
 import { generate } from 'mqtt-packet';
 import { topicNameProblem } from '../topic-rules.ts';
+import type { BrokerClient } from './broker-client.ts';
 import { acceptsPacket } from './packet-writer.ts';
 
 /**
@@ -39,13 +40,13 @@ export const CONNECTION_RATE_EXCEEDED = 0x9f;
 export const returnCodeOf = (reason: RefusalReason): number => RETURN_CODES[reason] ?? SERVER_UNAVAILABLE;
 
 /** Sends CONNACK with a reason code that aedes 2.0.0-beta.1 cannot send; MQTT 3 clients get "not authorized". */
-export function refuseWith(client: Client, protocolVersion: number | undefined, reasonCode: number): void {
+export function refuseWith(client: BrokerClient, protocolVersion: number | undefined, reasonCode: number): void {
   const code = protocolVersion === 5 ? { reasonCode } : { returnCode: NOT_AUTHORIZED };
   const packet = { cmd: 'connack', sessionPresent: false, ...code } as const;
   closeWith(client, generate(packet, { protocolVersion: protocolVersion === 5 ? 5 : 4 }));
 }
 
-export function closeWith(client: Client, connack: Buffer): void {
+export function closeWith(client: BrokerClient, connack: Buffer): void {
   if (acceptsPacket(client.conn, connack.length)) client.conn.write(connack);
   setImmediate(() => client.close());
 }

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import type { Client } from 'aedes';
 import type { ListenerWanted } from '../../../domains/brokers/broker-engine.ts';
 import type { ClientTls, ClientWill } from '../../../domains/clients/inspect/inspect-data.ts';
 import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
 import type { Identity } from '../access.ts';
 import { type QueueEntry, Session, type SessionAbout, type Traffic } from '../store/session.ts';
 import type { Subscription, SubscriptionHolder } from '../store/subscription.ts';
-import { allowDisconnectPacket, discardWill, resumeReadingStream, stopReadingStream } from './aedes-internals.ts';
+import { allowDisconnectPacket, discardWill } from './aedes-internals.ts';
+import type { BrokerClient } from './broker-client.ts';
 import type { HeldMessages } from './held-messages.ts';
 import type { PacketQueue, PublisherBackpressure } from './packet-queue.ts';
 import { InFlightMessages, type SendWindow } from './send-window.ts';
@@ -36,7 +36,7 @@ export class Connection implements SubscriptionHolder {
   readonly remotePort: number;
   readonly #stream: Duplex;
   readonly #socket: Socket;
-  client: Client | null = null;
+  client: BrokerClient | null = null;
   /** User name of CONNECT, also of a refused client. `null` if CONNECT has none, `undefined` before CONNECT. */
   claimedUsername: string | null | undefined = undefined;
   identity: Identity | null = null;
@@ -50,8 +50,6 @@ export class Connection implements SubscriptionHolder {
   will: WillInfo | null = null;
   connectedAt = 0;
   previousDisconnect: number | null = null;
-  /** Reads the packets behind CONNECT. Called when CONNACK was sent. */
-  readOn: () => void = () => {};
   /** Whether CONNACK was sent. */
   isReady = false;
   /** Whether the queue of the session is being sent. Live messages of QoS 1 and 2 wait behind it. */
@@ -81,6 +79,8 @@ export class Connection implements SubscriptionHolder {
   dropped = 0;
   backpressure: PublisherBackpressure | null = null;
   packetsIn = 0;
+  /** When the last packet arrived, CONNACK was sent, or the connection was opened: milliseconds of `performance`. */
+  lastPacketAt = Math.trunc(performance.now());
   /** Number of packets sent to the client except PUBLISH. Each responds to one received packet. */
   responses = 0;
   /** Messages of QoS 1 and 2 that were sent to the client and belong to no session. */
@@ -184,12 +184,11 @@ export class Connection implements SubscriptionHolder {
   /** Stops reading. Reading resumes when `resumeReading` was called as often as this method. */
   stopReading(): void {
     this.readingStops += 1;
-    if (this.client) stopReadingStream(this.client);
   }
 
   resumeReading(): void {
     this.readingStops -= 1;
-    if (this.client && this.readingStops === 0) resumeReadingStream(this.client);
+    if (this.readingStops === 0) this.client?._parser.readOn();
   }
 
   /** Closes the connection, with DISCONNECT for an MQTT 5 client that reads. Resolves when aedes' client is closed. */

@@ -1,6 +1,6 @@
-import type { Client } from 'aedes';
 import type { Accepted } from '../store/broker-store.ts';
 import { waitForDrain } from './aedes-internals.ts';
+import type { BrokerClient } from './broker-client.ts';
 import { ClientSender } from './client-sender.ts';
 import { Connection, connectedOf } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
@@ -36,7 +36,7 @@ export class Delivery {
   /** `done` is called, maybe immediately, when sockets that are full have taken what they have. */
   deliver(publisherId: string | null, live: LiveMessage, { queued, recipients }: Accepted, done: () => void): void {
     const { topic, payload, qos, retain, properties } = live;
-    let full: Client[] | null = null;
+    let full: BrokerClient[] | null = null;
     if (recipients.length > 0) {
       const message = new OutgoingPublish(topic, payload, properties);
       for (const recipient of recipients) {
@@ -69,7 +69,7 @@ export class Delivery {
     else this.#waitFor(full, publisherId, live, done);
   }
 
-  #waitFor(full: readonly Client[], publisherId: string | null, live: LiveMessage, done: () => void): void {
+  #waitFor(full: readonly BrokerClient[], publisherId: string | null, live: LiveMessage, done: () => void): void {
     let waiting = full.length;
     const release = this.#sender.budget.waiting(publisherId, live, waiting);
     const drained = () => {
@@ -89,12 +89,12 @@ export class Delivery {
   }
 
   /** Called when CONNACK was sent. Sends what the session has queued; later messages are live. */
-  ready(client: Client, connection: Connection): void {
+  ready(client: BrokerClient, connection: Connection): void {
     this.#sessions.drain(client, connection);
   }
 
   /** Called when the client has acknowledged or refused a message, so that its window has room. */
-  settled(client: Client, connection: Connection, packetId: number): void {
+  settled(client: BrokerClient, connection: Connection, packetId: number): void {
     const { window } = connection;
     connection.inFlight.settle(packetId);
     connection.held?.settled();

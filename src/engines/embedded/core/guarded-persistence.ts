@@ -1,10 +1,10 @@
-import type { Client } from 'aedes';
 import { writeToStream } from 'mqtt-packet';
 import { NOWHERE } from '../store/aedes-packets.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
 import type { ClientRef } from '../store/incoming-store.ts';
 import type { Persistence } from '../store/persistence.ts';
 import { readNextAfterWrite } from './aedes-internals.ts';
+import type { BrokerClient } from './broker-client.ts';
 
 type OnFault = (client: ClientRef, error: unknown) => void;
 
@@ -39,7 +39,8 @@ export function guardPersistence(persistence: Persistence, { store, onFault }: G
     if (typeof member === 'function') guarded[name] = member.bind(persistence);
   }
   const guard = <Packet>(name: keyof Persistence | 'incomingDelPacket', run: Run<Packet>) => {
-    guarded[name] = (client: Client, packet: Packet) => new GuardedPromise(client, () => run(client, packet), onFault);
+    guarded[name] = (client: BrokerClient, packet: Packet) =>
+      new GuardedPromise(client, () => run(client, packet), onFault);
   };
   for (const name of CLIENT_METHODS) guard(name, persistence[name].bind(persistence) as Run<never>);
   guard('incomingGetPacket', (client, packet: PacketRef) => {
@@ -53,7 +54,7 @@ export function guardPersistence(persistence: Persistence, { store, onFault }: G
   return guarded;
 }
 
-type Run<Packet> = (client: Client, packet: Packet) => Promise<unknown>;
+type Run<Packet> = (client: BrokerClient, packet: Packet) => Promise<unknown>;
 
 /** Reason code of PUBCOMP (MQTT 5, 3.7.2.1). */
 const PACKET_IDENTIFIER_NOT_FOUND = 0x92;
@@ -62,7 +63,7 @@ const PACKET_IDENTIFIER_NOT_FOUND = 0x92;
  * Releases a packet id on PUBREL immediately: aedes deletes it later, and a second PUBREL would find it. Rejects if it
  * does not exist: aedes sends PUBCOMP. For MQTT 5 this function does, and never settles.
  */
-function release(store: BrokerStore, client: Client, messageId: number): Promise<object> {
+function release(store: BrokerStore, client: BrokerClient, messageId: number): Promise<object> {
   if (store.incoming.release(client, messageId)) return Promise.resolve({});
   if (client.version !== 5) return Promise.reject(new Error('no such packet'));
   const respond = () => {

@@ -1,7 +1,7 @@
-import type { Client } from 'aedes';
 import { consume, type ReceivedPublish } from '../store/aedes-packets.ts';
 import type { AcknowledgementHold } from '../store/incoming-store.ts';
 import { forwardable } from '../store/message-properties.ts';
+import type { BrokerClient } from './broker-client.ts';
 import { type Connection, RECEIVE_MAXIMUM_EXCEEDED } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
 import type { Delivery } from './delivery.ts';
@@ -38,7 +38,7 @@ export class PublishHandler {
     this.#scheduler = new DeliveryScheduler(parts);
   }
 
-  take(client: Client, connection: Connection, packet: ReceivedPublish, done: Done): void {
+  take(client: BrokerClient, connection: Connection, packet: ReceivedPublish, done: Done): void {
     const { access, store, tap } = this.#parts;
     const { topic, payload, qos } = packet;
     // [MQTT-4.3.3-10] A publish that is repeated before PUBREL is the same message.
@@ -75,7 +75,7 @@ export class PublishHandler {
     tapped?.notify();
   }
 
-  #takeControl(client: Client, connection: Connection, packet: ReceivedPublish, done: Done): void {
+  #takeControl(client: BrokerClient, connection: Connection, packet: ReceivedPublish, done: Done): void {
     const { serveControl, onProblem } = this.#parts;
     // The command has run, and aedes acknowledges the stored packet id.
     if (this.#isRepeated(client, packet)) {
@@ -95,11 +95,11 @@ export class PublishHandler {
     else void served.then(() => done());
   }
 
-  #isRepeated(client: Client, { qos, messageId }: ReceivedPublish): boolean {
+  #isRepeated(client: BrokerClient, { qos, messageId }: ReceivedPublish): boolean {
     return qos === 2 && messageId !== undefined && this.#parts.store.incoming.has(client.id, messageId);
   }
 
-  #takeAcknowledged(client: Client, connection: Connection, packet: ReceivedPublish, done: Done): void {
+  #takeAcknowledged(client: BrokerClient, connection: Connection, packet: ReceivedPublish, done: Done): void {
     const { store, tap, limits, onProblem } = this.#parts;
     const { topic, payload, qos, retain } = packet;
     if (this.#isRepeated(client, packet)) {
@@ -149,7 +149,11 @@ export class PublishHandler {
   }
 
   /** Responds to MQTT 5 instead of aedes, behind the acknowledgements of earlier publishes. */
-  #refuseRetained(client: Client, connection: Connection, { qos, messageId = 0, payload }: ReceivedPublish): void {
+  #refuseRetained(
+    client: BrokerClient,
+    connection: Connection,
+    { qos, messageId = 0, payload }: ReceivedPublish,
+  ): void {
     const { store } = this.#parts;
     this.refused += 1;
     store.retained.refused += 1;
@@ -163,7 +167,7 @@ export class PublishHandler {
   }
 
   /** aedes sends PUBREC from the stored packet id, which must be on disk then. */
-  #takeRepeated(client: Client, connection: Connection, packet: ReceivedPublish, done: Done): void {
+  #takeRepeated(client: BrokerClient, connection: Connection, packet: ReceivedPublish, done: Done): void {
     const { store, tap } = this.#parts;
     const { messageId = 0, payload } = packet;
     const hold = store.incoming.holdOf(client.id, messageId);

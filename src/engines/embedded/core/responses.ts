@@ -1,6 +1,6 @@
-import type { Client } from 'aedes';
 import { type Packet, writeToStream } from 'mqtt-packet';
 import { readNextAfterWrite } from './aedes-internals.ts';
+import type { BrokerClient } from './broker-client.ts';
 
 type Response =
   | { readonly cmd: 'suback' | 'unsuback'; readonly messageId: number; readonly granted: number[] }
@@ -8,11 +8,11 @@ type Response =
   | { readonly cmd: 'pubrel'; readonly messageId: number };
 
 /** Writes a packet, and reads the next ones when the stream has room. */
-export function writeResponse(client: Client, response: Response): void {
+export function writeResponse(client: BrokerClient, response: Response): void {
   // The stream is a socket, or a Duplex of a WebSocket.
   const options = { protocolVersion: client.version };
   readNextAfterWrite(client, writeToStream(response as Packet, client.conn as never, options));
 }
 
-export const writePubrel = (client: Client, messageId: number): void =>
+export const writePubrel = (client: BrokerClient, messageId: number): void =>
   writeResponse(client, { cmd: 'pubrel', messageId });

@@ -1,8 +1,8 @@
-import type { Client } from 'aedes';
 import { isSendable } from '../store/aedes-packets.ts';
 import type { Queued } from '../store/message-queues.ts';
 import type { QueueEntry, Session } from '../store/session.ts';
 import { waitForDrain } from './aedes-internals.ts';
+import type { BrokerClient } from './broker-client.ts';
 import type { ClientSender } from './client-sender.ts';
 import { Connection } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
@@ -43,7 +43,7 @@ export class SessionSender {
   }
 
   /** Sends what waits in the queue. Called when the client has got CONNACK, and when its window or socket has room. */
-  drain(client: Client, connection: Connection): void {
+  drain(client: BrokerClient, connection: Connection): void {
     const { session, window } = connection;
     if (!connection.isDraining || !connection.isReady || connection.isDrainScheduled || client.closed) return;
     if (!session) {
@@ -71,7 +71,7 @@ export class SessionSender {
     }
   }
 
-  #sendEntry(client: Client, connection: Connection, session: Session, entry: QueueEntry, now: number): void {
+  #sendEntry(client: BrokerClient, connection: Connection, session: Session, entry: QueueEntry, now: number): void {
     const { packetId, message, released } = entry;
     if (entry.isSent) return;
     if (released && packetId !== undefined) {
@@ -83,7 +83,7 @@ export class SessionSender {
     else this.#parts.store.queues.settle(session, entry);
   }
 
-  #schedule(client: Client, connection: Connection, start: (goOn: () => void) => void): void {
+  #schedule(client: BrokerClient, connection: Connection, start: (goOn: () => void) => void): void {
     connection.isDrainScheduled = true;
     start(() => {
       connection.isDrainScheduled = false;

@@ -1,9 +1,9 @@
-import type { Client } from 'aedes';
 import { PROTOCOL_ERROR } from '../packets/refused-packet.ts';
 import type { RequestedSubscription, Subscription } from '../store/subscription.ts';
 import { isShared } from '../store/subscription-index.ts';
 import { topicFilterProblem } from '../topic-rules.ts';
 import type { Admission } from './admission.ts';
+import type { BrokerClient } from './broker-client.ts';
 import { type Connection, TOPIC_FILTER_INVALID } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
 import type { IncomingPacket } from './mqtt-packet-internals.ts';
@@ -36,7 +36,7 @@ export class SubscribeHandler {
   }
 
   /** Returns the reason code of DISCONNECT if the packet is refused as a whole; otherwise `null`. */
-  subscribe(client: Client, connection: Connection, packet: IncomingPacket): number | null {
+  subscribe(client: BrokerClient, connection: Connection, packet: IncomingPacket): number | null {
     const { messageId = 0, subscriptions = [], properties } = packet;
     if (this.#retained.exceedsLimit(connection)) return QUOTA_EXCEEDED;
     for (const { topic, nl } of subscriptions) {
@@ -57,7 +57,7 @@ export class SubscribeHandler {
   }
 
   /** The same for UNSUBSCRIBE. */
-  unsubscribe(client: Client, connection: Connection, packet: IncomingPacket): number | null {
+  unsubscribe(client: BrokerClient, connection: Connection, packet: IncomingPacket): number | null {
     const { access } = this.#parts;
     const { identity } = connection;
     const { messageId = 0, unsubscriptions = [] } = packet;
@@ -96,7 +96,7 @@ export class SubscribeHandler {
   }
 
   #respond(
-    client: Client,
+    client: BrokerClient,
     connection: Connection,
     response: { readonly cmd: 'suback' | 'unsuback'; readonly messageId: number; readonly granted: number[] },
     sendRetained: () => void,

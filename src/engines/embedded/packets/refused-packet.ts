@@ -2,6 +2,7 @@
 export const MALFORMED_PACKET = 0x81;
 export const PROTOCOL_ERROR = 0x82;
 export const TOPIC_ALIAS_INVALID = 0x94;
+export const PACKET_TOO_LARGE = 0x95;
 
 /** A packet that MQTT forbids. The message has the rule, by section or statement of MQTT 5 unless it says otherwise. */
 export class RefusedPacket extends Error {
