@@ -1,12 +1,14 @@
 import type { Logger } from 'pino';
 import { startHttpServer } from '../gateway/http/http-server.ts';
 import { KnownHosts } from '../gateway/http/known-hosts.ts';
-import { startMetricsServer } from '../gateway/http/metrics-server.ts';
 import { Traffic } from '../gateway/http/traffic.ts';
 import type { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import { MIB } from './brokers.ts';
 import { callerOf } from './context-maker.ts';
+
+/** Connections to the port of METRICS_HOST. A scraper needs one. */
+const MAX_METRICS_CONNECTIONS = 100;
 
 export type Ports = Awaited<ReturnType<typeof openPorts>>;
 
@@ -31,7 +33,15 @@ export async function openPorts(config: Config, log: Logger, closers: Closers) {
       traffic,
     }),
   );
-  const metrics = metricsHost ? closers.keep(await startMetricsServer(metricsHost, { publicUrl, allowed })) : null;
+  const metrics = metricsHost
+    ? closers.keep(
+        await startHttpServer({
+          ...metricsHost,
+          maxConnections: MAX_METRICS_CONNECTIONS,
+          knownHosts: new KnownHosts({ host: metricsHost.host, publicUrl, allowed }),
+        }),
+      )
+    : null;
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
   return { http, metrics, traffic, url };
 }

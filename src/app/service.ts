@@ -1,6 +1,6 @@
 import { checkSecretKey } from '../domains/secrets/key-check.ts';
 import type { Services } from '../gateway/context.ts';
-import type { FetchFacts } from '../gateway/http/gateway.ts';
+import { type FetchFacts, onlyMetrics } from '../gateway/http/gateway.ts';
 import { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -53,7 +53,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     signIn.checks.start();
 
     const { gateway, scrape, graphql } = httpEntries(config, parts, ports, log);
-    metrics?.serve(scrape);
+    metrics?.serve(onlyMetrics(scrape));
     http.serve(gateway, log);
     closers.keep(http);
     // WebSockets close before the HTTP server, which waits for every socket.

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 /** Where the number of a row without a setting is defined: a constant, or a field of an object, in a file of `src`. */
 export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: string]>> = {
-  'Connections to the listener of `METRICS_HOST`': ['gateway/http/metrics-server.ts', 'MAX_CONNECTIONS'],
+  'Connections to the listener of `METRICS_HOST`': ['app/ports.ts', 'MAX_METRICS_CONNECTIONS'],
   'Time for the headers of a request': ['gateway/http/http-server.ts', 'headersTimeout'],
   'Time for a whole request': ['gateway/http/http-server.ts', 'requestTimeout'],
   'Queued requests of one connection (pipelining)': ['gateway/http/pipelined-requests.ts', 'MAX_WAITING'],

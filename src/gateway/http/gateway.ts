@@ -26,7 +26,7 @@ interface GatewayParts {
   readonly graphql: {
     handle: NodeHandler;
     fetch(request: Request, facts: Required<FetchFacts>): Promise<Response>;
-    upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+    readonly upgrade: NonNullable<Served['upgrade']>;
   };
   readonly rest: FetchHandler;
   /** By path. */
@@ -46,6 +46,15 @@ interface Entry {
   readonly handle: NodeHandler;
 }
 
+/** What a port serves. */
+export interface Served {
+  readonly entryOf: (path: string) => Entry;
+  /** Default: no request is measured. */
+  readonly metrics?: RequestMetrics;
+  /** Serves WebSockets at `/graphql`. Default: they are refused. */
+  readonly upgrade?: (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
+}
+
 const entry = (fetch: FetchHandler, kind?: RequestKind): Entry => ({ kind, fetch, handle: onNode(fetch) });
 
 const HEALTHY = entry(() => jsonResponse(200, { status: 'ok' }));
@@ -61,14 +70,20 @@ const UNKNOWN = entry((request) => {
 /** Entries until the gateway is complete. */
 export const entryWhileStarting = (path: string): Entry => (path === '/healthz' ? HEALTHY : STARTING);
 
+/** What the port of METRICS_HOST serves. */
+export function onlyMetrics(handler: FetchHandler): Served {
+  const metrics = entry(handler);
+  return { entryOf: (path) => (path === '/metrics' ? metrics : UNKNOWN) };
+}
+
 /** The whole interface of a service: which entry serves which path. */
-export class Gateway {
+export class Gateway implements Served {
   readonly metrics: RequestMetrics;
   readonly #rest: Entry;
   readonly #graphql: Entry;
   readonly #auth: Entry;
   readonly #others: ReadonlyMap<string, Entry>;
-  readonly upgrade: GatewayParts['graphql']['upgrade'];
+  readonly upgrade: NonNullable<Served['upgrade']>;
 
   constructor({ graphql, rest, downloads = new Map(), auth, metrics, metricsEntry, ready }: GatewayParts) {
     this.metrics = metrics;

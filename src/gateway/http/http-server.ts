@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Connections, type RefusalReason } from './connections.ts';
 import { pathOf } from './fetch-handler.ts';
-import { entryWhileStarting, type Gateway } from './gateway.ts';
+import { entryWhileStarting, type Served } from './gateway.ts';
 import type { KnownHosts } from './known-hosts.ts';
 import { listen } from './listen.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
@@ -41,7 +41,7 @@ interface HttpServer {
    * Sets what is served. Until this is called, /healthz responds with 200 and every other path with 503. `log` receives
    * one line per request, at level debug.
    */
-  readonly serve: (gateway: Gateway, log?: RequestLog) => void;
+  readonly serve: (served: Served, log?: RequestLog) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -79,13 +79,13 @@ export async function startHttpServer({
   const pipelined = new PipelinedRequests(traffic);
   const proxied =
     isBehindProxy && maxConnectionsPerNetwork !== undefined ? new RequestsPerNetwork(maxConnectionsPerNetwork) : null;
-  let gateway: Gateway | null = null;
+  let served: Served | null = null;
   let requestLog: RequestLog | null = null;
   let closed: Promise<void> | null = null;
   const start = (req: IncomingMessage, res: ServerResponse) => {
     const begin = performance.now();
     const path = pathOf(req.url ?? '/');
-    const { kind, handle } = gateway?.entryOf(path) ?? entryWhileStarting(path);
+    const { kind, handle } = served?.entryOf(path) ?? entryWhileStarting(path);
     const connection = connections.get(req.socket);
     if (connection !== undefined) connection.requests += 1;
     responding.add(res);
@@ -93,7 +93,7 @@ export async function startHttpServer({
     res.on('close', () => {
       responding.delete(res);
       if (connection !== undefined) connection.requests -= 1;
-      if (kind !== undefined) gateway?.metrics.observe(kind, res.statusCode, performance.now() - begin);
+      if (kind !== undefined) served?.metrics?.observe(kind, res.statusCode, performance.now() - begin);
     });
     if (proxied !== null && !enter(proxied, traffic.networkOf(req), res)) return;
     if (requestLog !== null) logRequest(req, res, requestLog);
@@ -110,13 +110,13 @@ export async function startHttpServer({
     socket.on('error', () => socket.destroy());
     const path = pathOf(req.url ?? '/');
     if (isMisdirected(req, path, knownHosts)) refuseConnection(socket, '421 Misdirected Request', misdirected(req));
-    else if (gateway === null || path !== '/graphql') refuseConnection(socket, '404 Not Found');
+    else if (!served?.upgrade || path !== '/graphql') refuseConnection(socket, '404 Not Found');
     else if (proxied !== null && !enter(proxied, traffic.networkOf(req), socket)) {
       refuseConnection(socket, '429 Too Many Requests', TOO_MANY);
     } else {
       const connection = connections.get(req.socket);
       if (connection !== undefined) connection.isUpgraded = true;
-      gateway.upgrade(req, socket, head);
+      served.upgrade(req, socket, head);
     }
   });
   server.on('clientError', refuseMalformed);
@@ -127,7 +127,7 @@ export async function startHttpServer({
     port: await listen(server, host, port),
     connections,
     serve: (given, log) => {
-      gateway = given;
+      served = given;
       requestLog = log?.isLevelEnabled('debug') ? log : null;
     },
     close: () => {

@@ -5,7 +5,7 @@ const MAX_CACHED = 1_000;
 /** Such a header would change the path of the URL of a request. */
 const NOT_IN_A_HOST = /[/\\?#@\s]/;
 
-export interface KnownHostsOptions {
+interface KnownHostsOptions {
   readonly host: string;
   readonly publicUrl?: string | undefined;
   /** Further names; `*.example.com` is any name below `example.com`, `*` is any name. */

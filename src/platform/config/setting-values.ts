@@ -63,7 +63,7 @@ export const hostNames = validList(
   'comma-separated names such as brokers.example.com or *.example.com, without ports',
 );
 
-export interface ListenAddress {
+interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
