@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { RequestContext } from '../../gateway/context.ts';
 import type { RequestFacts } from '../../gateway/graphql/endpoint.ts';
 import { publicError } from '../../gateway/graphql/public-error.ts';
+import { errorHeaders } from '../../gateway/http/error-headers.ts';
 import { emptyResponse, type FetchHandler, jsonResponse } from '../../gateway/http/fetch-handler.ts';
 import { streamBody } from '../../gateway/http/stream-body.ts';
 import { RestRequest } from '../../gateway/rest/rest-request.ts';
@@ -65,8 +66,7 @@ export function auditDownload({ contextFor, log }: AuditDownloadOptions): FetchH
     const response = await respond(rest).catch((error: unknown) => {
       const { message, extensions } = publicError(error, { requestId, log });
       const status = ERROR_STATUS[extensions.code];
-      const headers = status === 401 ? { 'www-authenticate': 'Bearer realm="brokergraph"' } : {};
-      return jsonResponse(status, { message, ...extensions, status }, headers);
+      return jsonResponse(status, { message, ...extensions, status }, errorHeaders(status, extensions.info));
     });
     response.headers.set('x-request-id', requestId);
     return response;

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS } from '../../platform/errors.ts';
+import { errorHeaders } from '../http/error-headers.ts';
 import { endWithText, type TextBody, textBody } from '../http/text-body.ts';
 import type { Traffic } from '../http/traffic.ts';
 import type { ContextFor, Endpoint, GraphqlResponse, RequestFacts } from './endpoint.ts';
@@ -11,9 +12,6 @@ import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
 export const JSON_TYPE = 'application/json';
 const RESPONSE_TYPE = 'application/graphql-response+json';
 export const EVENT_STREAM = 'text/event-stream';
-
-/** Seconds in `Retry-After` if the error has no number. */
-const RETRY_AFTER = '1';
 
 export type MediaType = typeof JSON_TYPE | typeof RESPONSE_TYPE;
 
@@ -107,9 +105,8 @@ export function rendered(response: GraphqlResponse, type: MediaType): RenderedRe
   }
   const status = response.status ?? statusOf(response, type);
   const headers: Record<string, string> = { 'content-type': CONTENT_TYPE[type] };
-  if (status === ERROR_STATUS.UNAUTHORIZED) headers['www-authenticate'] = 'Bearer realm="brokergraph"';
+  if (status !== 200) Object.assign(headers, errorHeaders(status, response.result.errors?.[0]?.extensions.info));
   if (status === ERROR_STATUS.METHOD_NOT_ALLOWED) headers.allow = 'GET, POST, OPTIONS';
-  if (status === ERROR_STATUS.RATE_LIMITED) headers['retry-after'] = retryAfter(response);
   return { status, headers, body };
 }
 
@@ -127,11 +124,6 @@ export function writeResponse(res: ServerResponse, response: GraphqlResponse, ty
   traffic.responding(res, body.bytes);
   res.writeHead(status, headers);
   endWithText(res, body);
-}
-
-function retryAfter({ result }: GraphqlResponse): string {
-  const seconds = result.errors?.[0]?.extensions.info?.retryAfterSeconds;
-  return typeof seconds === 'number' ? String(Math.ceil(seconds)) : RETRY_AFTER;
 }
 
 function textOf({ result, dataText }: GraphqlResponse): string {

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Response } from '@whatwg-node/server';
 import type { Viewer } from '../../platform/auth/viewer.ts';
+import { errorHeaders } from './error-headers.ts';
 import { addressOf, emptyResponse, type FetchHandler, jsonResponse, type RequestOrigin } from './fetch-handler.ts';
 
 interface MetricsEntryOptions {
@@ -35,8 +36,7 @@ export function metricsEntry({ metrics, token, isOpenFor, viewerOf }: MetricsEnt
     if (!(await isAllowed(request, origin))) {
       const message =
         'Metrics need the token of METRICS_TOKEN, or the token of a root administrator: Authorization: Bearer <token>';
-      const headers = { 'www-authenticate': 'Bearer realm="brokergraph"' };
-      return jsonResponse(401, { message, code: 'UNAUTHORIZED', status: 401 }, headers);
+      return jsonResponse(401, { message, code: 'UNAUTHORIZED', status: 401 }, errorHeaders(401));
     }
     try {
       const headers = { 'content-type': metrics.contentType };

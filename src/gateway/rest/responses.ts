@@ -1,15 +1,13 @@
 import { Response } from '@whatwg-node/server';
 import { ERROR_STATUS } from '../../platform/errors.ts';
 import type { PublicError } from '../graphql/public-error.ts';
+import { errorHeaders } from '../http/error-headers.ts';
 import { textResponse } from '../http/fetch-handler.ts';
 import { streamBody } from '../http/stream-body.ts';
 import type { Traffic } from '../http/traffic.ts';
 import type { ApiDocument } from './docs-page.ts';
 import type { RestRequest } from './rest-request.ts';
 import { contentTypeOf } from './revisions.ts';
-
-/** Seconds in `Retry-After` if the error has no number. */
-const RETRY_AFTER = 5;
 
 const headOf = ({ requestId, revision }: RestRequest, total?: number): Record<string, string> => {
   const headers: Record<string, string> = {
@@ -62,15 +60,8 @@ export function errorOf(
 ): Response {
   const status = ERROR_STATUS[code];
   const text = JSON.stringify({ message, code, status, info });
-  const headers = headOf(rest);
-  const hint = rest.request.headers.has('authorization') ? ', error="invalid_token"' : '';
-  if (status === 401) headers['www-authenticate'] = `Bearer realm="brokergraph"${hint}`;
-  else if (status === 405) headers.allow = rest.allow;
-  else if (status === 429 || status === 503) headers['retry-after'] = String(retryAfter(info));
+  const headers = { ...headOf(rest), ...errorHeaders(status, info) };
+  if (status === 401 && rest.headers.authorization) headers['www-authenticate'] += ', error="invalid_token"';
+  if (status === 405) headers.allow = rest.allow;
   return textResponse(text, { status, headers, isHead: rest.isHead, origin: rest.origin, traffic });
-}
-
-function retryAfter(info: Readonly<Record<string, unknown>> | undefined): number {
-  const known = info?.retryAfterSeconds;
-  return typeof known === 'number' && Number.isFinite(known) && known > 0 ? Math.ceil(known) : RETRY_AFTER;
 }
