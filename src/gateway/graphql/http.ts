@@ -1,5 +1,4 @@
 /** GraphQL over HTTP: media types and status codes. https://graphql.github.io/graphql-over-http/draft/ */
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS } from '../../platform/errors.ts';
 import { errorHeaders } from '../http/error-headers.ts';
@@ -19,19 +18,6 @@ const CONTENT_TYPE = {
   [JSON_TYPE]: `${JSON_TYPE}; charset=utf-8`,
   [RESPONSE_TYPE]: `${RESPONSE_TYPE}; charset=utf-8`,
 } as const;
-
-const REQUEST_ID = /^[\w.:-]{1,128}$/;
-
-/** The value of X-Request-Id, or a new id if it is missing or invalid. */
-export const requestIdOf = (given: string | readonly string[] | null | undefined): string =>
-  typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
-
-/** Sets the header field X-Request-Id of a request to a valid id, and returns it. */
-export function identify(req: IncomingMessage): string {
-  const id = requestIdOf(req.headers['x-request-id']);
-  req.headers['x-request-id'] = id;
-  return id;
-}
 
 /** By the media range of `Accept`. */
 const OFFERED: ReadonlyMap<string, MediaType> = new Map([

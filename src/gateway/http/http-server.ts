@@ -8,7 +8,7 @@ import type { KnownHosts } from './known-hosts.ts';
 import { listen } from './listen.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
 import { refuseConnection, refuseMalformed, writeJson } from './raw-response.ts';
-import { requestIdOf } from './request-id.ts';
+import { identify } from './request-id.ts';
 import { RequestsPerNetwork } from './requests-per-network.ts';
 import { Traffic } from './traffic.ts';
 
@@ -93,10 +93,12 @@ export async function startHttpServer({
     res.on('close', () => {
       responding.delete(res);
       if (connection !== undefined) connection.requests -= 1;
-      if (kind !== undefined) served?.metrics?.observe(kind, res.statusCode, performance.now() - begin);
+      const ms = performance.now() - begin;
+      if (kind !== undefined) served?.metrics?.observe(kind, res.statusCode, ms);
+      if (requestLog !== null) logRequest(req, res, ms, requestLog);
     });
+    if (requestLog !== null) identify(req);
     if (proxied !== null && !enter(proxied, traffic.networkOf(req), res)) return;
-    if (requestLog !== null) logRequest(req, res, requestLog);
     if (isMisdirected(req, path, knownHosts)) writeJson(res, 421, misdirected(req));
     else handle(req, res);
   };
@@ -182,15 +184,11 @@ function atMostEvery<Args extends unknown[]>(ms: number, notify: (...args: Args)
 }
 
 /** The line has no query string, which may contain secrets. Errors are logged with the same request id. */
-function logRequest(req: IncomingMessage, res: ServerResponse, log: RequestLog): void {
-  const start = performance.now();
-  req.headers['x-request-id'] = requestIdOf(req.headers['x-request-id']);
-  res.once('close', () => {
-    const ms = Math.round((performance.now() - start) * 10) / 10;
-    const fields = { requestId: req.headers['x-request-id'], method: req.method, path: pathOf(req.url ?? '/'), ms };
-    // A caller that disconnects before the response is complete gets no status.
-    log.debug({ ...fields, status: res.writableFinished ? res.statusCode : null }, 'request');
-  });
+function logRequest(req: IncomingMessage, res: ServerResponse, milliseconds: number, log: RequestLog): void {
+  const ms = Math.round(milliseconds * 10) / 10;
+  const fields = { requestId: req.headers['x-request-id'], method: req.method, path: pathOf(req.url ?? '/'), ms };
+  // A caller that disconnects before the response is complete gets no status.
+  log.debug({ ...fields, status: res.writableFinished ? res.statusCode : null }, 'request');
 }
 
 /** Waits up to DRAIN_MS for responses in progress. Streams of events never end, so they are closed. */

@@ -1,6 +1,6 @@
 import type { RequestFacts } from '../graphql/endpoint.ts';
 import { addressOf, type RequestOrigin, targetOf } from '../http/fetch-handler.ts';
-import { requestIdOf } from '../http/request-id.ts';
+import { identify } from '../http/request-id.ts';
 import { DEFAULT_REVISION, type Revision } from './revisions.ts';
 
 /** One request, and what is known of it so far. */
@@ -18,16 +18,11 @@ export class RestRequest implements RequestFacts {
   isContinued = false;
 
   constructor(request: Request, origin: RequestOrigin) {
-    const { headers } = request;
     this.request = request;
     this.origin = origin;
     this.url = targetOf(request);
-    this.requestId = requestIdOf(headers.get('x-request-id'));
-    this.headers = {
-      authorization: headers.get('authorization') ?? undefined,
-      'x-forwarded-for': headers.get('x-forwarded-for') ?? undefined,
-      'x-request-id': this.requestId,
-    };
+    this.headers = (origin.req?.headers as RestRequest['headers']) ?? Object.fromEntries(request.headers);
+    this.requestId = identify(this);
   }
 
   get isHead(): boolean {

@@ -30,8 +30,8 @@ const JSON_RANGE = /^(application\/json|application\/\*|\*\/\*)$/i;
 const VERSION = /^version="?([^"]*)"?$/i;
 
 /** The first JSON media range with a version decides. Errors: INVALID for an unknown one. */
-export function revisionOf(accept: string | null): Revision {
-  if (accept === null || !/version/i.test(accept)) return DEFAULT_REVISION;
+export function revisionOf(accept: string | undefined): Revision {
+  if (accept === undefined || !/version/i.test(accept)) return DEFAULT_REVISION;
   for (const range of accept.split(',')) {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
     if (!JSON_RANGE.test(type)) continue;

@@ -81,7 +81,7 @@ class RestRouter {
 
   #route(rest: RestRequest): MaybePromise<Response> {
     const { request, headers } = rest;
-    rest.revision = revisionOf(request.headers.get('accept'));
+    rest.revision = revisionOf(headers.accept);
     // All methods of a path are stored under GET: a path is looked up once, whatever the method.
     const found = this.#paths.find('GET', rest.url);
     const path: PathEntry | null | undefined = found?.store;

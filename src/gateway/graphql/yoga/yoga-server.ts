@@ -5,7 +5,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendNodeResponse } from '@whatwg-node/server';
 import { createYoga } from 'graphql-yoga';
-import { requestIdOf, type TransportOptions } from '../http.ts';
+import { requestIdOf } from '../../http/request-id.ts';
+import type { TransportOptions } from '../http.ts';
 import { authentication } from './authentication.ts';
 import { corsOf, responseHeaders } from './cors.ts';
 import { crossSite, isCrossSite } from './cross-site.ts';
