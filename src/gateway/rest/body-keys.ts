@@ -48,8 +48,8 @@ interface Level {
   /** Keys that are omitted if null. */
   readonly nulls: string[];
   readonly hidden: string[];
-  readonly written: (readonly [key: string, values: ReadonlyMap<unknown, string>])[];
-  readonly children: (readonly [key: string, level: Level])[];
+  readonly written: { readonly key: string; readonly values: ReadonlyMap<unknown, string> }[];
+  readonly children: { readonly key: string; readonly below: Level }[];
 }
 
 interface TrimOptions {
@@ -99,10 +99,10 @@ function levelOf(
       continue;
     }
     if (nulls.has(path)) level.nulls.push(key);
-    const written = node instanceof Map ? null : writtenFor(node as GraphQLOutputType, spellings);
-    if (written) level.written.push([key, written]);
+    const values = node instanceof Map ? null : writtenFor(node as GraphQLOutputType, spellings);
+    if (values) level.written.push({ key, values });
     const below = node instanceof Map ? levelOf(node, `${path}.`, nulls, { omitNull: [], hidden, spellings }) : null;
-    if (below) level.children.push([key, below]);
+    if (below) level.children.push({ key, below });
   }
   return Object.values(level).some(({ length }) => length > 0) ? level : null;
 }
@@ -116,10 +116,10 @@ function trim(value: unknown, level: Level): void {
   const object = value as Record<string, unknown>;
   for (const key of level.nulls) if (object[key] === null) object[key] = undefined;
   for (const key of level.hidden) if (key in object) object[key] = undefined;
-  for (const [key, values] of level.written) {
+  for (const { key, values } of level.written) {
     const current = object[key];
     if (Array.isArray(current)) object[key] = current.map((entry) => values.get(entry) ?? entry);
     else if (current !== null && current !== undefined) object[key] = values.get(current) ?? current;
   }
-  for (const [key, below] of level.children) trim(object[key], below);
+  for (const { key, below } of level.children) trim(object[key], below);
 }
