@@ -1,6 +1,6 @@
 import { type ExecutionResult, type GraphQLSchema, OperationTypeNode, parse, validate } from 'graphql';
 import type { MaybePromise } from '../maybe-promise.ts';
-import { NO_VARIABLES, operationDocument, type Variables } from './document.ts';
+import { NO_VARIABLES, type OperationDocument, operationDocument, type Variables } from './document.ts';
 import { Program } from './program.ts';
 import { isRefusal, VariableReader } from './variables.ts';
 import { guardLists } from './whole-lists.ts';
@@ -12,6 +12,7 @@ interface InternalOperationOptions {
 }
 
 export interface CompiledOperation {
+  readonly document: OperationDocument;
   readonly execute: (context: unknown, variables?: Variables) => MaybePromise<ExecutionResult>;
   /** Compiles now. Errors: NotCompilable if graphql-js has to execute the operation. */
   readonly compile: () => void;
@@ -35,6 +36,7 @@ export function compileOperation(
   const program = new Program(schema, document, { compileAfter: 0, hasRawLeaves });
   const reader = new VariableReader(schema, operation?.variableDefinitions, maxVariableEntries);
   return {
+    document,
     compile: () => void program.compile(NO_VARIABLES),
     execute(context, variables = NO_VARIABLES) {
       const coerced = reader.read(variables);

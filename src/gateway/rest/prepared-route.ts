@@ -1,8 +1,8 @@
 import type { Ajv2020 } from 'ajv/dist/2020.js';
-import { type GraphQLOutputType, type GraphQLSchema, Kind, OperationTypeNode, parse, visit } from 'graphql';
+import { type GraphQLOutputType, type GraphQLSchema, Kind, OperationTypeNode, visit } from 'graphql';
 import type { RequiredRole } from '../../platform/auth/viewer.ts';
 import { type CheckValue, compileCheck, createValidator } from '../../platform/text/json-schema.ts';
-import { type OperationDocument, operationDocument } from '../graphql/document.ts';
+import type { OperationDocument } from '../graphql/document.ts';
 import { type CompiledOperation, compileOperation } from '../graphql/internal-operation.ts';
 import { createJsonWriter, type WriteJson } from '../graphql/json-writer.ts';
 import { type ResponseKeys, responseKeys } from '../graphql/response-keys.ts';
@@ -61,10 +61,10 @@ export function prepareRoute(route: Route, schema: GraphQLSchema, ajv: Ajv2020):
     // Validates the document, which the following lines rely on.
     const operation = compileOperation(schema, route.operation, RAW_LEAVES);
     const spellings = spellingsOf(route, schema);
-    const document = operationDocument(parse(route.operation));
+    const { document } = operation;
     // With `@include` a key may be absent. The writer omits it.
-    const data = document && responseKeys(schema, visit(document, { Directive: () => null }));
-    if (!document || !data) throw new Error('types select the same keys in different orders, or too many');
+    const data = responseKeys(schema, visit(document, { Directive: () => null }));
+    if (!data) throw new Error('types select the same keys in different orders, or too many');
     const status = route.status ?? 200;
     if (status !== 204 && route.pick === undefined)
       throw new Error('"pick" is missing: a response with a body requires it');
