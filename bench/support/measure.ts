@@ -35,8 +35,8 @@ interface Round {
 type Figures = ReadonlyMap<string, readonly Round[]>;
 
 const DEFAULTS: MeasureOptions = { rounds: Number(process.env.BENCH_ROUNDS ?? 21), roundMs: 300, connections: 8 };
-/** Rounds without measurement, in which V8 and the servers compile code. */
-const WARM_UP_ROUNDS = 4;
+/** Rounds without measurement, in which V8 and the servers compile code. Lists of 50 require 10,000 requests. */
+const WARM_UP_ROUNDS = 20;
 
 export async function measure(contenders: readonly Contender[], options = DEFAULTS): Promise<Figures> {
   const running: { readonly contender: Contender; readonly server: Server; readonly rounds: Round[] }[] = [];
