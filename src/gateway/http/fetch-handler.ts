@@ -1,8 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServerAdapter, Response } from '@whatwg-node/server';
 import type { MaybePromise } from '../maybe-promise.ts';
-import { MAX_COPIED_BYTES } from './text-body.ts';
-import type { Traffic } from './traffic.ts';
 
 /** What comes with a `Request`. */
 export interface RequestOrigin {
@@ -45,27 +43,4 @@ export function emptyResponse(status: number, headers: HeaderValues): Response {
 export function jsonResponse(status: number, body: object, headers: HeaderValues = {}): Response {
   headers['content-type'] = 'application/json; charset=utf-8';
   return new Response(`${JSON.stringify(body)}\n`, { status, headers });
-}
-
-interface TextOptions {
-  readonly status: number;
-  readonly headers: HeaderValues;
-  readonly isHead: boolean;
-  readonly origin: RequestOrigin;
-  /** Counts the bytes until the client has received them. */
-  readonly traffic: Traffic;
-}
-
-/** Node stores a copy of a long text until the client has received it, so that one is passed as bytes. */
-export function textResponse(
-  text: string,
-  { status, headers, isHead, origin: { res }, traffic }: TextOptions,
-): Response {
-  const length = Buffer.byteLength(text);
-  // Without it, the response would look for the field in several ways, which takes longer than counting.
-  headers['content-length'] = String(length);
-  if (isHead) return new Response(null, { status, headers });
-  if (length <= MAX_COPIED_BYTES) return new Response(text, { status, headers });
-  if (res !== undefined) traffic.responding(res, length);
-  return new Response(Buffer.from(text), { status, headers });
 }

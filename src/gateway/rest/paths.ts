@@ -4,17 +4,11 @@ import type { ApiDocument } from './docs-page.ts';
 import type { PreparedRoute } from './prepared-route.ts';
 import { documentOf, emptyOf } from './responses.ts';
 import type { RestRequest } from './rest-request.ts';
-import { existsIn, REVISIONS, type Revision } from './revisions.ts';
+import { existsIn, type Revision } from './revisions.ts';
 import type { Route } from './route.ts';
 
-interface MethodEntry {
-  readonly prepared: PreparedRoute;
-  /** `Allow` of a 405 that the operation of this method returns: the other methods of the path. */
-  readonly others: Record<Revision, string>;
-}
-
 export interface PathEntry {
-  readonly entries: Map<string, MethodEntry>;
+  readonly entries: Map<string, PreparedRoute>;
   readonly document: ApiDocument | null;
 }
 
@@ -45,42 +39,36 @@ export function buildPaths(
     paths.set(route.path, path);
     if (path.document || path.entries.has(route.method))
       throw new Error(`${route.method} ${route.path} is defined twice: remove one of the routes`);
-    const others = {} as Record<Revision, string>;
     const ready = prepared.get(route);
     if (ready === undefined) throw new Error(`${route.method} ${route.path} was not prepared`);
-    path.entries.set(route.method, { prepared: ready, others });
-  }
-  for (const path of paths.values()) {
-    for (const [method, { others }] of path.entries) {
-      for (const revision of REVISIONS) others[revision] = allowed(path, revision, method);
-    }
+    path.entries.set(route.method, ready);
   }
   for (const [text, path] of paths) router.on('GET', text.replaceAll(/\{(\w+)\}/g, ':$1'), () => undefined, path);
   return router.compile();
 }
 
 export function serveDocument(rest: RestRequest, document: ApiDocument, method: string): Response {
-  rest.allow = 'GET, HEAD, OPTIONS';
-  if (method === 'GET') return documentOf(rest, document);
-  if (method === 'OPTIONS') return emptyOf(rest, { allow: rest.allow });
-  throw methodNotAllowed(method, rest.allow);
+  return method === 'GET' ? documentOf(rest, document) : refuse(rest, method, 'GET, HEAD, OPTIONS');
 }
 
 /** The response of a path to a method that it does not have: OPTIONS lists the methods. */
 export function refuseMethod(rest: RestRequest, path: PathEntry, method: string): Response {
-  rest.allow = allowed(path, rest.revision);
-  if (rest.allow === '') throw new ServiceError('NOT_FOUND', `This path does not exist in revision ${rest.revision}`);
-  if (method === 'OPTIONS') return emptyOf(rest, { allow: rest.allow });
-  throw methodNotAllowed(method, rest.allow);
+  const allow = allowed(path, rest.revision);
+  if (allow === '') throw new ServiceError('NOT_FOUND', `This path does not exist in revision ${rest.revision}`);
+  return refuse(rest, method, allow);
 }
 
-const methodNotAllowed = (method: string, allow: string) =>
-  new ServiceError('METHOD_NOT_ALLOWED', `${method} is not allowed for this path: use one of ${allow}`);
+function refuse(rest: RestRequest, method: string, allow: string): Response {
+  if (method === 'OPTIONS') return emptyOf(rest, { allow });
+  rest.allow = () => allow;
+  throw new ServiceError('METHOD_NOT_ALLOWED', `${method} is not allowed for this path: use one of ${allow}`);
+}
 
-function allowed({ entries }: PathEntry, revision: Revision, except?: string): string {
+/** The value of `Allow`: the methods of a path, or those besides `except`, whose operation refuses it. */
+export function allowed({ entries }: PathEntry, revision: Revision, except?: string): string {
   const methods: string[] = [];
-  for (const [method, { prepared }] of entries) {
-    if (method === except || !existsIn(revision, prepared.route)) continue;
+  for (const [method, { route }] of entries) {
+    if (method === except || !existsIn(revision, route)) continue;
     methods.push(method);
     if (method === 'GET') methods.push('HEAD');
   }

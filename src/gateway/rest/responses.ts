@@ -2,8 +2,8 @@ import { Response } from '@whatwg-node/server';
 import { ERROR_STATUS } from '../../platform/errors.ts';
 import type { PublicError } from '../graphql/public-error.ts';
 import { errorHeaders } from '../http/error-headers.ts';
-import { textResponse } from '../http/fetch-handler.ts';
 import { streamBody } from '../http/stream-body.ts';
+import { MAX_COPIED_BYTES } from '../http/text-body.ts';
 import type { Traffic } from '../http/traffic.ts';
 import type { ApiDocument } from './docs-page.ts';
 import type { RestRequest } from './rest-request.ts';
@@ -26,9 +26,25 @@ interface Content {
   readonly total?: number | undefined;
 }
 
-export function jsonOf(rest: RestRequest, text: string, { status, total, traffic }: Content & { traffic: Traffic }) {
-  const { isHead, origin } = rest;
-  return textResponse(text, { status, headers: headOf(rest, total), isHead, origin, traffic });
+interface Text extends Content {
+  /** Counts the bytes until the client has received them. */
+  readonly traffic: Traffic;
+  /** Further fields. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Node stores a copy of a long text until the client has received it, so that one is passed as bytes. */
+export function jsonOf(rest: RestRequest, text: string, { status, total, traffic, headers: further }: Text): Response {
+  const headers = headOf(rest, total);
+  if (further !== undefined) Object.assign(headers, further);
+  const length = Buffer.byteLength(text);
+  // Without it, the response would look for the field in several ways, which takes longer than counting.
+  headers['content-length'] = String(length);
+  if (rest.isHead) return new Response(null, { status, headers });
+  if (length <= MAX_COPIED_BYTES) return new Response(text, { status, headers });
+  const { res } = rest.origin;
+  if (res !== undefined) traffic.responding(res, length);
+  return new Response(Buffer.from(text), { status, headers });
 }
 
 export function listOf(
@@ -60,8 +76,8 @@ export function errorOf(
 ): Response {
   const status = ERROR_STATUS[code];
   const text = JSON.stringify({ message, code, status, info });
-  const headers = { ...headOf(rest), ...errorHeaders(status, info) };
+  const headers = errorHeaders(status, info);
   if (status === 401 && rest.headers.authorization) headers['www-authenticate'] += ', error="invalid_token"';
-  if (status === 405) headers.allow = rest.allow;
-  return textResponse(text, { status, headers, isHead: rest.isHead, origin: rest.origin, traffic });
+  if (status === 405) headers.allow = rest.allow();
+  return jsonOf(rest, text, { status, traffic, headers });
 }

@@ -12,8 +12,8 @@ export class RestRequest implements RequestFacts {
   readonly url: string;
   readonly headers: Record<string, string | undefined>;
   revision: Revision = DEFAULT_REVISION;
-  /** Methods that a 405 lists. */
-  allow = '';
+  /** Returns the methods that a 405 lists. */
+  allow = () => '';
   /** Whether further pages of the response are read, for which the caller is checked again. */
   isContinued = false;
 

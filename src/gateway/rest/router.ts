@@ -13,7 +13,7 @@ import { NOT_UTF8 } from './input.ts';
 import { requestPathOf } from './issue-paths.ts';
 import { pageOf } from './long-lists.ts';
 import { PageReader, type PageReaderOptions, type Pages } from './page-reader.ts';
-import { buildPaths, type PathEntry, type Paths, refuseMethod, serveDocument } from './paths.ts';
+import { allowed, buildPaths, type PathEntry, type Paths, refuseMethod, serveDocument } from './paths.ts';
 import { type PreparedRoute, prepareRoutes } from './prepared-route.ts';
 import { bodyOf, type Call, totalOf, wholeText } from './response-body.ts';
 import { emptyOf, errorOf, jsonOf } from './responses.ts';
@@ -94,9 +94,9 @@ class RestRouter {
     }
     const method = rest.isHead ? 'GET' : request.method;
     if (path.document) return serveDocument(rest, path.document, method);
-    const entry = path.entries.get(method);
-    if (entry === undefined || !existsIn(rest.revision, entry.prepared.route)) return refuseMethod(rest, path, method);
-    rest.allow = entry.others[rest.revision];
+    const prepared = path.entries.get(method);
+    if (prepared === undefined || !existsIn(rest.revision, prepared.route)) return refuseMethod(rest, path, method);
+    rest.allow = () => allowed(path, rest.revision, method);
     // find-my-way returns the unparsed text: see its querystringParser.
     const search = found.searchParams as unknown as string;
     const { contextFor, tokenInQuery = false } = this.#options;
@@ -104,7 +104,7 @@ class RestRouter {
       const token = new URLSearchParams(search).get('token');
       if (token) headers.authorization = `Bearer ${token}`;
     }
-    return after(contextFor(rest), (context) => this.#enter(rest, entry.prepared, params, search, context));
+    return after(contextFor(rest), (context) => this.#enter(rest, prepared, params, search, context));
   }
 
   #enter(
