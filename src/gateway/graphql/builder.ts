@@ -17,6 +17,7 @@ import {
 import { ServiceError } from '../../platform/errors.ts';
 import { kindOfId } from '../../platform/ids.ts';
 import type { RequestContext } from '../context.ts';
+import { PLAIN } from './compiled-scopes.ts';
 import { COUNTED_BY_PAGE } from './page-cost.ts';
 import type { RoleScopes } from './type-scopes.ts';
 
@@ -65,10 +66,14 @@ export const builder = new SchemaBuilder<{
   // Ids are not encoded: they have a kind prefix and are the same in REST and GraphQL.
   relay: {
     nodesOnConnection: { description: 'Entries of the page without cursors.', complexity: COUNTED_BY_PAGE },
-    edgesFieldOptions: { description: 'Entries of the page with their cursors.', complexity: COUNTED_BY_PAGE },
-    nodeFieldOptions: { description: 'The entry.' },
+    edgesFieldOptions: {
+      description: 'Entries of the page with their cursors.',
+      complexity: COUNTED_BY_PAGE,
+      ...PLAIN,
+    },
+    nodeFieldOptions: { description: 'The entry.', ...PLAIN },
     cursorFieldOptions: { description: 'Position of the entry in the list, for `after` and `before`.' },
-    pageInfoFieldOptions: { description: 'Information about further pages.' },
+    pageInfoFieldOptions: { description: 'Information about further pages.', ...PLAIN },
     hasNextPageFieldOptions: { description: 'Whether there are entries after the page.' },
     hasPreviousPageFieldOptions: { description: 'Whether there are entries before the page.' },
     startCursorFieldOptions: { description: 'Cursor of the first entry; `null` if the page is empty.' },

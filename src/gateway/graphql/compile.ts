@@ -24,7 +24,7 @@ import {
   isSpecifiedScalarType,
 } from 'graphql';
 import { readsRelations, withSharedPath } from './compiled-paths.ts';
-import { isScoped, scopedResolver } from './compiled-scopes.ts';
+import { isScoped, ScopedFields } from './compiled-scopes.ts';
 import { NotCompilable, type OperationDocument, type Variables, withoutConditions } from './document.ts';
 import { compileQuery, isCompiledQuery, patchJitRuntime } from './jit-runtime.ts';
 import { COERCED_TYPE, Literals } from './literals.ts';
@@ -71,8 +71,9 @@ export function compile(
       resolverInfoEnricher: () => ({ schema, operation }),
     });
   const isShared = readsRelations(fields);
+  const scoped = new ScopedFields(schema, fields);
   const resolverOf = (field: GraphQLField<unknown, unknown>) => {
-    const resolve = scopedResolver(schema, field);
+    const resolve = scoped.resolverOf(field);
     return isShared ? withSharedPath(field, resolve) : resolve;
   };
   const compiled = withChanges(

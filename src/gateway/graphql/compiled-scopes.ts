@@ -8,37 +8,80 @@ import {
   type GraphQLField,
   type GraphQLNamedType,
   type GraphQLObjectType,
+  type GraphQLOutputType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
-  getNamedType,
-  getNullableType,
   isAbstractType,
   isInterfaceType,
   isListType,
+  isNonNullType,
   isObjectType,
 } from 'graphql';
 import type { RequestContext } from '../context.ts';
+import { objectTypesOf } from './document.ts';
 import type { TypeScope } from './type-scopes.ts';
 import { originalResolver, type Resolver } from './whole-lists.ts';
 
-/** Returns true, or throws or rejects with the refusal. */
-type Check = (value: unknown, context: RequestContext, info: GraphQLResolveInfo) => unknown;
+type Field = GraphQLField<unknown, unknown>;
 
-/** The resolver of a field that also checks the scopes of its type; undefined for a plain property without scopes. */
-export function scopedResolver(schema: GraphQLSchema, field: GraphQLField<unknown, unknown>): Resolver | undefined {
-  const original = originalResolver(field);
-  const check = checkOf(schema, getNamedType(field.type));
-  if (check === null) return original;
-  const { name } = field;
-  const resolve: Resolver = original ?? ((source) => (source as Readonly<Record<string, unknown>>)[name]);
-  const checkValue = isListType(getNullableType(field.type)) ? checkedList : checked;
-  return (source, args, context, info) =>
-    checkValue(resolve(source, args, context, info), check, context as RequestContext, info);
+/** Returns the value with an error in place of each refused object, or a promise of it. */
+type Guard = (value: unknown, context: RequestContext, info: GraphQLResolveInfo) => unknown;
+
+/** Returns true or throws the refusal. */
+type Check = (value: object, context: RequestContext, info: GraphQLResolveInfo) => unknown;
+
+/** The fields of one operation. */
+export class ScopedFields {
+  readonly #schema: GraphQLSchema;
+  readonly #fields: ReadonlySet<Field>;
+
+  constructor(schema: GraphQLSchema, fields: ReadonlySet<Field>) {
+    this.#schema = schema;
+    this.#fields = fields;
+  }
+
+  /** A resolver that also checks scopes. `undefined` for a property that needs no check of its own. */
+  resolverOf(field: Field): Resolver | undefined {
+    if (isPlain(field)) return undefined;
+    const original = originalResolver(field);
+    const guard = this.#guardOf(field.type);
+    if (guard === null) return original;
+    const { name } = field;
+    const resolve: Resolver = original ?? ((source) => (source as Readonly<Record<string, unknown>>)[name]);
+    return (source, args, context, info) =>
+      guard(resolve(source, args, context, info), context as RequestContext, info);
+  }
+
+  #guardOf(type: GraphQLOutputType): Guard | null {
+    if (isNonNullType(type)) return this.#guardOf(type.ofType);
+    if (isListType(type)) {
+      const guard = this.#guardOf(type.ofType);
+      return guard && listGuard(guard);
+    }
+    const check = checkOf(this.#schema, type);
+    const properties = objectTypesOf(this.#schema, type).flatMap((one) => this.#guardedProperties(one));
+    return check === null && properties.length === 0 ? null : objectGuard(check, properties);
+  }
+
+  /** Properties that compiled code reads without a resolver, so that the guard of their object checks them. */
+  #guardedProperties(type: GraphQLObjectType): GuardedProperty[] {
+    return Object.values(type.getFields()).flatMap((field) => {
+      const guard = this.#fields.has(field) && isPlain(field) ? this.#guardOf(field.type) : null;
+      return guard === null ? [] : { name: field.name, guard };
+    });
+  }
 }
 
 /** Object types whose `isTypeOf` compiled code must not call. */
 export const isScoped = (type: GraphQLNamedType): type is GraphQLObjectType =>
   isObjectType(type) && type.isTypeOf != null;
+
+/** For fields whose resolver only reads the property of the same name, so that compiled code may read it. */
+export const PLAIN = { extensions: { isPlain: true } } as const;
+
+/** Whether compiled code reads the property. The resolver may have been replaced. */
+const isPlain = (field: Field): boolean =>
+  field.extensions.isPlain === true && originalResolver(field) === field.extensions.pothosOriginalResolve;
 
 function checkOf(schema: GraphQLSchema, type: GraphQLNamedType): Check | null {
   const check = isAbstractType(type) ? checkByType(schema, type) : isScoped(type) ? (type.isTypeOf as Check) : null;
@@ -64,29 +107,51 @@ function scopesOf(type: GraphQLNamedType): TypeScope[] {
   return [type, ...interfaces].flatMap(({ extensions }) => (extensions.scope as TypeScope | undefined) ?? []);
 }
 
-type Checked = (value: unknown, check: Check, context: RequestContext, info: GraphQLResolveInfo) => unknown;
+interface GuardedProperty {
+  readonly name: string;
+  readonly guard: Guard;
+}
 
-/** The value, or the error with which its scope refuses it. */
-const checked: Checked = (value, check, context, info) => {
-  if (typeof value !== 'object' || value === null) return value;
-  if (isThenable(value)) return value.then((settled) => checked(settled, check, context, info));
-  if (Array.isArray(value)) return checkedList(value, check, context, info);
-  try {
-    const result = check(value, context, info);
-    return result === true ? value : Promise.resolve(result).then(() => value);
-  } catch (error) {
-    // An Error as a value is the error of the field. `instanceof` before the check would cost as much as the check.
-    if (value instanceof Error) return value;
-    return error instanceof Error ? error : new Error(`Unexpected error value: ${String(error)}`);
-  }
-};
+const objectGuard = (check: Check | null, properties: readonly GuardedProperty[]): Guard =>
+  whenSettled((value, context, info) => {
+    try {
+      if (check !== null && check(value, context, info) !== true) throw new Error('A scope of a type is asynchronous');
+    } catch (error) {
+      // An Error as a value is the error of the field. `instanceof` before the check would cost as much as the check.
+      if (value instanceof Error) return value;
+      return error instanceof Error ? error : new Error(`Unexpected error value: ${String(error)}`);
+    }
+    let guarded = value;
+    for (const { name, guard } of properties) {
+      const property: unknown = (value as Readonly<Record<string, unknown>>)[name];
+      const result = guard(property, context, info);
+      if (result !== property) guarded = Object.create(guarded, { [name]: { value: result } });
+    }
+    return guarded;
+  });
 
-const checkedList: Checked = (value, check, context, info) => {
-  if (typeof value !== 'object' || value === null) return value;
-  if (isThenable(value)) return value.then((settled) => checkedList(settled, check, context, info));
-  if (!(Symbol.iterator in value)) return value;
-  return Array.from(value as Iterable<unknown>, (item) => checked(item, check, context, info));
-};
+const listGuard = (guard: Guard): Guard =>
+  whenSettled((value, context, info) => {
+    if (!(Symbol.iterator in value)) return value;
+    const list: readonly unknown[] = Array.isArray(value) ? value : Array.from(value as Iterable<unknown>);
+    let guarded: unknown[] | null = null;
+    for (let i = 0; i < list.length; i++) {
+      const result = guard(list[i], context, info);
+      if (result !== list[i]) {
+        guarded ??= [...list];
+        guarded[i] = result;
+      }
+    }
+    return guarded ?? list;
+  });
+
+function whenSettled(guard: (...args: Parameters<Check>) => unknown): Guard {
+  const guarded: Guard = (value, context, info) => {
+    if (typeof value !== 'object' || value === null) return value;
+    return isThenable(value) ? value.then((settled) => guarded(settled, context, info)) : guard(value, context, info);
+  };
+  return guarded;
+}
 
 const isThenable = (value: object): value is PromiseLike<unknown> =>
   typeof (value as { readonly then?: unknown }).then === 'function';

@@ -9,6 +9,7 @@ import type { RequestContext } from '../../../src/gateway/context.ts';
 import { builder } from '../../../src/gateway/graphql/builder.ts';
 import { compileOperation } from '../../../src/gateway/graphql/internal-operation.ts';
 import { Node } from '../../../src/gateway/graphql/node.ts';
+import { listConnection } from '../../../src/gateway/paging.ts';
 import { startTestService } from '../../support/service.ts';
 
 // Fields whose authors forgot to check the caller: they return whatever `found` holds.
@@ -19,6 +20,8 @@ const project = () => found.project as ProjectRecord;
 const Holder = builder.objectRef<{ readonly broker: BrokerRecord }>('Holder').implement({
   fields: (t) => ({ broker: t.expose('broker', { type: Broker, nullable: true }) }),
 });
+
+const ForgottenEdge = builder.edgeObject({ type: Broker, name: 'ForgottenEdge', nodeNullable: true });
 
 builder.queryFields((t) => ({
   forgottenBroker: t.field({ type: Broker, nullable: true, resolve: broker }),
@@ -36,6 +39,12 @@ builder.queryFields((t) => ({
   }),
   forgottenHolder: t.field({ type: Holder, resolve: () => ({ broker: broker() }) }),
   forgottenProject: t.field({ type: Project, nullable: true, resolve: project }),
+  forgottenConnection: t.connection(
+    { type: Broker, resolve: () => listConnection([broker()], {}) },
+    { name: 'ForgottenConnection', nodeNullable: true },
+    ForgottenEdge,
+  ),
+  forgottenEdge: t.field({ type: ForgottenEdge, resolve: () => ({ cursor: 'c', node: broker() }) }),
 }));
 const schema = builder.toSchema();
 
@@ -47,9 +56,16 @@ const FIELDS = {
   forgottenPromises: [null],
   forgottenProject: null,
 };
-const DOCUMENT = `{ forgottenHolder { broker { id } } ${Object.keys(FIELDS)
-  .map((name) => `${name} { id }`)
-  .join(' ')} __typename }`;
+const holding = (node: object | null) => ({
+  forgottenHolder: { broker: node },
+  forgottenConnection: { edges: [{ cursor: found.broker?.id, node }] },
+  forgottenEdge: { node },
+});
+const HELD = ['forgottenHolder.broker', 'forgottenConnection.edges.0.node', 'forgottenEdge.node'];
+const DOCUMENT = `{ forgottenHolder { broker { id } } forgottenConnection { edges { cursor node { id } } }
+  forgottenEdge { node { id } } ${Object.keys(FIELDS)
+    .map((name) => `${name} { id }`)
+    .join(' ')} __typename }`;
 
 type Outcome = { readonly data: unknown; readonly errors: readonly (readonly [path: string, code: unknown])[] };
 
@@ -88,8 +104,8 @@ test('a field that forgets to check the caller does not return objects of other 
   );
   const stranger = await contextOf((await service.person(null)).token);
   for (const { data, errors } of await outcomes(stranger)) {
-    expect(data).toEqual({ ...FIELDS, forgottenHolder: { broker: null }, __typename: 'Query' });
-    expect(errors).toEqual([...paths, 'forgottenHolder.broker'].sort().map((path) => [path, 'NOT_FOUND']));
+    expect(data).toEqual({ ...FIELDS, ...holding(null), __typename: 'Query' });
+    expect(errors).toEqual([...paths, ...HELD].sort().map((path) => [path, 'NOT_FOUND']));
   }
 
   const id = { id: body.id };
@@ -97,7 +113,7 @@ test('a field that forgets to check the caller does not return objects of other 
   for (const { data, errors } of await outcomes(member)) {
     expect(errors).toEqual([]);
     expect(data).toEqual({
-      forgottenHolder: { broker: id },
+      ...holding(id),
       forgottenBroker: id,
       forgottenKind: id,
       forgottenNode: id,
