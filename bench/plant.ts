@@ -18,7 +18,6 @@ const SMALL_PROJECTS = 5;
 const SMALL_COUNT = 10;
 
 const NOW = '2026-01-31T12:00:00.000Z';
-const CONNECTED_SINCE = Date.parse(NOW);
 
 const project = (id: string): ProjectRecord => ({
   id,
@@ -119,7 +118,7 @@ const services = {
   },
   runtimes: {
     isConnected: () => true,
-    status: () => ({ state: 'CONNECTED' as const, since: CONNECTED_SINCE }),
+    status: () => ({ state: 'CONNECTED' as const, since: NOW }),
   },
 };
 

@@ -256,7 +256,8 @@ export class BrokerRuntimes {
   }
 
   #publishStatus(broker: BrokerRecord, current: BrokerRecord | null): void {
-    const connection = current === null ? { state: 'CLOSED' as const, since: Date.now() } : this.status(broker.id);
+    const connection =
+      current === null ? { state: 'CLOSED' as const, since: new Date().toISOString() } : this.status(broker.id);
     const change = { brokerId: broker.id, broker: current, connection };
     for (const { broadcast } of this.#feeds.containing(broker.projectId, broker.id)) broadcast.publish(change);
   }
@@ -282,7 +283,7 @@ export class BrokerRuntimes {
   /** The status of a broker without an address, or before its link is opened. */
   #withoutLink(id: string): LinkStatus {
     const broker = this.#options.brokers.get(id);
-    const since = broker === null ? Date.now() : Date.parse(broker.updatedAt);
+    const since = broker === null ? new Date().toISOString() : broker.updatedAt;
     return { state: broker !== null && isReachable(broker) ? 'CONNECTING' : 'CLOSED', since };
   }
 
@@ -304,7 +305,7 @@ export class BrokerRuntimes {
   #waitForLink(id: string): void {
     const broker = this.#options.brokers.get(id);
     if (broker === null) return;
-    this.#failures.set(id, { state: 'UNREACHABLE', since: Date.now(), lastError: NO_LINK });
+    this.#failures.set(id, { state: 'UNREACHABLE', since: new Date().toISOString(), lastError: NO_LINK });
     this.#publishStatus(broker, broker);
   }
 
@@ -322,8 +323,9 @@ export class BrokerRuntimes {
   }
 
   #downMs(id: string): number {
-    const { state, since } = this.#runtimes.get(id)?.link.status ?? {};
-    return state === undefined || state === 'CONNECTED' ? 0 : Math.max(1, Date.now() - (since ?? 0));
+    const status = this.#runtimes.get(id)?.link.status;
+    if (status === undefined || status.state === 'CONNECTED') return 0;
+    return Math.max(1, Date.now() - Date.parse(status.since));
   }
 
   async #openRuntime(broker: BrokerRecord): Promise<void> {
@@ -360,7 +362,7 @@ export class BrokerRuntimes {
         lastError = error.message;
         log.warn({ brokerId: id, error: lastError }, 'cannot connect to a broker because of its settings');
       } else log.error({ err: error, brokerId: id }, 'cannot open the connection to a broker');
-      this.#failures.set(id, { state: 'UNREACHABLE', since: Date.now(), lastError });
+      this.#failures.set(id, { state: 'UNREACHABLE', since: new Date().toISOString(), lastError });
       await link?.close();
       this.#releaseLink(id);
       this.#publishStatus(broker, broker);

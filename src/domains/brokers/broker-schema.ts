@@ -68,7 +68,7 @@ export const BrokerConnectionStatus = builder.objectRef<LinkStatus>('BrokerConne
   description: 'This service’s connection to a broker.',
   fields: (t) => ({
     state: t.expose('state', { type: ConnectionState }),
-    since: t.field({ type: 'DateTime', resolve: ({ since }) => new Date(since) }),
+    since: t.expose('since', { type: 'DateTime' }),
     lastError: t.string({ nullable: true, resolve: ({ lastError }) => lastError ?? null }),
   }),
 });

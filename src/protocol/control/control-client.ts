@@ -147,7 +147,7 @@ export class ControlClient {
   }
 
   #listen(api: ControlApi): Promise<Stop> {
-    if (this.#closed) return Promise.reject(unreachable({ state: 'CLOSED', since: 0 }));
+    if (this.#closed) return Promise.reject(unreachable({ state: 'CLOSED', since: new Date().toISOString() }));
     const known = this.#responses.get(api);
     if (known !== undefined) return known;
     const response = this.#subscribe(api);

@@ -112,7 +112,7 @@ export class BrokerLink implements BrokerSession {
   #nextUnsubscribe = 0;
   readonly #listeners = new Set<(status: LinkStatus) => void>();
   readonly #onFault: (error: unknown) => void;
-  status: LinkStatus = { state: 'CONNECTING', since: Date.now() };
+  status: LinkStatus = { state: 'CONNECTING', since: new Date().toISOString() };
   #connection: LinkConnection | null = null;
   #isPaused = false;
   #retry: NodeJS.Timeout | null = null;
@@ -411,7 +411,7 @@ export class BrokerLink implements BrokerSession {
 
   #startBackoff(): void {
     this.#downSince = Date.now();
-    const isBrief = this.#downSince - this.status.since < BRIEF_MS;
+    const isBrief = this.#downSince - Date.parse(this.status.since) < BRIEF_MS;
     this.#attempts = isBrief ? this.#briefCount : 0;
     this.#briefCount = isBrief ? this.#briefCount + 1 : 0;
   }
@@ -454,7 +454,7 @@ export class BrokerLink implements BrokerSession {
     const hasChanged = this.status.state !== state;
     this.status = {
       state,
-      since: hasChanged ? Date.now() : this.status.since,
+      since: hasChanged ? new Date().toISOString() : this.status.since,
       ...(lastError === undefined ? {} : { lastError }),
       ...(resumed === undefined ? {} : { resumed }),
     };

@@ -44,8 +44,8 @@ export type LinkState = 'CONNECTING' | 'CONNECTED' | 'UNAUTHORISED' | 'UNREACHAB
 
 export interface LinkStatus {
   readonly state: LinkState;
-  /** Epoch milliseconds. */
-  readonly since: number;
+  /** ISO 8601: responses contain it, and formatting a number takes longer than the other fields of a broker. */
+  readonly since: string;
   /** Why the link is not connected. Never contains a URL, a user name or a secret. */
   readonly lastError?: string;
   /** While CONNECTED: whether the session was resumed, so that no message of QoS 1 and 2 was lost. */

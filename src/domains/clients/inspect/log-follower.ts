@@ -138,7 +138,7 @@ export class LogFollower {
       protocol: session.isWebSocket === undefined ? null : session.isWebSocket ? 'MQTT-WS' : 'MQTT',
       protocolVersion: session.protocolVersion === 5 ? 'v5' : session.protocolVersion === 4 ? 'v3.1.1' : null,
       keepalive: session.keepaliveSeconds ?? null,
-      lastConnect: session.status.since,
+      lastConnect: Date.parse(session.status.since),
     });
   }
 

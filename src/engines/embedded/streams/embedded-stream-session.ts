@@ -12,7 +12,7 @@ export class EmbeddedStreamSession implements StreamSession {
   readonly #subscriptions = new Set<Stop>();
   readonly #listeners = new Set<(status: LinkStatus) => void>();
   #depth = 0;
-  status: LinkStatus = { state: 'CONNECTED', since: Date.now() };
+  status: LinkStatus = { state: 'CONNECTED', since: new Date().toISOString() };
 
   constructor(core: Pick<BrokerCore, 'tap' | 'publisher'>) {
     this.#core = core;
@@ -65,7 +65,7 @@ export class EmbeddedStreamSession implements StreamSession {
 
   close(): void {
     if (this.#isClosed) return;
-    this.status = { state: 'CLOSED', since: Date.now() };
+    this.status = { state: 'CLOSED', since: new Date().toISOString() };
     for (const stop of [...this.#subscriptions]) stop();
     this.#core.tap.resume();
     for (const listener of this.#listeners) listener(this.status);

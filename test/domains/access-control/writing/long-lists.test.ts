@@ -87,7 +87,7 @@ function startFake(policy: AccessPolicy, writesPerPayload: number, refuses: (sen
   const writer = new AccessWriter({
     index: { current: now, refresh: now },
     controls,
-    session: { status: { state: 'CONNECTED', since: 0 }, onStatus: () => () => {} },
+    session: { status: { state: 'CONNECTED', since: new Date(0).toISOString() }, onStatus: () => () => {} },
     gatewayUsername: null,
     connectedClients: async () => ({ clients: [], isComplete: true }),
   });

@@ -155,7 +155,7 @@ test('a stream waits while the broker is not connected, and each change is repor
 
 test('a broker that is being connected to is not said to be away', async () => {
   const session = new ScriptedSession();
-  session.status = { state: 'CONNECTING', since: 0 };
+  session.status = { state: 'CONNECTING', since: new Date(0).toISOString() };
   const engine = startEngine(session);
   await engine.put('a', definition({ sourceTopic: 'in' }));
   expect((await engine.report(['a'])).get('a')).toMatchObject({
@@ -253,7 +253,7 @@ async function asked(session: ScriptedSession, count: number): Promise<void> {
 
 test('`settled` waits for the first connection and the response of the broker, and not after a lost connection', async () => {
   const session = new ScriptedSession();
-  session.status = { state: 'CONNECTING', since: 0 };
+  session.status = { state: 'CONNECTING', since: new Date(0).toISOString() };
   session.grantsAtOnce = false;
   const engine = startEngine(session);
   const order: string[] = [];

@@ -23,7 +23,7 @@ interface Published {
 
 /** A broker whose responses and their times are set by the test, for orders of events that are rare with a real one. */
 export class ScriptedSession implements StreamSession {
-  status: LinkStatus = { state: 'CONNECTED', since: 0 };
+  status: LinkStatus = { state: 'CONNECTED', since: new Date(0).toISOString() };
   readonly asked: Asked[] = [];
   readonly published: Published[] = [];
   /** Answers at once; false: the test does. */
@@ -107,11 +107,11 @@ export class ScriptedSession implements StreamSession {
   }
 
   lose(): void {
-    this.#become({ state: 'UNREACHABLE', since: Date.now(), lastError: 'The connection was lost' });
+    this.#become({ state: 'UNREACHABLE', since: new Date().toISOString(), lastError: 'The connection was lost' });
   }
 
   connect(): void {
-    this.#become({ state: 'CONNECTED', since: Date.now() });
+    this.#become({ state: 'CONNECTED', since: new Date().toISOString() });
   }
 
   #become(status: LinkStatus): void {
