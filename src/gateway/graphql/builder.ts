@@ -17,9 +17,8 @@ import {
 import { ServiceError } from '../../platform/errors.ts';
 import { kindOfId } from '../../platform/ids.ts';
 import type { RequestContext } from '../context.ts';
-import { PLAIN } from './compiled-scopes.ts';
 import { COUNTED_BY_PAGE } from './page-cost.ts';
-import type { RoleScopes } from './type-scopes.ts';
+import { PLAIN, type RoleScopes } from './type-scopes.ts';
 
 /** Scopes throw the error for the caller (401, 403 or 404) instead of returning false. */
 interface AuthScopes extends RoleScopes {

@@ -19,8 +19,9 @@ import {
 } from 'graphql';
 import type { RequestContext } from '../context.ts';
 import { objectTypesOf } from './document.ts';
+import { asError } from './jit-runtime.ts';
 import type { TypeScope } from './type-scopes.ts';
-import { originalResolver, type Resolver } from './whole-lists.ts';
+import { isThenable, originalResolver, type Resolver } from './whole-lists.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -76,9 +77,6 @@ export class ScopedFields {
 export const isScoped = (type: GraphQLNamedType): type is GraphQLObjectType =>
   isObjectType(type) && type.isTypeOf != null;
 
-/** For fields whose resolver only reads the property of the same name, so that compiled code may read it. */
-export const PLAIN = { extensions: { isPlain: true } } as const;
-
 /** Whether compiled code reads the property. The resolver may have been replaced. */
 const isPlain = (field: Field): boolean =>
   field.extensions.isPlain === true && originalResolver(field) === field.extensions.pothosOriginalResolve;
@@ -119,7 +117,7 @@ const objectGuard = (check: Check | null, properties: readonly GuardedProperty[]
     } catch (error) {
       // An Error as a value is the error of the field. `instanceof` before the check would cost as much as the check.
       if (value instanceof Error) return value;
-      return error instanceof Error ? error : new Error(`Unexpected error value: ${String(error)}`);
+      return asError(error);
     }
     let guarded = value;
     for (const { name, guard } of properties) {
@@ -152,6 +150,3 @@ function whenSettled(guard: (...args: Parameters<Check>) => unknown): Guard {
   };
   return guarded;
 }
-
-const isThenable = (value: object): value is PromiseLike<unknown> =>
-  typeof (value as { readonly then?: unknown }).then === 'function';

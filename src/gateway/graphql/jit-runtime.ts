@@ -37,7 +37,7 @@ function settle(context: ExecutionContext, promise: Promise<unknown>, onSuccess:
 }
 
 /** Converts a thrown value that is not an Error, like graphql-js. */
-const asError = (thrown: unknown): Error =>
+export const asError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(`Unexpected error value: ${String(thrown)}`);
 
 export function patchJitRuntime(): void {

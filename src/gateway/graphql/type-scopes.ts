@@ -20,6 +20,9 @@ export interface TypeScope {
   readonly allows: (value: unknown, context: RequestContext) => boolean;
 }
 
+/** For fields whose resolver only reads the property of the same name, so that compiled code may read it. */
+export const PLAIN = { extensions: { isPlain: true } } as const;
+
 /** The ids that decide which callers may see a broker. */
 interface BrokerIds {
   readonly id: string;

@@ -67,6 +67,5 @@ function asPromises(value: unknown): unknown {
   );
 }
 
-function isThenable(value: unknown): value is Promise<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
-}
+export const isThenable = (value: unknown): value is Promise<unknown> =>
+  typeof value === 'object' && value !== null && typeof (value as { readonly then?: unknown }).then === 'function';
