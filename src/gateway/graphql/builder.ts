@@ -48,10 +48,16 @@ export const builder = new SchemaBuilder<{
     unauthorizedError: () => new ServiceError('NOT_ALLOWED', 'Not allowed'),
     authScopes: (context) => {
       // Not the viewer of the first check: a mutation may replace it, for its payload.
-      const roleIn = (role: ProjectRole) => (id: string) =>
-        kindOfId(id) === 'broker'
-          ? context.services.brokers.visible(id, context.viewer, role) !== null
-          : context.services.projects.visible(id, context.viewer, role) !== null;
+      const roleIn = (role: ProjectRole) => (id: string) => {
+        const { brokers, projects, audit } = context.services;
+        const isBroker = kindOfId(id) === 'broker';
+        try {
+          return (isBroker ? brokers : projects).visible(id, context.viewer, role) !== null;
+        } catch (error) {
+          audit.refusedRead({ operation: isBroker ? 'broker' : 'project', input: { id }, owner: null }, context, error);
+          throw error;
+        }
+      };
       return {
         signedIn: () => requireSignedIn(context.viewer) !== null,
         person: () => requirePerson(context.viewer) !== null,

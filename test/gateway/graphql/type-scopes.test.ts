@@ -10,6 +10,7 @@ import { builder } from '../../../src/gateway/graphql/builder.ts';
 import { compileOperation } from '../../../src/gateway/graphql/internal-operation.ts';
 import { Node } from '../../../src/gateway/graphql/node.ts';
 import { listConnection } from '../../../src/gateway/paging.ts';
+import { leftBy } from '../../domains/audit/audited-service.ts';
 import { startTestService } from '../../support/service.ts';
 
 // Fields whose authors forgot to check the caller: they return whatever `found` holds.
@@ -103,6 +104,10 @@ test('a field that forgets to check the caller does not return objects of other 
     Array.isArray(value) ? value.map((_, index) => `${name}.${index}`) : [name],
   );
   const stranger = await contextOf((await service.person(null)).token);
+  const refused = await leftBy(service, () => outcomes(stranger));
+  const entry = { actorId: stranger.viewer?.id, result: 'REFUSED', code: 'NOT_FOUND' };
+  expect(refused).toContainEqual(expect.objectContaining({ ...entry, operation: 'broker', targetId: body.id }));
+  expect(refused).toContainEqual(expect.objectContaining({ ...entry, operation: 'project', targetId: projectId }));
   for (const { data, errors } of await outcomes(stranger)) {
     expect(data).toEqual({ ...FIELDS, ...holding(null), __typename: 'Query' });
     expect(errors).toEqual([...paths, ...HELD].sort().map((path) => [path, 'NOT_FOUND']));
