@@ -188,21 +188,29 @@ test('a QoS 2 message that was acknowledged is delivered exactly once, across ki
   expect(Array.from({ length: total }, (_, index) => index).filter((index) => !numbers.has(index))).toEqual([]);
 });
 
-test('a will is published at the next start when the broker was killed', async () => {
-  const folder = temporaryFolder();
-  const broker = await startBrokerProcess(folder);
-  const watcher = await connectTo(broker.url, { clientId: 'watcher', clean: false });
-  await watcher.subscribeAsync('will', { qos: 1 });
-  const will = { topic: 'will', payload: Buffer.from('gone'), qos: 1, retain: false } as const;
-  await connectTo(broker.url, { will });
-  // The will is on disk with the next thing that is acknowledged as durable.
-  await watcher.subscribeAsync('other', { qos: 1 });
-  await broker.kill();
-  const again = await startBrokerProcess(folder);
-  const { until } = collectFrom(again.url, { clientId: 'watcher', clean: false });
-  const [message] = await until((seen) => seen.length > 0);
-  expect(message?.text).toBe('gone');
-});
+test.each([0, 1, 2] as const)(
+  'a will is published with its QoS at the next start when the broker was killed, 3.1.2.6 (QoS %i)',
+  async (qos) => {
+    const folder = temporaryFolder();
+    const broker = await startBrokerProcess(folder);
+    const will = { topic: 'will', payload: Buffer.from('gone'), qos, retain: true } as const;
+    await connectTo(broker.url, { will });
+    // The will is on disk with the next thing that is acknowledged as durable.
+    const watcher = await connectTo(broker.url, { clientId: 'watcher', clean: false });
+    await watcher.subscribeAsync('will', { qos: 2 });
+    await broker.kill();
+    const again = await startBrokerProcess(folder);
+    const reader = await connectTo(again.url);
+    const { until } = collect(reader);
+    await reader.subscribeAsync('will', { qos: 2 });
+    const [message] = await until((seen) => seen.length > 0);
+    expect(message).toMatchObject({ text: 'gone', qos });
+    if (qos === 0) return;
+    const session = collectFrom(again.url, { clientId: 'watcher', clean: false });
+    const [queued] = await session.until((seen) => seen.length > 0);
+    expect(queued).toMatchObject({ text: 'gone', qos });
+  },
+);
 
 test('a broker that fails reports it, and restarts on the same port with the data on disk', async () => {
   const states: string[] = [];

@@ -86,8 +86,7 @@ export class SessionExpiry {
 
   async #resumeWill(will: WillPacket, now: number): Promise<void> {
     const { store, faults } = this.#parts;
-    const { topic, payload, retain, clientId = '', properties, delaySeconds = 0 } = will;
-    const qos = will.qos === 0 ? 0 : 1;
+    const { topic, payload, qos, retain, clientId = '', properties, delaySeconds = 0 } = will;
     if (delaySeconds > 0) {
       store.wills.delay(clientId, { topic, payload, qos, retain, properties, due: now + delaySeconds * 1000 });
       return;

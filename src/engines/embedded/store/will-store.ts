@@ -4,7 +4,7 @@ import { forwardable, fromText, type MessageProperties, toText } from './message
 export interface WillPacket {
   topic: string;
   payload: Uint8Array | string;
-  qos: number;
+  qos: 0 | 1 | 2;
   retain: boolean;
   properties?: MessageProperties | undefined;
   /** MQTT 5: Will Delay Interval, at most the Session Expiry Interval. Default: 0. */
