@@ -5,6 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startMosquitto } from '../../support/mosquitto.ts';
 import { ADMINISTRATOR, startTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
+import { reasonOf, subscribe } from './shared.ts';
+import { startTappedCore } from './tapped-core.ts';
 
 /** Packets for clients with a Maximum Packet Size, and CONNACK of MQTT 3.1, on both brokers. */
 
@@ -84,25 +86,39 @@ test('an acknowledgement that would be too large has no reason string [MQTT-3.4.
   expect(await reasonFor(16)).toMatchObject({ reasonCode: 135 });
 });
 
-test('a SUBACK that would be too large ends the connection [MQTT-3.1.2-24]', async () => {
-  const port = await PORTS.embedded();
-  const client = await rawClient(port, { properties: { maximumPacketSize: 30 } });
-  const subscribe = (count: number) => {
-    const subscriptions = Array.from({ length: count }, (_each, index) => ({
-      topic: `filter/${index}`,
-      qos: 0 as const,
-      nl: false,
-      rap: false,
-      rh: 0 as const,
-    }));
-    client.send({ cmd: 'subscribe', messageId: count, subscriptions });
-  };
-  subscribe(25);
-  await client.until('suback', 1);
-  subscribe(26);
-  await client.closed;
-  expect(client.count('suback')).toBe(1);
-});
+test.each(['suback', 'unsuback'] as const)(
+  'a packet whose %s would be too large ends the connection with 0x95, and has no effect [MQTT-3.1.2-24]',
+  async (cmd) => {
+    const { port, store } = await startTappedCore();
+    const session = { clean: false, clientId: 'sized' };
+    const first = await rawClient(port, { ...session, properties: { sessionExpiryInterval: 60 } });
+    const filters = (count: number) => Array.from({ length: count }, (_each, index) => `filter/${index}`);
+    const kept = filters(cmd === 'suback' ? 25 : 26);
+    await subscribe(first, kept);
+    await first.leave();
+    const properties = { sessionExpiryInterval: 60, maximumPacketSize: 30 };
+    const client = await rawClient(port, { ...session, properties });
+    const send = (count: number) => {
+      const options = { qos: 0, nl: false, rap: false, rh: 0 } as const;
+      const subscriptions = filters(count).map((topic) => ({ topic, ...options }));
+      if (cmd === 'suback') client.send({ cmd: 'subscribe', messageId: count, subscriptions });
+      else client.send({ cmd: 'unsubscribe', messageId: count, unsubscriptions: filters(count) });
+    };
+    if (cmd === 'suback') {
+      send(25);
+      await client.until('suback', 1);
+    }
+    send(26);
+    expect(await reasonOf(client)).toBe(0x95);
+    expect(client.count(cmd)).toBe(cmd === 'suback' ? 1 : 0);
+    expect([...(store.sessions.get('sized')?.subscriptions.keys() ?? [])]).toEqual(kept);
+    if (cmd === 'suback') return;
+    const again = await rawClient(port, { ...session, properties });
+    again.send({ cmd: 'unsubscribe', messageId: 1, unsubscriptions: filters(25) });
+    await again.until('unsuback', 1);
+    expect(store.sessions.get('sized')?.subscriptions.size).toBe(1);
+  },
+);
 
 test.each(BROKERS)('CONNACK of MQTT 3.1 has no Session Present (%s)', async (name) => {
   const port = await PORTS[name]();

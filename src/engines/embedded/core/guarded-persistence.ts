@@ -1,10 +1,9 @@
-import { writeToStream } from 'mqtt-packet';
 import { NOWHERE } from '../store/aedes-packets.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
 import type { ClientRef } from '../store/incoming-store.ts';
 import type { Persistence } from '../store/persistence.ts';
-import { readNextAfterWrite } from './aedes-internals.ts';
 import type { BrokerClient } from './broker-client.ts';
+import { writeResponse } from './responses.ts';
 
 type OnFault = (client: ClientRef, error: unknown) => void;
 
@@ -67,10 +66,7 @@ function release(store: BrokerStore, client: BrokerClient, messageId: number): P
   if (store.incoming.release(client, messageId)) return Promise.resolve({});
   if (client.version !== 5) return Promise.reject(new Error('no such packet'));
   const respond = () => {
-    if (client.closed) return;
-    const pubcomp = { cmd: 'pubcomp', messageId, reasonCode: PACKET_IDENTIFIER_NOT_FOUND } as const;
-    // The stream is a socket, or a Duplex of a WebSocket.
-    readNextAfterWrite(client, writeToStream(pubcomp, client.conn as never, { protocolVersion: 5 }));
+    if (!client.closed) writeResponse(client, { cmd: 'pubcomp', messageId, reasonCode: PACKET_IDENTIFIER_NOT_FOUND });
   };
   // The PUBCOMP of a PUBREL that is being committed is sent first. A broken journal shuts the broker down.
   store.commit().then(

@@ -1,13 +1,24 @@
-import { type Packet, writeToStream } from 'mqtt-packet';
+import { generate, type Packet, writeToStream } from 'mqtt-packet';
 import { readNextAfterWrite } from './aedes-internals.ts';
 import type { BrokerClient } from './broker-client.ts';
+import type { Connection } from './connection.ts';
+
+interface SubscribeResponse {
+  readonly cmd: 'suback' | 'unsuback';
+  readonly messageId: number;
+  readonly granted: number[];
+}
 
 type Response =
-  | { readonly cmd: 'suback' | 'unsuback'; readonly messageId: number; readonly granted: number[] }
-  | { readonly cmd: 'puback' | 'pubrec'; readonly messageId: number; readonly reasonCode: number }
+  | SubscribeResponse
+  | { readonly cmd: 'puback' | 'pubrec' | 'pubcomp'; readonly messageId: number; readonly reasonCode: number }
   | { readonly cmd: 'pubrel'; readonly messageId: number };
 
-/** Writes a packet, and reads the next ones when the stream has room. */
+/** [MQTT-3.1.2-24] Whether the client, of MQTT 5 if it has a limit, accepts a packet of this size. */
+export const acceptsResponse = ({ maxPacketBytes }: Connection, response: SubscribeResponse): boolean =>
+  maxPacketBytes === null || generate(response as Packet, { protocolVersion: 5 }).length <= maxPacketBytes;
+
+/** Writes a packet that the client accepts, and reads the next ones when the stream has room. */
 export function writeResponse(client: BrokerClient, response: Response): void {
   // The stream is a socket, or a Duplex of a WebSocket.
   const options = { protocolVersion: client.version };

@@ -1,4 +1,4 @@
-import { PROTOCOL_ERROR } from '../packets/refused-packet.ts';
+import { PACKET_TOO_LARGE, PROTOCOL_ERROR } from '../packets/refused-packet.ts';
 import type { RequestedSubscription, Subscription } from '../store/subscription.ts';
 import { isShared } from '../store/subscription-index.ts';
 import { topicFilterProblem } from '../topic-rules.ts';
@@ -7,7 +7,7 @@ import type { BrokerClient } from './broker-client.ts';
 import { type Connection, TOPIC_FILTER_INVALID } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
 import type { IncomingPacket } from './mqtt-packet-internals.ts';
-import { writeResponse } from './responses.ts';
+import { acceptsResponse, writeResponse } from './responses.ts';
 import type { RetainedDelivery } from './retained-delivery.ts';
 
 /** Reason codes of SUBACK and UNSUBACK (MQTT 5, 3.9.3, 3.11.3). */
@@ -38,6 +38,7 @@ export class SubscribeHandler {
   /** Returns the reason code of DISCONNECT if the packet is refused as a whole; otherwise `null`. */
   subscribe(client: BrokerClient, connection: Connection, packet: IncomingPacket): number | null {
     const { messageId = 0, subscriptions = [], properties } = packet;
+    if (isTooLarge(connection, 'suback', subscriptions.length)) return PACKET_TOO_LARGE;
     if (this.#retained.exceedsLimit(connection)) return QUOTA_EXCEEDED;
     for (const { topic, nl } of subscriptions) {
       if (topicFilterProblem(topic) !== null) return TOPIC_FILTER_INVALID;
@@ -61,6 +62,7 @@ export class SubscribeHandler {
     const { access } = this.#parts;
     const { identity } = connection;
     const { messageId = 0, unsubscriptions = [] } = packet;
+    if (isTooLarge(connection, 'unsuback', unsubscriptions.length)) return PACKET_TOO_LARGE;
     if (unsubscriptions.some((filter) => topicFilterProblem(filter) !== null)) return TOPIC_FILTER_INVALID;
     const granted = unsubscriptions.map((filter) => {
       if (!identity || !access.mayUnsubscribe(identity, filter)) return NOT_AUTHORIZED;
@@ -117,6 +119,10 @@ export class SubscribeHandler {
     );
   }
 }
+
+/** Whether the response to so many topic filters would exceed the Maximum Packet Size of the client. */
+const isTooLarge = (connection: Connection, cmd: 'suback' | 'unsuback', count: number): boolean =>
+  !acceptsResponse(connection, { cmd, messageId: 1, granted: Array<number>(count).fill(SUCCESS) });
 
 /** MQTT 3 knows one reason code only. */
 const reasonOf = (refusal: 'FORBIDDEN' | 'TOO_MANY', version: number): number =>
