@@ -111,6 +111,7 @@ test('the account of an older folder becomes a client with its password', async 
     INSERT INTO account SELECT 'former "☃"', password_hash FROM access_client;
     DROP TABLE access_client; DROP TABLE access_group; DROP TABLE access_role; DELETE FROM setting;
     ALTER TABLE retained DROP COLUMN properties; ALTER TABLE message DROP COLUMN properties;
+    ALTER TABLE message DROP COLUMN qos; ALTER TABLE message DROP COLUMN retain;
     ALTER TABLE queue DROP COLUMN retain; ALTER TABLE queue DROP COLUMN share; DROP TABLE delayed_will;
     ALTER TABLE will DROP COLUMN properties; ALTER TABLE will DROP COLUMN delay_seconds;
     ALTER TABLE incoming DROP COLUMN bytes; ALTER TABLE incoming DROP COLUMN held; DROP TABLE stream;

@@ -15,6 +15,8 @@ function asBefore(folder: string, sql: string): void {
   const db = new Database(join(folder, 'broker.sqlite'));
   db.exec(`
     ALTER TABLE queue DROP COLUMN share;
+    ALTER TABLE message DROP COLUMN qos;
+    ALTER TABLE message DROP COLUMN retain;
     CREATE TABLE log_place (
       id INTEGER PRIMARY KEY CHECK (id = 1), node_id INTEGER NOT NULL, place TEXT NOT NULL, next_message INTEGER NOT NULL
     );

@@ -105,7 +105,7 @@ export class ClientControl {
     if (qos === 0) return;
     const identifiers = identifier === undefined ? null : [identifier];
     const grant = { session, qos: qos === 2 ? 2 : 1, retain: true, share: null, identifiers } as const;
-    const message = { topic, payload, properties: withExpiry(properties, Date.now()) };
+    const message = { topic, payload, qos: published, retain: true, properties: withExpiry(properties, Date.now()) };
     for (const { entry } of queues.add([grant], message)) entry.message.isDelivered = true;
   }
 }

@@ -34,7 +34,8 @@ export class ClientSender {
     if (admittance === 'CLOSE') connection.destroy();
     if (admittance !== 'SEND') return true;
     const { identifiers, group, keepsRetain } = recipient;
-    const copy = { message, qos, retain: live.retain && keepsRetain, identifiers, group };
+    const shared = group && { group, qos: live.qos, retain: live.retain };
+    const copy = { message, qos, retain: live.retain && keepsRetain, identifiers, shared };
     if (!connection.held) return this.send(client, connection, copy);
     message.kept();
     connection.held.add(copy);
@@ -89,15 +90,15 @@ export class ClientSender {
 
   #sendNow(client: BrokerClient, connection: Connection, copy: ClientCopy): boolean {
     const packetId = nextPacketId(client, connection);
-    const { message, qos, group } = copy;
+    const { message, qos, shared } = copy;
     const { length } = message.payload;
     if (isTooLarge(connection, message, copy, packetId)) return true;
     connection.window?.inFlight.add(packetId);
     connection.inFlight.add(packetId, qos, length);
     // [MQTT-4.8.2-5] A QoS 2 message that was sent must not be sent to another member.
-    if (group && qos === 1) {
+    if (shared && qos === 1) {
       connection.shared ??= new UnacknowledgedShared();
-      connection.shared.add(packetId, { message: message.kept(), group, qos, retain: copy.retain }, this.#parts.limits);
+      connection.shared.add(packetId, { ...shared, message: message.kept() }, this.#parts.limits);
     }
     return this.#write(connection, copy, packetId);
   }
@@ -116,7 +117,7 @@ export class ClientSender {
       retain,
       dup,
       identifiers: identifiers === undefined ? this.#identifiersOf(session, topic, share) : identifiers,
-      group: null,
+      shared: null,
     };
     if (!this.#mayReceive(connection, topic) || isTooLarge(connection, message, copy, packetId)) {
       store.queues.settle(session, entry);
@@ -143,7 +144,7 @@ export class ClientSender {
   sendResponse(connection: Connection, topic: string, payload: Uint8Array): void {
     const identifiers = this.#identifiersOf(connection.holder, topic, null);
     const message = new OutgoingPublish(topic, payload, undefined);
-    this.#write(connection, { message, qos: 0, retain: false, identifiers, group: null }, 0);
+    this.#write(connection, { message, qos: 0, retain: false, identifiers, shared: null }, 0);
   }
 
   /** [MQTT-3.3.4-4] The identifiers of all matching subscriptions, or that of the shared subscription `share`. */

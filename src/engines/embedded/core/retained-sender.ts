@@ -106,7 +106,7 @@ export class RetainedSender {
   #queue(session: Session, packet: RetainedPacket, subscription: Subscription, qos: 1 | 2): void {
     const { topic, payload, properties } = packet;
     const grant = { session, qos, retain: true, share: null, identifiers: identifiersOf(subscription) };
-    const message = { topic, payload, properties: withExpiry(properties, Date.now()) };
+    const message = { topic, payload, qos: packet.qos, retain: true, properties: withExpiry(properties, Date.now()) };
     for (const queued of this.#parts.store.queues.add([grant], message)) {
       queued.entry.message.isDelivered = true;
       this.#sessions.deliver(queued);
@@ -116,7 +116,7 @@ export class RetainedSender {
 
 function copyOf({ topic, payload, properties }: RetainedPacket, subscription: Subscription, qos: 0 | 1 | 2) {
   const message = new OutgoingPublish(topic, payload, properties);
-  return { message, qos, retain: true, identifiers: identifiersOf(subscription), group: null };
+  return { message, qos, retain: true, identifiers: identifiersOf(subscription), shared: null };
 }
 
 /** Calls `run` when further messages of QoS 1 and 2 would not only wait, or the connection has ended. */

@@ -19,7 +19,7 @@ export interface ClientCopy {
   readonly retain: boolean;
   readonly identifiers: readonly number[] | null;
   /** `null` if the subscription is not shared. */
-  readonly group: SharedGroup | null;
+  readonly shared: Share | null;
 }
 
 /** A message of QoS 1 or 2 that waits in the send window of a client without a session. */
@@ -28,12 +28,16 @@ export interface WaitingMessage extends ClientCopy {
   readonly qos: 1 | 2;
 }
 
-/** A message of a shared subscription that another member is to get. */
-export interface SharedMessage {
-  readonly message: OutgoingPublish;
+/** What another member may get of a message: with the QoS and the RETAIN flag that it was published with. */
+interface Share {
   readonly group: SharedGroup;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
+}
+
+/** A message of a shared subscription that another member is to get. */
+export interface SharedMessage extends Share {
+  readonly message: OutgoingPublish;
 }
 
 /** Messages of shared subscriptions that a client without a session has not acknowledged, within its limits. */

@@ -1,9 +1,9 @@
 import type { Publish } from '../store/broker-store.ts';
 import { copyOf, isExpired, outgoing, withExpiry } from '../store/message-properties.ts';
-import type { Queued } from '../store/message-queues.ts';
+import { grantOf, type Queued } from '../store/message-queues.ts';
 import { type QueueEntry, Session } from '../store/session.ts';
-import { lowerQos, type MemberRing, type SharedGroup, type Subscription } from '../store/subscription.ts';
-import { identifiersOf, recipientOf } from '../store/subscription-index.ts';
+import type { MemberRing, SharedGroup, Subscription } from '../store/subscription.ts';
+import { recipientOf } from '../store/subscription-index.ts';
 import type { ClientSender } from './client-sender.ts';
 import { type Connection, connectedOf } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
@@ -87,8 +87,7 @@ export class SharedDelivery {
     const given = shared?.takeAll() ?? [];
     const next = () => window?.shift() ?? held?.shift();
     for (let waiting = next(); waiting; waiting = next()) {
-      const { message, group, retain, qos } = waiting;
-      if (group) given.push({ message, group, retain, qos });
+      if (waiting.shared) given.push({ ...waiting.shared, message: waiting.message });
     }
     this.#inSlices(given.values(), (one) => this.give(one));
   }
@@ -114,29 +113,22 @@ export class SharedDelivery {
     if (given.length === 0) return;
     const move = (queued: Queued) => {
       const { entry } = queued;
-      const { topic, payload, properties } = entry.message;
+      const { topic, payload, properties, qos, retain } = entry.message;
       const group = store.subscriptions.group(entry.share ?? '');
       const now = Date.now();
       if (!group || isExpired(properties, now) || session.queue.get(entry.position) !== entry) return;
-      const member = this.#choose(group, { topic, qos: entry.qos }, isOver);
+      const member = this.#choose(group, { topic, qos }, isOver);
       if (!member || member.holder === session) return;
-      const level = lowerQos(entry.qos, member.qos);
-      if (member.holder instanceof Session && level > 0) {
-        const grant = {
-          session: member.holder,
-          qos: level === 2 ? 2 : 1,
-          retain: entry.retain,
-          share: group.filter,
-          identifiers: identifiersOf(member),
-        } as const;
+      const grant = grantOf(recipientOf(member, group), { qos, retain });
+      if (grant) {
         const isDelivered = entry.message.isDelivered;
-        const moved = { session: member.holder, entry: store.queues.move(queued, grant) };
+        const moved = { session: grant.session, entry: store.queues.move(queued, grant) };
         if (isDelivered) this.#sessions.deliver(moved);
         else this.#moved.set(entry, moved);
         return;
       }
       const message = new OutgoingPublish(topic, payload, properties && outgoing(properties, now));
-      this.#send(member, { message, group, retain: entry.retain, qos: entry.qos });
+      this.#send(member, { message, group, qos, retain });
       store.queues.settle(session, entry);
     };
     if (isOver) for (const one of given) move(one);
@@ -152,15 +144,12 @@ export class SharedDelivery {
     const group = this.#parts.store.subscriptions.group(given.group.filter);
     const member = group && this.#choose(group, { topic, qos }, true);
     if (!group || !member) return;
-    const { holder } = member;
-    const level = lowerQos(qos, member.qos);
-    if (!(holder instanceof Session) || level === 0) {
+    const grant = grantOf(recipientOf(member, group), { qos, retain });
+    if (!grant) {
       this.#send(member, { message, group, retain, qos });
       return;
     }
-    const share = { share: group.filter, identifiers: identifiersOf(member) };
-    const grant = { session: holder, qos: level === 2 ? 2 : 1, retain, ...share } as const;
-    const added = { topic, payload: copyOf(payload), properties: withExpiry(properties, Date.now()) };
+    const added = { topic, payload: copyOf(payload), qos, retain, properties: withExpiry(properties, Date.now()) };
     for (const queued of this.#parts.store.queues.add([grant], added)) {
       queued.entry.message.isDelivered = true;
       this.#sessions.deliver(queued);

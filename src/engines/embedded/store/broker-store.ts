@@ -2,13 +2,12 @@ import type { BrokerLimits } from '../limits.ts';
 import { type AcknowledgementHold, type ClientRef, IncomingStore } from './incoming-store.ts';
 import { Journal } from './journal.ts';
 import { copyOf, type MessageProperties, withExpiry } from './message-properties.ts';
-import { type Grant, MessageQueues, type Queued } from './message-queues.ts';
+import { type Grant, grantOf, MessageQueues, type Queued } from './message-queues.ts';
 import { Quarantine, type QuarantinedRecord, RecordTrial } from './quarantine.ts';
 import { checkRecords } from './record-check.ts';
 import { RetainedStore } from './retained-store.ts';
-import { Session } from './session.ts';
 import { SessionStore } from './session-store.ts';
-import { lowerQos, type SharedGroup, type Subscription } from './subscription.ts';
+import type { SharedGroup, Subscription } from './subscription.ts';
 import { type Recipient, recipientOf, SubscriptionIndex } from './subscription-index.ts';
 import { WillStore } from './will-store.ts';
 
@@ -91,7 +90,8 @@ export class BrokerStore {
     let isDurable = retain
       ? this.retained.put({ cmd: 'publish', topic, payload: stored, qos, retain: true, ...expiring })
       : false;
-    const queued = granted.length > 0 ? this.queues.add(granted, { topic, payload: stored, ...expiring }) : NOT_QUEUED;
+    const queued =
+      granted.length > 0 ? this.queues.add(granted, { topic, payload: stored, qos, retain, ...expiring }) : NOT_QUEUED;
     if (queued.length > 0) isDurable = true;
     if (publisher && qos === 2 && messageId !== undefined) {
       if (this.incoming.take(publisher, messageId, payload.length, hold)) isDurable = true;
@@ -107,19 +107,15 @@ export class BrokerStore {
 
   /** `granted`: the sessions that queue the message. `recipients`: the other clients that get it. */
   #recipients(publish: Publish, publisherId: string | null) {
-    const { topic, qos, retain } = publish;
+    const { topic, qos } = publish;
     const match = this.subscriptions.match(topic, publisherId);
     if (qos === 0 && match.groups.length === 0) return { recipients: match.recipients, granted: NOT_GRANTED };
     const recipients: Recipient[] = [];
     const granted: Grant[] = [];
     const add = (recipient: Recipient) => {
-      const { holder, group, identifiers } = recipient;
-      const level = lowerQos(qos, recipient.qos);
-      if (level === 0 || !(holder instanceof Session)) recipients.push(recipient);
-      else {
-        const share = group?.filter ?? null;
-        granted.push({ session: holder, qos: level, retain: retain && recipient.keepsRetain, share, identifiers });
-      }
+      const grant = grantOf(recipient, publish);
+      if (grant) granted.push(grant);
+      else recipients.push(recipient);
     };
     for (const recipient of match.recipients) add(recipient);
     for (const group of match.groups) {

@@ -270,4 +270,12 @@ const MIGRATIONS = [
   `
   ALTER TABLE queue ADD COLUMN share TEXT;
   `,
+  // The QoS and the RETAIN flag that a message was published with.
+  `
+  ALTER TABLE message ADD COLUMN qos INTEGER NOT NULL DEFAULT 1;
+  ALTER TABLE message ADD COLUMN retain INTEGER NOT NULL DEFAULT 0;
+  UPDATE message SET qos = queued.qos, retain = queued.retain FROM (
+    SELECT message_id, max(qos) AS qos, max(retain) AS retain FROM queue GROUP BY message_id
+  ) AS queued WHERE id = queued.message_id;
+  `,
 ];

@@ -1,11 +1,15 @@
 import type { BrokerLimits } from '../limits.ts';
 import type { Journal } from './journal.ts';
 import { fromText, type MessageProperties, toText } from './message-properties.ts';
-import type { QueueEntry, Session, StoredMessage } from './session.ts';
+import { type QueueEntry, Session, type StoredMessage } from './session.ts';
+import { lowerQos } from './subscription.ts';
+import type { Recipient } from './subscription-index.ts';
 
 interface NewMessage {
   readonly topic: string;
   readonly payload: Uint8Array | string;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
   readonly properties?: MessageProperties | undefined;
 }
 
@@ -16,6 +20,14 @@ export interface Grant {
   /** See `QueueEntry`. */
   readonly share: string | null;
   readonly identifiers: readonly number[] | null;
+}
+
+/** What a session queues of a message for a recipient. `null`: nothing, because it has no session or gets QoS 0. */
+export function grantOf(recipient: Recipient, { qos, retain }: Pick<NewMessage, 'qos' | 'retain'>): Grant | null {
+  const { holder, group, keepsRetain, identifiers } = recipient;
+  const level = lowerQos(qos, recipient.qos);
+  if (level === 0 || !(holder instanceof Session)) return null;
+  return { session: holder, qos: level, retain: retain && keepsRetain, share: group?.filter ?? null, identifiers };
 }
 
 /** A message in the queue of a session. */
@@ -74,12 +86,20 @@ export class MessageQueues {
   #loadMessages(): Map<number, StoredMessage> {
     this.#journal.add('DELETE FROM message WHERE id NOT IN (SELECT message_id FROM queue)');
     const messages = new Map<number, StoredMessage>();
-    type MessageRow = { id: number; topic: string; payload: Buffer; properties: string | null };
+    type MessageRow = {
+      id: number;
+      topic: string;
+      payload: Buffer;
+      properties: string | null;
+      qos: 0 | 1 | 2;
+      retain: number;
+    };
     const queued = 'SELECT * FROM message WHERE id IN (SELECT message_id FROM queue) ORDER BY id';
     for (const row of this.#journal.rows<MessageRow>(queued)) {
       const size = row.topic.length + row.payload.length + (row.properties?.length ?? 0);
       const properties = fromText(row.properties);
-      messages.set(row.id, { ...row, properties, size, isDelivered: true, references: 0 });
+      const retain = row.retain === 1;
+      messages.set(row.id, { ...row, retain, properties, size, isDelivered: true, references: 0 });
     }
     // Messages that are about to be deleted still use their ids.
     const [last] = this.#journal.rows<{ id: number | null }>('SELECT max(id) AS id FROM message');
@@ -87,7 +107,7 @@ export class MessageQueues {
     return messages;
   }
 
-  hasRoom(session: Session, { topic, payload, properties }: NewMessage): boolean {
+  hasRoom(session: Session, { topic, payload, properties }: Omit<NewMessage, 'qos' | 'retain'>): boolean {
     const size = sizeOf(topic, payload, toText(properties));
     return this.#hasRoom(session, size, ENTRY_BYTES + size);
   }
@@ -165,12 +185,13 @@ export class MessageQueues {
     this.#journal.add('DELETE FROM queue WHERE client_id = ?', session.id);
   }
 
-  #store({ topic, payload, properties }: NewMessage, text: string | null, size: number): StoredMessage {
+  #store(added: NewMessage, text: string | null, size: number): StoredMessage {
+    const { topic, payload, qos, retain } = added;
     const id = this.#nextMessageId;
     this.#nextMessageId += 1;
-    const sql = 'INSERT INTO message (id, topic, payload, properties) VALUES (?, ?, ?, ?)';
-    this.#journal.add(sql, id, topic, Buffer.from(payload), text);
-    return { id, topic, payload, properties, size, isDelivered: false, references: 0 };
+    const sql = 'INSERT INTO message (id, topic, payload, properties, qos, retain) VALUES (?, ?, ?, ?, ?, ?)';
+    this.#journal.add(sql, id, topic, Buffer.from(payload), text, qos, retain ? 1 : 0);
+    return { ...added, id, size, isDelivered: false, references: 0 };
   }
 
   #link(session: Session, entry: QueueEntry): void {

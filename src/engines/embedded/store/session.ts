@@ -30,7 +30,10 @@ export interface StoredMessage {
   readonly id: number;
   readonly topic: string;
   readonly payload: Uint8Array | string;
-  readonly properties: MessageProperties | undefined;
+  readonly properties?: MessageProperties | undefined;
+  /** The QoS and the RETAIN flag that it was published with. */
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
   readonly size: number;
   /** Whether it may be sent: it is on disk, and earlier messages of its publisher were delivered. */
   isDelivered: boolean;
