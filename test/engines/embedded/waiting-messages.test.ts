@@ -114,3 +114,25 @@ test('a message that waits does not keep the buffer of the publisher', async () 
   expect(registry.connection('client')?.window?.queued).toBe(199);
   expect((await memory()) - before).toBeLessThan(4 * 1_048_576);
 });
+
+test('new messages do not make the broker read the waiting ones of a session again', async () => {
+  const { port, store } = await startTappedCore();
+  const properties = { sessionExpiryInterval: 60, receiveMaximum: 1 };
+  const client = await rawClient(port, { clientId: 'client', clean: false, properties }, 'a');
+  const publisher = await rawClient(port, { clientId: 'publisher' });
+  await publish(publisher, 'a', numbers(100));
+  const queue = store.sessions.get('client')?.queue ?? new Map();
+  const { values } = queue;
+  let readings = 0;
+  queue.values = () => {
+    readings += 1;
+    return values.call(queue);
+  };
+  for (let sent = 1; sent <= 100; sent += 1) {
+    await client.until('publish', sent);
+    await publish(publisher, 'a', ['new']);
+    client.send({ cmd: 'puback', messageId: publishesOf(client).at(-1)?.messageId ?? 0 });
+  }
+  await client.until('publish', 101);
+  expect(readings).toBeLessThan(3);
+});

@@ -56,6 +56,8 @@ export class Connection implements SubscriptionHolder {
   isDraining = false;
   /** Where the reading of the queue continues; `null`: at its beginning. */
   unsent: Iterator<QueueEntry> | null = null;
+  /** Position of the last message that was read there. Positions grow along the queue. */
+  readPosition = 0;
   isDrainScheduled = false;
   /** Set while the client gets retained messages of new subscriptions. */
   held: HeldMessages | null = null;

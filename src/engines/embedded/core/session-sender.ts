@@ -28,8 +28,8 @@ export class SessionSender {
     const { client, window } = connection;
     if (!client || client.closed) return;
     if (connection.isDraining) {
-      // The queue may have been read beyond this message.
-      connection.unsent = null;
+      // The queue was read beyond this message before it might be sent.
+      if (entry.position <= connection.readPosition) connection.unsent = null;
       return;
     }
     if (window && !window.isOpen) {
@@ -60,6 +60,7 @@ export class SessionSender {
         this.#schedule(client, connection, (goOn) => this.#parts.time.nextIteration(goOn));
         return;
       }
+      if (connection.unsent === null) connection.readPosition = 0;
       connection.unsent ??= session.queue.values();
       const { done, value: entry } = connection.unsent.next();
       if (done) {
@@ -67,6 +68,7 @@ export class SessionSender {
         connection.isDraining = false;
         return;
       }
+      connection.readPosition = entry.position;
       this.#sendEntry(client, connection, session, entry, now);
     }
   }
