@@ -1,3 +1,6 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { BROKER_LIMITS, type BrokerLimits } from '../../../src/engines/embedded/limits.ts';
@@ -5,7 +8,10 @@ import { BrokerStore } from '../../../src/engines/embedded/store/broker-store.ts
 import { filterMatches } from '../../../src/protocol/mqtt/filter-match.ts';
 import { runs } from '../../support/suite.ts';
 import { temporaryFolder } from './embedded.ts';
+import { rawClient } from './raw-client.ts';
 import { fill, memory } from './retained.ts';
+import { got, numbers, subscribe } from './shared.ts';
+import { startTappedCore } from './tapped-core.ts';
 
 function openStore(folder = temporaryFolder(), limits: Partial<BrokerLimits> = {}) {
   const onBroken = (error: Error) => {
@@ -156,3 +162,41 @@ test('a retained message of an earlier version with an empty topic is moved into
   expect(topicsOf(retained.snapshot(['#']))).toEqual(['a']);
   expect(next.journal.rows('SELECT kind, name FROM quarantine')).toEqual([{ kind: 'retained message', name: '' }]);
 });
+
+/** Bytes that this process has read from files. Linux only. */
+const bytesRead = (): number => Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
+
+test.runIf(existsSync('/proc/self/io'))('filters without wildcards read no payload of other topics', async () => {
+  const folder = temporaryFolder();
+  const { store } = openStore(folder);
+  fill(store, ['a/5x'], Buffer.alloc(8 * 1_048_576, 'x'));
+  fill(store, ['a/7']);
+  asBefore(folder, store);
+  const { port } = await startTappedCore(folder);
+  const client = await rawClient(port, { clientId: 'client' });
+  const before = bytesRead();
+  await subscribe(
+    client,
+    numbers(100).map((number) => `a/${number}`),
+  );
+  await client.until('publish', 1);
+  await client.settle();
+  expect(got(client)).toEqual(['x']);
+  expect(bytesRead() - before).toBeLessThan(8 * 1_048_576);
+});
+
+/** Closes the store, and gives its folder the retained messages of the previous version. */
+function asBefore(folder: string, store: BrokerStore): void {
+  store.close();
+  const db = new Database(join(folder, 'broker.sqlite'));
+  db.exec(`
+    CREATE TABLE before (
+      topic TEXT PRIMARY KEY, payload BLOB NOT NULL, qos INTEGER NOT NULL, properties TEXT, sequence INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    INSERT INTO before SELECT topic, payload, qos, properties, sequence FROM retained;
+    DROP TABLE retained;
+    ALTER TABLE before RENAME TO retained;
+  `);
+  db.pragma('user_version = 13');
+  db.close();
+}

@@ -278,4 +278,15 @@ const MIGRATIONS = [
     SELECT message_id, max(qos) AS qos, max(retain) AS retain FROM queue GROUP BY message_id
   ) AS queued WHERE id = queued.message_id;
   `,
+  // Topics are compared in an index: without one, SQLite reads a payload to compare its topic. Payloads are the last
+  // column, because SQLite reads what is before a column.
+  `
+  CREATE TABLE indexed (
+    topic TEXT NOT NULL, sequence INTEGER NOT NULL, qos INTEGER NOT NULL, properties TEXT, payload BLOB NOT NULL
+  );
+  INSERT INTO indexed SELECT topic, sequence, qos, properties, payload FROM retained ORDER BY topic;
+  DROP TABLE retained;
+  ALTER TABLE indexed RENAME TO retained;
+  CREATE UNIQUE INDEX retained_topic ON retained (topic);
+  `,
 ];

@@ -24,6 +24,9 @@ interface TopicRow {
 
 const SIZE = 'octet_length(topic) + length(payload) + ifnull(octet_length(properties), 0)';
 const COLUMNS = 'topic, payload, qos, properties, sequence';
+/** The row stays where it is. */
+const REPLACED =
+  'payload = excluded.payload, qos = excluded.qos, properties = excluded.properties, sequence = excluded.sequence';
 /** Greater than every topic in UTF-8: SQLite sorts BLOBs behind text. */
 const END = Buffer.alloc(0);
 /** Number of topics that are read at once to be compared with filters. */
@@ -66,7 +69,7 @@ export class RetainedRows {
   }
 
   put({ topic, payload, qos, properties }: RetainedPacket, sequence: number): void {
-    const sql = `INSERT OR REPLACE INTO retained (${COLUMNS}) VALUES (?, ?, ?, ?, ?)`;
+    const sql = `INSERT INTO retained (${COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (topic) DO UPDATE SET ${REPLACED}`;
     const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
     this.#journal.add(sql, topic, bytes, qos, toText(properties), sequence);
   }
