@@ -18,12 +18,13 @@ import {
   newTexts,
 } from './dynsec-writes.ts';
 import { HolderIndex } from './holder-index.ts';
+import { OverlayMap } from './overlay-map.ts';
 
-/** A copy of a policy that commands are executed on. They are not checked: the objects that they name must exist. */
+/** A policy with executed commands; the original stays. They are not checked: the objects that they name must exist. */
 export class PolicyDraft implements AccessPolicy {
-  readonly clients: Map<string, AccessClient>;
-  readonly groups: Map<string, AccessGroup>;
-  readonly roles: Map<string, AccessRole>;
+  readonly clients: OverlayMap<AccessClient>;
+  readonly groups: OverlayMap<AccessGroup>;
+  readonly roles: OverlayMap<AccessRole>;
   defaultAcl: DefaultAcl;
   anonymousGroup: string | null;
   #members: HolderIndex | null = null;
@@ -36,9 +37,9 @@ export class PolicyDraft implements AccessPolicy {
   #undo: (() => void)[] | null = null;
 
   constructor({ clients, groups, roles, defaultAcl, anonymousGroup }: AccessPolicy) {
-    this.clients = new Map(clients);
-    this.groups = new Map(groups);
-    this.roles = new Map(roles);
+    this.clients = new OverlayMap(clients);
+    this.groups = new OverlayMap(groups);
+    this.roles = new OverlayMap(roles);
     this.defaultAcl = defaultAcl;
     this.anonymousGroup = anonymousGroup;
   }
@@ -179,12 +180,12 @@ export class PolicyDraft implements AccessPolicy {
     name: string,
     change: (object: PolicyObjects[Kind]) => Partial<PolicyObjects[Kind]>,
   ): void {
-    const object = (this[kind] as Map<string, PolicyObjects[Kind]>).get(name);
+    const object = (this[kind] as OverlayMap<PolicyObjects[Kind]>).get(name);
     if (object) this.#set(kind, name, { ...object, ...change(object) });
   }
 
   #set<Kind extends keyof PolicyObjects>(kind: Kind, name: string, value: PolicyObjects[Kind] | null): void {
-    const map = this[kind] as Map<string, PolicyObjects[Kind]>;
+    const map = this[kind] as OverlayMap<PolicyObjects[Kind]>;
     const put = (before: PolicyObjects[Kind] | null, after: PolicyObjects[Kind] | null) => {
       if (after === null) map.delete(name);
       else map.set(name, after);
