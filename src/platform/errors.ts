@@ -116,10 +116,11 @@ const listed = ({ issues, omitted }: IssuesInfo): string => {
 export class OutOfSight extends ServiceError {
   readonly hidden: { readonly kind: string; readonly id: string };
 
-  constructor(kind: string, id: string) {
+  /** `graphId` is the id of the object in the graph if the caller knows it by another id. */
+  constructor(kind: string, id: string, graphId = id) {
     const { code, message } = notFound(kind, id);
     super(code, message);
-    this.hidden = { kind, id };
+    this.hidden = { kind, id: graphId };
   }
 }
 

@@ -11,7 +11,12 @@ export const ID_PREFIXES = {
   session: 'ses',
   signInRule: 'rul',
   auditEvent: 'aud',
-  // Objects that brokers identify by a name; see named-node-id.ts.
+  // Objects that have the id of their broker and a name; see named-node-id.ts.
+  bridge: 'brg',
+  brokerListener: 'lsn',
+  clusterNode: 'cln',
+  connectedClient: 'con',
+  topic: 'top',
   stream: 'str',
   accessClient: 'acc',
   accessGroup: 'acg',

@@ -5,7 +5,7 @@ import { busyMs } from '../support/busy-time.ts';
 import { startTestService } from '../support/service.ts';
 
 const UPDATE = `mutation ($id: ID!, $config: JSON!) {
-  updateBridgeConfig(input: { brokerId: $id, bridgeId: "mqtt-bridge", config: $config }) { bridge { id } }
+  updateBridgeConfig(input: { brokerId: $id, bridgeKey: "mqtt-bridge", config: $config }) { bridge { id } }
 }`;
 
 describe('a refusal', () => {
@@ -87,7 +87,7 @@ test('a request reads at most 8 MiB of bridge configurations, whatever the alias
   const read = (bridges: number, configs: number) => {
     const aliases = (name: string, count: number, field: string) =>
       Array.from({ length: count }, (_, index) => `${name}${index}: ${field}`).join(' ');
-    const bridge = `bridge(id: "mqtt-bridge") { ${aliases('c', configs, 'config')} }`;
+    const bridge = `bridge(key: "mqtt-bridge") { ${aliases('c', configs, 'config')} }`;
     return world.service.graphql(`query ($id: ID!) { broker(id: $id) { ${aliases('b', bridges, bridge)} } }`, {
       id: world.brokerId,
     });

@@ -1,11 +1,12 @@
 import type { Transport } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { ErrorCode as ErrorCodeType } from '../../gateway/graphql/change-error.ts';
+import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import type { Prisma } from '../../generated/sqlite/client.ts';
-import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
-import type { ErrorCode } from '../../platform/errors.ts';
+import { requireSignedIn, requireWholeProject, seesWholeProject } from '../../platform/auth/viewer.ts';
+import { type ErrorCode, OutOfSight } from '../../platform/errors.ts';
 import { Project } from '../projects/project-schema.ts';
 import type { ChainPosition, ChainProblem } from './audit-chain.ts';
 import type { ACTOR_KINDS, AUDIT_RESULTS } from './audit-event.ts';
@@ -48,12 +49,12 @@ const parsed = (text: string | null): unknown => (text === null ? null : JSON.pa
 
 const AuditEvent = builder.prismaObject('AuditEntry', {
   variant: 'AuditEvent',
-  select: { sequence: true, projectId: true },
+  interfaces: [Node],
+  select: { id: true, sequence: true, projectId: true },
   // An entry without a project is for root administrators, who have every role.
   ...belongsToProject(({ projectId }: { readonly projectId: string | null }) => projectId ?? '', 'ADMIN'),
   description: 'A change, an attempt to change something, or a refused read. It contains no secrets.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Id of the entry, assigned before the change begins.' }),
     sequence: t.exposeInt('sequence', { description: 'Position in the chain, from 1 without gaps.' }),
     at: t.expose('at', { type: 'DateTime', description: 'When the operation began.' }),
     actorKind: t.field({
@@ -93,8 +94,7 @@ const AuditEvent = builder.prismaObject('AuditEntry', {
     }),
     targetId: t.exposeID('targetId', {
       nullable: true,
-      description:
-        'Id of the target; for connected clients and bridges the name on their broker. Null if the target was not created.',
+      description: 'Id of the target, as in the graph. Null if the target was not created.',
     }),
     before: t.field({
       type: 'JSON',
@@ -127,6 +127,13 @@ const AuditEvent = builder.prismaObject('AuditEntry', {
     previousHash: t.exposeString('previousHash', { description: 'The hash of the previous entry.' }),
     hash: t.exposeString('hash', { description: 'SHA-256 of the entry and of `previousHash`.' }),
   }),
+});
+
+findsNode('auditEvent', async (id, { db, viewer }) => {
+  const entry = await db.auditEntry.findUnique({ where: { id } });
+  const isSeen = seesWholeProject(viewer, entry?.projectId ?? '', 'ADMIN');
+  if (entry !== null && !isSeen) throw new OutOfSight('auditEvent', id);
+  return entry;
 });
 
 const Filter = builder.inputType('AuditFilter', {

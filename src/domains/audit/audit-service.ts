@@ -1,5 +1,6 @@
 import type { GraphQLInputType } from 'graphql';
 import type { Logger } from 'pino';
+import { swapClusterId } from '../../gateway/cluster-id.ts';
 import { RefusedLogin } from '../../platform/auth/refused-login.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/limits/network.ts';
@@ -233,9 +234,9 @@ export class AuditService {
   /** Ids of the input are used only if the target does not determine them. */
   #scopeOf(target: AuditTarget | null, input: AuditInput, row: Readonly<Record<string, unknown>> | null) {
     const { projects, brokers, certificates } = this.#options;
-    const isBroker = target?.kind === 'broker' || target?.kind === 'cluster';
     // For a cluster, not `input.brokerId`: administrators of that broker's project would see the entry.
-    const brokerId = String((isBroker ? target.id : null) ?? input.brokerId ?? '');
+    const ofCluster = target?.kind === 'cluster' && target.id !== null ? swapClusterId(target.id) : null;
+    const brokerId = String((target?.kind === 'broker' ? target.id : ofCluster) ?? input.brokerId ?? '');
     const broker = brokers.get(brokerId);
     const certificate = target?.kind === 'certificate' ? certificates.get(target.id ?? '') : null;
     const given = row === null || target?.kind === 'project' ? input.projectId : null;
@@ -283,7 +284,8 @@ export class AuditService {
     const targetId = idInPayload(kind, payload);
     const created = { ...done, targetId };
     if (kind === 'project') return { ...created, projectId: targetId };
-    return kind === 'broker' || kind === 'cluster' ? { ...created, brokerId: targetId } : created;
+    if (kind === 'cluster') return { ...created, targetId: targetId && swapClusterId(targetId), brokerId: targetId };
+    return kind === 'broker' ? { ...created, brokerId: targetId } : created;
   }
 
   async #emailOf(userId: string): Promise<string | null> {

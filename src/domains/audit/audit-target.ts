@@ -1,8 +1,10 @@
+import { swapClusterId } from '../../gateway/cluster-id.ts';
 import { namedNodeId, parseNamedNodeId } from '../../gateway/named-node-id.ts';
 import { kindOfId } from '../../platform/ids.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import type { AuditTarget } from './audit-event.ts';
+import { withoutOwnSecrets } from './secret-masking.ts';
 
 export type AuditInput = Readonly<Record<string, unknown>>;
 
@@ -11,6 +13,8 @@ const NAMED = [
   ['username', 'accessClient'],
   ['groupname', 'accessGroup'],
   ['rolename', 'accessRole'],
+  ['bridgeKey', 'bridge'],
+  ['clientId', 'connectedClient'],
 ] as const;
 
 const OF_BROKER = [
@@ -52,16 +56,12 @@ function targetById({ id }: AuditInput): AuditTarget | null {
 }
 
 function onBroker(operation: string, brokerId: string, input: AuditInput): AuditTarget {
-  const name = textOf(input.name);
-  if (/Stream/.test(operation) && name !== null) {
-    return { kind: 'stream', id: namedNodeId({ kind: 'stream', brokerId, name }) };
+  const named = /Stream/.test(operation) ? ([['name', 'stream'], ...NAMED] as const) : NAMED;
+  for (const [field, kind] of named) {
+    const name = textOf(input[field]);
+    // Callers may send a secret by mistake where a name belongs.
+    if (name !== null) return { kind, id: namedNodeId({ kind, brokerId, name: withoutOwnSecrets(name) }) };
   }
-  for (const [field, kind] of NAMED) {
-    const known = textOf(input[field]);
-    if (known !== null) return { kind, id: namedNodeId({ kind, brokerId, name: known }) };
-  }
-  if ('bridgeId' in input) return { kind: 'bridge', id: textOf(input.bridgeId) };
-  if ('clientId' in input) return { kind: 'client', id: textOf(input.clientId) };
   const part = OF_BROKER.find(([pattern]) => pattern.test(operation));
   return { kind: part?.[1] ?? 'broker', id: brokerId };
 }
@@ -137,7 +137,7 @@ const READ: Readonly<Record<string, Read>> = {
   signInRule: ({ db }, id) => db.signInRule.findUnique({ where: { id } }),
   cluster: ({ db }, id) =>
     db.cluster.findUnique({
-      where: { id },
+      where: { id: swapClusterId(id) },
       select: {
         name: true,
         mode: true,
@@ -156,8 +156,10 @@ const READ: Readonly<Record<string, Read>> = {
     const row = await db.topicTreeSettings.findUnique({ where: { brokerId } });
     return row && (JSON.parse(row.settings) as Row);
   },
-  bridge: async ({ db, sealer }, bridge, input) => {
-    const brokerId = String(input.brokerId);
+  bridge: async ({ db, sealer }, id) => {
+    const node = parseNamedNodeId(id);
+    if (node === null) return null;
+    const { brokerId, name: bridge } = node;
     const row = await db.bridgeConfig.findUnique({ where: { brokerId_bridge: { brokerId, bridge } } });
     return row && { config: JSON.parse(sealer.open(row.sealedConfig, `${brokerId}/${bridge}`)) as unknown };
   },

@@ -46,8 +46,8 @@ const LIMITED =
   '405 NOT_SUPPORTED_BY_BROKER for a bridge that Mosquitto runs from its configuration file; the message states a solution.';
 
 const read = (selection: string) =>
-  `query ($projectId: ID!, $brokerId: ID!, $bridgeId: ID!) {
-  project(id: $projectId) { broker(id: $brokerId) { bridge(id: $bridgeId) { ${selection} } } }
+  `query ($projectId: ID!, $brokerId: ID!, $bridgeId: String!) {
+  project(id: $projectId) { broker(id: $brokerId) { bridge(key: $bridgeId) { ${selection} } } }
 }`;
 
 const noBridge = ({ params }: RouteInput) => `There is no bridge "${params.bridgeId?.slice(0, 200)}"`;
@@ -60,7 +60,7 @@ export const bridgeRoutes: readonly Route[] = [
     summary: 'List the bridges of a broker',
     description: 'Bridges that this service runs, and bridges of the broker itself.',
     operation: `query ($projectId: ID!, $brokerId: ID!) {
-  project(id: $projectId) { broker(id: $brokerId) { bridges { id isActive } } }
+  project(id: $projectId) { broker(id: $brokerId) { bridges { id: key isActive } } }
 }`,
     variables: ({ params }) => params,
     pick: 'project.broker.bridges',
@@ -91,7 +91,9 @@ export const bridgeRoutes: readonly Route[] = [
     description: `Replaces the whole configuration. A secret given as \`***\` keeps its value. ${LIMITED}`,
     body: BRIDGE_CONFIG,
     operation: 'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { broker { id } } }',
-    variables: ({ params, body }) => ({ input: { ...params, config: body } }),
+    variables: ({ params: { bridgeId, ...target }, body }) => ({
+      input: { ...target, bridgeKey: bridgeId, config: body },
+    }),
     status: 204,
     errors: [400, ...READ_ERRORS],
   },

@@ -11,7 +11,7 @@ import { BrokerFeeds, type BrokerFeedsOptions } from '../brokers/broker-feeds.ts
 import type { BrokerRuntime } from '../brokers/broker-runtimes.ts';
 import { TotalsOfBrokers } from '../brokers/broker-totals.ts';
 import { BRIDGE_METRICS, type BridgeTotals } from './bridge-metrics.ts';
-import { type BridgeView, remoteClientIdOf, sysBridgeId, sysStatus } from './bridge-view.ts';
+import { type BridgeView, remoteClientIdOf, sysBridgeKey, sysStatus } from './bridge-view.ts';
 import {
   bridgeApi,
   configSizeIssues,
@@ -58,7 +58,6 @@ interface BridgeWriter {
 
 export interface BridgeWrite {
   readonly broker: BrokerRecord;
-  readonly bridgeId: string;
   readonly readBridge: () => Promise<BridgeView | null>;
 }
 
@@ -86,7 +85,7 @@ export class BridgeService {
       if (change === 'OPENED') this.#sys.set(runtime.id, new SysBridges(runtime.sys, runtime.link));
     });
     // Created after the listener above, so that it reads the bridges of the same runtime.
-    this.#feeds = new BrokerFeeds(options, STATUS_CONTENT, (runtime, id) => this.#source(runtime, id));
+    this.#feeds = new BrokerFeeds(options, STATUS_CONTENT, (runtime, key) => this.#source(runtime, key));
     this.#stop = options.directory.onRemove(({ id }) => this.#totals.remove(id));
   }
 
@@ -107,15 +106,15 @@ export class BridgeService {
     });
   }
 
-  async find(broker: BrokerRecord, id: string): Promise<BridgeView | null> {
-    if (remoteClientIdOf(id) !== null) {
-      return this.#ask(broker, async () => this.#sysViews(broker).find((bridge) => bridge.id === id) ?? null);
+  async find(broker: BrokerRecord, key: string): Promise<BridgeView | null> {
+    if (remoteClientIdOf(key) !== null) {
+      return this.#ask(broker, async () => this.#sysViews(broker).find((bridge) => bridge.key === key) ?? null);
     }
-    const kind = this.#options.kinds.find((one) => one.id === id);
+    const kind = this.#options.kinds.find(({ id }) => id === key);
     return this.#ask(broker, async ({ controls }) => {
       if (kind !== undefined) return this.#ofKind(broker, controls, kind);
       // Each query for an unknown API adds a subscription, so only APIs that the broker reports are queried.
-      return (await findBridgeIds(controls)).includes(id) ? ofBroker(broker, controls, id) : null;
+      return (await findBridgeIds(controls)).includes(key) ? ofBroker(broker, controls, key) : null;
     });
   }
 
@@ -149,8 +148,8 @@ export class BridgeService {
     });
   }
 
-  async status({ id, broker }: BridgeView): Promise<unknown> {
-    const { status } = await this.#ask(broker, (runtime) => this.#source(runtime, id).read());
+  async status({ key, broker }: BridgeView): Promise<unknown> {
+    const { status } = await this.#ask(broker, (runtime) => this.#source(runtime, key).read());
     return status;
   }
 
@@ -158,26 +157,26 @@ export class BridgeService {
    * Replaces the configuration; secrets given as `***` remain. Errors: INVALID with issues; NOT_SUPPORTED_BY_BROKER as
    * `schema`; NOT_ALLOWED if a bridge of the broker itself contains topics of `$CONTROL/` and `by.mayControl` is false.
    */
-  async update(broker: BrokerRecord, id: string, config: unknown, by: BridgeWriter): Promise<BridgeWrite> {
+  async update(broker: BrokerRecord, key: string, config: unknown, by: BridgeWriter): Promise<BridgeWrite> {
     if (!isFields(config)) throw invalid([{ path: '/', reason: 'must be a JSON object' }]);
     const issues = configSizeIssues(config);
     if (issues.length > 0) throw invalid(issues);
-    const bridge = await this.#found(broker, id);
+    const bridge = await this.#found(broker, key);
     const api = configurable(bridge);
     if (bridge.provider === 'BROKER' && !by.mayControl) refuseControlTopics(config);
-    await this.#writes.run(`${broker.id}/${id}`, () =>
+    await this.#writes.run(`${broker.id}/${key}`, () =>
       this.#ask(broker, ({ controls }) =>
         bridge.provider === 'BROKER'
           ? writeForeignConfig(controls, api, config)
           : updateBridgeConfig(controls, api, config, { [BY_ROOT_ADMIN]: by.isRootAdmin }),
       ),
     );
-    return { broker, bridgeId: id, readBridge: () => this.find(broker, id) };
+    return { broker, readBridge: () => this.find(broker, key) };
   }
 
-  async watch(broker: BrokerRecord, id: string, options: SubscriberOptions): Promise<LiveSource<BridgeEvent>> {
-    await this.#found(broker, id);
-    return this.#ask(broker, (runtime) => this.#feeds.watch(runtime, id, options));
+  async watch(broker: BrokerRecord, key: string, options: SubscriberOptions): Promise<LiveSource<BridgeEvent>> {
+    await this.#found(broker, key);
+    return this.#ask(broker, (runtime) => this.#feeds.watch(runtime, key, options));
   }
 
   totals(brokers: readonly BrokerRecord[]): Promise<BridgeTotals> {
@@ -214,7 +213,7 @@ export class BridgeService {
     const { provider } = await controls.capability(api);
     if (provider === 'NONE') return null;
     const isActive = provider === 'BROKER' || connectionsOf(await getBridgeConfig(controls, api)).length > 0;
-    return { id, name, broker, provider, isActive, api, sys: null };
+    return { key: id, name, broker, provider, isActive, api, sys: null };
   }
 
   async #pluginsOf(broker: BrokerRecord, controls: ControlCaller): Promise<BridgeView[]> {
@@ -223,9 +222,9 @@ export class BridgeService {
     return Promise.all(own.map((id) => ofBroker(broker, controls, id)));
   }
 
-  async #found(broker: BrokerRecord, id: string): Promise<BridgeView> {
-    const bridge = await this.find(broker, id);
-    if (bridge === null) throw notFound('bridge', id.slice(0, 200));
+  async #found(broker: BrokerRecord, key: string): Promise<BridgeView> {
+    const bridge = await this.find(broker, key);
+    if (bridge === null) throw notFound('bridge', key.slice(0, 200));
     return bridge;
   }
 
@@ -233,7 +232,7 @@ export class BridgeService {
     const bridges = this.#sys.get(broker.id);
     if (bridges === undefined) return [];
     return bridges.all().map((sys) => ({
-      id: sysBridgeId(sys),
+      key: sysBridgeKey(sys),
       name: sys.name ?? sys.remoteClientId,
       broker,
       provider: 'BROKER',
@@ -243,9 +242,9 @@ export class BridgeService {
     }));
   }
 
-  #source({ id: brokerId, controls }: BrokerRuntime, id: string): PollSource<BridgeStatus> {
-    const remoteClientId = remoteClientIdOf(id);
-    const api = bridgeApi(id);
+  #source({ id: brokerId, controls }: BrokerRuntime, key: string): PollSource<BridgeStatus> {
+    const remoteClientId = remoteClientIdOf(key);
+    const api = bridgeApi(key);
     if (remoteClientId === null && api !== null) {
       return {
         read: async () => open(await getBridgeStatus(controls, api)),
@@ -276,9 +275,9 @@ export class BridgeService {
   }
 }
 
-async function ofBroker(broker: BrokerRecord, controls: ControlCaller, id: string): Promise<BridgeView> {
-  const isActive = await servesBridge(controls, id);
-  return { id, name: id, broker, provider: 'BROKER', isActive, api: bridgeApi(id), sys: null };
+async function ofBroker(broker: BrokerRecord, controls: ControlCaller, key: string): Promise<BridgeView> {
+  const isActive = await servesBridge(controls, key);
+  return { key, name: key, broker, provider: 'BROKER', isActive, api: bridgeApi(key), sys: null };
 }
 
 const isAway = (error: unknown) => error instanceof ServiceError && error.code === 'BROKER_UNREACHABLE';

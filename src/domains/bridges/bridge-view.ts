@@ -6,8 +6,8 @@ import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } f
 import type { SysBridge } from './sys-bridges.ts';
 
 export interface BridgeView {
-  /** The id in the graph and in paths. Bridges of other brokers may have the same id. */
-  readonly id: string;
+  /** Identifies the bridge at its broker, also in paths of REST. Bridges of other brokers may have the same key. */
+  readonly key: string;
   readonly name: string;
   readonly broker: BrokerRecord;
   readonly provider: ControlProvider;
@@ -19,10 +19,10 @@ export interface BridgeView {
 
 const SYS_PREFIX = 'connection-';
 
-export const sysBridgeId = ({ remoteClientId }: SysBridge): string => `${SYS_PREFIX}${remoteClientId}`;
+export const sysBridgeKey = ({ remoteClientId }: SysBridge): string => `${SYS_PREFIX}${remoteClientId}`;
 
-export const remoteClientIdOf = (id: string): string | null =>
-  id.startsWith(SYS_PREFIX) ? id.slice(SYS_PREFIX.length) : null;
+export const remoteClientIdOf = (key: string): string | null =>
+  key.startsWith(SYS_PREFIX) ? key.slice(SYS_PREFIX.length) : null;
 
 /** A connection of a bridge. Values that its provider does not report are `null`. */
 export type BridgeConnectionView = { readonly name: string; readonly isConnected: boolean } & {

@@ -32,7 +32,7 @@ const INFO = `query ($projectId: ID!, $brokerId: ID!) {
   project(id: $projectId) {
     broker(id: $brokerId) {
       info {
-        id
+        id: brokerId
         url
         name
         project_id: projectId

@@ -1,5 +1,5 @@
 import { builder, inProject, onBroker, requires } from '../../gateway/graphql/builder.ts';
-import { BROKER_TYPE_NAMES, Node } from '../../gateway/graphql/node.ts';
+import { BROKER_TYPE_NAMES, findsNode, Node } from '../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../gateway/graphql/page-cost.ts';
 import { belongsToBroker, withBroker } from '../../gateway/graphql/type-scopes.ts';
 import { ofBroker, ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
@@ -115,7 +115,7 @@ const BrokerInfo = builder.objectRef<BrokerInfoData>('BrokerInfo').implement({
   ...withBroker,
   description: 'Information that a broker publishes about itself; the last known values while it is down.',
   fields: (t) => ({
-    id: t.id({ resolve: ({ broker }) => broker.id }),
+    brokerId: t.id({ description: 'The id of the broker.', resolve: ({ broker }) => broker.id }),
     url: t.string({ nullable: true, resolve: ({ broker }) => broker.url }),
     name: t.string({ resolve: ({ broker }) => broker.name }),
     projectId: t.id({ resolve: ({ broker }) => broker.projectId }),
@@ -189,6 +189,8 @@ Broker.implement({
     }),
   }),
 });
+
+findsNode('broker', (id, { services, viewer }) => services.brokers.visible(id, viewer));
 
 builder.objectRef<BrokerRecord>('SelfHostedBroker').implement({ interfaces: [Broker, Node] });
 

@@ -34,7 +34,7 @@ const READ_LISTENERS = `query ($projectId: ID!, $brokerId: ID!) {
   project(id: $projectId) {
     broker(id: $brokerId) {
       listeners {
-        id
+        id: number
         port
         bindAddress
         tls

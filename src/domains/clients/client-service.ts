@@ -30,6 +30,7 @@ export interface ConnectedClients {
 }
 
 export interface ClientsEvent {
+  readonly broker: BrokerRecord;
   readonly event: ClientRegistryEvent;
   readonly views: (clients: readonly ConnectedClientSummary[]) => ClientView[];
 }
@@ -148,9 +149,9 @@ export class ClientService {
 
   eventOf(broker: BrokerRecord, event: ClientRegistryEvent): ClientsEvent {
     const state = stateIn(event);
-    if (state === null) return { event, views: () => [] };
+    if (state === null) return { broker, event, views: () => [] };
     const list = this.#list(broker, state, event.partsLeft > 0);
-    return { event, views: (clients) => clients.map((client) => new ListedClient(client, list)) };
+    return { broker, event, views: (clients) => clients.map((client) => new ListedClient(client, list)) };
   }
 
   close(): void {

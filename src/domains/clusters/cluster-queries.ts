@@ -1,3 +1,4 @@
+import { swapClusterId } from '../../gateway/cluster-id.ts';
 import type { Prisma } from '../../generated/sqlite/client.ts';
 import {
   type ProjectRole,
@@ -26,12 +27,12 @@ export class ClusterQueries {
     this.#options = options;
   }
 
-  /** Returns a cluster whose entry the viewer may see. Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
+  /** By the id of the entry, which the viewer may see. Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
   visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER', projectId?: string | null): ClusterRecord {
     const known = requireSignedIn(viewer);
     const cluster = this.#options.cache.get(id);
     if (cluster === null) throw notFound('cluster', id);
-    if (!seesBroker(known, cluster)) throw new OutOfSight('cluster', id);
+    if (!seesBroker(known, cluster)) throw new OutOfSight('cluster', id, swapClusterId(id));
     if (projectId != null && cluster.projectId !== projectId) throw notFound('cluster', id);
     requireProjectRole(known, cluster.projectId, role);
     return cluster;

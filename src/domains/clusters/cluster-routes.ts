@@ -1,3 +1,4 @@
+import { swapClusterId } from '../../gateway/cluster-id.ts';
 import { enumName, type Route, type RouteInput } from '../../gateway/rest/route.ts';
 import { CLUSTER_MODES, inCamelCase } from '../brokers/broker-bodies.ts';
 import {
@@ -20,7 +21,7 @@ import {
 const ERROR = 'error { code message }';
 
 const ITEM = `
-  id clustername: name syncmode: mode state
+  id: brokerId clustername: name syncmode: mode state
   nodes { broker_id: brokerId nodeid: nodeId name address port url connected: isReachable leader: isLeader ${ERROR} }
   created_at: createdAt`;
 
@@ -37,7 +38,7 @@ const READ = `query ($projectId: ID!, $clusterId: ID!) {
 const STATUS = `query ($projectId: ID!) {
   project(id: $projectId) {
     clusterHealth {
-      id: clusterId clustername: name status success ${ERROR}
+      id: brokerId clustername: name status success ${ERROR}
       nodes {
         broker_id: brokerId nodeid: nodeId connected: isReachable leader: isLeader
         raft { state role current_term: term commit_index: commitIndex last_applied: lastApplied last_stored: lastStored }
@@ -51,7 +52,7 @@ const STATUS = `query ($projectId: ID!) {
 const CREATE = `mutation ($input: CreateClusterInput!) {
   createCluster(input: $input) {
     connection {
-      id url username ca_cert: caCert ca_cert_file: caCertFile client_cert: clientCert
+      id: brokerId url username ca_cert: caCert ca_cert_file: caCertFile client_cert: clientCert
       client_cert_file: clientCertFile client_key_file: clientKeyFile verify_ca_cert: verifyCaCert
     }
   }
@@ -63,8 +64,14 @@ const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $i
 
 const OUTCOMES = `nodes { broker_id: brokerId nodeid: nodeId done ${ERROR} }`;
 const DELETE_ALL = `mutation ($input: DeleteClustersInput!) {
-  deleteClusters(input: $input) { results { id: clusterId clustername: name status success ${ERROR} ${OUTCOMES} } }
+  deleteClusters(input: $input) { results { id: brokerId clustername: name status success ${ERROR} ${OUTCOMES} } }
 }`;
+
+/** In paths, a cluster has the id of its broker entry. */
+const targetOf = ({ params: { clusterId = '', ...params } }: RouteInput) => ({
+  ...params,
+  clusterId: swapClusterId(clusterId),
+});
 
 const nodeOf = ({ nodeid: nodeId, ...node }: Readonly<Record<string, unknown>>) => ({ ...inCamelCase(node), nodeId });
 
@@ -154,7 +161,7 @@ export const clusterRoutes: readonly Route[] = [
     ...DOCUMENTED,
     summary: 'Read a cluster',
     operation: READ,
-    variables: ({ params }) => params,
+    variables: targetOf,
     pick: 'project.cluster',
     spell: SPELL,
     omitNull: ['nodes.error', 'nodes.url'],
@@ -171,7 +178,10 @@ export const clusterRoutes: readonly Route[] = [
     query: DELETE_QUERY,
     inputNames: NAMES,
     operation: DELETE,
-    variables: ({ params, query: { clustername: name, purge } }) => ({ input: { ...params, name, purge } }),
+    variables: (input) => {
+      const { clustername: name, purge } = input.query;
+      return { input: { ...targetOf(input), name, purge } };
+    },
     pick: 'deleteCluster',
     response: DELETED,
     revisions: { query: { purge: { since: '3.3' } } },
@@ -184,7 +194,7 @@ export const clusterRoutes: readonly Route[] = [
     summary: 'Add a node to a cluster',
     body: CLUSTER_NODE,
     operation: JOIN,
-    variables: ({ params, body }) => ({ input: { ...params, ...nodeOf(body) } }),
+    variables: (input) => ({ input: { ...targetOf(input), ...nodeOf(input.body) } }),
     status: 204,
     errors: [400, 401, 403, 404, 405, 500, 503],
   },
@@ -195,9 +205,10 @@ export const clusterRoutes: readonly Route[] = [
     summary: 'Remove a node from a cluster',
     body: CLUSTER_NODE,
     operation: LEAVE,
-    variables: ({ params, body: { broker_id, nodeid, url } }) => ({
-      input: { ...params, brokerId: broker_id, nodeId: nodeid, url },
-    }),
+    variables: (input) => {
+      const { broker_id: brokerId, nodeid: nodeId, url } = input.body;
+      return { input: { ...targetOf(input), brokerId, nodeId, url } };
+    },
     status: 204,
     errors: [400, 401, 403, 404, 405, 500, 503],
   },

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { swapClusterId } from '../../gateway/cluster-id.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { AuditService } from '../audit/audit-service.ts';
 import type { ClusterCache } from './cluster-cache.ts';
@@ -30,7 +31,7 @@ export async function removeSharedClusters({ cache, store, audit, log }: SharedC
     await audit.record({
       operation: 'deleteCluster',
       projectId,
-      target: { kind: 'cluster', id },
+      target: { kind: 'cluster', id: swapClusterId(id) },
       before: { name, mode, nodes: nodes.map(({ nodeId, brokerId }) => ({ nodeId, brokerId })) },
       result: 'DONE',
     });

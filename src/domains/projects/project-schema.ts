@@ -1,5 +1,5 @@
 import { builder, checkedByService, inProject, person, requires, signedIn } from '../../gateway/graphql/builder.ts';
-import { Node } from '../../gateway/graphql/node.ts';
+import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
@@ -70,6 +70,8 @@ export const Project = builder.prismaObject('Project', {
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
   }),
 });
+
+findsNode('project', (id, { services, viewer }) => services.projects.visible(id, viewer));
 
 const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings').implement({
   ...belongsToProject(({ id }: ProjectRecord) => id),

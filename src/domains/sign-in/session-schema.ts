@@ -1,13 +1,14 @@
 import { builder, person, rootAdmin, signedIn } from '../../gateway/graphql/builder.ts';
+import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { requirePerson, requireSignedIn } from '../../platform/auth/viewer.ts';
-import { notFound } from '../../platform/errors.ts';
+import { notFound, OutOfSight } from '../../platform/errors.ts';
 import { ViewerType } from '../users/viewer-schema.ts';
 
 const Session = builder.prismaObject('Session', {
   description: 'A session of a user, opened by a log-in.',
+  interfaces: [Node],
   select: { id: true },
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Id of the session, for `endSession`.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the user signed in.' }),
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'DateTime',
@@ -30,6 +31,12 @@ const Session = builder.prismaObject('Session', {
       resolve: ({ id }, _args, { viewer }) => viewer?.credentialId === id,
     }),
   }),
+});
+
+findsNode('session', async (id, { services, viewer }) => {
+  const session = await services.auth.sessions.find(id);
+  if (session !== null && !viewer?.isRootAdmin && viewer?.id !== session.userId) throw new OutOfSight('session', id);
+  return session;
 });
 
 builder.objectFields(ViewerType, (t) => ({

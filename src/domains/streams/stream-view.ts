@@ -26,7 +26,7 @@ export interface StreamOnNodeView extends Pick<StreamOnNode, 'nodeId' | 'differe
   readonly broker: BrokerRecord;
 }
 
-export const streamNodeId = ({ id }: BrokerRecord, name: string): string =>
+export const streamNodeId = ({ id }: Pick<BrokerRecord, 'id'>, name: string): string =>
   namedNodeId({ kind: 'stream', brokerId: id, name });
 
 export const streamView = (

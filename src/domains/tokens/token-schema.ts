@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../gateway/context.ts';
 import { builder, inProject, requires } from '../../gateway/graphql/builder.ts';
-import { Node } from '../../gateway/graphql/node.ts';
+import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import type { ProjectToken } from '../../generated/sqlite/client.ts';
@@ -77,6 +77,8 @@ const Token = builder.prismaObject('ProjectToken', {
     }),
   }),
 });
+
+findsNode('token', (id, { services, viewer }) => services.tokens.findVisible(id, viewer));
 
 builder.prismaObjectFields(Project, (t) => ({
   tokens: t.relation('tokens', {

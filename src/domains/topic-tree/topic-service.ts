@@ -116,9 +116,10 @@ export class TopicService {
     checkedLengths({ after });
     const { broker, nodeId } = ref;
     const withPayloads = input.withPayloads && this.mayReadPayloads(ref, viewer);
-    const request = { ...checkedSelection(input), first, offset, withCount: input.withCount, withPayloads };
+    const { kind, ...selection } = checkedSelection(input);
+    const request = { kind, ...selection, first, offset, withCount: input.withCount, withPayloads };
     const { topics, hasMore, totalCount } = await this.#query(ref, 'find', { ...request, after });
-    const edges = topics.map((topic) => ({ cursor: topic.topic, node: { broker, nodeId, ...topic } }));
+    const edges = topics.map((topic) => ({ cursor: topic.topic, node: { broker, nodeId, kind, ...topic } }));
     return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
   }
 
@@ -139,7 +140,7 @@ export class TopicService {
   async find(ref: TopicTreeRef, kind: TopicKind, topic: string): Promise<TopicView | null> {
     checkedLengths({ topic });
     const recorded = await this.#query(ref, 'topic', { kind, topic });
-    return recorded && { broker: ref.broker, nodeId: ref.nodeId, ...recorded };
+    return recorded && { broker: ref.broker, nodeId: ref.nodeId, kind, ...recorded };
   }
 
   /** Payloads require the EDITOR role and a project that stores them. */

@@ -22,7 +22,9 @@ export interface TopicTreeView extends TopicTreeRef, RecorderStatus {
   readonly droppedByBroker: number | null;
 }
 
-export interface TopicView extends TopicTreeRef, RecordedTopic {}
+export interface TopicView extends TopicTreeRef, RecordedTopic {
+  readonly kind: TopicKind;
+}
 
 export interface LevelView extends TopicTreeRef, TopicLevel {
   readonly kind: TopicKind;

@@ -1,5 +1,6 @@
 import { builder, person, signedIn } from '../../gateway/graphql/builder.ts';
-import { Node } from '../../gateway/graphql/node.ts';
+import { findsNode, Node } from '../../gateway/graphql/node.ts';
+import { OutOfSight } from '../../platform/errors.ts';
 
 const OrganisationRole = builder.enumType('OrganisationRole', {
   description: 'An OWNER has the role ADMIN in the projects of the organisation, a MEMBER the role VIEWER.',
@@ -20,7 +21,6 @@ builder.prismaObject('Organisation', {
   interfaces: [Node],
   select: { id: true },
   fields: (t) => ({
-    id: t.exposeID('id'),
     name: t.exposeString('name'),
     members: t.relatedConnection(
       'members',
@@ -30,6 +30,15 @@ builder.prismaObject('Organisation', {
     ),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
   }),
+});
+
+findsNode('organisation', async (id, { db, services, viewer }) => {
+  const where = { id, ...services.organisations.visibleWhere(viewer) };
+  const organisation = await db.organisation.findFirst({ where });
+  if (organisation === null && (await db.organisation.count({ where: { id } })) > 0) {
+    throw new OutOfSight('organisation', id);
+  }
+  return organisation;
 });
 
 const CreateOrganisationInput = builder.inputType('CreateOrganisationInput', {

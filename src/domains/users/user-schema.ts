@@ -1,9 +1,10 @@
 import type { RequestContext } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
-import { Node } from '../../gateway/graphql/node.ts';
+import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { checkedPage, DEFAULT_PAGE, MAX_PAGE, type PageArguments } from '../../gateway/paging.ts';
 import { requireRootAdmin, requireSignedIn } from '../../platform/auth/viewer.ts';
+import { OutOfSight } from '../../platform/errors.ts';
 import { orderOf, whereOf } from './user-list.ts';
 
 export const SignInProvider = builder.enumType('SignInProvider', {
@@ -19,7 +20,6 @@ export const User = builder.prismaObject('User', {
   interfaces: [Node],
   select: { id: true },
   fields: (t) => ({
-    id: t.exposeID('id'),
     email: t.exposeString('email', { description: 'E-mail address in lower case; the log-in name.' }),
     name: t.exposeString('name'),
     isRootAdmin: t.exposeBoolean('isRoot', {
@@ -28,6 +28,12 @@ export const User = builder.prismaObject('User', {
     verified: t.exposeBoolean('verified', { description: 'Whether the e-mail address is verified.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
   }),
+});
+
+findsNode('user', async (id, { db, viewer }) => {
+  const user = await db.user.findUnique({ where: { id } });
+  if (user !== null && !viewer?.isRootAdmin && viewer?.id !== id) throw new OutOfSight('user', id);
+  return user;
 });
 
 /** For fields of a user that only the user and root administrators may read. */

@@ -6,7 +6,7 @@ const ViewerKind = builder.enumType('ViewerKind', { values: ['USER', 'TOKEN', 'O
 export const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
   description: 'The caller: a signed-in user, a project token, or the operator at the command line.',
   fields: (t) => ({
-    id: t.exposeID('id'),
+    actorId: t.exposeID('id', { description: 'The id of the user or of the token, as in the audit.' }),
     kind: t.expose('kind', { type: ViewerKind }),
     name: t.exposeString('name', { description: 'E-mail address of the user, or name of the token.' }),
     email: t.string({ nullable: true, resolve: ({ kind, name }) => (kind === 'USER' ? name : null) }),

@@ -84,6 +84,11 @@ export class Sessions {
     });
   }
 
+  /** A valid session. `null` if it does not exist or has expired. */
+  find(id: string): Promise<Session | null> {
+    return this.#options.db.session.findFirst({ where: { id, expiresAt: { gt: new Date() } } });
+  }
+
   /** Returns whether the session existed, and belonged to `userId` if it is given. */
   async end(sessionId: string, userId?: string): Promise<boolean> {
     const where = { id: sessionId, ...(userId === undefined ? {} : { userId }) };

@@ -109,6 +109,10 @@ export function requireWholeProject(viewer: Viewer): void {
   );
 }
 
+/** Whether the viewer has the role in a project, and no token that is restricted to some of its brokers. */
+export const seesWholeProject = (viewer: Viewer | null, projectId: string, needed: ProjectRole = 'VIEWER'): boolean =>
+  viewer !== null && viewer.brokers === null && hasRole(viewer, projectId, needed);
+
 /** The holder of a token must not create credentials that outlive the token. */
 export function requireNoToken(viewer: Viewer): void {
   if (viewer.kind !== 'TOKEN') return;

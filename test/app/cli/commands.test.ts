@@ -198,7 +198,7 @@ describe('a service on a data folder with a user, and commands with and without 
       email: 'ann@example.com',
     });
     // The reset closes the sessions, because the finder of the device may be signed in.
-    expect((await graphql(first.url, '{ viewer { id } }', token)).data).toBeFalsy();
+    expect((await graphql(first.url, '{ viewer { name } }', token)).data).toBeFalsy();
     token = await sessionOf(password);
     const { projects } = (await graphql(first.url, '{ projects { nodes { id } } }', token)).data as unknown as {
       projects: { nodes: { id: string }[] };
@@ -289,7 +289,7 @@ describe('a service on a data folder with a user, and commands with and without 
       email: 'bob@example.com',
       handedOverProjectIds: [expect.stringMatching(/^prj_/)],
     });
-    expect((await graphql(first.url, '{ viewer { id } }', token)).data).toBeFalsy();
+    expect((await graphql(first.url, '{ viewer { name } }', token)).data).toBeFalsy();
     expect(await people()).toBe(before + 1);
   });
 

@@ -59,8 +59,8 @@ describe.each(KINDS)('on %s', (kind) => {
 });
 
 test('100 writes to a cluster at the same time reach every node, and a refused one fails alone', async () => {
-  const { service, clusterId, nodes } = await clusterWorld(2);
-  const path = `/api/projects/${service.projectId}/brokers/${clusterId}/clients`;
+  const { service, entryId, nodes } = await clusterWorld(2);
+  const path = `/api/projects/${service.projectId}/brokers/${entryId}/clients`;
   const write = async (username: string) => (await service.rest('POST', path, service.root, { username })).status;
   const statuses = await Promise.all([...numbered(100, (number) => write(`c${number}`)), write('admin')]);
   expect(statuses).toEqual([...Array(100).fill(204), 400]);
@@ -72,7 +72,7 @@ test('100 writes to a cluster at the same time reach every node, and a refused o
       a: createAccessRole(input: $a) { outcome nodes { nodeId outcome error { code } } }
       b: createAccessRole(input: $b) { outcome nodes { nodeId outcome error { code } } }
     }`,
-    { a: { brokerId: clusterId, rolename: 'a' }, b: { brokerId: clusterId, rolename: 'b' } },
+    { a: { brokerId: entryId, rolename: 'a' }, b: { brokerId: entryId, rolename: 'b' } },
   );
   const applied = { outcome: 'APPLIED', nodes: [1, 2].map((nodeId) => ({ nodeId, outcome: 'APPLIED', error: null })) };
   expect(report.data).toEqual({ a: applied, b: applied });

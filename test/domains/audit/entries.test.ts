@@ -191,7 +191,7 @@ test('input of unknown callers is stored in little space, and a removed rule is 
   const config = Object.fromEntries(Array.from({ length: 110 }, (_, n) => [`name${n}`, 'x'.repeat(500)]));
   const events = await leftBy(service, async () => {
     const SEND =
-      'mutation ($config: JSON!) { updateBridgeConfig(input: { brokerId: "x", bridgeId: "y", config: $config }) { __typename } }';
+      'mutation ($config: JSON!) { updateBridgeConfig(input: { brokerId: "x", bridgeKey: "y", config: $config }) { __typename } }';
     expect(codeOf(await service.graphql(SEND, { config }, null))).toBe('UNAUTHORIZED');
     expect(codeOf(await service.graphql(SEND, { config }))).toBe('NOT_FOUND');
     const { data } = await service.graphql(

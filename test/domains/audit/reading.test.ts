@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runCommand } from '../../../src/app/cli/program.ts';
 import { hashOf } from '../../../src/domains/audit/audit-chain.ts';
+import { swapClusterId } from '../../../src/gateway/cluster-id.ts';
 import { bearer, startTestService, type TestService } from '../../support/service.ts';
 import { codeOf, eventsOf, FIELDS } from './audited-service.ts';
 
@@ -64,9 +65,9 @@ test('what is refused in one project is no news in another, whatever else the ca
     const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }';
     return (await service.graphql(ADD, { input }, token)).data.addBroker.broker.id;
   };
-  const clusterId = await add(service.projectId, service.root);
+  const entryId = await add(service.projectId, service.root);
   await service.storage.db.cluster.create({
-    data: { id: clusterId, name: 'of others', mode: 'DYNSEC', keeper: 'GATEWAY' },
+    data: { id: entryId, name: 'of others', mode: 'DYNSEC', keeper: 'GATEWAY' },
   });
   const { token } = await service.person(null);
   const made = await service.graphql(
@@ -76,7 +77,7 @@ test('what is refused in one project is no news in another, whatever else the ca
   );
   const own: string = made.data.createProject.project.id;
   const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { id } } }';
-  const input = { clusterId, brokerId: await add(own, token), projectId: own };
+  const input = { clusterId: swapClusterId(entryId), brokerId: await add(own, token), projectId: own };
   expect(codeOf(await service.graphql(LEAVE, { input }, token))).toBe('NOT_FOUND');
   const { data } = await service.graphql(inProject(own), {}, token);
   expect(data.project.auditEvents.nodes.map(({ operation }: { operation: string }) => operation)).toEqual([

@@ -16,11 +16,11 @@ const factory = createAuthority({ name: 'Factory' });
 const device = factory.issue({ name: 'meter' });
 
 const LISTENERS = `listeners {
-  id port tls requireCertificate protocol certificates { filename } server { filename fingerprint256 }
+  number port tls requireCertificate protocol certificates { filename } server { filename fingerprint256 }
 }`;
 
 interface Told {
-  readonly id: number;
+  readonly number: number;
   readonly port: number;
   readonly certificates: readonly { readonly filename: string }[];
   readonly server: { readonly filename: string } | null;

@@ -6,6 +6,8 @@ export interface ClusterWorld {
   readonly service: TestService;
   readonly nodes: readonly ClusterWorldNode[];
   readonly clusterId: string;
+  /** Of the broker entry that represents the cluster; `$c` of documents, as `$k` is the cluster. */
+  readonly entryId: string;
   /** Runs a GraphQL operation with `$c` set to the cluster. Throws its errors. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read the fields that they selected.
   graph(document: string, variables?: Record<string, unknown>): Promise<any>;
@@ -59,11 +61,18 @@ export async function clusterWorld(
   };
   const input = { projectId: service.projectId, name: 'plant', mode: 'DYNSEC', nodes: nodes.map(nodeInput) };
   const { createCluster } = await graph(
-    'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id } } }',
+    'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id brokerId } } }',
     { input },
   );
-  const clusterId = createCluster.cluster.id;
-  return { service, nodes, clusterId, graph: (document, variables) => graph(document, { c: clusterId, ...variables }) };
+  const { id: clusterId, brokerId: entryId } = createCluster.cluster;
+  const ids = { c: entryId, k: clusterId };
+  return {
+    service,
+    nodes,
+    clusterId,
+    entryId,
+    graph: (document, variables) => graph(document, { ...ids, ...variables }),
+  };
 }
 
 /** Dynamic security of a broker without passwords, which differ between brokers. Empty texts are removed. */

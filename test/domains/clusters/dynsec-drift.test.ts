@@ -67,7 +67,7 @@ test('a change by another client on one node is reported by name, survives write
     ['admin', 'foreign', 'own'],
     ['admin', 'own'],
   ]);
-  await graph('mutation ($c: ID!) { repairClusterNode(input: { clusterId: $c, nodeId: 2 }) { cluster { state } } }');
+  await graph('mutation ($k: ID!) { repairClusterNode(input: { clusterId: $k, nodeId: 2 }) { cluster { state } } }');
   expect(accessOf(second)).toEqual(accessOf(first));
   await until(areEqual);
 
@@ -89,12 +89,12 @@ test('a change by another client on one node is reported by name, survives write
   expect(broker.accessRole).toEqual({ rolename: 'same' });
 
   await graph(
-    'mutation ($c: ID!) { repairClusterNode(input: { clusterId: $c, nodeId: 1, adopt: true }) { cluster { state } } }',
+    'mutation ($k: ID!) { repairClusterNode(input: { clusterId: $k, nodeId: 1, adopt: true }) { cluster { state } } }',
   );
   expect(nodes.map(rolesOn)).toEqual(Array(3).fill(['admin', 'own']));
   await until(areEqual);
 
-  await graph('mutation ($c: ID!) { updateCluster(input: { clusterId: $c, autoRepair: true }) { cluster { id } } }');
+  await graph('mutation ($k: ID!) { updateCluster(input: { clusterId: $k, autoRepair: true }) { cluster { id } } }');
   control(third, 'deleteRole', 'own');
   await expect.poll(() => rolesOn(third)).toEqual(['admin', 'own']);
   await until(areEqual);
@@ -109,9 +109,9 @@ test('callers below ADMIN cannot adopt rights on $CONTROL/ of a drifted node', a
   const until = watched(world);
   await until(areEqual);
   const ADOPT =
-    'mutation ($c: ID!) { repairClusterNode(input: { clusterId: $c, nodeId: 2, adopt: true }) { cluster { state } } }';
+    'mutation ($k: ID!) { repairClusterNode(input: { clusterId: $k, nodeId: 2, adopt: true }) { cluster { state } } }';
   const adopt = async (token: string) =>
-    (await service.graphql(ADOPT, { c: clusterId }, token)).errors?.[0]?.extensions.code;
+    (await service.graphql(ADOPT, { k: clusterId }, token)).errors?.[0]?.extensions.code;
 
   control(second, 'createRole', 'foreign');
   await until(isDrifted(2));
@@ -144,7 +144,7 @@ test('the access control of a node is not changed directly while it is in a clus
   expect(broker.accessRole).toEqual({ rolename: 'admin' });
   expect((await graph(WRITE, { changes: [role('own')] })).changeAccessControl.outcome).toBe('APPLIED');
 
-  await graph('mutation ($c: ID!) { leaveCluster(input: { clusterId: $c, nodeId: 3 }) { cluster { id } } }');
+  await graph('mutation ($k: ID!) { leaveCluster(input: { clusterId: $k, nodeId: 3 }) { cluster { id } } }');
   const written = (await service.graphql(WRITE, { c: third.brokerId, changes: [role('alone')] })).data;
   expect(written.changeAccessControl.outcome).toBe('APPLIED');
   expect(nodes.map(rolesOn)).toEqual([
@@ -173,7 +173,7 @@ test('a node that restarts with an older file is detected, and repaired with the
   await third.broker.start();
   const [, , told] = await until(isDrifted(3));
   expect(told.sync.differences).toEqual([{ kind: 'ROLE', name: 'sensor' }]);
-  await graph('mutation ($c: ID!) { repairClusterNode(input: { clusterId: $c, nodeId: 3 }) { cluster { state } } }');
+  await graph('mutation ($k: ID!) { repairClusterNode(input: { clusterId: $k, nodeId: 3 }) { cluster { state } } }');
   expect(accessOf(third)).toEqual(accessOf(first));
   await third.broker.client({ username: 'meter', password: 'new' });
   await until(areEqual);

@@ -127,7 +127,7 @@ test('concurrent writes run one after the other, and disconnect no other client'
   for (const { nodes: outcomes } of reports) expect(outcomes).toMatchObject(Array(3).fill({ outcome: 'APPLIED' }));
   for (const nodeId of [1, 2, 3]) {
     await graph(
-      'mutation ($c: ID!, $n: Int!) { repairClusterNode(input: { clusterId: $c, nodeId: $n }) { cluster { state } } }',
+      'mutation ($k: ID!, $n: Int!) { repairClusterNode(input: { clusterId: $k, nodeId: $n }) { cluster { state } } }',
       { n: nodeId },
     );
   }

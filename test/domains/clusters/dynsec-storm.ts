@@ -51,14 +51,14 @@ interface StormTally {
  */
 export async function storm({ seed, writes, quietAfter, keeps }: StormOptions): Promise<StormTally> {
   const dice = new Dice(seed);
-  const { service, nodes, clusterId, graph } = await clusterWorld();
+  const { service, nodes, entryId, graph } = await clusterWorld();
   const { accessControl, clusters, brokers } = service.services;
   const settings = { projectId: service.projectId, clusterPasswords: keeps };
   await graph('mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }', {
     input: settings,
   });
-  const entry = brokers.visible(clusterId, ANYBODY);
-  const cluster = (): ClusterRecord => clusters.visible(clusterId, ANYBODY);
+  const entry = brokers.visible(entryId, ANYBODY);
+  const cluster = (): ClusterRecord => clusters.visible(entryId, ANYBODY);
   const broker = new Switches(nodes, dice);
   const tally: StormTally = { applied: 0, unknown: 0, behind: 0, unreachable: 0, stops: 0, listed: 0 };
   const { policy, dialect } = (await accessControl.view(entry)).snapshot;

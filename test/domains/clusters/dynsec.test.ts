@@ -10,12 +10,12 @@ const NODES = `query ($c: ID!) { broker(id: $c) { cluster { state nodes {
 } } } }`;
 
 test('a write to a cluster is applied to every node', async () => {
-  const { graph, clusterId, nodes } = await clusterWorld();
+  const { graph, entryId, nodes } = await clusterWorld();
   const changes = [
     { createAccessRole: { rolename: 'sensor', acls: [{ aclType: 'PUBLISH_CLIENT_SEND', topic: 'a/#', allow: true }] } },
     { createAccessClient: { username: 'meter', password: 'secret', roles: [{ rolename: 'sensor' }] } },
   ];
-  const { changeAccessControl } = await graph(WRITE, { input: { brokerId: clusterId, changes } });
+  const { changeAccessControl } = await graph(WRITE, { input: { brokerId: entryId, changes } });
   expect(changeAccessControl).toEqual({
     outcome: 'APPLIED',
     changes: [

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { swapClusterId } from '../../../src/gateway/cluster-id.ts';
 import { findPostgresPrograms, startCluster } from '../../support/postgres.ts';
 import { clusterWorld } from './cluster-world.ts';
 import { databaseOf, failing } from './failing.ts';
@@ -8,11 +9,10 @@ import { type HaBroker, haNode, haWorld } from './ha-world.ts';
 const JOIN = 'mutation ($input: JoinClusterInput!) { joinCluster(input: $input) { cluster { nodes { nodeId } } } }';
 const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { nodes { nodeId } } } }';
 const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { success } }';
-const NODES = 'query ($c: ID!) { broker(id: $c) { cluster { state nodes { nodeId error { code } } } } }';
+const NODES = 'query ($c: ID!) { node(id: $c) { ... on Cluster { state nodes { nodeId error { code } } } } }';
 const CLUSTERS = 'query ($p: ID!) { project(id: $p) { clusters { nodes { id } } brokers { totalCount } } }';
 
-const ofNodes = ({ broker }: { broker: { cluster: { nodes: { nodeId: number }[] } } }) =>
-  broker.cluster.nodes.map(({ nodeId }) => nodeId);
+const ofNodes = ({ node }: { node: { nodes: { nodeId: number }[] } }) => node.nodes.map(({ nodeId }) => nodeId);
 
 test('a cluster that cannot be stored is not created, and one that cannot be rolled back is listed and can be deleted', async () => {
   const { nodes, create, graph, service } = await haWorld();
@@ -32,7 +32,7 @@ test('a cluster that cannot be stored is not created, and one that cannot be rol
   });
   expect(nodes.map(({ cluster }) => cluster)).toEqual([null, null, null]);
   const [{ id }] = (await listed()).clusters.nodes;
-  expect((await graph(NODES, { c: id })).broker.cluster.state).toBe('INACTIVE');
+  expect((await graph(NODES, { c: id })).node.state).toBe('INACTIVE');
   await expect(graph(DELETE, { input: { clusterId: id } })).rejects.toMatchObject({
     code: 'INTERNAL_ERROR',
     message: expect.stringContaining('repeat deleteCluster'),
@@ -51,7 +51,9 @@ test('a change of a node that could not be stored is reported, and completed by 
   // As if another process had changed it and its notification were still missing.
   const database = databaseOf(service);
   const columns = '("clusterId", "nodeId", "brokerId", "name", "address", "port")';
-  database.exec(`INSERT INTO "ClusterNode" ${columns} VALUES ('${c}', 4, '${fourth.brokerId}', 'n', 'a', 1)`);
+  database.exec(
+    `INSERT INTO "ClusterNode" ${columns} VALUES ('${swapClusterId(c)}', 4, '${fourth.brokerId}', 'n', 'a', 1)`,
+  );
   expect((await service.rest('DELETE', path)).body).toMatchObject({ code: 'IN_USE' });
   database.exec('DELETE FROM "ClusterNode" WHERE "nodeId" = 4');
   const join = () => graph(JOIN, { input: { clusterId: c, ...haNode(fourth) } });
@@ -69,7 +71,7 @@ test('a change of a node that could not be stored is reported, and completed by 
   });
   expect(nodes[0]?.cluster?.members).toHaveLength(3);
   expect(ofNodes(await graph(NODES, { c }))).toEqual([1, 2, 3, 4]);
-  expect((await graph(NODES, { c })).broker.cluster).toMatchObject({ state: 'DEGRADED' });
+  expect((await graph(NODES, { c })).node).toMatchObject({ state: 'DEGRADED' });
   canForget();
   expect((await leave()).leaveCluster.cluster.nodes).toHaveLength(3);
 
@@ -81,7 +83,7 @@ test('a change of a node that could not be stored is reported, and completed by 
     message: expect.stringContaining('repeat leaveCluster'),
   });
   expect(fourth.cluster).toBeNull();
-  expect((await graph(NODES, { c })).broker.cluster.nodes[3].error).toMatchObject({ code: 'BROKER_REJECTED' });
+  expect((await graph(NODES, { c })).node.nodes[3].error).toMatchObject({ code: 'BROKER_REJECTED' });
   canForgetAgain();
   expect((await leave()).leaveCluster.cluster.nodes).toHaveLength(3);
 });
@@ -140,11 +142,11 @@ test.skipIf(findPostgresPrograms() === null)(
     const postgres = await startCluster({ durable: true });
     onTestFinished(() => postgres.stop());
     const world = await clusterWorld(2, {}, 5_000, { DATABASE_URL: postgres.url });
-    const { service, clusterId, nodes } = world;
+    const { service, entryId, nodes } = world;
     const write = async (username: string) => {
       const { data, errors } = await service.graphql(
         'mutation ($input: ChangeAccessControlInput!) { changeAccessControl(input: $input) { outcome nodes { outcome } } }',
-        { input: { brokerId: clusterId, changes: [{ createAccessClient: { username, password: 'secret' } }] } },
+        { input: { brokerId: entryId, changes: [{ createAccessClient: { username, password: 'secret' } }] } },
       );
       return errors?.[0]?.message ?? data.changeAccessControl;
     };

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { namedNodeId } from '../../../src/gateway/named-node-id.ts';
 import type { TestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
 import { eventsOf } from '../audit/audited-service.ts';
@@ -6,10 +7,10 @@ import { clusterWorld } from './cluster-world.ts';
 import { haNode, haWorld } from './ha-world.ts';
 
 const FOLLOW = `subscription ($p: ID!) { clusterStatus(projectId: $p) { kind clusters {
-  clusterId state cluster { name } nodes { nodeId isReachable broker { id } url error { code } }
+  clusterId state cluster { id name } nodes { id nodeId isReachable broker { id } url error { code } }
 } } }`;
 
-const SEEN = `query ($p: ID!, $b: ID!, $c: ID!) {
+const SEEN = `query ($p: ID!, $b: ID!, $c: ID!, $n: ID!) {
   project(id: $p) {
     clusters { totalCount nodes { id nodes { brokerId broker { id } url } } }
     clusterHealth { clusterId }
@@ -17,6 +18,7 @@ const SEEN = `query ($p: ID!, $b: ID!, $c: ID!) {
   }
   broker(id: $b) { cluster { id } }
   node(id: $c) { __typename id }
+  first: node(id: $n) { __typename id ... on ClusterNode { nodeId isReachable } }
 }`;
 
 const CREATE = 'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id } } }';
@@ -41,16 +43,17 @@ test('the audit names a cluster that was created', async () => {
 });
 
 test('subscribers who may see a cluster receive the connection changes of its nodes', async () => {
-  const { service, nodes, clusterId, graph } = await clusterWorld(2);
+  const { service, nodes, clusterId, entryId, graph } = await clusterWorld(2);
   const { projectId: p, graphql } = service;
   const [first, second] = nodes;
   if (!first || !second) throw new Error('two nodes');
   const viewer = await service.person('VIEWER');
   const onNode = await tokenFor(service, 'VIEWER', [first.brokerId]);
-  const onCluster = await tokenFor(service, 'VIEWER', [clusterId]);
+  const onCluster = await tokenFor(service, 'VIEWER', [entryId]);
 
   // A token for a node sees no cluster. A token for the cluster sees no other entry.
-  const variables = { p, b: first.brokerId, c: clusterId };
+  const n = namedNodeId({ kind: 'clusterNode', brokerId: entryId, name: '1' });
+  const variables = { p, b: first.brokerId, c: clusterId, n };
   expect((await graphql(SEEN, variables, onNode)).data).toEqual({
     project: {
       clusters: { totalCount: 0, nodes: [] },
@@ -59,6 +62,7 @@ test('subscribers who may see a cluster receive the connection changes of its no
     },
     broker: { cluster: null },
     node: null,
+    first: null,
   });
   const one = await graphql(
     'query ($p: ID!, $c: ID!) { project(id: $p) { cluster(id: $c) { id } } }',
@@ -66,17 +70,18 @@ test('subscribers who may see a cluster receive the connection changes of its no
     onNode,
   );
   expect(one.errors?.[0]?.extensions.code).toBe('NOT_FOUND');
-  expect((await graphql(SEEN, { ...variables, b: clusterId }, onCluster)).data).toEqual({
+  expect((await graphql(SEEN, { ...variables, b: entryId }, onCluster)).data).toEqual({
     project: {
       clusters: {
         totalCount: 1,
         nodes: [{ id: clusterId, nodes: nodes.map(({ brokerId }) => ({ brokerId, broker: null, url: null })) }],
       },
       clusterHealth: [{ clusterId }],
-      brokers: { nodes: [{ id: clusterId }] },
+      brokers: { nodes: [{ id: entryId }] },
     },
     broker: { cluster: { id: clusterId } },
-    node: { __typename: 'SelfHostedBroker', id: clusterId },
+    node: { __typename: 'Cluster', id: clusterId },
+    first: { __typename: 'ClusterNode', id: n, nodeId: 1, isReachable: true },
   });
 
   const [whole, also, outside, restricted] = [viewer.token, viewer.token, onNode, onCluster].map((token) =>
@@ -96,8 +101,9 @@ test('subscribers who may see a cluster receive the connection changes of its no
       {
         clusterId,
         state: 'ACTIVE',
-        cluster: { name: 'plant' },
+        cluster: { id: clusterId, name: 'plant' },
         nodes: nodes.map(({ nodeId, brokerId, broker }) => ({
+          id: namedNodeId({ kind: 'clusterNode', brokerId: entryId, name: String(nodeId) }),
           nodeId,
           isReachable: true,
           broker: { id: brokerId },
@@ -125,7 +131,7 @@ test('subscribers who may see a cluster receive the connection changes of its no
   const about = async (b: string) =>
     (await graph('query ($b: ID!) { broker(id: $b) { name clusterNode { nodeId isReachable broker { id } } } }', { b }))
       .broker;
-  const reachedBy = await about(clusterId);
+  const reachedBy = await about(entryId);
   expect(reachedBy).toMatchObject({ name: 'hall', clusterNode: { isReachable: true } });
   expect(await about(reachedBy.clusterNode.broker.id)).toMatchObject({ clusterNode: reachedBy.clusterNode });
   await graph(DELETE, { input: { clusterId } });
@@ -188,15 +194,15 @@ test('operations on clusters need their roles, and accept only valid brokers', a
   const both = await Promise.all([code(CREATE, input, admin), code(CREATE, { ...input, name: 'hall' }, admin)]);
   expect(both.sort()).toEqual(['DONE', 'IN_USE']);
   expect(first.commands.map(({ command }) => command)).toEqual(['createCluster']);
-  const { project } = await graph('query ($p: ID!) { project(id: $p) { clusters { nodes { id name } } } }', {
+  const { project } = await graph('query ($p: ID!) { project(id: $p) { clusters { nodes { id brokerId name } } } }', {
     p: projectId,
   });
   expect(project.clusters.nodes).toHaveLength(1);
-  const [{ id: clusterId, name }] = project.clusters.nodes;
+  const [{ id: clusterId, brokerId: entryId, name }] = project.clusters.nodes;
   expect(
     await paths(CREATE, {
       ...input,
-      nodes: [haNode(fourth), haNode(second), { ...haNode(third), brokerId: clusterId }],
+      nodes: [haNode(fourth), haNode(second), { ...haNode(third), brokerId: entryId }],
     }),
   ).toEqual([
     `input.nodes.1.brokerId is a node of the cluster "${name}"`,
@@ -204,7 +210,7 @@ test('operations on clusters need their roles, and accept only valid brokers', a
   ]);
 
   const target = { clusterId };
-  const restricted = await tokenFor(service, 'EDITOR', [clusterId, fourth.brokerId]);
+  const restricted = await tokenFor(service, 'EDITOR', [entryId, fourth.brokerId]);
   const join = { ...target, ...haNode(fourth) };
   for (const token of [viewer, restricted]) {
     expect(await code(JOIN, join, token)).toBe('NOT_ALLOWED');
@@ -213,6 +219,7 @@ test('operations on clusters need their roles, and accept only valid brokers', a
     expect(await code(REPAIR, { ...target, nodeId: 1 }, token)).toBe('NOT_ALLOWED');
   }
   expect(await code(JOIN, { ...join, projectId: other.project.id }, editor)).toBe('NOT_FOUND');
+  expect(await code(JOIN, { ...join, clusterId: entryId }, editor)).toBe('NOT_FOUND');
   expect(await paths(JOIN, { ...target })).toEqual([
     'input.brokerId is required, or the url of a broker of the project',
   ]);

@@ -7,7 +7,7 @@ const JOIN =
   'mutation ($input: JoinClusterInput!) { joinCluster(input: $input) { cluster { nodes { nodeId brokerId: broker { id } } } } }';
 const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { nodes { nodeId } } } }';
 const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { success } }';
-const NODES = 'query ($c: ID!) { broker(id: $c) { cluster { nodes { nodeId } } } }';
+const NODES = 'query ($c: ID!) { node(id: $c) { ... on Cluster { nodes { nodeId } } } }';
 
 const postgres = usePostgres();
 
@@ -25,7 +25,7 @@ test.skipIf(!postgres.available)(
     const at = (service: TestService, document: string, variables: object) =>
       service.graphql(document, variables as Record<string, unknown>, one.root);
     const numbersAt = async (service: TestService) =>
-      (await at(service, NODES, { c })).data?.broker?.cluster?.nodes.map(({ nodeId }: { nodeId: number }) => nodeId);
+      (await at(service, NODES, { c })).data?.node?.nodes.map(({ nodeId }: { nodeId: number }) => nodeId);
     await expect.poll(() => numbersAt(two)).toEqual([1, 2, 3]);
     const isReached = async ({ brokerId: b }: HaBroker) =>
       (await at(two, 'query ($b: ID!) { broker(id: $b) { license { issuedTo } } }', { b })).data?.broker?.license ??

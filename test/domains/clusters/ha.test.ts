@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
+import { swapClusterId } from '../../../src/gateway/cluster-id.ts';
 import { haNode, haWorld } from './ha-world.ts';
 
 const DELETE = `mutation ($input: DeleteClusterInput!) {
   deleteCluster(input: $input) { deletedClusterId success nodes { nodeId error { code } } }
 }`;
 
-const STATUS = `query ($c: ID!) { broker(id: $c) { cluster { name keeper state nodes {
+const STATUS = `query ($c: ID!) { node(id: $c) { ... on Cluster { name keeper state nodes {
   nodeId isReachable isLeader lag raft { state role term commitIndex lastApplied lastStored } error { code message }
 } } } }`;
 
@@ -23,8 +24,8 @@ test('brokers that synchronize themselves form a cluster: the first creates it, 
       },
     ]);
   }
-  const { broker } = await graph(STATUS, { c });
-  expect(broker.cluster).toEqual({
+  const { node: cluster } = await graph(STATUS, { c });
+  expect(cluster).toEqual({
     name: 'plant',
     keeper: 'BROKER',
     state: 'ACTIVE',
@@ -94,6 +95,7 @@ test('a node that did not respond may have joined, and is removed only from this
 test('a cluster with an unreachable node is not deleted and no node is changed, unless `purge` is set', async () => {
   const { nodes, create, graph, service } = await haWorld();
   const clusterId = await create();
+  const entryId = swapClusterId(clusterId);
   const [, second] = nodes;
   await second?.stop();
   const commands = nodes.map((node) => node.commands.length);
@@ -103,14 +105,14 @@ test('a cluster with an unreachable node is not deleted and no node is changed, 
     info: { nodes: [{ nodeId: 2, brokerId: second?.brokerId, code: 'BROKER_UNREACHABLE' }] },
   });
   const path = `/api/projects/${service.projectId}/clusters`;
-  const refused = await service.rest('DELETE', `${path}/${clusterId}?clustername=plant`);
+  const refused = await service.rest('DELETE', `${path}/${entryId}?clustername=plant`);
   expect([refused.status, refused.body.code]).toEqual([503, 'BROKER_UNREACHABLE']);
   const all = await service.rest('DELETE', path);
   expect([all.status, all.body]).toEqual([
     207,
     [
       {
-        id: clusterId,
+        id: entryId,
         clustername: 'plant',
         status: 503,
         success: false,
@@ -130,7 +132,7 @@ test('a cluster with an unreachable node is not deleted and no node is changed, 
   ]);
   expect(nodes.map((node) => node.commands.length)).toEqual(commands);
   expect(nodes.map(({ cluster }) => cluster?.name)).toEqual(['plant', 'plant', 'plant']);
-  expect((await graph(STATUS, { c: clusterId })).broker.cluster.state).toBe('DEGRADED');
+  expect((await graph(STATUS, { c: clusterId })).node.state).toBe('DEGRADED');
 
   const { deleteCluster } = await graph(DELETE, { input: { clusterId, purge: true } });
   expect(deleteCluster).toEqual({
@@ -144,7 +146,7 @@ test('a cluster with an unreachable node is not deleted and no node is changed, 
   });
   expect(nodes.map(({ cluster }) => cluster?.name)).toEqual([undefined, 'plant', undefined]);
   expect((await service.rest('GET', path)).body).toEqual([]);
-  expect((await service.rest('GET', `/api/projects/${service.projectId}/brokers/${clusterId}`)).status).toBe(404);
+  expect((await service.rest('GET', `/api/projects/${service.projectId}/brokers/${entryId}`)).status).toBe(404);
 });
 
 test('a partial deletion lists its nodes, and the next deletion completes it', async () => {
@@ -155,7 +157,7 @@ test('a partial deletion lists its nodes, and the next deletion completes it', a
     code: 'BROKER_REJECTED',
     message: expect.stringContaining('was dissolved on node 1, 3 only'),
   });
-  expect((await graph(STATUS, { c: clusterId })).broker.cluster).toMatchObject({ name: 'plant' });
+  expect((await graph(STATUS, { c: clusterId })).node).toMatchObject({ name: 'plant' });
   nodes[1]?.answers.clear();
   const { deleteCluster } = await graph(DELETE, { input: { clusterId } });
   expect(deleteCluster).toMatchObject({ success: true });
@@ -178,7 +180,7 @@ test('a node joins and leaves through the leader', async () => {
     { command: 'addNode', clustername: 'plant', address: '10.0.0.4', port: 7000, nodeid: 4 },
     { command: 'removeNode', clustername: 'plant', address: '10.0.0.4', port: 7000, nodeid: 4 },
   ]);
-  expect((await graph(STATUS, { c: clusterId })).broker.cluster.nodes).toHaveLength(3);
+  expect((await graph(STATUS, { c: clusterId })).node.nodes).toHaveLength(3);
 
   fourth.answers.clear();
   const { joinCluster } = await graph(JOIN, { input });
@@ -216,10 +218,10 @@ test('operations on a cluster go to the leader, also after an election or after 
   const { nodes, create, graph } = world;
   const c = await create();
   const asked = async () => {
-    const { broker } = await world.service
-      .graphql('query ($c: ID!) { broker(id: $c) { license { issuedTo } cluster { state } } }', { c })
+    const { node } = await world.service
+      .graphql('query ($c: ID!) { node(id: $c) { ... on Cluster { state broker { license { issuedTo } } } } }', { c })
       .then(({ data }) => data);
-    return broker.license?.issuedTo;
+    return node.broker.license?.issuedTo;
   };
   const untilAsked = async (nodeId: number) => {
     while ((await asked()) !== `node ${nodeId}`) await new Promise(setImmediate);
@@ -231,9 +233,9 @@ test('operations on a cluster go to the leader, also after an election or after 
   nodes[0]?.answers.set('getRaftStatus', { data: { state: '3', current_term: '4', nodes: 'none' } });
   nodes[0]?.answers.set('isLeader', { error: 'Unknown command' });
   await untilAsked(3);
-  const { broker } = await graph(STATUS, { c });
-  expect(broker.cluster.nodes.map(({ isLeader }: { isLeader: boolean }) => isLeader)).toEqual([false, false, true]);
-  expect(broker.cluster.nodes[0]).toMatchObject({
+  const { node: cluster } = await graph(STATUS, { c });
+  expect(cluster.nodes.map(({ isLeader }: { isLeader: boolean }) => isLeader)).toEqual([false, false, true]);
+  expect(cluster.nodes[0]).toMatchObject({
     raft: { state: 'LEADER', role: null, term: 4, commitIndex: null },
     lag: null,
   });
@@ -253,8 +255,8 @@ test('a cluster is reached through the address in the entry of its node, also af
   const path = `/api/projects/${service.projectId}/brokers/${first?.brokerId}`;
   expect((await service.rest('PUT', path, service.root, { url: fourth?.url })).status).toBe(204);
   const asked = () =>
-    graph('query ($c: ID!) { broker(id: $c) { license { issuedTo } } }', { c }).then(
-      ({ broker }) => broker.license.issuedTo,
+    graph('query ($c: ID!) { node(id: $c) { ... on Cluster { broker { license { issuedTo } } } } }', { c }).then(
+      ({ node }) => node.broker.license.issuedTo,
       () => null,
     );
   while ((await asked()) !== 'node 4') await new Promise(setImmediate);
@@ -266,7 +268,7 @@ test('a node without a response or with an invalid response does not affect the 
   nodes[1]?.answers.set('getRaftStatus', null);
   nodes[1]?.answers.set('isLeader', null);
   nodes[2]?.answers.set('getRaftStatus', { data: [1, 'two', null] });
-  const seen = async () => (await graph(STATUS, { c })).broker.cluster;
+  const seen = async () => (await graph(STATUS, { c })).node;
   let cluster = await seen();
   while (cluster.state !== 'DEGRADED' || cluster.nodes[1].isReachable) cluster = await seen();
   expect(cluster.nodes).toMatchObject([

@@ -45,7 +45,7 @@ test('the client list of a cluster has the acknowledged messages and the queues 
     return connectAsync(url, { ...known, clientId, clean, reconnectPeriod: 0 });
   };
   const { createCluster } = await graph(
-    'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id } } }',
+    'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { brokerId } } }',
     {
       input: {
         projectId: service.projectId,
@@ -55,8 +55,8 @@ test('the client list of a cluster has the acknowledged messages and the queues 
       },
     },
   );
-  const clusterId = createCluster.cluster.id;
-  const listed = async () => (await graph(LIST, { c: clusterId })).broker.connectedClients;
+  const entryId = createCluster.cluster.brokerId;
+  const listed = async () => (await graph(LIST, { c: entryId })).broker.connectedClients;
   await expect.poll(async () => (await listed()).nodes).toEqual([]);
 
   for (let round = 0; round < 10; round += 1) {
@@ -87,7 +87,7 @@ test('the client list of a cluster has the acknowledged messages and the queues 
   ]);
 
   await visit(1, 'm-kept', false);
-  const input = { brokerId: clusterId, filter: { value: 'm-', mode: 'STARTS_WITH' } };
+  const input = { brokerId: entryId, filter: { value: 'm-', mode: 'STARTS_WITH' } };
   const { disconnectClients: foreseen } = await graph(MANY, { input: { ...input, dryRun: true } });
   expect(foreseen).toMatchObject({ wouldDisconnectCount: 2, disconnectedCount: 0, isComplete: true });
   const { disconnectClients: done } = await graph(MANY, { input });
@@ -102,7 +102,7 @@ test('the client list of a cluster has the acknowledged messages and the queues 
     `mutation ($c: ID!) { subscribeClient(input: { brokerId: $c, clientId: "m-late", topic: "late/#", qos: 1 }) {
       client { nodeId subscriptions }
     } }`,
-    { c: clusterId },
+    { c: entryId },
   );
   expect(subscribed.subscribeClient.client).toEqual({ nodeId: 2, subscriptions: ['late/#'] });
 });

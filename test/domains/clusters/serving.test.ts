@@ -54,11 +54,11 @@ async function listed({ graph }: ClusterWorld): Promise<string[]> {
 
 test('clients of all nodes are in one list, which has an id once per node, and commands reach them on their nodes', async () => {
   const world = await meterWorld(2);
-  const { graph, clusterId, service, nodes } = world;
+  const { graph, entryId, service, nodes } = world;
   const [one, two] = nodes as [ClusterWorldNode, ClusterWorldNode];
   const watched = openStream('WebSocket', `${service.url}/graphql`, service.root, {
     query: WATCH,
-    variables: { c: clusterId },
+    variables: { c: entryId },
   });
   await watched.until(({ connectedClients: { partsLeft } }) => partsLeft === 0);
 
@@ -95,7 +95,7 @@ test('clients of all nodes are in one list, which has an id once per node, and c
   expect(await found('twin', 2)).toMatchObject({ nodeId: 2, subscriptions: ['twin/of/two'] });
   expect((await found('twin')).nodeId).toBe(2);
 
-  const rest = await service.rest('GET', `/api/projects/${service.projectId}/brokers/${clusterId}/client-inspect`);
+  const rest = await service.rest('GET', `/api/projects/${service.projectId}/brokers/${entryId}/client-inspect`);
   expect(rest.body.filter(({ username }: { username: string }) => username === 'meter')).toHaveLength(3);
 
   // Both connections of the id are closed, and alpha is disconnected with the account of its node.
@@ -139,7 +139,7 @@ test('clients of a disconnected node are removed from the list until it is conne
 
 test('topics of all nodes form one tree with node numbers, and can be read for a single node', async () => {
   const world = await meterWorld(2);
-  const { graph, clusterId, service, nodes } = world;
+  const { graph, entryId, service, nodes } = world;
   const [one, two] = nodes as [ClusterWorldNode, ClusterWorldNode];
   const tree = async (variables: object = {}) => (await graph(TREE, { first: 100, ...variables })).broker.topicTree;
   await tree();
@@ -168,7 +168,7 @@ test('topics of all nodes form one tree with node numbers, and can be read for a
   expect(await names({ first: 2, offset: 5 })).toEqual([]);
   expect(await names({ node: 1 })).toEqual(['plant/1', 'plant/both', 'plant!']);
 
-  const at = `/api/projects/${service.projectId}/brokers/${clusterId}/topictree`;
+  const at = `/api/projects/${service.projectId}/brokers/${entryId}/topictree`;
   const { body } = await service.rest('GET', at);
   expect(body.publishTopics).toEqual({ count: 5, topics: ['hall', 'plant/1', 'plant/2', 'plant/both', 'plant!'] });
   expect((await service.rest('GET', `${at}?nodeid=2`)).body).toMatchObject({
@@ -180,7 +180,7 @@ test('topics of all nodes form one tree with node numbers, and can be read for a
   const watched = openStream('WebSocket', `${service.url}/graphql`, service.root, {
     query:
       'subscription ($c: ID!) { topics(brokerId: $c) { kind added { topic nodeIds } changed { topic nodeIds messages } } }',
-    variables: { c: clusterId },
+    variables: { c: entryId },
   });
   await watched.until(({ topics: { kind } }) => kind === 'SNAPSHOT');
   await publish(two, 'plant/1');
@@ -191,19 +191,19 @@ test('topics of all nodes form one tree with node numbers, and can be read for a
   expect((await graph(TTL)).broker).toEqual({ topicTtl: 90, topicTtls: null });
   expect((await graph(TTL, { node: 2 })).broker.topicTtl).toBe(90);
   for (const { brokerId } of nodes) {
-    expect((await service.rest('GET', at.replace(clusterId, brokerId).concat('/ttl'))).body).toEqual({ ttl_sec: 90 });
+    expect((await service.rest('GET', at.replace(entryId, brokerId).concat('/ttl'))).body).toEqual({ ttl_sec: 90 });
   }
 });
 
 test('features that would receive only a part of the messages are refused on the cluster, and work on its nodes', async () => {
-  const { graph, clusterId, nodes, service } = await clusterWorld(2);
+  const { graph, entryId, nodes, service } = await clusterWorld(2);
   const tail = openStream('WebSocket', `${service.url}/graphql`, service.root, {
     query: 'subscription ($c: ID!) { messages(brokerId: $c, filter: "#") { kind } }',
-    variables: { c: clusterId },
+    variables: { c: entryId },
   });
   expect((await tail.ended).errors).toEqual(['NOT_SUPPORTED_BY_BROKER']);
   const bridges = 'query ($b: ID!) { broker(id: $b) { bridges { id } } }';
-  await expect(graph(bridges, { b: clusterId })).rejects.toThrow('NOT_SUPPORTED_BY_BROKER');
-  await expect(graph(bridges, { b: clusterId })).rejects.toThrow(nodes[1]?.brokerId);
+  await expect(graph(bridges, { b: entryId })).rejects.toThrow('NOT_SUPPORTED_BY_BROKER');
+  await expect(graph(bridges, { b: entryId })).rejects.toThrow(nodes[1]?.brokerId);
   expect((await graph(bridges, { b: nodes[0]?.brokerId })).broker.bridges).toHaveLength(3);
 });

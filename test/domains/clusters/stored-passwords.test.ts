@@ -7,7 +7,7 @@ const KEEP =
   'mutation ($p: ID!, $keep: Boolean!) { updateProject(input: { projectId: $p, clusterPasswords: $keep }) { project { id } } }';
 
 async function world() {
-  const { service, nodes, clusterId } = await clusterWorld(2);
+  const { service, nodes, clusterId, entryId } = await clusterWorld(2);
   const [third] = await startNodes(service, 1);
   const { token: editor } = await service.person('EDITOR');
   const keep = (isKept: boolean) => service.graphql(KEEP, { p: service.projectId, keep: isKept });
@@ -15,14 +15,14 @@ async function world() {
   const join = (token: string) => service.graphql(JOIN, { input }, token);
   const update = (token: string, change: object) =>
     service.graphql(UPDATE, { input: { brokerId: nodes[0]?.brokerId, ...change } }, token);
-  return { service, editor, keep, join, update, third, clusterId };
+  return { service, editor, keep, join, update, third, entryId };
 }
 
 test('in projects with stored cluster passwords only administrators add a broker to a cluster', async () => {
-  const { service, editor, keep, join, third, clusterId } = await world();
+  const { service, editor, keep, join, third, entryId } = await world();
   await keep(true);
   expect((await join(editor)).errors).toMatchObject([{ path: ['joinCluster'], extensions: { code: 'NOT_ALLOWED' } }]);
-  const path = `/api/projects/${service.projectId}/clusters/${clusterId}/join`;
+  const path = `/api/projects/${service.projectId}/clusters/${entryId}/join`;
   const { status } = await service.rest('PUT', path, editor, { url: third?.broker.url });
   expect(status).toBe(403);
   const joined = [{ nodeId: 1 }, { nodeId: 2 }, { nodeId: 3 }];

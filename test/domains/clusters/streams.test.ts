@@ -16,7 +16,7 @@ type Issue = { readonly message: string; readonly extensions: { readonly code: s
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns the error, or `null`. */
-async function write({ service, clusterId }: ClusterWorld, field: string, input: Fields, brokerId = clusterId) {
+async function write({ service, entryId }: ClusterWorld, field: string, input: Fields, brokerId = entryId) {
   const { errors } = await service.graphql(mutation(field), { input: { brokerId, ...input } });
   return (errors?.[0] as Issue | undefined) ?? null;
 }
@@ -44,12 +44,12 @@ async function heardAt({ broker }: ClusterWorldNode, filter: string): Promise<st
 
 test('a stream of a cluster runs, stores and replays on each node, and its counters are sums', async () => {
   const world = await clusterWorld(2, {}, 30_000);
-  const { graph, clusterId, nodes, service } = world;
+  const { graph, entryId, nodes, service } = world;
   const [one, two] = nodes as [ClusterWorldNode, ClusterWorldNode];
   await openToAll(world);
   const watched = openStream('WebSocket', `${service.url}/graphql`, service.root, {
     query: `subscription ($c: ID!) { streams(brokerId: $c) { kind streams { name counters { received } nodes { nodeId sync counters { received } } } removed } }`,
-    variables: { c: clusterId },
+    variables: { c: entryId },
   });
   await watched.until(({ streams: { kind } }) => kind === 'SNAPSHOT');
 
@@ -83,11 +83,11 @@ test('a stream of a cluster runs, stores and replays on each node, and its count
 
   const replayed = openStream('WebSocket', `${service.url}/graphql`, service.root, {
     query: `subscription ($c: ID!) { streamReplay(brokerId: $c, streamName: "sums") { replaying replay { state published total } } }`,
-    variables: { c: clusterId },
+    variables: { c: entryId },
   });
   await replayed.until(({ streamReplay: { replaying } }) => replaying === false);
   const [againAtOne, againAtTwo] = [await heardAt(one, 'again'), await heardAt(two, 'again')];
-  const at = `/api/projects/${service.projectId}/brokers/${clusterId}/streams`;
+  const at = `/api/projects/${service.projectId}/brokers/${entryId}/streams`;
   const body = { streamname: 'sums', replayTopic: 'again', speed: 'fastest' };
   expect((await service.rest('PUT', `${at}/replay`, service.root, body)).status).toBe(204);
   await replayed.until(({ streamReplay: { replay } }) => replay?.state === 'DONE' && replay.published === 3);
@@ -157,13 +157,13 @@ test('a stream that differs between nodes is reported, and the next change makes
   // Viewers may read it, as on a single broker, unless the project is strict.
   const { token: viewer } = await service.person('VIEWER');
   const asViewer = () =>
-    service.graphql(mutation('disableStream'), { input: { brokerId: world.clusterId, name: 's' } }, viewer);
+    service.graphql(mutation('disableStream'), { input: { brokerId: world.entryId, name: 's' } }, viewer);
   expect((await asViewer()).errors).toBeUndefined();
   await graph('mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }', {
     input: { projectId: service.projectId, strictRoles: true },
   });
   expect((await asViewer()).errors?.[0]).toMatchObject({ extensions: { code: 'NOT_ALLOWED' } });
-  expect((await service.graphql(FIND, { c: world.clusterId, name: 's' }, viewer)).data.broker.stream.name).toBe('s');
+  expect((await service.graphql(FIND, { c: world.entryId, name: 's' }, viewer)).data.broker.stream.name).toBe('s');
 });
 
 test('a change while a node is away reports the other nodes, and repeating it applies the change to the node', async () => {

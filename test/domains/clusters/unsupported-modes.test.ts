@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../engines/embedded/embedded.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { nodeInput, startNodes } from './cluster-world.ts';
 
-const CREATE = 'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id } } }';
+const CREATE = 'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id brokerId } } }';
 const BROKER = 'mutation ($input: CreateCloudBrokerInput!) { createCloudBroker(input: $input) { broker { id } } }';
 const ENTRIES = `query ($p: ID!) {
   project(id: $p) { brokers { nodes { id isConnected cluster { id } } } clusters { totalCount } }
@@ -62,7 +62,7 @@ test('a cluster of embedded brokers that shared sessions is removed at the next 
   const { url: DATABASE_URL = undefined } = { url: first.config.databaseUrl };
   const ids = await embeddedBrokers(first);
   const { data } = await create(first, 'DYNSEC', ids);
-  const { id } = data.createCluster.cluster;
+  const { id: clusterId, brokerId: id } = data.createCluster.cluster;
   // As stored by version 0.1.
   await first.storage.db.cluster.update({ where: { id }, data: { mode: 'FULL' } });
   const { projectId } = first;
@@ -85,11 +85,11 @@ test('a cluster of embedded brokers that shared sessions is removed at the next 
     brokers: { nodes: expect.arrayContaining(ids.map((broker) => ({ id: broker, isConnected: true, cluster: null }))) },
     clusters: { totalCount: 0 },
   });
-  expect(lines.filter(({ clusterId }) => clusterId === id)).toMatchObject([
+  expect(lines.filter((line) => line.clusterId === id)).toMatchObject([
     { msg: 'removed a cluster of embedded brokers; its nodes run alone now', name: 'plant', brokers: ids },
   ]);
   const { auditEvents } = (await service.graphql(AUDIT)).data;
   expect(auditEvents.nodes).toMatchObject([
-    { actorKind: 'SERVICE', projectId, targetId: id, before: { mode: 'FULL' } },
+    { actorKind: 'SERVICE', projectId, targetId: clusterId, before: { mode: 'FULL' } },
   ]);
 });

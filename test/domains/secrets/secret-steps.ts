@@ -413,9 +413,9 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       };
       const kinds = { 'mqtt-bridge': mqtt, 'postgresql-bridge': database, 'webhook-bridge': webhook };
       const STATUS =
-        'query ($b: ID!, $id: ID!) { broker(id: $b) { bridge(id: $id) { config status connections { name state error } } } }';
+        'query ($b: ID!, $id: ID!) { broker(id: $b) { bridge(key: $id) { config status connections { name state error } } } }';
       for (const [bridgeId, connection] of Object.entries(kinds)) {
-        const set = (config: unknown) => graph(BRIDGE, { i: { brokerId, bridgeId, config } });
+        const set = (config: unknown) => graph(BRIDGE, { i: { brokerId, bridgeKey: bridgeId, config } });
         ok(await set({ connections: [connection] }));
         const error = async () =>
           ok(await graph(STATUS, { b: brokerId, id: bridgeId })).broker.bridge.connections[0]?.error;

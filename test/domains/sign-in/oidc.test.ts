@@ -115,7 +115,7 @@ test('a user of another issuer is another user with any sub, until an administra
   for (const ssoType of [null, 'SSO']) {
     expect((await service.graphql(UPDATE, { input: { userId: user.id, ssoType } })).errors).toBeUndefined();
   }
-  expect((await service.graphql('{ viewer { id } }', {}, token)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
+  expect((await service.graphql('{ viewer { name } }', {}, token)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
   expect((await signIn(service, 'ada')).user.id).toBe(user.id);
   // Characters that differ in lower case: the mailbox with the Kelvin sign is not the one of mike.
   oidc.people.set('other', { email: 'mi\u212ae@example.com', email_verified: true });
@@ -251,7 +251,7 @@ describe('sessions', () => {
     const before = sealer.seal(JSON.stringify({ ...handle, issuer: 'https://before.invalid' }), context);
     await db.identity.updateMany({ data: { sealedRefresh: before } });
     await checkNow(service);
-    expect((await service.graphql('{ viewer { id } }', {}, token)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
+    expect((await service.graphql('{ viewer { name } }', {}, token)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
   });
 
   test('go on while the provider does not answer, with a line in the log, and not for ever', async () => {

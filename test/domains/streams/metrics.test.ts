@@ -60,7 +60,7 @@ test('metrics report brokers, bridges, clusters, sign-ins, the audit and WebSock
     connections: [{ name: 'x', url: 'mqtt://127.0.0.1:1', topics: [{ pattern: '#', direction: 'out' }] }],
   };
   const update = 'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { bridge { id } } }';
-  await service.graphql(update, { input: { brokerId, bridgeId: 'mqtt-bridge', config } });
+  await service.graphql(update, { input: { brokerId, bridgeKey: 'mqtt-bridge', config } });
   await expect
     .poll(async () => (await scraped()).get(`bridge_connections{broker="${brokerId}",state="unreachable"}`))
     .toBe(1);

@@ -60,7 +60,7 @@ const expectNoTrace = ({ traces }: Two, what: string, told: unknown, unlessSent:
 };
 
 const EVERYTHING = `query ($p: ID!) {
-  viewer { id name }
+  viewer { actorId name }
   projects { totalCount nodes { id } }
   project(id: $p) {
     brokers { totalCount nodes { id name cluster { id name } } }

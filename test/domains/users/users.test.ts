@@ -38,7 +38,7 @@ test('the last root administrator and owners of projects stay', async () => {
   expect(await remove(owner.id)).toBe('IN_USE');
   const other = await person('VIEWER');
   expect(await remove(other.id)).toBeUndefined();
-  expect((await graphql('{ viewer { id } }', {}, other.token)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
+  expect((await graphql('{ viewer { name } }', {}, other.token)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
 });
 
 test('people are listed page by page, and node finds one by id', async () => {

@@ -78,7 +78,7 @@ test('who was signed in by a password when they are switched off is signed out a
   const env = { LOCAL_LOGIN: 'off', DATABASE_URL: config.databaseUrl ?? '' };
   const second = await startTestService({ dataDir: config.dataDir, env });
   const codeFor = async (secret: string) =>
-    (await second.graphql('{ viewer { id } }', {}, secret)).errors?.[0]?.extensions.code ?? 'IN';
+    (await second.graphql('{ viewer { name } }', {}, secret)).errors?.[0]?.extensions.code ?? 'IN';
   expect([await codeFor(token), await codeFor(elsewhere), await codeFor(root)]).toEqual(['UNAUTHORIZED', 'IN', 'IN']);
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { swapClusterId } from '../../../src/gateway/cluster-id.ts';
 import type { Requirement } from '../../../src/gateway/graphql/builder.ts';
 import type { JsonSchema, Route } from '../../../src/gateway/rest/route.ts';
 import { ERROR_STATUS } from '../../../src/platform/errors.ts';
@@ -95,10 +96,11 @@ const askedInner = ({ parent, field }: InnerField): Asked => ({
   },
 });
 
-const fill = (path: string, ids: World): string =>
-  path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    String((ids as unknown as Record<string, unknown>)[name] ?? 'unknown'),
-  );
+/** In paths, a cluster has the id of its broker entry. */
+const fill = (path: string, { clusterId, ...ids }: World): string => {
+  const known: Readonly<Record<string, unknown>> = { ...ids, clusterId: swapClusterId(clusterId) };
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => String(known[name] ?? 'unknown'));
+};
 
 function pathOf({ path, query }: Route, world: World): string {
   const { required = [], properties = {} } = (query ?? {}) as {

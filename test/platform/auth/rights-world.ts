@@ -7,6 +7,7 @@ import {
   isListType,
   isNonNullType,
 } from 'graphql';
+import { swapClusterId } from '../../../src/gateway/cluster-id.ts';
 import type { ErrorCode } from '../../../src/platform/errors.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { bearer, PASSWORD, startTestService, type TestService } from '../../support/service.ts';
@@ -45,7 +46,7 @@ async function clusterIn({ storage, rest, graphql, root }: TestService, projectI
   const seen = async () =>
     (await graphql('query ($id: ID!) { broker(id: $id) { cluster { id } } }', { id })).data.broker;
   while ((await seen()).cluster === null) await new Promise(setImmediate);
-  return id;
+  return swapClusterId(id);
 }
 
 /**

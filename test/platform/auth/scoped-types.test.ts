@@ -25,6 +25,7 @@ const SCOPED = {
     'Bridge',
     'BridgePayload',
     'BrokerInfo',
+    'BrokerListener',
     'Certificate',
     'CertificateDeployment',
     'ClientQueues',

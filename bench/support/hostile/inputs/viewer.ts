@@ -84,7 +84,7 @@ export const viewer: Group = {
           {
             i: {
               brokerId: target.brokerId,
-              bridgeId: 'mqtt-bridge',
+              bridgeKey: 'mqtt-bridge',
               config: { connections: times(25_000, (i) => ({ name: i, url: '***' })) },
             },
           },

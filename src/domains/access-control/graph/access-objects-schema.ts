@@ -1,10 +1,10 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { Node } from '../../../gateway/graphql/node.ts';
+import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
-import { namedNodeId } from '../../../gateway/named-node-id.ts';
+import { type NamedNodeKind, namedNodeId } from '../../../gateway/named-node-id.ts';
 import { listConnection } from '../../../gateway/paging.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import type {
@@ -323,3 +323,10 @@ AccessRole.implement({
     }),
   }),
 });
+
+const findsIn = (kind: NamedNodeKind, find: (view: AccessView, name: string) => WithView<unknown> | null) =>
+  findsNamedNode(kind, async (broker, name, { services }) => find(await services.accessControl.view(broker), name));
+
+findsIn('accessClient', (view, name) => view.client(name));
+findsIn('accessGroup', (view, name) => view.group(name));
+findsIn('accessRole', (view, name) => view.role(name));

@@ -12,7 +12,7 @@ const UpdateBridgeConfigInput = builder.inputType('UpdateBridgeConfigInput', {
   fields: (t) => ({
     brokerId: t.id({ description: 'The id of the broker.', required: true }),
     projectId: t.id({ description: 'If given, the broker must be in this project.' }),
-    bridgeId: t.id({ description: 'The id of a bridge of this broker.', required: true }),
+    bridgeKey: t.string({ description: 'The key of a bridge of this broker.', required: true }),
     config: t.field({
       description:
         'The whole configuration, as the schema of the bridge describes. `***` keeps a secret if the host it is sent to (for web addresses also the path) and the TLS settings stay the same. Entries of lists are matched by `name`.',
@@ -50,10 +50,10 @@ builder.mutationFields((t) => ({
         required: true,
       }),
     },
-    resolve: (_root, { input: { brokerId, bridgeId, config } }, { services, viewer }) => {
+    resolve: (_root, { input: { brokerId, bridgeKey, config } }, { services, viewer }) => {
       const broker = services.brokers.visible(brokerId, viewer);
       const by = { mayControl: mayControl(viewer, broker), isRootAdmin: viewer?.isRootAdmin === true };
-      return services.bridges.update(broker, bridgeId, config, by);
+      return services.bridges.update(broker, bridgeKey, config, by);
     },
   }),
 }));

@@ -1,10 +1,13 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { sizeOf } from '../../../gateway/graphql/response-limit.ts';
 import { timeField } from '../../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { characterBudget, mayQueryBroker, spendCharacters, walk } from '../../../gateway/graphql/walk-limit.ts';
+import { namedNodeId } from '../../../gateway/named-node-id.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker, ControlProvider } from '../../brokers/broker-schema.ts';
 import { type BridgeConnectionView, type BridgeView, readConnections } from '../bridge-view.ts';
 import type { BridgeConnectionState, BridgeRejection } from '../model/bridge-status.ts';
@@ -71,11 +74,20 @@ export const BridgeConnectionType = builder.objectRef<BridgeConnectionView>('Bri
 const NOT_OVER_MQTT = 'Null for a bridge that Mosquitto runs from its configuration file';
 const STRICT = 'Whether to return the error NOT_SUPPORTED_BY_BROKER, with a solution, instead of null.';
 
+/** The global id of a bridge. */
+export const bridgeIdOf = ({ id }: Pick<BrokerRecord, 'id'>, key: string): string =>
+  namedNodeId({ kind: 'bridge', brokerId: id, name: key });
+
 export const Bridge = builder.objectRef<BridgeView>('Bridge').implement({
   ...withBroker,
   description: 'Forwards messages between a broker and another system.',
+  interfaces: [Node],
   fields: (t) => ({
-    id: t.exposeID('id', {
+    id: t.id({
+      description: 'Depends on the broker and the key only.',
+      resolve: ({ broker, key }) => bridgeIdOf(broker, key),
+    }),
+    key: t.exposeString('key', {
       description:
         'Unique among the bridges of the broker: `mqtt-bridge`, or `connection-<client id>` for a bridge that Mosquitto runs.',
     }),
@@ -138,6 +150,8 @@ export const Bridge = builder.objectRef<BridgeView>('Bridge').implement({
   }),
 });
 
+findsNamedNode('bridge', (broker, key, { services }) => services.bridges.find(broker, key));
+
 /** Throws TOO_LARGE if a request reads too many configurations: a million characters take up to a second. */
 async function readConfig(bridge: BridgeView, context: RequestContext): Promise<unknown> {
   const budget = characterBudget(context);
@@ -169,7 +183,7 @@ builder.interfaceFields(Broker, (t) => ({
     type: Bridge,
     nullable: true,
     complexity: BROKER_QUERY_COST,
-    args: { id: t.arg.id({ description: 'The id from `bridges`.', required: true }) },
-    resolve: (broker, { id }, { services }) => services.bridges.find(broker, id),
+    args: { key: t.arg.string({ description: 'The key of the bridge at this broker.', required: true }) },
+    resolve: (broker, { key }, { services }) => services.bridges.find(broker, key),
   }),
 }));

@@ -37,6 +37,7 @@ export interface DeploymentResult {
 }
 
 export interface ListenerView extends ListenerEntry {
+  readonly broker: BrokerRecord;
   readonly certificates: readonly CertificateRecord[];
 }
 
@@ -112,7 +113,7 @@ export class CertificateDeployer {
         port === entry.port &&
         bindAddress === (entry.bindAddress ?? '') &&
         deployedAt !== null;
-      return { ...entry, certificates: all.filter(({ deployments }) => deployments.some(isHere)) };
+      return { ...entry, broker, certificates: all.filter(({ deployments }) => deployments.some(isHere)) };
     });
   }
 

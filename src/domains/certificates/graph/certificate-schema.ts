@@ -1,10 +1,11 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { Node } from '../../../gateway/graphql/node.ts';
+import { findsNamedNode, findsNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { totalCount } from '../../../gateway/graphql/total-count.ts';
-import { belongsToBroker, belongsToProject } from '../../../gateway/graphql/type-scopes.ts';
+import { belongsToBroker, belongsToProject, withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
+import { namedNodeId } from '../../../gateway/named-node-id.ts';
 import { DEFAULT_PAGE, MAX_PAGE } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ListenerProtocolEnum } from '../../brokers/cloud-broker-schema.ts';
@@ -102,6 +103,8 @@ export const Certificate = builder.prismaObject('Certificate', {
   }),
 });
 
+findsNode('certificate', (id, { services, viewer }) => services.certificates.visible(id, viewer));
+
 const CertificateDeployment = builder.prismaObject('CertificateDeployment', {
   description: 'A certificate that is deployed on a listener, as confirmed by the broker.',
   ...belongsToBroker(({ brokerId }: { readonly brokerId: string }) => brokerId),
@@ -166,13 +169,24 @@ builder.prismaObjectFields(Certificate, (t) => ({
   }),
 }));
 
+/** Identifies a listener at its broker, as in the rows of deployments. */
+const keyOf = ({ port, bindAddress }: ListenerView): string => `${port}/${bindAddress ?? ''}`;
+
 const BrokerListener = builder.objectRef<ListenerView>('BrokerListener').implement({
+  ...withBroker,
   description: 'A listener of a broker.',
+  interfaces: [Node],
   fields: (t) => ({
-    id: t.exposeInt('id', {
-      description: 'Id of the listener at the broker. Null if the broker reports none.',
+    id: t.id({
+      description: 'Depends on the broker, the port and the address only.',
+      resolve: (listener) =>
+        namedNodeId({ kind: 'brokerListener', brokerId: listener.broker.id, name: keyOf(listener) }),
+    }),
+    number: t.exposeInt('id', {
+      description: 'Number of the listener at the broker. Null if the broker reports none.',
       nullable: true,
     }),
+    broker: t.expose('broker', { description: 'The broker of the listener.', type: Broker }),
     port: t.exposeInt('port', { description: 'TCP port.' }),
     bindAddress: t.exposeString('bindAddress', {
       description: 'Address of the listener. Null for all addresses.',
@@ -198,6 +212,11 @@ const BrokerListener = builder.objectRef<ListenerView>('BrokerListener').impleme
       resolve: ({ certificates }) => certificates.find(({ hasPrivateKey }) => hasPrivateKey) ?? null,
     }),
   }),
+});
+
+findsNamedNode('brokerListener', async (broker, key, { services }) => {
+  const listeners = await services.certificateDeployer.listenersOf(broker);
+  return listeners.find((listener) => keyOf(listener) === key) ?? null;
 });
 
 builder.prismaObjectFields(Project, (t) => ({

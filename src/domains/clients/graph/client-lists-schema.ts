@@ -5,7 +5,7 @@ import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ClientsEvent } from '../client-service.ts';
 import { refOf } from '../inspect/client-key.ts';
-import { ConnectedClient } from './client-schema.ts';
+import { ConnectedClient, clientNodeId } from './client-schema.ts';
 
 export const FilterMode = builder.enumType('FilterMode', {
   values: {
@@ -94,9 +94,14 @@ const ConnectedClientsEvent = builder.objectRef<ClientsEvent>('ConnectedClientsE
     }),
     removed: t.field({
       description:
-        'CHANGE: ids of clients that no longer exist. In a cluster another node may have a client of the same id: see `removedFrom`.',
+        'CHANGE: client ids of clients that no longer exist. In a cluster another node may have a client of the same id: see `removedFrom`.',
       type: ['ID'],
       resolve: ({ event }) => (event.kind === 'CHANGE' ? event.change.removed.map((key) => refOf(key).clientid) : []),
+    }),
+    removedIds: t.idList({
+      description: 'CHANGE: the `id` of each of `removed`.',
+      resolve: ({ broker, event }) =>
+        event.kind === 'CHANGE' ? event.change.removed.map((key) => clientNodeId(broker, key)) : [],
     }),
     removedFrom: t.intList({
       description:

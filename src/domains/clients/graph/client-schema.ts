@@ -1,10 +1,14 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
+import { namedNodeId } from '../../../gateway/named-node-id.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ClientView } from '../client-view.ts';
+import { keyOf, refOf } from '../inspect/client-key.ts';
 import type { ConnectedClientDetail, ConnectedClientSummary } from '../inspect/inspect-data.ts';
 import { unknownFields } from '../inspect/unknown-fields.ts';
 import {
@@ -60,11 +64,21 @@ const detailFields = (t: ClientFields) => ({
   inflight: t.field({ type: ClientInflightType, ...detailed((known) => known.inflight) }),
 });
 
+/** The global id of a client, by its key in the list of the broker. */
+export const clientNodeId = ({ id }: Pick<BrokerRecord, 'id'>, key: string): string =>
+  namedNodeId({ kind: 'connectedClient', brokerId: id, name: key });
+
 export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').implement({
   ...withBroker,
   description:
     'A client of a broker: connected now, or a persistent session. A field is null if the source does not know it. In a list, each field from `numSubscriptions` to `inflight` costs one request to the broker per client.',
+  interfaces: [Node],
   fields: (t) => ({
+    id: t.id({
+      description:
+        'Depends on the broker and the client id only, in a cluster whose nodes have clients of their own also on the node.',
+      resolve: ({ broker, known }) => clientNodeId(broker, keyOf(known)),
+    }),
     clientId: t.string({ resolve: ({ known }) => known.clientid }),
     username: t.string({
       description: '`<anonymous>` if the client gave none.',
@@ -120,6 +134,13 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
     ),
     broker: t.expose('broker', { type: Broker }),
   }),
+});
+
+findsNamedNode('connectedClient', async (broker, key, { services }) => {
+  const { clientid, node } = refOf(key);
+  const client = await services.clients.find(broker, clientid, node);
+  // A broker without nodes ignores the node.
+  return client && keyOf(client.known) === key ? client : null;
 });
 
 /** Adds the fields that the list reported and the detail does not. */

@@ -1,3 +1,4 @@
+import { swapClusterId } from '../../../gateway/cluster-id.ts';
 import { builder, inProject } from '../../../gateway/graphql/builder.ts';
 import { guarded, visibilityCheck } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
@@ -8,7 +9,7 @@ import { Cluster, ClusterState } from './cluster-schema.ts';
 const ClusterStatusType = builder.objectRef<ClusterChange>('ClusterStatus').implement({
   description: 'Current state of a cluster.',
   fields: (t) => ({
-    clusterId: t.exposeID('clusterId', { description: 'Id of the cluster.' }),
+    clusterId: t.id({ description: 'Id of the cluster.', resolve: ({ clusterId }) => swapClusterId(clusterId) }),
     cluster: t.field({
       description: 'The cluster. Null once it is deleted.',
       type: Cluster,

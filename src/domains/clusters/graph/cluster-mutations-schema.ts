@@ -1,3 +1,4 @@
+import { swapClusterId } from '../../../gateway/cluster-id.ts';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, inProject, type Requirement, requires } from '../../../gateway/graphql/builder.ts';
 import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
@@ -18,7 +19,7 @@ interface Target {
 /** Requires the role in the project, and a token that is not restricted to brokers, because others are affected. */
 const onCluster = (role: ProjectRole, more: Pick<Requirement, 'requiresForControl'> = {}) => ({
   authScopes: (_parent: unknown, { input }: Target, { viewer, services }: RequestContext) => {
-    services.clusters.visible(input.clusterId, viewer, role, input.projectId);
+    services.clusters.visible(swapClusterId(input.clusterId), viewer, role, input.projectId);
     if (viewer !== null) requireWholeProject(viewer);
     return true;
   },
@@ -143,7 +144,7 @@ const DeleteClusterInput = builder.inputType('DeleteClusterInput', {
 const ClusterEntryConnection = builder.objectRef<BrokerRecord>('ClusterEntryConnection').implement({
   description: 'Connection of the broker entry that represents a cluster.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Id of the entry and of the cluster.' }),
+    brokerId: t.exposeID('id', { description: 'Id of the entry.' }),
     url: t.exposeString('url', {
       description: 'Address of the contact node, which receives requests for the cluster.',
       nullable: true,
@@ -223,7 +224,10 @@ DeleteClustersPayload.implement({
 const DeleteClusterPayload = builder.objectRef<DeletedCluster>('DeleteClusterPayload').implement({
   description: 'Result of deleting a cluster.',
   fields: (t) => ({
-    deletedClusterId: t.id({ description: 'Id of the deleted cluster.', resolve: ({ cluster }) => cluster.id }),
+    deletedClusterId: t.id({
+      description: 'Id of the deleted cluster.',
+      resolve: ({ cluster }) => swapClusterId(cluster.id),
+    }),
     success: t.boolean({
       description: 'Whether all nodes were changed. Can be false only with `purge`.',
       resolve: ({ outcomes }) => outcomes.every(({ error }) => error === null),
@@ -253,8 +257,9 @@ builder.mutationFields((t) => ({
     ...onCluster('EDITOR'),
     args: { input: t.arg({ description: 'The broker and the cluster.', type: JoinClusterInput, required: true }) },
     resolve: (_root, { input: { clusterId, projectId: _, ...node } }, { services, viewer }) => {
-      const by = { mayControl: mayControl(viewer, services.clusters.visible(clusterId, viewer, 'EDITOR')) };
-      return payloadOf(services.clusterChanges.join(clusterId, node, by));
+      const id = swapClusterId(clusterId);
+      const by = { mayControl: mayControl(viewer, services.clusters.visible(id, viewer, 'EDITOR')) };
+      return payloadOf(services.clusterChanges.join(id, node, by));
     },
   }),
   leaveCluster: t.field({
@@ -263,7 +268,7 @@ builder.mutationFields((t) => ({
     ...onCluster('EDITOR'),
     args: { input: t.arg({ description: 'The node and the cluster.', type: LeaveClusterInput, required: true }) },
     resolve: (_root, { input: { clusterId, projectId: _, ...which } }, { services }) =>
-      payloadOf(services.clusterChanges.leave(clusterId, which)),
+      payloadOf(services.clusterChanges.leave(swapClusterId(clusterId), which)),
   }),
   updateCluster: t.field({
     description: 'Changes the name of a cluster, or whether nodes are repaired automatically.',
@@ -273,7 +278,7 @@ builder.mutationFields((t) => ({
       input: t.arg({ description: 'The cluster and the changes.', type: UpdateClusterInput, required: true }),
     },
     resolve: (_root, { input: { clusterId, projectId: _, ...change } }, { services }) =>
-      payloadOf(services.clusterChanges.update(clusterId, change)),
+      payloadOf(services.clusterChanges.update(swapClusterId(clusterId), change)),
   }),
   repairClusterNode: t.field({
     description:
@@ -284,9 +289,10 @@ builder.mutationFields((t) => ({
       input: t.arg({ description: 'The node and how to repair it.', type: RepairClusterNodeInput, required: true }),
     },
     resolve: (_root, { input: { clusterId, nodeId, adopt } }, { services, viewer }) => {
-      const isAllowed = mayControl(viewer, services.clusters.visible(clusterId, viewer, 'EDITOR'));
+      const id = swapClusterId(clusterId);
+      const isAllowed = mayControl(viewer, services.clusters.visible(id, viewer, 'EDITOR'));
       const options = { adopt: adopt ?? false, mayControl: isAllowed };
-      return payloadOf(services.clusterChanges.repair(clusterId, nodeId, options));
+      return payloadOf(services.clusterChanges.repair(id, nodeId, options));
     },
   }),
   deleteClusters: t.field({
@@ -305,7 +311,7 @@ builder.mutationFields((t) => ({
     ...onCluster('ADMIN'),
     args: { input: t.arg({ description: 'The cluster to delete.', type: DeleteClusterInput, required: true }) },
     resolve: (_root, { input: { clusterId, name, purge } }, { services }) =>
-      services.clusterChanges.remove(clusterId, { name: name ?? null, purge: purge ?? false }),
+      services.clusterChanges.remove(swapClusterId(clusterId), { name: name ?? null, purge: purge ?? false }),
   }),
 }));
 

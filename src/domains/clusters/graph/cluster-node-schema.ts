@@ -1,8 +1,10 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
+import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
+import { namedNodeId } from '../../../gateway/named-node-id.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import { StreamNode } from '../../streams/graph/stream-schema.ts';
@@ -43,8 +45,14 @@ const statusOf = (node: NodeRow) => (node as Partial<NodeView>).status ?? null;
 export const ClusterNode = builder.prismaObject('ClusterNode', {
   description: 'A broker that is a node of a cluster.',
   ...belongsToBroker(({ clusterId }: NodeRow) => clusterId),
+  interfaces: [Node],
   select: NODE_COLUMNS,
   fields: (t) => ({
+    id: t.id({
+      description: 'Depends on the cluster and the number only.',
+      resolve: ({ clusterId, nodeId }) =>
+        namedNodeId({ kind: 'clusterNode', brokerId: clusterId, name: String(nodeId) }),
+    }),
     nodeId: t.int({
       description: 'Number of the node from 1, unique in the cluster.',
       resolve: ({ nodeId }) => nodeId,
@@ -118,6 +126,12 @@ export async function nodeView(cluster: ClusterRecord, nodeId: number, { service
   const views = nodeViews(cluster.nodes, await services.clusters.status(cluster));
   return views.find((view) => view.nodeId === nodeId) ?? null;
 }
+
+findsNamedNode('clusterNode', (entry, number, context) => {
+  const cluster = context.services.clusters.visible(entry.id, context.viewer);
+  const node = cluster.nodes.find(({ nodeId }) => String(nodeId) === number);
+  return node ? nodeView(cluster, node.nodeId, context) : null;
+});
 
 builder.objectFields(ConnectedClient, (t) => ({
   node: t.field({

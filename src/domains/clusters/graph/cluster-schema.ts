@@ -1,6 +1,8 @@
+import { swapClusterId } from '../../../gateway/cluster-id.ts';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
+import { findsNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { totalCount } from '../../../gateway/graphql/total-count.ts';
 import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
@@ -32,12 +34,15 @@ const ClusterKeeper = builder.enumType('ClusterKeeper', {
   } as const,
 });
 
+const ENTRY_ID = 'Id of the broker entry that represents the cluster.';
+
 const httpStatusOf = (error: ServiceError | null) => (error === null ? 200 : ERROR_STATUS[error.code]);
 
 export const ClusterResultType = builder.objectRef<ClusterResult>('ClusterResult').implement({
   description: 'Result of an operation on one of several clusters.',
   fields: (t) => ({
-    clusterId: t.id({ description: 'Id of the cluster.', resolve: ({ cluster }) => cluster.id }),
+    clusterId: t.id({ description: 'Id of the cluster.', resolve: ({ cluster }) => swapClusterId(cluster.id) }),
+    brokerId: t.id({ description: ENTRY_ID, resolve: ({ cluster }) => cluster.id }),
     name: t.string({ description: 'Name of the cluster.', resolve: ({ cluster }) => cluster.name }),
     status: t.int({
       description: 'HTTP status that the REST interface returns for this cluster alone: 200, or that of the error.',
@@ -58,18 +63,17 @@ export const ClusterResultType = builder.objectRef<ClusterResult>('ClusterResult
   }),
 });
 
-/** The columns of a cluster that the graph shows. Values are rows, or cached rows. */
+/** The columns of a cluster that the graph shows. Values are rows, or cached rows, with the id of the broker entry. */
 const COLUMNS = { id: true, name: true, mode: true, keeper: true, autoRepair: true, createdAt: true } as const;
 
 export const Cluster = builder.prismaObject('Cluster', {
   description: 'Several brokers that are managed as one. `mode` says what they share with each other.',
   ...belongsToBroker(({ id }: { readonly id: string }) => id),
+  interfaces: [Node],
   select: COLUMNS,
   fields: (t) => ({
-    id: t.id({
-      description: 'Id of the cluster and of the broker entry that represents it.',
-      resolve: ({ id }) => id,
-    }),
+    id: t.id({ description: 'Id of the cluster.', resolve: ({ id }) => swapClusterId(id) }),
+    brokerId: t.id({ description: ENTRY_ID, resolve: ({ id }) => id }),
     name: t.string({ description: 'Name of the cluster.', resolve: ({ name }) => name }),
     mode: t.field({ description: 'What the nodes share.', type: ClusterMode, resolve: ({ mode }) => mode }),
     keeper: t.field({
@@ -115,6 +119,8 @@ export const Cluster = builder.prismaObject('Cluster', {
   }),
 });
 
+findsNode('cluster', (id, { services, viewer }) => services.clusters.visible(swapClusterId(id), viewer));
+
 const statusOf = async (id: string, { services, viewer }: RequestContext): Promise<ClusterStatus> =>
   services.clusters.status(services.clusters.visible(id, viewer));
 
@@ -133,7 +139,8 @@ const ClusterHealthType = builder.objectRef<ClusterHealth>('ClusterHealth').impl
   description: 'Health of a cluster.',
   fields: (t) => ({
     cluster: t.expose('cluster', { description: 'The cluster of this health report.', type: Cluster }),
-    clusterId: t.id({ description: 'Id of the cluster.', resolve: ({ cluster }) => cluster.id }),
+    clusterId: t.id({ description: 'Id of the cluster.', resolve: ({ cluster }) => swapClusterId(cluster.id) }),
+    brokerId: t.id({ description: ENTRY_ID, resolve: ({ cluster }) => cluster.id }),
     name: t.string({ description: 'Name of the cluster.', resolve: ({ cluster }) => cluster.name }),
     state: t.field({ description: 'State of the cluster.', type: ClusterState, resolve: ({ status }) => status.state }),
     status: t.int({
@@ -195,7 +202,8 @@ builder.prismaObjectFields(Project, (t) => ({
     type: Cluster,
     nullable: true,
     args: { id: t.arg.id({ description: 'Id of the cluster.', required: true }) },
-    resolve: (project, { id }, { services, viewer }) => services.clusters.visible(id, viewer, 'VIEWER', project.id),
+    resolve: (project, { id }, { services, viewer }) =>
+      services.clusters.visible(swapClusterId(id), viewer, 'VIEWER', project.id),
   }),
 }));
 

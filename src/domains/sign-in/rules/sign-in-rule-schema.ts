@@ -1,7 +1,9 @@
 import { builder, inProject, requires } from '../../../gateway/graphql/builder.ts';
+import { findsNode, Node } from '../../../gateway/graphql/node.ts';
 import { belongsToProject } from '../../../gateway/graphql/type-scopes.ts';
 import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
-import { requireSignedIn, requireWholeProject } from '../../../platform/auth/viewer.ts';
+import { requireSignedIn, requireWholeProject, seesWholeProject } from '../../../platform/auth/viewer.ts';
+import { OutOfSight } from '../../../platform/errors.ts';
 import { Project, ProjectRole } from '../../projects/project-schema.ts';
 import type { SignInProvider as ProviderName } from '../../users/sign-in-methods.ts';
 import { SignInProvider } from '../../users/user-schema.ts';
@@ -9,9 +11,9 @@ import { SignInProvider } from '../../users/user-schema.ts';
 const SignInRule = builder.prismaObject('SignInRule', {
   description: 'A rule that grants a project role to users of an external provider whose claim matches a pattern.',
   ...belongsToProject(({ projectId }: { readonly projectId: string }) => projectId),
+  interfaces: [Node],
   select: { id: true, projectId: true },
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Id of the rule.' }),
     projectId: t.exposeID('projectId', { description: 'The project of the role.' }),
     provider: t.field({
       description: 'The external provider.',
@@ -31,6 +33,12 @@ const SignInRule = builder.prismaObject('SignInRule', {
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time of creation.' }),
   }),
+});
+
+findsNode('signInRule', async (id, { db, viewer }) => {
+  const rule = await db.signInRule.findUnique({ where: { id } });
+  if (rule !== null && !seesWholeProject(viewer, rule.projectId)) throw new OutOfSight('signInRule', id);
+  return rule;
 });
 
 builder.prismaObjectFields(Project, (t) => ({

@@ -3,7 +3,7 @@ import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, partsLeftField, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import type { ReplayEvent, StreamListEvent } from '../stream-feeds.ts';
-import { type StreamView, streamView } from '../stream-view.ts';
+import { type StreamView, streamNodeId, streamView } from '../stream-view.ts';
 import { StreamReplayType } from './stream-report-schema.ts';
 import { Stream } from './stream-schema.ts';
 
@@ -35,6 +35,7 @@ const StreamReplayEvent = builder.objectRef<ReplayEvent>('StreamReplayEvent').im
 });
 
 interface SeenEvent {
+  readonly brokerId: string;
   readonly event: StreamListEvent;
   readonly streams: readonly StreamView[];
 }
@@ -57,6 +58,11 @@ const StreamsEvent = builder.objectRef<SeenEvent>('StreamsEvent').implement({
     removed: t.stringList({
       description: 'CHANGE: names of deleted streams.',
       resolve: ({ event }) => [...(stateIn(event)?.removed ?? [])],
+    }),
+    removedIds: t.idList({
+      description: 'CHANGE: the `id` of each of `removed`.',
+      resolve: ({ brokerId, event }) =>
+        (stateIn(event)?.removed ?? []).map((name) => streamNodeId({ id: brokerId }, name)),
     }),
     isConnected: t.boolean({
       description: CONNECTED,
@@ -98,9 +104,9 @@ builder.subscriptionFields((t) => ({
     resolve: (event, { brokerId }, { services, viewer }) => {
       const state = stateIn(event);
       // The last event of a broker is sent when it is removed.
-      if (state === null || state.streams.length === 0) return { event, streams: [] };
+      if (state === null || state.streams.length === 0) return { brokerId, event, streams: [] };
       const broker = services.brokers.visible(brokerId, viewer);
-      return { event, streams: state.streams.map((entry) => streamView(broker, state.provider, entry)) };
+      return { brokerId, event, streams: state.streams.map((entry) => streamView(broker, state.provider, entry)) };
     },
   }),
 }));

@@ -1,5 +1,5 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { Node } from '../../../gateway/graphql/node.ts';
+import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
@@ -131,6 +131,8 @@ export const Stream = builder.objectRef<StreamView>('Stream').implement({
     }),
   }),
 });
+
+findsNamedNode('stream', (broker, name, { services }) => services.streams.find(broker, name));
 
 builder.interfaceFields(Broker, (t) => ({
   streams: t.connection(

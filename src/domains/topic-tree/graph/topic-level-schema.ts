@@ -56,7 +56,7 @@ TopicLevel.implement({
       description: 'The topic of this level itself. Null if only topics below it are listed.',
       type: Topic,
       nullable: true,
-      resolve: ({ broker, nodeId, recorded }) => recorded && { broker, nodeId, ...recorded },
+      resolve: ({ broker, nodeId, kind, recorded }) => recorded && { broker, nodeId, kind, ...recorded },
     }),
     children: t.connection(
       {

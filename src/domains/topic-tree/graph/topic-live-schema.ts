@@ -5,21 +5,22 @@ import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { TopicChange, TopicEvent } from '../live/topic-feed.ts';
-import type { RecordedTopic } from '../model/topic-recorder.ts';
-import { selectsPayloads, Topic, TopicKindType } from './topic-schema.ts';
+import type { RecordedTopic, TopicKind } from '../model/topic-recorder.ts';
+import { selectsPayloads, Topic, TopicKindType, topicNodeId } from './topic-schema.ts';
 import { TopicTreeState } from './topic-tree-schema.ts';
 
 interface TopicsEventView extends Partial<TopicChange> {
   readonly event: TopicEvent;
   readonly broker: BrokerRecord;
+  readonly kind: TopicKind;
 }
 
 /** Assumed number of topics per event, for the cost of a subscription. */
 const USUAL_EVENT = 50;
 const STATES = 'SNAPSHOT, CHANGE';
 
-const viewsOf = (broker: BrokerRecord, topics: readonly RecordedTopic[] = []) =>
-  topics.map((recorded) => ({ broker, nodeId: null, ...recorded }));
+const viewsOf = ({ broker, kind }: TopicsEventView, topics: readonly RecordedTopic[] = []) =>
+  topics.map((recorded) => ({ broker, nodeId: null, kind, ...recorded }));
 
 const TopicsEvent = builder.objectRef<TopicsEventView>('TopicsEvent').implement({
   ...withBroker,
@@ -54,17 +55,21 @@ const TopicsEvent = builder.objectRef<TopicsEventView>('TopicsEvent').implement(
       description: 'CHANGE: topics that are listed for the first time, or again.',
       type: [Topic],
       complexity: { field: 1, multiplier: USUAL_EVENT },
-      resolve: ({ broker, added }) => viewsOf(broker, added),
+      resolve: (view) => viewsOf(view, view.added),
     }),
     changed: t.field({
       description: 'CHANGE: topics that were used again, the most recently used first.',
       type: [Topic],
       complexity: { field: 1, multiplier: USUAL_EVENT },
-      resolve: ({ broker, changed }) => viewsOf(broker, changed),
+      resolve: (view) => viewsOf(view, view.changed),
     }),
     expired: t.stringList({
       description: 'CHANGE: topics that are no longer listed.',
       resolve: ({ expired = [] }) => [...expired],
+    }),
+    expiredIds: t.idList({
+      description: 'CHANGE: the `id` of each of `expired`.',
+      resolve: ({ broker, kind, expired = [] }) => expired.map((topic) => topicNodeId({ broker, kind, topic })),
     }),
     addedLeftOut: t.int({
       description: 'CHANGE: number of added topics that are not in `added`.',
@@ -107,9 +112,10 @@ builder.subscriptionFields((t) => ({
         context.services.topics.watch({ broker, nodeId: null }, input, { signal, after }),
       );
     },
-    resolve: (event, { brokerId }, { services, viewer }) => ({
+    resolve: (event, { brokerId, kind }, { services, viewer }) => ({
       ...stateIn(event),
       event,
+      kind: kind ?? 'PUBLISHED',
       broker: services.brokers.visible(brokerId, viewer),
     }),
   }),

@@ -2,8 +2,10 @@ import type { GraphQLResolveInfo } from 'graphql';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { selects } from '../../../gateway/graphql/document.ts';
+import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayReturnText } from '../../../gateway/graphql/walk-limit.ts';
+import { namedNodeId } from '../../../gateway/named-node-id.ts';
 import { payloadText } from '../control/topic-listing.ts';
 import type { TopicKind } from '../model/topic-recorder.ts';
 import type { TopicView } from '../topic-view.ts';
@@ -42,10 +44,19 @@ function previewOf(topic: TopicView, context: RequestContext): Preview | null {
 const FOR_EDITORS =
   'Null if the caller is not an EDITOR of the project, the project stores no payloads, or none is stored of this topic.';
 
+/** The global id of a topic. The `broker` of a topic in the tree of a node is that of the node. */
+export const topicNodeId = ({ broker, kind, topic }: Pick<TopicView, 'broker' | 'kind' | 'topic'>): string =>
+  namedNodeId({ kind: 'topic', brokerId: broker.id, name: `${kind}/${topic}` });
+
 export const Topic = builder.objectRef<TopicView>('Topic').implement({
   ...withBroker,
   description: 'A topic that was used within the TTL.',
+  interfaces: [Node],
   fields: (t) => ({
+    id: t.id({
+      description: 'Depends on the broker that records the topic, the kind and the topic only.',
+      resolve: (topic, _args, context) => (mayReturnText(context, topic.topic.length) ? topicNodeId(topic) : ''),
+    }),
     topic: t.string({
       description: 'The whole topic or topic filter.',
       resolve: ({ topic }, _args, context) => (mayReturnText(context, topic.length) ? topic : ''),
@@ -101,4 +112,10 @@ export const Topic = builder.objectRef<TopicView>('Topic').implement({
       },
     }),
   }),
+});
+
+findsNamedNode('topic', (broker, name, { services: { topics } }) => {
+  const [, kind, topic = ''] = /^(PUBLISHED|SUBSCRIBED)\/(.+)$/s.exec(name) ?? [];
+  const ref = topics.refOf(broker, null);
+  return kind === undefined || ref === null ? null : topics.find(ref, kind as TopicKind, topic);
 });

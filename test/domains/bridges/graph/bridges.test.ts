@@ -26,7 +26,7 @@ async function reached(question: () => Promise<RestAnswer>): Promise<RestAnswer>
 }
 
 const LIST = `query ($b: ID!) { broker(id: $b) { bridges {
-  id name isActive provider isConfigurable schema config status connections { name isConnected state }
+  key name isActive provider isConfigurable schema config status connections { name isConnected state }
 } } }`;
 const FOLLOW = `subscription ($b: ID!, $after: Float) { bridgeStatus(brokerId: $b, bridgeId: "mqtt-bridge", after: $after) {
   kind sequence missed isConnected status
@@ -39,8 +39,8 @@ test('a bridge of this service is configured, passes messages and is followed li
   await reached(() => world.rest('GET', '/bridges'));
   const { bridges } = (await world.graph(LIST)).broker;
   expect(bridges).toMatchObject(
-    ['mqtt-bridge', 'postgresql-bridge', 'webhook-bridge'].map((id) => ({
-      id,
+    ['mqtt-bridge', 'postgresql-bridge', 'webhook-bridge'].map((key) => ({
+      key,
       isActive: false,
       provider: 'GATEWAY',
       isConfigurable: true,
@@ -51,7 +51,7 @@ test('a bridge of this service is configured, passes messages and is followed li
     })),
   );
   expect((await world.rest('GET', '/bridges')).body).toEqual(
-    bridges.map(({ id }: { id: string }) => ({ id, isActive: false })),
+    bridges.map(({ key }: { key: string }) => ({ id: key, isActive: false })),
   );
 
   const feed = world.follow(FOLLOW);
@@ -59,10 +59,10 @@ test('a bridge of this service is configured, passes messages and is followed li
   expect(start).toMatchObject({ kind: 'SNAPSHOT', isConnected: true, connections: [], missed: null });
   const { bridge } = await world.change(
     'updateBridgeConfig',
-    { bridgeId: 'mqtt-bridge', config: config(remote.url) },
-    'bridge { id isActive config } broker { id }',
+    { bridgeKey: 'mqtt-bridge', config: config(remote.url) },
+    'bridge { key isActive config } broker { id }',
   );
-  expect(bridge).toEqual({ id: 'mqtt-bridge', isActive: true, config: config(remote.url, { password: '***' }) });
+  expect(bridge).toEqual({ key: 'mqtt-bridge', isActive: true, config: config(remote.url, { password: '***' }) });
   const up = (await feed.until(({ bridgeStatus }) => bridgeStatus.connections[0]?.state === 'CONNECTED')).bridgeStatus;
   expect(up).toMatchObject({ kind: 'CHANGE', connections: [{ name: 'hq', isConnected: true, dropped: 0 }] });
   expect(up.sequence).toBeGreaterThan(start.sequence);
@@ -122,7 +122,7 @@ test('a configuration that breaks the schema or a rule is refused with each plac
   expect(await issues(twice)).toContain('/connections/1/name');
   expect(await issues({ connections: [{ name: 'w', url: 'x' }] }, 'webhook-bridge')).toContain('/connections/0/secret');
   expect(await issues(['list'])).toEqual(['/']);
-  const { extensions } = await world.unchanged('updateBridgeConfig', { bridgeId: 'mqtt-bridge', config: 'text' });
+  const { extensions } = await world.unchanged('updateBridgeConfig', { bridgeKey: 'mqtt-bridge', config: 'text' });
   expect(extensions).toMatchObject({ code: 'INVALID', info: { issues: [{ path: '/' }] } });
   expect((await world.rest('GET', '/bridges/mqtt-bridge/config')).body).toEqual({ connections: [] });
   expect(await world.service.storage.db.bridgeConfig.count()).toBe(0);

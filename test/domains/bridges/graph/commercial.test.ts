@@ -8,19 +8,19 @@ async function worldWith(broker: CommercialBridge): Promise<StreamWorld> {
   return worldOf(service, await addBroker(service, broker.url), broker.url, {});
 }
 
-const LIST = 'query ($b: ID!) { broker(id: $b) { bridges { id isActive provider isConfigurable origin } } }';
-const ONE = `query ($b: ID!) { broker(id: $b) { bridge(id: "mongodb-bridge") {
-  id name isActive provider schema config status connections { name isConnected state error queuedMessages delivered }
+const LIST = 'query ($b: ID!) { broker(id: $b) { bridges { key isActive provider isConfigurable origin } } }';
+const ONE = `query ($b: ID!) { broker(id: $b) { bridge(key: "mongodb-bridge") {
+  key name isActive provider schema config status connections { name isConnected state error queuedMessages delivered }
 } } }`;
-const OURS = ['mqtt-bridge', 'postgresql-bridge', 'webhook-bridge'].map((id) => ({
-  id,
+const OURS = ['mqtt-bridge', 'postgresql-bridge', 'webhook-bridge'].map((key) => ({
+  key,
   isActive: false,
   provider: 'GATEWAY',
   isConfigurable: true,
   origin: null,
 }));
 const UPDATE = `mutation ($b: ID!, $c: JSON!) {
-  updateBridgeConfig(input: { brokerId: $b, bridgeId: "mongodb-bridge", config: $c }) { bridge { id } }
+  updateBridgeConfig(input: { brokerId: $b, bridgeKey: "mongodb-bridge", config: $c }) { bridge { id } }
 }`;
 
 test('below ADMIN the bridge of a broker is not configured with topics of $CONTROL/', async () => {
@@ -43,7 +43,7 @@ const SECRET = /mongo password|another%20secret/;
 test('the bridge of a commercial broker is listed, read, written and followed without its secrets', async () => {
   const broker = await startCommercialBridge();
   const world = await worldWith(broker);
-  const mongo = { id: 'mongodb-bridge', isActive: true, provider: 'BROKER', isConfigurable: true, origin: null };
+  const mongo = { key: 'mongodb-bridge', isActive: true, provider: 'BROKER', isConfigurable: true, origin: null };
   expect((await world.graph(LIST)).broker.bridges).toEqual([...OURS, mongo]);
   expect((await world.rest('GET', '/bridges')).body).toContainEqual({ id: 'mongodb-bridge', isActive: true });
 
@@ -86,12 +86,12 @@ test('the bridge of a commercial broker is listed, read, written and followed wi
   // A refusal that repeats the given secret is masked.
   broker.refusal = 'Cannot log in with "a new password" as bridge';
   const given = { ...MONGO_CONFIG, connections: [], password: 'a new password' };
-  const refused = await world.unchanged('updateBridgeConfig', { bridgeId: 'mongodb-bridge', config: given });
+  const refused = await world.unchanged('updateBridgeConfig', { bridgeKey: 'mongodb-bridge', config: given });
   expect(refused.extensions.code).toBe('BROKER_REJECTED');
   expect(JSON.stringify(refused)).toContain('Cannot log in with');
   expect(JSON.stringify(refused)).not.toContain('a new password');
   broker.refusal = 'Identical configChange is already queued';
-  await world.change('updateBridgeConfig', { bridgeId: 'mongodb-bridge', config: given });
+  await world.change('updateBridgeConfig', { bridgeKey: 'mongodb-bridge', config: given });
 
   const feed = world.follow(
     'subscription ($b: ID!) { bridgeStatus(brokerId: $b, bridgeId: "mongodb-bridge") { kind sequence isConnected status connections { name isConnected error } } }',
@@ -121,7 +121,7 @@ test('invalid responses are refused or left out, and unreported bridges are not 
   const broker = await startCommercialBridge();
   const world = await worldWith(broker);
   const read = async (field: string) =>
-    (await world.refused(`query ($b: ID!) { broker(id: $b) { bridge(id: "mongodb-bridge") { ${field} } } }`))
+    (await world.refused(`query ($b: ID!) { broker(id: $b) { bridge(key: "mongodb-bridge") { ${field} } } }`))
       .extensions;
   const deep = JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`);
   for (const odd of ['text', 7, null, true, { a: deep }]) {
@@ -149,7 +149,7 @@ test('invalid responses are refused or left out, and unreported bridges are not 
     const { status, body } = await world.rest('GET', `/bridges/${id}/config`);
     expect([status, body.message]).toEqual([404, `There is no bridge "${decodeURIComponent(id)}"`]);
   }
-  const refused = await world.unchanged('updateBridgeConfig', { bridgeId: 'kafka-bridge', config: {} });
+  const refused = await world.unchanged('updateBridgeConfig', { bridgeKey: 'kafka-bridge', config: {} });
   expect(refused.extensions.code).toBe('NOT_FOUND');
   expect(broker.asked.size).toBe(before);
 });
@@ -162,7 +162,7 @@ test('bridges are found by the license without plugins, on both response topics,
   });
   const { bridges } = (await (await worldWith(broker)).graph(LIST)).broker;
   expect(
-    bridges.slice(OURS.length).map(({ id, isActive }: { id: string; isActive: boolean }) => [id, isActive]),
+    bridges.slice(OURS.length).map(({ key, isActive }: { key: string; isActive: boolean }) => [key, isActive]),
   ).toEqual([
     ['mongodb-bridge', true],
     ['kafka-bridge', false],
@@ -173,5 +173,5 @@ test('bridges are found by the license without plugins, on both response topics,
 test('a licensed broker that reports no bridge is queried for the known ones', async () => {
   const broker = await startCommercialBridge({ plugins: false, features: [] });
   const { bridges } = (await (await worldWith(broker)).graph(LIST)).broker;
-  expect(bridges.slice(OURS.length)).toMatchObject([{ id: 'mongodb-bridge', isActive: true }]);
+  expect(bridges.slice(OURS.length)).toMatchObject([{ key: 'mongodb-bridge', isActive: true }]);
 });

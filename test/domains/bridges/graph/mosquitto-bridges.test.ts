@@ -5,7 +5,7 @@ import { startTestService } from '../../../support/service.ts';
 import { addBroker, worldOf } from '../../streams/stream-world.ts';
 
 const LIST = `query ($b: ID!) { broker(id: $b) { bridges {
-  id name isActive provider isConfigurable origin schema config connections { name isConnected state since }
+  key name isActive provider isConfigurable origin schema config connections { name isConnected state since }
 } } }`;
 const FOLLOW = `subscription ($b: ID!, $id: ID!) { bridgeStatus(brokerId: $b, bridgeId: $id) {
   kind sequence isConnected status connections { name isConnected state since }
@@ -44,7 +44,7 @@ test('bridges of a Mosquitto show in the lists of both brokers, and their state 
     },
   );
   const own = (await here.graph(LIST)).broker.bridges.slice(3);
-  expect(own.map(({ id }: { id: string }) => id).sort()).toEqual([uplink, 'connection-plant/one'].sort());
+  expect(own.map(({ key }: { key: string }) => key).sort()).toEqual([uplink, 'connection-plant/one'].sort());
   for (const bridge of own) {
     expect(bridge).toMatchObject({
       isActive: true,
@@ -55,7 +55,7 @@ test('bridges of a Mosquitto show in the lists of both brokers, and their state 
     });
   }
   expect((await here.rest('GET', '/bridges')).body).toContainEqual({ id: 'connection-plant/one', isActive: true });
-  expect((await there.graph(LIST)).broker.bridges.slice(3)).toMatchObject([{ id: uplink, ...connected }]);
+  expect((await there.graph(LIST)).broker.bridges.slice(3)).toMatchObject([{ key: uplink, ...connected }]);
 
   await remote.stop();
   const lost = (await feed.until(({ bridgeStatus }) => !bridgeStatus.connections[0].isConnected)).bridgeStatus;

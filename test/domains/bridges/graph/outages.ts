@@ -23,7 +23,7 @@ export async function followOutages(times: number): Promise<Outages> {
   await feed.until(({ bridgeStatus }) => bridgeStatus.isConnected);
   const topics = [{ pattern: 'outages/#', direction: 'out', qos: 1 }];
   const config = { connections: [{ name: 'hq', url: remote.url, topics }] };
-  await world.change('updateBridgeConfig', { bridgeId: 'mqtt-bridge', config });
+  await world.change('updateBridgeConfig', { bridgeKey: 'mqtt-bridge', config });
   const told = async (isConnected: boolean) => {
     const { bridgeStatus } = await feed.until((data) => data.bridgeStatus.connections[0]?.isConnected === isConnected);
     return { ...bridgeStatus, at: performance.now() };

@@ -53,10 +53,10 @@ async function addBroker({ graphql, projectId }: TestService, { url }: Pick<Mosq
 /** Writes configurations of one broker's bridges; resolves with the issues, or null. */
 const writer =
   ({ graphql }: TestService, brokerId: string) =>
-  async (bridgeId: string, config: object, token?: string) => {
+  async (bridgeKey: string, config: object, token?: string) => {
     const { errors } = await graphql(
       'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { bridge { id } } }',
-      { input: { brokerId, bridgeId, config } },
+      { input: { brokerId, bridgeKey, config } },
       token,
     );
     const [error] = errors ?? [];
@@ -160,7 +160,7 @@ test.skipIf(ownName === null || !/^127\./.test(ownName.address))(
     const client = await mosquitto.client();
     const statusOf = async () => {
       await client.publishAsync('in/a', 'x', { qos: 1 });
-      const query = 'query ($id: ID!) { broker(id: $id) { bridge(id: "webhook-bridge") { status } } }';
+      const query = 'query ($id: ID!) { broker(id: $id) { bridge(key: "webhook-bridge") { status } } }';
       const { data } = await service.graphql(query, { id });
       return JSON.stringify(data.broker.bridge.status);
     };

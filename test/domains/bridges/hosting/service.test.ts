@@ -8,7 +8,7 @@ import { startTestService, type TestService } from '../../../support/service.ts'
 import { heard } from './bridge-world.ts';
 
 const UPDATE = 'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { bridge { id } } }';
-const STATUS = 'query ($id: ID!) { broker(id: $id) { bridge(id: "mqtt-bridge") { status } } }';
+const STATUS = 'query ($id: ID!) { broker(id: $id) { bridge(key: "mqtt-bridge") { status } } }';
 const CLIENTS = '{ broker(id: "ID") { connectedClients(first: 50) { nodes { clientId isGateway } } } }';
 
 const FOLLOWED = { logTypes: FOLLOWED_LOG };
@@ -40,7 +40,7 @@ test('a bridge runs again after a restart, has its own connection on both sides,
   const [id, centreId] = [await addBroker('line', line.url), await addBroker('centre', centre.url)];
   const topics = [{ pattern: 'plant/#', direction: 'out', qos: 1, remotePrefix: 'line/' }];
   const config = bridgeTo(centre, topics);
-  const input = { brokerId: id, bridgeId: 'mqtt-bridge', config };
+  const input = { brokerId: id, bridgeKey: 'mqtt-bridge', config };
   expect((await first.graphql(UPDATE, { input })).errors).toBeUndefined();
   await expect.poll(() => statusOf(first, id)).toMatchObject([{ connectionName: 'centre', state: 'CONNECTED' }]);
   const local = await line.client();

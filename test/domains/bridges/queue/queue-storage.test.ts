@@ -91,12 +91,12 @@ test('a bridge to an endpoint that is away takes no more of the disk than is all
   };
   const { errors } = await graphql(
     'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { bridge { id } } }',
-    { input: { brokerId: id, bridgeId: 'webhook-bridge', config } },
+    { input: { brokerId: id, bridgeKey: 'webhook-bridge', config } },
     viewer.token,
   );
   expect(errors).toBeUndefined();
   const statusOf = async () => {
-    const query = `query ($id: ID!) { broker(id: $id) { bridge(id: "webhook-bridge") {
+    const query = `query ($id: ID!) { broker(id: $id) { bridge(key: "webhook-bridge") {
       connections { state error queuedBytes received dropped } } } }`;
     return (await graphql(query, { id })).data.broker.bridge.connections[0];
   };
