@@ -15,7 +15,7 @@ import type {
 } from './broker-session.ts';
 import { type BrokerAddress, type ConnectOptions, connectOptions } from './connect-options.ts';
 import { type Intake, newIntake } from './intake.ts';
-import { LinkConnection } from './link-connection.ts';
+import { LinkConnection, type PublishLimits } from './link-connection.ts';
 import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure } from './link-failure.ts';
 import { matchingFilters } from './matching-filters.ts';
 import type { Published } from './outgoing-messages.ts';
@@ -157,6 +157,11 @@ export class BrokerLink implements BrokerSession {
 
   get protocolVersion(): 4 | 5 | null {
     return this.#connection?.isConnected ? this.#connection.version : null;
+  }
+
+  /** `null` while not connected. Beyond the limits, QoS and RETAIN of messages are reduced. */
+  get publishing(): PublishLimits | null {
+    return this.#connection?.isConnected ? this.#connection.publishing : null;
   }
 
   /** Starts the first attempt; further calls do nothing. Errors: INVALID settings. */

@@ -1,10 +1,9 @@
 import { BrokerLink, type BrokerLinkOptions } from './broker-link.ts';
-import type { BrokerSession } from './broker-session.ts';
 import { OBSERVER_LIMITS } from './packet-limits.ts';
 
 /** A lease of a connection. The session must not be used after `release`, which is safe to call twice. */
 export interface LinkLease {
-  readonly session: BrokerSession;
+  readonly session: BrokerLink;
   release(): void;
 }
 
@@ -24,7 +23,7 @@ export class LeasedLink {
 
   constructor(options: BrokerLinkOptions & { readonly clientId: string }, { lingerMs = 5_000 } = {}) {
     this.clientId = options.clientId;
-    this.#options = { ...options, sessionExpirySeconds: 0, limits: OBSERVER_LIMITS };
+    this.#options = { limits: OBSERVER_LIMITS, ...options, sessionExpirySeconds: 0 };
     this.#lingerMs = lingerMs;
   }
 

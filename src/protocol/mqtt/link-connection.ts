@@ -23,6 +23,13 @@ interface ConnectionOptions extends SplitClientOptions {
   readonly iterationBatch: IterationBatch | undefined;
 }
 
+/** What the broker accepts (MQTT 5, 3.2.2.3). */
+export interface PublishLimits {
+  readonly version: 4 | 5;
+  readonly maximumQos: 0 | 1 | 2;
+  readonly isRetainAvailable: boolean;
+}
+
 interface ConnectionEvents {
   onConnected(packet: IConnackPacket): void;
   onMessage(message: BrokerMessage, identifiers: number | readonly number[] | undefined): void;
@@ -81,6 +88,10 @@ export class LinkConnection {
 
   get isConnected(): boolean {
     return this.#outgoing !== null && !this.#isOver;
+  }
+
+  get publishing(): PublishLimits {
+    return { version: this.version, maximumQos: this.#maximumQos, isRetainAvailable: this.#isRetainAvailable };
   }
 
   /** Reduces QoS and RETAIN to what the broker supports. Errors: see OutgoingMessages. */

@@ -6,14 +6,19 @@ import type { AcknowledgementName } from './packet-reader.ts';
 import { maxPublishBytes, type OutgoingPacket, type PacketWriter, PUBREL, publishBytes } from './packet-writer.ts';
 import { publishRefusal } from './refused-packet.ts';
 
-/** Called once, with `null` when the message was written (QoS 0) or acknowledged (QoS 1 and 2). */
-export type Published = (error: ServiceError | null) => void;
+/**
+ * Called once, with `null` when the message was written (QoS 0) or acknowledged (QoS 1 and 2). `reasonCode`: of PUBACK
+ * or PUBREC (MQTT 5).
+ */
+export type Published = (error: ServiceError | null, reasonCode?: number) => void;
 
 interface Unacknowledged {
   readonly qos: 1 | 2;
   readonly done: Published;
   readonly number: number;
   readonly sweep: number;
+  /** Of PUBREC; PUBCOMP has another meaning. */
+  received: number;
 }
 
 export interface OutgoingLimits {
@@ -78,8 +83,11 @@ export class OutgoingMessages {
     const unacknowledged = this.#unacknowledged.get(id);
     if (!unacknowledged) return;
     if (reasonCode >= 0x80) this.#settle(id, unacknowledged, publishRefusal(reasonCode));
-    else if (name === 'pubrec') this.#writer.acknowledge(PUBREL, id);
-    else if (name === 'pubcomp' || unacknowledged.qos === 1) this.#settle(id, unacknowledged, null);
+    else if (name === 'pubrec') {
+      unacknowledged.received = reasonCode;
+      this.#writer.acknowledge(PUBREL, id);
+    } else if (name === 'pubcomp') this.#settle(id, unacknowledged, null, unacknowledged.received);
+    else if (unacknowledged.qos === 1) this.#settle(id, unacknowledged, null, reasonCode);
   }
 
   close(): void {
@@ -123,15 +131,15 @@ export class OutgoingMessages {
     // Receive Maximum is at most 65,535, so an identifier is free.
     const id = this.#ids.allocate() ?? 0;
     this.#sent += 1;
-    this.#unacknowledged.set(id, { qos, done, number: this.#sent, sweep: this.#sweep });
+    this.#unacknowledged.set(id, { qos, done, number: this.#sent, sweep: this.#sweep, received: 0 });
     this.#timer ??= setInterval(() => this.#findOverdue(), this.#limits.timeoutMs / SWEEPS);
     this.#writer.publish(packet, id);
   }
 
-  #settle(id: number, { done }: Unacknowledged, error: ServiceError | null): void {
+  #settle(id: number, { done }: Unacknowledged, error: ServiceError | null, reasonCode?: number): void {
     this.#unacknowledged.delete(id);
     this.#ids.deallocate(id);
-    done(error);
+    done(error, this.#limits.version === 5 ? reasonCode : undefined);
     this.#sendQueued();
   }
 

@@ -2,10 +2,12 @@ import { ServiceError } from '../../platform/errors.ts';
 
 /** The error for a reason code of PUBACK or PUBREC. BROKER_TIMEOUT: the broker may accept the message later. */
 export function publishRefusal(code: number): ServiceError {
+  const info = { reasonCode: code };
   if (code === 0x87)
-    return new ServiceError('NOT_ALLOWED', 'The broker does not allow this user to publish to the topic');
-  if (code === 0x97) return new ServiceError('BROKER_TIMEOUT', 'The broker has no quota left for this client');
-  return new ServiceError('BROKER_REJECTED', `The broker refused the message (reason code ${code})`);
+    return new ServiceError('NOT_ALLOWED', 'The broker does not allow this user to publish to the topic', { info });
+  if (code === 0x97)
+    return new ServiceError('BROKER_TIMEOUT', 'The broker has no quota left for this client', { info });
+  return new ServiceError('BROKER_REJECTED', `The broker refused the message (reason code ${code})`, { info });
 }
 
 /** `undefined`: there was no SUBACK. */

@@ -13,6 +13,12 @@ const PLAIN_TOPIC = /^[ !"$-*,-~]*$/;
 /** For these characters a receiver may close the connection, and Mosquitto does (MQTT 5, 1.5.4). */
 const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u;
 
+/** Returns why a text cannot be a UTF-8 string of MQTT (5, 1.5.4), or `null`. */
+export function stringProblem(text: string): string | null {
+  if (Buffer.byteLength(text) > 65_535) return 'must not exceed 65535 bytes';
+  return FORBIDDEN.test(text) ? 'must not contain control characters, noncharacters or half surrogate pairs' : null;
+}
+
 /** A fast check: most filters are valid, and access control checks thousands at a time. */
 const MISPLACED_WILDCARD = /[^/][+#]|\+[^/]|#./s;
 
