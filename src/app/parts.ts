@@ -10,6 +10,7 @@ import { CertificateExpiry } from '../domains/certificates/expiry/certificate-ex
 import { openClients } from '../domains/clients/clients.ts';
 import { openClusters } from '../domains/clusters/clusters.ts';
 import { MessageService } from '../domains/messages/message-service.ts';
+import { openPublished } from '../domains/messages/published-messages.ts';
 import { ProjectService } from '../domains/projects/project-service.ts';
 import { SecretRotator } from '../domains/secrets/secret-rotation.ts';
 import { SignIn } from '../domains/sign-in/sign-in.ts';
@@ -108,6 +109,7 @@ function openFeatures(
   const { clients, clientControl } = openClients({ ...ofBrokers, closers });
   const messages = closers.keep(new MessageService({ ...ofBrokers, refusalOf: refusalOf('a tail'), timeoutMs }));
   const accessControl = closers.keep(new AccessControlService({ runtimes, clients }));
+  const published = openPublished({ ...ofBrokers, access: accessControl, refusalOf, timeoutMs, closers });
 
   const { db, changes, engine } = storage;
   const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, timeoutMs, log }) : null;
@@ -171,6 +173,7 @@ function openFeatures(
     clients,
     clientControl,
     messages,
+    ...published,
     accessControl,
     certificates: new CertificateService({ db, cache, brokers, sealer }),
     certificateDeployer: new CertificateDeployer({

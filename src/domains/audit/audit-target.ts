@@ -20,6 +20,7 @@ const NAMED = [
 const OF_BROKER = [
   [/TopicT(?:ree|tl)/, 'topicTree'],
   [/AccessControl|DefaultAcl/, 'accessControl'],
+  [/Message/, 'message'],
 ] as const;
 
 const SCOPES = new Set(['projectId', 'brokerId', 'organisationId', 'organizationId', 'clientId', 'nodeId']);

@@ -1,7 +1,8 @@
 /**
  * A value is a secret if the schema marks its field (`extensions: { secret: true }`), if its name looks like a secret
  * (unless the schema says `secret: false`), or if the value does: passwords in URLs, private keys, tokens of this
- * service. Values beyond the limits below are replaced with their size.
+ * service. Values beyond the limits below and contents of messages (`extensions: { content }`) are replaced with their
+ * size.
  */
 import {
   type GraphQLInputType,
@@ -115,6 +116,11 @@ class Masking {
       const fieldType = field && getNamedType(field.type);
       // For an input object, its own fields decide which values are secret.
       const isInputObject = isInputObjectType(fieldType) && typeof inner === 'object';
+      const content = field?.extensions.content;
+      if (content !== undefined && inner !== null) {
+        entries.push([name, `(${sizeOf(inner, content)} bytes)`]);
+        continue;
+      }
       const isSecret = isMarked(field?.extensions) ?? (looksSecret(name) || isValueOfSecret(value, name));
       const shown = isSecret && !isInputObject ? maskOf(inner) : this.value(inner, field?.type, depth + 1);
       entries.push([this.#counted(truncated(name)), shown]);
@@ -140,6 +146,12 @@ class Masking {
     return truncated(withoutSecrets(text.slice(0, MAX_SEARCHED)), text.length);
   }
 }
+
+const sizeOf = (value: unknown, content: unknown): number =>
+  Buffer.byteLength(
+    content === 'json' ? JSON.stringify(value) : String(value),
+    content === 'base64' ? 'base64' : 'utf8',
+  );
 
 /** Null and booleans are shown: they do not reveal the secret. */
 function maskOf(value: unknown): unknown {

@@ -15,6 +15,7 @@ import { BrokerLink, type BrokerLinkOptions } from '../../protocol/mqtt/broker-l
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
 import { newIntake } from '../../protocol/mqtt/intake.ts';
 import { LeasedLink } from '../../protocol/mqtt/leased-link.ts';
+import { MESSAGE_LINK_LIMITS } from '../../protocol/mqtt/packet-limits.ts';
 import { ReadingTime } from '../../protocol/mqtt/reading-time.ts';
 import { unreachable, whenConnected } from '../../protocol/mqtt/when-connected.ts';
 import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
@@ -30,6 +31,10 @@ export interface BrokerRuntime {
   readonly link: BrokerLink;
   /** A second connection for many messages, which would delay others on `link`. */
   readonly observer: LeasedLink;
+  /** A connection for messages that users publish or delete: a broker that refuses one may close the connection. */
+  readonly messages: LeasedLink;
+  /** A connection for reading retained messages, one reading at a time. It is closed to stop a long reading. */
+  readonly retained: LeasedLink;
   /** Client ids of this service's connections to the broker, open or not. */
   readonly clientIds: readonly string[];
   /** Prefixes of further such client ids, up to and including the last `-`. */
@@ -339,6 +344,15 @@ export class BrokerRuntimes {
       const options = await this.#linkOptions(broker);
       link = this.#openLink(options);
       const observer = new LeasedLink({ ...options, clientId: `${link.clientId}-observer` });
+      const forMessages = { ...options, limits: MESSAGE_LINK_LIMITS };
+      const messages = new LeasedLink({ ...forMessages, clientId: `${link.clientId}-messages` });
+      const retained = new LeasedLink({
+        ...forMessages,
+        clientId: `${link.clientId}-retained`,
+        // Mosquitto sends SUBACK behind the retained messages, and drops them for a client that is throttled.
+        timeoutMs: RETAINED_TIMEOUT_MS,
+        intake: { unfinished: this.#intake.unfinished, time: null },
+      });
       const { timeoutMs, log } = this.#options;
       const { plugins, clientIds, clientIdPrefixes = [] } = this.#pluginsFor(options);
       const onFault = (error: unknown) => log.error({ err: error, brokerId: id }, 'a listener of a broker failed');
@@ -346,7 +360,9 @@ export class BrokerRuntimes {
         id,
         link,
         observer,
-        clientIds: [link.clientId, observer.clientId, ...clientIds],
+        messages,
+        retained,
+        clientIds: [link, observer, messages, retained].map(({ clientId }) => clientId).concat(clientIds),
         clientIdPrefixes,
         // Probed right after connecting: clients of plain Mosquitto are known only since they are followed, and
         // Mosquitto 2.0 does not respond to a probe for a missing API, which takes a second.
@@ -400,7 +416,8 @@ export class BrokerRuntimes {
     this.#announce(runtime, 'CLOSING');
     runtime.sys.close();
     await runtime.controls.close();
-    await Promise.all([runtime.observer.close(), runtime.link.close()]);
+    const { link: main, observer, messages, retained } = runtime;
+    await Promise.all([main, observer, messages, retained].map((one) => one.close()));
   }
 
   /** Embedded brokers respond to every request, so a missing response does not mean that an API is missing. */
@@ -438,6 +455,9 @@ export class BrokerRuntimes {
 
 export const noResponse = (what: string, timeoutMs: number) =>
   new ServiceError('BROKER_TIMEOUT', `${what}: the broker did not respond within ${timeoutMs} ms`);
+
+/** Time for all retained messages. The reader has bounds of its own. */
+const RETAINED_TIMEOUT_MS = 30_000;
 
 const NO_LINK =
   'All connections of this service to brokers are in use (MAX_BROKER_LINKS), and the share of this project, too: the service connects to the broker when a connection becomes free';

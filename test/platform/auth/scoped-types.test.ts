@@ -35,6 +35,7 @@ const SCOPED = {
     'ConnectedClient',
     'DefaultAcl',
     'DefaultAclPayload',
+    'DeleteRetainedMessagesPayload',
     'DeleteStreamPayload',
     'DisconnectClientPayload',
     'DisconnectClientsPayload',
@@ -47,6 +48,7 @@ const SCOPED = {
     'Project',
     'ProjectMember',
     'ProjectSettings',
+    'PublishMessagePayload',
     'SelfHostedBroker',
     'SignInRule',
     'Stream',
@@ -61,7 +63,7 @@ const SCOPED = {
     'TopicsEvent',
     'UnsubscribeClientPayload',
   ],
-  EDITOR: ['RestProjectSettings'],
+  EDITOR: ['RestProjectSettings', 'RetainedMessage'],
   ADMIN: ['AuditEvent'],
 };
 

@@ -1,23 +1,12 @@
-import { isUtf8 } from 'node:buffer';
-import { builder, onBroker } from '../../gateway/graphql/builder.ts';
-import { guardedBroker } from '../../gateway/graphql/guarded.ts';
-import { eventFields, resumeArgument } from '../../gateway/graphql/live-event.ts';
-import { viewerCan } from '../../gateway/graphql/viewer-can.ts';
-import { stateIn } from '../../gateway/live/broadcast.ts';
-import { Broker } from '../brokers/broker-schema.ts';
-import { MAX_PAYLOAD_BYTES, MAX_RATE } from './message-service.ts';
-import type { TailEvent, TopicMessage } from './message-tail.ts';
-
-function textOf({ payload, payloadBytes }: TopicMessage): string | null {
-  if (isUtf8(payload)) return payload.toString();
-  if (payload.length === payloadBytes) return null;
-  try {
-    // The beginning of a longer text: omits the bytes of a truncated character.
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(payload, { stream: true });
-  } catch {
-    return null;
-  }
-}
+import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
+import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
+import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
+import { viewerCan } from '../../../gateway/graphql/viewer-can.ts';
+import { stateIn } from '../../../gateway/live/broadcast.ts';
+import { Broker } from '../../brokers/broker-schema.ts';
+import { MAX_PAYLOAD_BYTES, MAX_RATE } from '../message-service.ts';
+import type { TailEvent, TopicMessage } from '../message-tail.ts';
+import { payloadText } from './payload-text.ts';
 
 const TopicMessageType = builder.objectRef<TopicMessage>('TopicMessage').implement({
   description: 'A message that this service received.',
@@ -27,7 +16,7 @@ const TopicMessageType = builder.objectRef<TopicMessage>('TopicMessage').impleme
       description:
         'The first `maxPayloadBytes` bytes as text, without a truncated last character. Null if the payload is not UTF-8.',
       nullable: true,
-      resolve: textOf,
+      resolve: payloadText,
     }),
     payloadBase64: t.string({
       description: 'The first `maxPayloadBytes` bytes.',

@@ -1,0 +1,75 @@
+import { ServiceError } from '../../platform/errors.ts';
+import type { AccessControlService } from '../access-control/access-control-service.ts';
+import type { AccessAction, Explanation } from '../access-control/explain/access-explanation.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
+
+interface OwnAccess {
+  readonly action: Extract<AccessAction, 'PUBLISH' | 'SUBSCRIBE'>;
+  readonly topic: string;
+  /** Of the connection of this service. */
+  readonly clientId: string;
+}
+
+const VERBS = { PUBLISH: 'publish to', SUBSCRIBE: 'subscribe to' } as const;
+const RULES = { PUBLISH: 'publishClientSend', SUBSCRIBE: 'subscribePattern' } as const;
+
+/** Explains with the access control of a broker why the account of this service may not use a topic. */
+export class AccessRefusals {
+  readonly #access: Pick<AccessControlService, 'explain'>;
+
+  constructor(access: Pick<AccessControlService, 'explain'>) {
+    this.#access = access;
+  }
+
+  /** Returns the error; NOT_ALLOWED with the rule that decided in `info`. */
+  async explained(broker: BrokerRecord, error: unknown, access: OwnAccess): Promise<unknown> {
+    if (!(error instanceof ServiceError) || error.code !== 'NOT_ALLOWED') return error;
+    return notAllowed(broker, access, await this.explanation(broker, access), error);
+  }
+
+  /** `null` if the broker has no dynamic security that this service may read. */
+  async explanation(broker: BrokerRecord, access: OwnAccess): Promise<Explanation | null> {
+    try {
+      return await this.#access.explain(broker, { ...access, username: broker.username });
+    } catch (error) {
+      if (error instanceof ServiceError) return null;
+      throw error;
+    }
+  }
+}
+
+export function notAllowed(
+  { username }: BrokerRecord,
+  { action, topic }: OwnAccess,
+  explanation: Explanation | null,
+  cause?: ServiceError,
+): ServiceError {
+  const whatWouldHelp = helpOf(action, topic, explanation);
+  const account = username === null ? 'without a user name' : `with the account "${username}"`;
+  const message = `The broker does not allow this service, which is connected ${account}, to ${VERBS[action]} "${topic}": ${whatWouldHelp}`;
+  const info = { ...cause?.info, username, action, topic, decision: decisionOf(explanation), whatWouldHelp };
+  return new ServiceError('NOT_ALLOWED', message, { info, cause });
+}
+
+function decisionOf(explanation: Explanation | null) {
+  if (explanation === null) return null;
+  const { allowed, reason, decidedBy, defaultAclType } = explanation;
+  const { rolename, group: groupname, priority, rule } = decidedBy ?? {};
+  return { allowed, reason, decidedBy: decidedBy && { rolename, groupname, priority, rule }, defaultAclType };
+}
+
+function helpOf(action: OwnAccess['action'], topic: string, explanation: Explanation | null): string {
+  const needed = `${RULES[action]} on "${topic}"`;
+  if (explanation === null) return `the account needs the permission of the broker (in dynamic security ${needed})`;
+  const { allowed, decidedBy, defaultAclType } = explanation;
+  if (allowed) {
+    return 'dynamic security allows this, so another plugin or the ACL file of the broker decides';
+  }
+  if (decidedBy === null) {
+    return `no rule matches, and the default ACL ${defaultAclType} denies it: give the account a role that allows ${needed}`;
+  }
+  const { rolename, group, rule } = decidedBy;
+  const held = group === null ? `the role "${rolename}"` : `the role "${rolename}" of the group "${group}"`;
+  const which = rule === null ? 'denies subscriptions with wildcards' : `denies it by ${rule.aclType} "${rule.topic}"`;
+  return `${held} ${which}: change the rule, or give the account a role with a higher priority that allows ${needed}`;
+}
