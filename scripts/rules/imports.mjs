@@ -20,6 +20,7 @@ const WINGS = {
 /** A domain may import the domains before it. */
 const DOMAINS = ['users', 'projects', 'audit', 'tokens', 'sign-in', 'brokers', 'clients', 'access-control'].concat([
   'messages',
+  'refusals',
   'topic-tree',
   'streams',
   'bridges',

@@ -8,6 +8,7 @@ import { ClusterMembership } from '../domains/clusters/cluster-membership.ts';
 import { ClusterStore } from '../domains/clusters/cluster-store.ts';
 import { ContactNodes } from '../domains/clusters/contact-nodes.ts';
 import { removeSharedClusters } from '../domains/clusters/shared-clusters.ts';
+import { refusalsPlugin } from '../domains/refusals/refusals-plugin.ts';
 import { topicPayloadsOf } from '../domains/topic-tree/hosting/topic-payloads.ts';
 import { CloudBrokers } from '../engines/cloud-brokers/cloud-brokers.ts';
 import { CloudEngines } from '../engines/cloud-brokers/cloud-engines.ts';
@@ -86,7 +87,10 @@ export async function openBrokers(foundation: Foundation, { audit, embeddedWorke
       log,
     }),
   );
-  runtimes.addPlugins(() => ({ plugins: [inspectPlugin, clientControlPlugin, licensePlugin], clientIds: [] }));
+  runtimes.addPlugins(() => ({
+    plugins: [inspectPlugin, clientControlPlugin, refusalsPlugin, licensePlugin],
+    clientIds: [],
+  }));
   runtimes.addPlugins(({ id }) => cloudBrokers.pluginsFor(id));
   return {
     membership,

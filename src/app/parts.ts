@@ -12,6 +12,7 @@ import { openClusters } from '../domains/clusters/clusters.ts';
 import { MessageService } from '../domains/messages/message-service.ts';
 import { openPublished } from '../domains/messages/published-messages.ts';
 import { ProjectService } from '../domains/projects/project-service.ts';
+import { RefusalService } from '../domains/refusals/refusal-service.ts';
 import { SecretRotator } from '../domains/secrets/secret-rotation.ts';
 import { SignIn } from '../domains/sign-in/sign-in.ts';
 import { Streams } from '../domains/streams/streams.ts';
@@ -108,6 +109,13 @@ function openFeatures(
   const metrics = closers.keep(new BrokerMetricsService(ofBrokers));
   const { clients, clientControl } = openClients({ ...ofBrokers, closers });
   const messages = closers.keep(new MessageService({ ...ofBrokers, refusalOf: refusalOf('a tail'), timeoutMs }));
+  const refusals = closers.keep(
+    new RefusalService({
+      ...ofBrokers,
+      refusalOf: refusalOf('a list of refusals'),
+      onFault: (err) => log.error({ err }, 'refusals cannot be followed'),
+    }),
+  );
   const accessControl = closers.keep(new AccessControlService({ runtimes, clients }));
   const published = openPublished({ ...ofBrokers, access: accessControl, refusalOf, timeoutMs, closers });
 
@@ -174,6 +182,7 @@ function openFeatures(
     clientControl,
     messages,
     ...published,
+    refusals,
     accessControl,
     certificates: new CertificateService({ db, cache, brokers, sealer }),
     certificateDeployer: new CertificateDeployer({

@@ -26,6 +26,8 @@ import '../domains/messages/graph/message-schema.ts';
 import '../domains/messages/graph/publish-schema.ts';
 import '../domains/messages/graph/retained-schema.ts';
 import '../domains/messages/graph/retained-deletion-schema.ts';
+import '../domains/refusals/refusal-schema.ts';
+import '../domains/refusals/refusal-live-schema.ts';
 import '../domains/streams/graph/stream-schema.ts';
 import '../domains/streams/graph/stream-mutations-schema.ts';
 import '../domains/streams/graph/stream-preview-schema.ts';

@@ -8,6 +8,7 @@ const NAMED_KINDS = [
   'brokerListener',
   'clusterNode',
   'connectedClient',
+  'refusal',
   'stream',
   'topic',
 ] as const satisfies readonly IdKind[];

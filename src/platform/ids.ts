@@ -21,6 +21,7 @@ export const ID_PREFIXES = {
   accessClient: 'acc',
   accessGroup: 'acg',
   accessRole: 'acr',
+  refusal: 'rfs',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
+import { REFUSALS_API } from '../../domains/refusals/refusal-control.ts';
 import { Closers } from '../../platform/closers.ts';
 import { inOrderOfPorts } from '../free-ports.ts';
 import { brokerPlugin, licensePlugin } from './control/broker-plugin.ts';
@@ -19,9 +20,10 @@ import { DynamicSecurityPlugin } from './dynamic-security/dynamic-security-plugi
 import { PasswordCheck } from './dynamic-security/password-check.ts';
 import { passwordCopyPlugin } from './dynamic-security/password-copy-plugin.ts';
 import { ACCESS_LIMITS, BROKER_LIMITS } from './limits.ts';
-import { type Listener, startListener } from './listening/listener.ts';
+import { type Listener, type ListenerOptions, startListener } from './listening/listener.ts';
 import { ListenerCertificates } from './listening/listener-certificates.ts';
 import { type RefusalMessage, RefusedConnects } from './listening/refused-connects.ts';
+import { Refusals } from './refusals.ts';
 import { BrokerStore } from './store/broker-store.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
 import { startStreams } from './streams/embedded-streams.ts';
@@ -82,6 +84,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const refused = closers.keep(
       new RefusedConnects((username) => state.policy.clients.has(username), hooks.onRefused),
     );
+    const refusals = new Refusals(access, (event) => control.emit(REFUSALS_API, event));
     const core = await BrokerCore.start({
       store,
       registry,
@@ -89,7 +92,12 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       limits: BROKER_LIMITS,
       serveControl: (client, topic, payload) => control.serve(topic, payload, core.requester(client)),
       onProblem,
-      onRefused: ({ address }, username, reason) => refused.add(address, username, reason),
+      onRefused: (connection, connect) => {
+        refused.add(connection.address, connect.username, connect.reason);
+        refusals.connect(connection, connect);
+      },
+      onDenied: refusals.denied,
+      onProtocolError: refusals.protocolError,
       onFault: hooks.onFault,
     });
     closers.add(() => Promise.race([core.close(), delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })]));
@@ -109,11 +117,12 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
         emit: (event) => control.emit('cedalo/inspect', event),
       }),
       clientControlPlugin(core.clients),
-      licensePlugin(since, apis),
+      licensePlugin(since, () => apis().filter((api) => api !== REFUSALS_API)),
       new DynamicSecurityPlugin(accessStore, core.kick, addresses),
       brokerPlugin(version, apis, () => listeners.map(({ info }) => info)),
       passwordCopyPlugin(accessStore, administrator.password, core.kick),
       certificatePlugin(certificates),
+      refusals,
     ]) {
       control.register(plugin);
     }
@@ -133,12 +142,16 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     await core.resume();
 
     closers.add(publishStatistics(core, registry, store, options));
-    const refusals = closers.keep(refusalLog(onProblem));
+    const tlsRefusals = closers.keep(refusalLog(onProblem));
     closers.add(() => {
       for (const listener of listeners) listener.close();
     });
     const onError = (error: Error) => onProblem('a listener failed', error);
-    const shared = { ...BROKER_LIMITS, all, accept: core.accept, onError, onRefused: refusals.refused };
+    const onRefused: ListenerOptions['onRefused'] = (listener, reason, socket) => {
+      refusals.socket(listener, reason, socket);
+      if (socket.by === 'TLS') tlsRefusals.refused(listener, reason);
+    };
+    const shared = { ...BROKER_LIMITS, all, accept: core.accept, onError, onRefused };
     for (const one of inOrderOfPorts(all)) {
       const listener = await startListener(one, shared);
       listeners.push(listener);

@@ -27,6 +27,7 @@ const PROBES: Readonly<Record<string, readonly [command: string, fields: Readonl
   'certificate-management': ['getCapabilities', {}],
   'cedalo/ha': ['getCluster', {}],
   'cedalo/license': ['getLicenseInformation', {}],
+  'brokergraph/refusals': ['listRefusals', { count: 1 }],
 };
 const BRIDGE_PROBE = ['getStatus', {}] as const;
 

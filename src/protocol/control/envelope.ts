@@ -9,6 +9,7 @@ export type ControlApi =
   | 'cedalo/ha'
   | 'cedalo/license'
   | 'brokergraph/password-copies'
+  | 'brokergraph/refusals'
   | `cedalo/${string}-bridge`;
 
 export interface ControlCommand {

@@ -49,6 +49,8 @@ const SCOPED = {
     'ProjectMember',
     'ProjectSettings',
     'PublishMessagePayload',
+    'Refusal',
+    'RefusalsEvent',
     'SelfHostedBroker',
     'SignInRule',
     'Stream',

@@ -34,7 +34,7 @@ const RuleVerdict = builder.enumType('RuleVerdict', {
   } as const,
 });
 
-const DecisionReason = builder.enumType('AccessDecisionReason', {
+export const DecisionReason = builder.enumType('AccessDecisionReason', {
   values: {
     BROKER: { description: 'The broker refuses before it evaluates rules.' },
     RULE: { description: 'A rule decided, or a role that denies wildcards.' },
@@ -48,7 +48,7 @@ const DecisionReason = builder.enumType('AccessDecisionReason', {
   } as const,
 });
 
-const LookedAtType = builder.objectRef<Viewed<LookedAtRule>>('LookedAtRule').implement({
+export const LookedAtType = builder.objectRef<Viewed<LookedAtRule>>('LookedAtRule').implement({
   ...withView,
   description: 'A rule that the broker evaluates.',
   fields: (t) => ({

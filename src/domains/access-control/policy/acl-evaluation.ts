@@ -97,6 +97,19 @@ export function decide(roles: readonly CompiledRole[], action: AccessAction, top
   return null;
 }
 
+/** The decision with the role and the rule that decides: `rule` is `null` if the role denies wildcards. */
+export function decisionOf(
+  roles: readonly CompiledRole[],
+  action: AccessAction,
+  topic: string,
+): { readonly role: number; readonly rule: AclRule | null; readonly allow: boolean } | null {
+  for (const [role, compiled] of roles.entries()) {
+    const decided = decidingRule(compiled, action, topic);
+    if (decided) return { role, rule: decided.rule, allow: decided.allow };
+  }
+  return null;
+}
+
 export const patternsOf = (role: AccessRole, action: AccessAction): AclRule[] => rulesOf(role, PATTERNS[action]);
 
 /** Of two with one topic (in files only), the broker uses the later one. */

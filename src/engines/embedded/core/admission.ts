@@ -66,17 +66,19 @@ export class Admission {
     }
     connection.isDraining = true;
     connection.session = store.sessions.open(clientId, connection.about, connection);
-    this.#dropForbidden(connection.identity);
+    this.#dropForbidden(connection, connection.identity);
     await store.commit();
     return null;
   }
 
   /** Removes forbidden subscriptions from a resumed session, as Mosquitto does since 2.0.12. */
-  #dropForbidden(identity: Identity): void {
-    const { access, store } = this.#parts;
+  #dropForbidden(connection: Connection, identity: Identity): void {
+    const { access, store, onDenied } = this.#parts;
     const { clientId } = identity;
     for (const filter of store.sessions.get(clientId)?.subscriptions.keys() ?? []) {
-      if (!access.maySubscribe(identity, filter)) store.sessions.unsubscribe(clientId, filter);
+      if (access.maySubscribe(identity, filter)) continue;
+      store.sessions.unsubscribe(clientId, filter);
+      onDenied?.(connection, { action: 'SUBSCRIBE', topic: filter, cause: 'FORBIDDEN', reasonCode: null });
     }
   }
 

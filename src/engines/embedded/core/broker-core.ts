@@ -11,6 +11,7 @@ import { MAX_TOPIC_LEVELS } from '../topic-rules.ts';
 import { Admission } from './admission.ts';
 import { dropUnseenMessages, handleConnect, handleDisconnect } from './aedes-connect.ts';
 import { setMaxTopicLevels, useSafeBrokerTables } from './aedes-internals.ts';
+import { aedesRefusalOf, NO_CONNECT } from './aedes-refusals.ts';
 import { BrokerClient } from './broker-client.ts';
 import { ClientControl } from './client-control.ts';
 import { clientHooks } from './client-hooks.ts';
@@ -67,7 +68,9 @@ export class BrokerCore {
     const publishHandler = new PublishHandler(parts, delivery);
     this.#publishHandler = publishHandler;
     Object.assign(this.#aedes, clientHooks({ ...parts, admission, publishHandler, expiry }));
-    this.#keepAlive = new KeepAlive(parts.registry.open, parts.limits);
+    this.#keepAlive = new KeepAlive(parts.registry.open, parts.limits, (connection) =>
+      parts.onProtocolError?.(connection, NO_CONNECT),
+    );
   }
 
   #createAedes(): Aedes {
@@ -128,6 +131,13 @@ export class BrokerCore {
         this.#delivery.ready(client, connection);
       }),
     );
+    const refused = (refusedClient: object, error: Error) =>
+      guarded(refusedClient, (_client, connection) => {
+        const problem = aedesRefusalOf(error);
+        if (problem) this.#parts.onProtocolError?.(connection, problem);
+      });
+    aedes.on('connectionError', refused);
+    aedes.on('clientError', refused);
     // The event of EventEmitter, which the types of aedes do not declare: the persistence has failed.
     (aedes as NodeJS.EventEmitter).on('error', (error: Error) => onProblem('the broker core failed', error));
   }

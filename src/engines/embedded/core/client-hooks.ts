@@ -5,6 +5,7 @@ import type { BrokerClient } from './broker-client.ts';
 import { readConnect } from './connect-packet.ts';
 import {
   CONNECTION_RATE_EXCEEDED,
+  connackCodeOf,
   type RefusalReason,
   refuseWith,
   returnCodeOf,
@@ -65,7 +66,16 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
       if (maximumPacketSize !== undefined) limitPackets(client.conn, maximumPacketSize);
       const refusal = willRefusal(packet);
       if (refusal !== null) {
-        if (connection) onRefused?.(connection, packet.username ?? null, 'will');
+        if (connection) {
+          const { clientId, username = null, password, protocolVersion } = packet;
+          onRefused?.(connection, {
+            reason: 'will',
+            clientId,
+            username,
+            hasPassword: password !== undefined,
+            reasonCode: protocolVersion === 5 ? refusal : connackCodeOf('will', 4),
+          });
+        }
         refuseWith(client, packet.protocolVersion, refusal);
         return;
       }
@@ -83,7 +93,15 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
         else done(Object.assign(new Error('refused'), { returnCode: returnCodeOf(reason) }), false);
       };
       const refuse = (reason: RefusalReason) => {
-        if (connection) onRefused?.(connection, username ?? null, reason);
+        if (connection) {
+          onRefused?.(connection, {
+            reason,
+            clientId: connection.hasNoId ? '' : client.id,
+            username: username ?? null,
+            hasPassword: password !== undefined,
+            reasonCode: connackCodeOf(reason, connection.protocolVersion),
+          });
+        }
         if (reason !== 'throttled' || delayed >= MAX_DELAYED) {
           send(reason);
           return;

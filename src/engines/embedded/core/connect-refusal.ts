@@ -23,6 +23,16 @@ export const REFUSAL_REASONS = [
 
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
+/** A refused CONNECT. */
+export interface RefusedConnect {
+  readonly reason: RefusalReason;
+  readonly clientId: string;
+  readonly username: string | null;
+  readonly hasPassword: boolean;
+  /** The code of CONNACK. */
+  readonly reasonCode: number;
+}
+
 /** CONNACK return codes of MQTT 3.1.1, which aedes translates for MQTT 5. */
 const IDENTIFIER_REJECTED = 2;
 const SERVER_UNAVAILABLE = 3;
@@ -38,6 +48,20 @@ export const CONNECTION_RATE_EXCEEDED = 0x9f;
 
 /** The return code of MQTT 3.1.1. Default: "server unavailable", after which clients reconnect. */
 export const returnCodeOf = (reason: RefusalReason): number => RETURN_CODES[reason] ?? SERVER_UNAVAILABLE;
+
+/** Reason codes of CONNACK in MQTT 5 by return codes of MQTT 3.1.1, as aedes translates them. */
+const REASON_CODES: ReadonlyMap<number, number> = new Map([
+  [IDENTIFIER_REJECTED, 0x85],
+  [SERVER_UNAVAILABLE, 0x88],
+  [NOT_AUTHORIZED, 0x87],
+]);
+
+/** The code that a client of this version gets. */
+export function connackCodeOf(reason: RefusalReason, protocolVersion: number): number {
+  const returnCode = returnCodeOf(reason);
+  if (protocolVersion < 5) return returnCode;
+  return reason === 'throttled' ? CONNECTION_RATE_EXCEEDED : (REASON_CODES.get(returnCode) ?? returnCode);
+}
 
 /** Sends CONNACK with a reason code that aedes 2.0.0-beta.1 cannot send; MQTT 3 clients get "not authorized". */
 export function refuseWith(client: BrokerClient, protocolVersion: number | undefined, reasonCode: number): void {

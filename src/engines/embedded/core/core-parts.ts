@@ -1,13 +1,32 @@
+import type { AccessAction } from '../../../domains/access-control/explain/access-explanation.ts';
 import type { ReadingTime } from '../../../protocol/mqtt/reading-time.ts';
 import type { AccessControl } from '../access.ts';
 import type { BrokerLimits } from '../limits.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
 import type { BrokerClient } from './broker-client.ts';
 import type { ClientRegistry } from './client-registry.ts';
-import type { RefusalReason } from './connect-refusal.ts';
+import type { RefusedConnect } from './connect-refusal.ts';
 import type { Connection } from './connection.ts';
 import type { Fault, Faults } from './faults.ts';
 import type { PublishTap } from './publish-tap.ts';
+
+/** A denied publish, subscription or end of a subscription. */
+export interface DeniedTopic {
+  readonly action: Exclude<AccessAction, 'RECEIVE'>;
+  readonly topic: string;
+  readonly cause: 'FORBIDDEN' | 'TOO_MANY';
+  /** `null` if the client gets none. */
+  readonly reasonCode: number | null;
+}
+
+/** Why a connection was closed. */
+export interface ProtocolError {
+  /** Reason code of MQTT 5. */
+  readonly reasonCode: number;
+  readonly rule: string | null;
+  /** Whether the client uses TLS on a listener without TLS. */
+  readonly isTls?: boolean;
+}
 
 export interface BrokerCoreOptions {
   readonly store: BrokerStore;
@@ -16,7 +35,9 @@ export interface BrokerCoreOptions {
   readonly limits: BrokerLimits;
   readonly serveControl: (client: BrokerClient, topic: string, payload: Uint8Array) => Promise<void>;
   readonly onProblem: (problem: string, error: Error) => void;
-  readonly onRefused?: (connection: Connection, username: string | null, reason: RefusalReason) => void;
+  readonly onRefused?: (connection: Connection, refused: RefusedConnect) => void;
+  readonly onDenied?: (connection: Connection, denied: DeniedTopic) => void;
+  readonly onProtocolError?: (connection: Connection, error: ProtocolError) => void;
   readonly onFault: (fault: Fault) => void;
 }
 

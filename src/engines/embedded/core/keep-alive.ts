@@ -10,8 +10,13 @@ const KEEP_ALIVE_MS = 1_500;
 export class KeepAlive {
   readonly #timer: NodeJS.Timeout;
 
-  constructor(open: Iterable<Connection>, { connectTimeoutMs }: BrokerLimits) {
-    this.#timer = setInterval(() => sweep(open, connectTimeoutMs), PRECISION_MS).unref();
+  /** `onNoConnect`: called for a connection that is closed before CONNECT. */
+  constructor(
+    open: Iterable<Connection>,
+    { connectTimeoutMs }: BrokerLimits,
+    onNoConnect: (connection: Connection) => void,
+  ) {
+    this.#timer = setInterval(() => sweep(open, connectTimeoutMs, onNoConnect), PRECISION_MS).unref();
   }
 
   close(): void {
@@ -19,11 +24,17 @@ export class KeepAlive {
   }
 }
 
-function sweep(open: Iterable<Connection>, connectTimeoutMs: number): void {
+function sweep(
+  open: Iterable<Connection>,
+  connectTimeoutMs: number,
+  onNoConnect: (connection: Connection) => void,
+): void {
   const now = performance.now();
   for (const connection of open) {
     const limit = limitOf(connection, connectTimeoutMs);
-    if (limit > 0 && now - connection.lastPacketAt > limit) connection.destroy();
+    if (limit === 0 || now - connection.lastPacketAt <= limit) continue;
+    if (connection.protocolVersion === 0) onNoConnect(connection);
+    connection.destroy();
   }
 }
 

@@ -41,6 +41,8 @@ export class PacketReader extends PacketParser {
   _queue: IncomingPacket[] | null = [];
   #isOver = false;
   #hasConnect = false;
+  /** Whether the bytes before CONNECT begin like TLS. */
+  #isTls = false;
   #isWaiting = false;
   #isParsing = false;
   #end = 0;
@@ -88,6 +90,7 @@ export class PacketReader extends PacketParser {
 
   override parse(chunk: Buffer): number {
     if (this.#isOver) return 0;
+    if (!this.#hasConnect) this.#isTls = isTlsHandshake(chunk);
     const { time } = this.#parts;
     const start = performance.now();
     this.#end = start + time.leftMs;
@@ -146,8 +149,8 @@ export class PacketReader extends PacketParser {
   }
 
   protected override onError(error: Error): void {
-    if (error instanceof RefusedPacket) this.#refuse(error.reasonCode, error.connack);
-    else this.#refuse(MALFORMED_PACKET);
+    if (error instanceof RefusedPacket) this.#refuse(error.reasonCode, error.message, error.connack);
+    else this.#refuse(MALFORMED_PACKET, error.message);
   }
 
   /** aedes emits `error` when its queue of packets behind CONNECT is full. */
@@ -163,7 +166,8 @@ export class PacketReader extends PacketParser {
     const { maxPacketBytes } = this.#parts.limits;
     const isAdmitted = this.connection.identity !== null;
     const limit = isAdmitted ? maxPacketBytes : Math.min(maxPacketBytes, MAX_CONNECT_BYTES);
-    if (this.packet.length > limit) this.#refuse(PACKET_TOO_LARGE);
+    const { length } = this.packet;
+    if (length > limit) this.#refuse(PACKET_TOO_LARGE, `packet of ${length} bytes`);
   }
 
   #wait(): void {
@@ -171,10 +175,11 @@ export class PacketReader extends PacketParser {
     this.#parts.time.nextIteration(() => this.goOn(), !this.connection.hasTime);
   }
 
-  #refuse(reason: number, connack: Buffer | null = null): void {
+  #refuse(reasonCode: number, rule: string | null = null, connack: Buffer | null = null): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (connack === null || this.#hasConnect) void this.connection.disconnect(reason);
+    this.#parts.onProtocolError?.(this.connection, { reasonCode, rule, isTls: !this.#hasConnect && this.#isTls });
+    if (connack === null || this.#hasConnect) void this.connection.disconnect(reasonCode);
     else closeWith(this.client, connack);
   }
 
@@ -185,6 +190,9 @@ export class PacketReader extends PacketParser {
 }
 
 const readOn = (reader: PacketReader): void => reader.goOn();
+
+/** The first two bytes of a TLS record with a handshake (RFC 8446, 5.1). */
+const isTlsHandshake = (bytes: Uint8Array): boolean => bytes[0] === 0x16 && bytes[1] === 0x03;
 
 /** `undefined` if it is not a client of this broker. */
 export function connectionOf(client: object): Connection | undefined {

@@ -12,7 +12,8 @@ import { writeResponse } from './responses.ts';
 /** Maximum number of unfinished control requests of one client. Its next packet then waits. */
 const MAX_PENDING_CONTROL = 64;
 
-/** Reason code of PUBACK and PUBREC (MQTT 5, 3.4.2.1). */
+/** Reason codes of PUBACK and PUBREC (MQTT 5, 3.4.2.1). */
+const NOT_AUTHORIZED = 0x87;
 const QUOTA_EXCEEDED = 0x97;
 
 type Done = (error?: Error | null) => void;
@@ -49,6 +50,8 @@ export class PublishHandler {
     const { identity } = connection;
     if (!identity || !access.mayPublish(identity, topic)) {
       this.refused += 1;
+      const reasonCode = connection.protocolVersion === 5 && qos > 0 ? NOT_AUTHORIZED : null;
+      this.#parts.onDenied?.(connection, { action: 'PUBLISH', topic, cause: 'FORBIDDEN', reasonCode });
       if (connection.protocolVersion === 5) {
         done(new Error('not authorised'));
         return;
@@ -149,12 +152,10 @@ export class PublishHandler {
   }
 
   /** Responds to MQTT 5 instead of aedes, behind the acknowledgements of earlier publishes. */
-  #refuseRetained(
-    client: BrokerClient,
-    connection: Connection,
-    { qos, messageId = 0, payload }: ReceivedPublish,
-  ): void {
-    const { store } = this.#parts;
+  #refuseRetained(client: BrokerClient, connection: Connection, packet: ReceivedPublish): void {
+    const { store, onDenied } = this.#parts;
+    const { topic, qos, messageId = 0, payload } = packet;
+    onDenied?.(connection, { action: 'PUBLISH', topic, cause: 'TOO_MANY', reasonCode: QUOTA_EXCEEDED });
     this.refused += 1;
     store.retained.refused += 1;
     const response = { cmd: qos === 1 ? 'puback' : 'pubrec', messageId, reasonCode: QUOTA_EXCEEDED } as const;

@@ -47,9 +47,15 @@ export class SubscribeHandler {
     }
     const identifier = properties?.subscriptionIdentifier;
     const added: Subscription[] = [];
+    const { onDenied } = this.#parts;
     const granted = subscriptions.map((subscription) => {
-      const refusal = this.#admission.refusalFor(connection, subscription.topic);
-      if (refusal !== null) return reasonOf(refusal, connection.protocolVersion);
+      const { topic } = subscription;
+      const refusal = this.#admission.refusalFor(connection, topic);
+      if (refusal !== null) {
+        const reasonCode = reasonOf(refusal, connection.protocolVersion);
+        onDenied?.(connection, { action: 'SUBSCRIBE', topic, cause: refusal, reasonCode });
+        return reasonCode;
+      }
       added.push(...this.#add(connection, { ...subscription, identifier }));
       return subscription.qos;
     });
@@ -59,13 +65,17 @@ export class SubscribeHandler {
 
   /** The same for UNSUBSCRIBE. */
   unsubscribe(client: BrokerClient, connection: Connection, packet: IncomingPacket): number | null {
-    const { access } = this.#parts;
-    const { identity } = connection;
+    const { access, onDenied } = this.#parts;
+    const { identity, protocolVersion } = connection;
     const { messageId = 0, unsubscriptions = [] } = packet;
     if (isTooLarge(connection, 'unsuback', unsubscriptions.length)) return PACKET_TOO_LARGE;
     if (unsubscriptions.some((filter) => topicFilterProblem(filter) !== null)) return TOPIC_FILTER_INVALID;
     const granted = unsubscriptions.map((filter) => {
-      if (!identity || !access.mayUnsubscribe(identity, filter)) return NOT_AUTHORIZED;
+      if (!identity || !access.mayUnsubscribe(identity, filter)) {
+        const reasonCode = protocolVersion === 5 ? NOT_AUTHORIZED : null;
+        onDenied?.(connection, { action: 'UNSUBSCRIBE', topic: filter, cause: 'FORBIDDEN', reasonCode });
+        return NOT_AUTHORIZED;
+      }
       return this.remove(connection, filter) ? SUCCESS : NO_SUBSCRIPTION_EXISTED;
     });
     this.#respond(client, connection, { cmd: 'unsuback', messageId, granted }, () => {});

@@ -1,4 +1,4 @@
-import type { AccessAction } from '../../../domains/access-control/explain/access-explanation.ts';
+import type { AccessAction, RoleSource } from '../../../domains/access-control/explain/access-explanation.ts';
 import type { AccessDialect, AccessRole } from '../../../domains/access-control/policy/access-model.ts';
 import { holdingsOf, rolesInOrder, rolesOfGroup } from '../../../domains/access-control/policy/access-order.ts';
 import {
@@ -6,13 +6,22 @@ import {
   brokerRefuses,
   type CompiledRole,
   compileRole,
+  DEFAULT_ACL_OF,
   decide,
+  decisionOf,
   defaultAllows,
 } from '../../../domains/access-control/policy/acl-evaluation.ts';
+import type { Denial, RefusalReason } from '../../../domains/refusals/refusal.ts';
 import { FailureWait } from '../../../platform/limits/failure-wait.ts';
 import type { AccessControl, Credentials, Identity, Verdict } from '../access.ts';
 import type { AccessState } from './access-state.ts';
 import { ACCOUNT_COST, hashPassword, type PasswordAttempt, type PasswordCheck } from './password-check.ts';
+
+interface RefusedLogin {
+  readonly clientId: string;
+  readonly username: string | null;
+  readonly hasPassword: boolean;
+}
 
 /** Number of different wrong passwords for one account from one network before it has to wait. */
 const FREE_OF_ACCOUNT = 20;
@@ -50,11 +59,15 @@ export class DynamicSecurityAccess implements AccessControl {
   readonly #accounts = new Map<string | null, AccountRoles>();
   readonly #connections = new WeakMap<Identity, ConnectionRoles>();
 
+  /** Grows with each change of the access control. */
+  version = 0;
+
   private constructor(state: AccessState, passwords: PasswordCheck, dummyHash: string) {
     this.#state = state;
     this.#passwords = passwords;
     this.#dummyHash = dummyHash;
     state.onChange((username) => {
+      this.version += 1;
       if (username === null) this.#accounts.clear();
       else this.#accounts.delete(username);
     });
@@ -103,6 +116,36 @@ export class DynamicSecurityAccess implements AccessControl {
   readonly maySubscribe = (identity: Identity, filter: string): boolean => this.#may(identity, 'SUBSCRIBE', filter);
   readonly mayUnsubscribe = (identity: Identity, filter: string): boolean => this.#may(identity, 'UNSUBSCRIBE', filter);
 
+  /** Why `authenticate` refused a client, as the accounts are now. */
+  whyRefused({ clientId, username, hasPassword }: RefusedLogin): RefusalReason {
+    const { clients } = this.#state.policy;
+    if (username === null) return 'USERNAME_MISSING';
+    const account = clients.get(username);
+    if (!account) return 'UNKNOWN_ACCOUNT';
+    if (account.disabled) return 'ACCOUNT_DISABLED';
+    if (account.clientId !== null && account.clientId !== clientId) return 'CLIENT_ID_OF_ACCOUNT';
+    return hasPassword ? 'WRONG_PASSWORD' : 'PASSWORD_MISSING';
+  }
+
+  /** Which rule denies a topic. Uses the same compiled rules as the decision itself. */
+  denialOf(identity: Identity, action: AccessAction, topic: string): Denial {
+    const byBroker: Denial = { decision: 'BROKER', decidedBy: null };
+    if (brokerRefuses(action, topic)) return byBroker;
+    const roles = this.#rolesFor(identity);
+    if (!roles) return { decision: 'UNKNOWN_USER', decidedBy: null };
+    const decided = decisionOf(roles, action, topic);
+    const { defaultAcl } = this.#state.policy;
+    if (decided === null) {
+      if (defaultAllows(defaultAcl, action, topic)) return byBroker;
+      const isControl = defaultAcl[DEFAULT_ACL_OF[action]] && topic.startsWith('$CONTROL');
+      return { decision: isControl ? 'CONTROL_TOPIC' : 'DEFAULT', decidedBy: null };
+    }
+    const source = this.#sourcesOf(identity.username)[decided.role];
+    if (decided.allow || !source) return byBroker;
+    const { rule } = decided;
+    return { decision: 'RULE', decidedBy: { ...source, rule, verdict: rule === null ? 'WILDCARD_DENIED' : 'MATCHED' } };
+  }
+
   /** `null` if the client is refused with any password. */
   #hashFor({ username = '', clientId }: Credentials): string | null {
     const account = this.#state.policy.clients.get(username);
@@ -131,14 +174,19 @@ export class DynamicSecurityAccess implements AccessControl {
   }
 
   #compile(username: string | null): AccountRoles | null {
-    const { policy } = this.#state;
-    const held = holdingsOf(policy, username);
-    if (held === null) return null;
-    const ordered = rolesInOrder(held.roles, held.groups, (name) => rolesOfGroup(policy, name));
-    const roles = ordered.flatMap(({ rolename }) => this.#compiledRole(rolename) ?? []);
+    if (holdingsOf(this.#state.policy, username) === null) return null;
+    const roles = this.#sourcesOf(username).flatMap(({ rolename }) => this.#compiledRole(rolename) ?? []);
     const account = { roles, isUnbound: roles.some(({ isUnbound }) => isUnbound) };
     this.#accounts.set(username, account);
     return account;
+  }
+
+  /** The existing roles of an account, in the order of `#compile`. */
+  #sourcesOf(username: string | null): RoleSource[] {
+    const { policy } = this.#state;
+    const { roles, groups } = holdingsOf(policy, username) ?? { roles: [], groups: [] };
+    const ordered = rolesInOrder(roles, groups, (name) => rolesOfGroup(policy, name));
+    return ordered.filter(({ rolename }) => policy.roles.has(rolename));
   }
 
   #compiledRole(rolename: string): CompiledRole | null {

@@ -13,7 +13,14 @@ export interface Listener {
   close(): void;
 }
 
-interface ListenerOptions extends HandshakeLimits {
+/** A connection that was refused before MQTT. */
+export interface RefusedSocket {
+  readonly by: 'TLS' | 'WEBSOCKET' | 'CONNECTIONS';
+  /** `null` if the connection is closed already. */
+  readonly address: string | null;
+}
+
+export interface ListenerOptions extends HandshakeLimits {
   /** All listeners of the broker, whose ports are not used instead of a port in use. */
   readonly all?: readonly ListenerWanted[];
   readonly maxConnections: number;
@@ -21,7 +28,7 @@ interface ListenerOptions extends HandshakeLimits {
   readonly accept: (connection: Connection, stream: Duplex) => void;
   /** Called when the listener could not accept a connection (too many open files). It continues to listen. */
   readonly onError: (error: Error) => void;
-  readonly onRefused: (listener: ListenerInfo, reason: string) => void;
+  readonly onRefused: (listener: ListenerInfo, reason: string, refused: RefusedSocket) => void;
 }
 
 /** TCP connection -> TLS (`TlsGate`) -> WebSocket (`WebSocketGate`) -> MQTT. The gates limit unfinished handshakes. */
@@ -36,11 +43,15 @@ export async function startListener(wanted: ListenerWanted, options: ListenerOpt
   const port = await listenOnFreePort(server, wanted, options.all ?? []);
   const info: ListenerInfo = { ...wanted, port, protocol: isWeb ? 'MQTT-WS' : 'MQTT' };
   const serve = (socket: Socket, stream: Duplex = socket) => accept(new Connection(stream, socket, info), stream);
-  const web = isWeb ? new WebSocketGate(maxPacketBytes, serve) : null;
+  const refused = (by: RefusedSocket['by']) => (reason: string, address: string | undefined) =>
+    onRefused(info, reason, { by, address: address ?? null });
+  const web = isWeb ? new WebSocketGate(maxPacketBytes, serve, refused('WEBSOCKET')) : null;
   const enter = web ? web.take : (socket: Socket) => serve(socket);
-  const refused = (reason: string) => onRefused(info, reason);
-  const gate = tls ? new TlsGate({ requireCertificate, limits: options, onSecure: enter, onRefused: refused }) : null;
+  const gate = tls
+    ? new TlsGate({ requireCertificate, limits: options, onSecure: enter, onRefused: refused('TLS') })
+    : null;
   server.on('error', onError);
+  server.on('drop', (dropped) => refused('CONNECTIONS')('too many connections', dropped?.remoteAddress));
   server.on('connection', gate ? gate.take : enter);
   const close = () => {
     server.close();

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
 import type { BrokerLimits } from '../limits.ts';
-import { createTlsServer, failureOf, refusalOf, type TlsMaterial } from './tls-server.ts';
+import { createTlsServer, failureOf, refusalOf, type TlsError, type TlsMaterial } from './tls-server.ts';
 
 export type HandshakeLimits = Pick<BrokerLimits, 'maxHandshakes' | 'handshakeTimeoutMs'>;
 
@@ -9,7 +9,7 @@ interface TlsGateOptions {
   readonly requireCertificate: boolean;
   readonly limits: HandshakeLimits;
   readonly onSecure: (socket: TLSSocket) => void;
-  readonly onRefused: (reason: string) => void;
+  readonly onRefused: (reason: string, address: string | undefined) => void;
 }
 
 interface Handshake {
@@ -28,6 +28,7 @@ export interface PreparedTls {
   readonly server: Server;
 }
 
+const NO_CERTIFICATE = 'it has no server certificate';
 const NO_MATERIAL: TlsMaterial = { server: null, authorities: [] };
 
 /**
@@ -54,10 +55,10 @@ export class TlsGate {
   prepare(material: TlsMaterial): PreparedTls {
     const server = createTlsServer(material, this.#options.requireCertificate);
     server.on('secureConnection', (socket) => this.#done(socket));
-    server.on('tlsClientError', (error, socket) => {
-      // The error of a closed connection has no information.
-      if (keyOf(socket) === null && !socket.authorizationError) return;
-      this.#options.onRefused(material.server ? failureOf(socket, error) : 'it has no server certificate');
+    server.on('tlsClientError', (error: TlsError, socket) => {
+      // The error of a closed connection has no information, unless it is an alert of the client.
+      if (keyOf(socket) === null && !socket.authorizationError && error.reason === undefined) return;
+      this.#options.onRefused(material.server ? failureOf(socket, error) : NO_CERTIFICATE, addressOf(socket));
     });
     return { material, server };
   }
@@ -72,13 +73,13 @@ export class TlsGate {
   readonly take = (socket: Socket): void => {
     socket.on('error', () => {});
     const key = keyOf(socket);
-    if (key === null || !this.#hasRoom()) {
+    if (key === null || !this.#hasRoom(socket)) {
       socket.destroy();
       return;
     }
     const { handshakeTimeoutMs } = this.#options.limits;
     const timer = setTimeout(() => {
-      this.#options.onRefused(`it took longer than ${handshakeTimeoutMs} ms`);
+      this.#options.onRefused(`it took longer than ${handshakeTimeoutMs} ms`, socket.remoteAddress);
       socket.destroy();
     }, handshakeTimeoutMs);
     const handshake: Handshake = { socket, since: Date.now(), timer, server: null };
@@ -95,10 +96,10 @@ export class TlsGate {
     for (const { socket } of [...this.#handshakes.values()]) socket.destroy();
   }
 
-  #hasRoom(): boolean {
+  #hasRoom({ remoteAddress }: Socket): boolean {
     const { limits, onRefused } = this.#options;
     if (this.#handshakes.size < limits.maxHandshakes) return true;
-    onRefused(`there are ${limits.maxHandshakes} handshakes already`);
+    onRefused(`there are ${limits.maxHandshakes} handshakes already`, remoteAddress);
     const latest = Date.now() - REPLACEABLE_AFTER_MS;
     for (const [key, handshake] of this.#handshakes) {
       if (handshake.since > latest) return false;
@@ -136,7 +137,7 @@ export class TlsGate {
       this.#options.onSecure(socket);
       return;
     }
-    if (handshake) this.#options.onRefused(reason);
+    if (handshake) this.#options.onRefused(reason, socket.remoteAddress);
     socket.destroy();
   }
 
@@ -146,6 +147,10 @@ export class TlsGate {
     if (this.#handshakes.get(key) === handshake) this.#handshakes.delete(key);
   }
 }
+
+/** Node 20 and 24 know the address of a closed connection only in its TCP socket, whose address `take` has read. */
+const addressOf = (socket: TLSSocket): string | undefined =>
+  socket.remoteAddress ?? (socket as { readonly _parent?: Socket })._parent?.remoteAddress;
 
 /** Identifies a connection: a TLS socket and its TCP socket have the same addresses. `null` if it is closed. */
 function keyOf({ localAddress, remoteAddress, remotePort }: Socket): string | null {

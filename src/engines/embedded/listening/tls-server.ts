@@ -41,13 +41,16 @@ export function createTlsServer({ server, authorities }: TlsMaterial, requireCer
   return Object.assign(tlsServer, { _sharedCreds: createSecureContext(context) });
 }
 
+/** `reason`: that of OpenSSL. */
+export type TlsError = Error & { readonly reason?: string };
+
 /** Returns why the certificate of a client is refused; `null` if it is accepted, or there is none. */
 export function refusalOf(socket: TLSSocket): string | null {
   return socket.authorized || !socket.getPeerX509Certificate() ? null : notAccepted(socket);
 }
 
 /** Returns why a handshake failed, in OpenSSL's words. `sslv3 alert …` is an alert of the client. */
-export function failureOf(socket: TLSSocket, error: Error & { readonly reason?: string }): string {
+export function failureOf(socket: TLSSocket, error: TlsError): string {
   return socket.authorizationError ? notAccepted(socket) : (error.reason ?? error.message);
 }
 

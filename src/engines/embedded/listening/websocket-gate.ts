@@ -14,7 +14,11 @@ export class WebSocketGate {
   });
   readonly #waiting = new Map<Socket, NodeJS.Timeout>();
 
-  constructor(maxPacketBytes: number, onOpen: (socket: Socket, stream: Duplex) => void) {
+  constructor(
+    maxPacketBytes: number,
+    onOpen: (socket: Socket, stream: Duplex) => void,
+    onRefused: (response: string, address: string | undefined) => void,
+  ) {
     const sockets = new WebSocketServer({
       noServer: true,
       perMessageDeflate: false,
@@ -24,6 +28,7 @@ export class WebSocketGate {
     this.#http.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       const refusal = refusalOf(request);
       if (refusal) {
+        onRefused(refusal, socket.remoteAddress);
         socket.on('error', () => socket.destroy());
         socket.end(`HTTP/1.1 ${refusal}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
         return;

@@ -1,7 +1,7 @@
 import type { UserProperties } from '../../../protocol/mqtt/publish-properties.ts';
 import { FieldReader } from './field-reader.ts';
 import { checkProperties } from './property-rules.ts';
-import { malformed, PROTOCOL_ERROR, protocolError, RefusedPacket } from './refused-packet.ts';
+import { CLIENT_ID_REJECTED, malformed, protocolError, RefusedPacket } from './refused-packet.ts';
 
 export interface PacketHeader {
   /** Name of the packet type in lower case. */
@@ -123,7 +123,8 @@ function checkConnectFields(fields: FieldReader, version: number): UserPropertie
   }
   const clientIdLength = fields.text();
   if (clientIdLength === 0 && version === 3) {
-    throw new RefusedPacket(PROTOCOL_ERROR, '3.1 of MQTT 3.1: the client id is empty', connackOf(IDENTIFIER_REJECTED));
+    const rule = '3.1 of MQTT 3.1: the client id is empty';
+    throw new RefusedPacket(CLIENT_ID_REJECTED, rule, connackOf(IDENTIFIER_REJECTED));
   }
   let willProperties: UserProperties | undefined;
   if (has(WILL)) {

@@ -1,6 +1,7 @@
 /** Reason codes of MQTT 5 (2.4). */
 export const MALFORMED_PACKET = 0x81;
 export const PROTOCOL_ERROR = 0x82;
+export const CLIENT_ID_REJECTED = 0x85;
 export const TOPIC_ALIAS_INVALID = 0x94;
 export const PACKET_TOO_LARGE = 0x95;
 

@@ -1,4 +1,5 @@
 import type { AccessPolicy, Membership } from '../../../../src/domains/access-control/policy/access-model.ts';
+import type { Refusal } from '../../../../src/domains/refusals/refusal.ts';
 import { EMBEDDED_DIALECT } from '../../../../src/engines/embedded/dynamic-security/dynamic-security-access.ts';
 import { topicFilterProblem } from '../../../../src/engines/embedded/topic-rules.ts';
 import { dynsecDone } from '../../../engines/embedded/dynsec.ts';
@@ -30,6 +31,8 @@ export async function embeddedTarget(): Promise<Target> {
     { command: 'addClientRole', username: 'differential', rolename: 'admin' },
   );
   let loaded: AccessPolicy | null = null;
+  /** Number of the last refusal that was read. */
+  let after = 0;
   return {
     name: 'embedded',
     // Where a policy has no anonymous group this target has one, so that questions of anonymous clients can be watched.
@@ -40,6 +43,19 @@ export async function embeddedTarget(): Promise<Target> {
     async load(policy) {
       await dynsecDone(owner, ...removal(loaded, policy), ...creation(policy, loaded));
       loaded = policy;
+    },
+    async refusals() {
+      const found: Refusal[] = [];
+      const from = after;
+      for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+        const command = { command: 'listRefusals', after: from, before, count: 100 };
+        const [answer] = await control(owner, 'brokergraph/refusals', { commands: [command] });
+        const { sequence, refusals } = (answer as { data: { sequence: number; refusals: Refusal[] } }).data;
+        after = sequence;
+        found.push(...refusals);
+        before = refusals.at(-1)?.sequence ?? 0;
+        if (refusals.length < 100) return found;
+      }
     },
     async subscriptionsOf(clientId) {
       const [answer] = await control(owner, 'cedalo/inspect', {

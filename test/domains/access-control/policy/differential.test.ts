@@ -14,3 +14,11 @@ test('what is explained is what brokers do: 300 random questions to each', async
   expect(result.compared).toBeGreaterThanOrEqual(480);
   expect(result.allowed / result.compared).toBeGreaterThan(0.2);
 });
+
+test('the rule that the embedded broker reports of a refusal is the one that decided: 1,000 random questions', async () => {
+  const seed = Number(process.env.SEED ?? 40_520);
+  const result = await runDifferential([await embeddedTarget()], { seed, policies: 25, checksPerPolicy: 60 });
+  expect(result.disagreements, `SEED=${seed} shows these again`).toEqual([]);
+  expect(result.compared).toBeGreaterThanOrEqual(1_000);
+  expect(result.reported).toBeGreaterThanOrEqual(200);
+});

@@ -1,8 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { DecisionReason, Explanation } from '../../../../src/domains/access-control/explain/access-explanation.ts';
 import {
   ACL_TYPES,
   type AccessDialect,
   type AccessPolicy,
 } from '../../../../src/domains/access-control/policy/access-model.ts';
+import type { Refusal, RefusalReason } from '../../../../src/domains/refusals/refusal.ts';
 import { explainAccess } from '../at-once.ts';
 import { type Check, CONTROL_ANSWERS, Dice, randomChecks, randomPolicy } from './random-policies.ts';
 import { WireClient } from './wire-client.ts';
@@ -22,6 +25,8 @@ export interface Target {
   subscriptionsOf(clientId: string): Promise<readonly string[]>;
   /** Why a question is not asked: the broker differs on purpose, or cannot be watched; null: it has to agree. */
   excuse(check: Check, policy: AccessPolicy): string | null;
+  /** What the broker has reported as refused since the last call; without it that is not compared. */
+  refusals?(): Promise<readonly Refusal[]>;
 }
 
 export const PASSWORD = 'secret';
@@ -33,8 +38,8 @@ interface Disagreement {
   readonly target: string;
   readonly policy: number;
   readonly check: Check;
-  readonly expected: boolean;
-  readonly observed: boolean;
+  readonly expected: unknown;
+  readonly observed: unknown;
   readonly why: unknown;
 }
 
@@ -42,6 +47,8 @@ interface DifferentialResult {
   readonly compared: number;
   /** How many of the compared were allowed: a run in which nothing is proves little. */
   readonly allowed: number;
+  /** How many denials the broker has reported with a rule or a reason that was compared. */
+  readonly reported: number;
   readonly excused: ReadonlyMap<string, number>;
   readonly disagreements: readonly Disagreement[];
 }
@@ -55,6 +62,7 @@ export async function runDifferential(
   const excused = new Map<string, number>();
   let compared = 0;
   let allowed = 0;
+  let reported = 0;
   for (let number = 0; number < policies; number += 1) {
     const dice = new Dice(seed + number);
     const policy = randomPolicy(dice);
@@ -66,23 +74,46 @@ export async function runDifferential(
         return excuse === null;
       });
       const observed = await observe(target, policy, asked);
+      const refusals = await target.refusals?.();
       for (const [index, check] of asked.entries()) {
         const why = explainAccess(policy, target.dialect, check);
         compared += 1;
         if (why.allowed) allowed += 1;
-        if (observed[index] === why.allowed) continue;
-        disagreements.push({
-          target: target.name,
-          policy: seed + number,
-          check,
-          expected: why.allowed,
-          observed: observed[index] as boolean,
-          why,
-        });
+        const differs = (expected: unknown, seen: unknown) =>
+          disagreements.push({ target: target.name, policy: seed + number, check, expected, observed: seen, why });
+        if (observed[index] !== why.allowed) differs(why.allowed, observed[index]);
+        if (refusals === undefined || why.allowed || check.action === 'RECEIVE') continue;
+        const expected = expectedRefusal(check, why);
+        const seen = refusals.map(comparable);
+        reported += 1;
+        if (!seen.some((refusal) => isDeepStrictEqual(refusal, expected))) {
+          differs(
+            expected,
+            seen.filter(({ clientId }) => clientId === check.clientId),
+          );
+        }
       }
     }
   }
-  return { compared, allowed, excused, disagreements };
+  return { compared, allowed, reported, excused, disagreements };
+}
+
+const REFUSED_LOGINS: Readonly<Partial<Record<DecisionReason, RefusalReason>>> = {
+  UNKNOWN_USER: 'UNKNOWN_ACCOUNT',
+  DISABLED: 'ACCOUNT_DISABLED',
+  CLIENT_ID: 'CLIENT_ID_OF_ACCOUNT',
+};
+
+const comparable = ({ kind, reason, clientId, username, topic, denial }: Refusal) => {
+  const about = { kind, reason, clientId, username, topic };
+  return denial === null ? about : { ...about, decision: denial.decision, decidedBy: denial.decidedBy };
+};
+
+/** What the broker has to report of a denied check, as it is explained. */
+function expectedRefusal({ action, clientId, username, topic }: Check, { reason, decidedBy }: Explanation) {
+  const login = REFUSED_LOGINS[reason];
+  if (login) return { kind: 'CONNECT', reason: login, clientId, username, topic: null };
+  return { kind: action, reason: 'ACCESS_DENIED', clientId, username, topic, decision: reason, decidedBy };
 }
 
 /** What the broker really does, in the order of `checks`. */
@@ -170,8 +201,10 @@ function openPolicy(policy: AccessPolicy): AccessPolicy {
   };
 }
 
+/** Each client has an address of its own: brokers limit what they report of one network. */
 const optionsOf = ({ port, protocolVersion }: Target, clientId: string, username: string | null) => ({
   port,
+  localAddress: `127.0.1.${1 + (Buffer.from(clientId).reduce((sum, byte) => sum + byte, 0) % 250)}`,
   protocolVersion,
   clientId,
   clean: false,

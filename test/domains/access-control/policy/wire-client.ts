@@ -4,6 +4,8 @@ import { generate, type Packet, parser } from 'mqtt-packet';
 
 interface WireOptions {
   readonly port: number;
+  /** The address from which it connects, below 127.0.0.0/8. */
+  readonly localAddress?: string;
   readonly protocolVersion: 4 | 5;
   readonly clientId: string;
   readonly username?: string | undefined;
@@ -26,7 +28,8 @@ export class WireClient {
 
   /** Null: the broker refused the connection. */
   static async connect(options: WireOptions): Promise<WireClient | null> {
-    const socket = dial(options.port, '127.0.0.1');
+    const { port, localAddress = '127.0.0.1' } = options;
+    const socket = dial({ port, host: '127.0.0.1', localAddress });
     socket.setNoDelay(true);
     await once(socket, 'connect');
     const client = new WireClient(socket, options.protocolVersion);

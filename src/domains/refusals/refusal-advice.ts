@@ -1,0 +1,91 @@
+import { DEFAULT_ACL_OF } from '../access-control/policy/acl-evaluation.ts';
+import type { Refusal, RefusalReason } from './refusal.ts';
+
+/** What an operator can do about a refusal. */
+export function whatWouldHelp(refusal: Refusal): string {
+  const advice = ADVICE[refusal.reason];
+  return typeof advice === 'string' ? advice : advice(refusal);
+}
+
+type Advice = string | ((refusal: Refusal) => string);
+
+const quoted = (name: string | null): string => (name === null ? '' : ` "${name}"`);
+
+const ADVICE: Readonly<Record<RefusalReason, Advice>> = {
+  UNKNOWN_ACCOUNT: ({ username }) =>
+    `Create the account${quoted(username)}, or correct the user name in the client: user names are case-sensitive.`,
+  WRONG_PASSWORD: ({ username }) =>
+    `Correct the password in the client, or set a new password of the account${quoted(username)}.`,
+  PASSWORD_MISSING: ({ username }) => `Configure the password of the account${quoted(username)} in the client.`,
+  USERNAME_MISSING:
+    'Configure a user name and a password in the client. To accept clients without a user name, set an anonymous group.',
+  ACCOUNT_DISABLED: ({ username }) => `Enable the account${quoted(username)}.`,
+  CLIENT_ID_OF_ACCOUNT: ({ username, clientId }) =>
+    `The account${quoted(username)} is bound to another client id. Correct the client id${quoted(clientId)} in the client, or the client id of the account.`,
+  NOT_AUTHORIZED:
+    'The broker does not report which check failed. Check that the account exists, is enabled and is not bound to another client id, then the password, and `clientid_prefixes` in mosquitto.conf.',
+  THROTTLED:
+    'Too many log-ins with wrong passwords came from this network or for this account. Correct the password in the clients; correct log-ins are accepted again after at most five minutes.',
+  BUSY: 'The broker checks too many log-ins at once. The client can retry after a few seconds, with an increasing delay.',
+  CLIENT_ID_REJECTED:
+    'Configure a client id in the client, or let it request a clean session: MQTT 3 requires a client id for a persistent session.',
+  WILL_REJECTED:
+    'Correct the topic of the will in the client: it must be a valid topic name without wildcards, and not below $CONTROL.',
+  TOO_MANY_CONNECTIONS:
+    'Close connections that are not used, or raise the maximum number of connections of the broker or the listener.',
+  TOO_MANY_SESSIONS:
+    'Delete persistent sessions that are not used, or set a session expiry in the clients: the broker stores no further sessions.',
+  NO_CONNECT:
+    'The client opened a connection and sent no CONNECT in time. Check that it uses MQTT, and that no proxy delays its data.',
+  PROTOCOL_VERSION: 'Configure a protocol version in the client that the broker supports: MQTT 3.1, 3.1.1 or 5.',
+  PROTOCOL_ERROR:
+    'The client does not keep to the protocol; `detail` has what the broker reports. Check that it uses MQTT on this port, and update its MQTT library.',
+  MALFORMED_PACKET:
+    'The client sent a packet that is no MQTT; `detail` has what the broker reports. Check that it uses MQTT on this port, and update its MQTT library.',
+  PACKET_TOO_LARGE: 'Send smaller messages, or raise the maximum packet size of the broker.',
+  NOT_SUPPORTED:
+    'The client uses a feature that the broker does not support, such as a QoS, retained messages or enhanced authentication. Configure the client without it.',
+  TLS_ON_PLAIN_LISTENER:
+    'The client uses TLS on a listener without TLS. Use the port of a TLS listener, or disable TLS.',
+  PLAIN_ON_TLS_LISTENER:
+    'The client does not use TLS on a TLS listener. Enable TLS in the client, or use another port.',
+  TLS_CERTIFICATE_MISSING:
+    'The listener requires a client certificate. Configure a certificate and its key in the client.',
+  TLS_CERTIFICATE_NOT_TRUSTED:
+    'The listener does not trust the client certificate. Issue it by an authority of the listener, or add its authority to the listener.',
+  TLS_CERTIFICATE_EXPIRED: 'Replace the client certificate, and check the clocks of the broker and the client.',
+  TLS_REFUSED_BY_CLIENT:
+    'The client ended the handshake. Usually it does not trust the certificate of the broker: configure the authority of that certificate in the client, and connect to a host name of the certificate.',
+  TLS_INCOMPATIBLE:
+    'Client and listener have no TLS version or cipher in common. Update the TLS library of the client: TLS 1.2 is required.',
+  TLS_TIMEOUT: 'The TLS handshake was not finished in time. Check the network, and that the client uses TLS.',
+  TLS_NOT_CONFIGURED: 'The TLS listener has no server certificate. Deploy a certificate to it.',
+  TLS_FAILED: 'The TLS handshake failed; `detail` has what the broker reports. Compare the TLS settings of both sides.',
+  WEBSOCKET_REQUEST: 'Use the path `/` or `/mqtt` and the WebSocket subprotocol `mqtt` in the client.',
+  ACCESS_DENIED: accessAdvice,
+  INVALID_TOPIC: 'Correct the topic or topic filter in the client: MQTT does not allow it.',
+  TOO_MANY_SUBSCRIPTIONS:
+    'Remove subscriptions of the client, or use filters with wildcards: the limit of subscriptions is reached.',
+  TOO_MANY_RETAINED: 'Delete retained messages that are not used: the limit of retained messages is reached.',
+  BROKER_ERROR: 'The broker failed to handle the client. The log of the service has the error.',
+  OTHER: '`detail` has what the broker reports.',
+};
+
+function accessAdvice({ kind, topic, username, denial }: Refusal): string {
+  const account = username === null ? 'the anonymous group' : `the account${quoted(username)}`;
+  const { decision, decidedBy } = denial ?? {};
+  if (decision === 'BROKER') {
+    return `Use another topic in the client: the broker reserves${quoted(topic)}, whatever the access rules are.`;
+  }
+  if (decidedBy) {
+    const { rolename, rule } = decidedBy;
+    if (rule === null) {
+      return `The role "${rolename}" denies subscriptions with wildcards. Subscribe to single topics, or allow wildcards in the role.`;
+    }
+    return `The role "${rolename}" has a rule that denies "${rule.topic}" (${rule.aclType}, priority ${rule.priority}). Change it, or give ${account} a rule of higher priority that allows${quoted(topic)}.`;
+  }
+  const rule =
+    kind === 'PUBLISH' ? 'publishClientSend' : kind === 'SUBSCRIBE' ? 'subscribePattern' : 'unsubscribePattern';
+  const action = kind === 'CONNECT' || kind === 'PACKET' ? 'PUBLISH' : kind;
+  return `No rule allows this, and the default of ${DEFAULT_ACL_OF[action]} denies it. Add a rule ${rule} that allows${quoted(topic)} to a role of ${account}.`;
+}

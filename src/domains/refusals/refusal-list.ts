@@ -1,0 +1,139 @@
+import { isFields } from '../../protocol/control/fields.ts';
+import type { ControlCaller } from '../../protocol/control/plugin.ts';
+import type { LookedAtRule } from '../access-control/explain/access-explanation.ts';
+import { ACL_TYPES, type AclRule } from '../access-control/policy/access-model.ts';
+import {
+  type Denial,
+  MAX_REFUSALS,
+  REFUSAL_KINDS,
+  REFUSAL_REASONS,
+  type Refusal,
+  type RefusalKind,
+} from './refusal.ts';
+import { MAX_REFUSALS_PAGE, REFUSALS_API } from './refusal-control.ts';
+import { truncate } from './refusal-log.ts';
+
+/** The refusals of a broker, newest first. */
+export interface RefusalList {
+  /** Identifies the run of the log; another one starts empty. */
+  readonly log: string;
+  readonly sequence: number;
+  /** Epoch milliseconds since when refusals are followed. */
+  readonly since: number;
+  readonly dropped: number;
+  readonly kinds: readonly RefusalKind[];
+  readonly limit: string | null;
+  readonly refusals: readonly Refusal[];
+}
+
+export const NO_REFUSALS: RefusalList = {
+  log: '',
+  sequence: 0,
+  since: 0,
+  dropped: 0,
+  kinds: REFUSAL_KINDS,
+  limit: null,
+  refusals: [],
+};
+
+/** Reads what changed since `known` was read. Errors: as `ControlCaller`. */
+export async function readRefusals(caller: ControlCaller, known: RefusalList): Promise<RefusalList> {
+  const first = await readPage(caller, { after: known.sequence });
+  if (first.log !== known.log && known.sequence > 0) return readRefusals(caller, NO_REFUSALS);
+  const changed = [...first.refusals];
+  for (let page = first; page.refusals.length === MAX_REFUSALS_PAGE && changed.length < MAX_REFUSALS; ) {
+    const before = changed.at(-1)?.sequence ?? 0;
+    page = await readPage(caller, { after: known.sequence, before });
+    // The provider ignores `before`.
+    if ((page.refusals[0]?.sequence ?? 0) >= before) break;
+    changed.push(...page.refusals);
+  }
+  const { totalCount, ...state } = first;
+  const ids = new Set(changed.map(({ id }) => id));
+  const refusals = [...changed, ...known.refusals.filter(({ id }) => !ids.has(id))];
+  return { ...state, refusals: refusals.slice(0, Math.min(totalCount, MAX_REFUSALS)) };
+}
+
+interface Page extends RefusalList {
+  readonly totalCount: number;
+}
+
+const MAX_NAME = 512;
+const MAX_TEXT = 4_000;
+
+async function readPage(caller: ControlCaller, range: { after: number; before?: number }): Promise<Page> {
+  const data: unknown = await caller.call(REFUSALS_API, 'listRefusals', { ...range, count: MAX_REFUSALS_PAGE });
+  const fields = isFields(data) ? data : {};
+  const list: readonly unknown[] = Array.isArray(fields.refusals) ? fields.refusals.slice(0, MAX_REFUSALS_PAGE) : [];
+  return {
+    log: textOf(fields.log, MAX_NAME) ?? '',
+    sequence: numberOf(fields.sequence) ?? 0,
+    since: numberOf(fields.since) ?? 0,
+    totalCount: numberOf(fields.totalCount) ?? 0,
+    dropped: numberOf(fields.dropped) ?? 0,
+    kinds: REFUSAL_KINDS.filter((kind) => Array.isArray(fields.kinds) && fields.kinds.includes(kind)),
+    limit: textOf(fields.limit, MAX_TEXT),
+    refusals: list.map(parseRefusal).filter((refusal) => refusal !== null),
+  };
+}
+
+/** A value of a wrong type counts as missing. Returns `null` if a required field is missing. */
+function parseRefusal(value: unknown): Refusal | null {
+  if (!isFields(value)) return null;
+  const id = textOf(value.id, MAX_NAME);
+  const kind = REFUSAL_KINDS.find((known) => known === value.kind);
+  const [sequence, firstAt, lastAt, count] = [value.sequence, value.firstAt, value.lastAt, value.count].map(numberOf);
+  if (id === null || !kind || sequence == null || firstAt == null || lastAt == null || count == null) return null;
+  return {
+    id,
+    sequence,
+    kind,
+    reason: REFUSAL_REASONS.find((known) => known === value.reason) ?? 'OTHER',
+    firstAt,
+    lastAt,
+    count,
+    isMerged: value.isMerged === true,
+    clientId: textOf(value.clientId, MAX_NAME),
+    username: textOf(value.username, MAX_NAME),
+    address: textOf(value.address, MAX_NAME),
+    listenerPort: numberOf(value.listenerPort),
+    topic: textOf(value.topic, MAX_NAME),
+    reasonCode: numberOf(value.reasonCode),
+    detail: textOf(value.detail, MAX_NAME),
+    denial: parseDenial(value.denial),
+  };
+}
+
+function parseDenial(value: unknown): Denial | null {
+  if (!isFields(value)) return null;
+  const decision = DECISIONS.find((known) => known === value.decision);
+  return decision ? { decision, decidedBy: parseDecidedBy(value.decidedBy) } : null;
+}
+
+const DECISIONS = ['BROKER', 'RULE', 'DEFAULT', 'CONTROL_TOPIC', 'UNKNOWN_USER', 'DISABLED', 'CLIENT_ID'] as const;
+
+function parseDecidedBy(value: unknown): LookedAtRule | null {
+  if (!isFields(value) || typeof value.rolename !== 'string') return null;
+  const { rolename, group, priority, rule, verdict } = value;
+  return {
+    rolename,
+    group: typeof group === 'string' ? group : null,
+    priority: numberOf(priority) ?? 0,
+    rule: parseRule(rule),
+    verdict: verdict === 'WILDCARD_DENIED' ? 'WILDCARD_DENIED' : 'MATCHED',
+  };
+}
+
+function parseRule(value: unknown): AclRule | null {
+  if (!isFields(value) || typeof value.topic !== 'string') return null;
+  const aclType = ACL_TYPES.find((known) => known === value.aclType);
+  if (!aclType) return null;
+  return { aclType, topic: value.topic, priority: numberOf(value.priority) ?? 0, allow: value.allow === true };
+}
+
+const textOf = (value: unknown, length: number): string | null =>
+  typeof value === 'string' ? truncate(value, length) : null;
+
+/** Numbers are counts, times in milliseconds or codes. */
+const numberOf = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isSafeInteger(value) ? value : null;

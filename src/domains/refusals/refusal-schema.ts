@@ -1,0 +1,184 @@
+import type { RequestContext } from '../../gateway/context.ts';
+import { builder } from '../../gateway/graphql/builder.ts';
+import { findsNamedNode, Node } from '../../gateway/graphql/node.ts';
+import { BROKER_QUERY_COST, pageCost } from '../../gateway/graphql/page-cost.ts';
+import { withBroker } from '../../gateway/graphql/type-scopes.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { DecisionReason, LookedAtType } from '../access-control/graph/access-explain-schema.ts';
+import { AccessClient } from '../access-control/graph/access-objects-schema.ts';
+import type { AccessView } from '../access-control/graph/access-view.ts';
+import { Broker } from '../brokers/broker-schema.ts';
+import { ClientFilter } from '../clients/graph/client-lists-schema.ts';
+import { whatWouldHelp } from './refusal-advice.ts';
+import { RefusalKindType, RefusalReasonType } from './refusal-enums.ts';
+import { type RefusalView, viewOf } from './refusal-view.ts';
+
+export const RefusalType = builder.objectRef<RefusalView>('Refusal').implement({
+  ...withBroker,
+  description:
+    'Equal refusals of a broker, counted. Names and topics are those that the client sent, truncated to 256 and 512 characters. Fields that the broker does not report are null.',
+  interfaces: [Node],
+  fields: (t) => ({
+    id: t.id({ description: 'Identifies the entry in the list of the broker.', resolve: ({ id }) => id }),
+    kind: t.field({ description: 'What was refused.', type: RefusalKindType, resolve: ({ refusal }) => refusal.kind }),
+    reason: t.field({
+      description: 'Why it was refused, as exactly as the broker reports it.',
+      type: RefusalReasonType,
+      resolve: ({ refusal }) => refusal.reason,
+    }),
+    detail: t.string({
+      description: 'Further details in the words of the broker.',
+      nullable: true,
+      resolve: ({ refusal }) => refusal.detail,
+    }),
+    whatWouldHelp: t.string({
+      description: 'What an operator can do about it.',
+      resolve: ({ refusal }) => whatWouldHelp(refusal),
+    }),
+    firstAt: t.field({
+      description: 'The time of the first of these refusals.',
+      type: 'DateTime',
+      resolve: ({ refusal }) => new Date(refusal.firstAt),
+    }),
+    lastAt: t.field({
+      description: 'The time of the last of these refusals.',
+      type: 'DateTime',
+      resolve: ({ refusal }) => new Date(refusal.lastAt),
+    }),
+    count: t.int({ description: 'Number of these refusals.', resolve: ({ refusal }) => refusal.count }),
+    isMerged: t.boolean({
+      description:
+        'Whether several clients, accounts or topics are counted together, without their names: a network has more than 100 entries of this kind.',
+      resolve: ({ refusal }) => refusal.isMerged,
+    }),
+    clientId: t.string({
+      description: 'The client id. Mosquitto 2.0 does not report it for refused connections.',
+      nullable: true,
+      resolve: ({ refusal }) => refusal.clientId,
+    }),
+    username: t.string({
+      description:
+        'The user name. The account may not exist. null: the client sent none, or the broker does not report it.',
+      nullable: true,
+      resolve: ({ refusal }) => refusal.username,
+    }),
+    account: t.field({
+      description: 'The account of this user name. null: it does not exist.',
+      type: AccessClient,
+      nullable: true,
+      complexity: BROKER_QUERY_COST,
+      resolve: async (view, _args, context) =>
+        view.refusal.username === null
+          ? null
+          : ((await accessOf(view, context))?.account(view.refusal.username) ?? null),
+    }),
+    address: t.string({
+      description:
+        'The IP address of the client. With Mosquitto 2.0 it is derived from the order of log lines, and null if several clients connected at the same moment.',
+      nullable: true,
+      resolve: ({ refusal }) => refusal.address,
+    }),
+    listenerPort: t.int({
+      description: 'The port of the listener.',
+      nullable: true,
+      resolve: ({ refusal }) => refusal.listenerPort,
+    }),
+    topic: t.string({
+      description: 'The topic name of a publish; the topic filter of a subscription.',
+      nullable: true,
+      resolve: ({ refusal }) => refusal.topic,
+    }),
+    reasonCode: t.int({
+      description:
+        'The reason code of MQTT 5 or return code of MQTT 3 that the client got the last time. null: it got none, or the broker does not report it.',
+      nullable: true,
+      resolve: ({ refusal }) => refusal.reasonCode,
+    }),
+    decision: t.field({
+      description: 'ACCESS_DENIED: how access control decided, as `explainAccess` reports it.',
+      type: DecisionReason,
+      nullable: true,
+      resolve: ({ refusal }) => refusal.denial?.decision ?? null,
+    }),
+    decidedBy: t.field({
+      description:
+        'ACCESS_DENIED: the rule that decided at that time. null: no rule matched, so the default ACL or the broker decided.',
+      type: LookedAtType,
+      nullable: true,
+      complexity: BROKER_QUERY_COST,
+      resolve: async (view, _args, context) => {
+        const decidedBy = view.refusal.denial?.decidedBy;
+        if (!decidedBy) return null;
+        const access = await accessOf(view, context);
+        return access && { ...decidedBy, view: access };
+      },
+    }),
+  }),
+});
+
+findsNamedNode('refusal', async (broker, name, { services }) => {
+  const refusal = await services.refusals.find(broker, name);
+  return refusal && viewOf(broker, refusal);
+});
+
+/** Returns `null` if the broker has no dynamic security. */
+async function accessOf({ broker }: RefusalView, { services }: RequestContext): Promise<AccessView | null> {
+  try {
+    return await services.accessControl.view(broker);
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'NOT_SUPPORTED_BY_BROKER') return null;
+    throw error;
+  }
+}
+
+export const REFUSALS =
+  'At most 1,000 entries; those that were refused least recently are dropped first. The list starts empty when the broker or, for Mosquitto, this service starts.';
+
+builder.interfaceFields(Broker, (t) => ({
+  refusals: t.connection(
+    {
+      description: `Connections, publishes and subscriptions that the broker refused, newest first. ${REFUSALS} Error NOT_SUPPORTED_BY_BROKER if the broker does not report refusals, or none of \`kinds\`; its message says what would help.`,
+      type: RefusalType,
+      nullable: true,
+      complexity: pageCost,
+      args: {
+        filter: t.arg({ description: 'Only refusals whose user name or client id matches.', type: ClientFilter }),
+        clientId: t.arg.string({ description: 'Only refusals of this client id.' }),
+        username: t.arg.string({ description: 'Only refusals of this user name.' }),
+        kinds: t.arg({ description: 'Only refusals of these kinds.', type: [RefusalKindType] }),
+        reasons: t.arg({ description: 'Only refusals with these reasons.', type: [RefusalReasonType] }),
+      },
+      resolve: async (broker, args, { services }) => {
+        const { edges, ...page } = await services.refusals.page(broker, args);
+        return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: viewOf(broker, node) })) };
+      },
+    },
+    {
+      name: 'RefusalConnection',
+      description: 'A page of the refusals of a broker.',
+      fields: (connection) => ({
+        totalCount: connection.exposeInt('totalCount', { description: 'Size of the whole filtered list.' }),
+        since: connection.field({
+          description: 'The time since which the refusals of the broker are followed.',
+          type: 'DateTime',
+          resolve: ({ list }) => new Date(list.since),
+        }),
+        droppedCount: connection.int({
+          description: 'Number of entries that were dropped because there were more than 1,000.',
+          resolve: ({ list }) => list.dropped,
+        }),
+        reportedKinds: connection.field({
+          description: 'The kinds of refusals that the broker reports.',
+          type: [RefusalKindType],
+          resolve: ({ list }) => [...list.kinds],
+        }),
+        limit: connection.string({
+          description: 'What the broker does not report, and what would help. null: it reports everything.',
+          nullable: true,
+          resolve: ({ list }) => list.limit,
+        }),
+      }),
+    },
+    { name: 'RefusalEdge', description: 'A refusal in a page.' },
+  ),
+}));

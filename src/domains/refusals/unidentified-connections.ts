@@ -1,0 +1,53 @@
+interface Opened {
+  readonly address: string;
+  readonly listenerPort: number;
+}
+
+/** Maximum number of connections without an admitted client. More are forgotten, and their addresses are unknown. */
+const MAX_OPENED = 100;
+
+/**
+ * The connections of Mosquitto 2.0 that have no client yet. Its log names their address when they are opened, but not
+ * when they are refused, so the address of a refused one is known only if there is no other address.
+ */
+export class UnidentifiedConnections {
+  readonly #opened = new Map<string, Opened>();
+  /** Number of those that were closed, without the knowledge which. */
+  #closed = 0;
+
+  opened(address: string, port: number, listenerPort: number): void {
+    if (this.#opened.size >= MAX_OPENED) this.#clear();
+    this.#opened.set(`${address}:${port}`, { address, listenerPort });
+  }
+
+  /** Removes a connection that a later line identifies. Returns `null` if it is not known. */
+  identified(address: string, port: number): Opened | null {
+    const key = `${address}:${port}`;
+    const found = this.#opened.get(key) ?? null;
+    this.#opened.delete(key);
+    this.#settle();
+    return found;
+  }
+
+  /** Call it when a connection was closed that the line does not identify. Returns what is certain about it. */
+  closed(): Partial<Opened> {
+    const all = [...this.#opened.values()];
+    const [first] = all;
+    if (first === undefined) return {};
+    this.#closed += 1;
+    this.#settle();
+    return {
+      ...(all.every(({ address }) => address === first.address) && { address: first.address }),
+      ...(all.every(({ listenerPort }) => listenerPort === first.listenerPort) && { listenerPort: first.listenerPort }),
+    };
+  }
+
+  #settle(): void {
+    if (this.#closed >= this.#opened.size) this.#clear();
+  }
+
+  #clear(): void {
+    this.#opened.clear();
+    this.#closed = 0;
+  }
+}
