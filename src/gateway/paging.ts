@@ -24,6 +24,10 @@ export interface ListConnection<T> {
 export const MAX_PAGE = 10_000;
 export const DEFAULT_PAGE = 50;
 
+/** Description of a connection of `listConnection` or `checkedPage`. */
+export const pageOf = (entries: string): string =>
+  `A page of ${entries}: at most ${MAX_PAGE.toLocaleString('en')} entries, ${DEFAULT_PAGE} by default.`;
+
 /** Page of a list that is sorted by id. A cursor is an id, so it stays valid while the list changes. */
 export function listConnection<T extends { readonly id: string }>(
   items: readonly T[],

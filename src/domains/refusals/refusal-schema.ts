@@ -4,7 +4,7 @@ import { findsNamedNode, Node } from '../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../gateway/graphql/type-scopes.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { DecisionReason, LookedAtType } from '../access-control/graph/access-explain-schema.ts';
+import { DecisionReason, LookedAtType } from '../access-control/graph/access-explanation-schema.ts';
 import { AccessClient } from '../access-control/graph/access-objects-schema.ts';
 import type { AccessView } from '../access-control/graph/access-view.ts';
 import { Broker } from '../brokers/broker-schema.ts';

@@ -15,12 +15,19 @@ const AccessChangeInput = builder.inputType('AccessChangeInput', {
     Object.fromEntries(
       MUTATIONS.map(({ name, mutation: { description, fields } }) => [
         name,
-        t.field({ description, type: builder.inputType(`${capitalized(name)}Change`, { fields }) }),
+        t.field({
+          description,
+          type: builder.inputType(`${capitalized(name)}Change`, {
+            description: `The change of \`${name}\` in a list of changes.`,
+            fields,
+          }),
+        }),
       ]),
     ),
 });
 
 const ChangeAccessControlInput = builder.inputType('ChangeAccessControlInput', {
+  description: 'The broker and the list of changes.',
   fields: (t) => ({
     ...target(t),
     changes: t.field({
@@ -33,6 +40,7 @@ const ChangeAccessControlInput = builder.inputType('ChangeAccessControlInput', {
 });
 
 const ChangeAccessControlPayload = builder.objectRef<WriteReport>('ChangeAccessControlPayload').implement({
+  description: 'The outcome of each change and of all changes.',
   fields: (t) => ({
     ...writeReportFields(t, 'One report per change, in the same order.'),
     ...nodesField(t),
@@ -45,7 +53,9 @@ builder.mutationField('changeAccessControl', (t) =>
       'Executes many changes in one call. A rejected change does not stop the following ones; each has its own outcome.',
     type: ChangeAccessControlPayload,
     ...writesAccessControl,
-    args: { input: t.arg({ type: ChangeAccessControlInput, required: true }) },
+    args: {
+      input: t.arg({ description: 'The broker and the changes.', type: ChangeAccessControlInput, required: true }),
+    },
     resolve: async (_root, { input: { brokerId, changes, dryRun } }, { services, viewer }): Promise<WriteReport> => {
       if (changes.length > MAX_CHANGES) {
         throw invalid([{ path: 'input.changes', reason: `must not have more than ${MAX_CHANGES} entries` }]);

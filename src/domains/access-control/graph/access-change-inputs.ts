@@ -1,7 +1,7 @@
 import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { invalid } from '../../../platform/errors.ts';
-import { DEFAULT_ACL_PRIORITY } from '../policy/access-model.ts';
+import { DEFAULT_ACL_PRIORITY, MAX_PRIORITY } from '../policy/access-model.ts';
 import type {
   AccessChange,
   ClientFields,
@@ -10,18 +10,31 @@ import type {
   RequestedMembership,
   RoleFields,
 } from '../writing/access-change.ts';
-import { AclType } from './access-objects-schema.ts';
+import { AclType, RULE } from './access-objects-schema.ts';
 
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 
-export const names = <Key extends string>(t: InputFields, ...keys: readonly Key[]) =>
-  Object.fromEntries(keys.map((key) => [key, requiredName(t)])) as Record<Key, ReturnType<typeof requiredName>>;
-const requiredName = (t: InputFields) => t.string({ required: true });
+const NAME = 'Case-sensitive, not empty, at most 65,535 bytes of UTF-8, without control characters.';
+const DESCRIPTIONS = {
+  username: `The user name of the account. ${NAME}`,
+  groupname: `The name of the group. ${NAME}`,
+  rolename: `The name of the role. ${NAME}`,
+  topic: 'The topic name or topic filter of the rule.',
+  password: 'Not empty, at most 65,535 bytes of UTF-8. Never returned.',
+} as const;
+type NameKey = keyof typeof DESCRIPTIONS;
+
+export const names = <Key extends NameKey>(t: InputFields, ...keys: readonly Key[]) =>
+  Object.fromEntries(keys.map((key) => [key, requiredName(t, key)])) as Record<Key, ReturnType<typeof requiredName>>;
+const requiredName = (t: InputFields, key: NameKey) => t.string({ required: true, description: DESCRIPTIONS[key] });
+
+const LIMITS = MAX_PRIORITY.toLocaleString('en');
+const PRIORITY = `Higher priorities are evaluated first. From -${LIMITS} to ${LIMITS}.`;
 
 export const priority = (t: InputFields) =>
-  t.int({ description: 'Higher priorities are evaluated first. Default: the current value, or -1 for a new entry.' });
+  t.int({ description: `${PRIORITY} Default: the current value, or -1 for a new entry.` });
 
-const membershipInput = <Key extends string>(type: string, description: string, key: Key) =>
+const membershipInput = <Key extends NameKey>(type: string, description: string, key: Key) =>
   builder.inputType(type, { description, fields: (t) => ({ ...names(t, key), priority: priority(t) }) });
 
 export const HeldRoleInput = membershipInput('HeldRoleInput', 'A role of a client or group.', 'rolename');
@@ -30,14 +43,22 @@ const GroupMemberInput = membershipInput('GroupMemberInput', 'A member of a grou
 export const AclRuleInput = builder.inputType('AclRuleInput', {
   description: 'A rule of a role, identified by its type and topic.',
   fields: (t) => ({
-    aclType: t.field({ type: AclType, required: true }),
-    topic: t.string({ required: true }),
-    priority: t.int({ defaultValue: DEFAULT_ACL_PRIORITY, description: 'Higher priorities are evaluated first.' }),
-    allow: t.boolean({ required: true }),
+    aclType: t.field({ description: RULE.aclType, type: AclType, required: true }),
+    topic: t.string({
+      description:
+        'A topic name or a topic filter, at most 65,535 bytes of UTF-8. If `knowsSubstitution` is true, the broker replaces %c with the client id and %u with the user name.',
+      required: true,
+    }),
+    priority: t.int({ defaultValue: DEFAULT_ACL_PRIORITY, description: PRIORITY }),
+    allow: t.boolean({ description: RULE.allow, required: true }),
   }),
 });
 
-const texts = (t: InputFields) => ({ textName: t.string(), textDescription: t.string() });
+const CLEARED = 'At most 65,535 bytes of UTF-8. null and an empty text clear it.';
+const texts = (t: InputFields) => ({
+  textName: t.string({ description: `The display name. ${CLEARED}` }),
+  textDescription: t.string({ description: `A note for administrators. ${CLEARED}` }),
+});
 const WHOLE_LIST = 'Replaces the whole list; null clears it.';
 
 export const clientFields = (t: InputFields) => ({

@@ -1,8 +1,9 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
+import { pageOf } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
-import { FilterMode } from '../../clients/graph/client-lists-schema.ts';
+import { filterFields } from '../../clients/graph/client-lists-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import { AccessClient, AccessGroup, AccessRole, DefaultAcl, OFFSET, totalCount } from './access-objects-schema.ts';
 import type { AccessView } from './access-view.ts';
@@ -30,9 +31,9 @@ const AccessControlSummary = builder.objectRef<AccessView>('AccessControl').impl
       description: 'Number of entries that are missing because the response of the broker could not be parsed.',
       resolve: ({ snapshot }) => snapshot.unreadable,
     }),
-    clientCount: t.int({ resolve: ({ policy }) => policy.clients.size }),
-    groupCount: t.int({ resolve: ({ policy }) => policy.groups.size }),
-    roleCount: t.int({ resolve: ({ policy }) => policy.roles.size }),
+    clientCount: t.int({ description: 'Number of all accounts.', resolve: ({ policy }) => policy.clients.size }),
+    groupCount: t.int({ description: 'Number of all groups.', resolve: ({ policy }) => policy.groups.size }),
+    roleCount: t.int({ description: 'Number of all roles.', resolve: ({ policy }) => policy.roles.size }),
     brokerVersion: t.string({
       description: 'Value of $SYS/broker/version. null: unknown.',
       nullable: true,
@@ -53,30 +54,37 @@ const AccessControlSummary = builder.objectRef<AccessView>('AccessControl').impl
   }),
 });
 
+const filterTarget = (noun: string) =>
+  `The text of ${noun} that a filter compares. A missing text matches only an empty value.`;
+const TEXTS = {
+  TEXT_NAME: { value: 'textname', description: 'The display name.' },
+  TEXT_DESCRIPTION: { value: 'textdescription', description: 'The note of an administrator.' },
+} as const;
+
 const ClientFilterTarget = builder.enumType('AccessClientFilterTarget', {
+  description: filterTarget('an account'),
   values: {
-    USERNAME: { value: 'username' },
-    CLIENT_ID: { value: 'clientid' },
-    TEXT_NAME: { value: 'textname' },
-    TEXT_DESCRIPTION: { value: 'textdescription' },
+    USERNAME: { value: 'username', description: 'The user name of the account.' },
+    CLIENT_ID: { value: 'clientid', description: 'The only client id that may use the account.' },
+    ...TEXTS,
     ROLENAME: { value: 'rolename', description: 'The name of a role that the account holds directly.' },
     GROUPNAME: { value: 'groupname', description: 'The name of a group that the account belongs to.' },
   } as const,
 });
 const GroupFilterTarget = builder.enumType('AccessGroupFilterTarget', {
+  description: filterTarget('a group'),
   values: {
-    GROUPNAME: { value: 'groupname' },
-    TEXT_NAME: { value: 'textname' },
-    TEXT_DESCRIPTION: { value: 'textdescription' },
+    GROUPNAME: { value: 'groupname', description: 'The name of the group.' },
+    ...TEXTS,
     ROLENAME: { value: 'rolename', description: 'The name of a role of the group.' },
     USERNAME: { value: 'username', description: 'The user name of a member.' },
   } as const,
 });
 const RoleFilterTarget = builder.enumType('AccessRoleFilterTarget', {
+  description: filterTarget('a role'),
   values: {
-    ROLENAME: { value: 'rolename' },
-    TEXT_NAME: { value: 'textname' },
-    TEXT_DESCRIPTION: { value: 'textdescription' },
+    ROLENAME: { value: 'rolename', description: 'The name of the role.' },
+    ...TEXTS,
     TOPIC: { value: 'topic', description: 'The topic of a rule of the role.' },
   } as const,
 });
@@ -89,9 +97,8 @@ const filterInput = <Target extends string>(
   builder.inputType(`Access${kind}Filter`, {
     description: 'Case-sensitive filter on one text of each entry.',
     fields: (t) => ({
-      value: t.string({ required: true }),
-      mode: t.field({ type: FilterMode, defaultValue: 'contains' }),
-      target: t.field({ type: target, defaultValue }),
+      ...filterFields(t),
+      target: t.field({ description: 'The text that is compared with `value`.', type: target, defaultValue }),
     }),
   });
 const AccessClientFilter = filterInput('Client', ClientFilterTarget, 'username');
@@ -102,6 +109,7 @@ const FILTERED = 'Number of entries in the filtered list.';
 
 builder.interfaceFields(Broker, (t) => ({
   accessControl: t.field({
+    description: 'The state of the access control as a whole.',
     type: AccessControlSummary,
     nullable: true,
     complexity: BROKER_QUERY_COST,
@@ -117,7 +125,7 @@ builder.interfaceFields(Broker, (t) => ({
         username: t.arg.string({
           description: 'Returns only this account, or NOT_FOUND. The other arguments are ignored then.',
         }),
-        filter: t.arg({ type: AccessClientFilter }),
+        filter: t.arg({ description: 'Returns only matching accounts.', type: AccessClientFilter }),
         offset: t.arg.int(OFFSET),
       },
       resolve: async (broker, { username, ...args }, { services }) => {
@@ -125,8 +133,12 @@ builder.interfaceFields(Broker, (t) => ({
         return username == null ? view.clients(args) : view.onlyClient(username);
       },
     },
-    { name: 'AccessClientConnection', fields: (page) => totalCount(page, FILTERED) },
-    { name: 'AccessClientEdge' },
+    {
+      name: 'AccessClientConnection',
+      description: pageOf('accounts'),
+      fields: (page) => totalCount(page, FILTERED),
+    },
+    { name: 'AccessClientEdge', description: 'An account and its cursor.' },
   ),
   accessGroups: t.connection(
     {
@@ -134,11 +146,14 @@ builder.interfaceFields(Broker, (t) => ({
       type: AccessGroup,
       nullable: true,
       complexity: pageCost,
-      args: { filter: t.arg({ type: AccessGroupFilter }), offset: t.arg.int(OFFSET) },
+      args: {
+        filter: t.arg({ description: 'Returns only matching groups.', type: AccessGroupFilter }),
+        offset: t.arg.int(OFFSET),
+      },
       resolve: async (broker, args, { services }) => (await services.accessControl.view(broker)).groups(args),
     },
-    { name: 'AccessGroupConnection', fields: (page) => totalCount(page, FILTERED) },
-    { name: 'AccessGroupEdge' },
+    { name: 'AccessGroupConnection', description: pageOf('groups'), fields: (page) => totalCount(page, FILTERED) },
+    { name: 'AccessGroupEdge', description: 'A group and its cursor.' },
   ),
   accessRoles: t.connection(
     {
@@ -146,35 +161,39 @@ builder.interfaceFields(Broker, (t) => ({
       type: AccessRole,
       nullable: true,
       complexity: pageCost,
-      args: { filter: t.arg({ type: AccessRoleFilter }), offset: t.arg.int(OFFSET) },
+      args: {
+        filter: t.arg({ description: 'Returns only matching roles.', type: AccessRoleFilter }),
+        offset: t.arg.int(OFFSET),
+      },
       resolve: async (broker, args, { services }) => (await services.accessControl.view(broker)).roles(args),
     },
-    { name: 'AccessRoleConnection', fields: (page) => totalCount(page, FILTERED) },
-    { name: 'AccessRoleEdge' },
+    { name: 'AccessRoleConnection', description: pageOf('roles'), fields: (page) => totalCount(page, FILTERED) },
+    { name: 'AccessRoleEdge', description: 'A role and its cursor.' },
   ),
   accessClient: t.field({
-    description: 'null: the account does not exist.',
+    description: 'The account with this user name; `null` if it does not exist.',
     type: AccessClient,
     nullable: true,
-    args: { username: t.arg.string({ required: true }) },
+    args: { username: t.arg.string({ description: 'The exact user name.', required: true }) },
     resolve: async (broker, { username }, { services }) => (await services.accessControl.view(broker)).client(username),
   }),
   accessGroup: t.field({
-    description: 'null: the group does not exist.',
+    description: 'The group with this name; `null` if it does not exist.',
     type: AccessGroup,
     nullable: true,
-    args: { groupname: t.arg.string({ required: true }) },
+    args: { groupname: t.arg.string({ description: 'The exact name of the group.', required: true }) },
     resolve: async (broker, { groupname }, { services }) =>
       (await services.accessControl.view(broker)).group(groupname),
   }),
   accessRole: t.field({
-    description: 'null: the role does not exist.',
+    description: 'The role with this name; `null` if it does not exist.',
     type: AccessRole,
     nullable: true,
-    args: { rolename: t.arg.string({ required: true }) },
+    args: { rolename: t.arg.string({ description: 'The exact name of the role.', required: true }) },
     resolve: async (broker, { rolename }, { services }) => (await services.accessControl.view(broker)).role(rolename),
   }),
   defaultAcl: t.field({
+    description: 'The decisions on access that no rule matches.',
     type: DefaultAcl,
     nullable: true,
     resolve: (broker, _args, { services }) => services.accessControl.view(broker),

@@ -6,19 +6,19 @@ import { invalid } from '../../../platform/errors.ts';
 import type { ImportReport, ImportRequest } from '../access-control-service.ts';
 import type { ImportSource } from '../documents/access-import.ts';
 import { passwordProblem } from '../policy/access-names.ts';
+import { names } from './access-change-inputs.ts';
+import { BROKER_ID } from './access-objects-schema.ts';
 import { writeReportFields } from './access-report-schema.ts';
 
 const AccessPasswordInput = builder.inputType('AccessPasswordInput', {
-  fields: (t) => ({
-    username: t.string({ required: true }),
-    password: t.string({ required: true, description: 'Never returned.' }),
-  }),
+  description: 'The password of an account that the source names.',
+  fields: (t) => names(t, 'username', 'password'),
 });
 
 const AccessControlImportInput = builder.inputType('AccessControlImportInput', {
   description: 'The access control to apply: either `document` or `mosquittoFile`.',
   fields: (t) => ({
-    brokerId: t.id({ required: true }),
+    brokerId: t.id(BROKER_ID),
     projectId: t.id({ description: 'If given, the broker must be in this project.' }),
     document: t.field({ type: 'JSON', description: 'A document in the format of exportAccessControl.' }),
     mosquittoFile: t.string({
@@ -40,6 +40,12 @@ const AccessControlImportInput = builder.inputType('AccessControlImportInput', {
     }),
   }),
 });
+
+const IMPORT = {
+  description: 'The broker, and the access control to apply.',
+  type: AccessControlImportInput,
+  required: true,
+} as const;
 
 const AccessControlImport = builder.objectRef<ImportReport>('AccessControlImport').implement({
   description: 'The planned or executed changes. Empty `changes`: the broker already matches the source.',
@@ -99,7 +105,7 @@ builder.queryFields((t) => ({
     type: 'JSON',
     ...onBroker('VIEWER'),
     complexity: WHOLE_POLICY_COST,
-    args: { brokerId: t.arg.id({ required: true }) },
+    args: { brokerId: t.arg.id(BROKER_ID) },
     resolve: (_root, { brokerId }, { services, viewer }) =>
       services.accessControl.exportDocument(services.brokers.visible(brokerId, viewer)),
   }),
@@ -108,7 +114,7 @@ builder.queryFields((t) => ({
     type: AccessControlImport,
     ...onBroker('VIEWER'),
     complexity: WHOLE_POLICY_COST,
-    args: { input: t.arg({ type: AccessControlImportInput, required: true }) },
+    args: { input: t.arg(IMPORT) },
     resolve: (_root, args, context) => run(args, context, true),
   }),
 }));
@@ -119,7 +125,7 @@ builder.mutationField('applyAccessControl', (t) =>
       'Brings a broker to the state of a document. Idempotent, except that `setPasswords` sets passwords again.',
     type: AccessControlImport,
     ...writesAccessControl,
-    args: { input: t.arg({ type: AccessControlImportInput, required: true }) },
+    args: { input: t.arg(IMPORT) },
     resolve: (_root, args, context) => run(args, context, false),
   }),
 );

@@ -16,7 +16,7 @@ import {
   GROUP_MUTATIONS,
   ROLE_MUTATIONS,
 } from './access-mutations.ts';
-import { AccessClient, AccessGroup, AccessRole, DefaultAcl } from './access-objects-schema.ts';
+import { AccessClient, AccessGroup, AccessRole, BROKER_ID, DefaultAcl } from './access-objects-schema.ts';
 import { reportFields } from './access-report-schema.ts';
 import type { AccessView } from './access-view.ts';
 
@@ -35,11 +35,13 @@ type ObjectRef<T> = PothosSchemaTypes.ObjectRef<(typeof builder)['$inferSchemaTy
 const payload = <T extends object>(
   name: string,
   field: string,
+  noun: string,
   type: ObjectRef<T>,
   find: (view: AccessView, change: AccessChange) => T | null,
 ) =>
   builder.objectRef<Written>(name).implement({
     ...withBroker,
+    description: `The outcome of a change, and ${noun} after the change.`,
     fields: (t) => ({
       [field]: t.field({
         description: 'The current object of the broker. null: it does not exist.',
@@ -52,16 +54,16 @@ const payload = <T extends object>(
     }),
   });
 
-const AccessClientPayload = payload('AccessClientPayload', 'client', AccessClient, (view, change) =>
+const AccessClientPayload = payload('AccessClientPayload', 'client', 'the account', AccessClient, (view, change) =>
   'username' in change ? view.client(change.username) : null,
 );
-const AccessGroupPayload = payload('AccessGroupPayload', 'group', AccessGroup, (view, change) =>
+const AccessGroupPayload = payload('AccessGroupPayload', 'group', 'the group', AccessGroup, (view, change) =>
   'groupname' in change ? view.group(change.groupname) : null,
 );
-const AccessRolePayload = payload('AccessRolePayload', 'role', AccessRole, (view, change) =>
+const AccessRolePayload = payload('AccessRolePayload', 'role', 'the role', AccessRole, (view, change) =>
   'rolename' in change ? view.role(change.rolename) : null,
 );
-const DefaultAclPayload = payload('DefaultAclPayload', 'defaultAcl', DefaultAcl, (view) => view);
+const DefaultAclPayload = payload('DefaultAclPayload', 'defaultAcl', 'the default ACL', DefaultAcl, (view) => view);
 
 interface NamedMutation {
   readonly name: string;
@@ -83,12 +85,13 @@ export const MUTATIONS: readonly NamedMutation[] = [
 export const capitalized = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
 export const target = (t: InputFields) => ({
-  brokerId: t.id({ required: true }),
+  brokerId: t.id(BROKER_ID),
   projectId: t.id({ description: 'If given, the broker must be in this project.' }),
 });
 
 for (const { name, mutation, payload: type } of MUTATIONS) {
   const input = builder.inputType(`${capitalized(name)}Input`, {
+    description: `Input of \`${name}\`: the broker, the change, and how the change is executed.`,
     fields: (t) => ({
       ...target(t),
       ...mutation.fields(t),
@@ -104,7 +107,7 @@ for (const { name, mutation, payload: type } of MUTATIONS) {
       description: mutation.description,
       type,
       ...writesAccessControl,
-      args: { input: t.arg({ type: input, required: true }) },
+      args: { input: t.arg({ description: 'The broker and the change.', type: input, required: true }) },
       resolve: async (_root, args, { services, viewer }): Promise<Written> => {
         const { brokerId, dryRun, mustApply } = args.input;
         const broker = services.brokers.visible(brokerId, viewer);

@@ -15,7 +15,7 @@ import {
   roleFields,
   rule,
 } from './access-change-inputs.ts';
-import { AclType } from './access-objects-schema.ts';
+import { AclType, DEFAULT_ACCESS, RULE } from './access-objects-schema.ts';
 
 export interface AccessMutation<Fields extends InputFieldMap = InputFieldMap> {
   readonly description: string;
@@ -58,7 +58,10 @@ export const CLIENT_MUTATIONS: AccessMutations = {
   ),
   setAccessClientEnabled: mutation(
     'Enables an account, or disables it and disconnects its clients.',
-    (t) => ({ ...names(t, 'username'), enabled: t.boolean({ required: true }) }),
+    (t) => ({
+      ...names(t, 'username'),
+      enabled: t.boolean({ description: 'Whether clients may connect with the account.', required: true }),
+    }),
     ({ username, enabled }) => ({ kind: 'PUT_CLIENT', username, mode: 'UPDATE', fields: { disabled: !enabled } }),
   ),
   setAccessClientPassword: mutation(
@@ -133,12 +136,18 @@ export const ROLE_MUTATIONS: AccessMutations = {
   ),
   putAclRule: mutation(
     'Adds a rule to a role, or updates the existing rule with this type and topic.',
-    (t) => ({ ...names(t, 'rolename'), acl: t.field({ type: AclRuleInput, required: true }) }),
+    (t) => ({
+      ...names(t, 'rolename'),
+      acl: t.field({ description: 'The rule to add or update.', type: AclRuleInput, required: true }),
+    }),
     ({ rolename, acl }) => ({ kind: 'PUT_ROLE_ACL', rolename, acl: rule(acl) }),
   ),
   removeAclRule: mutation(
     'Removes a rule from a role.',
-    (t) => ({ ...names(t, 'rolename', 'topic'), aclType: t.field({ type: AclType, required: true }) }),
+    (t) => ({
+      ...names(t, 'rolename', 'topic'),
+      aclType: t.field({ description: RULE.aclType, type: AclType, required: true }),
+    }),
     ({ rolename, aclType, topic }) => ({ kind: 'REMOVE_ROLE_ACL', rolename, aclType, topic }),
   ),
 };
@@ -147,10 +156,10 @@ export const DEFAULT_ACL_MUTATIONS: AccessMutations = {
   setDefaultAcl: mutation(
     'Sets the default ACL, which decides if no rule matches. Missing fields stay unchanged.',
     (t) => ({
-      publishClientSend: t.boolean(),
-      publishClientReceive: t.boolean(),
-      subscribe: t.boolean(),
-      unsubscribe: t.boolean(),
+      publishClientSend: t.boolean({ description: DEFAULT_ACCESS.publishClientSend }),
+      publishClientReceive: t.boolean({ description: DEFAULT_ACCESS.publishClientReceive }),
+      subscribe: t.boolean({ description: DEFAULT_ACCESS.subscribe }),
+      unsubscribe: t.boolean({ description: DEFAULT_ACCESS.unsubscribe }),
     }),
     (input) => {
       const acl: Partial<Record<DefaultAclType, boolean>> = {};

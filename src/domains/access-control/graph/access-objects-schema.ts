@@ -5,7 +5,7 @@ import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { type NamedNodeKind, namedNodeId } from '../../../gateway/named-node-id.ts';
-import { listConnection } from '../../../gateway/paging.ts';
+import { listConnection, pageOf } from '../../../gateway/paging.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import type {
   AccessClient as AccessClientData,
@@ -43,39 +43,59 @@ export const AclType = builder.enumType('AclType', {
 export const DefaultAclType = builder.enumType('DefaultAclType', {
   description: 'The kind of access that a default decides on.',
   values: {
-    PUBLISH_CLIENT_SEND: { value: 'publishClientSend' },
-    PUBLISH_CLIENT_RECEIVE: { value: 'publishClientReceive' },
-    SUBSCRIBE: { value: 'subscribe' },
-    UNSUBSCRIBE: { value: 'unsubscribe' },
+    PUBLISH_CLIENT_SEND: { value: 'publishClientSend', description: 'A client publishes.' },
+    PUBLISH_CLIENT_RECEIVE: { value: 'publishClientReceive', description: 'A client receives a message.' },
+    SUBSCRIBE: { value: 'subscribe', description: 'A client subscribes to a filter.' },
+    UNSUBSCRIBE: { value: 'unsubscribe', description: 'A client unsubscribes from a filter.' },
   } as const,
 });
+
+/** Descriptions of fields that rules and their inputs have. */
+export const RULE = {
+  aclType: 'The kind of access that the rule decides on.',
+  allow: 'Whether the rule allows the access. false: it denies the access.',
+} as const;
+
+/** Descriptions of the defaults. */
+export const DEFAULT_ACCESS = {
+  publishClientSend: 'Whether clients may publish if no rule matches.',
+  publishClientReceive: 'Whether clients receive a message if no rule matches.',
+  subscribe: 'Whether clients may subscribe if no rule matches.',
+  unsubscribe: 'Whether clients may unsubscribe if no rule matches.',
+} as const satisfies Record<DefaultAclTypeName, string>;
 
 export const AclRule = builder.objectRef<AclRuleData>('AclRule').implement({
   description: 'A rule of a role, identified by its type and topic.',
   fields: (t) => ({
-    aclType: t.expose('aclType', { type: AclType }),
+    aclType: t.expose('aclType', { description: RULE.aclType, type: AclType }),
     topic: t.exposeString('topic', { description: 'A topic name or a topic filter.' }),
     priority: t.exposeInt('priority', {
       description: 'Higher priorities are evaluated first. The first matching rule decides.',
     }),
-    allow: t.exposeBoolean('allow'),
+    allow: t.exposeBoolean('allow', { description: RULE.allow }),
   }),
 });
 
 type DefaultAclEntryData = { readonly aclType: DefaultAclTypeName; readonly allow: boolean };
 
 const DefaultAclEntry = builder.objectRef<DefaultAclEntryData>('DefaultAclEntry').implement({
-  fields: (t) => ({ aclType: t.expose('aclType', { type: DefaultAclType }), allow: t.exposeBoolean('allow') }),
+  description: 'The default for one kind of access.',
+  fields: (t) => ({
+    aclType: t.expose('aclType', { description: 'The kind of access.', type: DefaultAclType }),
+    allow: t.exposeBoolean('allow', { description: 'Whether the access is allowed if no rule matches.' }),
+  }),
 });
 
 export const DefaultAcl = builder.objectRef<AccessView>('DefaultAcl').implement({
   ...withBroker,
   description: 'The decision if no rule matches. It never allows $CONTROL topics.',
   fields: (t) => ({
-    publishClientSend: t.boolean({ resolve: ({ policy }) => policy.defaultAcl.publishClientSend }),
-    publishClientReceive: t.boolean({ resolve: ({ policy }) => policy.defaultAcl.publishClientReceive }),
-    subscribe: t.boolean({ resolve: ({ policy }) => policy.defaultAcl.subscribe }),
-    unsubscribe: t.boolean({ resolve: ({ policy }) => policy.defaultAcl.unsubscribe }),
+    ...Object.fromEntries(
+      DEFAULT_ACL_TYPES.map((type) => [
+        type,
+        t.boolean({ description: DEFAULT_ACCESS[type], resolve: ({ policy }) => policy.defaultAcl[type] }),
+      ]),
+    ),
     acls: t.field({
       description: 'The same values in the format of the REST interface: a list of lists of entries.',
       type: t.listRef(t.listRef(DefaultAclEntry)),
@@ -104,13 +124,16 @@ function membershipsIn(
   return walk(context, memberships).map((membership) => ({ view, membership }));
 }
 
-export const totalCount = <T extends { readonly totalCount: number }>(t: OutputFields<T>, description?: string) => ({
-  totalCount: t.int({ ...(description && { description }), resolve: (page) => page.totalCount }),
-});
+export const totalCount = <T extends { readonly totalCount: number }>(
+  t: OutputFields<T>,
+  description = 'Number of entries in the whole list.',
+) => ({ totalCount: t.int({ description, resolve: (page) => page.totalCount }) });
 
 interface HolderList<Parent> {
   readonly name: string;
   readonly description: string;
+  /** The entries of the list, in the plural. */
+  readonly entries: string;
   readonly priority: string;
   readonly type: typeof AccessClient | typeof AccessGroup;
   readonly holdersOf: (parent: Parent) => readonly Holder[];
@@ -120,7 +143,7 @@ interface HolderList<Parent> {
 /** Pages of the holders of a role or the members of a group. Missing objects are omitted. */
 const holderConnection = <Parent extends WithView<unknown>>(
   t: OutputFields<Parent>,
-  { name, description, priority, type, holdersOf, find }: HolderList<Parent>,
+  { name, description, entries, priority, type, holdersOf, find }: HolderList<Parent>,
 ) =>
   t.connection(
     {
@@ -137,8 +160,12 @@ const holderConnection = <Parent extends WithView<unknown>>(
         return { ...page, edges: walk(context, found) };
       },
     },
-    { name: `${name}Connection`, fields: (page) => totalCount(page) },
-    { name: `${name}Edge`, fields: (edge) => ({ priority: edge.exposeInt('priority', { description: priority }) }) },
+    { name: `${name}Connection`, description: pageOf(entries), fields: (page) => totalCount(page) },
+    {
+      name: `${name}Edge`,
+      description: `One of the ${entries}, with its priority and its cursor.`,
+      fields: (edge) => ({ priority: edge.exposeInt('priority', { description: priority }) }),
+    },
   );
 
 const PRIORITY = 'Higher priorities are evaluated first. Default: -1.';
@@ -147,7 +174,7 @@ const HeldRole = builder.objectRef<ViewedMembership>('HeldRole').implement({
   ...withView,
   description: 'A role of a client or group.',
   fields: (t) => ({
-    rolename: t.string({ resolve: ({ membership }) => membership.name }),
+    rolename: t.string({ description: 'The name of the role.', resolve: ({ membership }) => membership.name }),
     priority: t.int({ description: PRIORITY, resolve: ({ membership }) => membership.priority }),
     role: t.field({
       description: 'null: the role does not exist anymore.',
@@ -162,7 +189,7 @@ const JoinedGroup = builder.objectRef<ViewedMembership>('JoinedGroup').implement
   ...withView,
   description: 'A group that a client belongs to.',
   fields: (t) => ({
-    groupname: t.string({ resolve: ({ membership }) => membership.name }),
+    groupname: t.string({ description: 'The name of the group.', resolve: ({ membership }) => membership.name }),
     priority: t.int({ description: PRIORITY, resolve: ({ membership }) => membership.priority }),
     group: t.field({
       description: 'null: the group does not exist anymore.',
@@ -177,15 +204,28 @@ const GroupMember = builder.objectRef<{ readonly view: AccessView; readonly hold
   ...withView,
   description: 'A member of a group.',
   fields: (t) => ({
-    username: t.string({ resolve: ({ holder }) => holder.id }),
+    username: t.string({ description: 'The user name of the account.', resolve: ({ holder }) => holder.id }),
     priority: t.int({ description: 'Priority of the group in the client.', resolve: ({ holder }) => holder.priority }),
-    client: t.field({ type: AccessClient, nullable: true, resolve: ({ view, holder }) => view.client(holder.id) }),
+    client: t.field({
+      description: 'The account; `null` if it does not exist anymore.',
+      type: AccessClient,
+      nullable: true,
+      resolve: ({ view, holder }) => view.client(holder.id),
+    }),
   }),
 });
 
 const texts = <T extends WithView<Pick<AccessRoleData, 'textName' | 'textDescription'>>>(t: OutputFields<T>) => ({
-  textName: t.string({ nullable: true, resolve: ({ object }) => object.textName }),
-  textDescription: t.string({ nullable: true, resolve: ({ object }) => object.textDescription }),
+  textName: t.string({
+    description: 'The display name; `null` if there is none.',
+    nullable: true,
+    resolve: ({ object }) => object.textName,
+  }),
+  textDescription: t.string({
+    description: 'The note of an administrator; `null` if there is none.',
+    nullable: true,
+    resolve: ({ object }) => object.textDescription,
+  }),
 });
 
 const heldRoles = <T extends WithView<Pick<AccessGroupData, 'roles'>>>(t: OutputFields<T>) =>
@@ -200,7 +240,9 @@ const heldRoles = <T extends WithView<Pick<AccessGroupData, 'roles'>>>(t: Output
 const SHORT_LIST_COST = { field: 1, multiplier: 2 };
 
 const IN_ORDER = 'In the order of evaluation.';
+export const BROKER_ID = { description: 'The id of a broker that the caller can see.', required: true } as const;
 export const OFFSET = { description: 'Number of entries to skip.' };
+const idOf = (name: string) => `The global id, which depends only on the broker and the ${name}.`;
 
 AccessClient.implement({
   ...withView,
@@ -208,10 +250,14 @@ AccessClient.implement({
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({
+      description: idOf('user name'),
       resolve: ({ view, object }) =>
         namedNodeId({ kind: 'accessClient', brokerId: view.broker.id, name: object.username }),
     }),
-    username: t.string({ resolve: ({ object }) => object.username }),
+    username: t.string({
+      description: 'The user name in CONNECT, case-sensitive and unique in the broker.',
+      resolve: ({ object }) => object.username,
+    }),
     clientId: t.string({
       description: 'The only client id that may use the account. null: any client id.',
       nullable: true,
@@ -252,10 +298,14 @@ AccessGroup.implement({
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({
+      description: idOf('name of the group'),
       resolve: ({ view, object }) =>
         namedNodeId({ kind: 'accessGroup', brokerId: view.broker.id, name: object.groupname }),
     }),
-    groupname: t.string({ resolve: ({ object }) => object.groupname }),
+    groupname: t.string({
+      description: 'The name of the group, case-sensitive and unique in the broker.',
+      resolve: ({ object }) => object.groupname,
+    }),
     ...texts(t),
     isAnonymousGroup: t.boolean({
       description: 'Whether connections without a user name belong to the group.',
@@ -274,6 +324,7 @@ AccessGroup.implement({
     clients: holderConnection(t, {
       name: 'AccessGroupClients',
       description: 'Members, sorted by user name.',
+      entries: 'members of a group',
       priority: 'Priority of the group in the client.',
       type: AccessClient,
       holdersOf: ({ view, object }) => view.members(object.groupname),
@@ -288,10 +339,14 @@ AccessRole.implement({
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({
+      description: idOf('name of the role'),
       resolve: ({ view, object }) =>
         namedNodeId({ kind: 'accessRole', brokerId: view.broker.id, name: object.rolename }),
     }),
-    rolename: t.string({ resolve: ({ object }) => object.rolename }),
+    rolename: t.string({
+      description: 'The name of the role, case-sensitive and unique in the broker.',
+      resolve: ({ object }) => object.rolename,
+    }),
     ...texts(t),
     allowWildcardSubs: t.boolean({
       description:
@@ -308,6 +363,7 @@ AccessRole.implement({
     clients: holderConnection(t, {
       name: 'AccessRoleClients',
       description: 'Clients that hold the role directly, sorted by user name.',
+      entries: 'clients that hold a role directly',
       priority: 'Priority of the role in the client.',
       type: AccessClient,
       holdersOf: ({ view, object }) => view.snapshot.lists.holders(object.rolename).clients,
@@ -316,6 +372,7 @@ AccessRole.implement({
     groups: holderConnection(t, {
       name: 'AccessRoleGroups',
       description: 'Groups that hold the role, sorted by name.',
+      entries: 'groups that hold a role',
       priority: 'Priority of the role in the group.',
       type: AccessGroup,
       holdersOf: ({ view, object }) => view.snapshot.lists.holders(object.rolename).groups,

@@ -32,33 +32,45 @@ const CommandState = builder.enumType('CommandState', {
   } as const,
 });
 
+const COMMANDS = 'The commands of the change, in the order of execution. Empty if none was necessary or allowed.';
+
 const AccessCommand = builder.objectRef<CommandReport>('AccessCommand').implement({
   description: 'A command of the dynamic-security API that is part of a change.',
   fields: (t) => ({
-    command: t.exposeString('command'),
+    command: t.exposeString('command', { description: 'The name of the command, such as `createClient`.' }),
     fields: t.field({
       description: 'The fields as sent, with masked passwords.',
       type: 'JSON',
       resolve: ({ fields }) => fields,
     }),
-    state: t.expose('state', { type: CommandState }),
-    error: t.field({ type: ChangeError, nullable: true, resolve: ({ error }) => errorView(error) }),
+    state: t.expose('state', { description: 'Whether the broker executed the command.', type: CommandState }),
+    error: t.field({
+      description: 'Why the command failed or its result is unknown; otherwise `null`.',
+      type: ChangeError,
+      nullable: true,
+      resolve: ({ error }) => errorView(error),
+    }),
   }),
 });
 
 const AccessChangeReport = builder.objectRef<ChangeReport>('AccessChangeReport').implement({
   description: 'The outcome of one change in a list.',
   fields: (t) => ({
-    outcome: t.expose('outcome', { type: ChangeOutcome }),
-    commands: t.field({ type: [AccessCommand], resolve: ({ commands }) => [...commands] }),
-    error: t.field({ type: ChangeError, nullable: true, resolve: ({ error }) => errorView(error) }),
+    outcome: t.expose('outcome', { description: 'How much of the change the broker executed.', type: ChangeOutcome }),
+    commands: t.field({ description: COMMANDS, type: [AccessCommand], resolve: ({ commands }) => [...commands] }),
+    error: t.field({
+      description: 'Why the change or a part of it was not executed, or why its result is unknown; otherwise `null`.',
+      type: ChangeError,
+      nullable: true,
+      resolve: ({ error }) => errorView(error),
+    }),
   }),
 });
 
 const KickedClient = builder.objectRef<BlastRadiusData['clients'][number]>('KickedClient').implement({
   description: 'A connection that is disconnected.',
   fields: (t) => ({
-    clientId: t.exposeString('clientId'),
+    clientId: t.exposeString('clientId', { description: 'The MQTT client id of the connection.' }),
     username: t.exposeString('username', { description: 'null: the client has no user name.', nullable: true }),
   }),
 });
@@ -66,8 +78,12 @@ const KickedClient = builder.objectRef<BlastRadiusData['clients'][number]>('Kick
 const BlastRadius = builder.objectRef<BlastRadiusData>('BlastRadius').implement({
   description: 'The connections that a change closes. Most changes disconnect the affected clients.',
   fields: (t) => ({
-    clientCount: t.int({ resolve: ({ clients }) => clients.length }),
-    clients: t.field({ type: [KickedClient], resolve: ({ clients }) => [...clients] }),
+    clientCount: t.int({ description: 'Number of `clients`.', resolve: ({ clients }) => clients.length }),
+    clients: t.field({
+      description: 'The connections, sorted by user name; those without a user name are last.',
+      type: [KickedClient],
+      resolve: ({ clients }) => [...clients],
+    }),
     usernames: t.stringList({
       description: 'Accounts whose connections are closed, including accounts without connections.',
       resolve: ({ usernames }) => [...usernames],
@@ -102,6 +118,8 @@ const AccessNodeReport = builder.objectRef<NodeReport>('AccessNodeReport').imple
   }),
 });
 
+const BLAST_RADIUS = 'The connections that the broker closes because of the commands; in a dry run: would close.';
+
 type OutputFields<T> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], T>;
 
 export const nodesField = <T extends { readonly nodes?: readonly NodeReport[] | undefined }>(t: OutputFields<T>) => ({
@@ -123,7 +141,7 @@ export const writeReportFields = <T extends Pick<WriteReport, 'outcome' | 'chang
     resolve: ({ outcome }) => outcome,
   }),
   changes: t.field({ description, type: [AccessChangeReport], resolve: ({ changes }) => [...changes] }),
-  blastRadius: t.field({ type: BlastRadius, resolve: ({ blastRadius }) => blastRadius }),
+  blastRadius: t.field({ description: BLAST_RADIUS, type: BlastRadius, resolve: ({ blastRadius }) => blastRadius }),
 });
 
 type ReportFields<T extends ChangeReport> = OutputFields<
@@ -136,13 +154,13 @@ export const reportFields = <T extends ChangeReport>(t: ReportFields<T>) => ({
     type: ChangeOutcome,
     resolve: ({ outcome }) => outcome,
   }),
-  commands: t.field({ type: [AccessCommand], resolve: ({ commands }) => [...commands] }),
+  commands: t.field({ description: COMMANDS, type: [AccessCommand], resolve: ({ commands }) => [...commands] }),
   error: t.field({
     description: 'With PARTLY_APPLIED: why the other commands were not executed.',
     type: ChangeError,
     nullable: true,
     resolve: ({ error }) => errorView(error),
   }),
-  blastRadius: t.field({ type: BlastRadius, resolve: ({ blastRadius }) => blastRadius }),
+  blastRadius: t.field({ description: BLAST_RADIUS, type: BlastRadius, resolve: ({ blastRadius }) => blastRadius }),
   ...nodesField(t),
 });

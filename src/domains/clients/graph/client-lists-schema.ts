@@ -2,26 +2,36 @@ import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, partsLeftField, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
+import { pageOf } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ClientsEvent } from '../client-service.ts';
 import { refOf } from '../inspect/client-key.ts';
 import { ConnectedClient, clientNodeId } from './client-schema.ts';
 
-export const FilterMode = builder.enumType('FilterMode', {
+const FilterMode = builder.enumType('FilterMode', {
+  description: 'How the value of a filter is compared with a text. Each mode is case-sensitive.',
   values: {
-    CONTAINS: { value: 'contains' },
-    EQUALS: { value: 'equals' },
-    STARTS_WITH: { value: 'startsWith' },
-    ENDS_WITH: { value: 'endsWith' },
+    CONTAINS: { value: 'contains', description: 'The text contains the value.' },
+    EQUALS: { value: 'equals', description: 'The text equals the value.' },
+    STARTS_WITH: { value: 'startsWith', description: 'The text starts with the value.' },
+    ENDS_WITH: { value: 'endsWith', description: 'The text ends with the value.' },
   } as const,
+});
+
+type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
+
+export const filterFields = (t: InputFields) => ({
+  value: t.string({ description: 'The value of the comparison. An empty value matches each entry.', required: true }),
+  mode: t.field({
+    description: 'The relation between a text and `value`.',
+    type: FilterMode,
+    defaultValue: 'contains' as const,
+  }),
 });
 
 export const ClientFilter = builder.inputType('ClientFilter', {
   description: 'Compared with the user name and the client id; one of them must match.',
-  fields: (t) => ({
-    value: t.string({ required: true }),
-    mode: t.field({ type: FilterMode, defaultValue: 'contains' }),
-  }),
+  fields: filterFields,
 });
 
 builder.interfaceFields(Broker, (t) => ({
@@ -33,7 +43,7 @@ builder.interfaceFields(Broker, (t) => ({
       nullable: true,
       complexity: pageCost,
       args: {
-        filter: t.arg({ type: ClientFilter }),
+        filter: t.arg({ description: 'Returns only matching clients.', type: ClientFilter }),
         connected: t.arg.boolean({
           description: 'true: only connected clients. false: only persistent sessions that are offline.',
         }),
@@ -44,6 +54,7 @@ builder.interfaceFields(Broker, (t) => ({
     },
     {
       name: 'ConnectedClientConnection',
+      description: `${pageOf('clients')} Only \`first\` and \`after\` are supported.`,
       fields: (connection) => ({
         totalCount: connection.exposeInt('totalCount', { description: 'Size of the whole filtered list.' }),
         isComplete: connection.exposeBoolean('isComplete', {
@@ -55,10 +66,14 @@ builder.interfaceFields(Broker, (t) => ({
           nullable: true,
           resolve: ({ since }) => (since === null ? null : new Date(since)),
         }),
-        asOf: connection.field({ type: 'DateTime', resolve: ({ asOf }) => new Date(asOf) }),
+        asOf: connection.field({
+          description: 'The time at which the list was last confirmed.',
+          type: 'DateTime',
+          resolve: ({ asOf }) => new Date(asOf),
+        }),
       }),
     },
-    { name: 'ConnectedClientEdge' },
+    { name: 'ConnectedClientEdge', description: 'A client and its cursor.' },
   ),
   connectedClient: t.field({
     type: ConnectedClient,
@@ -66,7 +81,7 @@ builder.interfaceFields(Broker, (t) => ({
     description: 'One client; null if the broker has no such client.',
     complexity: BROKER_QUERY_COST,
     args: {
-      clientId: t.arg.string({ required: true }),
+      clientId: t.arg.string({ description: 'The exact MQTT client id.', required: true }),
       nodeId: t.arg.int({
         description:
           'Number of the node whose client is returned, in a cluster whose nodes have clients of their own. Default: the node where the client is connected, or connected last.',
@@ -122,7 +137,10 @@ builder.subscriptionFields((t) => ({
     description: 'The clients of a broker, live.',
     type: ConnectedClientsEvent,
     ...onBroker('VIEWER'),
-    args: { brokerId: t.arg.id({ required: true }), after: t.arg.float(resumeArgument) },
+    args: {
+      brokerId: t.arg.id({ description: 'The id of a broker that the caller can see.', required: true }),
+      after: t.arg.float(resumeArgument),
+    },
     subscribe: (_root, { brokerId, after }, context) =>
       guardedBroker(context, brokerId, (broker, signal) => context.services.clients.watch(broker, { signal, after })),
     resolve: (event, { brokerId }, { services, viewer }) =>

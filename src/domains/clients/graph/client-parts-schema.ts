@@ -1,19 +1,13 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
-import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import type { ClientView } from '../client-view.ts';
-import {
-  type ClientInflight,
-  type ClientListener,
-  type ClientQueues,
-  type ClientSubscriptionOptions,
-  type ClientTls,
-  type ClientWill,
-  type ConnectedClientDetail,
-  INFLIGHT_KEYS,
-  QUEUE_KEYS,
+import type {
+  ClientListener,
+  ClientSubscriptionOptions,
+  ClientTls,
+  ClientWill,
+  ConnectedClientDetail,
 } from '../inspect/inspect-data.ts';
 import type { UnknownField } from '../inspect/unknown-fields.ts';
 
@@ -27,7 +21,11 @@ export const ClientProtocol = builder.enumType('ClientProtocol', {
 });
 export const ClientProtocolVersion = builder.enumType('ClientProtocolVersion', {
   description: 'The MQTT version.',
-  values: { V3_1: { value: 'v3.1' }, V3_1_1: { value: 'v3.1.1' }, V5: { value: 'v5' } } as const,
+  values: {
+    V3_1: { value: 'v3.1', description: 'MQTT 3.1, protocol level 3.' },
+    V3_1_1: { value: 'v3.1.1', description: 'MQTT 3.1.1, protocol level 4.' },
+    V5: { value: 'v5', description: 'MQTT 5.0, protocol version 5.' },
+  } as const,
 });
 export const ClientSource = builder.enumType('ClientSource', {
   description: 'The source of information about clients.',
@@ -48,66 +46,35 @@ export function detail<T>(
   return client.readDetail(mayAsk).then((known) => known && read(known));
 }
 
-/** Counters that the commercial plugin reports for single clients only; those of a listed client are read later. */
-const OF_SINGLE_CLIENTS: ReadonlySet<(typeof QUEUE_KEYS)[number]> = new Set([
-  'bytesIn',
-  'messagesIn',
-  'messagesInQos12',
-  'messagesOutQos12',
-]);
-
-interface QueuesView {
-  readonly client: ClientView;
-  readonly counts: ClientQueues;
-}
-
-// All numbers are Float, because byte counts exceed 2^31.
-export const ClientQueuesType = builder.objectRef<QueuesView>('ClientQueues').implement({
-  ...belongsToBroker(({ client }: QueuesView) => client.broker),
-  description: 'Queued messages from and for a client. A field is null if the source does not know it.',
-  fields: (t) =>
-    Object.fromEntries(
-      QUEUE_KEYS.map((key) => {
-        const ofSingle = OF_SINGLE_CLIENTS.has(key);
-        const field = t.float({
-          nullable: true,
-          ...(ofSingle ? { complexity: BROKER_QUERY_COST } : {}),
-          resolve: ({ client, counts }, _args, context) =>
-            counts[key] ?? (ofSingle ? detail(client, context, ({ queues }) => queues?.[key]) : null),
-        });
-        return [key, field];
-      }),
-    ),
-});
-
-export const ClientInflightType = builder.objectRef<ClientInflight>('ClientInflight').implement({
-  description: 'Messages in flight: sent and not acknowledged yet. A field is null if the source does not know it.',
-  fields: (t) => Object.fromEntries(INFLIGHT_KEYS.map((key) => [key, t.exposeFloat(key, { nullable: true })])),
-});
-
 export const ClientTlsType = builder.objectRef<ClientTls>('ClientTls').implement({
   description: 'The encryption of a connection. A field is null if the source does not know it.',
   fields: (t) => ({
     clientCertificate: t.exposeString('clientCertificate', { description: 'PEM.', nullable: true }),
-    version: t.exposeString('version', { nullable: true }),
-    ciphers: t.exposeString('ciphers', { nullable: true }),
+    version: t.exposeString('version', { description: 'The TLS version, such as `TLSv1.3`.', nullable: true }),
+    ciphers: t.exposeString('ciphers', {
+      description: 'The negotiated cipher suite, such as `TLS_AES_256_GCM_SHA384`.',
+      nullable: true,
+    }),
   }),
 });
 
 export const ClientListenerType = builder.objectRef<ClientListener>('ClientListener').implement({
   description: 'The listener of the broker that a client is connected to.',
   fields: (t) => ({
-    port: t.exposeInt('port'),
-    bindAddress: t.exposeString('bind_address', { nullable: true }),
+    port: t.exposeInt('port', { description: 'The TCP port of the listener.' }),
+    bindAddress: t.exposeString('bind_address', {
+      description: 'The local address that the listener is bound to; `null` if the source does not know it.',
+      nullable: true,
+    }),
   }),
 });
 
 export const ClientWillType = builder.objectRef<ClientWill>('ClientWill').implement({
   description: 'The will message, which the broker publishes when it loses the connection to the client.',
   fields: (t) => ({
-    topic: t.exposeString('topic'),
-    qos: t.exposeInt('qos'),
-    retain: t.exposeBoolean('retain'),
+    topic: t.exposeString('topic', { description: 'The topic name to which the broker publishes.' }),
+    qos: t.exposeInt('qos', { description: '0, 1 or 2.' }),
+    retain: t.exposeBoolean('retain', { description: 'Whether the broker retains the message.' }),
     payload: t.exposeString('payload', { description: 'Base64.' }),
     properties: t.expose('properties', {
       description: 'MQTT 5: objects with `identifier`, `name` and `value`.',

@@ -12,11 +12,9 @@ import { keyOf, refOf } from '../inspect/client-key.ts';
 import type { ConnectedClientDetail, ConnectedClientSummary } from '../inspect/inspect-data.ts';
 import { unknownFields } from '../inspect/unknown-fields.ts';
 import {
-  ClientInflightType,
   ClientListenerType,
   ClientProtocol,
   ClientProtocolVersion,
-  ClientQueuesType,
   ClientSource,
   ClientSubscriptionType,
   ClientTlsType,
@@ -25,6 +23,7 @@ import {
   subscriptionsOf,
   UnknownFieldType,
 } from './client-parts-schema.ts';
+import { ClientInflightType, ClientQueuesType } from './client-queues-schema.ts';
 
 type ClientFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], ClientView>;
 
@@ -53,15 +52,27 @@ const detailFields = (t: ClientFields) => ({
   cleanSession: t.boolean(
     detailed((known) => known.cleanSession, 'Whether the broker discards the session when the client reconnects.'),
   ),
-  tls: t.field({ type: ClientTlsType, ...detailed((known) => known.tls) }),
-  listener: t.field({ type: ClientListenerType, ...detailed((known) => known.listener) }),
-  will: t.field({ type: ClientWillType, ...detailed((known) => known.will) }),
+  tls: t.field({
+    type: ClientTlsType,
+    ...detailed((known) => known.tls, 'The encryption; `null` also if the connection has none.'),
+  }),
+  listener: t.field({
+    type: ClientListenerType,
+    ...detailed((known) => known.listener, 'The listener that accepted the connection.'),
+  }),
+  will: t.field({
+    type: ClientWillType,
+    ...detailed((known) => known.will, 'The will message; `null` also if the client has none.'),
+  }),
   subscriptions: t.stringList(detailed((known) => known.subscriptions, 'Topic filters.')),
   subscriptionDetails: t.field({
     type: [ClientSubscriptionType],
     ...detailed(subscriptionsOf, 'The subscriptions with QoS and options.'),
   }),
-  inflight: t.field({ type: ClientInflightType, ...detailed((known) => known.inflight) }),
+  inflight: t.field({
+    type: ClientInflightType,
+    ...detailed((known) => known.inflight, 'Messages whose acknowledgement is not complete.'),
+  }),
 });
 
 /** The global id of a client, by its key in the list of the broker. */
@@ -79,16 +90,27 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
         'Depends on the broker and the client id only, in a cluster whose nodes have clients of their own also on the node.',
       resolve: ({ broker, known }) => clientNodeId(broker, keyOf(known)),
     }),
-    clientId: t.string({ resolve: ({ known }) => known.clientid }),
+    clientId: t.string({
+      description: 'The MQTT client id, which the client chose or the broker assigned.',
+      resolve: ({ known }) => known.clientid,
+    }),
     username: t.string({
       description: '`<anonymous>` if the client gave none.',
       resolve: ({ known }) => known.username,
     }),
     address: t.string(summary((known) => known.address, 'IP address.')),
-    remotePort: t.int(summary((known) => known.remotePort)),
-    protocol: t.field({ type: ClientProtocol, ...summary((known) => known.protocol) }),
-    protocolVersion: t.field({ type: ClientProtocolVersion, ...summary((known) => known.protocolVersion) }),
-    connected: t.boolean(summary((known) => known.connected)),
+    remotePort: t.int(summary((known) => known.remotePort, 'TCP port on the side of the client.')),
+    protocol: t.field({
+      type: ClientProtocol,
+      ...summary((known) => known.protocol, 'The protocol of the connection.'),
+    }),
+    protocolVersion: t.field({
+      type: ClientProtocolVersion,
+      ...summary((known) => known.protocolVersion, 'The version of MQTT.'),
+    }),
+    connected: t.boolean(
+      summary((known) => known.connected, 'Whether the client is connected. false: only its session is stored.'),
+    ),
     lastConnect: t.float(summary((known) => known.lastConnect, 'Epoch milliseconds.')),
     lastDisconnect: t.float(
       summary((known) => known.lastDisconnect, 'Epoch milliseconds; null also if the client never disconnected.'),
@@ -123,7 +145,10 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       resolve: async (client, _args, context) =>
         (await detail(client, context, (known) => unknownFields(withListed(known, client), client.source))) ?? [],
     }),
-    source: t.expose('source', { type: ClientSource }),
+    source: t.expose('source', {
+      description: 'Whether the broker reports the client, or this service follows it in the log.',
+      type: ClientSource,
+    }),
     asOf: t.field({
       description: 'The time of this information.',
       type: 'DateTime',
@@ -132,7 +157,7 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
     nodeId: t.int(
       summary((known) => known.node, 'The node of the client, in a cluster whose nodes have clients of their own.'),
     ),
-    broker: t.expose('broker', { type: Broker }),
+    broker: t.expose('broker', { description: 'The broker to which the client connects.', type: Broker }),
   }),
 });
 

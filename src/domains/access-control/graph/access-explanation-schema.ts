@@ -1,0 +1,144 @@
+import { builder } from '../../../gateway/graphql/builder.ts';
+import { walk } from '../../../gateway/graphql/walk-limit.ts';
+import type { Explanation, Grantee, LookedAtRule } from '../explain/access-explanation.ts';
+import { AccessClient, AccessGroup, AccessRole, AclRule, DefaultAclType } from './access-objects-schema.ts';
+import { type Viewed, withView } from './access-view.ts';
+
+export const AccessAction = builder.enumType('AccessAction', {
+  description: 'An operation of MQTT that access control allows or denies.',
+  values: {
+    PUBLISH: { description: 'The client publishes to a topic.' },
+    RECEIVE: { description: 'The client receives a message on a topic.' },
+    SUBSCRIBE: { description: 'The client subscribes to a topic filter.' },
+    UNSUBSCRIBE: { description: 'The client unsubscribes from a topic filter.' },
+  } as const,
+});
+
+const RuleVerdict = builder.enumType('RuleVerdict', {
+  description: 'The result of the evaluation of a rule.',
+  values: {
+    MATCHED: { description: 'The rule matched and decided.' },
+    NOT_MATCHED: { description: 'The rule did not match.' },
+    UNDECIDABLE: { description: 'The rule has %c or %u, and the query does not have the value.' },
+    WILDCARD_DENIED: { description: 'The role denies subscriptions with wildcards; there is no rule.' },
+  } as const,
+});
+
+export const DecisionReason = builder.enumType('AccessDecisionReason', {
+  description: 'The part of the access control that decided.',
+  values: {
+    BROKER: { description: 'The broker refuses before it evaluates rules.' },
+    RULE: { description: 'A rule decided, or a role that denies wildcards.' },
+    DEFAULT: { description: 'No rule matched, so the default ACL decided.' },
+    CONTROL_TOPIC: { description: 'No rule matched, and the default ACL never allows $CONTROL topics.' },
+    UNKNOWN_USER: {
+      description: 'The account does not exist, or the client has no user name and the broker has no anonymous group.',
+    },
+    DISABLED: { description: 'The account cannot connect.' },
+    CLIENT_ID: { description: 'The account cannot connect with this client id.' },
+  } as const,
+});
+
+export const LookedAtType = builder.objectRef<Viewed<LookedAtRule>>('LookedAtRule').implement({
+  ...withView,
+  description: 'A rule that the broker evaluates.',
+  fields: (t) => ({
+    rolename: t.exposeString('rolename', { description: 'The name of the role that has the rule.' }),
+    role: t.field({
+      description: 'The role that has the rule; `null` if it does not exist.',
+      type: AccessRole,
+      nullable: true,
+      resolve: ({ view, rolename }) => view.role(rolename),
+    }),
+    groupname: t.exposeString('group', {
+      description: 'The group through which the client holds the role. null: the client holds it directly.',
+      nullable: true,
+    }),
+    group: t.field({
+      description: 'The group of `groupname`; `null` if the client holds the role directly.',
+      type: AccessGroup,
+      nullable: true,
+      resolve: ({ view, group }) => (group === null ? null : view.group(group)),
+    }),
+    priority: t.exposeInt('priority', { description: 'Priority of the role in its holder.' }),
+    rule: t.expose('rule', {
+      description: 'null: the role denies subscriptions with wildcards.',
+      type: AclRule,
+      nullable: true,
+    }),
+    verdict: t.expose('verdict', { description: 'Whether the rule matched.', type: RuleVerdict }),
+  }),
+});
+
+const decidedByOf = ({ view, decidedBy }: Viewed<Pick<Explanation, 'decidedBy'>>) =>
+  decidedBy && { ...decidedBy, view };
+
+export const AccessExplanation = builder.objectRef<Viewed<Explanation>>('AccessExplanation').implement({
+  ...withView,
+  description: 'The decision of the broker, and why.',
+  fields: (t) => ({
+    allowed: t.exposeBoolean('allowed', {
+      description:
+        'Whether a client that is connected with this account is allowed. Whether it can connect is not checked: brokers do not report which accounts have a password.',
+    }),
+    reason: t.expose('reason', { description: 'Why the access is allowed or denied.', type: DecisionReason }),
+    decidedBy: t.field({
+      description: 'The first matching rule, or the role that denies wildcards; `null` if no rule matched.',
+      type: LookedAtType,
+      nullable: true,
+      resolve: decidedByOf,
+    }),
+    defaultAclType: t.expose('defaultAclType', {
+      description: 'The default that decides on this action if no rule matches.',
+      type: DefaultAclType,
+    }),
+    defaultAllows: t.exposeBoolean('defaultAllows', {
+      description: 'Whether the default ACL allows this kind of access.',
+    }),
+    conditional: t.exposeBoolean('conditional', {
+      description: 'Whether the decision is the opposite for some client ids, which the remarks name.',
+    }),
+    lookedAt: t.field({
+      description: 'The evaluated rules in order, up to the deciding one. At most 1,000.',
+      type: [LookedAtType],
+      resolve: ({ view, lookedAt }, _args, context) => walk(context, lookedAt).map((rule) => ({ ...rule, view })),
+    }),
+    lookedAtTotal: t.exposeInt('lookedAtTotal', { description: 'Number of all evaluated rules.' }),
+    elsewhere: t.exposeString('elsewhere', {
+      description:
+        'Why another plugin, a password file or a certificate may decide otherwise. null: dynamic security alone decides.',
+      nullable: true,
+    }),
+    remarks: t.stringList({
+      description: 'Behaviour of the broker that may be unexpected and that affects the decision.',
+      resolve: ({ remarks }) => [...remarks],
+    }),
+    asOf: t.field({
+      description: 'Time at which the evaluated access control was last confirmed.',
+      type: 'DateTime',
+      resolve: ({ view }) => new Date(view.snapshot.asOf),
+    }),
+  }),
+});
+
+export const GranteeType = builder.objectRef<Viewed<Grantee>>('Grantee').implement({
+  ...withView,
+  description: 'A client that is allowed.',
+  fields: (t) => ({
+    username: t.exposeString('username', { description: 'null: all connections without a user name.', nullable: true }),
+    client: t.field({
+      description: 'The account; `null` for connections without a user name.',
+      type: AccessClient,
+      nullable: true,
+      resolve: ({ view, username }) => (username === null ? null : view.client(username)),
+    }),
+    reason: t.expose('reason', { description: 'RULE or DEFAULT.', type: DecisionReason }),
+    decidedBy: t.field({
+      description: 'The rule that allows the access; `null` if the default ACL allows it.',
+      type: LookedAtType,
+      nullable: true,
+      resolve: decidedByOf,
+    }),
+    conditional: t.exposeBoolean('conditional', { description: 'Whether some client ids are not allowed.' }),
+  }),
+});
